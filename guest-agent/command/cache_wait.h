@@ -3,8 +3,8 @@
  * does. */
 #pragma once
 
+#include "base/text/progress.h"
 #include "cache/survey.h"
-#include "show/progress.h"
 
 struct cache_wait {
     struct cache_patience patience; /* for the question of the survey */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_memory.c  vmwss-guest memory: meminfo for people, and what the kernel itself takes. */
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "command/command.h"
 #include "print/columns.h"
 #include "print/record.h"
 #include "proc/kernel_memory.h"
 #include "proc/meminfo.h"
-#include "show/json.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,13 +2,13 @@
 /** @file cmd_paging.c  vmwss-guest paging: does the guest page, or look for pages, and what follows
  * from it. */
 #include "base/clock.h"
+#include "base/text/json.h"
 #include "command/command.h"
 #include "command/repeat.h"
 #include "print/columns.h"
 #include "print/record.h"
 #include "proc/keyed.h"
 #include "proc/paging_rates.h"
-#include "show/json.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,14 +2,14 @@
 /** @file cmd_regrow.c  vmwss-guest regrow: drops the clean page cache, and watches what comes
  * back. */
 #include "base/clock.h"
+#include "base/text/progress.h"
+#include "base/text/units.h"
 #include "command/command.h"
 #include "command/interrupt.h"
 #include "command/regrow_output.h"
 #include "print/record.h"
 #include "proc/keyed.h"
 #include "regrow/drop.h"
-#include "show/progress.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_serve.c  vmwss-guest serve: the agent. */
 #include "base/parse.h"
+#include "base/wire/wire.h"
 #include "command/command.h"
 #include "command/triggers.h"
 #include "proc/rights.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
-#include "wire/wire.h"
 
 #include <errno.h>
 #include <signal.h>

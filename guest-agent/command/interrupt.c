@@ -3,7 +3,7 @@
 #include "command/interrupt.h"
 
 #include "base/clock.h"
-#include "show/progress.h"
+#include "base/text/progress.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -3,13 +3,13 @@
 #include "command/pressure_print.h"
 
 #include "base/cleanup.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "command/command.h"
 #include "print/columns.h"
 #include "print/record.h"
 #include "proc/keyed.h"
-#include "show/json.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

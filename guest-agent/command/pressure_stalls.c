@@ -4,11 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text/json.h"
 #include "print/record.h"
 #include "proc/keyed.h"
 #include "proc/pressure_survey.h"
 #include "proc/stall_history.h"
-#include "show/json.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,10 +2,10 @@
 /** @file regrow_output.c  See regrow_output.h. */
 #include "command/regrow_output.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "print/record.h"
 #include "proc/keyed.h"
-#include "show/json.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,11 +2,11 @@
 /** @file smaps_output.c  See smaps_output.h. */
 #include "command/smaps_output.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "print/columns.h"
 #include "print/record.h"
 #include "proc/keyed.h"
-#include "show/json.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <stdio.h>

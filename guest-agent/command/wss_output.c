@@ -2,10 +2,10 @@
 /** @file wss_output.c  See wss_output.h. */
 #include "command/wss_output.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "print/record.h"
 #include "proc/keyed.h"
-#include "show/json.h"
-#include "show/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
+#include "base/text/csv.h"
+#include "base/text/json.h"
 #include "print/record.h"
-#include "show/csv.h"
-#include "show/json.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
+#include "base/text/units.h"
 #include "print/columns.h"
 #include "print/escape.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /** @file record.c  See record.h. */
 #include "print/record.h"
 
-#include "show/units.h"
+#include "base/text/units.h"
 
 #include <time.h>
 

@@ -2,7 +2,7 @@
 /** @file touched.c  See touched.h. */
 #include "proc/touched.h"
 
-#include "guest_ram/smaps.h"
+#include "guest/ram/smaps.h"
 
 static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t whole)
 {

@@ -11,12 +11,12 @@
 #include "serve/agent.h"
 
 #include "base/clock.h"
+#include "base/wire/inbox.h"
 #include "serve/endpoint.h"
 #include "serve/outbox.h"
 #include "serve/own_set.h"
 #include "serve/question.h"
 #include "serve/report.h"
-#include "wire/inbox.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/wire/wire.h"
 #include "proc/processes.h"
 #include "serve/child.h"
-#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

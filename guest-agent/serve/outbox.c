@@ -3,7 +3,7 @@
 #include "serve/outbox.h"
 
 #include "base/cleanup.h"
-#include "wire/wire.h"
+#include "base/wire/wire.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/proc_pid.h"
+#include "base/wire/wire.h"
 #include "proc/keyed.h"
 #include "proc/meminfo.h"
 #include "proc/touched.h"
-#include "wire/wire.h"
 #include "wss/watch.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
 #include "serve/own_set.h"
 
 #include "base/clock.h"
+#include "base/wire/wire.h"
 #include "serve/child.h"
 #include "serve/own_round.h"
-#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "base/page_sizes.h"
+#include "base/wire/wire.h"
 #include "proc/meminfo.h"
 #include "proc/paging.h"
 #include "proc/pressure.h"
 #include "serve/apart.h"
-#include "wire/wire.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
-#include "guest_ram/smaps.h"
-#include "sample/kernel/idle_bitmap.h"
-#include "sample/kernel/pagemap_entry.h"
-#include "sample/kernel/u64_file.h"
+#include "guest/ram/smaps.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "measure/kernel/pagemap_entry.h"
+#include "measure/kernel/u64_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * them: heads, ascending. */
 #pragma once
 
-#include "sample/kernel/kpageflags.h"
+#include "measure/kernel/kpageflags.h"
 #include "wss/subject.h"
 
 #include <stddef.h>

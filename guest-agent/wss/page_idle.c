@@ -20,7 +20,7 @@
 #include "wss/method.h"
 
 #include "base/page_sizes.h"
-#include "sample/kernel/idle_bitmap.h"
+#include "measure/kernel/idle_bitmap.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /** @file advice.c  See advice.h: the table of guests, and the terms of one. */
 #include "show/advice.h"
 
+#include "base/text/units.h"
 #include "base/utf8.h"
-#include "decide/words.h"
+#include "decide/advice/words.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

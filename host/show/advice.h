@@ -3,7 +3,7 @@
  * lines. */
 #pragma once
 
-#include "decide/advice.h"
+#include "decide/advice/advice.h"
 
 /** 0 or -ENOMEM, likewise below. */
 int advice_print_table(const struct advice *all, size_t n);

@@ -2,9 +2,9 @@
 /** @file advice_json.c  See advice.h: one object for each guest. */
 #include "show/advice.h"
 
-#include "decide/words.h"
-#include "show/json.h"
-#include "show/units.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
+#include "decide/advice/words.h"
 
 #include <math.h>
 

@@ -2,12 +2,12 @@
 /** @file ages.c  See ages.h. */
 #include "show/ages.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "show/chart.h"
-#include "show/json.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <stdio.h>

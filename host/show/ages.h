@@ -2,7 +2,7 @@
 /** @file ages.h  The ages of a guest's pages: as two tables, as JSON, as bars. */
 #pragma once
 
-#include "record/ages_record.h"
+#include "measure/record/ages_record.h"
 
 /** "0s .. 1s", "1s .. 10s", "> 60s" */
 void age_bin_label(char *text, size_t size, const struct age_bin *bin);

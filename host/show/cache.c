@@ -2,10 +2,10 @@
 /** @file cache.c  See cache.h. */
 #include "show/cache.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
-#include "show/json.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /** @file cache.h  What a guest does to the last-level cache: tables for people, JSON. */
 #pragma once
 
-#include "cache/measure.h"
+#include "measure/cache/measure.h"
 
 struct cache_report {
     char host[256];

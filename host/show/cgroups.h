@@ -2,7 +2,7 @@
 /** @file cgroups.h  What control groups touch within a window: a table for people, JSON, CSV. */
 #pragma once
 
-#include "estimate/group_usage.h"
+#include "measure/estimate/group_usage.h"
 
 enum cgroups_flag {
     CGROUPS_AGEING = 1 << 0,    /* reclaim cleared accessed bits of the group meanwhile, or NUMA

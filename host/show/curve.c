@@ -3,12 +3,12 @@
 #include "show/curve.h"
 
 #include "base/cleanup.h"
+#include "base/text/csv.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/chart.h"
-#include "show/csv.h"
 #include "show/sample_table.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

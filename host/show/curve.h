@@ -2,7 +2,7 @@
 /** @file curve.h  WSS against the window, a curve from each record: for profile and grow. */
 #pragma once
 
-#include "record/sample_record.h"
+#include "measure/record/sample_record.h"
 
 /** A line for each window of each record, with one heading; the time of each is the record's. */
 void curve_csv_print(const struct sample_record *const *records, size_t n);

@@ -2,7 +2,7 @@
 /** @file field_json.c  See field_json.h. */
 #include "show/field_json.h"
 
-#include "show/json.h"
+#include "base/text/json.h"
 
 #include <math.h>
 #include <stdio.h>

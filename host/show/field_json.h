@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file field_json.h  Fields (record/field.h) as members of a JSON object. */
+/** @file field_json.h  Fields (measure/record/field.h) as members of a JSON object. */
 #pragma once
 
-#include "record/field.h"
+#include "measure/record/field.h"
 
 #include <jansson.h>
 

@@ -2,10 +2,10 @@
 /** @file guest_stats.c  See guest_stats.h. */
 #include "show/guest_stats.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/field_json.h"
-#include "show/json.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <stdio.h>

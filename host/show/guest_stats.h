@@ -3,7 +3,7 @@
  * numbers, and named as the guest's. */
 #pragma once
 
-#include "estimate/guest_stats.h"
+#include "measure/estimate/guest_stats.h"
 
 #include <jansson.h>
 

@@ -2,11 +2,11 @@
 /** @file guest_view.c  See guest_view.h. */
 #include "show/guest_view.h"
 
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
 #include "show/sample_table.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <stdio.h>

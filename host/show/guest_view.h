@@ -3,9 +3,9 @@
  * statistics, kept apart. */
 #pragma once
 
-#include "agent/agent_report.h"
-#include "domain/domain_memory.h"
-#include "record/sample_record.h"
+#include "guest/agent/agent_report.h"
+#include "guest/domain/domain_memory.h"
+#include "measure/record/sample_record.h"
 
 struct guest_view {
     const char *domain, *uuid;

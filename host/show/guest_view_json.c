@@ -2,11 +2,11 @@
 /** @file guest_view_json.c  guest_view_print_json(); see guest_view.h. */
 #include "show/guest_view.h"
 
-#include "agent/agent_report_json.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
+#include "guest/agent/agent_report_json.h"
 #include "show/guest_stats.h"
-#include "show/json.h"
 #include "show/sample_json.h"
-#include "show/units.h"
 
 #include <math.h>
 

@@ -2,13 +2,13 @@
 /** @file history.c  See history.h. */
 #include "show/history.h"
 
+#include "base/text/csv.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
-#include "show/csv.h"
 #include "show/field_json.h"
 #include "show/guest_stats.h"
-#include "show/json.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>
@@ -43,7 +43,7 @@ struct history_output {
 #define REAL(member) FIELD_REAL, AT(member)
 #define U64(member) FIELD_U64, AT(member)
 
-/* What a row has of its own; what it has of a record comes next: record/field.h. */
+/* What a row has of its own; what it has of a record comes next: measure/record/field.h. */
 static const struct field row_fields[] = {
     {TEXT(time), .csv = "time"},
     {TEXT(host), .csv = "host"},

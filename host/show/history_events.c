@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file history_events.c  What happened to a guest; see history.h. */
-#include "show/csv.h"
+#include "base/text/csv.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "show/history.h"
-#include "show/json.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 

@@ -2,9 +2,9 @@
 /** @file history_svg.c  See history_svg.h. */
 #include "show/history_svg.h"
 
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/chart.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <stdio.h>

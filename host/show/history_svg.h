@@ -2,7 +2,7 @@
 /** @file history_svg.h  A guest's history as a picture, with what happened to it. */
 #pragma once
 
-#include "keep/event.h"
+#include "history/event.h"
 
 struct history_event {
     enum event_kind kind;

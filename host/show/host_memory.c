@@ -3,7 +3,7 @@
 #include "show/host_memory.h"
 
 #include "base/bytes.h"
-#include "show/units.h"
+#include "base/text/units.h"
 
 #include <stdio.h>
 #include <string.h>

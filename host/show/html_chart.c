@@ -2,8 +2,8 @@
 /** @file html_chart.c  See html_chart.h. */
 #include "show/html_chart.h"
 
+#include "base/text/units.h"
 #include "show/html.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "keep/timeline.h"
+#include "history/timeline.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 /** @file html_data.h  What the page of html_report.h shows. */
 #pragma once
 
-#include "keep/report.h"
-#include "keep/timeline.h"
+#include "history/report.h"
+#include "history/timeline.h"
 
 struct html_report {
     const struct report *report;

@@ -2,10 +2,10 @@
 /** @file html_guests.c  See html_guests.h. */
 #include "show/html_guests.h"
 
+#include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_chart.h"
 #include "show/html_table.h"
-#include "show/units.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file html_heat.c  See html_chart.h: ages as a heat map, and strips of flags and gaps. */
+#include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_chart.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /** @file html_page.c  See html_page.h. */
 #include "show/html_page.h"
 
+#include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_assets.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,11 +3,11 @@
 #include "show/html_plan.h"
 
 #include "base/plural.h"
+#include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_page.h"
 #include "show/html_plan_tables.h"
 #include "show/plan_words.h"
-#include "show/units.h"
 
 #include <math.h>
 

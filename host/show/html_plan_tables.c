@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/plural.h"
+#include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_table.h"
 #include "show/plan_words.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,11 +3,11 @@
 #include "show/html_report.h"
 
 #include "base/plural.h"
+#include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_chart.h"
 #include "show/html_guests.h"
 #include "show/html_page.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "show/html_table.h"
 
 #include "base/plural.h"
-#include "show/units.h"
+#include "base/text/units.h"
 
 static void heading_cell(FILE *out, const struct html_column *column)
 {

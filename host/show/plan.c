@@ -4,10 +4,10 @@
 
 #include "base/bytes.h"
 #include "base/plural.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/plan_words.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

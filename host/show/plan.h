@@ -2,8 +2,8 @@
 /** @file plan.h  The plan of a fleet as tables, one JSON object, or CSV. */
 #pragma once
 
+#include "base/text/json.h"
 #include "show/history.h"
-#include "show/json.h"
 #include "show/plan_shown.h"
 
 /** 0 or -ENOMEM */

@@ -2,7 +2,7 @@
 /** @file plan_csv.c  See plan.h: the CSV, a line of its scope for each host, guest and move. */
 #include "show/plan.h"
 
-#include "show/csv.h"
+#include "base/text/csv.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /** @file plan_json.c  See plan.h: the JSON. What is not known is null. */
 #include "show/plan.h"
 
-#include "show/units.h"
+#include "base/text/units.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /** @file plan_shown.h  What is shown of a plan. */
 #pragma once
 
-#include "plan/plan.h"
+#include "decide/plan/plan.h"
 
 /** A plan, and what it was made from. */
 struct plan_shown {

@@ -3,7 +3,7 @@
 #include "show/plan_words.h"
 
 #include "base/plural.h"
-#include "show/units.h"
+#include "base/text/units.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,11 +3,11 @@
 #include "show/ram_map.h"
 
 #include "base/bytes.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/fit.h"
 #include "show/sample_table.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_map.h  A map of guest RAM (record/ram_map.h) as a picture in the terminal, CSV, JSON
- * and SVG. */
+/** @file ram_map.h  A map of guest RAM (measure/record/ram_map.h) as a picture in the terminal,
+ * CSV, JSON and SVG. */
 #pragma once
 
-#include "record/map_series.h"
-#include "record/ram_map.h"
-#include "record/sample_record.h"
+#include "measure/record/map_series.h"
+#include "measure/record/ram_map.h"
+#include "measure/record/sample_record.h"
 
 /** How the picture is drawn. */
 struct map_style {

@@ -2,10 +2,10 @@
 /** @file ram_map_json.c  A map for scripts: JSON and CSV; see ram_map.h. */
 #include "show/ram_map.h"
 
-#include "show/csv.h"
-#include "show/json.h"
+#include "base/text/csv.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "show/sample_json.h"
-#include "show/units.h"
 
 static json_t *bytes_json(uint64_t bytes)
 {

@@ -2,9 +2,9 @@
 /** @file ram_map_svg.c  ram_map_svg_write(): see ram_map.h. */
 #include "show/ram_map.h"
 
+#include "base/text/units.h"
 #include "show/sample_table.h"
 #include "show/svg.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <stdio.h>

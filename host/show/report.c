@@ -3,12 +3,12 @@
 #include "show/report.h"
 
 #include "base/plural.h"
+#include "base/text/csv.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
-#include "show/csv.h"
 #include "show/host_memory.h"
-#include "show/json.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /** @file report.h  A report as tables, one JSON object, or CSV. */
 #pragma once
 
-#include "keep/report.h"
+#include "history/report.h"
 #include "show/history.h"
 
 /** 0 or -ENOMEM */

@@ -2,9 +2,9 @@
 /** @file sample_json.c  See sample_json.h. */
 #include "show/sample_json.h"
 
+#include "base/text/json.h"
 #include "show/field_json.h"
 #include "show/guest_stats.h"
-#include "show/json.h"
 
 #include <math.h>
 

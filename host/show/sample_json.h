@@ -2,7 +2,7 @@
 /** @file sample_json.h  A sample record as JSON. */
 #pragma once
 
-#include "record/sample_record.h"
+#include "measure/record/sample_record.h"
 
 #include <jansson.h>
 

@@ -2,10 +2,10 @@
 /** @file sample_table.c  See sample_table.h. */
 #include "show/sample_table.h"
 
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <math.h>
 #include <stdio.h>

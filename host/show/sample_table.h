@@ -2,7 +2,7 @@
 /** @file sample_table.h  A sample record as a table for people. */
 #pragma once
 
-#include "record/sample_record.h"
+#include "measure/record/sample_record.h"
 
 /** One row per window, with the age of the record. */
 void sample_table_print(const struct sample_record *record, bool heading);

@@ -3,9 +3,9 @@
 #include "show/shrink.h"
 
 #include "base/bytes.h"
-#include "show/json.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <math.h>

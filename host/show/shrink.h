@@ -2,8 +2,8 @@
 /** @file shrink.h  What the memory shrinking experiment found: a table for people, JSON. */
 #pragma once
 
-#include "decide/shrink.h"
-#include "record/sample_record.h"
+#include "decide/advice/shrink.h"
+#include "measure/record/sample_record.h"
 
 /** Why it ended. */
 enum shrink_end {

@@ -3,11 +3,11 @@
 #include "show/status.h"
 
 #include "base/plural.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/host_memory.h"
 #include "show/sample_table.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <stdio.h>

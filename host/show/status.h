@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/meminfo.h"
-#include "keep/history.h"
+#include "history/history.h"
 
 #include <sys/types.h>
 

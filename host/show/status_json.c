@@ -2,9 +2,9 @@
 /** @file status_json.c  status_json_print(): see status.h. */
 #include "show/status.h"
 
-#include "show/json.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "show/sample_json.h"
-#include "show/units.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
 #include "show/table.h"
 
 #include "base/cleanup.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/fit.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -2,10 +2,10 @@
 /** @file trace.c  The tables, and what prints either them or JSON; see trace.h. */
 #include "show/trace.h"
 
+#include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
-#include "show/json.h"
 #include "show/table.h"
-#include "show/units.h"
 
 #include <errno.h>
 #include <stdio.h>

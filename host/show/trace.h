@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace.h  A trace (trace/trace.h): tables for people, JSON, and CSV. */
+/** @file trace.h  A trace (history/trace/trace.h): tables for people, JSON, and CSV. */
 #pragma once
 
-#include "trace/trace_reader.h"
-#include "trace/trace_stats.h"
+#include "history/trace/trace_reader.h"
+#include "history/trace/trace_stats.h"
 
 #include <jansson.h>
 

@@ -2,8 +2,8 @@
 /** @file trace_csv.c  A trace as CSV; see trace.h. */
 #include "show/trace.h"
 
-#include "show/csv.h"
-#include "show/units.h"
+#include "base/text/csv.h"
+#include "base/text/units.h"
 
 /* Pages with consecutive numbers within one region. */
 struct stretch {

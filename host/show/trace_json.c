@@ -2,8 +2,8 @@
 /** @file trace_json.c  A trace as JSON; see trace.h. */
 #include "show/trace.h"
 
-#include "show/json.h"
-#include "show/units.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * quotes. */
 #include "show/wss_element.h"
 
-#include "show/units.h"
+#include "base/text/units.h"
 
 #include <inttypes.h>
 #include <libxml/tree.h>

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "record/sample_record.h"
+#include "measure/record/sample_record.h"
 
 /** The name of a window as it stands in attributes: "90s", "1m", "10m", "1h", "2d": the largest
  * unit of which it is a multiple. */

@@ -9,11 +9,11 @@
  * at every page by page_idle can do with less. Run by kernel-floor.
  */
 #include "base/cleanup.h"
-#include "domain/domain.h"
-#include "guest_ram/guest_ram.h"
-#include "sample/kernel/idle_bitmap.h"
-#include "sample/kernel/kpageflags.h"
-#include "sample/kernel/pagemap.h"
+#include "guest/domain/domain.h"
+#include "guest/ram/guest_ram.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/pagemap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "plan/plan.h"
+#include "decide/plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  *
  *   plan_history FILE HOST GUESTS DAYS FAMILY   up to now; FAMILY: of plan_fleets.h, by number
  */
-#include "keep/store.h"
+#include "history/store.h"
 #include "plan_fleets.h"
 
 #include <math.h>

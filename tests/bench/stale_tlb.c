@@ -4,13 +4,13 @@
  *
  * stale_tlb PID WINDOW_MS ROUNDS: marks all frames of a guest idle, once without a flush and once
  * with it (a few pages dropped from KVM, as method idle does), in turn, and prints how many MiB
- * were touched in the window. Run by stale-tlb in the lab; sample/method/idle.c states the result.
+ * were touched in the window. Run by stale-tlb in the lab; measure/method/idle.c states the result.
  */
 #include "base/cleanup.h"
-#include "domain/domain.h"
-#include "guest_ram/guest_ram.h"
-#include "sample/kernel/idle_bitmap.h"
-#include "sample/kernel/pagemap.h"
+#include "guest/domain/domain.h"
+#include "guest/ram/guest_ram.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "measure/kernel/pagemap.h"
 
 #include <stdio.h>
 #include <unistd.h>

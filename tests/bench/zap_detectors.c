@@ -4,15 +4,15 @@
  *
  * zap_detectors PID N <HOT: drops N random pages of a KVM guest whose hot pages (numbers in guest
  * RAM, one a line) are known, waits, and counts for each detector the hot pages seen and the cold
- * pages falsely seen. Run by zap-detectors in the lab; sample/method/zap.c states the result.
+ * pages falsely seen. Run by zap-detectors in the lab; measure/method/zap.c states the result.
  */
 #include "base/cleanup.h"
-#include "domain/domain.h"
-#include "guest_ram/guest_ram.h"
-#include "sample/kernel/advise.h"
-#include "sample/kernel/kpageflags.h"
-#include "sample/kernel/pagemap.h"
-#include "sample/method.h"
+#include "guest/domain/domain.h"
+#include "guest/ram/guest_ram.h"
+#include "measure/kernel/advise.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/pagemap.h"
+#include "measure/method.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

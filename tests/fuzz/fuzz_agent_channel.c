@@ -4,9 +4,9 @@
  * that says how long it is (low six bits, times eight) and how much time goes by before it (high
  * two bits, times 0.7 s).
  */
-#include "agent/agent_channel_private.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "guest/agent/agent_channel_private.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_agent_message.c  A guest's line: what is taken is within its ranges, and is taken
  * again when said again. */
-#include "agent/agent_message.h"
-#include "agent/agent_report_json.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "guest/agent/agent_message.h"
+#include "guest/agent/agent_report_json.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define virDomainGetID(domain) ((void)(domain), 1U)
 #define virDomainGetUUIDString(domain, uuid) ((void)(domain), snprintf(uuid, 37, "%s", "u") - 1)
 
-#include "domain/domain_memory.c" /* NOLINT(bugprone-suspicious-include): one record of libvirt's */
+#include "guest/domain/domain_memory.c" /* NOLINT(bugprone-suspicious-include): one record of libvirt's */
 
 #include "fuzz.h"
 

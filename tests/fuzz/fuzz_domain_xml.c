@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_domain_xml.c  Domain XML, which libvirt hands out and anybody may have defined. */
-#include "domain/domain_xml.h"
 #include "fuzz.h"
+#include "guest/domain/domain_xml.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /** @file fuzz_history_row.c  Rows of the history, which anybody may have written: columns divided
  * by NULs, from the first byte on. */
 #include "fuzz.h"
-#include "keep/bucket_row.h"
-#include "keep/kept_row.h"
-#include "keep/row.h"
+#include "history/bucket_row.h"
+#include "history/kept_row.h"
+#include "history/row.h"
 
 #include <math.h>
 #include <string.h>

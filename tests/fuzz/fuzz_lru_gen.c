@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_lru_gen.c  MGLRU's generations, whose lines name control groups as anybody may have
  * called them. */
-#include "sample/kernel/lru_gen.h"
+#include "measure/kernel/lru_gen.h"
 
 #include "fuzz.h"
 

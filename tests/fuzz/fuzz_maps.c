@@ -2,9 +2,9 @@
 /** @file fuzz_maps.c  /proc/PID/maps and smaps, divided by a NUL, as guest RAM is looked for in
  * them. */
 #include "below.h"
-#include "guest_ram/guest_ram.h"
-#include "guest_ram/own_memory.h"
-#include "guest_ram/plugged.h"
+#include "guest/ram/guest_ram.h"
+#include "guest/ram/own_memory.h"
+#include "guest/ram/plugged.h"
 
 #include <errno.h>
 

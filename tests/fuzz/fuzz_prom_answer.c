@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_prom_answer.c  What whoever answers at a URL sends for a plan. */
-#include "plan/prom_answer.h"
+#include "decide/plan/prom_answer.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_qemu_cmdline.c  /proc/PID/cmdline of what says that it is a QEMU. */
-#include "domain/qemu_cmdline.h"
 #include "fuzz.h"
+#include "guest/domain/qemu_cmdline.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_qmp.c  What a QMP server says, which may hold what a guest chose. */
-#include "domain/qmp.h"
 #include "fuzz.h"
+#include "guest/domain/qmp.h"
 
 #include <jansson.h>
 #include <sys/socket.h>

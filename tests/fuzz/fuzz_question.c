@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_question.c  The agent's side of the wire: lines out of a stream, and a question out
  * of a line. */
+#include "base/wire/inbox.h"
 #include "fuzz.h"
 #include "serve/question.h"
-#include "wire/inbox.h"
 
 #include <unistd.h>
 

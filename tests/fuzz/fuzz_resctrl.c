@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_resctrl.c  resctrl's files, in which names are those that others gave their groups.
  */
-#include "cache/resctrl_text.h"
+#include "measure/cache/resctrl_text.h"
 
 #include "fuzz.h"
 

@@ -3,7 +3,7 @@
  * been taken over. The first byte says which of the two messages it is, and whether it is as long
  * as its kind, which the second says, and its own counts say: what is not given is 0. What is valid
  * has exactly that length, and no byte behind it is read: there the memory ends. */
-#include "daemon/scanner/scan_message.h"
+#include "programs/vmwssd/scanner/scan_message.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file fuzz_smaps.c  /proc/PID/smaps of what says that it is a QEMU, as one text and in pieces as
  * they are read. */
-#include "guest_ram/smaps.c" /* NOLINT(bugprone-suspicious-include): its piecewise reading, too */
+#include "guest/ram/smaps.c" /* NOLINT(bugprone-suspicious-include): its piecewise reading, too */
 
 #include "fuzz.h"
 

@@ -2,8 +2,8 @@
 /** @file fuzz_status.c  /proc/PID/status: before and after, divided by a NUL, as resident bytes are
  * followed; and a thread's. */
 #include "below.h"
-#include "domain/qemu_vcpus.h"
-#include "guest_ram/resident.h"
+#include "guest/domain/qemu_vcpus.h"
+#include "guest/ram/resident.h"
 
 #include <errno.h>
 

@@ -2,9 +2,9 @@
 /** @file fuzz_trace.c  The parser of traces and their statistics. If the first byte is even, the
  * rest is the file itself. Otherwise it is a list of payloads, each with a kind and a length of two
  * bytes before it, which become blocks with a correct checksum. */
-#include "trace/trace_encode.h"
-#include "trace/trace_reader.h"
-#include "trace/trace_stats.h"
+#include "history/trace/trace_encode.h"
+#include "history/trace/trace_reader.h"
+#include "history/trace/trace_stats.h"
 
 #include "fuzz.h"
 

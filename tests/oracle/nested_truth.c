@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "domain/domain.h"
-#include "sample/kernel/pagemap.h"
-#include "show/json.h"
+#include "base/text/json.h"
+#include "guest/domain/domain.h"
+#include "measure/kernel/pagemap.h"
 
 #include <errno.h>
 #include <getopt.h>

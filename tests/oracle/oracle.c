@@ -7,7 +7,7 @@
 #include "serve.h"
 
 #include "base/cleanup.h"
-#include "show/json.h"
+#include "base/text/json.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -2,9 +2,9 @@
 /** @file fake_kernel.c  See fake_kernel.h. */
 #include "fake_kernel.h"
 
-#include "sample/kernel/idle_bitmap.h"
-#include "sample/kernel/kpageflags.h"
-#include "sample/kernel/pagemap.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/pagemap.h"
 
 #include <check.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/fsroot.h"
-#include "guest_ram/guest_ram.h"
-#include "guest_ram/target.h"
+#include "guest/ram/guest_ram.h"
+#include "guest/ram/target.h"
 
 #define FAKE_PID 4242
 #define FAKE_HVA 0x7f0000000000ULL

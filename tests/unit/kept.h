@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file kept.h  Made-up records and a database in a directory of its own, for the tests of
- * host/keep. */
+ * host/history. */
 #pragma once
 
 #include "base/fsroot.h"
-#include "keep/store.h"
+#include "history/store.h"
 
 #include "fixture.h"
 

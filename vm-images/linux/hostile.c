@@ -5,7 +5,7 @@
  *
  * Told by its arguments what to do, one after the other, each for one connection of the host; at
  * last, and when told to be "honest", it behaves. When the host has gone it says so on its console.
- * Static, no library but the C library's; for tests/integration/agent/hostile.sh and
+ * Static, no library but the C library's; for tests/integration/guest/hostile.sh and
  * tests/bench/balloon
  * --hazards.
  */

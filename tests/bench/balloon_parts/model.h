@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "control/control.h"
+#include "decide/control/control.h"
 
 #define MIB DECIDE_MIB
 #define SIM_BUCKET_S 10

@@ -13,7 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/proc_pid.h"
-#include "daemon/scanner/scanner_process.h"
+#include "programs/vmwssd/scanner/scanner_process.h"
 
 #include <errno.h>
 #include <math.h>

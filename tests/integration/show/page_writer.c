@@ -15,7 +15,7 @@
  */
 #include "hostile_names.h"
 
-#include "keep/event.h"
+#include "history/event.h"
 
 #include <math.h>
 #include <stdio.h>

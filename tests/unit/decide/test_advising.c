@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_advising.c  A replay goes through all the time that records stand for, however seldom
  * a guest was measured. */
-#include "decide/advising.h"
-#include "keep/history.h"
+#include "decide/advice/advising.h"
+#include "history/history.h"
 #include "kept.h"
 
 #define MINUTE 60.0

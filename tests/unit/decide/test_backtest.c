@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_backtest.c  A history of square waves, whose exceedances, changes and savings are
  * known, replayed from the database. */
-#include "decide/backtest.h"
-#include "decide/from_history.h"
+#include "decide/advice/backtest.h"
+#include "decide/advice/from_history.h"
 #include "kept.h"
 
 #include <errno.h>

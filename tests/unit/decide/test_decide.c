@@ -2,8 +2,8 @@
 /** @file test_decide.c  The control law: each term, each veto at its boundary, and what must hold
  * of any input. */
 #include "base/random.h"
-#include "decide/step.h"
-#include "decide/words.h"
+#include "decide/advice/step.h"
+#include "decide/advice/words.h"
 
 #include "fixture.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_guest_serve.c  The agent at one end of a socket, all kinds of hosts at the other. */
 #include "base/clock.h"
+#include "base/wire/inbox.h"
+#include "base/wire/wire.h"
 #include "fixture.h"
 #include "serve/agent.h"
 #include "serve/apart.h"
 #include "serve/endpoint.h"
 #include "serve/outbox.h"
-#include "wire/inbox.h"
-#include "wire/wire.h"
 
 #include <check.h>
 #include <errno.h>

@@ -12,9 +12,9 @@
 #include "wss/tlb_evict.h"
 #include "wss/watch.h"
 
-#include "sample/kernel/idle_bitmap.h"
-#include "sample/kernel/kpageflags.h"
-#include "sample/kernel/pagemap_entry.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/pagemap_entry.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /** @file test_status.c  vmwss status: which vmwssd writes a history, which columns fit, and when
  * all is well. */
 #include "base/meminfo.h"
-#include "cli/daemon_process.h"
+#include "programs/vmwss/daemon_process.h"
 #include "show/fit.h"
 #include "show/host_memory.h"
 #include "show/status.h"

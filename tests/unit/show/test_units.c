@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_units.c  Bytes, times and errors as people read them. */
-#include "show/units.h"
+#include "base/text/units.h"
 
 #include "fixture.h"
 

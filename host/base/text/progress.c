@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file progress.c  See progress.h. */
+#include "base/text/progress.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REDRAW_NS 100000000ULL
+#define WORTH_SHOWING_S 2.0
+#define BAR 30
+
+void progress_init(struct progress *progress, const char *what)
+{
+    *progress = (struct progress){.enabled = isatty(STDERR_FILENO)};
+    snprintf(progress->what, sizeof(progress->what), "%s", what);
+    utf8_end(progress->what);
+    utf8_printable(progress->what);
+}
+
+void progress_draw(double elapsed_s, double total_s, void *context)
+{
+    struct progress *progress = context;
+    uint64_t now_ns = clock_ns();
+
+    if (!progress->enabled || total_s < WORTH_SHOWING_S || now_ns - progress->last_ns < REDRAW_NS)
+        return;
+
+    char bar[BAR + 1];
+    int filled = elapsed_s < total_s ? (int)(elapsed_s / total_s * BAR) : BAR;
+
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r%s [%s] %.0f of %.0f s ", progress->what, bar, elapsed_s, total_s);
+    progress->last_ns = now_ns;
+    progress->drawn = true;
+}
+
+void progress_say(double elapsed_s, const char *text, struct progress *progress)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (!progress->enabled || elapsed_s < WORTH_SHOWING_S || now_ns - progress->last_ns < REDRAW_NS)
+        return;
+    fprintf(stderr, "\r%s: %-*s", progress->what, BAR, text);
+    progress->last_ns = now_ns;
+    progress->drawn = true;
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->drawn)
+        fprintf(stderr, "\r%80s\r", "");
+    progress->drawn = false;
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file decide.c  See decide.h: the terms, and the target that they make. */
+#include "decide/advice/decide.h"
+
+#include "base/bytes.h"
+
+#include <math.h>
+
+#define DAY_ENOUGH_S (20 * 3600.0)
+#define DAY_LITTLE_S 3600.0
+#define WIDE_SHARE 0.05
+
+const struct decide_policy decide_policy_default = {
+    .short_factor = 1.25,
+    .mid_factor = 1.15,
+    .long_factor = 1.10,
+    .reserve_share = 0.05,
+    .reserve_min_bytes = 128 * DECIDE_MIB,
+    .learned_factor = 1.2,
+    .learned_half_life_s = 86400,
+    .band_share = 0.02,
+    .band_min_bytes = 64 * DECIDE_MIB,
+    .stale_periods = 3,
+    .young_s = 600,
+    .unmeasurable_share = 0.1,
+    .psi_some_veto = 0.001,
+    .refault_share_min = 0.002,
+    .psi_some_panic = 0.1,
+    .psi_full_panic = 0.01,
+    .available_share_panic = 0.025,
+    .available_min_panic_bytes = 64 * DECIDE_MIB,
+    .wss_share_panic = 0.9,
+    .trust_min = 0.5,
+    .idle_tax = 4,
+    .down_decisions = 3,
+    .down_after_s = 600,
+    .down_urgent_s = 20,
+    .down_share = 0.05,
+    .down_max_bytes = 256 * DECIDE_MIB,
+    .panic_pause_s = 600,
+    .panic_pause_max_s = 3600,
+    .panic_calm_s = 60,
+    .turn_pause_s = 3600,
+};
+
+/* Rounded up, and at most @p most. A factor of 1.1 need not be exact in binary. */
+static uint64_t scaled(uint64_t bytes, double factor, uint64_t most)
+{
+    double value = ceil((double)bytes * factor * (1 - 1e-12));
+
+    return value < (double)most ? (uint64_t)value : most;
+}
+
+static uint64_t sum_bounded(uint64_t a, uint64_t b, uint64_t most)
+{
+    return a > most || b > most - a ? most : a + b;
+}
+
+uint64_t decide_actual(const struct decide_input *input)
+{
+    return smaller(input->actual_bytes, input->assigned_bytes);
+}
+
+/* --- the terms -------------------------------------------------------------------------------- */
+
+static uint64_t demand_of(const struct decide_input *input, const struct decide_wss *wss,
+                          double factor)
+{
+    return wss->window_s > 0 ? scaled(wss->high_bytes, factor, input->assigned_bytes) : 0;
+}
+
+uint64_t decide_demand(const struct decide_policy *policy, const struct decide_input *input,
+                       struct decide_decision *decision)
+{
+    uint64_t most = input->assigned_bytes;
+
+    decision->demand_short_bytes = demand_of(input, &input->short_wss, policy->short_factor);
+    decision->demand_mid_bytes = demand_of(input, &input->mid_wss, policy->mid_factor);
+    decision->demand_long_bytes = demand_of(input, &input->long_wss, policy->long_factor);
+    decision->demand_day_bytes = input->day_s > 0 ? smaller(input->day_bytes, most) : 0;
+    return larger(larger(decision->demand_short_bytes, decision->demand_mid_bytes),
+                  larger(decision->demand_long_bytes, decision->demand_day_bytes));
+}
+
+uint64_t decide_reserve(const struct decide_policy *policy, uint64_t assigned_bytes)
+{
+    uint64_t share = scaled(assigned_bytes, policy->reserve_share, assigned_bytes);
+
+    return smaller(larger(share, policy->reserve_min_bytes), assigned_bytes);
+}
+
+static bool is_fresh(const struct decide_policy *policy, double age_s, double period_s)
+{
+    return fabs(age_s) <= policy->stale_periods * period_s;
+}
+
+static bool is_reported(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_guest *guest = &input->guest;
+
+    return guest->reported &&
+           is_fresh(policy, guest->age_s, guest->period_s > 0 ? guest->period_s : input->period_s);
+}
+
+bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_guest *guest = &input->guest;
+
+    return is_reported(policy, input) && guest->available_bytes != DECIDE_UNKNOWN &&
+           !(guest->consistency < policy->trust_min);
+}
+
+/* Of statistics from before the balloon moved, of which it is not known what the guest used: they
+ * are no cause to give it more. */
+static uint64_t used_of(const struct decide_input *input, uint64_t reserve_bytes)
+{
+    uint64_t actual = decide_actual(input);
+    uint64_t used = less(actual, input->guest.available_bytes);
+
+    if (input->guest.used_bytes > 0)
+        return smaller(input->guest.used_bytes, input->assigned_bytes);
+    return input->unsettled ? smaller(used, less(actual, reserve_bytes)) : used;
+}
+
+static uint64_t floor_of_distrusted(const struct decide_policy *policy,
+                                    const struct decide_input *input, uint64_t reserve_bytes)
+{
+    uint64_t most = input->assigned_bytes;
+    uint64_t half = most - most / 2;
+
+    if (!is_reported(policy, input) || input->guest.available_bytes == DECIDE_UNKNOWN)
+        return half;
+    return larger(half, smaller(decide_actual(input),
+                                sum_bounded(used_of(input, reserve_bytes), reserve_bytes, most)));
+}
+
+/* What of it the guest's swap can take: half of what is free there, for the rest is for what
+ * comes. */
+static uint64_t droppable(const struct decide_guest *guest)
+{
+    if (guest->swap_total_bytes == DECIDE_UNKNOWN || guest->swap_total_bytes == 0 ||
+        guest->swap_free_bytes == DECIDE_UNKNOWN || guest->cold_anon_bytes == DECIDE_UNKNOWN)
+        return 0;
+    return smaller(smaller(guest->swap_free_bytes, guest->swap_total_bytes) / 2,
+                   guest->cold_anon_bytes);
+}
+
+uint64_t decide_floor(const struct decide_policy *policy, const struct decide_input *input,
+                      struct decide_decision *decision)
+{
+    uint64_t most = input->assigned_bytes;
+
+    decision->reserve_bytes = decide_reserve(policy, most);
+    decision->floor_kind = FLOOR_HALF;
+    decision->used_bytes = decision->droppable_bytes = 0;
+    if (!decide_has_statistics(policy, input))
+        return floor_of_distrusted(policy, input, decision->reserve_bytes);
+    decision->used_bytes = used_of(input, decision->reserve_bytes);
+    decision->droppable_bytes = smaller(droppable(&input->guest), decision->used_bytes);
+    decision->floor_kind = decision->droppable_bytes > 0 ? FLOOR_SWAP : FLOOR_SWAPLESS;
+    return sum_bounded(decision->used_bytes - decision->droppable_bytes, decision->reserve_bytes,
+                       most);
+}
+
+uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input)
+{
+    double lives = fmax(input->panic_age_s, 0) / policy->learned_half_life_s;
+
+    if (input->panic_bytes == 0 || isnan(input->panic_age_s))
+        return 0;
+    return scaled(input->panic_bytes, policy->learned_factor * exp2(-lives), input->assigned_bytes);
+}
+
+uint64_t decide_band(const struct decide_policy *policy, const struct decide_input *input)
+{
+    uint64_t most = input->assigned_bytes;
+    uint64_t least = larger(policy->band_min_bytes, scaled(most, policy->band_share, most));
+    const struct decide_wss *wss = &input->mid_wss;
+
+    return wss->window_s > 0 ? larger(least, less(wss->high_bytes, wss->low_bytes)) : least;
+}
+
+double decide_rho(const struct decide_policy *policy, const struct decide_input *input)
+{
+    double pages = (double)decide_actual(input) / (double)DECIDE_MIB;
+    double shares = input->shares > 0 ? input->shares
+                                      : (double)input->assigned_bytes / (double)DECIDE_MIB;
+    double active = 1;
+
+    if (pages <= 0)
+        return HUGE_VAL;
+    if (input->mid_wss.window_s > 0)
+        active = fmin((double)input->mid_wss.high_bytes / (double)DECIDE_MIB / pages, 1);
+    return shares / (pages * (active + policy->idle_tax * (1 - active)));
+}
+
+/* --- vetoes and panic ------------------------------------------------------------------------- */
+
+/* Held against the lower bound: a number that is less certain must not allow more. */
+static bool refaults_much(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_guest *guest = &input->guest;
+    double rate = (isnan(guest->refault_bytes_s) ? 0 : guest->refault_bytes_s) +
+                  (isnan(guest->swap_in_bytes_s) ? 0 : guest->swap_in_bytes_s);
+
+    return 60 * rate > policy->refault_share_min * (double)input->mid_wss.low_bytes;
+}
+
+static unsigned guest_vetoes(const struct decide_policy *policy, const struct decide_input *input)
+{
+    unsigned vetoes = 0;
+
+    if (input->guest.psi_some >= policy->psi_some_veto)
+        vetoes |= VETO_PRESSURE;
+    if (refaults_much(policy, input))
+        vetoes |= VETO_REFAULTS;
+    if (input->guest.near_or_above)
+        vetoes |= VETO_VERDICT;
+    return vetoes;
+}
+
+unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_input *input)
+{
+    unsigned vetoes = input->vetoes;
+
+    if (input->short_wss.window_s <= 0 || input->mid_wss.window_s <= 0)
+        vetoes = (vetoes & ~(unsigned)VETO_WINDOW) | VETO_NOT_MEASURED;
+    else if (input->long_wss.window_s <= 0)
+        vetoes |= VETO_WINDOW;
+    if (!is_fresh(policy, input->age_s, input->period_s))
+        vetoes |= VETO_STALE;
+    if (!(input->up_s >= policy->young_s))
+        vetoes |= VETO_YOUNG;
+    if (!(vetoes & VETO_NOT_MEASURED) &&
+        (double)input->unmeasurable_bytes >
+            policy->unmeasurable_share * (double)input->resident_bytes)
+        vetoes |= VETO_UNMEASURABLE;
+    if (input->unsettled)
+        vetoes |= VETO_UNSETTLED;
+    if (policy->needs_statistics && !decide_has_statistics(policy, input))
+        vetoes |= VETO_STATISTICS;
+    if (input->stalled)
+        vetoes |= VETO_PRESSURE;
+    /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and
+     * takes from no other. */
+    return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
+}
+
+static unsigned guest_panics(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_guest *guest = &input->guest;
+    uint64_t little = larger(
+        policy->available_min_panic_bytes,
+        scaled(input->assigned_bytes, policy->available_share_panic, input->assigned_bytes));
+    unsigned panics = 0;
+
+    if (guest->psi_some >= policy->psi_some_panic || input->stalled)
+        panics |= PANIC_PSI_SOME;
+    if (guest->psi_full >= policy->psi_full_panic)
+        panics |= PANIC_PSI_FULL;
+    if (guest->available_bytes < little)
+        panics |= PANIC_AVAILABLE;
+    if (guest->oom_kill)
+        panics |= PANIC_OOM_KILL;
+    return panics;
+}
+
+unsigned decide_panics(const struct decide_policy *policy, const struct decide_input *input)
+{
+    unsigned panics = decide_has_statistics(policy, input) ? guest_panics(policy, input) : 0;
+
+    if (input->short_wss.window_s > 0 &&
+        (double)input->short_wss.low_bytes > policy->wss_share_panic * (double)decide_actual(input))
+        panics |= PANIC_WSS;
+    return panics;
+}
+
+unsigned decide_claims(const struct decide_policy *policy, const struct decide_input *input)
+{
+    if (decide_has_statistics(policy, input))
+        return 0;
+    if (is_reported(policy, input))
+        return guest_panics(policy, input);
+    return input->stalled ? PANIC_PSI_SOME : 0;
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+static unsigned find_unsure(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_wss *wss = &input->mid_wss;
+    unsigned unsure = 0;
+
+    if (!decide_has_statistics(policy, input))
+        unsure |= UNSURE_STATISTICS;
+    if (!(input->day_s >= DAY_ENOUGH_S))
+        unsure |= UNSURE_DAY;
+    if (wss->window_s > 0 &&
+        (double)less(wss->high_bytes, wss->low_bytes) > WIDE_SHARE * (double)input->assigned_bytes)
+        unsure |= UNSURE_WIDE;
+    if (input->uncertain)
+        unsure |= UNSURE_FLAGS;
+    if (input->actual_bytes == DECIDE_UNKNOWN)
+        unsure |= UNSURE_ACTUAL;
+    if (input->substituted)
+        unsure |= UNSURE_WINDOW;
+    return unsure;
+}
+
+static enum decide_confidence confidence(const struct decide_input *input,
+                                         const struct decide_decision *decision)
+{
+    if (decision->vetoes || (decision->unsure & UNSURE_FLAGS) || !(input->day_s >= DAY_LITTLE_S))
+        return CONFIDENCE_LOW;
+    return decision->unsure ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+}
+
+/* Whole MiB, so that noise is not followed. */
+static uint64_t whole_mib(uint64_t bytes, uint64_t most)
+{
+    uint64_t over = bytes % DECIDE_MIB;
+
+    return over == 0 ? smaller(bytes, most) : sum_bounded(bytes - over, DECIDE_MIB, most);
+}
+
+static void raise(struct decide_decision *decision, uint64_t bytes, enum decide_term term)
+{
+    if (bytes <= decision->wanted_bytes)
+        return;
+    decision->wanted_bytes = bytes;
+    decision->term = term;
+}
+
+static void want(const struct decide_input *input, struct decide_decision *decision)
+{
+    uint64_t most = input->assigned_bytes;
+
+    decision->term = TERM_DEMAND;
+    decision->wanted_bytes = decision->demand_bytes;
+    raise(decision, decision->floor_bytes, TERM_FLOOR);
+    raise(decision, smaller(input->reserved_bytes, most), TERM_RESERVATION);
+    raise(decision, decision->learned_bytes, TERM_LEARNED);
+    if (!decision->measured)
+        raise(decision, decide_actual(input), TERM_ACTUAL);
+    if (decision->term != TERM_ACTUAL) /* what it has need not be whole */
+        decision->wanted_bytes = whole_mib(decision->wanted_bytes, most);
+    if (decision->panics)
+        raise(decision, most, TERM_ASSIGNED);
+}
+
+static void choose_target(const struct decide_input *input, struct decide_decision *decision)
+{
+    uint64_t actual = decide_actual(input);
+
+    decision->target_bytes = decision->wanted_bytes;
+    decision->action = decision->wanted_bytes > actual ? ACTION_GROW : ACTION_KEEP;
+    if (decision->wanted_bytes >= actual)
+        return;
+    if (decision->vetoes || actual - decision->wanted_bytes <= decision->band_bytes) {
+        decision->target_bytes = actual;
+        decision->term = TERM_ACTUAL;
+        return;
+    }
+    decision->action = ACTION_SHRINK;
+}
+
+void decide(const struct decide_policy *policy, const struct decide_input *input,
+            struct decide_decision *decision)
+{
+    *decision = (struct decide_decision){0};
+    decision->demand_bytes = decide_demand(policy, input, decision);
+    decision->measured = input->short_wss.window_s > 0 && input->mid_wss.window_s > 0;
+    decision->floor_bytes = decide_floor(policy, input, decision);
+    decision->learned_bytes = decide_learned(policy, input);
+    decision->band_bytes = decide_band(policy, input);
+    decision->vetoes = decide_vetoes(policy, input);
+    decision->panics = decide_panics(policy, input);
+    decision->claims = decide_claims(policy, input);
+    decision->unsure = find_unsure(policy, input);
+    decision->confidence = confidence(input, decision);
+    decision->rho = decide_rho(policy, input);
+    want(input, decision);
+    choose_target(input, decision);
+    if (decision->action == ACTION_SHRINK)
+        decision->give_back_bytes = less(input->resident_bytes, decision->target_bytes);
+}

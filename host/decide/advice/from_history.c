@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file from_history.c  See from_history.h. */
+#include "decide/advice/from_history.h"
+
+#include "base/bytes.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define SAME_S 0.0005
+/* vmwssd keeps an agent's last report once a minute; three times that is old. */
+#define REPORT_EVERY_S 60.0
+#define REPORT_PERIODS 3
+/* What is in a record was reported within a minute before it (guest/domain/domain_memory.h). */
+#define REPORT_LATE_S 60
+
+const struct decide_windows decide_windows_default = {60, 600, 3600};
+
+/* --- windows ---------------------------------------------------------------------------------- */
+
+int decide_windows_parse(struct decide_windows *windows, const char *list)
+{
+    double window_s[3];
+    size_t n = 0;
+
+    if (parse_seconds_list(list, window_s, 3, &n) < 0 || n == 0)
+        return -EINVAL;
+    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
+    return 0;
+}
+
+ssize_t decide_pick_window(const double *window_s, size_t n, double wanted_s)
+{
+    for (size_t w = 0; w < n; w++)
+        if (window_s[w] >= wanted_s - SAME_S)
+            return (ssize_t)w;
+    return (ssize_t)n - 1;
+}
+
+struct windows {
+    size_t n;
+    struct decide_wss wss[RUN_MAX_WINDOWS];
+    double window_s[RUN_MAX_WINDOWS];
+};
+
+static void add_window(struct windows *all, double window_s, uint64_t low, uint64_t high)
+{
+    all->window_s[all->n] = window_s;
+    all->wss[all->n++] = (struct decide_wss){window_s, low, high};
+}
+
+/* A shorter window says too little; it is used all the same, for a veto stands. */
+static void pick(struct decide_input *input, const struct windows *all, double wanted_s,
+                 struct decide_wss *out)
+{
+    ssize_t w = decide_pick_window(all->window_s, all->n, wanted_s);
+
+    *out = (struct decide_wss){0};
+    if (w < 0)
+        return;
+    *out = all->wss[w];
+    if (out->window_s > wanted_s + SAME_S)
+        input->substituted = true;
+    if (out->window_s < wanted_s - SAME_S)
+        input->vetoes |= VETO_WINDOW;
+}
+
+static void pick_all(struct decide_input *input, const struct decide_windows *windows,
+                     const struct windows *all)
+{
+    pick(input, all, windows->short_s, &input->short_wss);
+    pick(input, all, windows->mid_s, &input->mid_wss);
+    pick(input, all, windows->long_s, &input->long_wss);
+}
+
+/* --- flags ------------------------------------------------------------------------------------ */
+
+static const struct {
+    unsigned flag, veto;
+} flag_vetoes[] = {
+    {FLAG_NOT_MEASURED, VETO_NOT_MEASURED},
+    {FLAG_PAUSED, VETO_PAUSED},
+    {FLAG_MIGRATING, VETO_MIGRATING},
+    {FLAG_DUMP, VETO_DUMP},
+    {FLAG_VFIO, VETO_VFIO},
+    {FLAG_HUGETLB, VETO_HUGETLB},
+};
+
+/* Their bounds hold the truth, but are wide or rest on assumptions. */
+#define UNCERTAIN                                                                           \
+    ((unsigned)(FLAG_SWAP | FLAG_UNSETTLED | FLAG_AGEING | FLAG_STALE_TLB | FLAG_NEW_VCPU | \
+                FLAG_RESIDENT_UNSURE | FLAG_DIRTY_RATE | FLAG_DAMON_ACTIVE))
+
+static void take_flags(struct decide_input *input, unsigned flags)
+{
+    for (size_t i = 0; i < sizeof(flag_vetoes) / sizeof(flag_vetoes[0]); i++)
+        if (flags & flag_vetoes[i].flag)
+            input->vetoes |= flag_vetoes[i].veto;
+    input->uncertain = (flags & UNCERTAIN) != 0;
+}
+
+/* --- the guest's statistics ------------------------------------------------------------------- */
+
+static void take_guest_stats(struct decide_guest *guest, const struct guest_stats *stats,
+                             double age_s)
+{
+    *guest = (struct decide_guest){
+        .reported = stats->source != GUEST_STATS_NONE,
+        .age_s = age_s,
+        .late_s = REPORT_LATE_S,
+        .consistency = stats->consistency,
+        .available_bytes = stats->available_bytes,
+        .swap_total_bytes = DECIDE_UNKNOWN,
+        .swap_free_bytes = DECIDE_UNKNOWN,
+        .cold_anon_bytes = DECIDE_UNKNOWN,
+        .psi_some = stats->psi_some,
+        .psi_full = stats->psi_full,
+        .refault_bytes_s = stats->refault_bytes_s,
+        .swap_in_bytes_s = stats->swap_in_bytes_s,
+        .near_or_above = stats->verdict == VERDICT_NEAR || stats->verdict == VERDICT_ABOVE,
+        .oom_kill = (stats->reasons & REASON_OOM_KILL) != 0,
+    };
+}
+
+static void take_last_report(struct decide_guest *guest,
+                             const struct agent_last_report *last_report, double age_s,
+                             double period_s)
+{
+    const struct agent_memory *memory = &last_report->report.memory;
+
+    if (!guest->reported || !(fabs(age_s) <= REPORT_PERIODS * fmax(period_s, REPORT_EVERY_S)))
+        return;
+    guest->swap_total_bytes = memory->swap_total_bytes;
+    guest->swap_free_bytes = memory->swap_free_bytes;
+    guest->cold_anon_bytes = memory->inactive_anon_bytes;
+}
+
+static void clear_input(struct decide_input *input)
+{
+    *input = (struct decide_input){.actual_bytes = DECIDE_UNKNOWN, .panic_age_s = NAN};
+}
+
+/* --- a record --------------------------------------------------------------------------------- */
+
+static double time_of(const struct sample_record *sample)
+{
+    return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
+}
+
+/* A guest that does not change is measured seldom: up to its shortest window apart, however short
+ * the last period was. A guest that is not measured has no windows. */
+static double longest_period_s(const struct kept_sample *kept)
+{
+    const struct sample_record *sample = &kept->record.sample;
+
+    return sample->n_windows > 0 ? fmax(kept->period_s, sample->windows[0].window_s)
+                                 : kept->period_s;
+}
+
+void decide_from_record(struct decide_input *input, const struct decide_windows *windows,
+                        const struct kept_sample *kept, struct decide_day *day, double now_s,
+                        const struct agent_last_report *last_report, double reported_s,
+                        double first_s)
+{
+    const struct sample_record *sample = &kept->record.sample;
+    struct windows all = {0};
+
+    clear_input(input);
+    input->assigned_bytes = sample->ram_bytes;
+    input->resident_bytes = sample->resident_bytes;
+    input->unmeasurable_bytes = sample->unmeasurable_bytes;
+    input->age_s = now_s - time_of(sample);
+    input->period_s = longest_period_s(kept);
+    input->up_s = time_of(sample) - first_s;
+    input->day_s = decide_day_p99(day, now_s, &input->day_bytes);
+    for (size_t w = 0; w < sample->n_windows; w++)
+        add_window(&all, sample->windows[w].window_s, sample->windows[w].wss_low_bytes,
+                   sample->windows[w].wss_high_bytes);
+    pick_all(input, windows, &all);
+    take_flags(input, sample->flags);
+    take_guest_stats(&input->guest, &sample->guest, input->age_s);
+    if (!last_report)
+        return;
+    take_last_report(&input->guest, last_report, now_s - reported_s, input->period_s);
+    if (last_report->report.uptime_s >= 0 && input->guest.reported)
+        input->up_s = fmin(input->up_s, last_report->report.uptime_s + fmax(now_s - reported_s, 0));
+}
+
+/* --- a minute --------------------------------------------------------------------------------- */
+
+static const struct bucket_window *find_window(const struct bucket *bucket, double wanted_s)
+{
+    for (size_t w = 0; w < bucket->n_windows; w++)
+        if (bucket->windows[w].window_s >= wanted_s - SAME_S)
+            return &bucket->windows[w];
+    return NULL;
+}
+
+/* A mean that stands in a file may be any number. */
+static uint64_t bytes_of(double mean)
+{
+    return (uint64_t)fmin(fmax(mean, 0), 1e18);
+}
+
+static uint64_t above(const struct bucket_window *window)
+{
+    return bytes_of(window->wss_high - window->wss);
+}
+
+void decide_day_from_moment(struct decide_day *day, const struct decide_windows *windows,
+                            const struct history_moment *moment)
+{
+    const struct bucket_window *window = find_window(moment->bucket, windows->mid_s);
+
+    if (window)
+        decide_day_add(day, moment->start_s, &window->sketch, (double)above(window));
+}
+
+uint64_t decide_reached(const struct decide_windows *windows, const struct history_moment *moment)
+{
+    const struct bucket_window *window = find_window(moment->bucket, windows->long_s);
+
+    return window ? window->sketch.max : DECIDE_UNKNOWN;
+}
+
+void decide_from_moment(struct decide_input *input, const struct decide_windows *windows,
+                        const struct history_moment *moment, struct decide_day *day, double up_s)
+{
+    const struct bucket *bucket = moment->bucket;
+    struct windows all = {0};
+
+    clear_input(input);
+    input->assigned_bytes = bytes_of(bucket->summary.ram_bytes);
+    input->resident_bytes = bytes_of(bucket->summary.resident_bytes);
+    input->unmeasurable_bytes = bytes_of(bucket->summary.unmeasurable_bytes);
+    input->period_s = fmax((double)bucket->period_ms / 1000, BUCKET_MINUTE);
+    input->up_s = up_s;
+    input->day_s = decide_day_p99(day, (double)(moment->start_s + BUCKET_MINUTE - 1),
+                                  &input->day_bytes);
+    for (size_t w = 0; w < bucket->n_windows; w++) {
+        const struct bucket_window *window = &bucket->windows[w];
+
+        add_window(&all, window->window_s, bytes_of(window->wss_low),
+                   window->sketch.max + above(window));
+    }
+    pick_all(input, windows, &all);
+    take_flags(input, bucket->summary.flags);
+    take_guest_stats(&input->guest, &moment->guest, 0);
+}

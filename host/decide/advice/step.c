@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file step.c  See step.h. */
+#include "decide/advice/step.h"
+
+#include "base/bytes.h"
+
+#include <math.h>
+
+void decide_remember(const struct decide_pace *pace, double now_s, struct decide_input *input)
+{
+    input->panic_bytes = pace->panic_bytes;
+    input->panic_age_s = now_s - pace->panic_at_s;
+}
+
+static void panic(struct decide_pace *pace, const struct decide_policy *policy,
+                  const struct decide_input *input, double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    if (!pace->panicking) {
+        bool again = pace->pause_s > 0 && now_s <= pace->paused_until_s + policy->panic_pause_max_s;
+
+        if (pace->pause_s <= 0 || now_s - pace->panicked_s >= policy->panic_calm_s)
+            pace->pause_s = again ? fmin(2 * pace->pause_s, policy->panic_pause_max_s)
+                                  : policy->panic_pause_s;
+        if (actual < input->assigned_bytes) {
+            pace->panic_bytes = actual;
+            pace->panic_at_s = now_s;
+        }
+    }
+    pace->panicking = true;
+    pace->panicked_s = now_s;
+    pace->paused_until_s = now_s + pace->pause_s;
+}
+
+static uint64_t step_bytes(const struct decide_policy *policy, const struct decide_input *input)
+{
+    uint64_t actual = decide_actual(input);
+    uint64_t step = smaller((uint64_t)((double)actual * policy->down_share),
+                            policy->down_max_bytes);
+
+    if (input->guest.reported && input->guest.available_bytes != DECIDE_UNKNOWN)
+        step = smaller(step, input->guest.available_bytes / 2);
+    return step;
+}
+
+bool decide_is_asked_early(const struct decide_pace *pace, const struct decide_policy *policy,
+                           const struct decide_input *input, double now_s)
+{
+    return input->host_urgent && now_s - pace->known_since_s >= policy->down_after_s;
+}
+
+static void note_lower(struct decide_pace *pace, const struct decide_policy *policy, bool vetoed,
+                       double now_s)
+{
+    if (!pace->lower)
+        pace->lower_since_s = now_s;
+    pace->lower = true;
+    if (pace->n_lower == 0 && vetoed)
+        return;
+    if (pace->n_lower == 0)
+        pace->agreed_since_s = now_s;
+    if (pace->n_lower < policy->down_decisions)
+        pace->n_lower++;
+}
+
+/* Has it been lower for long enough? */
+static bool settled(const struct decide_pace *pace, const struct decide_policy *policy,
+                    const struct decide_input *input, double now_s)
+{
+    bool grew = pace->turned && now_s < pace->turned_at_s + policy->turn_pause_s;
+    bool waited = now_s - pace->lower_since_s >= policy->down_after_s ||
+                  (decide_is_asked_early(pace, policy, input, now_s) &&
+                   now_s - pace->agreed_since_s >= policy->down_urgent_s);
+
+    return pace->n_lower >= policy->down_decisions && waited && now_s >= pace->paused_until_s &&
+           (!grew || input->host_short);
+}
+
+/* While the last step is being proven it is no less so: that does not begin the ten minutes anew.
+ */
+static bool is_lower(const struct decide_input *input, const struct decide_decision *decision)
+{
+    return decision->action == ACTION_SHRINK ||
+           (decision->vetoes == VETO_UNSETTLED &&
+            less(decide_actual(input), decision->wanted_bytes) > decision->band_bytes);
+}
+
+/* Little by little counts as well; after a panic its own pause rules. */
+static void note_growth(struct decide_pace *pace, const struct decide_input *input,
+                        const struct decide_decision *decision, double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    pace->low_bytes = pace->low_bytes == 0 ? actual : smaller(pace->low_bytes, actual);
+    if (decision->action != ACTION_GROW || decision->panics ||
+        decision->target_bytes <= pace->low_bytes + decision->band_bytes)
+        return;
+    pace->low_bytes = actual;
+    pace->turned = true;
+    pace->turned_at_s = now_s;
+}
+
+uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *policy,
+                     const struct decide_input *input, const struct decide_decision *decision,
+                     double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    if (pace->known_since_s == 0)
+        pace->known_since_s = now_s;
+    if (decision->panics)
+        panic(pace, policy, input, now_s);
+    else
+        pace->panicking = false;
+    note_growth(pace, input, decision, now_s);
+    if (!is_lower(input, decision)) {
+        pace->n_lower = 0;
+        pace->lower = false;
+        return decision->target_bytes;
+    }
+    note_lower(pace, policy, decision->vetoes != 0, now_s);
+    if (!settled(pace, policy, input, now_s) || decision->vetoes)
+        return actual;
+
+    uint64_t step = step_bytes(policy, input);
+
+    return actual - decision->target_bytes > step ? actual - step : decision->target_bytes;
+}

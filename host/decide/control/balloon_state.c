@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file balloon_state.c  See balloon_state.h. */
+#include "decide/control/balloon_state.h"
+
+#include "base/bytes.h"
+
+#include <math.h>
+
+const struct balloon_policy balloon_policy_default = {
+    .progress_s = 5,
+    .move_s = 60,
+    .stalls_max = 3,
+    .return_s = 30,
+    .return_bytes = 64 * DECIDE_MIB,
+    .foreign_s = 3600,
+    .own_pause_s = 600,
+    .still_bytes = DECIDE_MIB,
+};
+
+static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
+                             double now_s)
+{
+    state->moving = state->stalled = state->proving = false;
+    state->before_bytes = 0;
+    state->pending_bytes = 0;
+    if (balloon_is_inhibited(state))
+        return;
+    state->trouble = TROUBLE_FOREIGN;
+    state->trouble_until_s = now_s + policy->foreign_s;
+}
+
+/* It was not asked for: it is what the guest had, or another controller's. */
+static void move_unasked(struct balloon_state *state, const struct balloon_policy *policy,
+                         uint64_t actual, double now_s)
+{
+    if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes) {
+        leave_to_another(state, policy, now_s);
+        return;
+    }
+    state->moving = state->proving = false;
+    state->stalled = true;
+    state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->own_pause_s);
+}
+
+static void arrive(struct balloon_state *state, double now_s)
+{
+    state->moving = false;
+    state->n_stalls = 0;
+    state->proving = state->set_bytes < state->from_bytes;
+    state->settled_at_s = now_s;
+}
+
+static void stall(struct balloon_state *state, const struct balloon_policy *policy, uint64_t actual,
+                  double now_s)
+{
+    bool moved = distance(actual, state->from_bytes) > policy->still_bytes;
+
+    state->moving = false;
+    state->stalled = true;
+    state->proving = moved && actual < state->from_bytes;
+    state->set_bytes = actual;
+    state->settled_at_s = now_s;
+    if (moved)
+        state->n_stalls = 0;
+    else if (!state->unsure)
+        state->n_stalls++;
+    if (state->n_stalls >= policy->stalls_max && state->trouble == TROUBLE_NONE)
+        state->trouble = TROUBLE_NO_DRIVER;
+}
+
+/* How far it has come since it was there; less than 0: the other way. */
+static int64_t came(const struct balloon_state *state, uint64_t since_bytes, uint64_t actual)
+{
+    return state->set_bytes < state->from_bytes ? (int64_t)(since_bytes - actual)
+                                                : (int64_t)(actual - since_bytes);
+}
+
+static bool is_there(const struct balloon_state *state, const struct balloon_policy *policy,
+                     uint64_t actual)
+{
+    return state->set_bytes < state->from_bytes ? actual < state->set_bytes + policy->still_bytes
+                                                : actual + policy->still_bytes > state->set_bytes;
+}
+
+/* A mark is set wherever it has come on. */
+static bool is_stuck(struct balloon_state *state, const struct balloon_policy *policy,
+                     uint64_t actual, double now_s)
+{
+    if (came(state, state->mark_bytes, actual) >= (int64_t)policy->still_bytes) {
+        state->mark_bytes = actual;
+        state->progress_at_s = now_s;
+    }
+    return now_s - state->progress_at_s >= policy->progress_s ||
+           now_s - state->issued_at_s >= policy->move_s;
+}
+
+static void follow_move(struct balloon_state *state, const struct balloon_policy *policy,
+                        uint64_t actual, double now_s)
+{
+    const int64_t still = (int64_t)policy->still_bytes;
+
+    if (came(state, state->seen_bytes, actual) < -still) {
+        move_unasked(state, policy, actual, now_s);
+    } else if (is_there(state, policy, actual)) {
+        arrive(state, now_s);
+    } else if (is_stuck(state, policy, actual, now_s)) {
+        stall(state, policy, actual, now_s);
+    }
+}
+
+static void note_rest(struct balloon_state *state, const struct balloon_policy *policy,
+                      uint64_t actual, double now_s)
+{
+    if (state->seen_bytes > 0 && distance(actual, state->rest_bytes) <= policy->still_bytes)
+        return;
+    state->rest_bytes = actual;
+    state->rest_since_s = now_s;
+}
+
+/* The record must be one of after the wait. */
+static void prove(struct balloon_state *state, const struct balloon_policy *policy,
+                  const struct decide_input *input, double now_s)
+{
+    if (now_s - fmax(input->age_s, 0) < state->settled_at_s + policy->return_s)
+        return;
+    state->proving = false;
+    if (input->resident_bytes > state->set_bytes + policy->return_bytes)
+        state->trouble = TROUBLE_NO_RETURN;
+}
+
+/* A record of before the order says nothing of what came after it: while a balloon that was going
+ * down is given memory at once, what was resident then has gone since, and is not what is touched.
+ */
+static void note_touched(struct balloon_state *state, const struct decide_input *input,
+                         uint64_t actual, double now_s)
+{
+    uint64_t given = state->moving ? larger(state->set_bytes, actual) : actual;
+
+    if (now_s - fmax(input->age_s, 0) > state->issued_at_s) /* a clock may be set back */
+        state->pending_bytes = smaller(state->pending_bytes, less(given, input->resident_bytes));
+}
+
+void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
+                     const struct decide_input *input, double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    if (input->actual_bytes == DECIDE_UNKNOWN)
+        return;
+    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->trouble_until_s)
+        state->trouble = TROUBLE_NONE;
+    note_rest(state, policy, actual, now_s);
+    if (state->moving)
+        follow_move(state, policy, actual, now_s);
+    else if (state->rested && !state->quiet &&
+             distance(actual, state->seen_bytes) > policy->still_bytes)
+        move_unasked(state, policy, actual, now_s);
+    state->rested = state->rested || now_s - state->rest_since_s >= policy->progress_s;
+    if (state->quiet && now_s - state->settled_at_s >= policy->return_s)
+        state->quiet = false;
+    if (state->proving)
+        prove(state, policy, input, now_s);
+    note_touched(state, input, actual, now_s);
+    state->seen_bytes = actual;
+}
+
+void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
+                  struct decide_input *input, double now_s)
+{
+    struct decide_guest *guest = &input->guest;
+    double made_s = now_s - (guest->reported ? guest->age_s + guest->late_s : input->age_s);
+
+    if (guest->reported && guest->available_bytes != DECIDE_UNKNOWN && !state->moving &&
+        made_s >= state->rest_since_s)
+        state->used_bytes = larger(less(decide_actual(input), guest->available_bytes), 1);
+    guest->used_bytes = state->used_bytes;
+    input->unsettled = state->moving || state->proving ||
+                       made_s < state->rest_since_s + policy->return_s;
+}
+
+void balloon_adopt(struct balloon_state *state, const struct balloon_policy *policy,
+                   const struct decide_input *input, uint64_t before_bytes, uint64_t set_bytes,
+                   double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    state->before_bytes = before_bytes;
+    state->rested = true;
+    state->seen_bytes = state->from_bytes = state->mark_bytes = state->rest_bytes = actual;
+    state->issued_at_s = state->progress_at_s = state->settled_at_s = state->rest_since_s = now_s;
+    state->set_bytes = set_bytes;
+    state->moving = distance(actual, set_bytes) > policy->still_bytes;
+    state->proving = !state->moving && set_bytes < before_bytes;
+    state->pending_bytes = state->moving ? less(set_bytes, actual) : 0;
+}
+
+uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input)
+{
+    if (state->before_bytes > 0)
+        return state->before_bytes;
+    return state->rested ? decide_actual(input) : input->assigned_bytes;
+}
+
+uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input)
+{
+    uint64_t actual = decide_actual(input);
+
+    return state->moving ? larger(actual, state->set_bytes) : actual;
+}
+
+void balloon_issued(struct balloon_state *state, const struct decide_input *input,
+                    uint64_t target_bytes, double now_s)
+{
+    uint64_t actual = decide_actual(input);
+
+    state->before_bytes = balloon_before(state, input);
+    state->rested = true;
+    state->pending_bytes += less(target_bytes, balloon_given(state, input));
+    state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
+    state->set_bytes = target_bytes;
+    state->stalled = state->unsure = false;
+    state->moving = target_bytes != actual;
+    state->proving = state->proving && !state->moving;
+    state->issued_at_s = state->progress_at_s = now_s;
+    state->quiet = !state->moving;
+    if (state->quiet)
+        state->settled_at_s = now_s;
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file control.c  See control.h. */
+#include "decide/control/control.h"
+
+#include "base/bytes.h"
+
+#include <math.h>
+
+void control_policy_init(struct control_policy *policy)
+{
+    *policy = (struct control_policy){
+        .decide = decide_policy_default,
+        .levels = {.high_share = 0.04,
+                   .soft_share = 0.64,
+                   .hard_share = 0.32,
+                   .low_share = 0.16,
+                   .leave_factor = 1.25},
+        .balloon = balloon_policy_default,
+        .reclaim = reclaim_policy_default,
+    };
+    policy->decide.needs_statistics = true;
+}
+
+/* --- each guest alone ------------------------------------------------------------------------- */
+
+static bool is_in_need(const struct control_guest *guest)
+{
+    return guest->decision.panics != 0 || guest->decision.claims != 0;
+}
+
+/* Why its balloon is not to be touched at all. A panic is served whatever moves it. */
+static enum control_hold find_obstacle(const struct control_guest *guest)
+{
+    if (guest->excluded)
+        return HOLD_EXCLUDED;
+    if (guest->input.actual_bytes == DECIDE_UNKNOWN)
+        return HOLD_UNKNOWN;
+    if (guest->state.trouble == TROUBLE_FOREIGN && !is_in_need(guest))
+        return HOLD_FOREIGN;
+    return guest->state.rested || guest->decision.panics ? HOLD_NONE : HOLD_MOVING;
+}
+
+static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)
+{
+    return smaller((bytes + DECIDE_MIB - 1) / DECIDE_MIB * DECIDE_MIB, most);
+}
+
+/* An inhibited guest is not shrunk again, and gets back what it had; one that cannot be trusted
+ * gets no more than that for what it claims. */
+static uint64_t wish_of(const struct control_guest *guest, uint64_t step_bytes)
+{
+    const struct decide_input *input = &guest->input;
+    uint64_t actual = decide_actual(input);
+
+    if (balloon_is_inhibited(&guest->state) || guest->decision.claims)
+        return smaller(larger(larger(actual, guest->state.before_bytes), step_bytes),
+                       input->assigned_bytes);
+    return step_bytes < actual ? whole_mib_up(step_bytes, actual) : step_bytes;
+}
+
+static enum control_hold hold_of(const struct control_guest *guest, double now_s)
+{
+    if (balloon_is_inhibited(&guest->state))
+        return HOLD_INHIBITED;
+    if (guest->decision.action != ACTION_SHRINK)
+        return HOLD_DECISION;
+    return now_s < guest->state.pace.paused_until_s ? HOLD_PAUSE : HOLD_WAITING;
+}
+
+static enum control_action growth_action(const struct control_guest *guest)
+{
+    if (guest->decision.panics && guest->target_bytes == guest->input.assigned_bytes)
+        return CONTROL_FULL;
+    return balloon_is_inhibited(&guest->state) ? CONTROL_RESTORE : CONTROL_GROW;
+}
+
+/* It still needs what may not have reached it. That counts as given, so it takes nothing more. */
+static void order_again(struct control_guest *guest)
+{
+    if (guest->wish_bytes <= guest->target_bytes)
+        return;
+    guest->target_bytes = guest->state.set_bytes;
+    guest->action = growth_action(guest);
+    guest->hold = HOLD_NONE;
+}
+
+static void decide_one(const struct control_policy *policy, struct control_guest *guest,
+                       double now_s)
+{
+    struct decide_input *input = &guest->input;
+    struct balloon_state *state = &guest->state;
+
+    balloon_observe(state, &policy->balloon, input, now_s);
+    balloon_date(state, &policy->balloon, input, now_s);
+    decide_remember(&state->pace, now_s, input);
+    decide(&policy->decide, input, &guest->decision);
+    guest->wish_bytes = wish_of(
+        guest, decide_step(&state->pace, &policy->decide, input, &guest->decision, now_s));
+    guest->action = CONTROL_NONE;
+    guest->target_bytes = decide_actual(input);
+    guest->hold = find_obstacle(guest);
+    guest->served = guest->hold != HOLD_NONE;
+    if (guest->served)
+        return;
+    guest->hold = hold_of(guest, now_s);
+    if (state->stalled && guest->wish_bytes <= guest->target_bytes) {
+        guest->action = CONTROL_SETTLE;
+        guest->hold = balloon_is_inhibited(state) ? HOLD_INHIBITED : HOLD_NONE;
+        guest->served = true;
+    } else if (state->moving && guest->wish_bytes <= balloon_given(state, input)) {
+        guest->hold = HOLD_MOVING;
+        guest->served = true;
+        if (balloon_is_unsure(state))
+            order_again(guest);
+    }
+}
+
+/* --- what the host has for all of them -------------------------------------------------------- */
+
+static double shares_of(const struct decide_input *input)
+{
+    return input->shares > 0 ? input->shares : (double)input->assigned_bytes / (double)DECIDE_MIB;
+}
+
+static void share_out(const struct control_host *host, struct control_guest *guests, size_t n)
+{
+    double pool = (double)less(host->free_bytes, host->levels.threshold_bytes[LEVEL_HIGH]);
+    double shares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        pool += (double)guests[i].input.resident_bytes;
+        shares += shares_of(&guests[i].input);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct decide_input *input = &guests[i].input;
+        double part = shares > 0 ? pool * shares_of(input) / shares : 0;
+
+        guests[i].share_bytes = smaller(larger((uint64_t)part, input->reserved_bytes),
+                                        input->assigned_bytes);
+    }
+}
+
+static uint64_t pending(const struct control_guest *guests, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += guests[i].state.pending_bytes;
+    return bytes;
+}
+
+/* Free memory that can be given before the threshold is reached. */
+static uint64_t budget_above(const struct control_host *host, enum control_level level,
+                             uint64_t pending_bytes)
+{
+    return less(host->free_bytes, host->levels.threshold_bytes[level] + pending_bytes);
+}
+
+/* --- who is next ------------------------------------------------------------------------------ */
+
+static bool is_urgent(const struct control_guest *guest)
+{
+    return is_in_need(guest) || balloon_is_inhibited(&guest->state);
+}
+
+static bool grows_before(const struct control_guest *a, const struct control_guest *b)
+{
+    if (is_urgent(a) != is_urgent(b))
+        return is_urgent(a);
+    return a->decision.rho > b->decision.rho;
+}
+
+static struct control_guest *next_to_grow(struct control_guest *guests, size_t n)
+{
+    struct control_guest *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (!guests[i].served &&
+            guests[i].wish_bytes > balloon_given(&guests[i].state, &guests[i].input) &&
+            (!best || grows_before(&guests[i], best)))
+            best = &guests[i];
+    return best;
+}
+
+static struct control_guest *next_to_give(struct control_guest *guests, size_t n)
+{
+    struct control_guest *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (!guests[i].served && guests[i].wish_bytes < decide_actual(&guests[i].input) &&
+            (!best || guests[i].decision.rho < best->decision.rho))
+            best = &guests[i];
+    return best;
+}
+
+/* --- growth ----------------------------------------------------------------------------------- */
+
+struct budgets {
+    uint64_t firm, loose; /* free above hard, and above what an ample host has at least */
+    uint64_t waiting;     /* what did not fit */
+    uint64_t pressing;    /* of that what would reach a guest */
+};
+
+/* What the host has measured itself, or its owner has promised. */
+static uint64_t proven(const struct control_guest *guest)
+{
+    const struct decide_input *input = &guest->input;
+
+    if (guest->decision.panics & PANIC_WSS)
+        return input->assigned_bytes;
+    return smaller(larger(guest->decision.demand_bytes, input->reserved_bytes),
+                   input->assigned_bytes);
+}
+
+static void grow_guest(struct control_guest *guest, struct budgets *budgets)
+{
+    uint64_t given = balloon_given(&guest->state, &guest->input);
+    uint64_t firm_most = larger(given, larger(proven(guest), guest->share_bytes));
+    uint64_t firm = smaller(guest->wish_bytes, firm_most) - given;
+    uint64_t gap = guest->wish_bytes - given;
+    uint64_t granted = smaller(firm, budgets->firm);
+
+    guest->served = true;
+    granted += smaller(gap - firm, less(budgets->loose, granted));
+    if (granted < gap) {
+        granted -= granted % DECIDE_MIB;
+        guest->hold = granted >= firm - firm % DECIDE_MIB && gap > firm ? HOLD_SHARE : HOLD_ROOM;
+    }
+
+    uint64_t waits = less(firm - firm % DECIDE_MIB, granted);
+
+    budgets->waiting += waits;
+    if (guest->state.trouble != TROUBLE_NO_DRIVER && !(guest->input.vetoes & VETO_PAUSED))
+        budgets->pressing += waits;
+    budgets->firm = less(budgets->firm, granted);
+    budgets->loose = less(budgets->loose, granted);
+    if (granted == 0)
+        return;
+    guest->target_bytes = given + granted;
+    guest->action = growth_action(guest);
+    if (granted == gap && guest->hold != HOLD_INHIBITED)
+        guest->hold = HOLD_NONE;
+}
+
+/* --- shrinking -------------------------------------------------------------------------------- */
+
+/* What balloons on their way down will return. */
+static uint64_t returning(const struct control_guest *guests, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].state.moving)
+            bytes += less(guests[i].state.seen_bytes, guests[i].state.set_bytes);
+    return bytes;
+}
+
+static uint64_t missing(const struct control_policy *policy, const struct control_host *host,
+                        uint64_t waiting, uint64_t returning_bytes, uint64_t pending_bytes)
+{
+    /* What was given and is not touched yet is free no longer than that. */
+    uint64_t wanted = host->room_bytes > 0 ? host->room_bytes + pending_bytes : 0;
+
+    if (policy->proactive)
+        return UINT64_MAX;
+    if (host->level > LEVEL_AMPLE)
+        wanted = larger(wanted, host->levels.threshold_bytes[LEVEL_AMPLE]);
+    return less(less(wanted, host->free_bytes) + waiting, returning_bytes);
+}
+
+/* Returns what is still missing. */
+static uint64_t give(struct control_host *host, struct control_guest *guests, size_t n)
+{
+    const enum control_hold hold = host->missing_bytes == 0 && host->level == LEVEL_AMPLE
+                                       ? HOLD_AMPLE
+                                       : HOLD_OTHERS;
+    uint64_t wanted = host->missing_bytes;
+    struct control_guest *guest;
+
+    while ((guest = next_to_give(guests, n)) != NULL) {
+        guest->served = true;
+        guest->hold = hold;
+        if (wanted == 0)
+            continue;
+        guest->hold = HOLD_NONE;
+        guest->action = CONTROL_SHRINK;
+        guest->target_bytes = guest->wish_bytes;
+        if (wanted != UINT64_MAX)
+            wanted = less(wanted, decide_actual(&guest->input) - guest->wish_bytes);
+    }
+    return wanted;
+}
+
+/* --- reclaim ---------------------------------------------------------------------------------- */
+
+/* Has its balloon nothing to give, or does it not work? While it moves there is a veto. */
+static bool may_be_reclaimed(const struct control_guest *guest)
+{
+    return guest->action == CONTROL_NONE &&
+           (guest->hold == HOLD_DECISION || guest->hold == HOLD_INHIBITED);
+}
+
+/* How much each guest could give: in reclaim_bytes. */
+static void offer_reclaim(const struct control_policy *policy, struct control_guest *guest,
+                          double now_s)
+{
+    struct reclaim_state *state = &guest->reclaim;
+
+    guest->reclaim_bytes = 0;
+    guest->reclaim_hold = policy->reclaim.on ? RECLAIM_BALLOON : RECLAIM_OFF;
+    if (!policy->reclaim.on)
+        return;
+    reclaim_observe(state, &policy->reclaim, &guest->group, &guest->input, now_s);
+    reclaim_pause_until(state, guest->state.pace.paused_until_s);
+    if (!may_be_reclaimed(guest))
+        state->n_lower = 0;
+    else
+        guest->reclaim_bytes = reclaim_step(state, &policy->reclaim, &policy->decide, &guest->group,
+                                            &guest->input, &guest->decision, now_s,
+                                            &guest->reclaim_hold);
+    if (guest->reclaim_bytes > 0 && guest->busy) {
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_BUSY;
+    }
+}
+
+static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, size_t n)
+{
+    struct control_guest *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].action == CONTROL_NONE && guests[i].reclaim_bytes > 0 &&
+            (!best || guests[i].decision.rho < best->decision.rho))
+            best = &guests[i];
+    return best;
+}
+
+/* What all of them may take together: the host's room in swap, which a group's own limit may hide.
+ */
+static uint64_t room_in_swap(const struct reclaim_policy *policy,
+                             const struct control_guest *guests, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].reclaim_bytes > 0)
+            bytes = larger(bytes, reclaim_room(policy, &guests[i].group));
+    return bytes;
+}
+
+static void order_reclaim(struct control_guest *guest, uint64_t most_bytes)
+{
+    uint64_t bytes = smaller(guest->reclaim_bytes, most_bytes);
+
+    guest->reclaim_bytes = bytes - bytes % DECIDE_MIB;
+    if (guest->reclaim_bytes > 0)
+        guest->action = CONTROL_RECLAIM;
+    else
+        guest->reclaim_hold = RECLAIM_SWAP;
+}
+
+static void reclaim_missing(const struct control_policy *policy, struct control_guest *guests,
+                            size_t n, uint64_t wanted, double now_s)
+{
+    struct control_guest *guest;
+    uint64_t room;
+
+    for (size_t i = 0; i < n; i++)
+        offer_reclaim(policy, &guests[i], now_s);
+    room = room_in_swap(&policy->reclaim, guests, n);
+    while (wanted > 0 && (guest = next_to_be_reclaimed(guests, n)) != NULL) {
+        if (wanted != UINT64_MAX)
+            guest->reclaim_bytes = whole_mib_up(wanted, guest->reclaim_bytes);
+        order_reclaim(guest, room);
+        room -= guest->reclaim_bytes;
+        if (wanted != UINT64_MAX)
+            wanted = less(wanted, guest->reclaim_bytes);
+    }
+    while ((guest = next_to_be_reclaimed(guests, n)) != NULL) {
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_OTHERS;
+    }
+}
+
+/* --- by which actuator ------------------------------------------------------------------------ */
+
+/* The first of both is virtio-mem. The whole is as large as their blocks allow. */
+static void split_target(struct control_guest *guest)
+{
+    const struct actuator both[] = {guest->plug, guest->balloon};
+    uint64_t set_bytes[2];
+    uint64_t wanted = guest->target_bytes;
+
+    guest->plug_bytes = 0;
+    if (!control_has_plug(guest))
+        return;
+    wanted = actuators_split(both, 2, wanted, set_bytes);
+    guest->plug_bytes = set_bytes[0];
+    if (guest->action == CONTROL_NONE || guest->action == CONTROL_RECLAIM)
+        return;
+    guest->target_bytes = wanted;
+    if (guest->action != CONTROL_SHRINK || wanted < decide_actual(&guest->input))
+        return;
+    guest->action = CONTROL_NONE;
+    guest->hold = HOLD_BLOCK;
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+void control_run(const struct control_policy *policy, struct control_host *host,
+                 struct control_guest *guests, size_t n)
+{
+    struct control_guest *guest;
+    struct budgets budgets = {0};
+
+    host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
+    host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
+
+    const bool waits = host->waiting_bytes > 0;
+
+    for (size_t i = 0; i < n; i++) {
+        guests[i].input.host_short = host->level >= LEVEL_SOFT || waits;
+        guests[i].input.host_urgent = host->level >= LEVEL_HARD || waits;
+        decide_one(policy, &guests[i], host->now_s);
+    }
+    share_out(host, guests, n);
+    budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
+    /* Not above high, nor of the room that was asked for: what donors give until that is left again
+     * would be claimed anew. */
+    if (host->level == LEVEL_AMPLE)
+        budgets.loose = less(budget_above(host, LEVEL_AMPLE, pending(guests, n)),
+                             less(host->room_bytes, host->levels.threshold_bytes[LEVEL_AMPLE]));
+    host->budget_bytes = budgets.firm;
+    while ((guest = next_to_grow(guests, n)) != NULL)
+        grow_guest(guest, &budgets);
+    host->waiting_bytes = budgets.pressing;
+    host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
+                                  pending(guests, n));
+    reclaim_missing(policy, guests, n, give(host, guests, n), host->now_s);
+    for (size_t i = 0; i < n; i++)
+        split_target(&guests[i]);
+}
+
+/* Never less than it has: what it uses by now would be killed, and by then no controller watches.
+ */
+static uint64_t left_with(const struct control_guest *guest, enum control_restore restore)
+{
+    const struct decide_input *input = &guest->input;
+    uint64_t given = balloon_given(&guest->state, input);
+    uint64_t wanted = restore == RESTORE_MAX ? input->assigned_bytes : guest->state.before_bytes;
+
+    return restore == RESTORE_HOLD ? given : larger(smaller(wanted, input->assigned_bytes), given);
+}
+
+void control_restore(const struct control_host *host, enum control_restore restore,
+                     struct control_guest *guests, size_t n)
+{
+    uint64_t budget = budget_above(host, LEVEL_HARD, pending(guests, n));
+
+    for (size_t i = 0; i < n; i++) {
+        struct control_guest *guest = &guests[i];
+        uint64_t given = balloon_given(&guest->state, &guest->input);
+        enum control_hold obstacle = find_obstacle(guest);
+        bool ours = obstacle == HOLD_NONE && guest->state.before_bytes > 0;
+        uint64_t wanted = ours ? left_with(guest, restore) : given;
+        uint64_t granted = smaller(less(wanted, given), budget);
+
+        guest->action = CONTROL_NONE;
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_BALLOON;
+        guest->hold = obstacle; /* not that of the last decision */
+        guest->target_bytes = decide_actual(&guest->input);
+        split_target(guest);
+        if (!ours || (wanted == guest->target_bytes && !guest->state.moving))
+            continue;
+        guest->hold = granted < less(wanted, given) ? HOLD_ROOM : HOLD_NONE;
+        guest->action = restore == RESTORE_HOLD ? CONTROL_SETTLE : CONTROL_RESTORE;
+        guest->target_bytes = wanted > given ? given + granted : wanted;
+        split_target(guest);
+        budget -= granted;
+    }
+}

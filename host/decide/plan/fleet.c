@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file fleet.c  See fleet.h. */
+#include "decide/plan/fleet.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_S 86400
+
+/* Each divides an hour. */
+static const int steps[] = {60, 120, 180, 300, 600, 900, 1800, 3600};
+#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+int plan_step_s(double span_s, size_t n_guests)
+{
+    for (size_t i = 0; i + 1 < N_STEPS; i++)
+        if (ceil(span_s / steps[i]) * (double)n_guests <= (double)PLAN_SERIES_BYTES)
+            return steps[i];
+    return steps[N_STEPS - 1];
+}
+
+bool plan_is_step(double step_s)
+{
+    for (size_t i = 0; i < N_STEPS; i++)
+        if (step_s == steps[i])
+            return true;
+    return false;
+}
+
+unsigned plan_slot(double time_s)
+{
+    const double day = floor(time_s / DAY_S);
+    const unsigned weekday = (unsigned)fmod(day + 4, 7); /* 1970-01-01 was a Thursday; 0: Sunday */
+    const unsigned hour = (unsigned)((time_s - day * DAY_S) / 3600);
+
+    return hour + (weekday == 0 || weekday == 6 ? PLAN_SLOTS / 2 : 0);
+}
+
+int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, double from_s,
+                    double to_s, int step_s)
+{
+    const double first_s = floor(from_s / step_s) * step_s;
+    const size_t n_times = (size_t)ceil(fmax(to_s - first_s, step_s) / step_s);
+
+    *fleet = (struct plan_fleet){
+        .n_hosts = n_hosts,
+        .n_guests = n_guests,
+        .n_times = n_times,
+        .from_s = first_s,
+        .step_s = step_s,
+        .hosts = calloc(n_hosts + 1, sizeof(*fleet->hosts)),
+        .guests = calloc(n_guests + 1, sizeof(*fleet->guests)),
+        .series = malloc(n_guests * n_times + 1),
+        .slot_of = malloc(n_times),
+    };
+    if (!fleet->hosts || !fleet->guests || !fleet->series || !fleet->slot_of) {
+        plan_fleet_free(fleet);
+        return -ENOMEM;
+    }
+    memset(fleet->series, PLAN_CODE_NONE, n_guests * n_times);
+    for (size_t t = 0; t < n_times; t++)
+        fleet->slot_of[t] = (uint8_t)plan_slot(first_s + (double)t * step_s);
+    return 0;
+}
+
+void plan_fleet_free(struct plan_fleet *fleet)
+{
+    free(fleet->hosts);
+    free(fleet->guests);
+    free(fleet->series);
+    free(fleet->slot_of);
+    *fleet = (struct plan_fleet){0};
+}
+
+uint8_t *plan_series(const struct plan_fleet *fleet, size_t guest)
+{
+    return fleet->series + guest * fleet->n_times;
+}
+
+double plan_unit(const struct plan_guest *guest)
+{
+    return (double)guest->ram_bytes / PLAN_CODE_MAX;
+}
+
+void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for_s, double bytes)
+{
+    const double code = ceil(bytes / plan_unit(&fleet->guests[guest]) * (1 - 1e-12));
+    const uint8_t value = (uint8_t)fmin(fmax(code, 0), PLAN_CODE_MAX);
+    const double last = (double)fleet->n_times;
+    const double from = floor((time_s - fleet->from_s) / fleet->step_s);
+    const double to = ceil((time_s + for_s - fleet->from_s) / fleet->step_s);
+    const size_t first = (size_t)fmin(fmax(from, 0), last);
+    const size_t end = (size_t)fmin(fmax(to, 0), last);
+    uint8_t *series = plan_series(fleet, guest);
+
+    for (size_t t = first; t < end; t++)
+        if (series[t] == PLAN_CODE_NONE || series[t] < value)
+            series[t] = value;
+}
+
+bool plan_is_short(double days)
+{
+    return round(days) < PLAN_DAYS_ENOUGH;
+}
+
+double plan_days(const struct plan_fleet *fleet)
+{
+    return (double)fleet->n_times * fleet->step_s / DAY_S;
+}

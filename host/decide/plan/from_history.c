@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file from_history.c  See from_history.h. */
+#include "decide/plan/from_history.h"
+
+#include "base/cleanup.h"
+#include "decide/plan/from_prometheus.h"
+#include "decide/plan/prom_client.h"
+#include "decide/plan/roster.h"
+#include "history/bucket_beside.h"
+#include "history/bucket_need.h"
+#include "history/standing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Reading hours takes about so much of the time. */
+#define HOURS_SHARE 0.05
+/* Progress is reported once in so many minutes of history: a report costs as much as a minute. */
+#define REPORT_EACH 1000
+
+struct minutes {
+    const struct plan_reading *reading;
+    struct roster *roster;
+    struct plan_fleet *fleet;
+    size_t source, noted;
+    double *known_s; /* of each guest: for how long its need is known */
+    struct minutes_guest *guests;
+    struct store *store; /* that is being read, */
+    struct error *error;
+};
+
+/* A guest while its minutes are read. */
+struct minutes_guest {
+    int64_t id; /* in the history: of two, where the host was renamed; 0: none yet */
+    struct standing_guest standing;
+};
+
+void plan_warn(const struct plan_reading *reading, const char *text)
+{
+    if (reading->warn)
+        reading->warn(text, reading->context);
+}
+
+static void report(const struct plan_reading *reading, double done)
+{
+    if (reading->progress)
+        reading->progress(done, reading->context);
+}
+
+/* 0 .. 1 of the source that is being read. */
+static void report_source(double done, void *context)
+{
+    const struct minutes *minutes = context;
+    const double sources = ((double)minutes->source + done) / (double)minutes->reading->n_sources;
+
+    report(minutes->reading, HOURS_SHARE + (1 - HOURS_SHARE) * sources);
+}
+
+static double done_by(const struct minutes *minutes, double time_s)
+{
+    return (time_s - minutes->fleet->from_s) /
+           fmax(minutes->reading->to_s - minutes->fleet->from_s, 1);
+}
+
+static void note_span(struct minutes *minutes, size_t guest, const struct standing_span *span)
+{
+    const double known_s = span->known_s - fmax(span->from_s, minutes->fleet->from_s);
+
+    plan_note(minutes->fleet, guest, span->from_s, span->known_s - span->from_s, span->bytes);
+    minutes->known_s[guest] += fmax(known_s, 0);
+}
+
+static int read_events(const struct minutes *minutes, struct minutes_guest *guest, int64_t id)
+{
+    if (guest->id == id)
+        return 0;
+    standing_events_free(&guest->standing.events);
+    guest->id = id;
+    guest->standing.forward = true;
+    return standing_events_read(minutes->store, id, minutes->reading->to_s, &guest->standing.events,
+                                minutes->error);
+}
+
+static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
+{
+    struct minutes *minutes = context;
+    const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
+    struct standing_span span;
+    double bytes;
+    int rc;
+
+    if (!guest || guest->number == PLAN_NOT_THERE || !bucket_need(bucket, &bytes))
+        return 0;
+    rc = read_events(minutes, &minutes->guests[guest->number], id);
+    if (rc < 0)
+        return rc;
+    if (standing_next(&minutes->guests[guest->number].standing, start_s, bucket, &span))
+        note_span(minutes, guest->number, &span);
+    if (minutes->noted++ % REPORT_EACH == 0)
+        report_source(done_by(minutes, (double)start_s), minutes);
+    return 0;
+}
+
+/* The last record of each guest stands until the next may be due. */
+static void end_minutes(struct minutes *minutes)
+{
+    struct standing_span span;
+
+    for (size_t g = 0; g < minutes->fleet->n_guests; g++) {
+        struct minutes_guest *guest = &minutes->guests[g];
+
+        if (standing_end(&guest->standing, &span))
+            note_span(minutes, g, &span);
+        standing_events_free(&guest->standing.events);
+        guest->id = 0;
+    }
+}
+
+/* What there is instead of the window that was asked for. */
+static int no_such_window(const struct plan_reading *reading, size_t source, struct store *store,
+                          struct error *error)
+{
+    double window_s[RUN_MAX_WINDOWS];
+    char list[512] = "";
+    size_t used = 0;
+    ssize_t n = history_windows(store, 0, window_s, error);
+
+    for (ssize_t w = 0; w < n && used < sizeof(list); w++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
+                                 window_s[w]);
+    return n < 0 ? (int)n
+                 : error_set(error, -ENODATA,
+                             "%s: no minutes are kept of that time with a window of %g s: choose "
+                             "with --window; of late there are %s",
+                             reading->sources[source].path, reading->window_s, list);
+}
+
+static bool has_guests(const struct roster *roster, size_t source)
+{
+    for (size_t r = 0; r < roster->n_rows; r++)
+        if (roster->rows[r].source == source &&
+            roster->guests[roster->rows[r].guest].number != PLAN_NOT_THERE)
+            return true;
+    return false;
+}
+
+/* Records from before the span may stand into it. */
+static int see_before(struct minutes *minutes, double from_s, struct error *error)
+{
+    const struct roster *roster = minutes->roster;
+    struct bucket_beside beside;
+    int rc = bucket_beside_begin(&beside, minutes->store, false, error);
+
+    for (size_t r = 0; rc >= 0 && r < roster->n_rows; r++) {
+        if (roster->rows[r].source != minutes->source)
+            continue;
+        rc = bucket_beside_read(&beside, roster->rows[r].id, (int64_t)from_s - 1,
+                                minutes->reading->window_s, error);
+        if (rc == 1)
+            rc = see_minute(roster->rows[r].id, beside.start_s, beside.bucket, minutes);
+    }
+    bucket_beside_end(&beside);
+    return rc < 0 ? rc : 0;
+}
+
+static int read_file_minutes(struct minutes *minutes, struct error *error)
+{
+    const struct plan_reading *reading = minutes->reading;
+    const struct history_query query = {BUCKET_MINUTE, reading->from_s, reading->to_s,
+                                        reading->window_s};
+    int rc = history_open(reading->sources[minutes->source].path, &minutes->store, error);
+
+    if (rc < 0)
+        return rc;
+    minutes->noted = 0;
+    minutes->error = error;
+    rc = see_before(minutes, reading->from_s, error);
+    if (rc == 0)
+        rc = history_buckets(minutes->store, &query, see_minute, minutes, error);
+    end_minutes(minutes);
+    if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
+        rc = no_such_window(reading, minutes->source, minutes->store, error);
+    store_close(minutes->store);
+    return rc;
+}
+
+static int read_minutes(struct minutes *minutes, struct error *error)
+{
+    const struct url_minutes url = {.reading = minutes->reading,
+                                    .roster = minutes->roster,
+                                    .fleet = minutes->fleet,
+                                    .source = minutes->source,
+                                    .progress = report_source,
+                                    .context = minutes};
+
+    return prom_is_url(minutes->reading->sources[minutes->source].path)
+               ? plan_read_url(&url, error)
+               : read_file_minutes(minutes, error);
+}
+
+static int read_file_roster(const struct plan_reading *reading, struct roster *roster,
+                            size_t source, struct error *error)
+{
+    struct store *store;
+    int rc = history_open(reading->sources[source].path, &store, error);
+
+    if (rc < 0)
+        return rc;
+    rc = roster_read(roster, reading, source, store, error);
+    store_close(store);
+    return rc;
+}
+
+static int read_roster(const struct plan_reading *reading, struct roster *roster,
+                       struct error *error)
+{
+    int rc = 0;
+
+    for (size_t s = 0; rc == 0 && s < reading->n_sources; s++) {
+        rc = prom_is_url(reading->sources[s].path) ? roster_read_url(roster, reading, s, error)
+                                                   : read_file_roster(reading, roster, s, error);
+        report(reading, HOURS_SHARE * (double)(s + 1) / (double)reading->n_sources);
+    }
+    return rc;
+}
+
+static int make_fleet(const struct plan_reading *reading, struct roster *roster,
+                      struct plan_fleet *fleet, struct error *error)
+{
+    const size_t n = roster_number(roster, reading);
+    const double from_s = fmax(reading->from_s, roster->first_s);
+    double end_s = from_s;
+    int step_s = reading->step_s;
+
+    for (size_t h = 0; h < roster->n_hosts; h++)
+        end_s = fmax(end_s,
+                     fmin(fmax(roster->hosts[h].host.last_s + BUCKET_HOUR, roster->hosts[h].due_s),
+                          reading->to_s));
+    if (step_s == 0)
+        step_s = plan_step_s(end_s - from_s, n);
+    if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, step_s) < 0)
+        return error_set(error, -ENOMEM,
+                         "no memory for %zu guests over %.0f days: look less far "
+                         "back with --since",
+                         n, (end_s - from_s) / 86400);
+    for (size_t h = 0; h < roster->n_hosts; h++)
+        fleet->hosts[h] = roster->hosts[h].host;
+    for (size_t g = 0; g < roster->n_guests; g++)
+        if (roster->guests[g].number != PLAN_NOT_THERE)
+            fleet->guests[roster->guests[g].number] = roster_plan_guest(roster, &roster->guests[g]);
+    return 0;
+}
+
+static double steps_known(const struct plan_fleet *fleet, size_t guest)
+{
+    const uint8_t *series = plan_series(fleet, guest);
+    size_t n = 0;
+
+    for (size_t t = 0; t < fleet->n_times; t++)
+        n += series[t] != PLAN_CODE_NONE;
+    return (double)n;
+}
+
+/* Of the hosts that files are of; those of a URL have it. */
+static int count_missed(const struct minutes *minutes, struct error *error)
+{
+    const struct plan_fleet *fleet = minutes->fleet;
+    cleanup_free double *steps_s = calloc(fleet->n_hosts + 1, sizeof(*steps_s));
+    cleanup_free double *known_s = calloc(fleet->n_hosts + 1, sizeof(*known_s));
+
+    if (!steps_s || !known_s)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        const double of_steps_s = steps_known(fleet, g) * fleet->step_s;
+
+        if (minutes->known_s[g] == 0)
+            continue;
+        steps_s[fleet->guests[g].host] += of_steps_s;
+        known_s[fleet->guests[g].host] += fmin(minutes->known_s[g], of_steps_s);
+    }
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (steps_s[h] > 0 && fleet->step_s > BUCKET_MINUTE)
+            fleet->hosts[h].missed_share = 1 - known_s[h] / steps_s[h];
+    return 0;
+}
+
+static int read_all_minutes(struct minutes *minutes, struct error *error)
+{
+    const size_t n = minutes->fleet->n_guests + 1;
+    cleanup_free double *known_s = calloc(n, sizeof(*known_s));
+    cleanup_free struct minutes_guest *guests = calloc(n, sizeof(*guests));
+    int rc = 0;
+
+    if (!known_s || !guests)
+        return error_set(error, -ENOMEM, "out of memory");
+    minutes->guests = guests;
+    minutes->known_s = known_s;
+    for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++)
+        rc = read_minutes(minutes, error);
+    return rc == 0 ? count_missed(minutes, error) : rc;
+}
+
+int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error)
+{
+    struct roster roster = {0};
+    struct minutes minutes = {.reading = reading, .roster = &roster, .fleet = fleet};
+    int rc = read_roster(reading, &roster, error);
+
+    if (rc == 0)
+        rc = make_fleet(reading, &roster, fleet, error);
+    if (rc < 0) {
+        roster_free(&roster);
+        return rc;
+    }
+    rc = read_all_minutes(&minutes, error);
+    roster_free(&roster);
+    if (rc < 0)
+        plan_fleet_free(fleet);
+    return rc;
+}

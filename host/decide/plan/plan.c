@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plan.c  See plan.h. */
+#include "decide/plan/plan.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define SEED 0x766d777373706c61ULL /* the same plan twice is the same */
+
+/* How much of the work each part is, roughly. */
+enum part { PART_NEED, PART_FAILS, PART_MOVES, PARTS };
+
+static void report(const struct plan_request *request, enum part part, size_t done, size_t of)
+{
+    if (request->progress)
+        request->progress(((double)part + (double)done / (double)of) / PARTS, request->context);
+}
+
+static double limit_of(const struct plan_host *host)
+{
+    return host->capacity_bytes > host->reserve_bytes
+               ? (double)(host->capacity_bytes - host->reserve_bytes)
+               : 0;
+}
+
+/* --- as it was -------------------------------------------------------------------------------- */
+
+static int need_of_hosts(const struct plan_fleet *fleet, const struct plan_request *request,
+                         struct plan_result *result)
+{
+    const size_t n = fleet->n_times;
+    cleanup_free float *joint = calloc(n, sizeof(*joint));
+    cleanup_free float *draft = calloc(n, sizeof(*draft));
+    int rc = joint && draft ? 0 : -ENOMEM;
+
+    for (size_t h = 0; rc == 0 && h < fleet->n_hosts; h++) {
+        const struct plan_sum sum = {joint, n, fleet->step_s, fleet->hosts[h].days};
+        struct plan_host_result *host = &result->hosts[h];
+
+        host->limit_bytes = limit_of(&fleet->hosts[h]);
+        plan_joint(fleet, h, joint);
+        plan_need_of(&sum, host->limit_bytes, request->options.risk, draft, &host->need);
+        rc = plan_runway_of(&sum, host->limit_bytes, draft, &host->runway);
+        report(request, PART_NEED, h + 1, fleet->n_hosts);
+    }
+    return rc;
+}
+
+/* --- as it is planned ------------------------------------------------------------------------- */
+
+static double planned(const struct plan_state *state, size_t host)
+{
+    const struct plan_fleet *fleet = state->fleet;
+    const struct plan_load *load = &state->loads[host];
+    const struct plan_sum sum = {load->joint, fleet->n_times, fleet->step_s,
+                                 fleet->hosts[host].days};
+    struct plan_need need;
+
+    plan_need_of(&sum, load->limit_bytes, state->options.risk, state->draft, &need);
+    return need.risk_bytes;
+}
+
+static int before_moves(struct plan_state *state, const struct plan_request *request,
+                        struct plan_result *result, double *draws, uint64_t *random_state)
+{
+    const size_t n = state->fleet->n_hosts;
+    int rc = 0;
+
+    for (size_t h = 0; rc == 0 && h < n; h++) {
+        struct plan_host_result *host = &result->hosts[h];
+        const struct plan_load *load = &state->loads[h];
+
+        host->n_guests = load->n_guests;
+        host->ram_bytes = load->ram_bytes;
+        host->swap_bytes = fmax(load->ram_bytes - load->limit_bytes, 0);
+        host->planned_bytes = planned(state, h);
+        result->short_before += !plan_load_holds(state, load);
+        if (request->n_place > 0)
+            host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
+        rc = plan_host_fails(state, h, &host->unplaced, &host->unplaced_bytes);
+        report(request, PART_FAILS, h + 1, n);
+    }
+    return rc;
+}
+
+static void after_moves(const struct plan_state *state, struct plan_result *result)
+{
+    for (size_t h = 0; h < state->fleet->n_hosts; h++) {
+        struct plan_host_result *host = &result->hosts[h];
+        const struct plan_load *load = &state->loads[h];
+
+        host->n_guests_after = load->n_guests;
+        host->planned_after_bytes = planned(state, h);
+        result->short_after += !plan_load_holds(state, load);
+        result->emptied += host->n_guests > 0 && load->n_guests == 0;
+    }
+}
+
+/* One after the other: each is there when the next comes. */
+static int place(struct plan_state *state, const struct plan_request *request,
+                 struct plan_result *result, uint64_t *random_state)
+{
+    cleanup_free uint8_t *series = malloc(state->fleet->n_times);
+    struct plan_slot slots[PLAN_SLOTS];
+
+    if (!series)
+        return -ENOMEM;
+    for (size_t i = 0; i < request->n_place; i++) {
+        struct plan_shape shape;
+
+        result->place[i] = PLAN_NOWHERE;
+        if (state->fleet->n_guests == 0)
+            continue;
+        shape = plan_new_guest(state->fleet, request->place_bytes[i], random_state, series, slots);
+        result->place[i] = plan_best_host(state, &shape, PLAN_NOWHERE, false);
+        if (result->place[i] == PLAN_NOWHERE)
+            result->place[i] = plan_best_host(state, &shape, PLAN_NOWHERE, true);
+        if (result->place[i] != PLAN_NOWHERE)
+            plan_load_add(state, &state->loads[result->place[i]], &shape);
+    }
+    return 0;
+}
+
+static int plan_with(struct plan_state *state, const struct plan_request *request,
+                     struct plan_result *result)
+{
+    cleanup_free double *draws = calloc(state->fleet->n_times, sizeof(*draws));
+    uint64_t random_state = SEED;
+    int rc = draws ? before_moves(state, request, result, draws, &random_state) : -ENOMEM;
+
+    if (rc == 0)
+        rc = plan_ratio_of(state, &random_state, &result->ratio);
+    if (rc == 0 && request->consolidate)
+        rc = plan_consolidate(state, &result->moves);
+    if (rc < 0)
+        return rc;
+    report(request, PART_MOVES, 1, 1);
+    after_moves(state, result);
+    return place(state, request, result, &random_state);
+}
+
+static double unknown(const struct plan_fleet *fleet)
+{
+    double known = 0;
+
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        known += fleet->guests[g].days;
+    return fleet->n_guests ? 1 - known / (plan_days(fleet) * (double)fleet->n_guests) : 0;
+}
+
+int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
+              struct plan_result *result)
+{
+    struct plan_state state = {0};
+    int rc = plan_profile(fleet);
+
+    *result = (struct plan_result){.hosts = calloc(fleet->n_hosts + 1, sizeof(*result->hosts))};
+    if (rc == 0)
+        rc = result->hosts ? plan_moves_make(&result->moves, fleet) : -ENOMEM;
+    if (rc == 0)
+        rc = need_of_hosts(fleet, request, result);
+    if (rc == 0) {
+        result->unknown = unknown(fleet);
+        plan_prepare(fleet, &request->options);
+        rc = plan_state_make(&state, fleet, &request->options);
+    }
+    if (rc == 0) {
+        rc = plan_with(&state, request, result);
+        plan_state_free(&state);
+    }
+    if (rc < 0)
+        plan_result_free(result);
+    return rc;
+}
+
+void plan_result_free(struct plan_result *result)
+{
+    free(result->hosts);
+    free(result->moves.move);
+    *result = (struct plan_result){0};
+}

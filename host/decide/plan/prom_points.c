@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file prom_points.c  See prom_points.h. */
+#include "decide/plan/prom_points.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a number --------------------------------------------------------------------------------- */
+
+#define NUMBER_MAX 64
+/* A whole number of so many digits and a power of ten up to 22 are doubles, and so their quotient
+ * is the nearest one (Clinger, "How to read floating point numbers accurately", PLDI 1990). */
+#define EXACT_DIGITS 15
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "-123.456": false: it has another form, or more digits. */
+static bool parse_plain(const char *text, size_t n, double *value)
+{
+    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const bool minus = n > 0 && text[0] == '-';
+    int64_t whole = 0;
+    size_t digits = 0;
+    size_t behind = 0;
+    bool point = false;
+
+    for (size_t i = minus; i < n; i++) {
+        if (text[i] == '.' && !point && digits > 0) {
+            point = true;
+        } else if (is_digit(text[i]) && digits < EXACT_DIGITS) {
+            whole = 10 * whole + (text[i] - '0');
+            digits++;
+            behind += point;
+        } else {
+            return false;
+        }
+    }
+    *value = (double)(minus ? -whole : whole) / tens[behind];
+    return digits > 0;
+}
+
+double prom_points_value(const char *text, size_t n)
+{
+    char copy[NUMBER_MAX];
+    double value;
+    char *end;
+
+    if (parse_plain(text, n, &value))
+        return value;
+    if (n == 0 || n >= sizeof(copy) || !(is_digit(text[0]) || text[0] == '-'))
+        return NAN;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    if (copy[strspn(copy, "0123456789+-.eE")] != '\0')
+        return NAN;
+    value = strtod(copy, &end);
+    return end != copy && *end == '\0' && isfinite(value) ? value : NAN;
+}
+
+/* --- an array of points ----------------------------------------------------------------------- */
+
+struct text {
+    const char *at, *end;
+};
+
+static void skip_space(struct text *text)
+{
+    while (text->at < text->end &&
+           (*text->at == ' ' || *text->at == '\n' || *text->at == '\t' || *text->at == '\r'))
+        text->at++;
+}
+
+static bool take_char(struct text *text, char c)
+{
+    skip_space(text);
+    if (text->at == text->end || *text->at != c)
+        return false;
+    text->at++;
+    return true;
+}
+
+static bool take_time(struct text *text, double *time_s)
+{
+    const char *from;
+
+    skip_space(text);
+    from = text->at;
+    while (text->at < text->end && (is_digit(*text->at) || *text->at == '.' || *text->at == '-' ||
+                                    *text->at == '+' || *text->at == 'e' || *text->at == 'E'))
+        text->at++;
+    *time_s = prom_points_value(from, (size_t)(text->at - from));
+    return !isnan(*time_s);
+}
+
+/* A string without anything escaped. */
+static bool take_value(struct text *text, double *value)
+{
+    const char *from;
+
+    if (!take_char(text, '"'))
+        return false;
+    from = text->at;
+    while (text->at < text->end && *text->at != '"' && *text->at != '\\')
+        text->at++;
+    *value = prom_points_value(from, (size_t)(text->at - from));
+    return take_char(text, '"');
+}
+
+static bool take_point(struct text *text, struct prom_point *point)
+{
+    return take_char(text, '[') && take_time(text, &point->time_s) && take_char(text, ',') &&
+           take_value(text, &point->value) && take_char(text, ']');
+}
+
+int prom_points_add(struct prom_points *points, size_t most, struct prom_point point)
+{
+    struct prom_point *all;
+
+    if (points->n == most)
+        return -E2BIG;
+    all = array_grow(points->all, points->n, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    points->all = all;
+    all[points->n++] = point;
+    return 0;
+}
+
+static int end_array(struct prom_points *points)
+{
+    size_t *ends = array_grow(points->ends, points->n_arrays, sizeof(*ends));
+
+    if (!ends)
+        return -ENOMEM;
+    points->ends = ends;
+    ends[points->n_arrays++] = points->n;
+    return 1;
+}
+
+/* 1: an array was read; 0: there is none of this form. */
+static int read_array(struct text *text, size_t most, struct prom_points *points)
+{
+    const size_t before = points->n;
+    struct prom_point point;
+
+    if (!take_char(text, '['))
+        return 0;
+    if (take_char(text, ']'))
+        return end_array(points);
+    while (take_point(text, &point)) {
+        int rc = prom_points_add(points, most, point);
+
+        if (rc < 0)
+            return rc;
+        if (take_char(text, ']'))
+            return end_array(points);
+        if (!take_char(text, ','))
+            break;
+    }
+    points->n = before;
+    return 0;
+}
+
+/* --- the text --------------------------------------------------------------------------------- */
+
+/* Behind the string that begins there. */
+static const char *end_of_string(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\';
+    return at < end ? at + 1 : end;
+}
+
+static bool is_values(const char *from, const char *to)
+{
+    static const char key[] = "\"values\"";
+
+    return to - from == sizeof(key) - 1 && memcmp(from, key, sizeof(key) - 1) == 0;
+}
+
+/* What is not an array of points goes to @p rest. */
+static int cut(struct text text, size_t most, struct prom_points *points, FILE *rest)
+{
+    const char *from = text.at;
+
+    while (text.at < text.end) {
+        const char *begin = memchr(text.at, '"', (size_t)(text.end - text.at));
+        struct text behind;
+        const char *array;
+        int rc;
+
+        if (!begin)
+            break;
+        text.at = end_of_string(begin, text.end);
+        behind = text;
+        if (!is_values(begin, text.at) || !take_char(&behind, ':'))
+            continue;
+        array = behind.at;
+        rc = read_array(&behind, most, points);
+        if (rc < 0)
+            return rc;
+        if (rc == 0)
+            continue;
+        fwrite(from, 1, (size_t)(array - from), rest);
+        fprintf(rest, "%zu", points->n_arrays - 1);
+        from = text.at = behind.at;
+    }
+    fwrite(from, 1, (size_t)(text.end - from), rest);
+    return 0;
+}
+
+int prom_points_cut(const char *bytes, size_t size, size_t most, struct prom_points *points,
+                    char **rest, size_t *rest_size)
+{
+    const struct text text = {bytes, bytes + size};
+    FILE *out;
+    int rc;
+
+    *points = (struct prom_points){0};
+    *rest = NULL;
+    out = open_memstream(rest, rest_size);
+    if (!out)
+        return -ENOMEM;
+    rc = cut(text, most, points, out);
+    return fclose(out) == 0 ? rc : -ENOMEM;
+}
+
+void prom_points_free(struct prom_points *points)
+{
+    free(points->all);
+    free(points->ends);
+    *points = (struct prom_points){0};
+}

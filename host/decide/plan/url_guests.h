@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file url_guests.h  The guests of one host while it is read from a URL. */
+#pragma once
+
+#include "decide/plan/roster.h"
+
+struct url_guest {
+    char uuid[37];
+    struct roster_row row;
+    float *sizes; /* of the hours, bytes, at row.size_window_s */
+    size_t n_sizes;
+    bool there; /* served in the last scrape */
+};
+
+/** Begins with zeros; an element moves when another one is added. */
+struct url_guests {
+    struct url_guest *all;
+    size_t n;
+    size_t n_sorted; /* the first of them are so, by UUID */
+};
+
+/** NULL: there is none. */
+struct url_guest *url_guests_find(const struct url_guests *guests, const char *uuid);
+
+/** Adds one, to be sorted in before many more are. NULL: out of memory. */
+struct url_guest *url_guests_add(struct url_guests *guests, size_t source, const char *uuid);
+
+void url_guests_sort(struct url_guests *guests);

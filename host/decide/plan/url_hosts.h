@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file url_hosts.h  Which hosts a Prometheus HTTP API has, and when each was scraped last. */
+#pragma once
+
+#include "decide/plan/prom_query.h"
+
+struct url_host {
+    char name[256];
+    double capacity_bytes, reserve_bytes;
+    bool live; /* scraped in the last five minutes, whether or not the last scrape of all failed */
+    /* Unix time of its last scrape that succeeded. What has no value at that time was not served
+     * any more: servers mark where a series ends, in Prometheus
+     * https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness, but they do so for
+     * all series of a host when a scrape fails as well. */
+    double scraped_s;
+};
+
+struct url_hosts {
+    struct url_host *hosts; /* by name */
+    size_t n;
+};
+
+/** Free it with url_hosts_free(), whatever is returned. -ENODATA: there are none; -ENOTUNIQ: two of
+ * one name; or as prom_query() */
+int url_hosts_read(struct prom_client *client, const struct plan_reading *reading,
+                   struct url_hosts *hosts, struct error *error);
+void url_hosts_free(struct url_hosts *hosts);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file agent_receive.c  What comes in through a channel: answers, stalls, and all that should
+ * not; see agent_channel.h. */
+#include "guest/agent/agent_channel_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Counts it; the first of its class becomes an event. */
+static void channel_note(struct agent_channel *channel, enum agent_fault fault,
+                         const struct error *error, struct agent_event *event)
+{
+    struct wrong wrong = {true, fault, *error};
+
+    if (!channel->first.set)
+        channel->first = wrong;
+    if (channel->faults[fault]++ == 0)
+        channel_tell(&wrong, AGENT_FAULT, event);
+}
+
+static bool take_hello(struct agent_channel *channel, const struct agent_message *message,
+                       uint64_t now_ns)
+{
+    if (message->kind != AGENT_MESSAGE_HELLO || channel->asked != ASK_HELLO)
+        return false;
+    if (message->hello.protocol > WIRE_PROTOCOL) {
+        channel_fail(channel, AGENT_FAULT_REFUSED, -EPROTONOSUPPORT,
+                     "it speaks protocol %u, this host %d: a newer vmwss is needed here",
+                     message->hello.protocol, WIRE_PROTOCOL);
+        return true;
+    }
+    channel->hello = message->hello;
+    channel->has_hello = true;
+    channel->greeted = true;
+    channel_ask(channel, ASK_REPORT, now_ns);
+    return true;
+}
+
+/* Its clock went back: this is not the boot whose hello we know. */
+static bool was_restarted(const struct agent_channel *channel, const struct agent_report *report)
+{
+    return report->uptime_s < channel->uptime_s && !channel->greeted_again;
+}
+
+static bool take_report(struct agent_channel *channel, const struct agent_message *message,
+                        uint64_t now_ns, struct agent_event *event)
+{
+    if (message->kind != AGENT_MESSAGE_REPORT || channel->asked != ASK_REPORT)
+        return false;
+    if (was_restarted(channel, &message->report)) {
+        channel->greeted_again = true;
+        channel_ask(channel, ASK_HELLO, now_ns);
+        return true;
+    }
+    channel->uptime_s = message->report.uptime_s;
+    channel->asked = ASK_NOTHING;
+    channel->failures = 0;
+    event->kind = AGENT_REPORT;
+    event->message = *message;
+    return true;
+}
+
+static bool take_refusal(struct agent_channel *channel, const struct agent_message *message)
+{
+    if (message->kind != AGENT_MESSAGE_ERROR)
+        return false;
+    channel_fail(channel, AGENT_FAULT_REFUSED, -EPROTO, "it refuses the question: %s",
+                 message->error);
+    return true;
+}
+
+/* Is it the answer? */
+static bool take_answer(struct agent_channel *channel, const struct agent_message *message,
+                        uint64_t now_ns, struct agent_event *event)
+{
+    if (channel->asked < ASK_HELLO || message->seq != channel->seq)
+        return false;
+    return take_hello(channel, message, now_ns) || take_report(channel, message, now_ns, event) ||
+           take_refusal(channel, message);
+}
+
+static void flooded(struct agent_channel *channel)
+{
+    channel_fail(channel, AGENT_FAULT_FLOOD, -EMSGSIZE,
+                 "it floods: more than %d KiB or %d lines, and %d KiB or %d lines a second, "
+                 "unasked%s%s",
+                 AGENT_UNASKED_BYTES / 1024, AGENT_UNASKED_LINES,
+                 AGENT_UNASKED_BYTES_A_SECOND / 1024, AGENT_UNASKED_LINES_A_SECOND,
+                 channel->first.set ? "; first " : "",
+                 channel->first.set ? channel->first.error.text : "");
+}
+
+static void take_line(struct agent_channel *channel, const char *line, size_t length,
+                      uint64_t now_ns, struct agent_event *event)
+{
+    struct agent_message message;
+    struct error error = {-EPROTO, "an answer to another question than the last"};
+    int rc = agent_message_parse(line, length, channel->ram_bytes, &message, &error);
+
+    if (rc == 0 && take_answer(channel, &message, now_ns, event)) {
+        agent_bucket_put(&channel->bytes, (double)length + 1);
+        return;
+    }
+    if (rc == 0 && message.kind == AGENT_MESSAGE_STALL) {
+        event->kind = AGENT_STALL;
+        event->message = message;
+    } else {
+        channel_note(channel, rc < 0 ? AGENT_FAULT_MESSAGE : AGENT_FAULT_SEQUENCE, &error, event);
+    }
+    if (!agent_bucket_take(&channel->lines, 1))
+        flooded(channel);
+}
+
+/* Lines until one of them is an event, or none is left. */
+static void take_lines(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event)
+{
+    const char *line;
+    size_t length;
+
+    while (event->kind == AGENT_NOTHING && !channel->failed.set &&
+           inbox_line(channel->inbox, &line, &length))
+        if (length > 0)
+            take_line(channel, line, length, now_ns, event);
+    if (!channel->inbox->skipping)
+        channel->skipping = false;
+}
+
+/* A line that does not fit into the inbox is reported once, when its beginning is thrown away. */
+static void check_length(struct agent_channel *channel, struct agent_event *event)
+{
+    static const struct error too_long = {-EMSGSIZE, "a line of more than 16384 bytes"};
+
+    _Static_assert(WIRE_LINE_MAX == 16384, "the text says so");
+    if (channel->inbox->skipping && !channel->skipping)
+        channel_note(channel, AGENT_FAULT_LONG, &too_long, event);
+    channel->skipping = channel->inbox->skipping;
+}
+
+static void channel_read(struct agent_channel *channel, struct agent_event *event)
+{
+    ssize_t n = inbox_fill(channel->inbox, channel->fd);
+
+    check_length(channel, event);
+    if (n == 0 || (n < 0 && n != -EAGAIN))
+        channel_lost(channel, (int)n);
+    else if (n > 0 && !agent_bucket_take(&channel->bytes, (double)n))
+        flooded(channel);
+}
+
+static void refill(struct agent_channel *channel, uint64_t now_ns)
+{
+    if (channel->refilled_ns && now_ns > channel->refilled_ns) {
+        agent_bucket_refill(&channel->bytes, now_ns - channel->refilled_ns);
+        agent_bucket_refill(&channel->lines, now_ns - channel->refilled_ns);
+    }
+    channel->refilled_ns = now_ns;
+}
+
+/* A thousand agents of which each kept its 16 KiB would take a quarter of what the daemon may
+ * have. */
+static void release_if_empty(struct agent_channel *channel)
+{
+    const struct inbox *inbox = channel->inbox;
+
+    if (inbox->taken < inbox->length || inbox->skipping)
+        return;
+    free(channel->inbox);
+    channel->inbox = NULL;
+}
+
+void channel_receive(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event)
+{
+    refill(channel, now_ns);
+    if (!channel->inbox) {
+        channel->inbox = malloc(sizeof(*channel->inbox));
+        if (!channel->inbox) {
+            channel_fail(channel, AGENT_FAULT_CLOSED, -ENOMEM, "out of memory");
+            return;
+        }
+        inbox_reset(channel->inbox);
+    }
+    take_lines(channel, now_ns, event); /* those left by the call before */
+    if (event->kind == AGENT_NOTHING && !channel->failed.set) {
+        channel_read(channel, event);
+        take_lines(channel, now_ns, event);
+    }
+    release_if_empty(channel);
+}

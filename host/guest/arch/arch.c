@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file arch.c  See arch.h. */
+#include "guest/arch/arch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+static const struct arch *const table[] = {&arch_x86_64, &arch_arm64};
+
+#define N_ARCHES (sizeof(table) / sizeof(table[0]))
+
+/* Built for one that is not in the table: no such kernel has the first one's tracepoint or
+ * counters, so what relies on them is refused. */
+const struct arch *arch_host(void)
+{
+    for (size_t i = 0; i < N_ARCHES; i++)
+        if (table[i]->host)
+            return table[i];
+    return table[0];
+}
+
+/* "qemu-system-x86_64", "qemu-system-x86_64-microvm", ".real" of a wrapper, "_v8" of a build of
+ * one's own; but "qemu-system-armeb" is not "qemu-system-arm". */
+static bool emulates(const struct arch *arch, const char *name)
+{
+    for (const char *const *emulator = arch->emulators; *emulator; emulator++) {
+        size_t length = strlen(*emulator);
+
+        if (!strncmp(name, *emulator, length) && !isalnum((unsigned char)name[length]))
+            return true;
+    }
+    return false;
+}
+
+const struct arch *arch_of_emulator(const char *exe)
+{
+    static const char any[] = "qemu-system-";
+    const char *slash = strrchr(exe, '/');
+    const char *name = slash ? slash + 1 : exe;
+
+    if (strncmp(name, any, sizeof(any) - 1) != 0)
+        return arch_host();
+    for (size_t i = 0; i < N_ARCHES; i++)
+        if (emulates(table[i], name))
+            return table[i];
+    return NULL;
+}
+
+bool arch_is_machine(const char *machine, const char *family)
+{
+    return !strncmp(machine, family, strlen(family));
+}
+
+int arch_refuse_machine(const char *machine, struct error *error)
+{
+    return error_set(error, -ENOTSUP,
+                     "machine type %s: where its RAM lies in guest-physical memory is not known",
+                     *machine ? machine : "(QEMU's default)");
+}

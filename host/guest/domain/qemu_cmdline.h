@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
+ *
+ * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
+ * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios,
+ * -accel, -enable-kvm; for QMP see qemu_monitor.h). Both the option syntax
+ * ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are read.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "guest/domain/ram_config.h"
+
+enum accel {
+    ACCEL_UNKNOWN,
+    ACCEL_KVM,
+    ACCEL_TCG,
+};
+
+/** "kvm", "tcg" or "unknown". */
+const char *accel_name(enum accel accel);
+
+struct qemu_cmdline {
+    char name[256]; /* -name guest=NAME or -name NAME; empty if absent */
+    char uuid[37];  /* -uuid, else -smbios type=1,uuid=; empty if absent */
+    enum accel accel;
+    char machine[64];                /* -machine type ("pc-q35-7.2"); empty: QEMU's default, pc */
+    uint64_t max_ram_below_4g_bytes; /* -machine max-ram-below-4g=; 0 if absent */
+    uint64_t max_ram_bytes;          /* -m maxmem=, with slots= for memory devices; 0 if absent */
+    uint64_t memory_slots;
+    uint64_t pci_hole64_bytes; /* -global NAME-pcihost.pci-hole64-size=; 0 if absent */
+    bool cxl;                  /* -machine cxl=on */
+    char cpu_vendor[16];       /* -cpu MODEL,vendor=; empty if absent: under KVM the host's */
+    bool free_page_reporting;  /* a balloon that gives back what the guest frees, at once */
+    char qmp_path[256]; /* a QMP server's UNIX socket, as QEMU was given it (it may be relative);
+                           empty: see qmp_unreachable */
+    const char *qmp_unreachable; /* why no socket can be connected to; NULL: one can */
+    struct ram_config ram;
+};
+
+/** Frees what it holds. */
+void qemu_cmdline_free(struct qemu_cmdline *cmdline);
+
+/**
+ * Parses the NUL-separated bytes of /proc/PID/cmdline.
+ * @return 0: free it with qemu_cmdline_free(); -EINVAL when the RAM size cannot be understood (the
+ * message names the option).
+ */
+int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *out,
+                       struct error *error);

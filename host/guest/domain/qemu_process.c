@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file qemu_process.c  See qemu_process.h. */
+#include "guest/domain/qemu_process.h"
+
+#include "base/cleanup.h"
+#include "base/proc_pid.h"
+#include "guest/domain/qemu_socket.h"
+#include "guest/domain/qemu_vcpus.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/syscall.h>
+
+static int no_such_process(struct error *error, pid_t pid)
+{
+    return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
+}
+
+/* Words for an errno of reading /proc/PID. */
+static int cannot_look(struct error *error, pid_t pid, int code)
+{
+    if (code == -ENOENT || code == -ESRCH)
+        return no_such_process(error, pid);
+    if (code == -EACCES || code == -EPERM)
+        return error_set(error, code, "process %d: not permitted to look into it; run as root",
+                         (int)pid);
+    return error_set(error, code, "process %d: %s", (int)pid, strerror(-code));
+}
+
+/* /proc/PID/exe without the " (deleted)" that an upgrade of QEMU puts behind it. */
+static int read_exe(const struct fsroot *root, pid_t pid, char exe[256])
+{
+    static const char deleted[] = " (deleted)";
+    char target[256 + sizeof(deleted)];
+    ssize_t n = fsroot_readlink(root, target, sizeof(target), "proc/%d/exe", (int)pid);
+    size_t tail = sizeof(deleted) - 1;
+
+    if (n < 0)
+        return (int)n;
+    if ((size_t)n > tail && strcmp(target + n - tail, deleted) == 0)
+        target[(size_t)n - tail] = '\0';
+    if (strlen(target) >= 256)
+        return -ENAMETOOLONG;
+    strcpy(exe, target);
+    return 0;
+}
+
+static bool is_qemu(const char *exe)
+{
+    const char *slash = strrchr(exe, '/');
+    const char *name = slash ? slash + 1 : exe;
+
+    return strncmp(name, "qemu-system-", 12) == 0 || strcmp(name, "qemu-kvm") == 0 ||
+           strcmp(name, "kvm") == 0;
+}
+
+/* A kernel thread has no exe, and is no QEMU. */
+static int identify_process(const struct fsroot *root, pid_t pid, char exe[256],
+                            struct error *error)
+{
+    int rc = read_exe(root, pid, exe);
+
+    if (rc == -ENOENT)
+        return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator", (int)pid);
+    if (rc < 0)
+        return cannot_look(error, pid, rc);
+    if (!is_qemu(exe))
+        return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator (it runs %s)",
+                         (int)pid, exe);
+    return 0;
+}
+
+static bool is_gone(char state)
+{
+    return state == 'Z' || state == 'X' || state == 'x';
+}
+
+static int read_start(const struct fsroot *root, struct qemu_process *process, struct error *error)
+{
+    struct proc_stat stat;
+    int rc = proc_stat_read(root, process->pid, &stat);
+
+    if (rc < 0)
+        return cannot_look(error, process->pid, rc);
+    if (is_gone(stat.state))
+        return no_such_process(error, process->pid);
+    process->start_ticks = stat.start_ticks;
+    process->start_stack = stat.start_stack;
+    return 0;
+}
+
+static int read_cmdline(const struct fsroot *root, struct qemu_process *process,
+                        struct error *error)
+{
+    cleanup_free char *cmdline = NULL;
+    ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline",
+                                (int)process->pid);
+
+    if (n < 0)
+        return cannot_look(error, process->pid, (int)n);
+
+    int rc = qemu_cmdline_parse(cmdline, (size_t)n, &process->config, error);
+
+    if (rc < 0)
+        error_prefix(error, "process %d", (int)process->pid);
+    return rc;
+}
+
+/* Pins the pid. Kernels before 5.3 have no pidfd: then the start time alone identifies the process.
+ */
+static int pin(const struct fsroot *root, struct qemu_process *process, struct error *error)
+{
+    if (!root->live)
+        return 0;
+    process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pidfd >= 0)
+        process->mm_fd = fsroot_openf(root, O_RDONLY, "proc/%d/pagemap", (int)process->pid);
+    if (process->pidfd >= 0 || errno == ENOSYS)
+        return 0;
+    if (errno == EINVAL || errno == ENOENT) /* exists, but is the id of a thread */
+        return no_such_process(error, process->pid);
+    return cannot_look(error, process->pid, -errno);
+}
+
+/* A pidfd becomes readable when its process ends (pidfd_open(2)). */
+static bool pinned_has_ended(const struct qemu_process *process)
+{
+    struct pollfd p = {.fd = process->pidfd, .events = POLLIN};
+
+    return process->pidfd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+/* Everything that is read by pid. That it was all read of one process is known afterwards: when the
+ * pinned process still lives, its pid was its own all the time. */
+static int read_all(const struct fsroot *root, struct qemu_process *process, struct error *error)
+{
+    int rc = read_start(root, process, error);
+
+    if (rc == 0)
+        rc = identify_process(root, process->pid, process->exe, error);
+    if (rc == 0)
+        rc = read_cmdline(root, process, error);
+    if (rc < 0)
+        return rc;
+    rc = qemu_vcpus_find(root, process);
+    if (rc < 0)
+        return cannot_look(error, process->pid, rc);
+    if (!process->config.ram.in_guest_memfd && qemu_process_holds_guest_memfd(root, process))
+        process->config.ram.in_guest_memfd = "guest_memfd";
+    return qemu_process_verify(root, process, error);
+}
+
+int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process *out,
+                      struct error *error)
+{
+    memset(out, 0, sizeof(*out));
+    out->pid = pid;
+    out->pidfd = out->mm_fd = -1;
+    if (pid <= 0)
+        return error_set(error, -ESRCH, "process %d: a pid is a positive number", (int)pid);
+
+    int rc = pin(root, out, error);
+
+    if (rc == 0)
+        rc = read_all(root, out, error);
+    if (rc < 0)
+        qemu_process_close(out);
+    return rc;
+}
+
+void qemu_process_close(struct qemu_process *process)
+{
+    if (process->pidfd >= 0) {
+        close(process->pidfd);
+        if (process->mm_fd >= 0)
+            close(process->mm_fd);
+    }
+    process->pidfd = process->mm_fd = -1;
+    qemu_cmdline_free(&process->config);
+    free(process->vcpus);
+    process->vcpus = NULL;
+    process->n_vcpus = 0;
+    qemu_threads_free(&process->threads);
+}
+
+void qemu_process_renew(struct qemu_process *process, struct qemu_process *fresh)
+{
+    const struct qemu_process old = *process;
+    const struct qemu_cmdline config = fresh->config;
+
+    process->pidfd = fresh->pidfd;
+    process->mm_fd = fresh->mm_fd;
+    process->start_stack = fresh->start_stack;
+    memcpy(process->exe, fresh->exe, sizeof(process->exe));
+    process->accel = fresh->accel;
+    process->vcpus_known = fresh->vcpus_known;
+    process->n_vcpus = fresh->n_vcpus;
+    process->vcpus = fresh->vcpus;
+    process->threads = fresh->threads;
+    *fresh = old;
+    fresh->config = config;
+}
+
+/* Has the address space that it was opened with no user any more? */
+static bool memory_is_gone(const struct qemu_process *process)
+{
+    uint64_t entry;
+
+    return process->pidfd >= 0 && process->mm_fd >= 0 &&
+           pread(process->mm_fd, &entry, sizeof(entry), 0) == 0;
+}
+
+static bool has_other_memory(const struct qemu_process *process, const struct proc_stat *stat)
+{
+    return (process->start_stack && stat->start_stack &&
+            process->start_stack != stat->start_stack) ||
+           memory_is_gone(process);
+}
+
+/* The pid is its own. Of a process that ends its memory goes first, and with it what it runs. */
+static int verify_memory(const struct fsroot *root, const struct qemu_process *process,
+                         const struct proc_stat *stat, struct error *error)
+{
+    char exe[sizeof(process->exe)];
+    int rc = read_exe(root, process->pid, exe);
+
+    if (rc == 0 && strcmp(exe, process->exe) == 0 && !has_other_memory(process, stat))
+        return 0;
+    if (rc == 0 && is_qemu(exe) && read_exe(root, process->pid, exe) == 0)
+        return error_set(error, -ESTALE,
+                         "process %d: it replaced its program (exec), as QEMU does for a live "
+                         "update, and with it its memory; measure again",
+                         (int)process->pid);
+    return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
+                     (int)process->pid);
+}
+
+int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,
+                        struct error *error)
+{
+    struct proc_stat stat;
+
+    if (pinned_has_ended(process))
+        return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
+
+    int rc = proc_stat_read(root, process->pid, &stat);
+
+    if (rc < 0)
+        return cannot_look(error, process->pid, rc);
+    if (is_gone(stat.state))
+        return error_set(error, -ESRCH, "process %d: has ended", (int)process->pid);
+    if (stat.start_ticks == process->start_ticks)
+        return verify_memory(root, process, &stat, error);
+    return error_set(error, -ESRCH, "process %d: has ended, another one has its pid now",
+                     (int)process->pid);
+}
+
+bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process)
+{
+    struct proc_stat stat;
+
+    return proc_stat_read(root, process->pid, &stat) == 0 &&
+           (stat.state == 'T' || stat.state == 't');
+}
+
+bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid)
+{
+    char exe[256];
+
+    return read_exe(root, pid, exe) == 0 && is_qemu(exe);
+}
+
+int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error)
+{
+    struct qemu_process process = {.pid = pid, .pidfd = -1};
+    int rc = identify_process(root, pid, process.exe, error);
+
+    if (rc == 0)
+        rc = read_cmdline(root, &process, error);
+    if (rc < 0)
+        return rc;
+
+    bool same = *uuid && strcasecmp(process.config.uuid, uuid) == 0;
+
+    qemu_process_close(&process);
+    return same ? 0 : error_set(error, -ENOEXEC, "process %d: another guest's QEMU", (int)pid);
+}
+
+int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *path,
+                            const char *port, struct error *error)
+{
+    cleanup_free char *cmdline = NULL;
+    ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline",
+                                (int)pid);
+
+    if (n < 0)
+        return cannot_look(error, pid, (int)n);
+    if (qemu_socket_may_be_port(cmdline, (size_t)n, path, port))
+        return 0;
+    return error_set(error, -EACCES,
+                     "process %d: by its command line %s is not the socket of virtserialport %s",
+                     (int)pid, path, port);
+}
+
+ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids)
+{
+    cleanup_free pid_t *all = NULL;
+    ssize_t n = proc_numbers(root, "proc", &all);
+    ssize_t found = 0;
+
+    if (n < 0)
+        return n;
+    for (ssize_t i = 0; i < n; i++)
+        if (qemu_process_is_qemu(root, all[i]))
+            all[found++] = all[i];
+    *pids = all;
+    all = NULL;
+    return found;
+}

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file qemu_vcpus.c  See qemu_vcpus.h. */
+#include "guest/domain/qemu_vcpus.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/kernel_number.h"
+#include "base/proc_pid.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+/* "CPU 3/KVM" → KVM; UNKNOWN for every thread that is no vCPU's. */
+static enum accel accel_of_thread(const char *name)
+{
+    char kind[8];
+
+    if (sscanf(name, "CPU %*u/%7s", kind) != 1 && sscanf(name, "ALL CPUs/%7s", kind) != 1)
+        return ACCEL_UNKNOWN;
+    if (strcmp(kind, "KVM") == 0)
+        return ACCEL_KVM;
+    return strcmp(kind, "TCG") == 0 ? ACCEL_TCG : ACCEL_UNKNOWN;
+}
+
+/* Does the thread leave SIGUSR1 unblocked? */
+static bool takes_sigusr1(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char status[8192];
+    uint64_t blocked;
+
+    if (fsroot_read(root, status, sizeof(status), "proc/%d/task/%d/status", (int)pid, (int)tid) < 0)
+        return false;
+    const char *at = strstr(status, "\nSigBlk:");
+
+    if (!at || !kernel_bits(at + strlen("\nSigBlk:"), 16, &blocked))
+        return false;
+    return !(blocked & (1ULL << (SIGUSR1 - 1)));
+}
+
+static bool is_kvm_vm(const char *target)
+{
+    return strcmp(target, "anon_inode:kvm-vm") == 0;
+}
+
+/* "anon_inode:[kvm-gmem]", and "/[kvm-gmem]" since it is a file system of its own
+ * (virt/kvm/guest_memfd.c). */
+static bool is_guest_memfd(const char *target)
+{
+    return strstr(target, "[kvm-gmem]") != NULL;
+}
+
+static bool is_vfio(const char *target)
+{
+    return strncmp(target, "/dev/vfio/", strlen("/dev/vfio/")) == 0;
+}
+
+/* What the open files say: 1 there is such a one, 0 there is none, or a negative errno. */
+static int holds(const struct fsroot *root, pid_t pid, bool (*wanted)(const char *target))
+{
+    cleanup_free pid_t *fds = NULL;
+    char path[32];
+    char target[64];
+
+    snprintf(path, sizeof(path), "proc/%d/fd", (int)pid);
+    ssize_t n = proc_numbers(root, path, &fds);
+
+    if (n < 0)
+        return (int)n;
+    for (ssize_t i = 0; i < n; i++)
+        if (fsroot_readlink(root, target, sizeof(target), "%s/%d", path, (int)fds[i]) > 0 &&
+            wanted(target))
+            return 1;
+    return 0;
+}
+
+/* For a process whose threads are not named. Without sight of its files (a captured tree) its
+ * options are believed. */
+static enum accel accel_of_files(const struct fsroot *root, const struct qemu_process *process)
+{
+    int kvm = holds(root, process->pid, is_kvm_vm);
+
+    if (kvm < 0)
+        return process->config.accel;
+    return kvm ? ACCEL_KVM : ACCEL_TCG;
+}
+
+bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process)
+{
+    return holds(root, process->pid, is_guest_memfd) > 0;
+}
+
+/* The ids of the threads that pick() takes go to @p tids; returns how many. */
+static size_t choose_threads(const struct fsroot *root, struct qemu_process *process, pid_t *tids,
+                             bool (*pick)(const struct fsroot *root, struct qemu_process *process,
+                                          const struct qemu_thread *thread))
+{
+    const struct qemu_threads *threads = &process->threads;
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < threads->n && chosen < QEMU_MAX_VCPUS; i++)
+        if (pick(root, process, &threads->thread[i]))
+            tids[chosen++] = threads->thread[i].tid;
+    return chosen;
+}
+
+static bool is_named(const struct fsroot *root, struct qemu_process *process,
+                     const struct qemu_thread *thread)
+{
+    enum accel accel = accel_of_thread(thread->name);
+
+    (void)root;
+    if (accel != ACCEL_UNKNOWN)
+        process->accel = accel;
+    return accel != ACCEL_UNKNOWN;
+}
+
+static bool is_kicked(const struct fsroot *root, struct qemu_process *process,
+                      const struct qemu_thread *thread)
+{
+    return takes_sigusr1(root, process->pid, thread->tid);
+}
+
+static bool is_any(const struct fsroot *root, struct qemu_process *process,
+                   const struct qemu_thread *thread)
+{
+    (void)root;
+    (void)process;
+    (void)thread;
+    return true;
+}
+
+/* The first that fits. */
+static unsigned job_of_thread(const char *name)
+{
+    static const struct {
+        const char *begin;
+        enum qemu_job job;
+    } names[] = {
+        {"get_dirtyrate", QEMU_JOB_DIRTY_RATE}, {"mig/dirtyrate", QEMU_JOB_DIRTY_RATE},
+        {"live_migration", QEMU_JOB_MIGRATION}, {"multifdsend", QEMU_JOB_MIGRATION},
+        {"bg_snapshot", QEMU_JOB_MIGRATION},    {"mig/", QEMU_JOB_MIGRATION},
+        {"dump_thread", QEMU_JOB_DUMP},
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(name, names[i].begin, strlen(names[i].begin)) == 0)
+            return names[i].job;
+    return 0;
+}
+
+int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs)
+{
+    cleanup_free pid_t *tids = NULL;
+    char path[32];
+    char name[64];
+
+    *jobs = 0;
+    snprintf(path, sizeof(path), "proc/%d/task", (int)pid);
+
+    ssize_t n = proc_numbers(root, path, &tids);
+
+    for (ssize_t i = 0; i < n; i++)
+        if (fsroot_read(root, name, sizeof(name), "%s/%d/comm", path, (int)tids[i]) > 0)
+            *jobs |= job_of_thread(name);
+    return n < 0 ? (int)n : 0;
+}
+
+unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process)
+{
+    unsigned jobs;
+
+    qemu_process_read_jobs(root, process->pid, &jobs);
+    return jobs;
+}
+
+/* What follows @p key in a text; 0 where it has none. */
+static uint64_t number_after(const char *text, const char *key)
+{
+    const char *found = strstr(text, key);
+    uint64_t value = 0;
+
+    if (found)
+        kernel_u64(found + strlen(key), &value);
+    return value;
+}
+
+struct qemu_written qemu_process_written(const struct fsroot *root,
+                                         const struct qemu_process *process)
+{
+    char text[512];
+
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
+        return (struct qemu_written){0};
+    return (struct qemu_written){.bytes = number_after(text, "wchar: "),
+                                 .calls = number_after(text, "syscw: ")};
+}
+
+/* In place of those known so far. */
+static int keep(struct qemu_process *process, const pid_t *tids, size_t n)
+{
+    pid_t *vcpus = n == process->n_vcpus ? process->vcpus : malloc(n * sizeof(*vcpus));
+
+    if (!vcpus)
+        return -ENOMEM;
+    if (vcpus != process->vcpus)
+        free(process->vcpus);
+    memcpy(vcpus, tids, n * sizeof(*vcpus));
+    process->vcpus = vcpus;
+    process->n_vcpus = n;
+    return 0;
+}
+
+int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
+{
+    int rc = qemu_threads_read(root, process->pid, clock_ns(), &process->threads);
+
+    if (rc < 0)
+        return rc;
+
+    cleanup_free pid_t *tids = calloc(process->threads.n, sizeof(*tids));
+
+    if (!tids)
+        return -ENOMEM;
+
+    size_t chosen = choose_threads(root, process, tids, is_named);
+
+    if (chosen == 0) {
+        process->accel = accel_of_files(root, process);
+        if (process->accel == ACCEL_KVM)
+            chosen = choose_threads(root, process, tids, is_kicked);
+    }
+    process->vcpus_known = chosen > 0;
+    if (chosen == 0)
+        chosen = choose_threads(root, process, tids, is_any);
+    return keep(process, tids, chosen);
+}
+
+unsigned qemu_process_jobs_found(const struct qemu_process *process)
+{
+    unsigned jobs = 0;
+
+    for (size_t i = 0; i < process->threads.n; i++)
+        jobs |= job_of_thread(process->threads.thread[i].name);
+    return jobs;
+}
+
+static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char text[1024];
+    uint64_t ns;
+    struct proc_stat stat;
+
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/schedstat", (int)pid, (int)tid) >
+            0 &&
+        kernel_u64(text, &ns))
+        return ns;
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)pid, (int)tid) < 0 ||
+        proc_stat_parse(text, &stat) < 0)
+        return 0;
+    return (stat.utime_ticks + stat.stime_ticks) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* The CPU clock of a whole process, the time of its former threads included; 0 when it is gone. */
+static uint64_t process_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t vcpu_threads_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < process->n_vcpus; i++)
+        sum += thread_ns(root, process->pid, process->vcpus[i]);
+    return sum;
+}
+
+uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    return root->live && !process->vcpus_known ? process_ns(process->pid)
+                                               : vcpu_threads_ns(root, process);
+}
+
+/* "NUMBER ...", "running", or nothing where the kernel does not tell. */
+static bool waits_outside_kvm(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char text[256];
+    int number;
+
+    return fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/syscall", (int)pid, (int)tid) >
+               0 &&
+           sscanf(text, "%d", &number) == 1 && number != SYS_ioctl;
+}
+
+bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_process *process)
+{
+    bool stopped = process->vcpus_known && process->n_vcpus > 0;
+
+    for (size_t i = 0; stopped && i < process->n_vcpus; i++)
+        stopped = waits_outside_kvm(root, process->pid, process->vcpus[i]);
+    return stopped;
+}
+
+/* The whole process first: what the others do meanwhile is then no time of ended ones. */
+uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
+                                        const struct qemu_process *process)
+{
+    struct proc_stat stat = {0};
+    uint64_t living = 0;
+
+    if (proc_stat_read(root, process->pid, &stat) < 0)
+        return 0;
+
+    const uint64_t all = stat.guest_ticks;
+
+    for (size_t i = 0; i < process->n_vcpus; i++) {
+        char text[1024];
+
+        if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)process->pid,
+                        (int)process->vcpus[i]) > 0 &&
+            proc_stat_parse(text, &stat) == 0)
+            living += stat.guest_ticks;
+    }
+    return all > living ? all - living : 0;
+}
+
+uint64_t qemu_process_own_ns_beside(const struct fsroot *root, const struct qemu_process *process,
+                                    uint64_t vcpus_ns)
+{
+    if (!root->live || !process->vcpus_known)
+        return 0;
+
+    uint64_t all_ns = process_ns(process->pid);
+
+    return all_ns > vcpus_ns ? all_ns - vcpus_ns : 0;
+}
+
+uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    return qemu_process_own_ns_beside(root, process, vcpu_threads_ns(root, process));
+}
+
+/* --- device I/O ------------------------------------------------------------------------------- */
+
+/* No core copies faster. */
+#define COPIED_BYTES_PER_NS 8
+
+/* Two requests of a virtio disk, of 254 pages each (QEMU hw/block/virtio-blk.c, seg-max-adjust). */
+#define BYTES_A_WAIT (2ULL << 20)
+
+/* Where the main thread itself writes so much it copies for a monitor. */
+#define MONITORS_BYTES (1ULL << 20)
+
+/* KVM's own ("kvm-nx-lpage-recovery-PID") has nothing to do with devices, nor have the thread in
+ * which QEMU frees what it no longer uses and that of its monitors (monitor/monitor.c,
+ * monitor_iothread_init()). */
+static bool moves_data(const struct qemu_process *process, const struct qemu_thread *thread)
+{
+    bool is_vcpu = accel_of_thread(thread->name) != ACCEL_UNKNOWN ||
+                   strncmp(thread->name, "kvm-", strlen("kvm-")) == 0 ||
+                   strcmp(thread->name, "call_rcu") == 0 ||
+                   strcmp(thread->name, "IO mon_iothread") == 0;
+
+    for (size_t i = 0; i < process->n_vcpus; i++)
+        is_vcpu |= process->vcpus[i] == thread->tid;
+    return !is_vcpu && thread->tid != process->pid && !job_of_thread(thread->name);
+}
+
+/* A file or block device of a MiB or more is open: a guest's disk, it seems. */
+static bool has_disk(const struct fsroot *root, const struct qemu_process *process)
+{
+    cleanup_free pid_t *fds = NULL;
+    char path[64];
+
+    snprintf(path, sizeof(path), "proc/%d/fd", (int)process->pid);
+
+    ssize_t n = root->live ? proc_numbers(root, path, &fds) : 0;
+
+    for (ssize_t i = 0; i < n; i++) {
+        struct stat file;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)process->pid, (int)fds[i]);
+        if (stat(path, &file) == 0 &&
+            (S_ISBLK(file.st_mode) || (S_ISREG(file.st_mode) && file.st_size >= 1 << 20)))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t helpers_ns(const struct fsroot *root, const struct qemu_process *process)
+{
+    struct qemu_threads threads = {0};
+    uint64_t sum = 0;
+
+    if (qemu_threads_read(root, process->pid, clock_ns(), &threads) == 0)
+        for (size_t i = 0; i < threads.n; i++)
+            if (moves_data(process, &threads.thread[i]))
+                sum += thread_ns(root, process->pid, threads.thread[i].tid);
+    qemu_threads_free(&threads);
+    return sum;
+}
+
+struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process)
+{
+    const int pid = (int)process->pid;
+    struct qemu_io io = {.helpers_ns = helpers_ns(root, process),
+                         .main_ns = thread_ns(root, process->pid, process->pid),
+                         .has_disk = has_disk(root, process)};
+    struct proc_stat stat = {.minor_faults = 0};
+    char all[512];
+    char main_thread[512];
+    char status[8192];
+
+    proc_stat_read(root, process->pid, &stat);
+    io.faults = stat.minor_faults;
+    if (fsroot_read(root, status, sizeof(status), "proc/%d/task/%d/status", pid, pid) > 0)
+        io.main_sleeps = number_after(status, "\nvoluntary_ctxt_switches:");
+    if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||
+        fsroot_read(root, main_thread, sizeof(main_thread), "proc/%d/task/%d/io", pid, pid) <= 0)
+        return io;
+    io.read = number_after(all, "rchar: ");
+    io.written = number_after(all, "wchar: ");
+    io.disk_read = number_after(all, "\nread_bytes: ");
+    io.disk_written = number_after(all, "\nwrite_bytes: ");
+    io.main_written = number_after(main_thread, "wchar: ");
+    return io;
+}
+
+uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t written = less(now->main_written, before->main_written);
+
+    return written >= MONITORS_BYTES ? written : 0;
+}
+
+/* Where a thread has ended meanwhile, all that the others ever ran. */
+static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t ran_ns = now->helpers_ns >= before->helpers_ns
+                                ? now->helpers_ns - before->helpers_ns
+                                : now->helpers_ns;
+
+    const uint64_t main_bytes = less(now->main_ns, before->main_ns) * COPIED_BYTES_PER_NS;
+    const uint64_t waits = less(now->main_sleeps, before->main_sleeps);
+    const bool is_monitors = !now->has_disk || qemu_io_monitor_bytes(before, now) > 0;
+
+    return ran_ns * COPIED_BYTES_PER_NS +
+           (is_monitors ? 0 : smaller(main_bytes, waits * BYTES_A_WAIT));
+}
+
+uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    const uint64_t written = less(now->written, before->written);
+    const uint64_t by_main = less(now->main_written, before->main_written);
+    const uint64_t to_disk = less(now->disk_written, before->disk_written);
+    const uint64_t counted = less(now->read, before->read) +
+                             less(now->disk_read, before->disk_read) + less(written, by_main) +
+                             less(to_disk, written);
+
+    return larger(counted, copied_bytes(before, now));
+}
+
+uint64_t qemu_io_direct_bytes(const struct qemu_io *before, const struct qemu_io *now)
+{
+    if (now->read + now->written == 0)
+        return qemu_io_device_bytes(before, now);
+    return less(now->disk_read, before->disk_read) + less(now->disk_written, before->disk_written);
+}
+
+uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
+                         const struct qemu_process *process)
+{
+    uint64_t now_ns = qemu_process_vcpu_ns(root, process);
+
+    if (clock->begun && now_ns > clock->read_ns)
+        clock->ran_ns += now_ns - clock->read_ns;
+    clock->begun = true;
+    clock->read_ns = now_ns;
+    return clock->ran_ns;
+}
+
+/* Below this share of a time the vCPUs count as idle: a number is then about their sleep. */
+#define IDLE_SHARE 0.01
+
+bool vcpus_hardly_ran(double ran_s, double time_s)
+{
+    return time_s >= VCPU_CLOCK_S && ran_s < IDLE_SHARE * time_s;
+}
+
+/* "/dev/vfio/42" is a group of devices, "/dev/vfio/devices/vfio0" one of them; "/dev/vfio/vfio"
+ * alone does no DMA, but is opened for one that does. */
+bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process)
+{
+    return holds(root, process->pid, is_vfio) == 1;
+}

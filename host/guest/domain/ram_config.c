@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ram_config.c  See ram_config.h. */
+#include "guest/domain/ram_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
+{
+    if (config->n_backends == RAM_CONFIG_MAX_BACKENDS ||
+        backend->size_bytes > RAM_CONFIG_MAX_BYTES - config->total_bytes)
+        return -E2BIG;
+
+    struct ram_backend *backends = realloc(config->backends,
+                                           (config->n_backends + 1) * sizeof(*backends));
+
+    if (!backends)
+        return -ENOMEM;
+    backends[config->n_backends++] = *backend;
+    config->backends = backends;
+    config->total_bytes += backend->size_bytes;
+    return 0;
+}
+
+void ram_config_move(struct ram_config *to, struct ram_config *from)
+{
+    free(to->backends);
+    *to = *from;
+    *from = (struct ram_config){0};
+}
+
+void ram_config_free(struct ram_config *config)
+{
+    free(config->backends);
+    *config = (struct ram_config){0};
+}
+
+static bool backend_equal(const struct ram_backend *a, const struct ram_backend *b)
+{
+    return strcmp(a->id, b->id) == 0 && a->size_bytes == b->size_bytes && a->source == b->source &&
+           a->hugetlb == b->hugetlb && a->dimm == b->dimm;
+}
+
+bool ram_config_equal(const struct ram_config *a, const struct ram_config *b)
+{
+    if (a->n_backends != b->n_backends || a->locked != b->locked)
+        return false;
+    for (size_t i = 0; i < a->n_backends; i++)
+        if (!backend_equal(&a->backends[i], &b->backends[i]))
+            return false;
+    return true;
+}
+
+static const struct ram_backend *find_backend(const struct ram_config *config, const char *id)
+{
+    for (size_t i = 0; i < config->n_backends; i++)
+        if (strcmp(config->backends[i].id, id) == 0)
+            return &config->backends[i];
+    return NULL;
+}
+
+void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
+{
+    if (xml->n_backends == 1 && cmdline->n_backends == 1)
+        memcpy(xml->backends[0].id, cmdline->backends[0].id, sizeof(xml->backends[0].id));
+    for (size_t i = 0; i < xml->n_backends; i++) {
+        struct ram_backend *b = &xml->backends[i];
+        const struct ram_backend *given = find_backend(cmdline, b->id);
+
+        if (!given || given->size_bytes != b->size_bytes)
+            continue;
+        b->source = given->source;
+        b->hugetlb = given->hugetlb;
+        b->node = given->node;
+    }
+    xml->locked |= cmdline->locked;
+    if (!xml->in_guest_memfd)
+        xml->in_guest_memfd = cmdline->in_guest_memfd;
+}

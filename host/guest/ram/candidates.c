@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file candidates.c  See candidates.h. */
+#include "guest/ram/candidates.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define END_OF_WALK 1
+
+/* The state of the walk: a run of pieces that still lacks its guard. */
+struct walk {
+    struct candidates *out;
+    bool open;
+    struct candidate run;
+    uint64_t end; /* behind it there is no guard that could be RAM's */
+};
+
+bool candidates_mapped_like_ram(const struct vma *vma)
+{
+    return strcmp(vma->perms, "rw-p") == 0 || strcmp(vma->perms, "rw-s") == 0;
+}
+
+static bool looks_like_ram(const struct vma *vma)
+{
+    return vma->dont_copy && candidates_mapped_like_ram(vma);
+}
+
+bool candidates_is_guard(const struct vma *vma)
+{
+    return strcmp(vma->perms, "---p") == 0 && vma->inode == 0;
+}
+
+static bool same_file(const struct vma *a, const struct vma *b)
+{
+    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* Is @p next the piece behind @p whole? In a file the offset must go on, too. */
+static bool continues(const struct vma *whole, const struct vma *next)
+{
+    if (whole->end != next->start || strcmp(whole->perms, next->perms) != 0 ||
+        whole->hugetlb != next->hugetlb || !same_file(whole, next))
+        return false;
+    return whole->inode == 0 || whole->offset + (whole->end - whole->start) == next->offset;
+}
+
+static void extend(struct candidate *run, const struct vma *next)
+{
+    struct vma *whole = &run->whole;
+
+    run->last_start = next->start;
+    whole->end = next->end;
+    whole->rss_bytes += next->rss_bytes;
+    whole->referenced_bytes += next->referenced_bytes;
+    whole->swap_bytes += next->swap_bytes;
+    whole->swap_pss_bytes += next->swap_pss_bytes;
+    whole->locked_bytes += next->locked_bytes;
+    whole->anon_huge_bytes += next->anon_huge_bytes;
+    whole->shmem_pmd_bytes += next->shmem_pmd_bytes;
+    whole->file_pmd_bytes += next->file_pmd_bytes;
+    whole->hugetlb_bytes += next->hugetlb_bytes;
+    whole->thp_eligible |= next->thp_eligible;
+    whole->mergeable |= next->mergeable;
+    whole->locked |= next->locked;
+}
+
+static int push(struct candidates *out, const struct candidate *candidate)
+{
+    if (out->n == out->room) {
+        size_t room = out->room ? out->room * 2 : 16;
+        struct candidate *larger = realloc(out->at, room * sizeof(*larger));
+
+        if (!larger)
+            return -ENOMEM;
+        out->at = larger;
+        out->room = room;
+    }
+    out->at[out->n++] = *candidate;
+    return 0;
+}
+
+static int visit_vma(const struct vma *vma, void *context)
+{
+    struct walk *walk = context;
+    int rc = 0;
+
+    if (walk->open && looks_like_ram(vma) && continues(&walk->run.whole, vma)) {
+        extend(&walk->run, vma);
+        return 0;
+    }
+    if (walk->open && candidates_is_guard(vma) && vma->start == walk->run.whole.end)
+        rc = push(walk->out, &walk->run);
+    walk->open = looks_like_ram(vma);
+    if (walk->open)
+        walk->run = (struct candidate){.first = *vma, .whole = *vma, .last_start = vma->start};
+    return rc == 0 && vma->end >= walk->end ? END_OF_WALK : rc;
+}
+
+/* Where the last guard ends that could be one of RAM's. */
+struct guards {
+    uint64_t before; /* where the VMA before ends, if it is mapped like RAM */
+    uint64_t end;
+};
+
+static int visit_map(const struct vma *vma, void *context)
+{
+    struct guards *guards = context;
+
+    if (candidates_is_guard(vma) && vma->start == guards->before)
+        guards->end = vma->end;
+    guards->before = candidates_mapped_like_ram(vma) ? vma->end : 0;
+    return 0;
+}
+
+/* The libraries of a QEMU are mapped behind its RAM, and in smaps they are most of the work.
+ * UINT64_MAX where there are no maps, as in a captured tree. */
+static uint64_t last_guard(const struct fsroot *root, pid_t pid)
+{
+    struct guards guards = {0};
+
+    return maps_walk(root, pid, visit_map, &guards, NULL) < 0 || guards.end == 0 ? UINT64_MAX
+                                                                                 : guards.end;
+}
+
+int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
+                       struct error *error)
+{
+    struct walk walk = {.out = out, .end = last_guard(root, pid)};
+
+    memset(out, 0, sizeof(*out));
+    int rc = smaps_walk(root, pid, visit_vma, &walk, error);
+
+    if (rc == -ENOMEM)
+        error_set(error, rc, "/proc/%d/smaps: out of memory", (int)pid);
+    return rc == END_OF_WALK ? 0 : rc;
+}
+
+void candidates_free(struct candidates *candidates)
+{
+    free(candidates->at);
+    memset(candidates, 0, sizeof(*candidates));
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file candidates.h  The mappings of a QEMU process that are made like a RAM block.
+ *
+ * Rule: rw-p or rw-s, VmFlags dc (QEMU sets MADV_DONTFORK on RAM blocks), then a guard without any
+ * access. QEMU makes the guard one page; the kernel may merge it with a neighbour that is like it,
+ * so a longer one is accepted. A block that was split (mbind, partial mlock or madvise) is put
+ * together.
+ */
+#pragma once
+
+#include "guest/ram/smaps.h"
+
+struct candidate {
+    struct vma first; /* its first piece as printed */
+    struct vma whole; /* start, end and sums over all pieces; locked, mergeable if any piece is */
+    uint64_t last_start; /* where its last piece begins */
+    bool taken;          /* by a backend; set by the matcher */
+};
+
+struct candidates {
+    size_t n, room;
+    struct candidate *at; /* ascending addresses */
+};
+
+/** Collects the candidates of @p pid; errors as smaps_walk(). Free with candidates_free(), also
+ * after an error. */
+int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
+                       struct error *error);
+void candidates_free(struct candidates *candidates);
+
+/** The parts of the rule that /proc/PID/maps tells too: its access, and a guard behind it. */
+bool candidates_mapped_like_ram(const struct vma *vma);
+bool candidates_is_guard(const struct vma *vma);

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file locate.c  guest_ram_locate(): holds the configured backends against what is mapped.
+ *
+ * Theory of operation: each backend takes a candidate of its size whose backing does not contradict
+ * the configuration. Backends whose id stands in the path of a file go first; then those of which
+ * the most is known choose, and those of which only the size is known come last. When a candidate
+ * is left that would have suited a backend as well as the one it took, nothing in the process says
+ * which is the RAM, and none is guessed. Equal backends and as many candidates are fine: all of
+ * them are RAM; then only the ids are a guess (creation order: QEMU's mappings grow downwards).
+ */
+#include "guest/ram/candidates.h"
+#include "guest/ram/guest_ram.h"
+#include "guest/ram/ram_backing.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NONE SIZE_MAX
+#define KNOWLEDGE_MAX 2
+#define MEASURES "vmwss" /* what refuses, for page_sizes_check() */
+
+#define cleanup_candidates __attribute__((cleanup(candidates_free)))
+
+/* Which candidate each backend took. */
+struct match {
+    const struct ram_config *config;
+    struct candidates *candidates;
+    size_t taken_by[RAM_CONFIG_MAX_BACKENDS];
+    bool by_id[RAM_CONFIG_MAX_BACKENDS];
+};
+
+static uint64_t bytes_of(const struct candidate *c)
+{
+    return c->whole.end - c->whole.start;
+}
+
+static bool is_memfd(const struct candidate *c)
+{
+    return strncmp(c->whole.path, "/memfd:", 7) == 0;
+}
+
+/* hugetlbfs rounds a block up to its page size (QEMU softmmu/physmem.c file_ram_alloc()). */
+static bool size_fits(const struct ram_backend *b, const struct candidate *c)
+{
+    uint64_t page = c->whole.hugetlb && c->whole.page_bytes ? c->whole.page_bytes
+                                                            : base_page_bytes();
+    uint64_t rest = b->size_bytes % page;
+
+    return b->size_bytes + (rest ? page - rest : 0) == bytes_of(c);
+}
+
+/* False only for what the configuration rules out. A file is on hugetlbfs as often as not, and only
+ * the map knows; anonymous memory has an inode when it is shared (/dev/zero). */
+static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
+{
+    if (b->hugetlb && !c->whole.hugetlb)
+        return false;
+    switch (b->source) {
+    case RAM_SOURCE_ANON:
+        return !c->whole.hugetlb &&
+               (c->whole.inode == 0 || strncmp(c->whole.path, "/dev/zero", 9) == 0);
+    case RAM_SOURCE_MEMFD:
+        return is_memfd(c) && b->hugetlb == c->whole.hugetlb;
+    case RAM_SOURCE_FILE:
+        return c->whole.inode != 0 && !is_memfd(c);
+    case RAM_SOURCE_SHARED:
+        return !c->whole.hugetlb && (is_memfd(c) || strncmp(c->whole.path, "/dev/zero", 9) == 0);
+    case RAM_SOURCE_UNKNOWN:
+        break;
+    }
+    return true;
+}
+
+static bool fits(const struct ram_backend *b, const struct candidate *c)
+{
+    return size_fits(b, c) && backing_fits(b, c);
+}
+
+/* QEMU's own files are called DIRECTORY/qemu_back_mem.ID.RANDOM (hugetlbfs), libvirt's
+ * DIRECTORY/ID. */
+static bool names_backend(const struct candidate *c, const char *id)
+{
+    static const char made_by_qemu[] = "qemu_back_mem.";
+    const char *slash = strrchr(c->whole.path, '/');
+    size_t length = strlen(id);
+
+    if (!slash || !length || is_memfd(c))
+        return false;
+
+    const char *name = slash + 1;
+    bool by_qemu = strncmp(name, made_by_qemu, sizeof(made_by_qemu) - 1) == 0;
+
+    name += by_qemu ? sizeof(made_by_qemu) - 1 : 0;
+    if (strncmp(name, id, length) != 0)
+        return false;
+    return by_qemu ? name[length] == '.'
+                   : name[length] == '\0' || strcmp(name + length, " (deleted)") == 0;
+}
+
+static void locate_take(struct match *m, size_t backend, size_t candidate, bool by_id)
+{
+    m->taken_by[backend] = candidate;
+    m->by_id[backend] = by_id;
+    m->candidates->at[candidate].taken = true;
+}
+
+static void take_by_id(struct match *m, size_t backend)
+{
+    const struct ram_backend *b = &m->config->backends[backend];
+
+    for (size_t i = 0; i < m->candidates->n; i++) {
+        const struct candidate *c = &m->candidates->at[i];
+
+        if (!c->taken && fits(b, c) && names_backend(c, b->id)) {
+            locate_take(m, backend, i, true);
+            return;
+        }
+    }
+}
+
+/* From the highest address down: the order in which QEMU maps its backends. */
+static void take_by_fit(struct match *m, size_t backend)
+{
+    for (size_t i = m->candidates->n; i-- > 0;) {
+        const struct candidate *c = &m->candidates->at[i];
+
+        if (!c->taken && fits(&m->config->backends[backend], c)) {
+            locate_take(m, backend, i, false);
+            return;
+        }
+    }
+}
+
+static int knowledge(const struct ram_backend *b)
+{
+    return (b->source != RAM_SOURCE_UNKNOWN) + b->hugetlb;
+}
+
+static void match_all(struct match *m)
+{
+    for (size_t i = 0; i < m->config->n_backends; i++)
+        m->taken_by[i] = NONE;
+    for (size_t i = 0; i < m->config->n_backends; i++)
+        take_by_id(m, i);
+    for (int known = KNOWLEDGE_MAX; known >= 0; known--)
+        for (size_t i = 0; i < m->config->n_backends; i++)
+            if (m->taken_by[i] == NONE && knowledge(&m->config->backends[i]) == known)
+                take_by_fit(m, i);
+}
+
+/* "512.0 MiB anon, 16.0 MiB memfd...": what was seen, largest part of it. */
+static void describe(const struct candidates *candidates, char *text, size_t size)
+{
+    size_t have = 0;
+
+    snprintf(text, size, "nothing");
+    for (size_t i = 0; i < candidates->n && have + 64 < size; i++) {
+        const struct candidate *c = &candidates->at[i];
+        const char *what = c->whole.hugetlb ? "hugetlb"
+                           : is_memfd(c)    ? "memfd"
+                           : c->whole.inode ? "file"
+                                            : "anon";
+
+        have += (size_t)snprintf(text + have, size - have, "%s%" PRIu64 " KiB %s", have ? ", " : "",
+                                 bytes_of(c) / 1024, what);
+    }
+}
+
+static int refuse_backend(const struct match *m, int code, const struct ram_backend *b,
+                          const char *problem, struct error *error)
+{
+    char seen[400];
+
+    describe(m->candidates, seen, sizeof(seen));
+    return error_set(error, code,
+                     "memory backend %s of %" PRIu64 " KiB: %s; mapped like guest RAM: %s",
+                     b->id[0] ? b->id : "without id", b->size_bytes / 1024, problem, seen);
+}
+
+static int check_backend(const struct match *m, size_t backend, struct error *error)
+{
+    const struct ram_backend *b = &m->config->backends[backend];
+
+    if (m->taken_by[backend] == NONE)
+        return b->dimm ? 0 : refuse_backend(m, -ENXIO, b, "not found", error);
+    for (size_t i = 0; i < m->candidates->n && !m->by_id[backend]; i++)
+        if (!m->candidates->at[i].taken && fits(b, &m->candidates->at[i]))
+            return refuse_backend(m, -ENOTUNIQ, b, "more than one mapping could be it", error);
+    return 0;
+}
+
+static int check_match(const struct match *m, struct error *error)
+{
+    for (size_t i = 0; i < m->config->n_backends; i++) {
+        int rc = check_backend(m, i, error);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_backend *b,
+                       const struct candidate *c, struct ram_block *block)
+{
+    const struct vma *v = &c->whole;
+
+    memcpy(block->id, b->id, sizeof(block->id));
+    memcpy(block->path, v->path, sizeof(block->path));
+    block->hva = v->start;
+    block->bytes = bytes_of(c);
+    block->beyond_bytes = less(block->bytes, b->size_bytes);
+    block->shared = v->perms[3] == 's';
+    block->locked = v->locked;
+    block->mergeable = v->mergeable;
+    block->dimm = b->dimm;
+    block->node = b->node;
+    block->page_bytes = v->hugetlb && v->page_bytes ? v->page_bytes : base_page_bytes();
+    block->file_offset = v->offset;
+    block->inode = v->inode;
+    block->resident_bytes = v->hugetlb ? v->hugetlb_bytes : v->rss_bytes;
+    block->mapped_bytes = block->resident_bytes;
+    block->swapped_bytes = v->swap_bytes;
+    block->huge_bytes = v->hugetlb ? v->hugetlb_bytes
+                                   : v->anon_huge_bytes + v->shmem_pmd_bytes + v->file_pmd_bytes;
+    ram_backing_find(root, pid, &c->first, block);
+}
+
+static int fill_guest_ram(const struct fsroot *root, pid_t pid, const struct match *m,
+                          struct guest_ram *out, struct error *error)
+{
+    memset(out, 0, sizeof(*out));
+    out->blocks = calloc(m->config->n_backends + 1, sizeof(*out->blocks));
+    if (!out->blocks)
+        return error_set(error, -ENOMEM, "process %d: out of memory", (int)pid);
+    for (size_t i = 0; i < m->config->n_backends; i++) {
+        struct ram_block *block = &out->blocks[out->n_blocks];
+
+        if (m->taken_by[i] == NONE)
+            continue;
+        fill_block(root, pid, &m->config->backends[i], &m->candidates->at[m->taken_by[i]], block);
+        block->first_page = out->n_pages;
+        out->bytes += block->bytes;
+        out->n_pages += base_pages(block->bytes);
+        out->n_blocks++;
+    }
+    return 0;
+}
+
+/* Its pages are in no page table of QEMU, nor on a list of the kernel's: no method has anything to
+ * look at. */
+static int check_mapped(const struct ram_config *config, struct error *error)
+{
+    if (!config->in_guest_memfd)
+        return 0;
+    return error_set(
+        error, -ENOTSUP,
+        "its RAM is not mapped by QEMU (%s: it is in guest_memfd), so no page table of the host's tells "
+        "what it touches; ask the guest itself (vmwss-guest)",
+        config->in_guest_memfd);
+}
+
+/* A power of two, of at least one base page: else it was not the kernel that printed this. */
+static int check_huge_size(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes >= base_page_bytes() && (page_bytes & (page_bytes - 1)) == 0)
+        return 0;
+    return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
+}
+
+/* All is counted in this host's base pages; a captured tree may be of another host. */
+static int check_base_page(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes == base_page_bytes())
+        return 0;
+    return error_set(error, -ENOTSUP,
+                     "smaps: RAM in base pages of %" PRIu64
+                     " KiB, but those of this host have %" PRIu64 " KiB: is it of another host?",
+                     page_bytes / 1024, base_page_bytes() / 1024);
+}
+
+/* What the kernel says of itself, and what it prints of each mapping: a captured tree has only
+ * that. */
+static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
+                            struct error *error)
+{
+    int rc = root->live ? page_sizes_check(base_page_bytes(), BASE_ALL, MEASURES, error) : 0;
+
+    for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
+        const struct vma *v = &candidates->at[i].whole;
+
+        /* Of a device (DAX) its own page size is printed. */
+        if (!v->hugetlb && v->inode == 0 && v->page_bytes)
+            rc = check_base_page(v->page_bytes, error);
+        else if (v->hugetlb && v->page_bytes)
+            rc = check_huge_size(v->page_bytes, error);
+    }
+    return rc;
+}
+
+static int match(const struct fsroot *root, struct match *m, struct error *error)
+{
+    int rc = check_page_sizes(root, m->candidates, error);
+
+    if (rc < 0)
+        return rc;
+    match_all(m);
+    return check_match(m, error);
+}
+
+/* What no backend took. */
+static int note_others(const struct candidates *candidates, struct guest_ram *out)
+{
+    out->others = calloc(candidates->n + 1, sizeof(*out->others));
+    if (!out->others)
+        return -ENOMEM;
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct candidate *c = &candidates->at[i];
+        const bool unclaimed = bytes_of(c) >= RAM_DIMM_MIN_BYTES;
+
+        if (c->taken)
+            continue;
+        out->others[out->n_others++] = (struct ram_other){.hva = c->whole.start,
+                                                          .end = c->whole.end,
+                                                          .last_hva = c->last_start,
+                                                          .unclaimed = unclaimed};
+        if (!unclaimed)
+            continue;
+        out->unclaimed_bytes += bytes_of(c);
+        out->unclaimed_resident_bytes += c->whole.hugetlb ? c->whole.hugetlb_bytes
+                                                          : c->whole.rss_bytes;
+    }
+    return 0;
+}
+
+int guest_ram_locate(const struct fsroot *root, const struct qemu_process *process,
+                     const struct ram_config *config, struct guest_ram *out, struct error *error)
+{
+    cleanup_candidates struct candidates candidates = {0};
+    cleanup_free struct match *m = calloc(1, sizeof(*m));
+    int rc = check_mapped(config, error);
+
+    if (!m)
+        return error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
+    if (rc == 0) {
+        rc = candidates_collect(root, process->pid, &candidates, error);
+        if (rc < 0)
+            return rc;
+        m->config = config;
+        m->candidates = &candidates;
+        rc = match(root, m, error);
+    }
+    if (rc < 0) {
+        error_prefix(error, "process %d", (int)process->pid);
+        return rc;
+    }
+    rc = fill_guest_ram(root, process->pid, m, out, error);
+    if (rc == 0 && note_others(&candidates, out) < 0) {
+        guest_ram_free(out);
+        rc = error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
+    }
+    return rc;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file smaps.c  See smaps.h.
+ *
+ * A VMA is one header line ("7f00-7f01 rw-p 00000000 00:00 0   PATH") and its fields ("Rss:  4
+ * kB"). Fields begin with a capital letter, headers with a lower-case hexadecimal digit. Fields
+ * that are not listed below are skipped, so that a newer kernel may have more.
+ */
+#include "guest/ram/smaps.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SMAPS_BYTES                                                      \
+    (256UL << 20) /* some 300,000 VMAs; the kernel's default limit is 65,530 \
+                   */
+#define MAX_LINE_BYTES \
+    (20UL << 10) /* a path of PATH_MAX, every byte written as \ooo, and a header */
+#define KIB 1024ULL
+#define PIECE_BYTES (32UL << 10) /* more than the longest line */
+
+/* The kernel prints whole VMAs into a buffer of a page until it has what was asked for. One that
+ * does not fit any more is looked at, page by page, dropped, and looked at again by the next read:
+ * guest RAM twice. Half of a page leaves room for any VMA whose path is short. */
+#define READ_BYTES 2048
+
+/* One line without its newline. */
+struct line {
+    const char *at;
+    const char *end;
+};
+
+/* Where a field goes. A field named twice here adds up (hugetlb). */
+struct field {
+    const char *name;
+    size_t length; /* of the name */
+    size_t offset;
+};
+
+#define FIELD(name, member)                                  \
+    {                                                        \
+        name, sizeof(name) - 1, offsetof(struct vma, member) \
+    }
+
+static const struct field fields[] = {
+    FIELD("Rss", rss_bytes),
+    FIELD("Pss", pss_bytes),
+    FIELD("Anonymous", anon_bytes),
+    FIELD("Referenced", referenced_bytes),
+    FIELD("Shared_Clean", shared_bytes),
+    FIELD("Shared_Dirty", shared_bytes),
+    FIELD("Swap", swap_bytes),
+    FIELD("SwapPss", swap_pss_bytes),
+    FIELD("Locked", locked_bytes),
+    FIELD("AnonHugePages", anon_huge_bytes),
+    FIELD("ShmemPmdMapped", shmem_pmd_bytes),
+    FIELD("FilePmdMapped", file_pmd_bytes),
+    FIELD("Private_Hugetlb", hugetlb_bytes),
+    FIELD("Shared_Hugetlb", hugetlb_bytes),
+    FIELD("KernelPageSize", page_bytes),
+};
+
+static int bad_line(struct error *error, const struct line *line, const char *what)
+{
+    size_t length = (size_t)(line->end - line->at);
+
+    return error_set(error, -EBADMSG, "smaps: %s: \"%.*s\"", what,
+                     (int)(length < 120 ? length : 120), line->at);
+}
+
+/* -1 for what is no digit of @p base (10 or 16, lower case). */
+static int digit_value(char c, unsigned base)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return base == 16 && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Takes digits; false when there are none or they do not fit in 64 bits. */
+static bool take_digits(struct line *rest, unsigned base, uint64_t *number)
+{
+    const char *begin = rest->at;
+    uint64_t value = 0;
+
+    for (int digit; rest->at < rest->end && (digit = digit_value(*rest->at, base)) >= 0; rest->at++)
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, (unsigned)digit, &value))
+            return false;
+    *number = value;
+    return rest->at > begin;
+}
+
+/* Takes a number and the character @p after behind it. */
+static bool take_number(struct line *rest, unsigned base, char after, uint64_t *number)
+{
+    return take_digits(rest, base, number) && rest->at < rest->end && *rest->at++ == after;
+}
+
+static void skip_spaces(struct line *rest)
+{
+    while (rest->at < rest->end && *rest->at == ' ')
+        rest->at++;
+}
+
+static bool take_perms(struct line *rest, char perms[5])
+{
+    if (rest->end - rest->at < 5 || rest->at[4] != ' ')
+        return false;
+    memcpy(perms, rest->at, 4);
+    perms[4] = '\0';
+    rest->at += 5;
+    return strspn(perms, "rwxps-") == 4;
+}
+
+/* The inode, and behind spaces the path, if any. */
+static bool take_file(struct line *rest, struct vma *vma)
+{
+    if (!take_digits(rest, 10, &vma->inode) || (rest->at < rest->end && *rest->at != ' '))
+        return false;
+    skip_spaces(rest);
+    size_t length = (size_t)(rest->end - rest->at);
+
+    if (length >= sizeof(vma->path))
+        length = sizeof(vma->path) - 1;
+    memcpy(vma->path, rest->at, length);
+    vma->path[length] = '\0';
+    return true;
+}
+
+static int parse_header(const struct line *line, struct vma *vma, struct error *error)
+{
+    struct line rest = *line;
+    uint64_t major;
+    uint64_t minor;
+
+    memset(vma, 0, sizeof(*vma));
+    if (!take_number(&rest, 16, '-', &vma->start) || !take_number(&rest, 16, ' ', &vma->end) ||
+        !take_perms(&rest, vma->perms) || !take_number(&rest, 16, ' ', &vma->offset) ||
+        !take_number(&rest, 16, ':', &major) || !take_number(&rest, 16, ' ', &minor) ||
+        major > UINT32_MAX || minor > UINT32_MAX || !take_file(&rest, vma))
+        return bad_line(error, line, "not the header of a VMA");
+    if (vma->end <= vma->start)
+        return bad_line(error, line, "the VMA ends before it begins");
+    vma->dev_major = (unsigned)major;
+    vma->dev_minor = (unsigned)minor;
+    return 0;
+}
+
+/* "       123 kB" */
+static bool take_kib(struct line *rest, uint64_t *bytes)
+{
+    uint64_t kib;
+
+    skip_spaces(rest);
+    if (!take_number(rest, 10, ' ', &kib) || rest->end - rest->at != 2 ||
+        memcmp(rest->at, "kB", 2) != 0)
+        return false;
+    return !__builtin_mul_overflow(kib, KIB, bytes);
+}
+
+/* Two letters each, separated by spaces. */
+static void parse_flags(struct line rest, struct vma *vma)
+{
+    for (skip_spaces(&rest); rest.end - rest.at >= 2; skip_spaces(&rest)) {
+        vma->dont_copy |= memcmp(rest.at, "dc", 2) == 0;
+        vma->mergeable |= memcmp(rest.at, "mg", 2) == 0;
+        vma->locked |= memcmp(rest.at, "lo", 2) == 0;
+        vma->hugetlb |= memcmp(rest.at, "ht", 2) == 0;
+        rest.at += 2;
+    }
+}
+
+/* Is the name before @p colon this one? A walk asks it for a dozen names a line, some thousand
+ * lines. */
+static inline bool named(const struct line *line, const char *colon, const char *name,
+                         size_t length)
+{
+    return (size_t)(colon - line->at) == length && *line->at == *name &&
+           memcmp(line->at, name, length) == 0;
+}
+
+#define NAMED(line, colon, name) named(line, colon, name, sizeof(name) - 1)
+
+static const struct field *find_field(const struct line *line, const char *colon)
+{
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (named(line, colon, fields[i].name, fields[i].length))
+            return &fields[i];
+    return NULL;
+}
+
+static int parse_size_field(const struct line *line, const char *colon, struct vma *vma,
+                            struct error *error)
+{
+    const struct field *field = find_field(line, colon);
+    struct line rest = {colon + 1, line->end};
+    uint64_t bytes;
+
+    if (!field)
+        return 0;
+
+    uint64_t *sum = (uint64_t *)(void *)((char *)vma + field->offset);
+
+    if (!take_kib(&rest, &bytes) || __builtin_add_overflow(*sum, bytes, sum))
+        return bad_line(error, line, "not a size in kB");
+    return 0;
+}
+
+static int parse_field(const struct line *line, struct vma *vma, struct error *error)
+{
+    const char *colon = memchr(line->at, ':', (size_t)(line->end - line->at));
+
+    if (!colon || *line->at < 'A' || *line->at > 'Z')
+        return bad_line(error, line, "neither a VMA nor one of its fields");
+
+    struct line rest = {colon + 1, line->end};
+    uint64_t eligible;
+
+    if (NAMED(line, colon, "VmFlags")) {
+        parse_flags(rest, vma);
+        return 0;
+    }
+    if (!NAMED(line, colon, "THPeligible"))
+        return parse_size_field(line, colon, vma, error);
+    skip_spaces(&rest);
+    if (!take_digits(&rest, 10, &eligible) || rest.at < rest.end)
+        return bad_line(error, line, "not a number");
+    vma->thp_eligible = eligible != 0;
+    return 0;
+}
+
+/* @p newline: that of the line, or where the text ends. */
+static int take_line(const char *at, const char *newline, struct line *line, struct error *error)
+{
+    *line = (struct line){at, newline};
+    if (line->end - line->at > (ptrdiff_t)MAX_LINE_BYTES)
+        return bad_line(error, line, "a line is too long");
+    if (memchr(line->at, '\0', (size_t)(line->end - line->at)))
+        return bad_line(error, line, "a NUL in a line");
+    return 0;
+}
+
+static bool is_header(const struct line *line)
+{
+    return line->at < line->end && digit_value(*line->at, 16) >= 0;
+}
+
+/* A header ends the VMA before it; @p vma->end is 0 before the first. */
+static int parse_line(const struct line *line, struct vma *vma, vma_visitor visit, void *context,
+                      struct error *error)
+{
+    uint64_t before = vma->end;
+
+    if (!is_header(line)) {
+        if (before == 0)
+            return bad_line(error, line, "a field before any VMA");
+        return parse_field(line, vma, error);
+    }
+
+    int rc = before ? visit(vma, context) : 0;
+
+    if (rc == 0)
+        rc = parse_header(line, vma, error);
+    if (rc == 0 && vma->start < before)
+        rc = bad_line(error, line, "VMAs overlap (they changed while they were read: try again)");
+    return rc;
+}
+
+/* The lines that are whole, or all, when there is no more to come. */
+static int parse_lines(const char **at, const char *end, bool all, struct vma *vma,
+                       vma_visitor visit, void *context, struct error *error)
+{
+    while (*at < end) {
+        const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+        struct line line;
+
+        if (!newline && !all)
+            return 0;
+
+        int rc = take_line(*at, newline ? newline : end, &line, error);
+
+        *at = newline ? newline + 1 : end;
+        if (rc == 0)
+            rc = parse_line(&line, vma, visit, context, error);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
+                struct error *error)
+{
+    const char *at = text;
+    struct vma vma = {0};
+    int rc = parse_lines(&at, text + length, true, &vma, visit, context, error);
+
+    return rc == 0 && vma.end ? visit(&vma, context) : rc;
+}
+
+static ssize_t read_some(int fd, char *text, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = read(fd, text, size < READ_BYTES ? size : READ_BYTES);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+/* Piece by piece, so that a visitor who ends the walk ends the kernel's, which looks at every page
+ * of each VMA. */
+static int parse_file(int fd, vma_visitor visit, void *context, struct error *error)
+{
+    cleanup_free char *text = malloc(PIECE_BYTES);
+    struct vma vma = {0};
+    size_t have = 0;
+    size_t sum = 0;
+    ssize_t n = text ? 1 : -ENOMEM;
+    int rc = 0;
+
+    while (rc == 0 && n > 0) {
+        const char *at = text;
+
+        n = read_some(fd, text + have, PIECE_BYTES - have);
+        if (n < 0)
+            break;
+        have += (size_t)n;
+        sum += (size_t)n;
+        rc = parse_lines(&at, text + have, n == 0, &vma, visit, context, error);
+        if (rc == 0 && at == text && have == PIECE_BYTES) /* no line at all: it is too long */
+            rc = parse_lines(&at, text + have, true, &vma, visit, context, error);
+        have -= (size_t)(at - text);
+        memmove(text, at, have);
+        if (sum > MAX_SMAPS_BYTES)
+            n = -EFBIG;
+    }
+    if (n < 0)
+        return error_set(error, (int)n, "%s", strerror((int)-n));
+    return rc == 0 && vma.end ? visit(&vma, context) : rc;
+}
+
+static int walk_vmas(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
+                     void *context, struct error *error)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, file);
+    struct error failed = {0};
+    int rc = fd < 0 ? error_set(&failed, fd, "%s", strerror(-fd))
+                    : parse_file(fd, visit, context, &failed);
+
+    if (failed.code == -ENOENT || failed.code == -ESRCH)
+        return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
+    if (failed.code == -EACCES || failed.code == -EPERM)
+        return error_set(error, -EACCES, "/proc/%d/%s: not permitted; run as root", (int)pid, file);
+    if (failed.code == -EBADMSG)
+        return error_set(error, -EBADMSG, "/proc/%d: %s", (int)pid, failed.text);
+    if (failed.code < 0)
+        return error_set(error, failed.code, "/proc/%d/%s: %s", (int)pid, file, failed.text);
+    return rc;
+}
+
+int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
+               struct error *error)
+{
+    return walk_vmas(root, pid, "smaps", visit, context, error);
+}
+
+int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
+              struct error *error)
+{
+    return walk_vmas(root, pid, "maps", visit, context, error);
+}

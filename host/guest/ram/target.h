@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file target.h  What a method samples: one QEMU process and where its guest RAM is. */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+#include "guest/domain/qemu_process.h"
+#include "guest/ram/guest_ram.h"
+#include "guest/ram/resident.h"
+
+#include <stdbool.h>
+
+/** Borrowed pointers: they must outlive the sampling. */
+struct target {
+    const struct fsroot *root;
+    const struct qemu_process *process;
+    const struct guest_ram *ram;
+    const struct resident_meter *meter; /* NULL: how much is resident is not asked for */
+};
+
+/**
+ * How much of the guest is resident now: before its pages are read, or, @p again, once they have
+ * been (resident_meter_read_again()). Leaves *@p now alone where that is not asked for.
+ * @return 0; -ESRCH when the process is gone, with @p error set
+ */
+int target_read_resident(const struct target *target, struct resident_now *now, bool again,
+                         struct error *error);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file add.c  Adding records: all of a call in one transaction. */
+#include "guest/domain/ram_config.h"
+#include "history/columns.h"
+#include "history/guest_stats_row.h"
+#include "history/host_need.h"
+#include "history/open_store.h"
+#include "history/rollup.h"
+#include "history/sql.h"
+#include "history/store.h"
+#include "history/wal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct adding {
+    struct store *store;
+    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_last_report;
+    struct rollup rollup;
+    struct guest_stats_adding stats;
+    struct kept_sample *kept; /* what is being added */
+};
+
+static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
+static const char add_guest[] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)";
+static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
+static const char add_last_report[] =
+    "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
+
+/* --- what can be kept ------------------------------------------------------------------------- */
+
+static bool is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+static bool has_numbers(const struct ages_record *record)
+{
+    const struct sample_record *sample = &record->sample;
+
+    for (size_t w = 0; w < sample->n_windows; w++)
+        if (!is_amount(sample->windows[w].window_s) ||
+            !is_amount(sample->windows[w].est_window_s) || sample->windows[w].vcpu_s < 0 ||
+            !is_amount(sample->windows[w].touched_fraction))
+            return false;
+    for (size_t b = 0; b < record->n_bins; b++)
+        if (!is_amount(record->bins[b].from_s) || isnan(record->bins[b].to_s))
+            return false;
+    return is_amount(sample->vcpu_s) && is_amount(sample->cpu_s) && is_amount(sample->paused_s);
+}
+
+static bool is_estimate(uint64_t low_bytes, uint64_t bytes, uint64_t high_bytes)
+{
+    return low_bytes <= bytes && bytes <= high_bytes && high_bytes <= RAM_CONFIG_MAX_BYTES;
+}
+
+/* A reader refuses what is not so, and with it the guest's history. */
+static bool has_sizes(const struct ages_record *record)
+{
+    const struct sample_record *sample = &record->sample;
+
+    for (size_t w = 0; w < sample->n_windows; w++)
+        if (!is_estimate(sample->windows[w].wss_low_bytes, sample->windows[w].wss_bytes,
+                         sample->windows[w].wss_high_bytes) ||
+            sample->windows[w].unit_low_bytes > sample->windows[w].wss_bytes)
+            return false;
+    for (size_t b = 0; b < record->n_bins; b++)
+        if (!is_estimate(record->bins[b].low_bytes, record->bins[b].bytes,
+                         record->bins[b].high_bytes))
+            return false;
+    return sample->ram_bytes <= RAM_CONFIG_MAX_BYTES &&
+           sample->resident_bytes <= RAM_CONFIG_MAX_BYTES &&
+           sample->unmeasurable_bytes <= RAM_CONFIG_MAX_BYTES;
+}
+
+static int check(const struct store *store, const struct store_entry *entry, struct error *error)
+{
+    const struct sample_record *sample = &entry->record->sample;
+    const char *why = NULL;
+
+    if (strlen(sample->uuid) != sizeof(sample->uuid) - 1)
+        why = "a guest without a UUID is not kept";
+    else if ((sample->n_windows == 0) != !!(sample->flags & FLAG_NOT_MEASURED) ||
+             sample->n_windows > RUN_MAX_WINDOWS || entry->record->n_bins > RUN_MAX_WINDOWS + 1)
+        why = "a record without windows";
+    else if (!(entry->period_s > 0 && entry->period_s <= STORE_PERIOD_MAX_S))
+        why = "a period that is none";
+    else if (!is_amount(entry->precision) || !has_numbers(entry->record))
+        why = "a number that is none";
+    else if (!has_sizes(entry->record))
+        why = "a working set that cannot be";
+    return why ? error_set(error, -EINVAL, "%s: domain %s: %s", store->path, sample->domain, why)
+               : 0;
+}
+
+/* --- the transaction -------------------------------------------------------------------------- */
+
+static int insert_guest(const struct adding *adding, const struct sample_record *sample,
+                        int64_t *id, struct error *error)
+{
+    sql_bind_text(adding->add_guest, 1, sample->host);
+    sql_bind_text(adding->add_guest, 2, sample->uuid);
+    sql_bind_text(adding->add_guest, 3, sample->domain);
+
+    int rc = sql_finish(adding->store, adding->add_guest, error);
+
+    *id = sqlite3_last_insert_rowid(adding->store->db);
+    return rc;
+}
+
+/* The row of the guest, which has the name it goes by now. */
+static int guest_id(const struct adding *adding, const struct sample_record *sample, int64_t *id,
+                    struct error *error)
+{
+    char name[sizeof(sample->domain)];
+    bool same;
+
+    sql_bind_text(adding->find_guest, 1, sample->host);
+    sql_bind_text(adding->find_guest, 2, sample->uuid);
+
+    int rc = sql_step(adding->store, adding->find_guest, error);
+
+    same = rc == 1 && sql_text(adding->find_guest, 1, name, sizeof(name)) == 0 &&
+           !strcmp(name, sample->domain);
+    if (rc == 1)
+        *id = sqlite3_column_int64(adding->find_guest, 0);
+    sqlite3_reset(adding->find_guest);
+    if (rc < 0)
+        return rc;
+    if (rc == 0)
+        return insert_guest(adding, sample, id, error);
+    if (same)
+        return 0;
+    sql_bind_text(adding->rename_guest, 1, sample->domain);
+    sqlite3_bind_int64(adding->rename_guest, 2, *id);
+    return sql_finish(adding->store, adding->rename_guest, error);
+}
+
+static int64_t time_ms(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
+}
+
+static int prepare_sample(struct adding *adding, struct error *error)
+{
+    struct sql_text sql = {0};
+
+    sql_append(&sql, "INSERT INTO sample(guest_id");
+    columns_append(&sql, sample_fields(), HOME_SAMPLE, ", #");
+    sql_append(&sql, ") VALUES (?");
+    columns_append(&sql, sample_fields(), HOME_SAMPLE, ", ?");
+    sql_append(&sql, ")");
+    return sql_prepare(adding->store, sql.text, &adding->add_sample, error);
+}
+
+static int insert_sample(const struct adding *adding, int64_t guest, struct error *error)
+{
+    sqlite3_bind_int64(adding->add_sample, 1, guest);
+    if (columns_bind(adding->add_sample, 2, sample_fields(), HOME_SAMPLE, adding->kept) < 0)
+        return error_set(error, -ENOMEM, "%s: out of memory", adding->store->path);
+    return sql_finish(adding->store, adding->add_sample, error);
+}
+
+/* Of the sample that has just been inserted. */
+static int insert_guest_stats(const struct adding *adding, const struct store_entry *entry,
+                              int64_t guest, struct error *error)
+{
+    const struct sample_record *sample = &entry->record->sample;
+    const struct guest_stats_place place = {
+        .sample_id = sqlite3_last_insert_rowid(adding->store->db),
+        .guest_id = guest,
+        .time_s = sample->time.tv_sec,
+        .period_s = entry->period_s,
+    };
+
+    return guest_stats_add(&adding->stats, &place, &sample->guest, error);
+}
+
+static int insert_last_report(const struct adding *adding, const struct store_entry *entry,
+                              int64_t guest, struct error *error)
+{
+    if (!entry->last_report)
+        return 0;
+    sqlite3_bind_int64(adding->add_last_report, 1, guest);
+    sqlite3_bind_int64(adding->add_last_report, 2, time_ms(&entry->record->sample.time));
+    sql_bind_text(adding->add_last_report, 3, entry->last_report);
+    return sql_finish(adding->store, adding->add_last_report, error);
+}
+
+static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
+{
+    int64_t guest = 0;
+
+    *adding->kept = (struct kept_sample){
+        .record = *entry->record, .period_s = entry->period_s, .precision = entry->precision};
+
+    int rc = guest_id(adding, &entry->record->sample, &guest, error);
+
+    if (rc == 0)
+        rc = insert_sample(adding, guest, error);
+    if (rc == 0)
+        rc = insert_guest_stats(adding, entry, guest, error);
+    if (rc == 0)
+        rc = insert_last_report(adding, entry, guest, error);
+    return rc == 0 ? rollup_add(&adding->rollup, guest, adding->kept, error) : rc;
+}
+
+static int prepare(struct adding *adding, struct error *error)
+{
+    struct store *store = adding->store;
+    int rc;
+
+    adding->kept = malloc(sizeof(*adding->kept));
+    if (!adding->kept)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    rc = sql_prepare(store, find_guest, &adding->find_guest, error);
+
+    if (rc == 0)
+        rc = sql_prepare(store, add_guest, &adding->add_guest, error);
+    if (rc == 0)
+        rc = sql_prepare(store, rename_guest, &adding->rename_guest, error);
+    if (rc == 0)
+        rc = prepare_sample(adding, error);
+    if (rc == 0)
+        rc = sql_prepare(store, add_last_report, &adding->add_last_report, error);
+    if (rc == 0)
+        rc = guest_stats_adding_begin(&adding->stats, store, error);
+    if (rc == 0)
+        rc = rollup_begin(&adding->rollup, store, error);
+    return rc;
+}
+
+void adding_free(struct adding *adding)
+{
+    if (!adding)
+        return;
+    sqlite3_finalize(adding->find_guest);
+    sqlite3_finalize(adding->add_guest);
+    sqlite3_finalize(adding->rename_guest);
+    sqlite3_finalize(adding->add_sample);
+    sqlite3_finalize(adding->add_last_report);
+    guest_stats_adding_end(&adding->stats);
+    rollup_end(&adding->rollup);
+    free(adding->kept);
+    free(adding);
+}
+
+/* To prepare them takes as long as to add ten records. */
+static int get_prepared(struct store *store, struct error *error)
+{
+    struct adding *adding;
+    int rc;
+
+    if (store->adding)
+        return 0;
+    adding = calloc(1, sizeof(*adding));
+    if (!adding)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    adding->store = store;
+    rc = prepare(adding, error);
+    if (rc == 0)
+        store->adding = adding;
+    else
+        adding_free(adding);
+    return rc;
+}
+
+/* What these records make whole, of the host's sums. */
+static int sum_minutes(struct store *store, const struct store_entry *entries, size_t n,
+                       struct error *error)
+{
+    int64_t first_s = INT64_MAX;
+    int64_t last_s = INT64_MIN;
+    double period_s = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const int64_t start_s = bucket_start(entries[i].record->sample.time.tv_sec, BUCKET_MINUTE);
+
+        first_s = start_s < first_s ? start_s : first_s;
+        last_s = start_s > last_s ? start_s : last_s;
+        period_s = fmax(period_s, entries[i].period_s);
+    }
+    return host_need_sum(store, first_s, last_s, period_s, error);
+}
+
+static int add_all(struct store *store, const struct store_entry *entries, size_t n,
+                   struct error *error)
+{
+    int rc = get_prepared(store, error);
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add_entry(store->adding, &entries[i], error);
+    if (rc < 0) { /* what failed may be under way yet, and would not let the transaction end */
+        adding_free(store->adding);
+        store->adding = NULL;
+    }
+    return rc == 0 && n > 0 ? sum_minutes(store, entries, n, error) : rc;
+}
+
+int store_add(struct store *store, const struct store_entry *entries, size_t n, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = check(store, &entries[i], error);
+    if (rc == 0)
+        rc = wal_check(store, error);
+    if (rc == 0)
+        rc = sql_run(store, "BEGIN IMMEDIATE", error);
+    if (rc < 0)
+        return rc;
+    rc = add_all(store, entries, n, error);
+    if (rc == 0)
+        rc = sql_run(store, "COMMIT", error);
+    /* Some errors have rolled back already. */
+    if (rc < 0 && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (rc < 0)
+        store->summed_s = 0; /* what was added up is gone with it */
+    return rc;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file host_sum.c  See host_sum.h. */
+#include "history/host_sum.h"
+
+#include "base/cleanup.h"
+#include "history/bucket_beside.h"
+#include "history/bucket_need.h"
+#include "history/open_store.h"
+#include "history/rollup.h"
+#include "history/sql.h"
+#include "history/standing.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one minute ------------------------------------------------------------------------------- */
+
+struct sum {
+    struct store *store;
+    sqlite3_stmt *guests, *write, *minutes, *known, *write_hour;
+    struct bucket_beside before, after;
+    struct bucket *minute, *hour; /* room for one of each */
+    struct kept_sample *kept;     /* the sums of the host, as a record of a minute */
+    char host[256];               /* that is being added up */
+    bool is_known;                /* a record stands for this minute */
+    bool any;                     /* of any host */
+    uint64_t n_guests;
+    double resident_bytes; /* of all that are not measured */
+};
+
+static struct window_record *find_window(struct sample_record *sample, double window_s)
+{
+    for (size_t w = 0; w < sample->n_windows; w++)
+        if (bucket_same_window(sample->windows[w].window_s, window_s))
+            return &sample->windows[w];
+    if (sample->n_windows == RUN_MAX_WINDOWS)
+        return NULL;
+    sample->windows[sample->n_windows] = (struct window_record){.window_s = window_s};
+    return &sample->windows[sample->n_windows++];
+}
+
+static void add_bucket(struct sum *sum, const struct bucket *bucket)
+{
+    double bytes;
+
+    if (!bucket_need(bucket, &bytes))
+        return;
+    sum->n_guests++;
+    sum->any = true;
+    if (bucket->n_windows == 0)
+        sum->resident_bytes += bytes;
+    for (size_t w = 0; w < bucket->n_windows; w++) {
+        struct window_record *into = find_window(&sum->kept->record.sample,
+                                                 bucket->windows[w].window_s);
+
+        if (into)
+            into->wss_bytes += (uint64_t)bucket_window_need(bucket, w);
+    }
+}
+
+/* A row that cannot be read is left out: rollup.h begins it anew. */
+static int read_beside(struct bucket_beside *beside, int64_t guest_id, int64_t minute_s,
+                       struct error *error)
+{
+    const int rc = bucket_beside_read(beside, guest_id, minute_s, 0, error);
+
+    return rc == -EUCLEAN && beside->unreadable ? 0 : rc;
+}
+
+/* Neither bucket is of the minute itself: which of them stands for it? */
+static int add_standing(struct sum *sum, int64_t guest_id, int64_t minute_s, bool has_before,
+                        struct error *error)
+{
+    const struct standing before = has_before ? standing_of(sum->before.start_s, sum->before.bucket)
+                                              : (struct standing){0};
+    struct standing_events events = {0};
+    struct standing after = {0};
+    int rc = read_beside(&sum->after, guest_id, minute_s, error);
+
+    if (rc == 1)
+        after = standing_of(sum->after.start_s, sum->after.bucket);
+
+    const bool reaches = rc == 1 && standing_from(&after, NULL, &events) <= (double)minute_s;
+    const bool goes_on = has_before && standing_until(&before, &events, false) > (double)minute_s;
+
+    if (rc < 0 || (!reaches && !goes_on))
+        return rc < 0 ? rc : 0;
+    rc = standing_events_read(sum->store, guest_id, HUGE_VAL, &events, error);
+    if (rc == 0 && reaches &&
+        standing_from(&after, has_before ? &before : NULL, &events) <= (double)minute_s) {
+        add_bucket(sum, sum->after.bucket);
+        sum->is_known = true;
+    } else if (rc == 0 && goes_on && standing_until(&before, &events, false) > (double)minute_s) {
+        add_bucket(sum, sum->before.bucket);
+        sum->is_known |= standing_until(&before, &events, true) > (double)minute_s;
+    }
+    standing_events_free(&events);
+    return rc;
+}
+
+static int add_guest(struct sum *sum, int64_t guest_id, int64_t minute_s, struct error *error)
+{
+    const int rc = read_beside(&sum->before, guest_id, minute_s, error);
+
+    if (rc < 0 || (rc == 1 && sum->before.start_s == minute_s)) {
+        if (rc == 1)
+            add_bucket(sum, sum->before.bucket);
+        sum->is_known |= rc == 1;
+        return rc < 0 ? rc : 0;
+    }
+    return add_standing(sum, guest_id, minute_s, rc == 1, error);
+}
+
+static int prepare_sum(struct sum *sum, struct error *error)
+{
+    struct store *store = sum->store;
+    int rc;
+
+    sum->minute = malloc(sizeof(*sum->minute));
+    sum->hour = malloc(sizeof(*sum->hour));
+    sum->kept = calloc(1, sizeof(*sum->kept));
+    if (!sum->minute || !sum->hour || !sum->kept)
+        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    rc = bucket_beside_begin(&sum->before, store, false, error);
+    if (rc == 0)
+        rc = bucket_beside_begin(&sum->after, store, true, error);
+    if (rc == 0)
+        rc = sql_prepare(store, "SELECT id, host FROM guest ORDER BY host", &sum->guests, error);
+    if (rc == 0)
+        rc = sql_prepare(store,
+                         "INSERT OR REPLACE INTO host_need(level_s, start_s, host, guests, minutes,"
+                         " windows) VALUES (?, ?, ?, ?, ?, ?)",
+                         &sum->write, error);
+    if (rc == 0)
+        rc = sql_prepare(
+            store,
+            "SELECT windows, guests, start_s FROM host_need WHERE level_s = 60 AND start_s >= ?"
+            " AND start_s < ? AND host = ?",
+            &sum->minutes, error);
+    if (rc == 0)
+        rc = sql_prepare(store,
+                         "SELECT coalesce(max(minutes), 0) FROM host_need WHERE level_s = 3600 AND"
+                         " start_s = ? AND host = ?",
+                         &sum->known, error);
+    if (rc == 0)
+        rc = sql_prepare(store,
+                         "INSERT OR REPLACE INTO host_minutes(level_s, start_s, host, window_ms,"
+                         " needs) VALUES (3600, ?, ?, ?, ?)",
+                         &sum->write_hour, error);
+    return rc;
+}
+
+static void end_sum(struct sum *sum)
+{
+    bucket_beside_end(&sum->before);
+    bucket_beside_end(&sum->after);
+    sqlite3_finalize(sum->guests);
+    sqlite3_finalize(sum->write_hour);
+    sqlite3_finalize(sum->write);
+    sqlite3_finalize(sum->minutes);
+    sqlite3_finalize(sum->known);
+    free(sum->minute);
+    free(sum->hour);
+    free(sum->kept);
+}
+
+static int write_row(struct sum *sum, int level_s, int64_t start_s, const struct bucket *bucket,
+                     struct error *error)
+{
+    cleanup_free char *windows = bucket_windows_text(bucket);
+
+    if (!windows)
+        return error_set(error, -ENOMEM, "%s: out of memory", sum->store->path);
+    sqlite3_bind_int(sum->write, 1, level_s);
+    sqlite3_bind_int64(sum->write, 2, start_s);
+    sql_bind_text(sum->write, 3, sum->host);
+    sql_bind_u64(sum->write, 4, sum->n_guests);
+    sql_bind_u64(sum->write, 5, bucket->records);
+    sql_bind_text(sum->write, 6, windows);
+    return sql_finish(sum->store, sum->write, error);
+}
+
+/* --- its hour --------------------------------------------------------------------------------- */
+
+/* "[minute, bytes, ...]" of each window. */
+struct hour_needs {
+    int64_t start_s;
+    size_t n;
+    double window_s[RUN_MAX_WINDOWS];
+    json_t *needs[RUN_MAX_WINDOWS];
+};
+
+static json_t *find_needs(struct hour_needs *needs, double window_s)
+{
+    for (size_t w = 0; w < needs->n; w++)
+        if (bucket_same_window(needs->window_s[w], window_s))
+            return needs->needs[w];
+    if (needs->n == RUN_MAX_WINDOWS)
+        return NULL;
+    needs->window_s[needs->n] = window_s;
+    needs->needs[needs->n] = json_array();
+    return needs->needs[needs->n++];
+}
+
+static void add_minute(struct sum *sum, struct hour_needs *needs, int64_t start_s)
+{
+    struct sample_record *sample = &sum->kept->record.sample;
+
+    sample->n_windows = sum->minute->n_windows;
+    for (size_t w = 0; w < sample->n_windows; w++) {
+        const uint64_t bytes = sum->minute->windows[w].sketch.max;
+        json_t *array = find_needs(needs, sum->minute->windows[w].window_s);
+
+        sample->windows[w] = (struct window_record){.window_s = sum->minute->windows[w].window_s,
+                                                    .wss_bytes = bytes,
+                                                    .wss_low_bytes = bytes,
+                                                    .wss_high_bytes = bytes};
+        json_array_append_new(array, json_integer((start_s - needs->start_s) / BUCKET_MINUTE));
+        json_array_append_new(array, json_integer((json_int_t)bytes));
+    }
+    bucket_add(sum->hour, sum->kept);
+}
+
+static int read_minutes(struct sum *sum, struct hour_needs *needs, struct error *error)
+{
+    int rc;
+
+    sum->n_guests = 0;
+    while ((rc = sql_step(sum->store, sum->minutes, error)) == 1) {
+        const char *text = (const char *)sqlite3_column_text(sum->minutes, 0);
+        uint64_t guests = 0;
+        int64_t start_s;
+
+        bucket_clear(sum->minute);
+        if (!text || sql_u64(sum->minutes, 1, &guests) < 0 ||
+            sql_i64(sum->minutes, 2, &start_s) < 0 ||
+            bucket_windows_parse(sum->minute, text, strlen(text), 0) < 0)
+            continue;
+        if (guests > sum->n_guests)
+            sum->n_guests = guests;
+        add_minute(sum, needs, start_s);
+    }
+    sqlite3_reset(sum->minutes);
+    return rc;
+}
+
+static int write_needs(struct sum *sum, const struct hour_needs *needs, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t w = 0; rc == 0 && w < needs->n; w++) {
+        cleanup_free char *text = json_dumps(needs->needs[w], JSON_COMPACT);
+
+        if (!text)
+            return error_set(error, -ENOMEM, "%s: out of memory", sum->store->path);
+        sqlite3_bind_int64(sum->write_hour, 1, needs->start_s);
+        sql_bind_text(sum->write_hour, 2, sum->host);
+        sqlite3_bind_int64(sum->write_hour, 3, llround(needs->window_s[w] * 1000));
+        sql_bind_text(sum->write_hour, 4, text);
+        rc = sql_finish(sum->store, sum->write_hour, error);
+    }
+    return rc;
+}
+
+static int write_hour(struct sum *sum, const struct hour_needs *needs, struct error *error)
+{
+    const int rc = write_row(sum, BUCKET_HOUR, needs->start_s, sum->hour, error);
+
+    return rc == 0 ? write_needs(sum, needs, error) : rc;
+}
+
+/* Counts the minutes that the hour has had, also those that retention has deleted since. */
+static int minutes_before(struct sum *sum, int64_t start_s, uint64_t *minutes, struct error *error)
+{
+    int rc;
+
+    sqlite3_bind_int64(sum->known, 1, start_s);
+    sql_bind_text(sum->known, 2, sum->host);
+    rc = sql_step(sum->store, sum->known, error);
+    if (rc <= 0 || sql_u64(sum->known, 0, minutes) < 0)
+        *minutes = 0;
+    sqlite3_reset(sum->known);
+    return rc < 0 ? rc : 0;
+}
+
+static int sum_hour(struct sum *sum, int64_t minute_s, struct error *error)
+{
+    const int64_t start_s = bucket_start(minute_s, BUCKET_HOUR);
+    struct hour_needs needs = {.start_s = start_s};
+    uint64_t before = 0;
+    int rc = minutes_before(sum, start_s, &before, error);
+
+    if (rc < 0)
+        return rc;
+    bucket_clear(sum->hour);
+    sqlite3_bind_int64(sum->minutes, 1, start_s);
+    sqlite3_bind_int64(sum->minutes, 2, start_s + BUCKET_HOUR);
+    sql_bind_text(sum->minutes, 3, sum->host);
+    rc = read_minutes(sum, &needs, error);
+    if (rc == 0 && sum->hour->records >= before)
+        rc = write_hour(sum, &needs, error);
+    for (size_t w = 0; w < needs.n; w++)
+        json_decref(needs.needs[w]);
+    return rc;
+}
+
+/* --- minute by minute ------------------------------------------------------------------------- */
+
+static void begin_host(struct sum *sum)
+{
+    sum->n_guests = 0;
+    sum->is_known = false;
+    sum->resident_bytes = 0;
+    sum->kept->record.sample.n_windows = 0;
+    sum->kept->period_s = BUCKET_MINUTE;
+}
+
+/* All guests of the host have been seen. */
+static int end_host(struct sum *sum, int64_t minute_s, struct error *error)
+{
+    struct sample_record *sample = &sum->kept->record.sample;
+    int rc;
+
+    if (!sum->is_known || sample->n_windows == 0)
+        return 0;
+    for (size_t w = 0; w < sample->n_windows; w++) {
+        struct window_record *window = &sample->windows[w];
+
+        window->wss_bytes += (uint64_t)sum->resident_bytes;
+        window->wss_low_bytes = window->wss_high_bytes = window->wss_bytes;
+    }
+    bucket_clear(sum->minute);
+    bucket_add(sum->minute, sum->kept);
+    rc = write_row(sum, BUCKET_MINUTE, minute_s, sum->minute, error);
+    return rc == 0 ? sum_hour(sum, minute_s, error) : rc;
+}
+
+static int see_guest(struct sum *sum, int64_t minute_s, struct error *error)
+{
+    char host[sizeof(sum->host)];
+    int64_t guest_id = 0;
+    int rc = 0;
+
+    if (sql_i64(sum->guests, 0, &guest_id) < 0 || sql_text(sum->guests, 1, host, sizeof(host)) < 0)
+        return 0;
+    if (strcmp(host, sum->host) != 0) {
+        rc = end_host(sum, minute_s, error);
+        memcpy(sum->host, host, sizeof(host));
+        begin_host(sum);
+    }
+    return rc == 0 ? add_guest(sum, guest_id, minute_s, error) : rc;
+}
+
+static int sum_minute(struct sum *sum, int64_t minute_s, struct error *error)
+{
+    int rc;
+
+    sum->host[0] = '\0';
+    sum->any = false;
+    begin_host(sum);
+    while ((rc = sql_step(sum->store, sum->guests, error)) == 1)
+        if ((rc = see_guest(sum, minute_s, error)) < 0)
+            break;
+    sqlite3_reset(sum->guests);
+    return rc < 0 ? rc : end_host(sum, minute_s, error);
+}
+
+int host_sum_range(struct store *store, int64_t from_s, int64_t to_s, bool pause,
+                   struct error *error)
+{
+    struct sum sum = {.store = store, .any = true};
+    int rc = from_s < to_s ? prepare_sum(&sum, error) : 0;
+
+    for (int64_t m = from_s; rc == 0 && m < to_s && (sum.any || !pause); m += BUCKET_MINUTE)
+        rc = sum_minute(&sum, m, error);
+    end_sum(&sum);
+    return rc;
+}

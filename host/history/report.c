@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file report.c  See report.h: one walk through the buckets, time by time. */
+#include "history/report.h"
+
+#include "base/cleanup.h"
+#include "history/bucket_need.h"
+#include "history/event.h"
+#include "history/host_need.h"
+#include "history/open_store.h"
+#include "history/report_level.h"
+#include "history/shortage.h"
+#include "history/sql.h"
+#include "measure/estimate/packing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many draws in all: the share of 1 % of them is known to 0.07 points. */
+#define DRAWS 20000
+#define SEED 0x766d777373656564ULL /* the same report twice says the same */
+
+/* A guest while the walk is on. */
+struct walked {
+    struct report_guest *out;
+    struct sketch sketch;
+    struct sketch_step *steps; /* of its last bucket */
+    size_t n_steps;
+    double last_s, period_s, ram_bytes; /* likewise */
+    double assumed_bytes;               /* what it counts as, where it was not measured */
+    double ended_s;                     /* HUGE_VAL: not known to have */
+};
+
+struct walk {
+    struct report *report;
+    size_t n;
+    struct walked *guests; /* by id */
+    struct packing_guest *present;
+    double *totals;
+    double *fits;
+    size_t n_draws, n_fits, room, draws_each;
+    double time_s; /* of the buckets that are being seen; negative: none yet */
+    size_t n_times;
+    struct host_needs needs; /* minutes, by time, */
+    size_t next_need;        /* those before are of times that have been seen */
+    struct shortage shortage;
+    uint64_t state;
+};
+
+/* --- which guests ----------------------------------------------------------------------------- */
+
+static int compare_id(const void *a, const void *b)
+{
+    int64_t x = ((const struct walked *)a)->out->guest.id;
+    int64_t y = ((const struct walked *)b)->out->guest.id;
+
+    return (x > y) - (x < y);
+}
+
+static int make_guests(struct walk *walk, const struct history_guest *guests, size_t n)
+{
+    struct report *report = walk->report;
+
+    report->guests = calloc(n ? n : 1, sizeof(*report->guests));
+    walk->guests = calloc(n ? n : 1, sizeof(*walk->guests));
+    walk->present = calloc(n ? n : 1, sizeof(*walk->present));
+    if (!report->guests || !walk->guests || !walk->present)
+        return -ENOMEM;
+    report->n_guests = walk->n = n;
+    for (size_t g = 0; g < n; g++) {
+        report->guests[g].guest = guests[g];
+        walk->guests[g].out = &report->guests[g];
+        walk->guests[g].last_s = -HUGE_VAL;
+        walk->guests[g].ended_s = HUGE_VAL;
+        sketch_clear(&walk->guests[g].sketch);
+    }
+    qsort(walk->guests, n, sizeof(walk->guests[0]), compare_id);
+    return 0;
+}
+
+static struct walked *find_guest(struct walk *walk, int64_t id)
+{
+    struct report_guest wanted = {.guest.id = id};
+    struct walked key = {.out = &wanted};
+
+    return bsearch(&key, walk->guests, walk->n, sizeof(walk->guests[0]), compare_id);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+/* So much later than the period says may a look come. */
+#define LATE 1.1
+
+/* In a bucket that has a record of it; and in a later one while its next record may be yet to come,
+ * which is a period after the end of that bucket at the latest. So a guest measured every five
+ * minutes is there in the four minutes that have none, too, and one measured every minute in an
+ * hour that has just begun, but not in a whole one. Not after its end, if that is known. */
+static bool is_present(const struct walk *walk, const struct walked *guest)
+{
+    const struct report *report = walk->report;
+    double end_s = fmin(walk->time_s + report->level_s, report->options.to_s);
+
+    if (guest->n_steps == 0 || guest->last_s == walk->time_s)
+        return guest->n_steps > 0;
+    if (guest->ended_s >= guest->last_s && guest->ended_s < walk->time_s)
+        return false;
+    return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
+}
+
+/* The minutes of this time of which the sum is known, one or up to sixty; *n is 0 in a gap, and
+ * of an hour that was not added up. */
+static const struct host_need *needs_now(struct walk *walk, size_t *n)
+{
+    const struct host_needs *needs = &walk->needs;
+    size_t first;
+
+    while (walk->next_need < needs->n && needs->all[walk->next_need].start_s < walk->time_s)
+        walk->next_need++;
+    first = walk->next_need;
+    while (walk->next_need < needs->n &&
+           needs->all[walk->next_need].start_s < walk->time_s + walk->report->level_s)
+        walk->next_need++;
+    *n = walk->next_need - first;
+    return needs->all + first;
+}
+
+static void note_draw(struct walk *walk, double total, size_t n_present)
+{
+    const struct report_options *options = &walk->report->options;
+
+    if (walk->n_draws == walk->room)
+        return;
+    walk->totals[walk->n_draws++] = total;
+    if (options->capacity_bytes && options->guest_bytes && n_present > 0)
+        walk->fits[walk->n_fits++] = packing_fit(walk->present, n_present,
+                                                 (double)options->capacity_bytes - total,
+                                                 (double)options->guest_bytes, &walk->state);
+}
+
+static void note_minutes(struct walk *walk, const struct host_need *needs, size_t n,
+                         size_t n_present)
+{
+    const size_t each = walk->draws_each / (size_t)(walk->report->level_s / BUCKET_MINUTE);
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t d = 0; d < each; d++)
+            note_draw(walk, needs[i].bytes, n_present);
+        shortage_note(&walk->shortage, &needs[i]);
+    }
+    walk->report->known_s += (double)n * BUCKET_MINUTE;
+}
+
+/* An hour of which sums were not kept: for each guest one of its values in that hour is drawn. */
+static void draw_hour(struct walk *walk, size_t n_present)
+{
+    const size_t first = walk->n_draws;
+    size_t n_short = 0;
+
+    for (size_t i = 0; i < walk->draws_each; i++)
+        note_draw(walk, packing_total(walk->present, n_present, &walk->state), n_present);
+    for (size_t i = first; i < walk->n_draws; i++)
+        n_short += walk->totals[i] > walk->shortage.capacity_bytes;
+    if (walk->n_draws > first)
+        shortage_note_hour(&walk->shortage, (double)n_short / (double)(walk->n_draws - first));
+    walk->report->known_s += BUCKET_HOUR;
+}
+
+static size_t find_present(struct walk *walk)
+{
+    double assumed_bytes = 0;
+    size_t n = 0;
+
+    for (size_t g = 0; g < walk->n; g++) {
+        const struct walked *guest = &walk->guests[g];
+
+        if (!is_present(walk, guest))
+            continue;
+        walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps, guest->ram_bytes};
+        assumed_bytes += guest->assumed_bytes;
+    }
+    walk->report->assumed_bytes = fmax(walk->report->assumed_bytes, assumed_bytes);
+    return n;
+}
+
+/* All buckets of one time have been seen. */
+static void end_time(struct walk *walk)
+{
+    const struct report_options *options = &walk->report->options;
+    const size_t n_present = find_present(walk);
+    size_t n;
+    const struct host_need *needs = needs_now(walk, &n);
+
+    if (n > 0)
+        note_minutes(walk, needs, n, n_present);
+    else if (n_present > 0 && walk->report->level_s == BUCKET_HOUR)
+        draw_hour(walk, n_present);
+    if (options->progress)
+        options->progress((walk->time_s - walk->report->from_s) /
+                              fmax(options->to_s - walk->report->from_s, 1),
+                          options->context);
+    walk->n_times++;
+}
+
+/* Times without a bucket that records before or after them stand for. */
+static void pass_times(struct walk *walk, double until_s)
+{
+    const struct host_needs *needs = &walk->needs;
+    const int level_s = walk->report->level_s;
+
+    while (walk->next_need < needs->n && needs->all[walk->next_need].start_s < until_s) {
+        walk->time_s = floor(needs->all[walk->next_need].start_s / level_s) * level_s;
+        end_time(walk);
+    }
+}
+
+static void begin_times(struct walk *walk, double start_s)
+{
+    const struct host_needs *needs = &walk->needs;
+    const int level_s = walk->report->level_s;
+
+    walk->report->from_s = start_s;
+    if (needs->n > 0)
+        walk->report->from_s = fmin(start_s, floor(needs->all[0].start_s / level_s) * level_s);
+    pass_times(walk, start_s);
+}
+
+static bool has_steps(struct walked *guest)
+{
+    if (!guest->steps)
+        guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
+    return guest->steps;
+}
+
+/* Its needs, as new guests like it will have them: as far above what was touched as the upper bound
+ * is on average. */
+static void take_steps(struct walked *guest, const struct bucket *bucket)
+{
+    const struct bucket_window *window = &bucket->windows[0];
+    const double above = fmax(window->wss_high - window->wss, 0);
+
+    guest->n_steps = sketch_steps(&window->sketch, guest->steps);
+    for (size_t i = 0; i < guest->n_steps; i++)
+        guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
+}
+
+/* In some of its records it was not measured, and counts as all that was resident. */
+static void take_assumed(struct walked *guest, const struct bucket *bucket)
+{
+    const bool assumed = bucket->summary.flags & FLAG_NOT_MEASURED;
+
+    guest->assumed_bytes = assumed ? bucket->summary.resident_bytes : 0;
+    guest->out->assumed |= assumed;
+}
+
+static int report_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
+{
+    const struct sketch *sketch = &bucket->windows[0].sketch;
+
+    if (!has_steps(guest))
+        return -ENOMEM;
+    sketch_merge(&guest->sketch, sketch);
+    take_steps(guest, bucket);
+    guest->out->not_measured = false;
+    guest->last_s = (double)start_s;
+    guest->period_s = bucket_period_s(bucket);
+    guest->ram_bytes = bucket->summary.ram_bytes;
+    take_assumed(guest, bucket);
+    guest->out->records += bucket->windows[0].records;
+    guest->out->measured_s += (double)sketch->total / 1000;
+    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
+    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
+    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.unmeasurable_bytes;
+    return 0;
+}
+
+/* Nothing is known but its size: all of that is taken to be used. */
+static int take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket)
+{
+    if (!has_steps(guest))
+        return -ENOMEM;
+    guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
+    guest->n_steps = 1;
+    guest->last_s = (double)start_s;
+    guest->period_s = bucket_period_s(bucket);
+    guest->ram_bytes = bucket->summary.ram_bytes;
+    take_assumed(guest, bucket);
+    guest->out->not_measured = true;
+    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
+    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
+    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.resident_bytes;
+    return 0;
+}
+
+static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, void *context)
+{
+    struct walk *walk = context;
+    struct walked *guest = find_guest(walk, guest_id);
+    const bool measured = bucket->n_windows > 0;
+
+    if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
+        return 0;
+    if (walk->time_s >= 0 && (double)start_s > walk->time_s) {
+        end_time(walk);
+        pass_times(walk, (double)start_s);
+    }
+    if (walk->time_s < 0)
+        begin_times(walk, (double)start_s);
+    walk->time_s = (double)start_s;
+    return measured ? report_take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
+}
+
+/* --- what comes of it ------------------------------------------------------------------------- */
+
+static void finish_guest(const struct walk *walk, struct walked *guest)
+{
+    const struct report *report = walk->report;
+    struct report_guest *out = guest->out;
+
+    out->last_s = guest->last_s;
+    out->running = is_present(walk, guest) &&
+                   !(guest->ended_s >= guest->last_s && guest->ended_s <= report->options.to_s);
+    out->wss_p50 = sketch_quantile(&guest->sketch, 0.50);
+    out->wss_p95 = sketch_quantile(&guest->sketch, 0.95);
+    out->wss_p99 = sketch_quantile(&guest->sketch, 0.99);
+    out->wss_max = sketch_quantile(&guest->sketch, 1);
+    out->wss_risk = sketch_quantile(&guest->sketch, 1 - report->options.risk);
+
+    if (out->not_measured)
+        return;
+
+    double spare = (double)out->resident_bytes - out->wss_risk - (double)out->unmeasurable_bytes;
+
+    out->reclaimable_bytes = out->running && spare > 0 ? (uint64_t)spare : 0;
+}
+
+/* Guests without the window fall out; the sums are of those that run. */
+static void finish_guests(struct walk *walk)
+{
+    struct report *report = walk->report;
+    size_t kept = 0;
+
+    for (size_t g = 0; g < walk->n; g++)
+        finish_guest(walk, &walk->guests[g]);
+    for (size_t g = 0; g < report->n_guests; g++) {
+        const struct report_guest *guest = &report->guests[g];
+
+        if (guest->records == 0 && !guest->not_measured)
+            continue;
+        report->n_assumed += guest->assumed;
+        if (guest->running) {
+            report->ram_bytes += guest->ram_bytes;
+            report->resident_bytes += guest->resident_bytes;
+            report->reclaimable_bytes += guest->reclaimable_bytes;
+        }
+        report->guests[kept++] = *guest;
+    }
+    report->n_guests = kept;
+}
+
+static void finish_host(struct walk *walk)
+{
+    struct report *report = walk->report;
+    size_t short_of = 0;
+
+    report->short_s = walk->shortage.short_s;
+    report->short_low_s = walk->shortage.low_s;
+    report->short_high_s = walk->shortage.high_s;
+    report->longest_short_s = walk->shortage.longest_s;
+    report->short_rough = walk->shortage.rough;
+    report->n_draws = walk->n_draws;
+    report->n_times = walk->n_times;
+    report->to_s = walk->time_s + report->level_s;
+    report->total_p50 = packing_quantile(walk->totals, walk->n_draws, 0.50);
+    report->total_p95 = packing_quantile(walk->totals, walk->n_draws, 0.95);
+    report->total_p99 = packing_quantile(walk->totals, walk->n_draws, 0.99);
+    report->total_max = packing_quantile(walk->totals, walk->n_draws, 1);
+    report->total_risk = packing_quantile(walk->totals, walk->n_draws, 1 - report->options.risk);
+    for (size_t i = 0; i < walk->n_draws; i++)
+        short_of += walk->totals[i] > walk->shortage.capacity_bytes;
+    report->shortage = (double)short_of / (double)walk->n_draws;
+    if (walk->n_fits > 0)
+        report->fit = packing_reached(walk->fits, walk->n_fits, report->options.risk);
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+/* As many draws of an hour that each of its minutes has the same weight. */
+static int make_room(struct walk *walk, double span_s)
+{
+    const int level_s = walk->report->level_s;
+    const double times = fmax(span_s, 0) / level_s + 2;
+
+    if (times > 1e7)
+        return -ENOMEM;
+    walk->draws_each = (size_t)ceil(DRAWS * BUCKET_MINUTE / times / level_s) *
+                       (size_t)(level_s / BUCKET_MINUTE);
+    walk->room = walk->draws_each * ((size_t)times + 1);
+    walk->totals = calloc(walk->room, sizeof(double));
+    walk->fits = calloc(walk->room, sizeof(double));
+    return walk->totals && walk->fits ? 0 : -ENOMEM;
+}
+
+static int walk_all(struct walk *walk, struct store *store, struct error *error)
+{
+    struct report *report = walk->report;
+    const struct report_options *options = &report->options;
+    double from_s;
+    int rc = report_level(store, options, &report->level_s, &from_s, error);
+
+    if (rc < 0)
+        return rc;
+
+    const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
+    struct history_query asked = query;
+
+    /* Before the first record there may be time that it stands for. */
+    asked.from_s = fmin(fmax(options->from_s, 0), from_s);
+    rc = host_needs_read(store, report->host, &asked, &walk->needs, error);
+    if (rc < 0)
+        return rc;
+    if (walk->needs.n > 0)
+        from_s = fmin(from_s, walk->needs.all[0].start_s);
+    rc = make_room(walk, options->to_s - from_s);
+    if (rc < 0)
+        return error_set(error, rc, "%s: no memory for such a span", store->path);
+    rc = history_buckets(store, &query, report_see, walk, error);
+    if (rc == -ENOMEM)
+        return error_set(error, rc, "%s: out of memory", store->path);
+    if (rc < 0)
+        return rc;
+    if (walk->time_s >= 0) {
+        end_time(walk);
+        pass_times(walk, options->to_s);
+    }
+    if (walk->n_draws == 0)
+        return report_nothing(store, options, error);
+    finish_guests(walk);
+    finish_host(walk);
+    return 0;
+}
+
+static void walk_free(struct walk *walk)
+{
+    for (size_t g = 0; g < walk->n; g++)
+        free(walk->guests[g].steps);
+    free(walk->guests);
+    free(walk->present);
+    free(walk->totals);
+    free(walk->fits);
+    host_needs_free(&walk->needs);
+}
+
+static int read_ends(struct walk *walk, struct store *store, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t g = 0; rc >= 0 && g < walk->n; g++) {
+        struct walked *guest = &walk->guests[g];
+        double ended_s;
+
+        rc = history_ended(store, guest->out->guest.id, walk->report->options.to_s, &ended_s,
+                           error);
+        if (rc == 1)
+            guest->ended_s = ended_s;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int report_make(struct store *store, const struct report_options *options, struct report *report,
+                struct error *error)
+{
+    cleanup_free struct history_guest *guests = NULL;
+    struct walk walk = {.report = report,
+                        .time_s = -1,
+                        .state = SEED,
+                        .shortage.capacity_bytes = (double)options->capacity_bytes};
+    ssize_t n = history_guests(store, &guests, error);
+    int rc;
+
+    *report = (struct report){.options = *options};
+    if (n >= 0)
+        n = report_choose_host(options, guests, n, report->host, error);
+    if (n < 0)
+        return (int)n;
+    rc = make_guests(&walk, guests, (size_t)n);
+    rc = rc < 0 ? error_set(error, rc, "%s: out of memory", store->path)
+                : read_ends(&walk, store, error);
+    if (rc == 0)
+        rc = walk_all(&walk, store, error);
+    walk_free(&walk);
+    if (rc < 0)
+        report_free(report);
+    return rc;
+}
+
+void report_free(struct report *report)
+{
+    free(report->guests);
+    report->guests = NULL;
+}

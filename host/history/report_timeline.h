@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file report_timeline.h  Every guest of a report over time, for a page. */
+#pragma once
+
+#include "history/report.h"
+#include "history/timeline.h"
+
+/**
+ * Reads the timelines of report->guests, over the time and the window of the report.
+ * @param cells  of each guest span->n_cells, one guest after the other; the caller frees them
+ * @return 0; -ENOMEM; or as timeline_span() and timeline_read(), and then there are no cells
+ */
+int report_timeline(struct store *store, const struct report *report, struct timeline_span *span,
+                    struct timeline_cell **cells, struct error *error);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file schema.c  See schema.h.
+ *
+ * A sample is one row: its windows and ages are JSON arrays in it, not rows of tables of their own.
+ * It is written and read as a whole, and a write costs one page of the table and one of its index;
+ * with one row for each of ten windows and bins it would be ten times as many entries in an index
+ * of their own. For SQL there is the view wss, which has a row for each window.
+ *
+ * A table is never altered, so that each reads in the file as it reads here, which schema_verify()
+ * relies on. A file of another version is refused: there is no way from one to the next yet, as
+ * nothing has been released. A table that was added since is made in older files by the next
+ * writer; readers do without it until then.
+ */
+#include "history/schema.h"
+
+#include "history/columns.h"
+#include "history/guest_stats_row.h"
+#include "history/open_store.h"
+#include "history/sql.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* What is read. The text is compared, so it is one line, as short as it can be; the columns of the
+ * tables of fields (measure/record/field.h) stand where "*" does. */
+static void sample_columns(struct sql_text *sql)
+{
+    columns_append(sql, sample_fields(), HOME_SAMPLE, ", # @");
+}
+
+static void bucket_columns(struct sql_text *sql)
+{
+    columns_append(sql, sample_fields(), HOME_SUMMARY, ", # @");
+}
+
+static void guest_stats_columns(struct sql_text *sql)
+{
+    columns_append(sql, guest_stats_fields(), HOME_GUEST_STATS, ", # @");
+}
+
+static void own_columns(struct sql_text *sql)
+{
+    columns_append(sql, guest_stats_fields(), HOME_OWN_SET, ", # @");
+}
+
+static const struct table_ddl {
+    const char *name;
+    const char *sql;
+    void (*columns)(struct sql_text *sql);
+    bool added; /* files of this version may be without it */
+} tables[] = {
+    {.name = "guest",
+     .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
+            "name TEXT NOT NULL, UNIQUE(host, uuid)) STRICT"},
+    {.name = "sample",
+     .sql = "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL*) STRICT",
+     .columns = sample_columns},
+    /* By time first: a report reads all guests of one hour after the other, and they are written
+     * together. */
+    {.name = "bucket",
+     .sql = "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
+            "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
+            "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
+     .columns = bucket_columns},
+    /* What all guests of a host needed together: host_need.h. "windows" as of a bucket. */
+    {.name = "host_need",
+     .sql = "CREATE TABLE host_need(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "host TEXT NOT NULL, guests INTEGER NOT NULL, minutes INTEGER NOT NULL, "
+            "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID",
+     .added = true},
+    /* Minute by minute within an hour: host_need.h. "needs" is [minute, bytes, ...]. */
+    {.name = "host_minutes",
+     .sql = "CREATE TABLE host_minutes(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "host TEXT NOT NULL, window_ms INTEGER NOT NULL, needs TEXT NOT NULL, "
+            "PRIMARY KEY(level_s, start_s, host, window_ms)) STRICT, WITHOUT ROWID",
+     .added = true},
+    /* What the guest itself reported at the time of a sample; NULL is not known. */
+    {.name = "word",
+     .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
+     .columns = guest_stats_columns},
+    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how
+     * much of the time the guest reported the figure, of which it is the mean. */
+    {.name = "word_bucket",
+     .sql = "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
+            "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
+            "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL*, "
+            "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
+     .columns = guest_stats_bucket_columns},
+    /* Of words of guests that measure their own working set. */
+    {.name = "own_set",
+     .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
+     .columns = own_columns},
+    /* The last report of a guest's agent, as on the wire: host/base/wire/wire.h. */
+    {.name = "told",
+     .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
+            "lines TEXT NOT NULL) STRICT"},
+    /* When a guest began, stood still, ended: history/event.h. */
+    {.name = "event",
+     .sql = "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
+            "time_ms INTEGER NOT NULL, kind TEXT NOT NULL) STRICT"},
+};
+#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+
+static struct sql_text table_sql(const struct table_ddl *table)
+{
+    const char *star = table->columns ? strchr(table->sql, '*') : NULL;
+    struct sql_text sql = {0};
+
+    if (!star) {
+        sql_append(&sql, table->sql);
+        return sql;
+    }
+    sql.used = (size_t)(star - table->sql);
+    memcpy(sql.text, table->sql, sql.used);
+    table->columns(&sql);
+    sql_append(&sql, star + 1);
+    return sql;
+}
+
+/* What makes reading fast, and for people and other programs the view wss. */
+static const char indexes[] =
+    "CREATE INDEX sample_by_guest ON sample(guest_id, time_ms);"
+    "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s);"
+    "CREATE INDEX event_by_guest ON event(guest_id, time_ms);"
+    "CREATE VIEW wss AS SELECT g.host, g.name AS domain, g.uuid,"
+    " strftime('%Y-%m-%dT%H:%M:%fZ', s.time_ms / 1000.0, 'unixepoch') AS time,"
+    " w.value ->> 0 AS window_s, w.value ->> 1 AS est_window_s, w.value ->> 2 AS wss_bytes,"
+    " w.value ->> 3 AS wss_low_bytes, w.value ->> 4 AS wss_high_bytes,"
+    " w.value ->> 5 AS touched_fraction, w.value ->> 7 AS vcpu_s,"
+    " s.ram_bytes, s.resident_bytes, s.unmeasurable_bytes,"
+    " s.method, s.mode, s.samples, s.flags"
+    " FROM sample s JOIN guest g ON g.id = s.guest_id, json_each(s.windows) w;";
+
+#define VERSION 1
+#define SET_VERSION "PRAGMA user_version = 1"
+
+/* 0: the file is marked as ours, and its tables are not made yet. */
+static int read_version(struct store *store, int *version, struct error *error)
+{
+    int64_t found;
+    int rc = sql_run_i64(store, "PRAGMA user_version", &found, error);
+
+    if (rc < 0)
+        return rc;
+    if (found != 0 && found != VERSION)
+        return error_set(error, -EINVAL,
+                         "%s: has schema version %lld, and this vmwss reads version %d only: use "
+                         "the vmwss that wrote it, or move it away with its -wal and -shm, and "
+                         "vmwssd begins a new one",
+                         store->path, (long long)found, VERSION);
+    *version = (int)found;
+    return 0;
+}
+
+int schema_has(struct store *store, const char *table, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sql_bind_text(statement, 1, table);
+    return sql_step(store, statement, error);
+}
+
+static int make_added(struct store *store, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_TABLES; i++) {
+        if (!tables[i].added)
+            continue;
+        rc = schema_has(store, tables[i].name, error);
+        rc = rc == 0 ? sql_run(store, table_sql(&tables[i]).text, error) : rc < 0 ? rc : 0;
+    }
+    return rc;
+}
+
+static int make_tables(struct store *store, struct error *error)
+{
+    int version = VERSION;
+    int rc = read_version(store, &version, error);
+
+    if (rc < 0)
+        return rc;
+    if (version == VERSION)
+        return make_added(store, error);
+    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
+        rc = sql_run(store, table_sql(&tables[i]).text, error);
+    if (rc == 0)
+        rc = sql_run(store, indexes, error);
+    return rc == 0 ? sql_run(store, SET_VERSION, error) : rc;
+}
+
+int schema_make(struct store *store, struct error *error)
+{
+    /* At once for writing: of two that start together, one waits and finds it done. */
+    int rc = sql_run(store, "BEGIN IMMEDIATE", error);
+
+    if (rc < 0)
+        return rc;
+    rc = make_tables(store, error);
+    if (rc == 0)
+        rc = sql_run(store, "COMMIT", error);
+    if (rc < 0)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+static int verify_table(struct store *store, const struct table_ddl *table, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    const struct sql_text wanted = table_sql(table);
+    char sql[2048];
+    int rc = sql_prepare(store, "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?",
+                         &statement, error);
+
+    if (rc < 0)
+        return rc;
+    sql_bind_text(statement, 1, table->name);
+    rc = sql_step(store, statement, error);
+    if (rc < 0 || (rc == 0 && table->added))
+        return rc;
+    if (rc == 0 || sql_text(statement, 0, sql, sizeof(sql)) < 0 || strcmp(sql, wanted.text) != 0)
+        return error_set(error, -EUCLEAN, "%s: its table %s is not as vmwss makes it", store->path,
+                         table->name);
+    return 0;
+}
+
+int schema_verify(struct store *store, struct error *error)
+{
+    int version;
+    int rc = read_version(store, &version, error);
+
+    if (rc < 0)
+        return rc;
+    if (version == 0)
+        return error_set(error, -EBUSY,
+                         "%s: nothing is in it yet: vmwssd makes its tables when it starts",
+                         store->path);
+    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
+        rc = verify_table(store, &tables[i], error);
+    return rc;
+}

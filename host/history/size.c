@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file size.c  See size.h. */
+#include "history/size.h"
+
+#include "history/event.h"
+#include "history/open_store.h"
+#include "history/sql.h"
+#include "history/store.h"
+
+#include <stdbool.h>
+
+#define TURNS 20
+/* Not to come back for each record. */
+#define SLACK 0.95
+
+/* Not of the last 100 minutes, which store_retention_check() promises. */
+#define OLDEST                                                                       \
+    "(SELECT id FROM sample WHERE time_ms < (SELECT time_ms FROM sample ORDER BY id" \
+    " DESC LIMIT 1) - 6000000 ORDER BY id LIMIT 5000)"
+#define OLDEST_BUCKETS(table, level)                                        \
+    "DELETE FROM " table " WHERE level_s = " level                          \
+    " AND start_s <= (SELECT max(start_s) FROM (SELECT start_s FROM " table \
+    " WHERE level_s = " level " ORDER BY start_s LIMIT 5000))"
+
+/* In this order: a row of the first that is there is gone before one of the next. Each a
+ * transaction. */
+static const char *const steps[] = {
+    /* The last event of each guest says whether it has ended. */
+    "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"
+    " event) - 100000 AND e.id < coalesce((SELECT max(l.id) FROM event l WHERE l.guest_id ="
+    " e.guest_id AND l.kind IN " EVENT_RUN_KINDS "), e.id + 1)"
+    " ORDER BY e.id LIMIT 5000)",
+    "BEGIN; DELETE FROM own_set WHERE sample_id IN " OLDEST
+    "; DELETE FROM word WHERE sample_id IN " OLDEST "; DELETE FROM sample WHERE id IN " OLDEST
+    "; COMMIT",
+    OLDEST_BUCKETS("word_bucket", "60"),
+    OLDEST_BUCKETS("bucket", "60"),
+    OLDEST_BUCKETS("host_need", "60"),
+    OLDEST_BUCKETS("word_bucket", "3600"),
+    OLDEST_BUCKETS("bucket", "3600"),
+    OLDEST_BUCKETS("host_need", "3600"),
+    OLDEST_BUCKETS("host_minutes", "3600"),
+};
+#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+/* What is not on the list of free pages. */
+static int used_bytes(struct store *store, double *used, double *file, struct error *error)
+{
+    int64_t pages = 0;
+    int64_t free_pages = 0;
+    int rc = sql_run_i64(store, "PRAGMA page_count", &pages, error);
+
+    if (rc == 0)
+        rc = sql_run_i64(store, "PRAGMA freelist_count", &free_pages, error);
+    *used = (double)(pages - free_pages) * (double)store->page_bytes;
+    *file = (double)pages * (double)store->page_bytes;
+    return rc;
+}
+
+/* False: there was nothing to delete. */
+static bool delete_oldest(struct store *store, size_t step, int *rc, struct error *error)
+{
+    int64_t before = sqlite3_total_changes(store->db);
+
+    *rc = sql_run(store, steps[step], error);
+    if (*rc < 0 && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return sqlite3_total_changes(store->db) != before;
+}
+
+int size_fit(struct store *store, uint64_t max_bytes, struct error *error)
+{
+    double used;
+    double file;
+    size_t step = 0;
+    int rc = used_bytes(store, &used, &file, error);
+
+    if (rc < 0 || file <= (double)max_bytes)
+        return rc;
+    for (int turn = 0;
+         rc == 0 && turn < TURNS && step < N_STEPS && used > SLACK * (double)max_bytes; turn++) {
+        if (!delete_oldest(store, step, &rc, error))
+            step++;
+        else if (rc == 0)
+            rc = used_bytes(store, &used, &file, error);
+    }
+    return rc == 0 ? sql_run(store, "PRAGMA incremental_vacuum(10000)", error) : rc;
+}

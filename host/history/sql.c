@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sql.c  See sql.h. */
+#include "history/sql.h"
+
+#include "history/open_store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* The system's own reason for a failed open or transfer, where SQLite noted one. */
+static int system_errno(sqlite3 *db, int otherwise)
+{
+    int number = db ? sqlite3_system_errno(db) : 0;
+
+    return number > 0 ? -number : otherwise;
+}
+
+int sql_errno(sqlite3 *db, int result)
+{
+    switch (result & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_INTERRUPT:
+        return -ECANCELED;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: /* a process holds locks of the WAL's index for too long
+                             (walTryBeginRead()) */
+        return -EBUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return -EUCLEAN;
+    case SQLITE_READONLY:
+        return -EROFS;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return -EACCES;
+    case SQLITE_CANTOPEN:
+        return system_errno(db, -ENOENT);
+    default:
+        return system_errno(db, -EIO);
+    }
+}
+
+static const char *remedy(int code)
+{
+    switch (code) {
+    case -ENOSPC:
+        return ": make room on its file system";
+    case -EUCLEAN:
+        return ": it is damaged; vmwssd sets a damaged history aside when it starts or writes to it";
+    case -EBUSY:
+        return ": another process holds it; end what has it open for writing";
+    default:
+        return "";
+    }
+}
+
+int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
+{
+    int rc = sql_errno(db, result);
+    const char *said = db ? sqlite3_errmsg(db) : sqlite3_errstr(result);
+
+    if ((result & 0xff) == SQLITE_IOERR || (result & 0xff) == SQLITE_CANTOPEN)
+        return error_set(error, rc, "%s: %s (%s)", path, said, strerror(-rc));
+    return error_set(error, rc, "%s: %s%s", path, said, remedy(rc));
+}
+
+int sql_error(struct store *store, int result, struct error *error)
+{
+    return sql_error_of(store->db, store->path, result, error);
+}
+
+int sql_run(struct store *store, const char *sql, struct error *error)
+{
+    int result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+    return result == SQLITE_OK ? 0 : sql_error(store, result, error);
+}
+
+int sql_run_i64(struct store *store, const char *sql, int64_t *value, struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int rc = sql_prepare(store, sql, &statement, error);
+
+    if (rc == 0)
+        rc = sql_step(store, statement, error);
+    if (rc < 0)
+        return rc;
+    if (rc == 0 || sql_i64(statement, 0, value) < 0)
+        return error_set(error, -EUCLEAN, "%s: no number for %s", store->path, sql);
+    return 0;
+}
+
+int sql_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *error)
+{
+    int result = sqlite3_prepare_v2(store->db, sql, -1, statement, NULL);
+
+    return result == SQLITE_OK ? 0 : sql_error(store, result, error);
+}
+
+int sql_step(struct store *store, sqlite3_stmt *statement, struct error *error)
+{
+    int result = sqlite3_step(statement);
+
+    if (result == SQLITE_ROW)
+        return 1;
+    return result == SQLITE_DONE ? 0 : sql_error(store, result, error);
+}
+
+int sql_finish(struct store *store, sqlite3_stmt *statement, struct error *error)
+{
+    int rc = sql_step(store, statement, error);
+
+    sqlite3_reset(statement);
+    return rc < 0 ? rc : 0;
+}
+
+void sql_bind_u64(sqlite3_stmt *statement, int parameter, uint64_t value)
+{
+    sqlite3_bind_int64(statement, parameter, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+void sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text)
+{
+    sqlite3_bind_text(statement, parameter, text, -1, SQLITE_STATIC);
+}
+
+int sql_i64(sqlite3_stmt *statement, int column, int64_t *value)
+{
+    if (sqlite3_column_type(statement, column) != SQLITE_INTEGER)
+        return -EUCLEAN;
+    *value = sqlite3_column_int64(statement, column);
+    return 0;
+}
+
+int sql_u64(sqlite3_stmt *statement, int column, uint64_t *value)
+{
+    int64_t number;
+
+    if (sql_i64(statement, column, &number) < 0 || number < 0)
+        return -EUCLEAN;
+    *value = (uint64_t)number;
+    return 0;
+}
+
+int sql_double(sqlite3_stmt *statement, int column, double *value)
+{
+    int type = sqlite3_column_type(statement, column);
+
+    if (type != SQLITE_FLOAT && type != SQLITE_INTEGER)
+        return -EUCLEAN;
+    *value = sqlite3_column_double(statement, column);
+    return isfinite(*value) ? 0 : -EUCLEAN;
+}
+
+int sql_text(sqlite3_stmt *statement, int column, char *text, size_t size)
+{
+    if (sqlite3_column_type(statement, column) != SQLITE_TEXT)
+        return -EUCLEAN;
+
+    const unsigned char *bytes = sqlite3_column_text(statement, column);
+    size_t n = (size_t)sqlite3_column_bytes(statement, column);
+
+    if (!bytes || n >= size || memchr(bytes, '\0', n))
+        return -EUCLEAN;
+    memcpy(text, bytes, n);
+    text[n] = '\0';
+    return 0;
+}
+
+int64_t sql_whole(double seconds)
+{
+    return (int64_t)fmin(fmax(floor(seconds), -9e15), 9e15);
+}

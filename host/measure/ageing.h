@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file ageing.h  Has the host taken accessed bits of this guest's memory: its reclaim, or NUMA
+ * balancing?
+ *
+ * Reclaim reads and clears the bits that some methods wait for (enum method_signal). MGLRU, on by
+ * default in many kernels since 6.1, walks through all of a process's page tables and clears them,
+ * KVM's too since Linux 6.12, but leaves the idle flag as it was (mm/vmscan.c walk_pte_range();
+ * folio_mark_accessed() returns before it clears the flag): a page that was touched before reads
+ * idle. So a method that waits for accessed bits asks here before and after.
+ *
+ * The sources are:
+ *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation,
+ *     its number first. Each walk begins a generation in the guest's control group.
+ *   - pgscan and pgrefill in the group's memory.stat: eviction takes bits, too, also around each
+ *     page it looks at.
+ * Where debugfs cannot be read, a walk that evicts nothing in this group leaves no trace in it, so
+ * the whole host's counters are taken: reclaim anywhere may have aged this guest. Not seen: at most
+ * 64 pages per CPU, scanned within the last two seconds, that memory.stat does not have yet.
+ *
+ * Automatic NUMA balancing takes away mappings to see who touches a page. Where KVM's accessed bits
+ * are lost by that (kernel/carried_bits.h) a page that was touched before, and not after, reads
+ * idle. How many were taken away is counted for the whole host only.
+ */
+#pragma once
+
+#include "measure/method.h"
+
+/**
+ * A number that grows whenever accessed bits may have been taken that @p signal relies on: if it is
+ * the same before and after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU
+ * and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU where accessed bits are carried.
+ */
+uint64_t ageing_odometer(const struct target *target, enum method_signal signal);
+
+/** The same for SIGNAL_IDLE_FLAG and all memory of the control group @p path: 0 without MGLRU. */
+uint64_t ageing_group_odometer(const struct fsroot *root, const char *path);
+
+/** Does the host age this guest's memory from time to time: within the last hour or, where there
+ * are no generations, ever? Likewise by NUMA balancing. */
+bool ageing_goes_on(const struct target *target, enum method_signal signal);
+
+/** Notes in @p tally that bits were taken since its touches began to count. */
+void ageing_doubt(struct tally *tally);

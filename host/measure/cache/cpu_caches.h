@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cpu_caches.h  The last-level caches of this host, and what its CPU can count.
+ *
+ * Sizes are those of sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu,
+ * /sys/devices/system/cpu/cpuX/cache/indexY), whose cache ids are resctrl's, too.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fsroot.h"
+#include "measure/cache/verdict.h"
+
+struct cpu_cache {
+    unsigned id;
+    uint64_t bytes;
+};
+
+struct cpu_caches {
+    unsigned level; /* 3, seldom 2 */
+    size_t n;
+    struct cpu_cache caches[CACHES_MAX];
+};
+
+/** Reads the caches of the highest level. 0; -ENOENT with the reason: sysfs names none. */
+int cpu_caches_read(const struct fsroot *root, struct cpu_caches *out, struct error *error);
+
+/** Bytes of the cache @p id; CACHE_UNKNOWN: there is none such. */
+uint64_t cpu_caches_bytes(const struct cpu_caches *caches, unsigned id);
+
+/** Of /proc/cpuinfo, as the first CPU has it. */
+struct cpu_facts {
+    enum counted_level level; /* of perf's generic cache references and misses */
+    bool intel, amd;
+    bool nested;    /* "hypervisor": this host is a virtual machine */
+    bool occupancy; /* "cqm_occup_llc" */
+    bool bandwidth; /* "cqm_mbm_total" */
+};
+
+/** All false where it cannot be read. */
+void cpu_facts_read(const struct fsroot *root, struct cpu_facts *out);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file damon_taken.c  See damon_taken.h. */
+#include "measure/damon_taken.h"
+
+#include "base/bytes.h"
+
+#include <errno.h>
+
+/* --- which of a set --------------------------------------------------------------------------- */
+
+struct pages {
+    struct page_set *set;
+    const struct ram_block *block;
+};
+
+/* The first of the set whose number is @p page or more. */
+static uint64_t find_page(const struct page_set *set, uint64_t page)
+{
+    uint64_t low = 0;
+    uint64_t high = set->n;
+
+    if (page_set_is_census(set))
+        return page;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (set->page[middle] < page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void lose_pages(uint64_t hva, uint64_t bytes, void *context)
+{
+    const struct pages *pages = context;
+    const struct ram_block *block = pages->block;
+    uint64_t from = larger(hva, block->hva) - block->hva;
+    uint64_t to = smaller(hva + bytes, block->hva + block->bytes) - block->hva;
+    uint64_t end = block->first_page + base_pages(to);
+
+    for (uint64_t i = find_page(pages->set, block->first_page + from / base_page_bytes());
+         i < pages->set->n && page_set_page(pages->set, i) < end; i++)
+        if (pages->set->state[i] == PAGE_IDLE)
+            pages->set->state[i] = PAGE_UNMEASURABLE;
+}
+
+/* --- of all of guest RAM ---------------------------------------------------------------------- */
+
+static void add_bytes(uint64_t hva, uint64_t bytes, void *context)
+{
+    (void)hva;
+    *(uint64_t *)context += bytes;
+}
+
+/* Is there an event for each page of this guest whose bits are taken? */
+static bool is_told(const struct target *target, const struct damon_mark *mark)
+{
+    return target->process->accel == ACCEL_KVM || !mark->active;
+}
+
+static int visit_block(const struct target *target, const struct damon_mark *mark, size_t b,
+                       void (*visit)(uint64_t hva, uint64_t bytes, void *context), void *context)
+{
+    const struct ram_block *block = &target->ram->blocks[b];
+
+    return is_told(target, mark) ? damon_hits_since(target->root, mark, block->hva,
+                                                    block->hva + block->bytes, visit, context)
+                                 : -ENODATA;
+}
+
+int damon_taken_of_set(const struct target *target, const struct damon_mark *mark,
+                       struct page_set *set)
+{
+    int rc = 0;
+
+    for (size_t b = 0; rc == 0 && b < target->ram->n_blocks; b++) {
+        struct pages pages = {.set = set, .block = &target->ram->blocks[b]};
+
+        rc = visit_block(target, mark, b, lose_pages, &pages);
+    }
+    return rc;
+}
+
+void damon_taken_of_census(const struct target *target, const struct damon_mark *mark,
+                           struct tally *tally)
+{
+    int rc = 0;
+
+    for (size_t b = 0; rc == 0 && b < target->ram->n_blocks; b++)
+        rc = visit_block(target, mark, b, add_bytes, &tally->missed_bytes);
+    if (rc < 0)
+        damon_doubt(tally);
+}
+
+void damon_doubt(struct tally *tally)
+{
+    tally_doubt(tally, DOUBT_DAMON, 0);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file group_frames.h  Which memory of control groups is touched within a time, by page_idle over
+ * the page frames that are charged to them.
+ *
+ * Theory of operation. /proc/kpagecgroup says for each frame which group it is charged to,
+ * /proc/kpageflags what it is. One pass over both counts the frames of each group by kind and draws
+ * a random sample of each kind (reservoir sampling: J. S. Vitter, ACM TOMS 11, 1985, algorithm R).
+ * The frames drawn are marked in the idle bitmap, and read at the end of the window. As in
+ * method/idle.c the mark belongs to the head of a folio, and only what kpageflags then shows as
+ * idle is measurable.
+ *
+ * A frame that was freed or charged to another group meanwhile is counted as gone: whether it was
+ * touched before is not known. Memory that was charged within the window is not in the figures.
+ * Clearing an accessed bit does not flush the TLB: see method/tlb_flush.h for guests. A process
+ * that stays on its CPU for the whole window may touch memory through a translation that stays
+ * cached, which reads as idle.
+ *
+ * Source: Documentation/admin-guide/mm/idle_page_tracking.rst, pagemap.rst.
+ */
+#pragma once
+
+#include "measure/frame_set.h"
+#include "measure/kernel/cgroup_tree.h"
+
+enum frame_kind {
+    FRAME_GUEST_RAM, /* of a guest on this host, whatever it is charged to */
+    FRAME_ANON,      /* anonymous memory: heaps, stacks */
+    FRAME_SHMEM,     /* tmpfs, memfd, System V shared memory */
+    FRAME_FILE,      /* page cache */
+    FRAME_KINDS,
+};
+
+/** "guest-ram", "anon", "shmem", "file". */
+const char *frame_kind_name(enum frame_kind kind);
+
+/** What was seen of one kind of memory in one group, in frames, which are base pages. */
+struct frames_seen {
+    uint64_t frames; /* charged to the group when marking began */
+    uint64_t drawn;
+    uint64_t units; /* so many folios were among them */
+    uint64_t touched;
+    uint64_t unmeasurable; /* on no LRU list, or of a folio that was split or made meanwhile */
+    uint64_t gone;
+};
+
+struct group_seen {
+    struct frames_seen kinds[FRAME_KINDS];
+    uint64_t kernel_frames; /* on no LRU list, and neither mapped nor cached: of the kernel */
+};
+
+struct group_scan; /* opaque */
+
+/**
+ * May memory of that kind be touched without a trace on this host? What read() takes from the page
+ * cache or tmpfs sets no accessed bit, and is known by folio_mark_accessed(), which clears the idle
+ * flag, but under MGLRU returns before that (mm/swap.c); likewise write() to tmpfs (mm/shmem.c).
+ */
+bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind);
+
+/** Has this kernel all that is needed, and may this process read it? 0; -ENOENT, -EACCES: the
+ * message names what is missing and the remedy; -ENOTSUP as page_sizes_check(). */
+int group_scan_check(const struct fsroot *root, struct error *error);
+
+/** How many page frames this host numbers. 0 or a negative errno. */
+int group_scan_frames(const struct fsroot *root, uint64_t *n_frames, struct error *error);
+
+/**
+ * Counts, draws and marks.
+ * @param tree       the groups, borrowed until group_scan_free()
+ * @param guest_ram  which frames are RAM of guests
+ * @param taken      frames that are not to be marked: those of panels that vmwssd follows, by the
+ *                   heads of their folios
+ * @param samples    of each kind of each group; UINT64_MAX: all
+ * @return 0; -ENOENT the kernel has no page_idle or kpagecgroup; -EACCES; -ENOMEM. Free with
+ *         group_scan_free().
+ */
+int group_scan_begin(const struct fsroot *root, const struct cgroup_tree *tree,
+                     const struct frame_set *guest_ram, const struct frame_set *taken,
+                     uint64_t samples, struct group_scan **out, struct error *error);
+
+/** Reads what was touched since. 0 or a negative errno. */
+int group_scan_collect(struct group_scan *scan, struct error *error);
+
+/** Of the group @p index of the tree. */
+const struct group_seen *group_scan_seen(const struct group_scan *scan, size_t index);
+
+void group_scan_free(struct group_scan *scan);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file damon_hits.c  See damon_hits.h. */
+#include "measure/kernel/damon_hits.h"
+
+#include "base/cleanup.h"
+#include "measure/kernel/damon_others.h"
+#include "measure/kernel/trace_event.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENT "kvm/kvm_age_hva"
+/* The kernel's buffer: 26,000 pages between two looks. */
+#define RING_BYTES (1U << 20)
+/* The last so many pages are kept, 8 MiB. */
+#define KEPT (1U << 19)
+
+struct hit {
+    uint64_t hva, bytes;
+};
+
+/* There is one DAMON. */
+static struct {
+    pid_t tid; /* 0: nothing is recorded */
+    struct trace_ring ring;
+    int wake_fd;
+    uint32_t start, end; /* fields of the event */
+    uint64_t epoch;
+    uint64_t n;       /* pages recorded in it */
+    struct hit *hits; /* the n-th is at n % KEPT */
+} recording = {.wake_fd = -1};
+
+/* --- which kdamond ---------------------------------------------------------------------------- */
+
+static bool is_kdamond(const struct fsroot *root, pid_t tid)
+{
+    char comm[32];
+
+    return fsroot_read(root, comm, sizeof(comm), "proc/%d/comm", (int)tid) > 0 &&
+           strncmp(comm, "kdamond.", 8) == 0;
+}
+
+/* The thread of that name; 0 unless there is just one. Not all kernels say in sysfs which thread
+ * serves a module. */
+static pid_t find_kdamond(const struct fsroot *root)
+{
+    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "proc");
+    cleanup_dir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    pid_t tid = 0;
+    unsigned n = 0;
+
+    while (dir && (entry = readdir(dir)))
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            is_kdamond(root, (pid_t)atoi(entry->d_name))) {
+            tid = (pid_t)atoi(entry->d_name);
+            n++;
+        }
+    return n == 1 ? tid : 0;
+}
+
+/* --- the record ------------------------------------------------------------------------------- */
+
+static void stop(void)
+{
+    if (!recording.tid)
+        return;
+    trace_ring_close(&recording.ring);
+    cleanup_close_at(&recording.wake_fd);
+    recording.wake_fd = -1;
+    free(recording.hits);
+    recording.hits = NULL;
+    recording.tid = 0;
+}
+
+static int find_event(const struct fsroot *root, uint64_t *id)
+{
+    struct trace_event event = {0};
+    int rc = trace_event_find(root, EVENT, "load KVM", &event, NULL);
+
+    if (rc == 0)
+        rc = trace_event_field(&event, "start", sizeof(uint64_t), &recording.start);
+    if (rc == 0)
+        rc = trace_event_field(&event, "end", sizeof(uint64_t), &recording.end);
+    *id = event.id;
+    trace_event_free(&event);
+    return rc;
+}
+
+static void start(const struct fsroot *root)
+{
+    uint64_t id = 0;
+    pid_t tid = find_kdamond(root);
+
+    if (!tid || find_event(root, &id) < 0)
+        return;
+    recording.tid = tid;
+    recording.ring = TRACE_RING_NONE;
+    recording.epoch++;
+    recording.n = 0;
+    recording.hits = calloc(KEPT, sizeof(*recording.hits));
+    recording.wake_fd = trace_wake_open();
+    if (!recording.hits || recording.wake_fd < 0 ||
+        trace_ring_open(&recording.ring, id, tid, NULL, RING_BYTES, recording.wake_fd) < 0 ||
+        trace_ring_enable(&recording.ring, true) < 0)
+        stop();
+}
+
+static void add_hit(const void *record, void *context)
+{
+    struct hit hit;
+    uint64_t end;
+
+    (void)context;
+    memcpy(&hit.hva, (const char *)record + recording.start, sizeof(hit.hva));
+    memcpy(&end, (const char *)record + recording.end, sizeof(end));
+    hit.bytes = end - hit.hva;
+    recording.hits[recording.n++ % KEPT] = hit;
+}
+
+/* Takes what the kernel has recorded of the kdamond that is at work. Where it had no room for all,
+ * or another one is, the record begins anew with the next mark. */
+static bool drain(const struct fsroot *root)
+{
+    if (!recording.tid)
+        return false;
+    trace_ring_drain(&recording.ring, add_hit, NULL);
+    if (!damon_only_looks(root) || !is_kdamond(root, recording.tid) ||
+        trace_ring_sums(&recording.ring).lost > 0)
+        stop();
+    return recording.tid != 0;
+}
+
+struct damon_mark damon_mark_now(const struct fsroot *root)
+{
+    if (!drain(root) && damon_only_looks(root))
+        start(root);
+    return (struct damon_mark){
+        .active = damon_others_on(root) > 0,
+        .traced = recording.tid != 0,
+        .place = recording.n,
+        .epoch = recording.epoch,
+    };
+}
+
+int damon_hits_since(const struct fsroot *root, const struct damon_mark *mark, uint64_t low,
+                     uint64_t high, void (*visit)(uint64_t hva, uint64_t bytes, void *context),
+                     void *context)
+{
+    if (!mark->active && !damon_others_on(root))
+        return 0;
+    if (!mark->traced || !drain(root) || mark->epoch != recording.epoch ||
+        recording.n - mark->place > KEPT)
+        return -ENODATA;
+    for (uint64_t i = mark->place; i < recording.n; i++) {
+        const struct hit *hit = &recording.hits[i % KEPT];
+
+        if (hit->hva < high && hit->hva + hit->bytes > low)
+            visit(hit->hva, hit->bytes, context);
+    }
+    return 0;
+}

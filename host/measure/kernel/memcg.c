@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file memcg.c  See memcg.h. */
+#include "measure/kernel/memcg.h"
+
+#include "base/cleanup.h"
+#include "base/kernel_number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TEXT (8UL << 20)
+#define MAX_PROCESSES 4096
+#define MAX_DEPTH 8
+
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
+}
+
+/* --- which group ------------------------------------------------------------------------------ */
+
+/* From the line of /proc/PID/cgroup that has @p begin in it: "0::/a/b", "4:memory:/a/b". */
+static bool take_path(const char *text, const char *begin, struct memcg *memcg)
+{
+    const char *at = strstr(text, begin);
+
+    if (!at)
+        return false;
+    at += strlen(begin);
+    snprintf(memcg->path, sizeof(memcg->path), "%.*s", (int)strcspn(at, "\n"), at);
+    return *memcg->path == '/';
+}
+
+static bool has_stat(const struct fsroot *root, const char *mount, const char *path)
+{
+    return fsroot_exists(root, "sys/fs/cgroup%s%s/memory.stat", mount, path);
+}
+
+bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out)
+{
+    cleanup_free char *text = NULL;
+
+    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/%d/cgroup", (int)pid) < 0)
+        return false;
+    out->mount = "/memory";
+    if (!take_path(text, ":memory:", out)) {
+        out->mount = "";
+        if (!take_path(text, "0::", out))
+            return false;
+    }
+    while (!has_stat(root, out->mount, out->path)) {
+        char *slash = strrchr(out->path, '/');
+
+        if (!out->path[1])
+            return false;
+        slash[slash == out->path] = '\0';
+    }
+    return true;
+}
+
+/* --- its counters ----------------------------------------------------------------------------- */
+
+uint64_t memcg_number(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    uint64_t value = 0;
+
+    for (const char *line = text; *line; line = next_line(line))
+        if (!strncmp(line, name, length) && (line[length] == ' ' || line[length] == '\t')) {
+            kernel_u64(line + length, &value);
+            break;
+        }
+    return value;
+}
+
+uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg)
+{
+    cleanup_free char *text = NULL;
+
+    if (fsroot_read_all(root, &text, MAX_TEXT, "sys/fs/cgroup%s%s/memory.stat", memcg->mount,
+                        memcg->path) < 0)
+        return 0;
+    return memcg_number(text, "pgscan") + memcg_number(text, "pgrefill");
+}
+
+/* --- who is in it ----------------------------------------------------------------------------- */
+
+struct census {
+    const struct fsroot *root;
+    const char *mount;
+    pid_t pid; /* not to be counted */
+    uint64_t bytes;
+    unsigned n;
+    struct memcg_process largest;
+};
+
+static void add_process(struct census *census, pid_t pid)
+{
+    char text[8192];
+    struct memcg_process process = {.pid = pid};
+
+    census->n++;
+    if (pid <= 0 || pid == census->pid ||
+        fsroot_read(census->root, text, sizeof(text), "proc/%d/status", (int)pid) < 0)
+        return;
+    process.bytes = (memcg_number(text, "RssAnon:") + memcg_number(text, "RssShmem:")) * 1024;
+    census->bytes += process.bytes;
+    if (process.bytes > census->largest.bytes)
+        census->largest = process;
+}
+
+/* Where a group is threaded its processes are in the file of the group above. */
+static int add_processes(struct census *census, const char *path)
+{
+    cleanup_free char *text = NULL;
+
+    if (fsroot_read_all(census->root, &text, MAX_TEXT, "sys/fs/cgroup%s%s/cgroup.procs",
+                        census->mount, path) < 0)
+        return 0;
+    for (const char *line = text; *line; line = next_line(line)) {
+        if (census->n >= MAX_PROCESSES)
+            return -E2BIG;
+        add_process(census, (pid_t)strtol(line, NULL, 10));
+    }
+    return 0;
+}
+
+static int add_group(struct census *census, const char *path, unsigned depth);
+
+static int add_below(struct census *census, const char *path, const char *name, unsigned depth)
+{
+    char below[4096];
+
+    if (*name == '.' || (size_t)snprintf(below, sizeof(below), "%s/%s",
+                                         strcmp(path, "/") ? path : "", name) >= sizeof(below))
+        return 0;
+    return has_stat(census->root, census->mount, below) ? 0 : add_group(census, below, depth + 1);
+}
+
+static int add_group(struct census *census, const char *path, unsigned depth)
+{
+    int rc = add_processes(census, path);
+    int fd = rc == 0 && depth < MAX_DEPTH ? fsroot_openf(census->root, O_RDONLY | O_DIRECTORY,
+                                                         "sys/fs/cgroup%s%s", census->mount, path)
+                                          : -1;
+    cleanup_dir DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    if (fd >= 0 && !directory)
+        close(fd);
+    while (rc == 0 && directory && (entry = readdir(directory)))
+        if (entry->d_type == DT_DIR)
+            rc = add_below(census, path, entry->d_name, depth);
+    return rc;
+}
+
+int64_t memcg_others(const struct fsroot *root, const struct memcg *memcg, pid_t pid,
+                     struct memcg_process *largest)
+{
+    struct census census = {.root = root, .mount = memcg->mount, .pid = pid};
+    int rc = add_group(&census, memcg->path, 0);
+
+    *largest = census.largest;
+    return rc < 0 ? rc : (int64_t)census.bytes;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file memcg_reclaim.c  See memcg_reclaim.h. */
+#include "measure/kernel/memcg_reclaim.h"
+
+#include "base/cleanup.h"
+#include "base/kernel_number.h"
+#include "base/page_sizes.h"
+#include "measure/kernel/memcg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#define MAX_TEXT (1UL << 20)
+#define MAX_OTHERS 64   /* libvirt starts a few */
+#define MAX_GROUPS 4096 /* one for each vCPU, below the emulator's */
+#define MAX_DEPTH 8
+
+/* --- files of the group ----------------------------------------------------------------------- */
+
+/* As an fsroot: its directory is one. */
+static struct fsroot below(int fd)
+{
+    return (struct fsroot){.dirfd = fd};
+}
+
+static int open_below(int fd, const char *path, uint64_t flags)
+{
+    const struct open_how how = {
+        .flags = flags | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+    };
+    long opened = syscall(SYS_openat2, fd, path, &how, sizeof(how));
+
+    return opened < 0 ? -errno : (int)opened;
+}
+
+static bool has_file(int fd, const char *name)
+{
+    const struct fsroot group = below(fd);
+
+    return fsroot_exists(&group, "%s", name);
+}
+
+/* --- which group ------------------------------------------------------------------------------ */
+
+static int no_process(pid_t pid, struct error *error)
+{
+    return error_set(error, -ESRCH, "process %d has ended", (int)pid);
+}
+
+/* The line of version 2; one of version 1 that has the memory controller says that it is not there.
+ */
+static int read_path(const struct fsroot *root, pid_t pid, char path[1024], struct error *error)
+{
+    cleanup_free char *text = NULL;
+    const char *at;
+
+    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/%d/cgroup", (int)pid) < 0)
+        return no_process(pid, error);
+    if (strstr(text, ":memory:") || strstr(text, ",memory:") || strstr(text, ":memory,"))
+        return error_set(error, -EOPNOTSUPP,
+                         "the memory controller is of cgroup v1, which has no memory.reclaim");
+    at = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
+    if (!at)
+        return error_set(error, -EOPNOTSUPP, "process %d is in no control group", (int)pid);
+    at = strchr(at, '/');
+    if (!at || strcspn(at, "\n") >= 1024)
+        return error_set(error, -EXDEV, "the path of the control group of process %d is too long",
+                         (int)pid);
+    snprintf(path, 1024, "%.*s", (int)strcspn(at, "\n"), at);
+    return 0;
+}
+
+/* Of a machine: some component says so. A login session, a service or a container has none, or its
+ * other processes are in it. */
+static bool is_machine(const char *path)
+{
+    for (const char *at = strstr(path, ".scope"); at; at = strstr(at + 1, ".scope"))
+        if (at[6] == '\0' || at[6] == '/')
+            return true;
+    return strstr(path, ".libvirt-") != NULL;
+}
+
+static int open_mount(const struct fsroot *root, struct error *error)
+{
+    int fd = fsroot_openf(root, O_PATH | O_DIRECTORY, "sys/fs/cgroup");
+    struct statfs info;
+
+    if (fd < 0)
+        return error_set(error, -EOPNOTSUPP, "/sys/fs/cgroup: %s", strerror(-fd));
+    if (!root->live || (fstatfs(fd, &info) == 0 && info.f_type == CGROUP2_SUPER_MAGIC))
+        return fd;
+    close(fd);
+    return error_set(error, -EOPNOTSUPP, "/sys/fs/cgroup is not of cgroup v2 alone");
+}
+
+/* Upwards until one has the memory controller; the root has no memory.current. */
+static int open_nearest(int mount, struct memcg_reclaim *out, struct error *error)
+{
+    char wanted[sizeof(out->path)];
+
+    memcpy(wanted, out->path, sizeof(wanted));
+    while (out->path[1]) {
+        out->fd = open_below(mount, out->path + 1, O_RDONLY | O_DIRECTORY);
+        if (out->fd < 0)
+            return error_set(error, out->fd == -ENOENT ? -ESRCH : -EXDEV, "control group %s: %s",
+                             out->path, strerror(-out->fd));
+        if (has_file(out->fd, "memory.current"))
+            return 0;
+        close(out->fd);
+        out->fd = -1;
+        char *slash = strrchr(out->path, '/');
+
+        slash[slash == out->path] = '\0';
+    }
+    return error_set(error, -EOPNOTSUPP, "no group of %s has the memory controller", wanted);
+}
+
+/* --- who is in it ----------------------------------------------------------------------------- */
+
+struct occupants {
+    const struct fsroot *root;
+    pid_t pid;
+    bool found; /* that one */
+    unsigned n_others, n_groups;
+    struct error *error;
+};
+
+/* What libvirt puts beside a QEMU (src/qemu/qemu_extdevice.c), as the kernel cuts their names. */
+static bool is_helper(const char *name)
+{
+    static const char *const names[] = {
+        "virtiofsd", "swtpm",  "slirp-helper",   "passt",          "passt.avx2", "dbus-daemon",
+        "qemu-nbd",  "nbdkit", "qemu-pr-helper", "vhost-user-gpu", "qemu-rdp"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(name, names[i], 15))
+            return true;
+    return false;
+}
+
+static int check_process(struct occupants *all, pid_t pid)
+{
+    cleanup_free char *text = NULL;
+    char name[16] = "";
+    ssize_t n;
+
+    if (pid == all->pid) {
+        all->found = true;
+        return 0;
+    }
+    if (pid <= 0)
+        return error_set(all->error, -EBUSY, "a process of another namespace is in the group");
+    n = fsroot_read_all(all->root, &text, MAX_TEXT, "proc/%d/status", (int)pid);
+    if (n == -ENOENT || n == -ESRCH || (n > 0 && !strstr(text, "\nVmRSS:")))
+        return 0; /* it has ended, or is one of the kernel's */
+    if (++all->n_others > MAX_OTHERS)
+        return error_set(all->error, -EBUSY, "more than %d other processes are in the group",
+                         MAX_OTHERS);
+    if (n < 0)
+        return error_set(all->error, (int)n, "process %d: %s", (int)pid, strerror((int)-n));
+    sscanf(text, "Name: %15[^\n]", name); /* NOLINT(cert-err34-c): a text */
+    return is_helper(name) ? 0
+                           : error_set(all->error, -EBUSY,
+                                       "process %d (%s) is in the group, too: it is not this "
+                                       "guest's alone",
+                                       (int)pid, name);
+}
+
+/* Of a threaded group they are in the file of the group above. */
+static int check_processes(struct occupants *all, int fd)
+{
+    const struct fsroot group = below(fd);
+    cleanup_free char *text = NULL;
+    ssize_t n = fsroot_read_all(&group, &text, MAX_TEXT, "cgroup.procs");
+    int rc = 0;
+
+    if (n == -EOPNOTSUPP)
+        return 0;
+    if (n < 0)
+        return error_set(all->error, (int)n, "cgroup.procs: %s", strerror((int)-n));
+    for (char *line = text, *end; rc == 0 && *line; line = end + (*end == '\n')) {
+        long pid = strtol(line, &end, 10);
+
+        if (end == line || (*end && *end != '\n'))
+            return error_set(all->error, -EUCLEAN, "cgroup.procs: not a list of processes");
+        rc = check_process(all, (pid_t)pid);
+    }
+    return rc;
+}
+
+/* Closes @p fd. */
+static int check_group(struct occupants *all, int fd, unsigned depth)
+{
+    cleanup_dir DIR *directory = fdopendir(fd);
+    const struct dirent *entry;
+    int rc;
+
+    if (!directory) {
+        close(fd);
+        return error_set(all->error, -ENOMEM, "out of memory");
+    }
+    if (depth > MAX_DEPTH || ++all->n_groups > MAX_GROUPS)
+        return error_set(all->error, -EBUSY, "too many groups are below it");
+    rc = check_processes(all, dirfd(directory));
+    while (rc == 0 && (entry = readdir(directory))) {
+        int child = entry->d_name[0] == '.' ? -ENOTDIR
+                                            : open_below(dirfd(directory), entry->d_name,
+                                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+
+        if (child >= 0)
+            rc = check_group(all, child, depth + 1);
+        else if (child != -ENOTDIR && child != -ENOENT && child != -ELOOP)
+            rc = error_set(all->error, child, "group %s: %s", entry->d_name, strerror(-child));
+    }
+    return rc;
+}
+
+static int check_occupants(const struct fsroot *root, const struct memcg_reclaim *group, pid_t pid,
+                           struct error *error)
+{
+    struct occupants all = {.root = root, .pid = pid, .error = error};
+    int fd = open_below(group->fd, ".", O_RDONLY | O_DIRECTORY); /* readdir() moves it */
+    int rc = fd < 0 ? error_set(error, fd, "control group %s: %s", group->path, strerror(-fd))
+                    : check_group(&all, fd, 0);
+
+    if (rc == 0 && !all.found)
+        rc = error_set(error, -ESRCH, "process %d is not in control group %s", (int)pid,
+                       group->path);
+    return rc;
+}
+
+int memcg_reclaim_open(const struct fsroot *root, pid_t pid, struct memcg_reclaim *out,
+                       struct error *error)
+{
+    int rc = read_path(root, pid, out->path, error);
+
+    out->fd = -1;
+    if (rc == 0 && !is_machine(out->path))
+        rc = error_set(error, -EXDEV, "control group %s is no virtual machine's", out->path);
+    if (rc < 0)
+        return rc;
+
+    cleanup_close int mount = open_mount(root, error);
+
+    rc = mount < 0 ? mount : open_nearest(mount, out, error);
+    if (rc == 0 && !is_machine(out->path))
+        rc = error_set(error, -EXDEV,
+                       "control group %s, which has the memory controller, is no "
+                       "virtual machine's",
+                       out->path);
+    if (rc == 0 && !has_file(out->fd, "memory.reclaim"))
+        rc = error_set(error, -EOPNOTSUPP,
+                       "the kernel has no memory.reclaim: Linux 5.19 or newer is needed");
+    if (rc == 0)
+        rc = check_occupants(root, out, pid, error);
+    if (rc < 0)
+        memcg_reclaim_close(out);
+    return rc;
+}
+
+void memcg_reclaim_close(struct memcg_reclaim *group)
+{
+    if (group->fd >= 0)
+        close(group->fd);
+    group->fd = -1;
+}
+
+/* --- its counters ----------------------------------------------------------------------------- */
+
+static double read_pressure(const struct fsroot *group)
+{
+    char text[512];
+    const char *total;
+    uint64_t stalled_us;
+
+    if (fsroot_read(group, text, sizeof(text), "memory.pressure") < 0 ||
+        strncmp(text, "some ", 5) != 0)
+        return NAN;
+    total = strstr(text, "total=");
+    return total && kernel_u64(total + 6, &stalled_us) ? (double)stalled_us / 1e6 : (double)NAN;
+}
+
+/* A limit of a group above it is not seen here: the kernel then finds less than it was asked for.
+ */
+static uint64_t read_swap_left(const struct fsroot *group)
+{
+    uint64_t most, now;
+
+    if (fsroot_read_u64(group, &most, "memory.swap.max") < 0 || /* "max" */
+        fsroot_read_u64(group, &now, "memory.swap.current") < 0)
+        return UINT64_MAX;
+    return most > now ? most - now : 0;
+}
+
+int memcg_reclaim_read(const struct memcg_reclaim *group, struct memcg_counters *out,
+                       struct error *error)
+{
+    const struct fsroot files = below(group->fd);
+    cleanup_free char *text = NULL;
+    int rc = fsroot_read_u64(&files, &out->current_bytes, "memory.current");
+
+    if (rc >= 0)
+        rc = (int)fsroot_read_all(&files, &text, MAX_TEXT, "memory.stat");
+    if (rc < 0)
+        return error_set(error, rc, "control group %s: %s", group->path, strerror(-rc));
+    out->refault_bytes = memcg_number(text, "workingset_refault_anon") * base_page_bytes();
+    out->pressure_s = read_pressure(&files);
+    out->swap_left_bytes = read_swap_left(&files);
+    return 0;
+}
+
+int memcg_reclaim_write(const struct memcg_reclaim *group, uint64_t bytes, struct error *error)
+{
+    cleanup_close int fd = open_below(group->fd, "memory.reclaim", O_WRONLY);
+    char text[32];
+    int length = snprintf(text, sizeof(text), "%" PRIu64, bytes);
+
+    if (fd < 0)
+        return error_set(error, fd, "%s/memory.reclaim: %s%s", group->path, strerror(-fd),
+                         fd == -EROFS ? " (the unit needs ProtectControlGroups=no)" : "");
+    if (write(fd, text, (size_t)length) >= 0 || errno == EAGAIN)
+        return 0;
+    return errno == EINTR
+               ? 1
+               : error_set(error, -errno, "%s/memory.reclaim: %s", group->path, strerror(errno));
+}

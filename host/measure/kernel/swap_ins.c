@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file swap_ins.c  See swap_ins.h. */
+#include "measure/kernel/swap_ins.h"
+
+#include "base/cleanup.h"
+#include "base/kernel_number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TEXT (1UL << 20)
+#define TOTAL "SwapTotal:"
+
+/* "NAME TYPE KIB USED PRIORITY". Blanks in a name are "\040". */
+static uint64_t device_bytes(const char *line)
+{
+    int begin = 0;
+    uint64_t bytes = 0;
+
+    sscanf(line, "%*s %*s%n", &begin); /* NOLINT(cert-err34-c): texts */
+    if (begin > 0)
+        kernel_kib(line + begin, &bytes);
+    return bytes;
+}
+
+/* A heading, and a line for each. */
+static uint64_t listed_bytes(const struct fsroot *root)
+{
+    cleanup_free char *text = NULL;
+    uint64_t sum = 0;
+
+    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/swaps") < 0)
+        return 0;
+    for (const char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n'))
+        sum += device_bytes(line + 1);
+    return sum;
+}
+
+static uint64_t total_bytes(const struct fsroot *root)
+{
+    cleanup_free char *text = NULL;
+
+    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/meminfo") < 0)
+        return 0;
+
+    const char *at = strstr(text, TOTAL);
+    uint64_t bytes = 0;
+
+    if (at)
+        kernel_kib(at + strlen(TOTAL), &bytes);
+    return bytes;
+}
+
+struct swap_devices swap_devices_read(const struct fsroot *root)
+{
+    return (struct swap_devices){.listed_bytes = listed_bytes(root),
+                                 .total_bytes = total_bytes(root)};
+}
+
+static bool is_being_emptied(const struct swap_devices *devices)
+{
+    return devices->listed_bytes > devices->total_bytes;
+}
+
+bool swap_devices_left(const struct swap_devices *before, const struct swap_devices *now)
+{
+    return is_being_emptied(before) || is_being_emptied(now) ||
+           now->listed_bytes < before->listed_bytes || now->total_bytes < before->total_bytes;
+}

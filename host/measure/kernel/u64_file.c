@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file u64_file.c  See u64_file.h. */
+#include "measure/kernel/u64_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUN_ENTRIES 4096 /* 32 KiB a transfer; the idle bitmap moves 4 KiB at most and says so */
+
+int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *buffer)
+{
+    size_t want = n * sizeof(*buffer);
+    size_t have = 0;
+
+    while (have < want) {
+        ssize_t got = pread(fd, (char *)buffer + have, want - have,
+                            (off_t)(first * sizeof(*buffer) + have));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    memset((char *)buffer + have, 0, want - have);
+    return 0;
+}
+
+/* Where the entries that follow each other from @p at on end. */
+static uint64_t end_of_consecutive(const uint64_t *index, uint64_t at, uint64_t n)
+{
+    uint64_t end = at + 1;
+
+    while (end < n && index[end] == index[end - 1] + 1 && end - at < RUN_ENTRIES)
+        end++;
+    return end;
+}
+
+/* Where the run that begins at @p at and goes on to @p end ends: ascending, with gaps of no more
+ * than @p bridge. */
+static uint64_t end_of_run(const uint64_t *index, uint64_t at, uint64_t end, uint64_t n,
+                           uint64_t bridge)
+{
+    while (end < n && index[end] - index[end - 1] <= bridge + 1 &&
+           index[end] - index[at] < RUN_ENTRIES)
+        end++;
+    return end;
+}
+
+static int gather_run(int fd, const uint64_t *index, uint64_t n, uint64_t *out)
+{
+    uint64_t buffer[RUN_ENTRIES];
+    int rc = u64_file_read(fd, index[0], index[n - 1] - index[0] + 1, buffer);
+
+    for (uint64_t i = 0; rc == 0 && i < n; i++)
+        // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): u64_file_read() fills it
+        out[i] = buffer[index[i] - index[0]];
+    return rc;
+}
+
+/* A census reads long stretches without gaps: straight to where they belong. */
+int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, uint64_t *out)
+{
+    int rc = 0;
+
+    for (uint64_t at = 0; rc == 0 && at < n;) {
+        uint64_t straight = end_of_consecutive(index, at, n);
+        uint64_t end = end_of_run(index, at, straight, n, bridge);
+
+        rc = end == straight ? u64_file_read(fd, index[at], end - at, out + at)
+                             : gather_run(fd, index + at, end - at, out + at);
+        at = end;
+    }
+    return rc;
+}

@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file damon.c  Method `damon`: DAMON as a sampler of chosen pages. KVM and TCG, any backing.
+ *
+ * Theory of operation. DAMON samples one page of each of its regions; here every region is one
+ * page, so it samples the pages of the panel and no others. When its kernel thread begins it clears
+ * the accessed bits of each, KVM's included (the MMU notifiers are asked), sets the idle flag, and
+ * sleeps; when it is turned off it looks at each once more, tells through a tracepoint whether it
+ * was accessed, and ends (damon_sysfs.h, damon_trace.h). So one life of that thread is exactly one
+ * window. collect() ends one and begins the next at once: touches add up, except those between a
+ * page's look and its next marking, one pass over the panel later (2,000 pages: some milliseconds).
+ *
+ * The thread takes a while to start, which est window counts: with 90 % of a guest hot, windows of
+ * 30 ms in the emulated lab came out 3.7 points of resident memory low, those of 60 ms and more 0.1
+ * to 0.4, within the error of 40 periods.
+ *
+ * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is
+ * believed idle only if it was reported, and carried the idle flag (/proc/kpageflags) after marking
+ * and after the last look: pages off the LRU (isolated, in a per-CPU batch), or whose frame was
+ * replaced by khugepaged, do not. Nor is one believed idle that was migrated meanwhile, where KVM's
+ * accessed bit is lost then (carried_bits.h). The zero page counts as absent, and pages that came
+ * or went within the window as touched or absent, as with `idle`.
+ *
+ * Granularity is the mapping's, for the accessed bit is that of the page-table entry: a base page
+ * also within a large folio that is mapped page by page, a huge page for a THP, the page size for
+ * hugetlb. One unit has one region, however many draws fell into it. A mapping that changed its
+ * size within the window is unmeasurable: a page that khugepaged collapsed reads hot, the rest of a
+ * unit that was split is not looked at. A huge page that KVM maps in pieces is unmeasurable: a PC's
+ * first one, and those that gpa_kvm_order() names.
+ *
+ * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by
+ * KSM are measurable. Not seen: touches by other processes through mappings of their own
+ * (vhost-user). DAMON passes an address within the page where KVM expects its begin, so KVM's bit
+ * of the following page is cleared as well, and that of the following huge page; for that, all
+ * marking of a panel comes before all looking.
+ *
+ * No flush follows when accessed bits are cleared, so one is forced, as for `idle` (tlb_flush.h).
+ *
+ * No census: a region costs three nodes of sysfs, about 1 KiB of kernel memory, before anything is
+ * measured. Exclusive: DAMON is one per host, see damon_sysfs.h, also for what happens after kill
+ * -9. Left behind: idle flags on pages that were not touched since, as with `idle`.
+ */
+#include "base/cleanup.h"
+#include "guest/arch/arch.h"
+#include "guest/ram/gpa.h"
+#include "measure/kernel/carried_bits.h"
+#include "measure/kernel/collapses.h"
+#include "measure/kernel/damon_sysfs.h"
+#include "measure/kernel/damon_trace.h"
+#include "measure/kernel/kpage_shared.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/pagemap.h"
+#include "measure/kernel/swap_ins.h"
+#include "measure/kernel/trace_event.h"
+#include "measure/method.h"
+#include "measure/method/damon_trial.h"
+#include "measure/method/tlb_flush.h"
+#include "measure/page_probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* 64 MiB of sysfs and 8 MiB of ring; far beyond what a panel needs. */
+#define MAX_REGIONS 65536
+
+/* One page that DAMON looks at; it stands for its unit. */
+struct region {
+    uint64_t hva;
+    uint64_t at;   /* which page of the set */
+    uint64_t pfn;  /* of its page, as it was marked */
+    bool marked;   /* the last marking took */
+    bool told;     /* DAMON looked at it since, and ... */
+    bool accessed; /* ... saw an access */
+};
+
+struct damon {
+    const struct target *target;
+    struct page_set *set;
+    int pagemap_fd;
+    int flags_fd;
+    struct damon_slot *slot;
+    struct damon_trace *trace; /* of the kdamond; NULL while it is off */
+    int wake_fd;
+    bool carried;                /* accessed bits outlive their mapping */
+    bool stale_now;              /* no flush followed when it last cleared the accessed bits */
+    bool stale;                  /* or at some time since the touches began to add up */
+    uint64_t lost;               /* records of it, this window */
+    uint64_t cpu_ns;             /* of those that ended */
+    uint64_t collapses;          /* as of the last marking or look at the frames */
+    bool collapsed;              /* khugepaged was at work before this one */
+    struct swap_devices devices; /* likewise */
+    bool swapoff;                /* it was at work */
+    uint64_t n_regions;
+    struct region *regions; /* ascending by hva */
+    uint64_t *pfn;          /* of each region's page; 0: absent */
+    uint64_t *flags;        /* of its folio */
+    struct gpa_layout layout;
+    bool has_layout;
+    bool *watched; /* for every page of the set: some region stands for it */
+};
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+/* Of a huge page DAMON asks KVM about one address only (mm/damon/vaddr.c, damon_young_pmd_entry(),
+ * damon_young_hugetlb_entry()): where KVM maps it in pieces, a touch anywhere else in it is missed.
+ * What a PC begins with it maps in base pages whatever the host does. */
+static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
+{
+    const struct page_set *set = damon->set;
+    uint64_t first_hva = set->ram->blocks[0].hva;
+    unsigned order = set->order[i];
+
+    if (damon->target->process->accel != ACCEL_KVM || order == 0)
+        return false;
+    if (damon->has_layout &&
+        gpa_kvm_order(&damon->layout, set->ram, page_set_page(set, i), order) < order)
+        return true;
+    return set->unit[i] < first_hva + arch_host()->in_pieces_bytes &&
+           set->unit[i] + (base_page_bytes() << order) > first_hva;
+}
+
+static void note_page(void *context, uint64_t i, const struct page_probe *probe)
+{
+    struct damon *damon = context;
+
+    page_set_note_unit(damon->set, i, probe->order, probe->unit_hva);
+    damon->set->state[i] = (uint8_t)probe->state;
+    if (probe->state == PAGE_IDLE && kvm_maps_in_pieces(damon, i))
+        damon->set->state[i] = PAGE_UNMEASURABLE;
+}
+
+/* Does @p work on all pages of the unit of the i-th page, its first in the set. */
+static void for_unit(struct damon *damon, uint64_t i,
+                     void (*work)(struct damon *damon, uint64_t i, uint8_t value), uint8_t value)
+{
+    const struct page_set *set = damon->set;
+    uint64_t unit = set->unit[i];
+    bool huge = set->order[i] > 0;
+
+    do
+        work(damon, i, value);
+    while (huge && ++i < set->n && set->order[i] > 0 && set->unit[i] == unit);
+}
+
+static void set_watched(struct damon *damon, uint64_t i, uint8_t value)
+{
+    damon->watched[i] = value;
+}
+
+static int compare_regions(const void *a, const void *b)
+{
+    uint64_t x = ((const struct region *)a)->hva;
+    uint64_t y = ((const struct region *)b)->hva;
+
+    return (x > y) - (x < y);
+}
+
+/* A region for every present unit. RAM blocks need not lie in memory in the order of their
+ * pages. */
+static int choose_regions(struct damon *damon, struct error *error)
+{
+    const struct page_set *set = damon->set;
+
+    memset(damon->watched, 0, set->n * sizeof(*damon->watched));
+    damon->n_regions = 0;
+    for (uint64_t i = 0; i < set->n; i++) {
+        if (set->state[i] != PAGE_IDLE || damon->watched[i])
+            continue;
+        if (damon->n_regions == MAX_REGIONS)
+            return error_set(error, -E2BIG, "damon: follows at most %d pages; take fewer samples",
+                             MAX_REGIONS);
+        damon->regions[damon->n_regions++] = (struct region){.hva = page_set_hva(set, i), .at = i};
+        for_unit(damon, i, set_watched, true);
+    }
+    qsort(damon->regions, damon->n_regions, sizeof(*damon->regions), compare_regions);
+    return 0;
+}
+
+static int make_regions(struct damon *damon, struct error *error)
+{
+    int rc = choose_regions(damon, error);
+
+    if (rc < 0)
+        return rc;
+    for (uint64_t r = 0; r < damon->n_regions; r++)
+        damon->pfn[r] = damon->regions[r].hva;
+    return damon_slot_set_pages(damon->slot, damon->pfn, damon->n_regions, error);
+}
+
+static struct region *find_region(const struct damon *damon, uint64_t hva)
+{
+    const struct region key = {.hva = hva};
+
+    return bsearch(&key, damon->regions, damon->n_regions, sizeof(key), compare_regions);
+}
+
+/* --- pages and their frames ------------------------------------------------------------------- */
+
+/* It appeared within the window: it was faulted in, khugepaged filled a hole, or swapoff
+ * brought it. */
+static void see_new(struct damon *damon, uint64_t i)
+{
+    struct page_set *set = damon->set;
+    uint64_t hva = page_set_hva(set, i);
+    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
+    struct page_mapping mapping = {0};
+    uint64_t bytes = block->page_bytes;
+
+    if (bytes == base_page_bytes() && pagemap_mapping(damon->pagemap_fd, hva, &mapping) == 0) {
+        if (mapping.zero)
+            return;
+        bytes = mapping.huge ? huge_page_bytes() : base_page_bytes();
+    }
+
+    bool untold = (damon->collapsed && mapping.huge &&
+                   !page_is_gone((enum page_state)set->state[i])) ||
+                  (damon->swapoff && set->state[i] == PAGE_SWAPPED);
+
+    set->state[i] = untold ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
+    page_set_note_unit(set, i, (unsigned)__builtin_ctzll(base_pages(bytes)), hva & ~(bytes - 1));
+}
+
+static void see_page(void *context, uint64_t i, const struct page_probe *probe)
+{
+    struct damon *damon = context;
+    enum page_state state = (enum page_state)damon->set->state[i];
+    struct region *region = find_region(damon, page_set_hva(damon->set, i));
+
+    if (region)
+        damon->pfn[region - damon->regions] = probe->state == PAGE_IDLE ? probe->pfn : 0;
+    if (probe->state == PAGE_IDLE && page_is_missing(state))
+        see_new(damon, i);
+    else if (probe->state != PAGE_IDLE)
+        damon->set->state[i] = (uint8_t)page_lost(region && region->accessed ? PAGE_TOUCHED : state,
+                                                  probe->state);
+}
+
+static void check_swapoff(struct damon *damon)
+{
+    struct swap_devices now = swap_devices_read(damon->target->root);
+
+    damon->swapoff = swap_devices_left(&damon->devices, &now);
+    damon->devices = now;
+}
+
+/* Frames of all regions; pages that came or went get their states. */
+static int read_frames(struct damon *damon, struct error *error)
+{
+    uint64_t collapses = collapses_read(damon->target->root);
+
+    memset(damon->pfn, 0, damon->n_regions * sizeof(*damon->pfn));
+    damon->collapsed = collapses != damon->collapses;
+    damon->collapses = collapses;
+    check_swapoff(damon);
+
+    int rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, false, see_page, damon);
+
+    return rc < 0 ? error_set(error, rc, "pagemap: %s", strerror(-rc)) : 0;
+}
+
+/* Flags of the folios behind the regions; before Linux 6.10 a tail has none of its own. */
+static int read_flags(struct damon *damon, struct error *error)
+{
+    int rc = kpageflags_read(damon->flags_fd, damon->pfn, damon->n_regions, damon->flags);
+
+    for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++) {
+        unsigned guess = damon->set->order[damon->regions[r].at];
+        struct folio folio;
+
+        if ((damon->flags[r] & KPF_COMPOUND_TAIL) && !(damon->flags[r] & KPF_IDLE) &&
+            kpageflags_folio(damon->flags_fd, damon->pfn[r], damon->flags[r], guess, &folio) == 0)
+            damon->flags[r] |= folio.flags;
+    }
+    return rc < 0 ? error_set(error, rc, "kpageflags: %s", strerror(-rc)) : 0;
+}
+
+/* hugetlb pages are on no LRU list, and DAMON does not ask for it there. */
+static bool carries_mark(const struct damon *damon, uint64_t r)
+{
+    return damon->pfn[r] && (damon->flags[r] & KPF_IDLE) &&
+           (damon->flags[r] & (KPF_LRU | KPF_HUGE));
+}
+
+/* --- one window ------------------------------------------------------------------------------- */
+
+static void damon_see_region(uint64_t start, unsigned nr_accesses, void *context)
+{
+    struct region *region = find_region(context, start);
+
+    if (region) {
+        region->told = true;
+        region->accessed |= nr_accesses > 0;
+    }
+}
+
+/* Clears the accessed bits, waits until that is done, and sees for which pages it was. */
+static int begin_window(struct damon *damon, struct error *error)
+{
+    pid_t kdamond;
+
+    damon->lost = 0;
+    damon->stale_now = false;
+    if (damon->n_regions == 0)
+        return 0;
+
+    int rc = damon_slot_on(damon->slot, &kdamond, error);
+
+    if (rc == 0)
+        rc = damon_trace_open(damon->target->root, kdamond, damon->n_regions, damon->wake_fd,
+                              &damon->trace, error);
+    if (rc == 0)
+        rc = read_flags(damon, error);
+    for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++) {
+        struct region *region = &damon->regions[r];
+
+        region->marked = carries_mark(damon, r);
+        region->pfn = damon->pfn[r];
+        region->told = region->accessed = false;
+    }
+    if (rc == 0)
+        damon->stale_now = !tlb_flush(damon->target, damon->set, damon->pagemap_fd);
+    return rc;
+}
+
+/* Turns DAMON off and hears what it saw. */
+static int end_window(struct damon *damon, struct error *error)
+{
+    int rc = damon_slot_off(damon->slot, error);
+
+    damon->stale |= damon->stale_now;
+    if (!damon->trace)
+        return rc;
+    damon_trace_drain(damon->trace, damon_see_region, damon);
+    damon->lost = damon_trace_lost(damon->trace);
+    damon->cpu_ns += damon_trace_cpu_ns(damon->trace);
+    damon_trace_free(damon->trace);
+    damon->trace = NULL;
+    return rc;
+}
+
+/* Of the page of a region, which is mapped; one of a folio that is no THP is not mapped huge. */
+static unsigned order_now(const struct damon *damon, uint64_t r)
+{
+    const struct region *region = &damon->regions[r];
+    struct page_mapping mapping = {0};
+
+    if (damon->flags[r] & KPF_HUGE)
+        return damon->set->order[region->at];
+    if (damon->flags[r] & KPF_THP)
+        pagemap_mapping(damon->pagemap_fd, region->hva, &mapping);
+    return mapping.huge ? huge_page_order() : 0;
+}
+
+static void set_judged(struct damon *damon, uint64_t i, uint8_t state)
+{
+    if (damon->set->state[i] == PAGE_IDLE)
+        damon->set->state[i] = state;
+}
+
+static void set_unwatched(struct damon *damon, uint64_t i, uint8_t order)
+{
+    uint64_t hva = page_set_hva(damon->set, i);
+
+    set_judged(damon, i, PAGE_UNMEASURABLE);
+    page_set_note_unit(damon->set, i, order, hva & ~((base_page_bytes() << order) - 1));
+    damon->watched[i] = false;
+}
+
+static enum page_state region_verdict(const struct damon *damon, uint64_t r)
+{
+    const struct region *region = &damon->regions[r];
+
+    if (!region->marked || !region->told)
+        return PAGE_UNMEASURABLE;
+    if (region->accessed)
+        return PAGE_TOUCHED;
+    if (!damon->carried && damon->pfn[r] != region->pfn)
+        return PAGE_UNMEASURABLE;
+    return damon->lost > 0 || !carries_mark(damon, r) ? PAGE_UNMEASURABLE : PAGE_IDLE;
+}
+
+static void judge_region(struct damon *damon, uint64_t r)
+{
+    uint64_t i = damon->regions[r].at;
+    unsigned order = order_now(damon, r);
+
+    if (damon->pfn[r] && order != damon->set->order[i])
+        for_unit(damon, i, set_unwatched, (uint8_t)order);
+    else
+        for_unit(damon, i, set_judged, (uint8_t)region_verdict(damon, r));
+}
+
+static int judge_regions(struct damon *damon, struct error *error)
+{
+    int rc = read_frames(damon, error);
+
+    if (rc == 0)
+        rc = read_flags(damon, error);
+    for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++)
+        judge_region(damon, r);
+    return rc;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void damon_close(void *state)
+{
+    struct damon *damon = state;
+
+    damon_slot_give_back(damon->slot);
+    damon_trace_free(damon->trace);
+    cleanup_close_at(&damon->pagemap_fd);
+    kpage_release(&damon->flags_fd);
+    cleanup_close_at(&damon->wake_fd);
+    free(damon->regions);
+    free(damon->pfn);
+    free(damon->flags);
+    free(damon->watched);
+    free(damon);
+}
+
+static int allocate(struct damon *damon, struct error *error)
+{
+    uint64_t n = damon->set->n;
+    uint64_t regions = n < MAX_REGIONS ? n : MAX_REGIONS;
+
+    damon->regions = calloc(regions, sizeof(*damon->regions));
+    damon->pfn = calloc(regions, sizeof(*damon->pfn));
+    damon->flags = calloc(regions, sizeof(*damon->flags));
+    damon->watched = calloc(n, sizeof(*damon->watched));
+    if (damon->regions && damon->pfn && damon->flags && damon->watched)
+        return 0;
+    return error_set(error, -ENOMEM, "damon: out of memory");
+}
+
+static int open_all(struct damon *damon, struct error *error)
+{
+    const struct target *target = damon->target;
+    int rc = allocate(damon, error);
+
+    if (rc < 0)
+        return rc;
+    damon->pagemap_fd = pagemap_open(target, error);
+    if (damon->pagemap_fd < 0)
+        return damon->pagemap_fd;
+    damon->flags_fd = kpageflags_share(target->root, error);
+    if (damon->flags_fd < 0)
+        return damon->flags_fd;
+    damon->wake_fd = trace_wake_open();
+    if (damon->wake_fd < 0)
+        return error_set(error, damon->wake_fd, "damon: %s", strerror(-damon->wake_fd));
+    damon->collapses = collapses_read(target->root);
+    damon->devices = swap_devices_read(target->root);
+    damon->carried = accessed_bits_are_carried(target);
+    damon->has_layout = gpa_layout_deduce(target->root, target->process, target->ram,
+                                          &damon->layout, NULL) == 0;
+    rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
+    if (rc < 0)
+        return error_set(error, rc, "pagemap: %s", strerror(-rc));
+    rc = damon_slot_take(target->root, target->process->pid, &damon->slot, error);
+    return rc < 0 ? rc : make_regions(damon, error);
+}
+
+static int damon_open(const struct target *target, struct page_set *set, void **state,
+                      struct error *error)
+{
+    struct damon *damon = set->page ? calloc(1, sizeof(*damon)) : NULL;
+
+    if (!damon)
+        return set->page ? error_set(error, -ENOMEM, "damon: out of memory")
+                         : error_set(error, -ENOTSUP, "damon: takes no census");
+    damon->target = target;
+    damon->set = set;
+    damon->pagemap_fd = damon->flags_fd = damon->wake_fd = -1;
+
+    int rc = open_all(damon, error);
+
+    if (rc < 0)
+        damon_close(damon);
+    else
+        *state = damon;
+    return rc;
+}
+
+/* True when there is a page to be marked that no region stands for. */
+static bool forget_touches(struct damon *damon)
+{
+    struct page_set *set = damon->set;
+    bool unwatched = false;
+
+    for (uint64_t i = 0; i < set->n; i++)
+        if (page_is_gone((enum page_state)set->state[i])) {
+            set->state[i] = set->state[i] == PAGE_GONE ? PAGE_ABSENT : PAGE_SWAPPED;
+        } else if (page_needs_rearm((enum page_state)set->state[i]) &&
+                   !kvm_maps_in_pieces(damon, i)) {
+            set->state[i] = PAGE_IDLE;
+            unwatched |= !damon->watched[i];
+        }
+    return unwatched;
+}
+
+static int damon_mark(void *state, struct error *error)
+{
+    struct damon *damon = state;
+    int rc = end_window(damon, error);
+
+    damon->stale = false;
+    if (rc == 0)
+        rc = read_frames(damon, error);
+    if (rc == 0 && forget_touches(damon)) { /* some appeared since they were looked at */
+        rc = make_regions(damon, error);
+        if (rc == 0)
+            rc = read_frames(damon, error);
+    }
+    return rc < 0 ? rc : begin_window(damon, error);
+}
+
+/* A window of more than an hour is reported in parts. */
+static int damon_poll(void *state, struct error *error)
+{
+    struct damon *damon = state;
+
+    (void)error;
+    trace_wake_clear(damon->wake_fd);
+    if (damon->trace)
+        damon_trace_drain(damon->trace, damon_see_region, damon);
+    return 0;
+}
+
+static int damon_wake_fd(void *state)
+{
+    const struct damon *damon = state;
+
+    return damon->wake_fd;
+}
+
+static int damon_stop(void *state, struct error *error)
+{
+    return end_window(state, error);
+}
+
+static int damon_collect(void *state, struct tally *tally, struct error *error)
+{
+    struct damon *damon = state;
+    int rc = end_window(damon, error);
+
+    if (rc == 0)
+        rc = judge_regions(damon, error);
+    if (rc == 0)
+        page_set_tally(damon->set, tally);
+    if (rc == 0 && damon->stale)
+        tlb_doubt(damon->target, tally);
+    return rc < 0 ? rc : begin_window(damon, error);
+}
+
+/* Pages that no region stands for need one. What was seen of the others since they were marked
+ * again counts. */
+static int rebuild(struct damon *damon, struct error *error)
+{
+    int rc = end_window(damon, error);
+
+    if (rc == 0)
+        rc = judge_regions(damon, error);
+    if (rc == 0)
+        rc = make_regions(damon, error);
+    if (rc == 0)
+        rc = read_frames(damon, error);
+    return rc < 0 ? rc : begin_window(damon, error);
+}
+
+/* Everything was marked again when it was read; so the touches so far are forgotten. */
+static int damon_rearm(void *state, struct error *error)
+{
+    struct damon *damon = state;
+
+    damon->stale = false;
+    return forget_touches(state) ? rebuild(state, error) : 0;
+}
+
+static uint64_t damon_kernel_thread_ns(void *state)
+{
+    struct damon *damon = state;
+
+    end_window(damon, NULL);
+    return damon->cpu_ns;
+}
+
+/* --- proving that it works on this guest ------------------------------------------------------ */
+
+static int damon_probe(const struct target *target, struct error *why)
+{
+    cleanup_close int fd = pagemap_open(target, why);
+
+    if (fd < 0)
+        return fd;
+
+    int rc = pagemap_check_scan(fd, target->ram->blocks[0].hva, why);
+
+    if (rc == 0)
+        rc = damon_sysfs_free(target->root, why);
+    return rc < 0 ? rc : damon_sees_guest(target, why);
+}
+
+static int damon_host(const struct fsroot *root, struct error *why)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/self/pagemap");
+    int rc = pagemap_check_scan(fd, 0, why);
+
+    if (rc == 0)
+        rc = damon_sysfs_free(root, why);
+    return rc < 0 ? rc : damon_trace_host(root, why);
+}
+
+const struct method method_damon = {
+    .name = "damon",
+    .summary = "accessed bits of host and KVM page tables, page by page, by DAMON",
+    .signal = SIGNAL_IDLE_FLAG,
+    .panel = true,
+    .needs_pages = true,
+    .rank = {[ORDER_KVM] = 2, [ORDER_KVM_AGEING] = 4},
+    .sees_qemu = true,
+    .verified_page_sizes = BASE_ALL,
+    .host = damon_host,
+    .probe = damon_probe,
+    .open = damon_open,
+    .mark = damon_mark,
+    .poll = damon_poll,
+    .wake_fd = damon_wake_fd,
+    .stop = damon_stop,
+    .collect = damon_collect,
+    .rearm = damon_rearm,
+    .kernel_thread_ns = damon_kernel_thread_ns,
+    .close = damon_close,
+};

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file idle.c  Method `idle`: page_idle tracking of the frames behind guest RAM. KVM and TCG.
+ *
+ * Theory of operation. Marking a frame clears the accessed bits of all of its mappings, KVM's
+ * included (the MMU notifiers are asked), and sets its idle flag; reading harvests the bits again,
+ * and a frame that is no longer idle was touched. Both are right only for heads of folios on an LRU
+ * list: for everything else the bitmap reads "not idle" for ever, which a naive reader takes for
+ * hot. Therefore
+ *   - tails are mapped to their heads, and one huge page is one observation;
+ *   - after marking, /proc/kpageflags must show the idle flag; what does not show it is
+ *     unmeasurable (hugetlb, pages isolated or still in a per-CPU batch, which a census empties
+ *     first), and so are merged pages (KSM) that another mapping shares, whose owner touches them
+ *     too.
+ *
+ * Work is done in batches of pages: pagemap → frames, sorted → flags → heads → bitmap
+ * (idle_frames.h). The kernel's own work, a walk through the mappings of each page to mark it and
+ * another to read it, is nearly all of the cost.
+ *
+ * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
+ * mm/huge_memory.c), so each collection looks at today's frame. But KVM's accessed bit may be lost
+ * then (carried_bits.h): a page that was migrated or split since it was marked, and reads idle, is
+ * unmeasurable. When khugepaged collapses pages into a new huge page the flag is lost: such a page
+ * is unmeasurable from then on, not hot. It fills holes, too: a page that appeared in a huge page
+ * was touched only if khugepaged made none meanwhile. Nor was each that came back from swap while
+ * swapoff was at work. The frame that KSM merges pages into may carry the flag, whatever they had:
+ * while it merges pages of the guest, those are unmeasurable too.
+ *
+ * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once
+ * (tlb_flush.h).
+ *
+ * DAMON takes accessed bits and leaves the idle flag set: pages that it looked at and that read
+ * idle are unmeasurable (measure/damon_taken.h).
+ *
+ * Left behind, also after kill -9: idle flags on pages that were not touched since. There is no
+ * call that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim
+ * keeps its own view through PG_young, which page_idle sets for it.
+ */
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "measure/damon_taken.h"
+#include "measure/kernel/collapses.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/ksm.h"
+#include "measure/kernel/lru_batches.h"
+#include "measure/kernel/pagemap.h"
+#include "measure/kernel/swap_ins.h"
+#include "measure/kernel/vmstat.h"
+#include "measure/method.h"
+#include "measure/method/idle_frames.h"
+#include "measure/method/idle_singles.h"
+#include "measure/method/tlb_flush.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct unit_mapping {
+    uint64_t hva; /* 0: none */
+    bool huge;
+};
+
+struct idle {
+    const struct target *target;
+    struct page_set *set;
+    uint64_t collapses;          /* as of the last marking or collection */
+    uint64_t merged;             /* pages that KSM had merged, likewise */
+    uint64_t splits;             /* of mappings of huge pages on this host, likewise */
+    struct swap_devices devices; /* where to pages were swapped out, likewise */
+    struct unit_mapping last;    /* the unit that was asked about last */
+    struct damon_mark damon;     /* the last collection, or before marking */
+    struct frames frames;        /* of one batch */
+    int bitmap_fd;
+    bool stale;       /* no flush followed when pages were last marked */
+    bool merges;      /* KSM has merged more pages since */
+    bool swapped;     /* some pages were swapped out then, and ... */
+    bool swapoff;     /* ... it was at work since */
+    bool splits_more; /* there were more splits since */
+    bool damon_hides; /* it took bits since marking, not known of which pages */
+};
+
+/* --- marking ---------------------------------------------------------------------------------- */
+
+static void lost_at_mark(struct page_set *set, uint64_t i, enum page_state state)
+{
+    set->state[i] = (uint8_t)state;
+}
+
+static bool keep_trackable(struct page_set *set, const struct frame *frame)
+{
+    page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
+    if (frame->zero_page)
+        set->state[frame->i] = PAGE_ABSENT;
+    else if (!frame->trackable)
+        set->state[frame->i] = PAGE_UNMEASURABLE;
+    return !frame->zero_page && frame->trackable;
+}
+
+/* Sets the idle flag of all frames and believes only what kpageflags then shows. */
+static int mark_and_verify(struct idle *idle)
+{
+    struct frames *frames = &idle->frames;
+    int rc = idle_bitmap_mark(idle->bitmap_fd, frames_pfns(frames), frames->n_frames);
+    const uint64_t *flags = rc == 0 ? frames_flags(frames, &rc) : NULL;
+
+    for (uint64_t i = 0; flags && i < frames->n_frames; i++)
+        idle->set->state[frames->frame[i].i] = flags[i] & KPF_IDLE ? PAGE_IDLE : PAGE_UNMEASURABLE;
+    return rc;
+}
+
+static int mark_batch(struct idle *idle)
+{
+    int rc = frames_map(&idle->frames, lost_at_mark);
+
+    if (rc == 0) {
+        frames_remember(&idle->frames);
+        rc = singles_mark(&idle->frames, idle->bitmap_fd);
+    }
+    if (rc == 0)
+        rc = frames_resolve(&idle->frames);
+    if (rc < 0)
+        return rc;
+    frames_filter(&idle->frames, keep_trackable);
+    return mark_and_verify(idle);
+}
+
+/* --- collecting ------------------------------------------------------------------------------- */
+
+/* A page that was there and is gone was taken away (balloon, reclaim): it is not resident any
+ * more. */
+static void lost_at_collect(struct page_set *set, uint64_t i, enum page_state state)
+{
+    enum page_state was = (enum page_state)set->state[i];
+
+    if (state != PAGE_UNMEASURABLE)
+        set->state[i] = (uint8_t)page_lost(was, state);
+    else if (was != PAGE_TOUCHED)
+        set->state[i] = PAGE_UNMEASURABLE;
+}
+
+static bool keep_open(struct page_set *set, const struct frame *frame)
+{
+    return set->state[frame->i] != PAGE_TOUCHED && set->state[frame->i] != PAGE_UNMEASURABLE;
+}
+
+static int read_unread(struct idle *idle)
+{
+    struct frames *frames = &idle->frames;
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < frames->n_frames; i++)
+        if (frames->frame[i].bit == FRAME_UNREAD)
+            frames->pfn[n++] = frames->frame[i].pfn;
+
+    int rc = idle_bitmap_read(idle->bitmap_fd, frames->pfn, n, frames->bit);
+
+    n = 0;
+    for (uint64_t i = 0; rc == 0 && i < frames->n_frames; i++)
+        if (frames->frame[i].bit == FRAME_UNREAD)
+            frames->frame[i].bit = frames->bit[n++];
+    return rc;
+}
+
+static bool keep_marked(struct page_set *set, const struct frame *frame)
+{
+    uint8_t *state = &set->state[frame->i];
+
+    switch ((enum page_state) * state) {
+    case PAGE_ABSENT:
+    case PAGE_SWAPPED:
+    case PAGE_GONE:
+    case PAGE_GONE_TO_SWAP:
+        /* It appeared within the window: it was faulted in. */
+        if (!frame->zero_page) {
+            *state = PAGE_TOUCHED;
+            page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
+        }
+        return false;
+    case PAGE_IDLE:
+        /* A hole that was read: nothing of its own is behind it. */
+        if (frame->zero_page) {
+            *state = PAGE_ABSENT;
+            return false;
+        }
+        if (frame->order > set->order[frame->i] || !frame->trackable) {
+            *state = PAGE_UNMEASURABLE;
+            return false;
+        }
+        return true;
+    case PAGE_UNMEASURABLE:
+    case PAGE_TOUCHED:
+        return false;
+    }
+    return false;
+}
+
+static bool drop_untold(struct page_set *set, const struct frame *frame)
+{
+    set->state[frame->i] = PAGE_UNMEASURABLE;
+    page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);
+    return false;
+}
+
+/* It came as part of a huge page, which khugepaged may have made. */
+static bool keep_faulted_in(struct page_set *set, const struct frame *frame)
+{
+    enum page_state state = (enum page_state)set->state[frame->i];
+
+    if (frame->order == 0 || frame->zero_page || (state != PAGE_ABSENT && state != PAGE_SWAPPED))
+        return true;
+    return drop_untold(set, frame);
+}
+
+/* It came back from swap, and swapoff may have brought it. */
+static bool keep_not_swapped(struct page_set *set, const struct frame *frame)
+{
+    return set->state[frame->i] != PAGE_SWAPPED || drop_untold(set, frame);
+}
+
+/* A huge page may be mapped page by page without being split itself; the kernel is asked once for
+ * each, and only if some mapping was split on this host. */
+static bool is_mapped_huge(struct idle *idle, const struct frame *frame)
+{
+    struct page_mapping mapping = {0};
+
+    if (idle->last.hva != frame->unit_hva) {
+        pagemap_mapping(idle->frames.pagemap_fd, page_set_hva(idle->set, frame->i), &mapping);
+        idle->last = (struct unit_mapping){.hva = frame->unit_hva, .huge = mapping.huge};
+    }
+    return idle->last.huge;
+}
+
+/* Was its mapping dropped meanwhile, and a touch forgotten that was before that? */
+static bool may_be_forgotten(struct idle *idle, const struct frame *frame)
+{
+    if (!idle->frames.was)
+        return false;
+    return frame->moved || frame->order < idle->set->order[frame->i] ||
+           (frame->order >= huge_page_order() && idle->splits_more && !is_mapped_huge(idle, frame));
+}
+
+/* What the bits of the frames that are left say; those that read as touched are left. */
+static bool keep_touched(struct page_set *set, const struct frame *frame)
+{
+    if (frame->bit == IDLE_BITMAP_UNKNOWN)
+        set->state[frame->i] = PAGE_UNMEASURABLE;
+    return frame->bit == 0;
+}
+
+static void drop_forgotten(struct idle *idle)
+{
+    for (uint64_t i = 0; i < idle->frames.n_frames; i++) {
+        const struct frame *frame = &idle->frames.frame[i];
+
+        if (frame->bit == 1 && may_be_forgotten(idle, frame))
+            idle->set->state[frame->i] = PAGE_UNMEASURABLE;
+    }
+}
+
+/* A page that reclaim or compaction has isolated from its LRU list reads as touched, though no one
+ * asked its mappings (mm/page_idle.c, page_idle_get_folio()). It still has its idle flag, which
+ * asking takes away from one that was touched. */
+static int settle_touched(struct idle *idle)
+{
+    struct frames *frames = &idle->frames;
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < frames->n_frames; i++) /* the pages of a huge one have one flag */
+        if (n == 0 || frames->pfn[n - 1] != frames->frame[i].pfn)
+            frames->pfn[n++] = frames->frame[i].pfn;
+
+    int rc = kpageflags_read(frames->flags_fd, frames->pfn, n, frames->flags);
+
+    n = 0;
+    for (uint64_t i = 0; rc == 0 && i < frames->n_frames; i++) {
+        const struct frame *frame = &frames->frame[i];
+
+        n += frames->pfn[n] != frame->pfn;
+        idle->set->state[frame->i] = frames->flags[n] & KPF_IDLE ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
+    }
+    return rc;
+}
+
+/* The bits first, for most pages are idle: a frame whose bit is set is on an LRU list and the head
+ * of its folio, whatever it was at the begin, so its flags need not be read. A huge page has its
+ * bit at its head, to be found by the flags. */
+static int collect_batch(struct idle *idle)
+{
+    struct frames *frames = &idle->frames;
+    int rc = idle->merges ? frames_read(frames, lost_at_collect)
+                          : frames_map(frames, lost_at_collect);
+
+    if (rc == 0 && !idle->merges)
+        rc = singles_collect(frames, idle->bitmap_fd);
+    if (rc < 0)
+        return rc;
+    frames_filter(frames, keep_open);
+    rc = frames_resolve(frames);
+    if (rc < 0)
+        return rc;
+    if (idle->swapoff)
+        frames_filter(frames, keep_not_swapped);
+    if (collapses_read(idle->target->root) != idle->collapses)
+        frames_filter(frames, keep_faulted_in);
+    frames_filter(frames, keep_marked);
+    rc = read_unread(idle);
+    if (rc < 0)
+        return rc;
+    drop_forgotten(idle);
+    frames_filter(frames, keep_touched);
+    return settle_touched(idle);
+}
+
+/* Fills the batch with pages from @p i on whose state is @p wanted; returns where it ended. */
+static uint64_t fill_batch(struct idle *idle, uint64_t i, bool (*wanted)(enum page_state))
+{
+    struct frames *frames = &idle->frames;
+
+    if (wanted == page_any) { /* nothing to ask each page of a census */
+        frames->n = smaller(frames->batch, idle->set->n - i);
+        for (uint64_t k = 0; k < frames->n; k++)
+            frames->index[k] = i + k;
+        return i + frames->n;
+    }
+    for (; i < idle->set->n && frames->n < frames->batch; i++)
+        if (wanted((enum page_state)idle->set->state[i]))
+            frames->index[frames->n++] = i;
+    return i;
+}
+
+/* Does @p work on the pages whose state is @p wanted, a batch at a time. */
+static int for_each_batch(struct idle *idle, bool (*wanted)(enum page_state),
+                          int (*work)(struct idle *idle), struct error *error)
+{
+    struct frames *frames = &idle->frames;
+    int rc = frames_begin(frames);
+
+    for (uint64_t i = 0; rc == 0 && i < idle->set->n;) {
+        i = fill_batch(idle, i, wanted);
+        if (frames->n > 0)
+            rc = work(idle);
+        frames->n = 0;
+    }
+    frames_end(frames);
+    return rc < 0 ? error_set(error, rc, "page_idle: %s", strerror(-rc)) : 0;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void idle_close(void *state)
+{
+    struct idle *idle = state;
+
+    frames_close(&idle->frames);
+    cleanup_close_at(&idle->bitmap_fd);
+    free(idle);
+}
+
+static int idle_open(const struct target *target, struct page_set *set, void **state,
+                     struct error *error)
+{
+    struct idle *idle = calloc(1, sizeof(*idle));
+
+    if (!idle)
+        return error_set(error, -ENOMEM, "page_idle: out of memory");
+    idle->target = target;
+    idle->set = set;
+    idle->frames.pagemap_fd = idle->frames.flags_fd = idle->frames.count_fd = -1;
+    idle->bitmap_fd = idle_bitmap_open(target->root, error);
+
+    int rc = idle->bitmap_fd < 0 ? idle->bitmap_fd : frames_open(&idle->frames, target, set, error);
+
+    if (rc < 0)
+        idle_close(idle);
+    else
+        *state = idle;
+    return rc;
+}
+
+static void flush(struct idle *idle)
+{
+    idle->stale = !tlb_flush(idle->target, idle->set, idle->frames.pagemap_fd);
+}
+
+static bool any_swapped(const struct page_set *set)
+{
+    return memchr(set->state, PAGE_SWAPPED, set->n) != NULL;
+}
+
+/* After marking or collecting: what is compared with next time. */
+static void remember_swap(struct idle *idle)
+{
+    idle->swapped = any_swapped(idle->set);
+    if (idle->swapped)
+        idle->devices = swap_devices_read(idle->target->root);
+}
+
+static void check_swapoff(struct idle *idle)
+{
+    struct swap_devices now = {0};
+
+    if (idle->swapped)
+        now = swap_devices_read(idle->target->root);
+    idle->swapoff = idle->swapped && swap_devices_left(&idle->devices, &now);
+}
+
+static void check_merging(struct idle *idle)
+{
+    uint64_t merged = ksm_merged_pages(idle->target);
+
+    idle->merges = merged != idle->merged;
+    idle->merged = merged;
+}
+
+static uint64_t splits_read(const struct idle *idle)
+{
+    return idle->frames.was ? vmstat_read(idle->target->root, "thp_split_pmd") : 0;
+}
+
+static void check_splits(struct idle *idle)
+{
+    uint64_t splits = splits_read(idle);
+
+    idle->splits_more = splits != idle->splits;
+    idle->splits = splits;
+    idle->last = (struct unit_mapping){0};
+}
+
+static int idle_mark(void *state, struct error *error)
+{
+    struct idle *idle = state;
+    int rc;
+
+    idle->damon = damon_mark_now(idle->target->root);
+    idle->damon_hides = false;
+    idle->collapses = collapses_read(idle->target->root);
+    idle->merged = ksm_merged_pages(idle->target);
+    idle->splits = splits_read(idle);
+    if (page_set_is_census(idle->set))
+        lru_batches_drain();
+    rc = for_each_batch(state, page_any, mark_batch, error);
+    remember_swap(idle);
+    if (rc == 0)
+        flush(state);
+    return rc;
+}
+
+static int idle_rearm(void *state, struct error *error)
+{
+    struct idle *idle = state;
+    int rc = for_each_batch(state, page_needs_rearm, mark_batch, error);
+
+    idle->damon_hides = false;
+    remember_swap(state);
+    if (rc == 0)
+        flush(state);
+    return rc;
+}
+
+/* After the pages were read, so that none is missed. */
+static void drop_taken(struct idle *idle)
+{
+    idle->damon_hides |= damon_taken_of_set(idle->target, &idle->damon, idle->set) < 0;
+    idle->damon = damon_mark_now(idle->target->root);
+}
+
+static int idle_collect(void *state, struct tally *tally, struct error *error)
+{
+    struct idle *idle = state;
+    uint64_t collapses = collapses_read(idle->target->root);
+
+    check_swapoff(idle);
+    check_merging(idle);
+    check_splits(idle);
+
+    int rc = for_each_batch(idle, page_any, collect_batch, error);
+
+    idle->collapses = collapses;
+    remember_swap(idle);
+    drop_taken(idle);
+    if (rc == 0)
+        page_set_tally(idle->set, tally);
+    if (rc == 0 && idle->damon_hides)
+        damon_doubt(tally);
+    if (rc == 0 && idle->stale)
+        tlb_doubt(idle->target, tally);
+    return rc;
+}
+
+/* Marks a few pages for real: of those that are present at least one must take the mark. */
+static int judge_trial(const struct page_set *set, struct error *why)
+{
+    uint64_t count[PAGE_STATES] = {0};
+
+    for (uint64_t i = 0; i < set->n; i++)
+        count[set->state[i]]++;
+    if (count[PAGE_IDLE] > 0)
+        return 0;
+    if (count[PAGE_UNMEASURABLE] > 0)
+        return error_set(why, -ENOTSUP,
+                         "none of %llu pages takes the idle mark (hugetlb pages are not "
+                         "on an LRU list; others may be pinned or merged)",
+                         (unsigned long long)count[PAGE_UNMEASURABLE]);
+    return error_set(why, -ENODATA, "none of %llu pages looked at is resident",
+                     (unsigned long long)set->n);
+}
+
+static int idle_host(const struct fsroot *root, struct error *why)
+{
+    cleanup_close int bitmap_fd = idle_bitmap_open(root, why);
+
+    if (bitmap_fd < 0)
+        return bitmap_fd;
+
+    cleanup_close int flags_fd = kpageflags_open(root, why);
+
+    return flags_fd < 0 ? flags_fd : 0;
+}
+
+static int try_pages(const struct target *target, uint64_t n, struct error *why)
+{
+    struct page_set set;
+    void *state = NULL;
+    int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
+
+    if (rc < 0)
+        return error_set(why, rc, "out of memory");
+    rc = idle_open(target, &set, &state, why);
+    if (rc == 0) {
+        rc = for_each_batch(state, page_any, mark_batch, why);
+        if (rc == 0)
+            rc = judge_trial(&set, why);
+        idle_close(state);
+    }
+    page_set_free(&set);
+    return rc;
+}
+
+/* One page that takes the mark is proof, and of most guests nearly every page does. */
+static int idle_probe(const struct target *target, struct error *why)
+{
+    struct error few = {0};
+
+    return try_pages(target, 16, &few) == 0 ? 0 : try_pages(target, 1024, why);
+}
+
+const struct method method_idle = {
+    .name = "idle",
+    .verified_page_sizes = BASE_4K | BASE_64K, /* of 16 KiB no kernel had page_idle */
+    .summary = "accessed bits of host and KVM page tables, page by page, by page_idle",
+    .signal = SIGNAL_IDLE_FLAG,
+    .census = true,
+    .panel = true,
+    .needs_pages = true,
+    .rank = {[ORDER_KVM] = 1,
+             [ORDER_KVM_AGEING] = 3,
+             [ORDER_TCG] = 1,
+             [ORDER_TCG_AGEING] = 2,
+             [ORDER_DAEMON] = 1,
+             [ORDER_DAEMON_AGEING] = 3},
+    .tells_damon = true,
+    .sees_qemu = true,
+    .host = idle_host,
+    .probe = idle_probe,
+    .open = idle_open,
+    .mark = idle_mark,
+    .collect = idle_collect,
+    .rearm = idle_rearm,
+    .close = idle_close,
+};

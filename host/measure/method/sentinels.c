@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sentinels.c  See sentinels.h. */
+#include "measure/method/sentinels.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/kernel_version.h"
+#include "base/page_sizes.h"
+#include "measure/kernel/lru_batches.h"
+#include "measure/kernel/lru_gen.h"
+#include "measure/kernel/pagemap.h"
+#include "measure/kernel/touch_pages.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* So many whose flag cannot be cleared again. */
+#define SENTINELS_KEPT 16
+#define PAGES_AT_ONCE 4096ULL
+
+void sentinels_open(const struct target *target, struct sentinels *sentinels)
+{
+    *sentinels = (struct sentinels){.target = target};
+    sentinels->works = ram_frames_open(&sentinels->frames, target);
+}
+
+void sentinels_none(struct sentinels *sentinels)
+{
+    *sentinels = (struct sentinels){.frames = {.pagemap_fd = -1, .flags_fd = -1}};
+}
+
+static bool is_mglru(const struct sentinels *sentinels)
+{
+    return lru_gen_enabled(sentinels->target->root) & LRU_GEN_ON;
+}
+
+/* --- planting --------------------------------------------------------------------------------- */
+
+static void read_from(const struct sentinels *sentinels, size_t first)
+{
+    struct iovec there[SENTINELS_MOST];
+
+    for (size_t i = first; i < sentinels->n; i++)
+        there[i - first] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
+                                              sentinels->target->ram, sentinels->at[i].page),
+                                          .iov_len = 1};
+    touch_pages(sentinels->target->process->pid, there, sentinels->n - first);
+}
+
+struct planting {
+    struct sentinels *sentinels;
+    bool kept; /* base pages whose flag a second read does not clear will do, too */
+};
+
+static bool is_suitable(const struct planting *planting, const struct ram_frame *drawn,
+                        const struct folio *folio)
+{
+    const struct sentinels *sentinels = planting->sentinels;
+
+    /* Of what is mapped by a PMD a read sets the accessed bit instead (mm/huge_memory.c,
+     * touch_pmd()). */
+    if (!(folio->flags & KPF_LRU) || folio->order >= huge_page_order() ||
+        (folio->flags & (KPF_REFERENCED | KPF_UNEVICTABLE | KPF_HUGE)) ||
+        (planting->kept ? folio->order > 0 : drawn->active))
+        return false;
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (sentinels->at[i].head == drawn->head)
+            return false;
+    return true;
+}
+
+/* The other page of an aligned pair; false where there is none that will do. */
+static bool find_neighbour(const struct planting *planting, const struct ram_frame *drawn,
+                           struct ram_frame *neighbour)
+{
+    const struct guest_ram *ram = planting->sentinels->target->ram;
+    const struct ram_block *block = guest_ram_block(ram, drawn->page);
+    const bool odd = base_pages(guest_ram_hva(ram, drawn->page)) % 2;
+    const uint64_t page = odd ? drawn->page - 1 : drawn->page + 1;
+    struct folio folio;
+
+    return (odd ? drawn->page > block->first_page
+                : page < block->first_page + base_pages(block->bytes)) &&
+           ram_frames_look(&planting->sentinels->frames, page, neighbour, &folio) &&
+           neighbour->head != drawn->head && is_suitable(planting, neighbour, &folio);
+}
+
+static size_t most_of(const struct planting *planting)
+{
+    if (planting->sentinels->pairs)
+        return SENTINELS_MOST;
+    return planting->kept ? SENTINELS_KEPT : SENTINELS;
+}
+
+static bool add_sentinel(void *context, const struct ram_frame *drawn, const struct folio *folio)
+{
+    struct planting *planting = context;
+    struct sentinels *sentinels = planting->sentinels;
+    struct ram_frame neighbour;
+
+    if (!is_suitable(planting, drawn, folio) ||
+        (sentinels->pairs && !find_neighbour(planting, drawn, &neighbour)))
+        return false;
+    sentinels->at[sentinels->n++] = *drawn;
+    sentinels->large |= folio->order > 0;
+    if (sentinels->pairs)
+        sentinels->at[sentinels->n++] = neighbour;
+    return sentinels->n >= most_of(planting);
+}
+
+/* Of the same folio as when it was planted; else it says nothing: what is migrated keeps its flag,
+ * but what is joined, or swapped in again, does not. */
+static bool read_sentinel(const struct sentinels *sentinels, const struct ram_frame *sentinel,
+                          struct folio *folio)
+{
+    return ram_frames_of_page(&sentinels->frames, sentinel->page) == sentinel->pfn &&
+           ram_frames_folio(&sentinels->frames, sentinel->pfn, folio) == 0 &&
+           folio->head == sentinel->head;
+}
+
+static bool has_flag(const struct sentinels *sentinels, size_t i)
+{
+    struct folio folio;
+
+    return read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED);
+}
+
+/* Drops those without the flag, and of a pair both. */
+static void keep_flagged(struct sentinels *sentinels)
+{
+    const size_t step = sentinels->pairs ? 2 : 1;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sentinels->n; i += step)
+        if (has_flag(sentinels, i) && has_flag(sentinels, i + step - 1)) {
+            memmove(&sentinels->at[kept], &sentinels->at[i], step * sizeof(sentinels->at[0]));
+            kept += step;
+        }
+    sentinels->n = kept;
+}
+
+static void draw_sentinels(struct planting *planting)
+{
+    if (planting->sentinels->n < most_of(planting))
+        ram_frames_draw(&planting->sentinels->frames, add_sentinel, planting);
+}
+
+void sentinels_plant(struct sentinels *sentinels)
+{
+    struct planting planting = {.sentinels = sentinels};
+    const size_t before = sentinels->n;
+
+    if (!sentinels->works)
+        return;
+    /* Pairs stay where they are, so any pages will do. Were inactive ones preferred, there would be
+     * none among those that somebody unmapped, for these are active when they come back. */
+    if (!is_mglru(sentinels) && !sentinels->pairs)
+        draw_sentinels(&planting);
+    planting.kept = true;
+    draw_sentinels(&planting);
+    read_from(sentinels, before);
+    keep_flagged(sentinels);
+}
+
+void sentinels_begin(struct sentinels *sentinels)
+{
+    sentinels->n = 0;
+    sentinels_plant(sentinels);
+}
+
+void sentinels_renew(struct sentinels *sentinels)
+{
+    keep_flagged(sentinels);
+    sentinels_plant(sentinels);
+}
+
+/* --- taking them back ------------------------------------------------------------------------- */
+
+/* Before Linux 6.9 MADV_PAGEOUT takes accessed bits (mm/madvise.c), and leaves a page that cannot
+ * be swapped out active, as another read would. */
+static bool activating_takes(const struct fsroot *root)
+{
+    const unsigned version = kernel_version_of(root);
+
+    return version > 0 && version < KERNEL(6, 9);
+}
+
+/* How many are without their flag, by whether they have become active. */
+static size_t count_lost(const struct sentinels *sentinels, bool activated)
+{
+    struct folio folio;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sentinels->n; i++)
+        n += read_sentinel(sentinels, &sentinels->at[i], &folio) &&
+             !(folio.flags & KPF_REFERENCED) &&
+             (!sentinels->at[i].active && (folio.flags & KPF_ACTIVE)) == activated;
+    return n;
+}
+
+/* Another read activates a page, which shows only when it has left the batch of its CPU. */
+static void see_lost(const struct sentinels *sentinels, struct sentinels_seen *seen)
+{
+    bool lost = count_lost(sentinels, false) > 0 && lru_batches_drain();
+    size_t activated;
+
+    seen->taken = lost && count_lost(sentinels, false) > 0;
+    activated = count_lost(sentinels, true);
+    seen->taken |= activated > 0 && activating_takes(sentinels->target->root);
+    seen->activated = sentinels->n > 0 ? (double)activated / (double)sentinels->n : 0;
+}
+
+void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
+{
+    struct folio folio;
+
+    *seen = (struct sentinels_seen){.taken = false};
+    if (!sentinels->works)
+        return;
+    see_lost(sentinels, seen);
+    keep_flagged(sentinels);
+    read_from(sentinels, 0);
+    keep_flagged(sentinels);
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (read_sentinel(sentinels, &sentinels->at[i], &folio))
+            seen->kept_bytes += base_page_bytes() << folio.order;
+}
+
+void sentinels_end(struct sentinels *sentinels)
+{
+    struct sentinels_seen seen;
+
+    sentinels_take(sentinels, &seen);
+    sentinels->n = 0;
+}
+
+void sentinels_close(struct sentinels *sentinels)
+{
+    sentinels_end(sentinels);
+    ram_frames_close(&sentinels->frames);
+}
+
+double sentinels_lost(const struct sentinels *sentinels, bool activated)
+{
+    return sentinels->n == 0 ? 0 : (double)count_lost(sentinels, activated) / (double)sentinels->n;
+}
+
+/* A page that cannot be swapped out becomes active as it comes off. What goes by generations does
+ * not show it. */
+static bool came_off(const struct sentinels *sentinels, size_t i, bool by_generations)
+{
+    struct folio folio;
+
+    return read_sentinel(sentinels, &sentinels->at[i], &folio) && !(folio.flags & KPF_REFERENCED) &&
+           (by_generations || (folio.flags & KPF_ACTIVE));
+}
+
+bool sentinels_lost_pair(const struct sentinels *sentinels)
+{
+    const bool by_generations = sentinels->n > 0 && is_mglru(sentinels);
+
+    for (size_t i = 0; i + 1 < sentinels->n; i += 2)
+        if (came_off(sentinels, i, by_generations) && came_off(sentinels, i + 1, by_generations))
+            return true;
+    return false;
+}
+
+bool sentinels_hold(const struct sentinels *sentinels, uint64_t page)
+{
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (sentinels->at[i].page == page)
+            return true;
+    return false;
+}
+
+/* --- who else reads --------------------------------------------------------------------------- */
+
+struct flagging {
+    const struct sentinels *sentinels;
+    bool (*counts)(const void *context, uint64_t page);
+    const void *context;
+    bool any;
+};
+
+/* A read of a page that was never written maps the zero page of the whole host: its flag tells
+ * nothing of this guest, no marking clears it, and smaps does not count it. */
+static bool was_read(const struct folio *folio)
+{
+    return (folio->flags & (KPF_REFERENCED | KPF_ZERO_PAGE)) == KPF_REFERENCED;
+}
+
+static bool is_flagged(void *context, const struct ram_frame *drawn, const struct folio *folio)
+{
+    struct flagging *flagging = context;
+
+    flagging->any = was_read(folio) && flagging->counts(flagging->context, drawn->page);
+    return flagging->any;
+}
+
+/* The pages of a folio follow one another, mostly: its head is looked up once. */
+static uint64_t flagged_of(const struct sentinels *sentinels, const uint64_t *pfn, uint64_t n,
+                           const uint64_t *flags)
+{
+    struct folio folio = {.head = UINT64_MAX};
+    uint64_t flagged = 0;
+
+    for (uint64_t k = 0; k < n; k++) {
+        if (!(flags[k] & KPF_COMPOUND_TAIL))
+            folio = (struct folio){.head = pfn[k], .flags = flags[k]};
+        else if (k == 0 || pfn[k] != pfn[k - 1] + 1)
+            folio.flags = ram_frames_folio(&sentinels->frames, pfn[k], &folio) == 0 ? folio.flags
+                                                                                    : 0;
+        flagged += was_read(&folio);
+    }
+    return flagged;
+}
+
+static uint64_t count_flagged(const struct flagging *flagging)
+{
+    const struct sentinels *sentinels = flagging->sentinels;
+    const struct guest_ram *ram = sentinels->target->ram;
+    cleanup_free uint64_t *entry = calloc(2 * PAGES_AT_ONCE, sizeof(*entry));
+    uint64_t flagged = 0;
+
+    for (uint64_t page = 0; entry && page < ram->n_pages; page += PAGES_AT_ONCE) {
+        const uint64_t n = smaller(PAGES_AT_ONCE, ram->n_pages - page);
+        uint64_t present = 0;
+
+        if (pagemap_read_range(sentinels->frames.pagemap_fd, ram, page, n, entry) < 0)
+            break;
+        for (uint64_t k = 0; k < n; k++)
+            if ((entry[k] & PAGEMAP_PRESENT) && flagging->counts(flagging->context, page + k))
+                entry[present++] = PAGEMAP_PFN(entry[k]);
+        if (kpageflags_read(sentinels->frames.flags_fd, entry, present, entry + PAGES_AT_ONCE) == 0)
+            flagged += flagged_of(sentinels, entry, present, entry + PAGES_AT_ONCE);
+    }
+    return flagged * base_page_bytes();
+}
+
+uint64_t sentinels_flagged_bytes(const struct sentinels *sentinels,
+                                 bool (*counts)(const void *context, uint64_t page),
+                                 const void *context)
+{
+    struct flagging flagging = {.sentinels = sentinels, .counts = counts, .context = context};
+
+    if (!sentinels->works)
+        return 0;
+    ram_frames_draw(&sentinels->frames, is_flagged, &flagging);
+    return flagging.any ? count_flagged(&flagging) : 0;
+}

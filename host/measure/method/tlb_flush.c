@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file tlb_flush.c  See tlb_flush.h. */
+#include "measure/method/tlb_flush.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/random.h"
+#include "guest/arch/arch.h"
+#include "guest/ram/gpa.h"
+#include "measure/kernel/advise.h"
+#include "measure/kernel/kvm_stats.h"
+#include "measure/kernel/pagemap.h"
+
+#include <string.h>
+
+/* KVM is asked after so many whether it has flushed. Most guests have most of RAM mapped: the first
+ * do. */
+#define DROPS_AT_A_TIME 16
+#define DROPS_MAX 4096
+/* Where the counter cannot be read. If KVM has 5 % of what is present mapped, one in 700 markings
+ * goes without a flush. */
+#define DROPS_UNSEEN 128
+
+/* Entries of the largest second-level TLBs, those for code included, with room: 4096 + 2048 in
+ * AMD's Zen 5. */
+#define TLB_ENTRIES 8192
+
+struct drops {
+    const struct target *target;
+    const struct page_set *set;
+    int pagemap_fd;
+    struct gpa_layout layout;
+    bool has_layout;
+    bool counted;     /* KVM's counter can be read, and ... */
+    uint64_t flushes; /* ... was so before */
+    uint64_t n;
+    bool flushed;
+    int rc;
+};
+
+static bool has_flushed(const struct drops *drops)
+{
+    uint64_t flushes;
+
+    if (!arch_host()->drop_flushes_vm)
+        return false;
+    if (!drops->counted || kvm_tlb_flushes(drops->target, &flushes) < 0)
+        return drops->n >= DROPS_UNSEEN;
+    return flushes != drops->flushes;
+}
+
+/* Where a folio begins need not be a multiple of its size in QEMU's memory. */
+static uint64_t unit_begin(const struct page_set *set, uint64_t i)
+{
+    const uint64_t hva = page_set_hva(set, i);
+
+    if (set->order[i] == 0)
+        return hva;
+    return set->unit ? set->unit[i] : hva & ~((base_page_bytes() << set->order[i]) - 1);
+}
+
+/* Of a page one drop is enough for a flush of all. Without such a flush all of its unit must go,
+ * as its idle flag is that of all pieces in which KVM maps it. */
+static int drop_unit(const struct drops *drops, uint64_t i)
+{
+    const struct page_set *set = drops->set;
+    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
+    const uint64_t unit = unit_begin(set, i);
+    const uint64_t begin = larger(unit, block->hva);
+    const uint64_t end = smaller(unit + (base_page_bytes() << set->order[i]),
+                                 block->hva + block->bytes);
+
+    if (arch_host()->drop_flushes_vm)
+        return pagemap_invalidate(drops->pagemap_fd, page_set_hva(set, i), base_page_bytes());
+    return pagemap_invalidate(drops->pagemap_fd, begin, end - begin);
+}
+
+/* Another draw of the unit before. */
+static bool is_same_unit(const struct drops *drops, uint64_t i)
+{
+    const struct page_set *set = drops->set;
+
+    return !arch_host()->drop_flushes_vm && i > 0 && set->order[i] > 0 &&
+           set->state[i - 1] == PAGE_IDLE && set->order[i - 1] == set->order[i] &&
+           unit_begin(set, i - 1) == unit_begin(set, i);
+}
+
+/* What is not idle is absent, unmeasurable, or read touched, which it was. False: enough. */
+static bool drop_page(struct drops *drops, uint64_t i)
+{
+    if (drops->set->state[i] != PAGE_IDLE || is_same_unit(drops, i))
+        return true;
+    drops->rc = drop_unit(drops, i);
+    if (drops->rc < 0)
+        return false;
+    drops->n++;
+    if (drops->n % DROPS_AT_A_TIME == 0)
+        drops->flushed = has_flushed(drops);
+    return !drops->flushed && drops->n < DROPS_MAX;
+}
+
+/* In so many pieces KVM may map the unit of a page. */
+static uint64_t pieces(const struct drops *drops, uint64_t i)
+{
+    const unsigned order = drops->set->order[i];
+    const unsigned kvm_order = drops->has_layout
+                                   ? gpa_kvm_order(&drops->layout, drops->set->ram,
+                                                   page_set_page(drops->set, i), order)
+                                   : 0;
+
+    return 1ULL << (order - kvm_order);
+}
+
+/* Where no drop flushes the VM, only that of every page helps. */
+static bool are_too_many(struct drops *drops)
+{
+    const struct target *target = drops->target;
+    uint64_t idle = 0;
+
+    drops->has_layout = gpa_layout_deduce(target->root, target->process, target->ram,
+                                          &drops->layout, NULL) == 0;
+    for (uint64_t i = 0; idle < DROPS_MAX && i < drops->set->n; i++)
+        if (drops->set->state[i] == PAGE_IDLE && !is_same_unit(drops, i))
+            idle += pieces(drops, i);
+    return idle >= DROPS_MAX;
+}
+
+/* From all over RAM, in rounds: KVM may have whole stretches of it unmapped. If every page was
+ * dropped none has a translation that is stale, whether there was a flush or not. */
+static bool flush_kvm(const struct target *target, const struct page_set *set, int pagemap_fd)
+{
+    struct drops drops = {.target = target, .set = set, .pagemap_fd = pagemap_fd};
+    uint64_t step = set->n / DROPS_AT_A_TIME + 1;
+    bool more = true;
+
+    if (!arch_host()->drop_flushes_vm && are_too_many(&drops))
+        return false;
+    drops.counted = kvm_tlb_flushes(target, &drops.flushes) == 0;
+    for (uint64_t first = 0; more && first < step; first++)
+        for (uint64_t i = first; more && i < set->n; i += step)
+            more = drop_page(&drops, i);
+    return drops.rc == 0 && (more || drops.flushed);
+}
+
+static bool can_be_advised(const struct ram_block *block)
+{
+    return !block->locked && block->backing != RAM_BACKING_HUGETLB;
+}
+
+/* All of RAM, also for a panel: the kernel flushes what it finds young again, and the panel's own
+ * pages, whose translations are stale, are not; but where young pages lie more than 33 pages apart
+ * it flushes all (arch/x86/mm/tlb.c). */
+static bool flush_tcg(const struct target *target)
+{
+    const struct guest_ram *ram = target->ram;
+    bool flushed = true;
+
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        struct iovec range = {.iov_base = (void *)(uintptr_t)ram->blocks[b].hva,
+                              .iov_len = ram->blocks[b].bytes};
+
+        flushed &= can_be_advised(&ram->blocks[b]) &&
+                   !advice_splits(target->root, &ram->blocks[b]) &&
+                   process_advise(target->process->pidfd, ADVISE_COLD, &range, 1) == 0;
+    }
+    return flushed;
+}
+
+bool tlb_flush(const struct target *target, const struct page_set *set, int pagemap_fd)
+{
+    return target->process->accel == ACCEL_KVM ? flush_kvm(target, set, pagemap_fd)
+                                               : flush_tcg(target);
+}
+
+bool tlb_flush_guest(const struct target *target)
+{
+    cleanup_close int pagemap_fd = pagemap_open(target, NULL);
+    struct page_set set;
+
+    /* Twice as many as are dropped: those in ram->taken go, and none may be left only where all
+     * others were dropped. */
+    if (pagemap_fd < 0 || page_set_panel(&set, target->ram, 2UL * DROPS_MAX, random_seed()) < 0)
+        return false;
+    memset(set.state, PAGE_IDLE, set.n);
+
+    bool flushed = tlb_flush(target, &set, pagemap_fd);
+
+    page_set_free(&set);
+    return flushed;
+}
+
+/* A vCPU's translations are those of the core it runs on. */
+void tlb_doubt(const struct target *target, struct tally *tally)
+{
+    tally_doubt(tally, DOUBT_STALE_TLB, target->process->n_vcpus * TLB_ENTRIES);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file neighbour.c  See neighbour.h. */
+#include "measure/neighbour.h"
+
+#include "base/cleanup.h"
+#include "base/write_all.h"
+#include "measure/kernel/carried_bits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PANEL "run/vmwss/guest-%d.panel"
+#define FILE_MODE 0600
+#define MAX_BYTES (256UL << 20)
+
+/* Below this share of guest RAM beside it, a second panel would be too small to say much. */
+#define LEAST_ROOM 0.2
+
+static const char magic[8] = "vmwss-p1";
+
+struct header {
+    char magic[8];
+    char method[16];
+    uint64_t owner;
+    uint64_t huge;
+    uint64_t n;
+};
+
+/* --- publishing ------------------------------------------------------------------------------- */
+
+static int create(const struct fsroot *root, pid_t pid)
+{
+    char path[48];
+
+    snprintf(path, sizeof(path), PANEL, (int)pid);
+
+    int fd = openat(root->dirfd, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                    FILE_MODE);
+
+    return fd < 0 ? -errno : fd;
+}
+
+int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbour *panel)
+{
+    const struct taken *taken = &panel->taken;
+    struct header header = {.owner = (uint64_t)getpid(), .huge = panel->huge, .n = taken->n};
+    cleanup_close int fd = create(root, pid);
+
+    if (fd < 0)
+        return fd;
+    memcpy(header.magic, magic, sizeof(magic));
+    snprintf(header.method, sizeof(header.method), "%s", panel->method->name);
+
+    int rc = write_all(fd, &header, sizeof(header));
+
+    return rc == 0 ? write_all(fd, taken->spans, taken->n * sizeof(taken->spans[0])) : rc;
+}
+
+void neighbour_withdraw(const struct fsroot *root, pid_t pid)
+{
+    char path[48];
+
+    snprintf(path, sizeof(path), PANEL, (int)pid);
+    unlinkat(root->dirfd, path, 0);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Ascending, none empty, none over the next: what is searched by bisection must be so. */
+static bool in_order(const struct taken_span *spans, uint64_t n)
+{
+    uint64_t end = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (spans[i].hva < end || spans[i].bytes == 0 || spans[i].bytes > UINT64_MAX - spans[i].hva)
+            return false;
+        end = spans[i].hva + spans[i].bytes;
+    }
+    return true;
+}
+
+static bool is_whole(const struct header *header, size_t size)
+{
+    return !memcmp(header->magic, magic, sizeof(magic)) && header->owner > 0 &&
+           header->owner <= INT32_MAX && header->method[sizeof(header->method) - 1] == '\0' &&
+           header->n <= MAX_BYTES / sizeof(struct taken_span) &&
+           size == sizeof(*header) + header->n * sizeof(struct taken_span);
+}
+
+/* Is it another process, and alive? */
+static bool is_other(const struct fsroot *root, const struct header *header)
+{
+    return (pid_t)header->owner != getpid() &&
+           fsroot_exists(root, "proc/%d/stat", (int)header->owner);
+}
+
+static int take_spans(struct neighbour *out, const char *data, uint64_t n)
+{
+    struct taken_span *spans = calloc(n ? n : 1, sizeof(*spans));
+
+    if (!spans)
+        return -ENOMEM;
+    memcpy(spans, data, n * sizeof(*spans));
+    if (!in_order(spans, n)) {
+        free(spans);
+        return -EINVAL;
+    }
+    out->taken = (struct taken){.n = n, .spans = spans};
+    return 0;
+}
+
+void neighbour_read(const struct fsroot *root, pid_t pid, struct neighbour *out)
+{
+    cleanup_free char *data = NULL;
+    ssize_t size = fsroot_read_all(root, &data, MAX_BYTES, PANEL, (int)pid);
+    struct header header;
+
+    *out = (struct neighbour){0};
+    if (size < (ssize_t)sizeof(header))
+        return;
+    memcpy(&header, data, sizeof(header));
+    if (!is_whole(&header, (size_t)size) || !is_other(root, &header))
+        return;
+    out->method = method_by_name(header.method);
+    if (out->method && take_spans(out, data + sizeof(header), header.n) == 0) {
+        out->owner = (pid_t)header.owner;
+        out->huge = header.huge;
+        out->taken.unmaps = out->method->sees_unmapped;
+    }
+}
+
+void neighbour_free(struct neighbour *neighbour)
+{
+    free(neighbour->taken.spans);
+    *neighbour = (struct neighbour){0};
+}
+
+/* --- what goes together ----------------------------------------------------------------------- */
+
+/* A TCG guest's TLB is flushed by taking the accessed bits of all of its RAM (tlb_flush.h), also
+ * those that the neighbour's idle flags wait for. */
+static bool takes_all_bits(const struct method *method, enum accel accel)
+{
+    return method == &method_idle && accel == ACCEL_TCG;
+}
+
+/* What vmwssd follows by (guest_scan.c), and what spoils it. `pageout` asks whether a page is
+ * mapped again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however
+ * others treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched,
+ * and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
+ * clear. */
+bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
+                      enum accel accel, bool census)
+{
+    if (method == neighbour->method && takes_all_bits(method, accel))
+        return false;
+    if (method == neighbour->method) /* each KVM fault is seen by all who listen */
+        return !census && (method == &method_zap || !neighbour->huge);
+    if (neighbour->method == &method_pageout)
+        return true;
+    return neighbour->method == &method_zap && method != &method_zap_all;
+}
+
+/* A TCG guest's flush takes the accessed bits of all of its RAM. A KVM guest's drops mappings: that
+ * of a huge page is a panel's too if any of its pages is, and may take the bit with it. */
+bool neighbour_bears_flush(const struct neighbour *neighbour, const struct target *target)
+{
+    if (neighbour->method->signal != SIGNAL_IDLE_FLAG)
+        return true;
+    return target->process->accel == ACCEL_KVM &&
+           (!neighbour->huge || accessed_bits_are_carried(target));
+}
+
+bool neighbour_leaves_room(const struct neighbour *neighbour, const struct guest_ram *ram)
+{
+    return taken_share(&neighbour->taken, ram) <= 1 - LEAST_ROOM;
+}

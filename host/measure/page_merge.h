@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file page_merge.h  The pages of several page sets of one guest in ascending order: what is read
+ * of them is read once, and neighbours together.
+ */
+#pragma once
+
+#include "measure/page_set.h"
+
+#define PAGE_MERGE_SETS 8 /* at most */
+
+struct page_merge {
+    uint64_t n;
+    uint64_t *page; /* ascending; one of two sets is there twice */
+    struct page_place {
+        size_t set; /* which of the sets, and ... */
+        uint64_t i; /* ... which page of it */
+    } * place;
+};
+
+/** 0 or -ENOMEM; in either case free with page_merge_free(). */
+int page_merge_make(struct page_merge *merge, const struct page_set *const *sets, size_t n);
+void page_merge_free(struct page_merge *merge);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file page_set.c  See page_set.h. */
+#include "measure/page_set.h"
+
+#include "base/compare.h"
+#include "base/random.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An absent page costs some bytes and a look at pagemap, but 64 GiB of them shall not cost
+ * millions. */
+#define MAX_OVERDRAW 256
+
+static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
+{
+    *set = (struct page_set){.ram = ram, .n = n};
+    n = n ? n : 1; /* calloc(0) may be NULL */
+    set->state = calloc(n, 1);
+    set->order = calloc(n, 1);
+    if (panel) {
+        set->page = calloc(n, sizeof(*set->page));
+        set->unit = calloc(n, sizeof(*set->unit));
+    }
+    if (set->state && set->order && (!panel || (set->page && set->unit)))
+        return 0;
+    page_set_free(set);
+    return -ENOMEM;
+}
+
+int page_set_census(struct page_set *set, const struct guest_ram *ram)
+{
+    return allocate(set, ram, ram->n_pages, false);
+}
+
+int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n)
+{
+    return allocate(set, ram, n, true);
+}
+
+static uint64_t sort_unique(uint64_t *values, uint64_t n)
+{
+    uint64_t kept = 0;
+
+    qsort(values, n, sizeof(*values), compare_u64);
+    for (uint64_t i = 0; i < n; i++)
+        if (kept == 0 || values[i] != values[kept - 1])
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* Draws until @p n distinct numbers below @p bound are there. Replacing the duplicates by fresh
+ * draws leaves every n-subset equally likely. */
+static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
+{
+    for (uint64_t have = 0; have < n; have = sort_unique(values, n))
+        for (uint64_t i = have; i < n; i++)
+            values[i] = random_below(state, bound);
+}
+
+/* The same in one pass over all numbers, without sorting, for an @p n that is not small: selection
+ * sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
+static void select_in_order(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
+{
+    for (uint64_t i = 0, have = 0; have < n; i++)
+        if (random_below(state, bound - i) < n - have)
+            values[have++] = i;
+}
+
+uint64_t page_set_draws(uint64_t samples, double presence)
+{
+    return (uint64_t)ceil((double)samples / fmin(1, fmax(presence, 1.0 / MAX_OVERDRAW)));
+}
+
+static uint64_t draws_beside(const struct taken *taken, const struct guest_ram *ram, uint64_t n)
+{
+    double left = taken ? 1 - taken_share(taken, ram) : 1;
+
+    return left > 0 ? (uint64_t)ceil((double)n / left) : n;
+}
+
+/* What cannot be made smaller stays as it is. */
+static void *shrink(void *array, size_t bytes)
+{
+    void *smaller = realloc(array, bytes);
+
+    if (!smaller)
+        return array;
+    return smaller;
+}
+
+void page_set_keep(struct page_set *set, uint64_t n)
+{
+    const size_t room = n ? n : 1; /* realloc(0) may free */
+
+    set->n = n;
+    set->page = shrink(set->page, room * sizeof(*set->page));
+    set->unit = shrink(set->unit, room * sizeof(*set->unit));
+    set->state = shrink(set->state, room);
+    set->order = shrink(set->order, room);
+}
+
+static void drop_taken(struct page_set *set, const struct taken *taken)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < set->n; i++)
+        if (!taken_has(taken, page_set_hva(set, i)))
+            set->page[kept++] = set->page[i];
+    page_set_keep(set, kept);
+}
+
+int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed)
+{
+    n = draws_beside(ram->taken, ram, n);
+    if (n > ram->n_pages)
+        n = ram->n_pages;
+
+    int rc = allocate(set, ram, n, true);
+
+    if (rc < 0)
+        return rc;
+    if (n < ram->n_pages / 16)
+        draw_distinct(set->page, n, ram->n_pages, &seed);
+    else
+        select_in_order(set->page, n, ram->n_pages, &seed);
+    if (ram->taken)
+        drop_taken(set, ram->taken);
+    return 0;
+}
+
+void page_set_free(struct page_set *set)
+{
+    free(set->page);
+    free(set->unit);
+    free(set->state);
+    free(set->order);
+    *set = (struct page_set){0};
+}
+
+void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64_t unit_hva)
+{
+    set->order[i] = (uint8_t)order;
+    if (set->unit)
+        set->unit[i] = unit_hva;
+}
+
+/* Pages of one state and one order. */
+static void tally_pages(struct tally *tally, enum page_state state, unsigned order, uint64_t pages)
+{
+    if (page_is_swapped(state))
+        tally->swapped_pages += pages;
+    if (page_is_gone(state))
+        tally->gone_bytes += pages * base_page_bytes();
+    if (page_is_missing(state))
+        return;
+    tally->resident_bytes += pages * base_page_bytes();
+    if (state == PAGE_UNMEASURABLE) {
+        tally->unmeasurable_bytes += pages * base_page_bytes();
+        return;
+    }
+    if (state == PAGE_TOUCHED)
+        tally->touched_bytes += pages * base_page_bytes();
+
+    struct stratum *stratum = tally_stratum(tally, base_page_bytes() << order);
+
+    if (stratum) {
+        stratum->draws += pages;
+        stratum->touched_units += state == PAGE_TOUCHED ? pages : 0;
+    }
+}
+
+/* Larger than any folio; order[] has no larger one. */
+#define ORDERS 64
+
+/* There may be millions of pages, of a few kinds. */
+static void tally_census(const struct page_set *set, struct tally *tally)
+{
+    uint64_t count[ORDERS][PAGE_STATES] = {0};
+
+    for (uint64_t i = 0; i < set->n; i++)
+        count[set->order[i] % ORDERS][set->state[i]]++;
+    for (unsigned order = 0; order < ORDERS; order++)
+        for (enum page_state state = 0; state < PAGE_STATES; state++)
+            if (count[order][state] > 0)
+                tally_pages(tally, state, order, count[order][state]);
+}
+
+struct unit {
+    uint64_t hva;
+    unsigned order;
+    bool touched;
+};
+
+/* One draw of a panel. Draws of one huge page are neighbours, for the page numbers ascend, but for
+ * draws between them that were made when it still was small pages; it counts once, and as touched
+ * if any of its draws says so. @p last is the last larger unit. */
+static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
+                       struct unit *last)
+{
+    struct stratum *stratum = tally_stratum(tally, base_page_bytes() << set->order[i]);
+
+    if (!stratum)
+        return;
+    stratum->draws++;
+
+    bool touched = set->state[i] == PAGE_TOUCHED;
+
+    if (set->order[i] > 0 && set->order[i] == last->order && set->unit[i] == last->hva) {
+        stratum->touched_units += touched && !last->touched;
+        last->touched |= touched;
+        return;
+    }
+    stratum->units++;
+    stratum->touched_units += touched;
+    if (set->order[i] > 0)
+        *last = (struct unit){.hva = set->unit[i], .order = set->order[i], .touched = touched};
+}
+
+static void tally_panel(const struct page_set *set, struct tally *tally)
+{
+    struct unit last = {.hva = UINT64_MAX};
+
+    for (uint64_t i = 0; i < set->n; i++) {
+        switch ((enum page_state)set->state[i]) {
+        case PAGE_SWAPPED:
+            tally->swapped_pages++;
+            tally->drawn_absent++;
+            break;
+        case PAGE_ABSENT:
+            tally->drawn_absent++;
+            break;
+        case PAGE_GONE_TO_SWAP:
+            tally->swapped_pages++;
+            tally->drawn_gone++;
+            tally->drawn_absent++;
+            break;
+        case PAGE_GONE:
+            tally->drawn_gone++;
+            tally->drawn_absent++;
+            break;
+        case PAGE_UNMEASURABLE:
+            tally->drawn_unmeasurable++;
+            break;
+        case PAGE_IDLE:
+        case PAGE_TOUCHED:
+            tally_draw(set, i, tally, &last);
+            break;
+        }
+    }
+}
+
+void page_set_tally(const struct page_set *set, struct tally *tally)
+{
+    memset(tally, 0, sizeof(*tally));
+    tally->census = page_set_is_census(set);
+    if (tally->census)
+        tally_census(set, tally);
+    else
+        tally_panel(set, tally);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file read_all.c  See read_all.h. */
+#include "measure/read_all.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "guest/domain/qemu_vcpus.h"
+
+/* Jobs leave out a few pages, as those behind VGA's registers. */
+#define ALL 0.97
+/* Below that not all of it was touched before. A panel of 100 pages has a standard error of 0.03
+ * there. */
+#define NOT_ALL 0.9
+#define FEWEST_UNITS 30
+
+/* Nothing reads faster than memory does. savevm of 512 MiB, 320 of them zero, took 120 ms of CPU
+ * time, a plain dump 500. */
+#define BYTES_PER_NS 32
+/* With nothing to hold the share against, as much time as such jobs were seen to take. */
+#define BYTES_PER_NS_ALONE 6
+/* Timers and the monitor take some, and the time of a vCPU that runs is only known to the last
+ * tick. */
+#define LEAST_NS 10000000ULL
+
+/* Of a step: commands of a monitor take less, and a dump to a slow disk more. */
+#define LEAST_OF_STEP 50
+
+/* A write() of a plain dump was 4,043 bytes on average (QEMU 7.2), of one that was compressed
+ * 2,668, into a FIFO with a slow reader 2,194, of a snapshot 37,633; of a monitor that is asked all
+ * the time 8 (eventfds; a socket's answers do not count), or 11 to 53 where it answers into a pipe.
+ * How much that is per second of CPU time depends on the machine: 5 to 13 MB, on some more than
+ * what a compressed dump wrote. */
+#define WRITES_BYTES 512
+/* Per second of CPU time; such a dump wrote 17 to 20. */
+#define WRITES_LEAST_MB 1
+/* Likewise, beside a monitor that is asked all the time, whose writes are many: a plain dump wrote
+ * 344 to 2,000, a snapshot 494 and 608; a monitor that answers into a pipe 50 at most. */
+#define WRITES_RAM_MB 128
+
+/* A shorter period says nothing of what QEMU uses anyhow. */
+#define PERIOD_NS 200000000ULL
+
+static uint64_t own_ns(const struct target *target)
+{
+    return target->process ? qemu_process_own_ns(target->root, target->process) : 0;
+}
+
+void own_time_begin(struct own_time *own, const struct target *target)
+{
+    uint64_t now_ns = own_ns(target);
+    uint64_t at_ns = clock_ns();
+
+    *own = (struct own_time){
+        .begun_ns = now_ns, .begun_at_ns = at_ns, .sampled_ns = now_ns, .sampled_at_ns = at_ns};
+    own_time_step(own, target);
+}
+
+bool own_work_reads_ram(const struct own_work *work)
+{
+    const double mb_per_s = (double)work->written.bytes * 1e3 / (double)(work->cpu_ns + 1);
+
+    return mb_per_s >= WRITES_RAM_MB || (mb_per_s >= WRITES_LEAST_MB &&
+                                         work->written.bytes >= work->written.calls * WRITES_BYTES);
+}
+
+/* While a vCPU runs there is nothing else to know. */
+static struct own_step read_step(const struct target *target)
+{
+    const struct qemu_process *process = target->process;
+    struct own_step step = {.at_ns = clock_ns()};
+
+    if (!process || !qemu_process_vcpus_stopped(target->root, process))
+        return step;
+    step.own_ns = own_ns(target);
+    step.vcpu_ns = qemu_process_vcpu_ns(target->root, process);
+    if (process->accel == ACCEL_TCG)
+        step.written = qemu_process_written(target->root, process);
+    return step;
+}
+
+/* Where the kernel counts no written bytes nothing contradicts. */
+static bool may_have_read(const struct own_step *last, const struct own_step *now)
+{
+    struct own_work work = {.cpu_ns = less(now->own_ns, last->own_ns),
+                            .written = {.bytes = less(now->written.bytes, last->written.bytes),
+                                        .calls = less(now->written.calls, last->written.calls)}};
+
+    return now->written.bytes == 0 || own_work_reads_ram(&work);
+}
+
+void own_time_step(struct own_time *own, const struct target *target)
+{
+    const struct own_step last = own->step;
+    const struct own_step now = read_step(target);
+    uint64_t used_ns = less(now.own_ns, last.own_ns);
+
+    own->step = now;
+    if (last.own_ns > 0 && now.own_ns > 0 && now.vcpu_ns == last.vcpu_ns &&
+        used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns && may_have_read(&last, &now))
+        own->alone_ns += used_ns;
+}
+
+static void note_period(struct own_time *own, uint64_t used_ns, uint64_t passed_ns)
+{
+    double rate = (double)used_ns / (double)passed_ns;
+
+    if (passed_ns < PERIOD_NS)
+        return;
+    if (own->periods == 0 || rate < own->least_rate)
+        own->least_rate = rate;
+    own->periods++;
+}
+
+void own_time_sample(struct own_time *own, const struct target *target)
+{
+    uint64_t now_ns = own_ns(target);
+    uint64_t at_ns = clock_ns();
+
+    note_period(own, less(now_ns, own->sampled_ns), at_ns - own->sampled_at_ns);
+    own->sampled_ns = now_ns;
+    own->sampled_at_ns = at_ns;
+}
+
+uint64_t own_time_excess_ns(const struct own_time *own)
+{
+    /* One period alone may be the very one of the job. */
+    double rate = own->periods > 1 ? own->least_rate : 0;
+
+    return less(less(own->sampled_ns, own->begun_ns),
+                (uint64_t)(rate * (double)(own->sampled_at_ns - own->begun_at_ns)));
+}
+
+static bool has_larger_units(const struct tally *tally)
+{
+    for (size_t i = 0; i < tally->n_strata; i++)
+        if (tally->strata[i].granularity_bytes > base_page_bytes() && tally->strata[i].draws > 0)
+            return true;
+    return false;
+}
+
+static double census_share(const struct tally *tally)
+{
+    uint64_t measured_bytes = tally->resident_bytes - tally->unmeasurable_bytes;
+
+    return measured_bytes >= FEWEST_UNITS * base_page_bytes()
+               ? (double)tally->touched_bytes / (double)measured_bytes
+               : 0;
+}
+
+/* Each stratum by the draws in it, for these are what it stands for. */
+static double panel_share(const struct tally *tally)
+{
+    double draws = 0;
+    double touched = 0;
+    uint64_t units = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++) {
+        const struct stratum *stratum = &tally->strata[i];
+
+        if (stratum->units == 0)
+            continue;
+        units += stratum->units;
+        draws += (double)stratum->draws;
+        touched += (double)stratum->draws * (double)stratum->touched_units / (double)stratum->units;
+    }
+    return units >= FEWEST_UNITS ? touched / draws : 0;
+}
+
+double read_all_share(const struct tally *tally)
+{
+    return tally->census ? census_share(tally) : panel_share(tally);
+}
+
+bool read_all_tells_alone(const struct tally *tally)
+{
+    return !has_larger_units(tally);
+}
+
+/* A census that counts without pages, as by smaps, has bytes only. */
+static uint64_t touched_units(const struct tally *tally)
+{
+    uint64_t touched = 0;
+
+    if (tally->census)
+        return base_pages(tally->touched_bytes);
+    for (size_t i = 0; i < tally->n_strata; i++)
+        touched += tally->strata[i].touched_units;
+    return touched;
+}
+
+bool read_without_guest(const struct tally *tally, uint64_t own_ns)
+{
+    return touched_units(tally) >= FEWEST_UNITS && own_ns >= LEAST_NS;
+}
+
+bool read_all_likely(double before, double share, uint64_t own_ns, uint64_t bytes)
+{
+    uint64_t needed_ns = bytes / (before > 0 ? BYTES_PER_NS : BYTES_PER_NS_ALONE);
+
+    return share >= ALL && before < NOT_ALL &&
+           own_ns >= (needed_ns > LEAST_NS ? needed_ns : LEAST_NS);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ages_record.c  See ages_record.h. */
+#include "measure/record/ages_record.h"
+
+#include "base/bytes.h"
+#include "guest/domain/qemu_vcpus.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double longest_answered_s(const struct panel *panel, const struct sample_plan *asked)
+{
+    for (size_t w = asked->n_windows; w-- > 0;)
+        if (panel_answers(panel, asked->window_s[w]))
+            return asked->window_s[w];
+    return 0;
+}
+
+/* Moves the windows that can be answered into @p plan and @p result; the others fall out. All of
+ * them end with the same reading of the same pages, those watched for the longest of them: a page
+ * more in a shorter one, by its chance, might make it the larger. */
+static int answer_windows(const struct panel *panel, const struct sample_plan *asked,
+                          const struct resident_now *now, struct sample_plan *plan,
+                          struct sample_result *result)
+{
+    const double longest_s = longest_answered_s(panel, asked);
+
+    *plan = *asked;
+    plan->n_windows = 0;
+    for (size_t w = 0; w < asked->n_windows; w++) {
+        double window_s = asked->window_s[w];
+        const struct panel_ages ages = {.to_s = window_s, .watched_s = fmax(window_s, longest_s)};
+        struct sample_window *window = &result->windows[plan->n_windows];
+        int rc = panel_tally(panel, &ages, &window->tally, &window->est_window_s);
+
+        window->now = *now;
+        window->vcpu_s = panel_vcpu_s(panel, window_s);
+        if (rc == 0 && vcpus_hardly_ran(window->vcpu_s, window->est_window_s))
+            tally_doubt(&window->tally, DOUBT_IDLE, 0);
+        if (rc == 0)
+            plan->window_s[plan->n_windows++] = window_s;
+        else if (rc != -EAGAIN)
+            return rc;
+    }
+    return plan->n_windows > 0 ? 0 : -EAGAIN;
+}
+
+/* A unit is as old as the newest touch in it. Of one of several base pages only one is certain to
+ * be of that age: the others may be older, and are in none of the @p older bins' values, but may be
+ * in each of them. What was not touched since it is watched was so in full. */
+static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint64_t *older)
+{
+    bool oldest = isinf(bin->to_s);
+
+    bin->low_bytes = oldest ? estimate->unit_low_bytes : estimate->wss_low_bytes;
+    bin->high_bytes = estimate->wss_high_bytes;
+    if (bin->high_bytes < estimate->resident_bytes)
+        bin->high_bytes += smaller(*older, estimate->resident_bytes - bin->high_bytes);
+    if (estimate->unit_low_bytes > estimate->wss_low_bytes)
+        *older += estimate->wss_bytes - estimate->wss_low_bytes;
+}
+
+/* @p older: bytes of younger bins that may be older than they say. */
+static int fill_bin(struct age_bin *bin, const struct panel *panel, double watched_s,
+                    const struct wss_memory *memory, uint64_t *older)
+{
+    const struct panel_ages ages = {
+        .from_s = bin->from_s, .to_s = bin->to_s, .watched_s = watched_s};
+    struct tally tally;
+    struct wss_estimate estimate = {0};
+    double est_s;
+    int rc = panel_tally(panel, &ages, &tally, &est_s);
+
+    if (rc == 0)
+        rc = wss_estimate(&tally, memory, &estimate);
+    /* Nothing is known of these ages: all pages were moved within them, say. */
+    if (rc == -ENODATA)
+        estimate.wss_high_bytes = estimate.resident_bytes;
+    else if (rc < 0)
+        return rc;
+    bin->bytes = estimate.wss_bytes;
+    widen(bin, &estimate, older);
+    return 0;
+}
+
+/* All bins from the same pages, those watched for the longest window, so that they add up. */
+static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
+                     const struct panel *panel, const struct wss_memory *memory)
+{
+    double longest_s = plan->window_s[plan->n_windows - 1];
+    double from_s = 0;
+    uint64_t older = 0;
+
+    for (size_t b = 0; b <= plan->n_windows; b++) {
+        struct age_bin *bin = &record->bins[b];
+
+        bin->from_s = from_s;
+        bin->to_s = b < plan->n_windows ? plan->window_s[b] : HUGE_VAL;
+        from_s = bin->to_s;
+
+        int rc = fill_bin(bin, panel, longest_s, memory, &older);
+
+        if (rc < 0)
+            return rc;
+    }
+    record->n_bins = plan->n_windows + 1;
+    return 0;
+}
+
+static int fill(struct ages_record *record, const struct fsroot *root, const struct guest *guest,
+                const struct guest_ram *ram, const struct sample_plan *asked,
+                const struct panel *panel, double cpu_s, const struct resident_now *now,
+                struct sample_result *result, struct error *error)
+{
+    struct sample_plan plan;
+    int rc = answer_windows(panel, asked, now, &plan, result);
+
+    if (rc < 0)
+        return error_set(error, rc, "not watched for long enough");
+    result->vcpu_s = result->windows[plan.n_windows - 1].vcpu_s;
+    result->cpu_s = cpu_s;
+    rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, error);
+    if (rc < 0)
+        return rc;
+    if (plan.window_s[plan.n_windows - 1] != asked->window_s[asked->n_windows - 1])
+        record->sample.flags |= FLAG_YOUNG_PANEL;
+
+    const struct wss_memory memory = memory_now(plan.method, ram, now);
+
+    rc = fill_bins(record, &plan, panel, &memory);
+    return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
+}
+
+/* Of 60 KB only what is used is touched: this is done for each scan. */
+static struct sample_result *new_result(size_t n_windows)
+{
+    const size_t rest = offsetof(struct sample_result, marking_s);
+    struct sample_result *result = malloc(sizeof(*result));
+
+    if (!result)
+        return NULL;
+    memset(result->windows, 0, n_windows * sizeof(result->windows[0]));
+    memset((char *)result + rest, 0, sizeof(*result) - rest);
+    return result;
+}
+
+int ages_record_fill(struct ages_record *record, const struct fsroot *root,
+                     const struct guest *guest, const struct guest_ram *ram,
+                     const struct sample_plan *plan, const struct panel *panel, double cpu_s,
+                     const struct resident_now *now, struct error *error)
+{
+    struct sample_result *result = new_result(plan->n_windows);
+
+    if (!result)
+        return error_set(error, -ENOMEM, "out of memory");
+
+    int rc = fill(record, root, guest, ram, plan, panel, cpu_s, now, result, error);
+
+    free(result);
+    return rc;
+}

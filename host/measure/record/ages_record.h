@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ages_record.h  What one followed panel says at one moment: every window, and how old each
+ * byte is. */
+#pragma once
+
+#include "measure/panel.h"
+#include "measure/record/sample_record.h"
+
+struct age_bin {
+    double from_s,
+        to_s; /* seconds since the last touch; to_s is HUGE_VAL in the last bin: older, or never */
+    uint64_t bytes, low_bytes, high_bytes; /* 95 % interval */
+};
+
+struct ages_record {
+    struct sample_record sample; /* the windows that it was watched long enough for */
+    size_t n_bins;               /* one more than windows */
+    struct age_bin bins[RUN_MAX_WINDOWS + 1];
+};
+
+/**
+ * @param plan   method, and the windows asked for, ascending; those that cannot be answered yet are
+ *               left out
+ * @param cpu_s  what watching has cost since the last record
+ * @return 0; -EAGAIN when no window can be answered yet; -ENODATA as sample_record_fill(); -ENOMEM
+ */
+int ages_record_fill(struct ages_record *record, const struct fsroot *root,
+                     const struct guest *guest, const struct guest_ram *ram,
+                     const struct sample_plan *plan, const struct panel *panel, double cpu_s,
+                     const struct resident_now *now, struct error *error);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file flag_memory.c  See flag_memory.h. */
+#include "measure/record/flag_memory.h"
+
+#include "base/bytes.h"
+#include "measure/method.h"
+
+#define READS_ALL (FLAG_MIGRATING | FLAG_DUMP)
+#define REMEMBERED                                                                         \
+    (READS_ALL | FLAG_DIRTY_RATE | FLAG_NESTED | FLAG_NUMA_BALANCING | FLAG_DAMON_ACTIVE | \
+     FLAG_SWAP | FLAG_KSM)
+
+/* From the scan that a record is of to when it is made, and the rounding of clocks. */
+#define SLACK_S 0.5
+
+void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s)
+{
+    flags &= REMEMBERED;
+    memory->known |= flags;
+    for (unsigned bit = 0; bit < FLAG_MEMORY_BITS; bit++)
+        if (flags & (1U << bit))
+            memory->last_s[bit] = now_s;
+}
+
+void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
+{
+    flag_memory_note(memory, flags | memory->lasting, now_s);
+    memory->lasting = flags & REMEMBERED;
+}
+
+/* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
+ * damon_ptep_mkold()): a method that waits for that flag misses the touch, and so does MGLRU, which
+ * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
+static bool hides(const struct sample_record *record, unsigned flags)
+{
+    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+
+    return (flags & FLAG_DAMON_ACTIVE) && method &&
+           (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
+}
+
+static bool is_told_of_all(const struct sample_record *record)
+{
+    bool all = true;
+
+    for (size_t w = 0; w < record->n_windows; w++)
+        all &= record->windows[w].damon_told;
+    return all;
+}
+
+/* Did QEMU, or who copies its memory, touch what the guest did not? A dirty-rate calculation reads
+ * sampled pages, 512 of each GiB by default and most huge pages so; it misleads the methods that
+ * see QEMU's own touches. */
+static bool reads(const struct sample_record *record, unsigned flags)
+{
+    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+
+    return (flags & READS_ALL) || ((flags & FLAG_DIRTY_RATE) && method && method->sees_qemu);
+}
+
+static bool is_witnessed(const struct sample_record *record)
+{
+    return record->n_windows > 0 && record->windows[record->n_windows - 1].dispute.n > 0;
+}
+
+static unsigned flags_within(const struct flag_memory *memory, double since_s)
+{
+    unsigned flags = 0;
+
+    for (unsigned bit = 0; bit < FLAG_MEMORY_BITS; bit++)
+        if ((memory->known & (1U << bit)) && memory->last_s[bit] >= since_s)
+            flags |= 1U << bit;
+    return flags;
+}
+
+/* What may have been touched where bits were taken: anything, unless a witness tells how much. */
+static uint64_t hidden_high(const struct sample_record *record, size_t w)
+{
+    const struct window_record *window = &record->windows[w];
+    const uint64_t most = window_resident_high_bytes(record, w);
+
+    if (window->dispute.n <= 0)
+        return most;
+    return smaller(most, window->wss_high_bytes +
+                             (uint64_t)(dispute_missed_high(&window->dispute) * (double)most));
+}
+
+/* What was touched at least where QEMU read memory, of which the witness may have seen nothing. */
+static uint64_t read_low(const struct sample_record *record, size_t w)
+{
+    const struct window_record *window = &record->windows[w];
+    const double all = (double)record->resident_bytes;
+    const uint64_t read = (uint64_t)(dispute_others_high(&window->dispute) * all);
+    const uint64_t least = (uint64_t)(window->dispute.least * all);
+
+    return larger(less(window->wss_low_bytes, read), smaller(window->wss_low_bytes, least));
+}
+
+/* Where it is known from which pages DAMON took bits, the bounds have them already
+ * (measure/damon_taken.h), and nothing is left to be flagged: on many hosts it is always on. So are
+ * dirty-rate calculations, which mislead only who sees QEMU's touches. */
+static unsigned flags_of_window(const struct flag_memory *memory,
+                                const struct sample_record *record, size_t w, double now_s)
+{
+    const struct window_record *window = &record->windows[w];
+    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+    unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
+
+    if (window->damon_told)
+        flags &= ~(unsigned)FLAG_DAMON_ACTIVE;
+    if (method && !method->sees_qemu)
+        flags &= ~(unsigned)FLAG_DIRTY_RATE;
+    return flags;
+}
+
+void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
+{
+    uint64_t low_bytes = 0; /* of the longest window so far in which RAM was not read */
+
+    if (is_told_of_all(record))
+        record->flags &= ~(unsigned)FLAG_DAMON_ACTIVE;
+    for (size_t w = 0; w < record->n_windows; w++) {
+        struct window_record *window = &record->windows[w];
+        const unsigned flags = flags_of_window(memory, record, w, now_s);
+
+        record->flags |= flags;
+        if (hides(record, flags))
+            window->wss_high_bytes = larger(window->wss_high_bytes, hidden_high(record, w));
+        if (reads(record, flags) && window->dispute.n > 0)
+            window->wss_low_bytes = read_low(record, w);
+        if (!reads(record, flags) || window->dispute.n > 0)
+            low_bytes = window->wss_low_bytes > low_bytes ? window->wss_low_bytes : low_bytes;
+        else if (window->wss_low_bytes > low_bytes)
+            window->wss_low_bytes = low_bytes;
+    }
+}
+
+void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record *record,
+                            double now_s)
+{
+    flag_memory_apply(memory, &record->sample, now_s);
+    for (size_t b = 0; b < record->n_bins; b++) {
+        struct age_bin *bin = &record->bins[b];
+        unsigned flags = flags_within(memory, now_s - bin->to_s - SLACK_S);
+        bool read = reads(&record->sample, flags) && !is_witnessed(&record->sample);
+
+        if (!read && (!hides(&record->sample, flags) || is_told_of_all(&record->sample)))
+            continue;
+        /* What was seen touched last was, whatever was missed. */
+        if (read || bin->from_s > 0)
+            bin->low_bytes = 0;
+        bin->high_bytes = larger(bin->high_bytes, record->sample.resident_bytes);
+    }
+}
+
+void flag_memory_apply_own(struct sample_record *record)
+{
+    struct flag_memory memory = {0};
+
+    flag_memory_note(&memory, record->flags, 0);
+    flag_memory_apply(&memory, record, 0);
+}

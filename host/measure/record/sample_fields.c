@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sample_fields.c  The fields of a record and of its windows; see field.h. */
+#include "measure/record/field.h"
+
+#include "measure/method.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static_assert(offsetof(struct kept_sample, record) == 0, "see struct kept_sample");
+static_assert(offsetof(struct ages_record, sample) == 0, "see struct kept_sample");
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void accel_text(char *text, size_t size, const void *at)
+{
+    snprintf(text, size, "%s", accel_name(*(const enum accel *)at));
+}
+
+static void accel_parse(const char *text, void *at)
+{
+    enum accel accel = ACCEL_UNKNOWN;
+
+    if (!strcmp(text, accel_name(ACCEL_KVM)))
+        accel = ACCEL_KVM;
+    else if (!strcmp(text, accel_name(ACCEL_TCG)))
+        accel = ACCEL_TCG;
+    *(enum accel *)at = accel;
+}
+
+const char *sample_method_parse(const char *name)
+{
+    const struct method *method = method_by_name(name);
+
+    if (!strcmp(name, SAMPLE_NO_METHOD))
+        return SAMPLE_NO_METHOD;
+    return method ? method->name : "unknown";
+}
+
+static void method_text(char *text, size_t size, const void *at)
+{
+    const char *name = *(const char *const *)at;
+
+    snprintf(text, size, "%s", name ? name : ""); /* NULL: of no record yet */
+}
+
+/* The records that are made have a pointer to the name in the method's table. */
+static void method_parse(const char *text, void *at)
+{
+    *(const char **)at = sample_method_parse(text);
+}
+
+static void mode_text(char *text, size_t size, const void *at)
+{
+    snprintf(text, size, "%s", *(const bool *)at ? "census" : "panel");
+}
+
+static void mode_parse(const char *text, void *at)
+{
+    *(bool *)at = !strcmp(text, "census");
+}
+
+static void flags_text(char *text, size_t size, const void *at)
+{
+    sample_flags_text(text, size, *(const unsigned *)at);
+}
+
+static void flags_parse(const char *text, void *at)
+{
+    *(unsigned *)at = sample_flags_parse(text);
+}
+
+static const struct field_names accel_names = {accel_text, accel_parse};
+static const struct field_names method_names_ = {method_text, method_parse};
+static const struct field_names mode_names = {mode_text, mode_parse};
+static const struct field_names flag_names = {flags_text, flags_parse};
+
+/* --- of a record ------------------------------------------------------------------------------ */
+
+#define AT(member) .offset = offsetof(struct kept_sample, record.sample.member)
+#define TEXT(member) AT(member), .size = sizeof(((struct sample_record *)NULL)->member)
+#define KEPT(member) .offset = offsetof(struct kept_sample, member)
+#define ROLLED(how, member) \
+    .rollup = ROLLUP_##how, .rolled = offsetof(struct record_summary, member)
+#define COLUMN(name) .home = HOME_SAMPLE, .column = (name)
+#define GUEST_COLUMN(name) .home = HOME_GUEST, .column = (name)
+
+/* In the order of JSON. */
+static const struct field of_sample[] = {
+    {FIELD_TIME, GROUP_WHEN, AT(time), COLUMN("time_ms"), .json = "time",
+     .metric = "vmwss_last_scan_timestamp_seconds",
+     .help = "When the guest was scanned last, Unix time."},
+    {FIELD_REAL, GROUP_WHEN, KEPT(period_s), COLUMN("period_s"),
+     .metric = "vmwss_scan_period_seconds",
+     .help =
+         "The time that the last scan stands for: since the scan before, if its windows reach that far."},
+    {FIELD_TEXT, GROUP_GUEST, TEXT(host), GUEST_COLUMN("host"), .json = "host"},
+    {FIELD_TEXT, GROUP_GUEST, TEXT(domain), GUEST_COLUMN("name"), .json = "domain"},
+    {FIELD_TEXT, GROUP_GUEST, TEXT(uuid), GUEST_COLUMN("uuid"), .json = "uuid"},
+    {FIELD_PID, GROUP_GUEST, AT(pid), COLUMN("pid"), .json = "pid"},
+    {FIELD_NAME, GROUP_GUEST, AT(accel), .names = &accel_names, COLUMN("accel"), .json = "accel"},
+    {FIELD_NAME, GROUP_METHOD, AT(method), .names = &method_names_, COLUMN("method"),
+     .json = "method", .csv = "method", ROLLED(LAST, method)},
+    {FIELD_NAME, GROUP_METHOD, AT(census), .names = &mode_names, COLUMN("mode"), .json = "mode"},
+    {FIELD_U64, GROUP_PANEL, AT(samples), COLUMN("samples"), .json = "samples",
+     .metric = "vmwss_sampled_pages", .help = "Pages of the panel whose state was known."},
+    {FIELD_U64, GROUP_PANEL, AT(granularity_bytes), COLUMN("granularity_bytes"),
+     .json = "granularity_bytes", .metric = "vmwss_granularity_bytes",
+     .help = "Bytes that one page of the panel stands for: a base page, or a huge page."},
+    {FIELD_REAL, GROUP_PANEL, KEPT(precision), COLUMN("precision"), .csv = "precision",
+     ROLLED(MAX, precision), .metric = "vmwss_precision_ratio",
+     .help = "Half-width of the 95 % interval that the budget paid for, as a share of what is "
+             "resident."},
+    {FIELD_U64, GROUP_SIZE, AT(ram_bytes), COLUMN("ram_bytes"), .json = "ram_bytes",
+     .csv = "ram_bytes", ROLLED(LAST, ram_bytes), .metric = "vmwss_ram_bytes",
+     .help = "RAM of the guest."},
+    {FIELD_U64, GROUP_SIZE, AT(resident_bytes), COLUMN("resident_bytes"), .json = "resident_bytes",
+     .csv = "resident_bytes", ROLLED(MEAN, resident_bytes), .metric = "vmwss_resident_bytes",
+     .help = "Guest RAM that has a host page behind it."},
+    {FIELD_U64, GROUP_SIZE, AT(unmeasurable_bytes), COLUMN("unmeasurable_bytes"),
+     .json = "unmeasurable_bytes", .csv = "unmeasurable_bytes", ROLLED(MEAN, unmeasurable_bytes),
+     .metric = "vmwss_unmeasurable_bytes",
+     .help = "Resident bytes of which no touch could be seen."},
+    {FIELD_REAL, GROUP_COST, AT(vcpu_s), COLUMN("vcpu_s"), .json = "vcpu_seconds", .digit = 0.001,
+     ROLLED(SUM, vcpu_s)},
+    {FIELD_WINDOWS, GROUP_WINDOWS, COLUMN("windows"), .json = "windows"},
+    {FIELD_REAL, GROUP_COST, AT(cpu_s), COLUMN("cpu_s"), .json = "cpu_seconds", .digit = 0.0001,
+     .csv = "cpu_seconds", ROLLED(SUM, cpu_s), .metric = "vmwss_scan_cpu_seconds",
+     .help = "CPU time of the last scan."},
+    {FIELD_REAL, GROUP_COST, AT(paused_s), COLUMN("paused_s"), .json = "pause_seconds",
+     .digit = 0.0001, ROLLED(SUM, paused_s)},
+    {FIELD_SET, GROUP_FLAGS, AT(flags), .names = &flag_names, COLUMN("flags"), .json = "flags",
+     .csv = "flags", ROLLED(ANY, flags)},
+    {FIELD_AGES, GROUP_WINDOWS, COLUMN("ages")},
+    {.type = FIELD_END},
+};
+
+const struct field *sample_fields(void)
+{
+    return of_sample;
+}
+
+/* --- of a window ------------------------------------------------------------------------------ */
+
+#define IN(member) .offset = offsetof(struct window_record, member)
+#define IN_KEPT(member) IN(member), .home = HOME_WINDOW, .column = #member
+
+/* In the order of JSON. */
+static const struct field of_window[] = {
+    {FIELD_REAL, GROUP_WINDOW, IN_KEPT(window_s), .json = "window_s", .digit = 0.001},
+    {FIELD_REAL, GROUP_WINDOW, IN_KEPT(est_window_s), .json = "est_window_s", .digit = 0.0001,
+     .metric = "vmwss_window_measured_seconds", .help = "The window that was really measured."},
+    {FIELD_REAL, GROUP_RAN, IN_KEPT(vcpu_s), .json = "vcpu_seconds", .digit = 0.001,
+     .may_lack = true, .metric = "vmwss_window_vcpu_seconds",
+     .help = "Time that the vCPUs ran in the window that was measured, all together."},
+    {FIELD_U64, GROUP_WSS, IN_KEPT(wss_bytes), .json = "wss_bytes",
+     .metric = "vmwss_working_set_bytes", .help = "Guest RAM touched in the window."},
+    {FIELD_U64, GROUP_WSS, IN_KEPT(wss_low_bytes), .json = "wss_low_bytes",
+     .metric = "vmwss_working_set_low_bytes",
+     .help = "Lower bound of the 95 % interval of the working set; of each huge page touched, one "
+             "base page."},
+    {FIELD_U64, GROUP_WSS, IN_KEPT(wss_high_bytes), .json = "wss_high_bytes",
+     .metric = "vmwss_working_set_high_bytes",
+     .help = "Upper bound of the 95 % interval of the working set, and what was unmeasurable."},
+    {FIELD_U64, GROUP_UNITS, IN_KEPT(unit_low_bytes), .json = "wss_unit_low_bytes",
+     .metric = "vmwss_working_set_unit_low_bytes",
+     .help = "Lower bound of the 95 % interval of the working set, huge pages touched counted in "
+             "full."},
+    {FIELD_REAL, GROUP_TOUCHED, IN_KEPT(touched_fraction), .json = "touched_fraction",
+     .digit = 0.00001, .metric = "vmwss_touched_ratio",
+     .help = "Share of the measurable resident RAM that was touched in the window."},
+    {FIELD_U64, GROUP_TOUCHED, IN(gone_bytes), .json = "gone_bytes", .may_lack = true},
+    {.type = FIELD_END},
+};
+
+static_assert(GONE_NOT_KEPT == AGENT_UNKNOWN, "no value of a field");
+
+const struct field *window_fields(void)
+{
+    return of_window;
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sample_record.c  See sample_record.h. */
+#include "measure/record/sample_record.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "guest/domain/qemu_vcpus.h"
+#include "guest/ram/ram_backing.h"
+#include "measure/estimate/fine.h"
+#include "measure/kernel/damon_others.h"
+#include "measure/kernel/kvm_stats.h"
+#include "measure/kernel/numa_balancing.h"
+#include "measure/record/disturbance.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const flag_names[] = {
+    "thp",
+    "hugetlb",
+    "nested",
+    "numa-balancing",
+    "damon-active",
+    "idle-guest",
+    "migrating",
+    "swap",
+    "ksm",
+    "partial",
+    "dirty-rate",
+    "dump",
+    "free-page-reporting",
+    "pause-cut",
+    "new-panel",
+    "unsettled",
+    "ageing",
+    "stale-tlb",
+    "new-vcpu",
+    "young-panel",
+    "resident-unsure",
+    "not-measured",
+    "paused",
+    "vfio",
+    "disputed",
+    "stretched",
+    "first-mapping",
+    "bits-taken",
+    "read-by-others",
+};
+_Static_assert(FLAGS_ALL == (1U << (sizeof(flag_names) / sizeof(flag_names[0]))) - 1,
+               "each flag has a name");
+
+const char *sample_flag_name(unsigned number)
+{
+    return number < sizeof(flag_names) / sizeof(flag_names[0]) ? flag_names[number] : NULL;
+}
+
+void sample_flags_text(char *text, size_t size, unsigned flags)
+{
+    const char *name;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 0; (name = sample_flag_name(i)); i++)
+        if ((flags & (1U << i)) && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
+}
+
+unsigned sample_flags_parse(const char *text)
+{
+    char copy[SAMPLE_FLAGS_TEXT];
+    char *rest = NULL;
+    unsigned flags = 0;
+    const char *known;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        for (unsigned i = 0; (known = sample_flag_name(i)); i++)
+            if (!strcmp(known, name))
+                flags |= 1U << i;
+    return flags;
+}
+
+bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes)
+{
+    if (record->n_windows == 0 || (record->flags & FLAG_YOUNG_PANEL))
+        return false;
+
+    uint64_t used = record->windows[record->n_windows - 1].wss_high_bytes;
+
+    *bytes = record->resident_bytes > used ? record->resident_bytes - used : 0;
+    return true;
+}
+
+const struct window_record *sample_window(const struct sample_record *record, double window_s)
+{
+    for (size_t w = 0; w < record->n_windows; w++)
+        if (record->windows[w].window_s == window_s)
+            return &record->windows[w];
+    return NULL;
+}
+
+double sample_period_s(const struct sample_record *record, double since_s, double planned_s)
+{
+    double seen_s = record->n_windows > 0 ? record->windows[record->n_windows - 1].est_window_s : 0;
+
+    return fmin(since_s, fmax(seen_s, planned_s));
+}
+
+static uint64_t tally_samples(const struct tally *tally)
+{
+    uint64_t draws = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++)
+        draws += tally->strata[i].draws;
+    return draws;
+}
+
+/* What is swapped out of a shared file has no entry in a page table: its pages look absent. */
+static bool is_swapped(const struct fsroot *root, pid_t pid, const struct ram_block *block)
+{
+    return block->backing == RAM_BACKING_SHMEM && block->shared &&
+           (block->swapped_bytes > 0 || ram_backing_is_swapped(root, pid, block));
+}
+
+static unsigned ram_flags(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
+                          const struct tally *tally)
+{
+    unsigned flags = tally->swapped_pages > 0 ? FLAG_SWAP : 0;
+    bool swap = disturbance_swap(root);
+
+    for (size_t b = 0; b < ram->n_blocks; b++) {
+        if (ram->blocks[b].backing == RAM_BACKING_HUGETLB)
+            flags |= FLAG_HUGETLB;
+        if (swap && is_swapped(root, pid, &ram->blocks[b]))
+            flags |= FLAG_SWAP;
+        if (ram->blocks[b].backing != RAM_BACKING_HUGETLB && ram->blocks[b].huge_bytes > 0)
+            flags |= FLAG_THP;
+    }
+    for (size_t i = 0; i < tally->n_strata; i++)
+        if (tally->strata[i].granularity_bytes > base_page_bytes() && tally->strata[i].draws > 0 &&
+            !(flags & FLAG_HUGETLB))
+            flags |= FLAG_THP;
+    return flags;
+}
+
+unsigned sample_job_flags(unsigned jobs)
+{
+    return (jobs & QEMU_JOB_MIGRATION ? FLAG_MIGRATING : 0) |
+           (jobs & QEMU_JOB_DIRTY_RATE ? FLAG_DIRTY_RATE : 0) |
+           (jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0);
+}
+
+/* A dirty-rate calculation reads RAM as QEMU, which misleads only who sees that. */
+static unsigned job_flags(const struct guest *guest, const struct method *method)
+{
+    const unsigned harmless = method->sees_qemu ? 0 : FLAG_DIRTY_RATE;
+
+    return (guest->migrating ? FLAG_MIGRATING : 0) | (guest->vfio ? FLAG_VFIO : 0) |
+           (sample_job_flags(guest->jobs) & ~harmless) |
+           (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
+}
+
+/* DAMON clears accessed bits, which is nothing to a method that uses none, nor to one that counts
+ * PG_young, which DAMON sets for it (flag_memory.c): unless it acts on what it finds, as
+ * damon_reclaim does. */
+static bool damon_disturbs(const struct target *target, const struct method *method)
+{
+    if (method->signal == SIGNAL_MMU ||
+        (method->signal == SIGNAL_REFERENCED && damon_only_looks(target->root)))
+        return false;
+    return damon_watches(target);
+}
+
+/* The faults of chosen pages are those of this guest's vCPUs, whoever unmaps or merges a page. */
+static bool counts_faults(const struct method *method)
+{
+    return method->signal == SIGNAL_MMU && method->needs_pages;
+}
+
+/* Where idle and damon lose an accessed bit by it, ageing_odometer() tells, and the flag is
+ * ageing. */
+static bool numa_disturbs(const struct fsroot *root, const struct method *method)
+{
+    return !counts_faults(method) && method->signal != SIGNAL_IDLE_FLAG && numa_balancing_on(root);
+}
+
+static unsigned host_flags(const struct fsroot *root, const struct guest *guest,
+                           const struct guest_ram *ram, const struct method *method)
+{
+    const struct target target = {.root = root, .process = &guest->process, .ram = ram};
+
+    return (damon_disturbs(&target, method) ? FLAG_DAMON_ACTIVE : 0) |
+           (numa_disturbs(root, method) ? FLAG_NUMA_BALANCING : 0) |
+           (guest->process.accel == ACCEL_KVM && kvm_runs_nested(&target) ? FLAG_NESTED : 0) |
+           job_flags(guest, method);
+}
+
+static unsigned flags_of_doubts(unsigned doubts)
+{
+    return (doubts & DOUBT_AGEING ? FLAG_AGEING : 0) |
+           (doubts & DOUBT_STALE_TLB ? FLAG_STALE_TLB : 0) |
+           (doubts & DOUBT_NEW_VCPU ? FLAG_NEW_VCPU : 0) |
+           (doubts & DOUBT_DROPPED ? FLAG_UNSETTLED : 0) |
+           (doubts & DOUBT_IDLE ? FLAG_IDLE_GUEST : 0) | (doubts & DOUBT_BLIND ? FLAG_PARTIAL : 0) |
+           (doubts & DOUBT_BITS_TAKEN ? FLAG_BITS_TAKEN : 0) |
+           (doubts & DOUBT_FIRST_MAPPING ? FLAG_FIRST_MAPPING : 0) |
+           (doubts & DOUBT_READ_BY_OTHERS ? FLAG_READ_BY_OTHERS : 0);
+}
+
+static unsigned doubt_flags(const struct sample_result *result, size_t n_windows)
+{
+    unsigned doubts = 0;
+
+    for (size_t w = 0; w < n_windows; w++)
+        doubts |= result->windows[w].tally.doubts;
+    return flags_of_doubts(doubts);
+}
+
+static void fill_identity(struct sample_record *record, const struct guest *guest,
+                          uint64_t ram_bytes)
+{
+    clock_gettime(CLOCK_REALTIME, &record->time);
+    if (gethostname(record->host, sizeof(record->host) - 1) < 0)
+        record->host[0] = '\0';
+    snprintf(record->domain, sizeof(record->domain), "%s", guest->name);
+    snprintf(record->uuid, sizeof(record->uuid), "%s", guest->uuid);
+    record->pid = guest->process.pid;
+    record->accel = guest->process.accel;
+    record->ram_bytes = ram_bytes;
+}
+
+/* What is asked of the guest after the last reading takes time, too, of a large guest much. */
+static void set_back(struct timespec *time, uint64_t ns)
+{
+    uint64_t at_ns = (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec - ns;
+
+    time->tv_sec = (time_t)(at_ns / 1000000000);
+    time->tv_nsec = (long)(at_ns % 1000000000);
+}
+
+void sample_record_not_measured(struct sample_record *record, const struct guest *guest,
+                                uint64_t ram_bytes, uint64_t resident_bytes)
+{
+    memset(record, 0, sizeof(*record));
+    fill_identity(record, guest, ram_bytes);
+    record->method = SAMPLE_NO_METHOD;
+    record->granularity_bytes = base_page_bytes();
+    record->resident_bytes = resident_bytes;
+    record->unmeasurable_bytes = resident_bytes;
+    record->flags = FLAG_NOT_MEASURED;
+}
+
+uint64_t population_bytes(const struct method *method, const struct resident_now *now)
+{
+    return method->sees_unmapped ? now->resident_bytes : now->mapped_bytes;
+}
+
+uint64_t population_error_bytes(const struct method *method, const struct resident_now *now)
+{
+    return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
+}
+
+/* At most so much another panel has unmapped, which is not there to be drawn. Mapped it would be as
+ * what was drawn is: 2,000 pages unmapped are 1.5 % of 512 MiB, more than chance allows a panel of
+ * 2,000 to differ by. */
+static uint64_t unmapped_beside(const struct method *method, const struct guest_ram *ram,
+                                const struct resident_now *now)
+{
+    if (!ram->taken || !ram->taken->unmaps || method->sees_unmapped)
+        return 0;
+    return smaller(ram->taken->n * base_page_bytes(), less(now->resident_bytes, now->mapped_bytes));
+}
+
+struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
+                             const struct resident_now *now)
+{
+    uint64_t beside = unmapped_beside(method, ram, now);
+
+    return (struct wss_memory){
+        .ram_bytes = ram->bytes,
+        .resident_bytes = now->resident_bytes,
+        .population_bytes = population_bytes(method, now) + beside,
+        .population_error_bytes = population_error_bytes(method, now) + beside,
+    };
+}
+
+/* More than this share of the population is worth a word. */
+#define UNSURE_SHARE 0.01
+
+static unsigned resident_flags(const struct sample_plan *plan, const struct resident_now *now)
+{
+    double error = (double)population_error_bytes(plan->method, now);
+
+    return error > UNSURE_SHARE * (double)population_bytes(plan->method, now) ? FLAG_RESIDENT_UNSURE
+                                                                              : 0;
+}
+
+static uint64_t resident_high_bytes(const struct wss_estimate *estimate,
+                                    const struct resident_now *now, const struct guest_ram *ram)
+{
+    return smaller(estimate->resident_bytes + now->resident_error_bytes,
+                   larger(estimate->resident_bytes, ram->bytes));
+}
+
+/* A working set grows no faster than its window: within a tenth of the window it is the same but
+ * for a tenth. Marking and reading alone may take the shorter time. */
+#define STRETCHED_SHARE 0.1
+#define STRETCHED_LEAST_S 0.1
+
+static bool is_stretched(const struct window_record *window)
+{
+    const double off_s = fabs(window->est_window_s - window->window_s);
+
+    return off_s > STRETCHED_LEAST_S && off_s > STRETCHED_SHARE * window->window_s;
+}
+
+static int fill_window(struct sample_record *record, const struct guest_ram *ram,
+                       const struct sample_plan *plan, const struct sample_result *result, size_t w)
+{
+    const struct resident_now *now = &result->windows[w].now;
+    const struct wss_memory memory = memory_now(plan->method, ram, now);
+    struct wss_estimate estimate;
+    int rc = wss_estimate(&result->windows[w].tally, &memory, &estimate);
+
+    record->resident_bytes = estimate.resident_bytes;
+    record->unmeasurable_bytes = estimate.unmeasurable_bytes;
+    record->granularity_bytes = estimate.granularity_bytes;
+    record->windows[w] = (struct window_record){
+        .window_s = plan->window_s[w],
+        .est_window_s = result->windows[w].est_window_s,
+        .vcpu_s = result->windows[w].vcpu_s,
+        .wss_bytes = estimate.wss_bytes,
+        .wss_low_bytes = estimate.wss_low_bytes,
+        .wss_high_bytes = estimate.wss_high_bytes,
+        .unit_low_bytes = estimate.unit_low_bytes,
+        .unmeasurable_bytes = estimate.unmeasurable_bytes,
+        .resident_high_bytes = resident_high_bytes(&estimate, now, ram),
+        .touched_fraction = estimate.touched_fraction,
+        .gone_bytes = estimate.gone_bytes,
+        .unsettled = estimate.unsettled,
+        .damon_told = plan->method->tells_damon && !(result->windows[w].tally.doubts & DOUBT_DAMON),
+        .dispute = result->windows[w].tally.within,
+    };
+    if (estimate.disputed)
+        record->flags |= FLAG_DISPUTED;
+    if (estimate.unsettled)
+        record->flags |= FLAG_UNSETTLED;
+    if (is_stretched(&record->windows[w]))
+        record->flags |= FLAG_STRETCHED;
+    record->flags |= resident_flags(plan, now);
+    if (rc != -ENODATA || w + 1 == plan->n_windows)
+        return rc;
+    /* The longest window tells whether anything can be measured; in this one all pages were moved,
+     * say. */
+    record->windows[w].wss_high_bytes = estimate.resident_bytes;
+    record->flags |= FLAG_PARTIAL;
+    return 0;
+}
+
+/* A DIMM that no configuration has may be used, all of it. */
+static void note_unclaimed(struct sample_record *record, const struct guest_ram *ram)
+{
+    record->flags |= FLAG_PARTIAL;
+    for (size_t w = 0; w < record->n_windows; w++)
+        record->windows[w].wss_high_bytes += ram->unclaimed_resident_bytes;
+}
+
+uint64_t window_resident_high_bytes(const struct sample_record *record, size_t w)
+{
+    const uint64_t bytes = record->windows[w].resident_high_bytes;
+
+    return bytes ? bytes : record->resident_bytes;
+}
+
+/* In any window; the record's own figure is the last one's. */
+static bool has_unmeasurable(const struct sample_record *record)
+{
+    for (size_t w = 0; w < record->n_windows; w++)
+        if (record->windows[w].unmeasurable_bytes > 0)
+            return true;
+    return false;
+}
+
+/* On a host with KSM nearly every guest has merged pages, so only those that bear on the numbers
+ * count: idle found them unmeasurable, and pages of zeros may not be resident. */
+static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
+                         const struct sample_record *record)
+{
+    const struct method *method = method_by_name(record->method);
+
+    if (!disturbance_merges(root, pid, ram))
+        return false;
+    if (disturbance_ksm_drops_zeros(root))
+        return true;
+    return !counts_faults(method) && (method != &method_idle || has_unmeasurable(record));
+}
+
+/* A guest that stands still touches nothing, whatever it needs when it runs. */
+static void note_paused(struct sample_record *record)
+{
+    if (record->vcpu_s > 0 || record->windows[record->n_windows - 1].est_window_s < VCPU_CLOCK_S)
+        return;
+    record->flags |= FLAG_PAUSED;
+    for (size_t w = 0; w < record->n_windows; w++)
+        record->windows[w].wss_high_bytes = larger(record->windows[w].wss_high_bytes,
+                                                   window_resident_high_bytes(record, w));
+}
+
+int sample_record_fill(struct sample_record *record, const struct fsroot *root,
+                       const struct guest *guest, const struct guest_ram *ram,
+                       const struct sample_plan *plan, const struct sample_result *result,
+                       struct error *error)
+{
+    const struct tally *last = &result->windows[plan->n_windows - 1].tally;
+
+    memset(record, 0, sizeof(*record));
+    fill_identity(record, guest, ram->bytes);
+    record->method = plan->method->name;
+    record->census = plan->census;
+    record->samples = plan->census ? ram->n_pages : tally_samples(last);
+    record->vcpu_s = result->vcpu_s;
+    record->cpu_s = result->cpu_s;
+    record->paused_s = (double)result->paused_ns / 1e9;
+    record->marking_s = result->marking_s;
+    record->reading_s = result->windows[plan->n_windows - 1].reading_s;
+    if (result->ended_ns > 0)
+        set_back(&record->time, clock_ns() - result->ended_ns);
+    record->n_windows = plan->n_windows;
+    for (size_t w = 0; w < plan->n_windows; w++)
+        if (fill_window(record, ram, plan, result, w) < 0)
+            return error_set(
+                error, -ENODATA,
+                "%s: nothing could be measured: of %llu MiB of guest RAM "
+                "%llu MiB are resident, and of these %llu MiB unmeasurable by this method",
+                plan->method->name, (unsigned long long)(ram->bytes >> 20),
+                (unsigned long long)(record->resident_bytes >> 20),
+                (unsigned long long)(record->unmeasurable_bytes >> 20));
+
+    record->flags |= ram_flags(root, guest->process.pid, ram, last) |
+                     host_flags(root, guest, ram, plan->method) |
+                     doubt_flags(result, plan->n_windows) |
+                     (ksm_disturbs(root, guest->process.pid, ram, record) ? FLAG_KSM : 0) |
+                     (result->pause_cut ? FLAG_PAUSE_CUT : 0);
+    /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
+    if (has_unmeasurable(record) || ram->bytes < guest->ram.total_bytes)
+        record->flags |= FLAG_PARTIAL;
+    if (ram->unclaimed_bytes > 0)
+        note_unclaimed(record, ram);
+    note_paused(record);
+    return 0;
+}
+
+int sample_record_add_fine(struct sample_record *record, const struct guest_ram *ram,
+                           const struct sample_plan *plan, const struct sample_result *result,
+                           const struct fine_result *fine)
+{
+    const struct sample_window *last = &result->windows[plan->n_windows - 1];
+    const struct wss_memory memory = memory_now(plan->method, ram, &last->now);
+    struct fine_estimate estimate;
+    int rc = fine_estimate(&last->tally, &fine->tally, &memory, &estimate);
+
+    record->fine = (struct fine_record){
+        .present = rc == 0,
+        .window_s = fine->window_s,
+        .est_window_s = fine->est_window_s,
+        .wss_bytes = estimate.wss_bytes,
+        .wss_low_bytes = estimate.wss_low_bytes,
+        .wss_high_bytes = estimate.wss_high_bytes,
+        .granularity_bytes = estimate.granularity_bytes,
+        .huge_pages_sampled = fine->tally.n,
+        .huge_pages_not_measured = fine->tally.n_lost,
+        .huge_pages_not_joined = fine->not_joined,
+        .cpu_s = fine->cpu_s,
+        .split_s = fine->split_s,
+        .join_s = fine->join_s,
+    };
+    /* Base pages that were not seen touched lie in units that may be: those of the window's own
+     * bound. */
+    if (fine->doubts | last->tally.doubts)
+        record->fine.wss_high_bytes = larger(record->fine.wss_high_bytes,
+                                             record->windows[plan->n_windows - 1].wss_high_bytes);
+    record->flags |= flags_of_doubts(fine->doubts);
+    return rc;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file subject.c  See subject.h. */
+#include "measure/subject.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/debug.h"
+#include "guest/domain/qemu_vcpus.h"
+#include "guest/ram/plugged.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* From a backend's mapping to its device in the configuration: a management tool takes a second at
+ * most. */
+#define DOUBT_NS 10000000000ULL
+
+static int refuse_stopped(const struct subject *subject, struct error *error)
+{
+    const struct qemu_process *process = &subject->guest.process;
+
+    if (!qemu_process_stopped(subject->root, process))
+        return 0;
+    return error_set(error, -ENODEV,
+                     "process %d is stopped by a signal or a debugger: its vCPUs do not "
+                     "run, so nothing is touched; let it continue (kill -CONT %d)",
+                     process->pid, process->pid);
+}
+
+static void forget(struct subject *subject)
+{
+    resident_meter_free(&subject->resident);
+    guest_ram_free(&subject->ram);
+    subject->ram = (struct guest_ram){0};
+}
+
+static void debug_ram(const struct guest_ram *ram)
+{
+    for (size_t i = 0; i < ram->n_blocks; i++) {
+        const struct ram_block *block = &ram->blocks[i];
+
+        debug_log("RAM block %zu '%s': %s%s, pages of %" PRIu64 ", %" PRIu64 " bytes at %" PRIx64
+                  ", resident %" PRIu64 ", huge %" PRIu64 ", swapped %" PRIu64,
+                  i, block->id, ram_backing_name(block->backing), block->locked ? ", locked" : "",
+                  block->page_bytes, block->bytes, block->hva, block->resident_bytes,
+                  block->huge_bytes, block->swapped_bytes);
+    }
+}
+
+/* What libvirt was asked for when it was located is all of its RAM: the rest is a graphics card's.
+ */
+static void trust_configuration(struct guest_ram *ram)
+{
+    for (size_t i = 0; i < ram->n_others; i++)
+        ram->others[i].unclaimed = false;
+    ram->unclaimed_bytes = ram->unclaimed_resident_bytes = 0;
+}
+
+int subject_locate(struct subject *subject, const struct fsroot *root, struct error *error)
+{
+    const struct guest *guest = &subject->guest;
+
+    subject->root = root;
+    subject->ram = (struct guest_ram){0};
+    subject->resident = (struct resident_meter){0};
+    subject->address_bytes = 0;
+    subject->checked_bytes = 0;
+    subject->doubted_ns = 0;
+
+    int rc = refuse_stopped(subject, error);
+
+    if (rc == 0)
+        rc = guest_ram_locate(root, &guest->process, &guest->ram, &subject->ram, error);
+    if (rc < 0)
+        return rc;
+    debug_ram(&subject->ram);
+    if (guest->from_libvirt)
+        trust_configuration(&subject->ram);
+    rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
+    if (rc < 0)
+        forget(subject);
+    return rc < 0 ? error_set(error, rc, "process %d: the guest vanished", guest->process.pid) : 0;
+}
+
+int subject_reopen(struct subject *subject, struct error *error)
+{
+    forget(subject);
+    return guest_reopen(subject->root, &subject->guest, error);
+}
+
+void subject_close(struct subject *subject)
+{
+    forget(subject);
+    guest_close(&subject->guest);
+}
+
+struct target subject_target(const struct subject *subject)
+{
+    return (struct target){
+        .root = subject->root,
+        .process = &subject->guest.process,
+        .ram = &subject->ram,
+        .meter = &subject->resident,
+    };
+}
+
+/* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself. What
+ * cannot be looked at stays to be looked at, and meanwhile all that was added may be RAM. */
+static int check_changes(struct subject *subject, uint64_t address_bytes, struct error *error)
+{
+    struct guest *guest = &subject->guest;
+    struct guest_ram *ram = &subject->ram;
+    const pid_t pid = guest->process.pid;
+    int rc = 0;
+
+    if (subject->checked_bytes != address_bytes) {
+        guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
+        rc = guest_ram_find_plugged(subject->root, pid, ram, error);
+    }
+    if (rc == -ESTALE && !guest->from_libvirt)
+        return rc;
+    if (rc == 0)
+        subject->checked_bytes = address_bytes;
+    guest_ram_count_unclaimed(subject->root, pid, ram,
+                              rc < 0 ? less(address_bytes, subject->resident.address_bytes) : 0);
+    return 0;
+}
+
+int subject_refresh(struct subject *subject, struct resident_now *now, struct error *error)
+{
+    struct qemu_process *process = &subject->guest.process;
+    int rc = qemu_vcpus_find(subject->root, process);
+
+    if (rc == 0)
+        rc = resident_meter_read(&subject->resident, subject->root, process->pid, now);
+    if (rc < 0)
+        return error_set(error, rc, "the guest vanished");
+    subject->guest.jobs |= qemu_process_jobs_found(process);
+    return check_changes(subject, now->address_bytes, error);
+}
+
+bool subject_in_doubt(struct subject *subject, const struct resident_now *now)
+{
+    if (subject->address_bytes == 0)
+        subject->address_bytes = now->address_bytes;
+    if (subject->address_bytes == now->address_bytes)
+        subject->doubted_ns = 0;
+    else if (subject->doubted_ns == 0)
+        subject->doubted_ns = clock_ns();
+    return subject->doubted_ns != 0;
+}
+
+void subject_answered(struct subject *subject, const struct resident_now *now)
+{
+    if (clock_ns() - subject->doubted_ns < DOUBT_NS)
+        return;
+    subject->address_bytes = now->address_bytes;
+    subject->doubted_ns = 0;
+}
+
+int subject_relocate(struct subject *subject, struct ram_config *config, struct error *error)
+{
+    const uint64_t address_bytes = subject->address_bytes;
+    const uint64_t doubted_ns = subject->doubted_ns;
+
+    forget(subject);
+    ram_config_move(&subject->guest.ram, config);
+
+    int rc = subject_locate(subject, subject->root, error);
+
+    /* There may be more to come. */
+    subject->address_bytes = address_bytes;
+    subject->doubted_ns = doubted_ns;
+    return rc;
+}

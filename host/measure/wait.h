@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file wait.h  Waiting within a window: for the method, the progress, a signal, or the end of the
+ * guest. */
+#pragma once
+
+#include "guest/ram/target.h"
+#include "measure/read_all.h"
+
+struct wait {
+    const volatile int *interrupted;               /* not 0: stop; may be NULL */
+    int (*poll)(void *state, struct error *error); /* may be NULL */
+    void *state;
+    int wake_fd; /* readable when poll is to be called; of no meaning without poll */
+    void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
+    void *progress_context;
+    uint64_t began_ns; /* for the progress */
+    double total_s;
+    struct own_time *own; /* is looked at with them; may be NULL */
+    unsigned *jobs; /* enum qemu_job: what QEMU is seen doing meanwhile is added; may be NULL */
+};
+
+/** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; or poll's
+ * error. */
+int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
+               struct error *error);

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file balloond.c  See balloond.h. */
+#include "programs/balloond/balloond.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/meminfo.h"
+#include "base/service/log.h"
+#include "programs/balloond/adoption.h"
+#include "programs/balloond/reclaiming.h"
+#include "programs/balloond/recording.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRIM_S 3600
+/* libvirt asks each QEMU, and vmwssd is heard by reading a few rows. */
+#define FOLLOW_S 2
+
+/* --- the host --------------------------------------------------------------------------------- */
+
+static int read_host(struct control_host *host, struct error *error)
+{
+    struct host_memory memory;
+    struct fsroot root;
+
+    int rc = fsroot_open(&root, "/");
+
+    if (rc < 0)
+        return error_set(error, rc, "/: %s", strerror(-rc));
+    rc = meminfo_read(&root, &memory, error);
+    fsroot_close(&root);
+    if (rc < 0)
+        return rc;
+    host->total_bytes = memory.total_bytes;
+    host->free_bytes = memory.available_bytes;
+    return 0;
+}
+
+/* --- one balloon ------------------------------------------------------------------------------ */
+
+static void count_refusal(struct balloond *balloond, size_t i)
+{
+    struct balloon_state *state = &balloond->members.guests[i].state;
+
+    if (++state->n_stalls >= balloond->config->policy.balloon.stalls_max &&
+        state->trouble == TROUBLE_NONE)
+        state->trouble = TROUBLE_NO_DRIVER;
+}
+
+/* A libvirtd that ended meanwhile may have given the order to the guest. */
+static bool may_be_set(int rc)
+{
+    return rc == -EIO || rc == -ENOTCONN;
+}
+
+/* By virtio-mem first. A balloon that has what it is to have, and is not on its way, is left alone.
+ */
+static int set_memory(struct balloond *balloond, size_t i, struct error *error)
+{
+    const struct balloon_guest *member = &balloond->members.members[i];
+    const struct control_guest *guest = &balloond->members.guests[i];
+    uint64_t balloon_bytes = guest->target_bytes - guest->plug_bytes;
+    int rc = 0;
+
+    if (!control_has_plug(guest))
+        return domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
+    if (guest->plug_bytes != member->plug.requested_bytes)
+        rc = domain_virtio_mem_request(balloond->libvirt, member->uuid, guest->plug_bytes, error);
+    if (rc == 0 && member->plug.balloon &&
+        (guest->state.moving || balloon_bytes != guest->balloon.current_bytes))
+        rc = domain_balloon_set(balloond->libvirt, member->uuid, balloon_bytes, error);
+    return rc;
+}
+
+/* The journal first: what it does not know could not be restored after kill -9. A guest that is to
+ * get more gets it all the same. Whatever fails but for want of a balloon is tried again. */
+static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    struct control_guest *guest = &balloond->members.guests[i];
+    const struct journal_balloon row = adoption_row(balloond, i, guest->target_bytes);
+    int rc = journal_own(balloond->journal, &row, error);
+
+    if (rc < 0 && guest->target_bytes < decide_actual(&guest->input))
+        return rc;
+    member->owned = true;
+    adoption_mark(balloond, i, guest->target_bytes);
+    rc = set_memory(balloond, i, error);
+    if (rc == 0 || may_be_set(rc)) {
+        member->plug_before_bytes = row.plug_bytes;
+        balloon_issued(&guest->state, &guest->input, guest->target_bytes, balloond_now_s());
+        guest->state.unsure = rc < 0;
+        return rc;
+    }
+    adoption_renew(balloond, i); /* it says what is set, ... */
+    if (guest->state.before_bytes > 0)
+        adoption_mark(balloond, i, guest->state.set_bytes); /* ... and so does its mark */
+    if (rc == -EOPNOTSUPP)
+        count_refusal(balloond, i);
+    return rc;
+}
+
+static void log_failure(const struct balloon_guest *member, const char *what,
+                        const struct error *error)
+{
+    log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s: %s", member->name, what, error->text);
+}
+
+/* 0; or negative: what is ordered could not be set, and that was logged, once. */
+static int carry_out(struct balloond *balloond, const struct control_host *host, size_t i)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    bool orders = balloond->members.guests[i].action != CONTROL_NONE;
+    bool is_reclaim = balloond->members.guests[i].action == CONTROL_RECLAIM;
+    struct journal_entry entry = recording_entry(balloond, host, i);
+    struct error error = {0};
+    int rc = 0;
+
+    if (balloond->alive)
+        balloond->alive();
+    if (orders && balloond->config->act) {
+        rc = is_reclaim ? reclaiming_order(balloond, i, &error) : set_balloon(balloond, i, &error);
+        entry.acted = rc >= 0;
+        if (rc < 0 && !member->failing)
+            log_failure(member, is_reclaim ? "nothing is reclaimed" : "its balloon was not set",
+                        &error);
+        member->failing = rc < 0;
+    }
+    if (rc <= 0) /* else it is the order of an earlier row */
+        recording_add(balloond, i, &entry);
+    reclaiming_journalled(balloond, i, entry.id);
+    return rc < 0 ? rc : 0;
+}
+
+/* --- a decision ------------------------------------------------------------------------------- */
+
+/* Without the history there is still libvirt, which says when a guest has nothing left. */
+static void measure_members(struct balloond *balloond)
+{
+    struct error error = {0};
+    int rc = members_measure(&balloond->members, balloond->config, &error);
+
+    if (rc < 0 && !balloond->was_blind)
+        log_line(LOG_CLASS_HISTORY, LOG_ERR,
+                 "nothing is taken from what is not measured, and panics are known by libvirt "
+                 "only: %s",
+                 error.text);
+    if (rc == 0 && balloond->was_blind)
+        log_line(LOG_CLASS_HISTORY, LOG_NOTICE, "measured again");
+    balloond->was_blind = rc < 0;
+}
+
+/* Once: guests may come later. */
+static void check_sections(struct balloond *balloond)
+{
+    const struct balloond_config *config = balloond->config;
+    const struct members *members = &balloond->members;
+
+    for (size_t s = 0; !balloond->sections_checked && s < config->n_guests; s++) {
+        const struct balloond_guest_config *section = &config->guests[s];
+        bool matches = false;
+
+        for (size_t i = 0; i < members->n; i++)
+            matches = matches || balloond_config_is_of(section, members->members[i].name,
+                                                       members->members[i].uuid);
+        if (!matches)
+            log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                     "[guest %s]: no running domain has that name or UUID", section->name);
+    }
+    balloond->sections_checked = true;
+}
+
+/* It can only ask for more: what cannot be read keeps no guest from what it needs. */
+static uint64_t read_room(struct balloond *balloond)
+{
+    struct error error = {0};
+    uint64_t bytes = 0;
+    int rc = journal_room(balloond->journal, balloond_wall_s(), &bytes, &error);
+
+    if (rc < 0 && !balloond->was_roomless)
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "no room is made: %s", error.text);
+    balloond->was_roomless = rc < 0;
+    return rc < 0 ? 0 : bytes;
+}
+
+static int decide_all(struct balloond *balloond, struct control_host *host, struct error *error)
+{
+    struct members *members = &balloond->members;
+    int rc = read_host(host, error);
+
+    if (rc == 0) {
+        host->room_bytes = read_room(balloond);
+        measure_members(balloond);
+        rc = adoption_run(balloond, error);
+    }
+    if (rc < 0)
+        return rc;
+    host->now_s = balloond_now_s();
+    host->level = balloond->level;
+    /* That of before an outage says nothing of now. */
+    host->waiting_bytes = host->now_s - balloond->decided_s <= 3 * balloond->config->interval_s
+                              ? balloond->waiting_bytes
+                              : 0;
+    control_run(&balloond->config->policy, host, members->guests, members->n);
+    if (host->level != balloond->level)
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "host: %s, %llu MiB are free",
+                 levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB));
+    balloond->level = host->level;
+    balloond->waiting_bytes = host->waiting_bytes;
+    balloond->decided_s = host->now_s;
+    recording_host(balloond, host);
+    return 0;
+}
+
+/* More often than decisions are due: is one needed at once? */
+static bool panics(const struct balloond *balloond)
+{
+    for (size_t i = 0; i < balloond->members.n; i++) {
+        const struct control_guest *guest = &balloond->members.guests[i];
+
+        if (guest->input.assigned_bytes > 0 && !guest->excluded &&
+            (balloon_is_unsure(&guest->state) ||
+             balloon_given(&guest->state, &guest->input) < guest->input.assigned_bytes) &&
+            decide_panics(&balloond->config->policy.decide, &guest->input))
+            return true;
+    }
+    return false;
+}
+
+/* Another hand moved it. */
+static void note_loss(struct balloond *balloond, size_t i)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    struct error error = {0};
+
+    if (balloond->config->act && member->owned &&
+        balloond->members.guests[i].state.before_bytes == 0 &&
+        adoption_give_up(balloond, i, &error) < 0)
+        log_failure(member, "not journalled", &error);
+}
+
+static int decide_once(struct balloond *balloond, struct error *error)
+{
+    struct control_host host = {0};
+    int rc;
+
+    balloond->followed_s = balloond_now_s();
+    rc = balloond->libvirt
+             ? 0
+             : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
+
+    if (rc == 0)
+        rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
+    if (rc < 0)
+        return rc;
+    recording_after(balloond);
+    if (balloond_now_s() < balloond->decided_s + balloond->config->interval_s - 0.05 &&
+        !panics(balloond))
+        return 0;
+    check_sections(balloond);
+    rc = decide_all(balloond, &host, error);
+    for (size_t i = 0; rc == 0 && i < balloond->members.n; i++) {
+        carry_out(balloond, &host, i);
+        note_loss(balloond, i);
+    }
+    if (rc == 0 && balloond_now_s() > balloond->trimmed_s + TRIM_S) {
+        rc = journal_trim(balloond->journal, balloond_wall_s(), error);
+        balloond->trimmed_s = balloond_now_s();
+    }
+    return rc;
+}
+
+static bool is_due(const struct balloond *balloond)
+{
+    return balloond_now_s() >=
+           balloond->followed_s + fmin(balloond->config->interval_s, FOLLOW_S) - 0.05;
+}
+
+void balloond_tick(struct balloond *balloond)
+{
+    bool stalls = members_hear_stalls(&balloond->members, balloond->config);
+    struct error error = {0};
+    int rc;
+
+    if (!stalls && !is_due(balloond)) {
+        reclaiming_tick(balloond);
+        return;
+    }
+    rc = decide_once(balloond, &error);
+    reclaiming_tick(balloond);
+    if (rc < 0 && !balloond->was_down)
+        log_line(LOG_CLASS_CONNECTION, LOG_ERR, "nothing is decided: %s", error.text);
+    if (rc == 0 && balloond->was_down)
+        log_line(LOG_CLASS_CONNECTION, LOG_NOTICE, "deciding again");
+    balloond->was_down = rc < 0;
+    if (rc == -ENOTCONN) {
+        domain_disconnect(balloond->libvirt);
+        balloond->libvirt = NULL;
+    }
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+#define RESTORE_TRIES 3
+#define RESTORE_AGAIN_S 2
+
+/* Why it is not given back what it had, or not all of it; NULL: it is. */
+static const char *obstacle_of(const struct control_guest *guest)
+{
+    switch (guest->hold) {
+    case HOLD_ROOM:
+        return "too little memory is free to restore its balloon: the next start, or vmwss balloon "
+               "release, restores it";
+    case HOLD_EXCLUDED:
+        return "it is excluded, and its balloon is still set: vmwss balloon release restores it";
+    case HOLD_UNKNOWN:
+        return "the size of its balloon is not known: the next start, or vmwss balloon release, "
+               "restores it";
+    default:
+        return NULL;
+    }
+}
+
+/* What is not given back stays in the journal. 0; or negative: it failed. */
+static int restore_one(struct balloond *balloond, const struct control_host *host, size_t i)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    struct control_guest *guest = &balloond->members.guests[i];
+    const char *obstacle = obstacle_of(guest);
+    struct error error = {0};
+    int rc = guest->action == CONTROL_NONE ? 0 : carry_out(balloond, host, i);
+
+    if (rc < 0)
+        return rc;
+    if (obstacle)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s: %s", member->name, obstacle);
+    else if (adoption_restored(balloond, i, &error) < 0)
+        log_failure(member, "not journalled", &error);
+    return 0;
+}
+
+/* How many failed; one that has a job may have none a moment later. */
+static size_t restore_all(struct balloond *balloond, const struct control_host *host)
+{
+    struct members *members = &balloond->members;
+    size_t failed = 0;
+
+    for (unsigned n = 0; n < RESTORE_TRIES; n++) {
+        if (n > 0)
+            sleep(RESTORE_AGAIN_S);
+        failed = 0;
+        for (size_t i = 0; i < members->n; i++)
+            if (members->members[i].owned && members->guests[i].state.before_bytes > 0)
+                failed += restore_one(balloond, host, i) < 0;
+        if (failed == 0)
+            break;
+    }
+    return failed;
+}
+
+/* libvirtd may have been started anew since the last tick. */
+static int follow_once_more(struct balloond *balloond, struct error *error)
+{
+    int rc = -ENOTCONN;
+
+    for (unsigned n = 0; n < 2 && rc < 0; n++) {
+        if (balloond->libvirt && n > 0) {
+            domain_disconnect(balloond->libvirt);
+            balloond->libvirt = NULL;
+        }
+        *error = (struct error){0};
+        rc = balloond->libvirt
+                 ? 0
+                 : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
+        if (rc == 0)
+            rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
+    }
+    return rc;
+}
+
+static int restore_balloons(struct balloond *balloond)
+{
+    struct control_host host = {.level = balloond->level, .now_s = balloond_now_s()};
+    struct error error = {0};
+    ssize_t n = adoption_count(balloond, &error);
+    size_t failed = 0;
+    int rc;
+
+    if (n == 0)
+        return 0;
+    rc = n < 0 ? (int)n : read_host(&host, &error);
+    if (rc == 0)
+        rc = follow_once_more(balloond, &error);
+    if (rc == 0)
+        rc = adoption_run(balloond, &error);
+    if (rc < 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "nothing is restored until the next start: %s",
+                 error.text);
+        return rc;
+    }
+    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes, 0);
+    control_restore(&host, balloond->config->restore, balloond->members.guests,
+                    balloond->members.n);
+    failed = restore_all(balloond, &host);
+    if (failed > 0)
+        log_line(LOG_CLASS_DAEMON, LOG_ERR,
+                 "%zu of %zd balloons are not restored until the next start", failed, n);
+    return failed > 0 ? -EIO : 0;
+}
+
+int balloond_end(struct balloond *balloond)
+{
+    int rc;
+
+    reclaiming_end(balloond); /* what was reclaimed comes back when it is touched */
+    rc = balloond->config->act ? restore_balloons(balloond) : 0;
+    if (balloond->libvirt)
+        domain_disconnect(balloond->libvirt);
+    members_free(&balloond->members);
+    journal_close(balloond->journal);
+    return rc;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file main.c  vmwss-balloond: sets the balloons of guests by their working sets; a dry run unless
+ * its configuration says act = yes. One thread; a signal ends it. With reclaim, a process of its
+ * own writes to memory.reclaim (reclaimer.h).
+ */
+#include "base/parse.h"
+#include "base/run_lock.h"
+#include "base/service/log.h"
+#include "base/service/main_loop.h"
+#include "base/service/privileges.h"
+#include "base/service/reader_group.h"
+#include "base/service/state_dir.h"
+#include "programs/balloond/balloond.h"
+#include "programs/balloond/reclaiming.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 1
+#define EXIT_CANNOT 2
+#define TICK_MAX_S 1
+
+static const char help[] =
+    "Usage: vmwss-balloond [OPTIONS]\n\n"
+    "Sets the balloons of libvirt's guests by their working sets, which vmwssd has kept. By default it\n"
+    "is a dry run: it only journals what it would do. See vmwss-balloond(8).\n\n"
+    "  -f, --config FILE  configuration (" BALLOOND_CONFIG_PATH ", if there is one)\n"
+    "  -u, --user NAME    the user that it runs as, started by root (" BALLOOND_USER "), or root\n"
+    "      --check        say whether the configuration is right, and end\n"
+    "  -V, --version      print the version\n"
+    "  -h, --help         this text\n";
+
+struct options {
+    const char *path; /* NULL: the default, if it is there */
+    const char *user; /* NULL: the configuration's */
+    bool check;
+};
+
+/* 0, 1 after printing help or the version, or -EINVAL. */
+static int parse(struct options *options, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"config", required_argument, NULL, 'f'}, {"user", required_argument, NULL, 'u'},
+        {"check", no_argument, NULL, 'c'},        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},         {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "f:u:Vh", longs, NULL)) >= 0) {
+        if (option == 'h' || option == 'V') {
+            fputs(option == 'h' ? help : "vmwss-balloond " VMWSS_VERSION "\n", stdout);
+            return 1;
+        }
+        if (option == 'f')
+            options->path = optarg;
+        else if (option == 'u')
+            options->user = optarg;
+        else if (option == 'c')
+            options->check = true;
+        else
+            return -EINVAL;
+    }
+    if (optind == argc)
+        return 0;
+    fprintf(stderr, "vmwss-balloond: %s: it takes no arguments; see --help\n", argv[optind]);
+    return -EINVAL;
+}
+
+static int load_config(const struct options *options, struct balloond_config *config,
+                       struct error *error)
+{
+    int rc = 0;
+
+    balloond_config_init(config);
+    if (options->path || access(BALLOOND_CONFIG_PATH, F_OK) == 0)
+        rc = balloond_config_load(config, options->path ? options->path : BALLOOND_CONFIG_PATH,
+                                  error);
+    if (rc == 0 && options->user &&
+        parse_text(options->user, config->user, sizeof(config->user)) < 0)
+        rc = error_set(error, -EINVAL, "--user %s: expected the name of a user", options->user);
+    return rc;
+}
+
+/* An embedded driver starts guests in this process, with all of root's powers. */
+static bool is_embedded(const struct balloond_config *config)
+{
+    return strstr(config->connect, ":///embed") != NULL;
+}
+
+/* The history's readers, and who may write to libvirt where a group says that. */
+static int find_account(const struct balloond_config *config, struct account *account,
+                        struct error *error)
+{
+    static const char *const groups[] = {READER_GROUP, ACCOUNT_PUBLISH_GROUP, NULL};
+
+    return account_find(account, is_embedded(config) ? "root" : config->user, groups, error);
+}
+
+/* It has the lock: from here on it is a user who owns the journal, and no more; or root without
+ * capabilities, who owns root's files and sockets. */
+static int give_up_privileges(const struct balloond_config *config, const struct account *account,
+                              struct error *error)
+{
+    int rc = account->changes ? 0 : reader_become(is_embedded(config), error);
+
+    if (rc < 0 || is_embedded(config))
+        return rc;
+    rc = privileges_drop_rest(account, error);
+    return rc == 0 ? state_dir_check(config->journal, account, error) : rc;
+}
+
+/* A tick takes as long as libvirt does. */
+static void stay_alive(void)
+{
+    sd_notify(0, "WATCHDOG=1");
+}
+
+static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
+{
+    struct balloond *balloond = context;
+
+    (void)now_us;
+    balloond_tick(balloond);
+    return main_loop_again(timer, fmin(balloond->config->interval_s, TICK_MAX_S));
+}
+
+static int balloond_run(struct balloond *balloond, sd_event *loop, struct error *error)
+{
+    int rc = main_loop_add(loop, on_timer, balloond, error);
+
+    if (rc < 0)
+        return rc;
+    log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "%s, %s",
+             balloond->config->policy.proactive ? "proactive" : "lazy",
+             balloond->config->act ? "acting" : "a dry run: no balloon is set");
+    sd_event_set_watchdog(loop, true);
+    return main_loop_run(loop, error);
+}
+
+/* One controller on a host, whatever its configuration. */
+static int lock_and_run(const struct balloond_config *config, struct error *error)
+{
+    static const struct lock_wait at_once = {.pidfd = -1};
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct balloond balloond = {.config = config, .alive = stay_alive};
+    struct account account;
+    struct fsroot root;
+    sd_event *loop;
+    int rc = fsroot_open(&root, "/");
+
+    if (rc < 0)
+        return error_set(error, rc, "/: %s", strerror(-rc));
+    /* First: a SIGTERM that comes from here on ends the loop, and what an earlier one has set is
+     * restored. */
+    rc = main_loop_open(&loop, error);
+    if (rc == 0)
+        rc = find_account(config, &account, error);
+    if (rc == 0)
+        rc = run_lock_host(&lock, &root, "balloond", &at_once, error);
+    if (rc == 0)
+        rc = state_dir_make(config->journal, JOURNAL_DEFAULT_PATH, &account, error);
+    if (rc == 0)
+        rc = reclaiming_begin(&balloond, &account, error);
+    if (rc == 0)
+        rc = give_up_privileges(config, &account, error);
+    if (rc == 0)
+        rc = journal_open(config->journal, &balloond.journal, error);
+    if (rc == 0) {
+        rc = balloond_run(&balloond, loop, error);
+        if (balloond_end(&balloond) < 0)
+            rc = error_set(error, -EIO, "not every balloon was restored");
+    }
+    run_lock_release(&lock);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static struct balloond_config config;
+    struct options options = {0};
+    struct error error = {0};
+    int rc = parse(&options, argc, argv);
+
+    if (rc != 0)
+        return rc > 0 ? 0 : EXIT_USAGE;
+    rc = load_config(&options, &config, &error);
+    if (rc == 0 && !options.check)
+        rc = lock_and_run(&config, &error);
+    if (rc == 0)
+        return 0;
+    fprintf(stderr, "vmwss-balloond: %s\n", error.text);
+    return EXIT_CANNOT;
+}

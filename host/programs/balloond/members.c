@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file members.c  See members.h. */
+#include "programs/balloond/members.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "decide/advice/advising.h"
+#include "history/event.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void members_free(struct members *members)
+{
+    free(members->members);
+    free(members->guests);
+    *members = (struct members){0};
+}
+
+ssize_t members_find(const struct members *members, const char *uuid)
+{
+    for (size_t i = 0; i < members->n; i++)
+        if (!strcmp(members->members[i].uuid, uuid))
+            return (ssize_t)i;
+    return -1;
+}
+
+/* --- what is known of one --------------------------------------------------------------------- */
+
+/* libvirt's are of at most a minute ago (DOMAIN_MEMORY_MAX_AGE_S). */
+#define LIBVIRT_PERIOD_S (DOMAIN_MEMORY_MAX_AGE_S / 3.0)
+
+static struct decide_input unmeasured(void)
+{
+    return (struct decide_input){
+        .vetoes = VETO_NOT_MEASURED, .up_s = NAN, .panic_age_s = NAN, .day_bytes = DECIDE_UNKNOWN};
+}
+
+static void forget_report(struct decide_guest *guest)
+{
+    *guest = (struct decide_guest){
+        .consistency = guest->reported ? guest->consistency : (double)NAN,
+        .swap_total_bytes = DECIDE_UNKNOWN,
+        .swap_free_bytes = DECIDE_UNKNOWN,
+        .cold_anon_bytes = DECIDE_UNKNOWN,
+        .psi_some = NAN,
+        .psi_full = NAN,
+        .refault_bytes_s = NAN,
+        .swap_in_bytes_s = NAN,
+    };
+}
+
+struct decide_input members_input(const struct decide_input *measured, double since_s,
+                                  const struct domain_memory *memory, double wall_s)
+{
+    struct decide_input input = *measured;
+    struct decide_guest *guest = &input.guest;
+    double age_s = fmax(wall_s - (double)memory->updated_s, 0);
+
+    input.age_s += since_s;
+    input.up_s += since_s;
+    guest->age_s += since_s;
+    if (memory->available_bytes == DOMAIN_MEMORY_UNKNOWN || memory->updated_s == 0 ||
+        (guest->reported && age_s >= guest->age_s + guest->late_s))
+        return input;
+    if (!guest->reported || guest->age_s > decide_policy_default.stale_periods * input.period_s)
+        forget_report(guest);
+    guest->reported = true;
+    guest->available_bytes = memory->available_bytes;
+    guest->age_s = age_s;
+    guest->late_s = 0;
+    guest->period_s = LIBVIRT_PERIOD_S;
+    return input;
+}
+
+static void begin_run(struct balloon_guest *member, struct control_guest *guest,
+                      const struct domain_memory *memory)
+{
+    *guest = (struct control_guest){0};
+    *member = (struct balloon_guest){
+        .domain_id = memory->id, .fresh = true, .measured = unmeasured()};
+    memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
+}
+
+/* --- who runs --------------------------------------------------------------------------------- */
+
+static int grow_arrays(struct members *members)
+{
+    size_t room = members->room ? 2 * members->room : 16;
+    struct balloon_guest *more = realloc(members->members, room * sizeof(*more));
+    struct control_guest *guests;
+
+    if (!more)
+        return -ENOMEM;
+    members->members = more;
+    guests = realloc(members->guests, room * sizeof(*guests));
+    if (!guests)
+        return -ENOMEM;
+    members->guests = guests;
+    members->room = room;
+    return 0;
+}
+
+static ssize_t add_member(struct members *members, const struct domain_memory *memory)
+{
+    if (members->n == members->room && grow_arrays(members) < 0)
+        return -ENOMEM;
+
+    begin_run(&members->members[members->n], &members->guests[members->n], memory);
+    return (ssize_t)members->n++;
+}
+
+static void remove_member(struct members *members, size_t i)
+{
+    members->n--;
+    members->members[i] = members->members[members->n];
+    members->guests[i] = members->guests[members->n];
+}
+
+/* Another run. */
+static void begin_if_new(struct balloon_guest *member, struct control_guest *guest,
+                         const struct domain_memory *memory)
+{
+    if (member->domain_id != memory->id)
+        begin_run(member, guest, memory);
+}
+
+/* --- virtio-mem ------------------------------------------------------------------------------- */
+
+/* What changed in the domain changed what it has at most. */
+static bool may_have_plug(const struct balloon_guest *member, const struct domain_memory *memory)
+{
+    return member->fresh || member->plug.n > 0 || member->plug_unknown ||
+           member->memory.maximum_bytes != memory->maximum_bytes;
+}
+
+/* 0; or -ENOTCONN. What cannot be read otherwise may have ended. */
+static int read_plug(struct balloon_guest *member, const struct domain_memory *memory,
+                     struct domain_connection *libvirt, struct error *error)
+{
+    struct error failed = {0};
+    int rc;
+
+    if (!may_have_plug(member, memory))
+        return 0;
+    rc = domain_virtio_mem_read(libvirt, memory->uuid, &member->plug, &failed);
+    member->plug_unknown = rc < 0;
+    return rc == -ENOTCONN ? error_set(error, rc, "%s", failed.text) : 0;
+}
+
+/* One that may not be used, but was lowered before, is to be restored. A guest that has not plugged
+ * what is requested is one without a driver, or not that far yet. */
+static bool is_plug_used(const struct balloon_guest *member, bool allowed)
+{
+    const struct domain_virtio_mem *plug = &member->plug;
+
+    return plug->n == 1 && (member->plug_before_bytes > 0 ||
+                            (allowed && plug->current_bytes == plug->requested_bytes));
+}
+
+/* It is never requested more than was before our first target: the rest of the device is what its
+ * owner has in store. */
+static void take_actuators(const struct balloon_guest *member, struct control_guest *guest,
+                           bool allowed)
+{
+    const struct domain_virtio_mem *plug = &member->plug;
+    bool uses = is_plug_used(member, allowed);
+    uint64_t base = less(member->memory.maximum_bytes, plug->size_bytes);
+    uint64_t balloon = plug->balloon ? plug->total_bytes - plug->current_bytes : base;
+    uint64_t most = uses ? larger(plug->requested_bytes, member->plug_before_bytes) : 0;
+
+    most = larger(most, plug->current_bytes);
+    guest->input.assigned_bytes = base + most;
+    guest->input.actual_bytes = balloon + plug->current_bytes;
+    if (allowed && !uses)
+        guest->plug_refused = plug->n > 1 ? "the domain has more than one device"
+                                          : "the guest has not plugged what is requested";
+    if (!uses)
+        return;
+    guest->plug = (struct actuator){.least_bytes = allowed ? 0 : plug->current_bytes,
+                                    .most_bytes = most,
+                                    .block_bytes = plug->block_bytes,
+                                    .current_bytes = plug->current_bytes};
+    guest->balloon = (struct actuator){
+        .least_bytes = plug->balloon ? 0 : base, .most_bytes = base, .current_bytes = balloon};
+}
+
+static void take_plug(struct balloon_guest *member, struct control_guest *guest, bool allowed)
+{
+    struct decide_input *input = &guest->input;
+
+    guest->plug = guest->balloon = (struct actuator){0};
+    guest->plug_refused = NULL;
+    if (!member->fresh && guest->state.before_bytes == 0)
+        member->plug_before_bytes = 0;
+    if (member->plug.n > 0 && input->actual_bytes != DECIDE_UNKNOWN) {
+        take_actuators(member, guest, allowed);
+        member->memory.current_bytes = input->actual_bytes;
+    }
+    if (member->plug_unknown)
+        input->actual_bytes = DECIDE_UNKNOWN;
+}
+
+void members_take_sizes(struct balloon_guest *member, struct control_guest *guest,
+                        const struct domain_memory *memory, const struct balloond_config *config)
+{
+    const struct balloond_guest_config *own = balloond_config_guest(config, memory->name,
+                                                                    memory->uuid);
+    const double wall_s = store_clock_now().wall_s;
+    struct decide_input *input = &guest->input;
+
+    begin_if_new(member, guest, memory);
+    memcpy(member->name, memory->name, sizeof(member->name));
+    member->memory = *memory;
+    member->seen = true;
+    member->ambiguous = balloond_config_is_ambiguous(config, memory->name, memory->uuid);
+    guest->busy = memory->busy || member->reclaim.sent_bytes > 0;
+    guest->excluded = member->ambiguous || (own && own->excluded);
+    *input = members_input(&member->measured,
+                           member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
+                           memory, wall_s);
+    input->stalled = fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S;
+    input->assigned_bytes = memory->maximum_bytes;
+    input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
+                                                            : memory->current_bytes;
+    input->reserved_bytes = own ? own->reserved_bytes : 0;
+    input->shares = own ? own->shares : 0;
+    if (memory->suspended)
+        input->vetoes |= VETO_PAUSED;
+    take_plug(member, guest, config->virtio_mem);
+}
+
+int members_follow(struct members *members, struct domain_connection *libvirt,
+                   const struct balloond_config *config, struct error *error)
+{
+    cleanup_free struct domain_memory *all = NULL;
+    ssize_t n = domain_memory_all(libvirt, &all, error);
+
+    if (n < 0)
+        return (int)n;
+    for (size_t i = 0; i < members->n; i++)
+        members->members[i].seen = false;
+    for (ssize_t k = 0; k < n; k++) {
+        ssize_t i = members_find(members, all[k].uuid);
+
+        if (all[k].maximum_bytes == DOMAIN_MEMORY_UNKNOWN || all[k].maximum_bytes == 0)
+            continue;
+        if (i < 0)
+            i = add_member(members, &all[k]);
+        if (i < 0)
+            return error_set(error, (int)i, "out of memory");
+        begin_if_new(&members->members[i], &members->guests[i], &all[k]);
+        if (read_plug(&members->members[i], &all[k], libvirt, error) < 0)
+            return -ENOTCONN;
+        members_take_sizes(&members->members[i], &members->guests[i], &all[k], config);
+    }
+    for (size_t i = members->n; i-- > 0;)
+        if (!members->members[i].seen)
+            remove_member(members, i);
+    return 0;
+}
+
+/* --- stalls ----------------------------------------------------------------------------------- */
+
+struct hearing {
+    struct members *members;
+    double now_s;
+    bool news;
+};
+
+/* Of a clock that was set back since. */
+static bool is_ahead(double time_s, double now_s)
+{
+    return time_s > now_s + MEMBER_STALL_S;
+}
+
+static int receive_stall(const char *uuid, double time_s, void *context)
+{
+    struct hearing *hearing = context;
+    ssize_t i = members_find(hearing->members, uuid);
+
+    if (i < 0 || is_ahead(time_s, hearing->now_s))
+        return 0;
+
+    struct balloon_guest *member = &hearing->members->members[i];
+
+    if (time_s <= member->stalled_s && !is_ahead(member->stalled_s, hearing->now_s))
+        return 0;
+    member->stalled_s = time_s;
+    hearing->news = true;
+    return 0;
+}
+
+bool members_hear_stalls(struct members *members, const struct balloond_config *config)
+{
+    struct hearing hearing = {members, store_clock_now().wall_s, false};
+    struct store *store = NULL;
+
+    if (members->n > 0 && history_open(config->database, &store, NULL) == 0)
+        history_stalls(store, hearing.now_s - MEMBER_STALL_S, receive_stall, &hearing, NULL);
+    store_close(store);
+    return hearing.news;
+}
+
+/* --- what they need --------------------------------------------------------------------------- */
+
+/* The advice of what is kept; none for a guest without history. */
+static int read_history(struct advising *advising, struct store *store, const char *uuid,
+                        struct decide_input *input, struct error *error)
+{
+    struct history_guest found;
+    struct advice advice = {0};
+    struct error missing = {0};
+    int rc = history_find(store, uuid, &found, &missing);
+
+    if (rc == -ENOENT)
+        return 0;
+    if (rc == 0)
+        rc = advising_make(advising, store, &found, &advice, &missing);
+    if (rc == 1)
+        *input = advice.input;
+    return rc < 0 ? error_set(error, rc, "%s", missing.text) : 0;
+}
+
+static void begin_measuring(struct members *members)
+{
+    for (size_t i = 0; i < members->n; i++) {
+        members->members[i].measured = unmeasured();
+        members->members[i].measured_s = store_clock_now().wall_s;
+    }
+}
+
+static int measure_all(struct members *members, struct store *store, struct advising *advising,
+                       struct error *error)
+{
+    int first = 0;
+
+    for (size_t i = 0; i < members->n; i++) {
+        struct balloon_guest *member = &members->members[i];
+        struct error why = {0};
+        int rc = read_history(advising, store, member->uuid, &member->measured, &why);
+
+        if (rc < 0 && first == 0)
+            first = error_set(error, rc, "domain %s: %s", member->name, why.text);
+    }
+    return first;
+}
+
+int members_measure(struct members *members, const struct balloond_config *config,
+                    struct error *error)
+{
+    struct advising advising = {.windows = config->windows};
+    struct store *store = NULL;
+    int rc = history_open(config->database, &store, error);
+
+    begin_measuring(members);
+    if (rc == 0)
+        rc = advising_begin(&advising, NULL, error);
+    if (rc == 0)
+        rc = measure_all(members, store, &advising, error);
+    advising_end(&advising);
+    store_close(store);
+    for (size_t i = 0; i < members->n; i++)
+        members_take_sizes(&members->members[i], &members->guests[i], &members->members[i].memory,
+                           config);
+    return rc;
+}

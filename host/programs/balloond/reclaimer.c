@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file reclaimer.c  See reclaimer.h. */
+#include "programs/balloond/reclaimer.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/proc_pid.h"
+#include "base/service/log.h"
+#include "base/service/privileges.h"
+#include "base/utf8.h"
+#include "measure/kernel/memcg_reclaim.h"
+#include "measure/kernel/swaps.h"
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+/* --- which process ---------------------------------------------------------------------------- */
+
+#define MAX_CMDLINE (1UL << 20)
+#define KNOWN 256
+
+/* Found before: it is the same as long as it began at the same time. */
+struct known {
+    char uuid[37];
+    pid_t pid;
+    uint64_t start_ticks;
+};
+
+static bool is_emulator(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    return !strncmp(name, "qemu-system-", 12) || !strcmp(name, "qemu-kvm") || !strcmp(name, "kvm");
+}
+
+/* By its command line, which all may read; /proc/PID/exe takes CAP_SYS_PTRACE. */
+static bool is_guest(const struct fsroot *root, pid_t pid, const char *uuid)
+{
+    cleanup_free char *text = NULL;
+    ssize_t n = fsroot_read_all(root, &text, MAX_CMDLINE, "proc/%d/cmdline", (int)pid);
+    bool next = false;
+
+    if (n <= 0 || !is_emulator(text))
+        return false;
+    for (const char *word = text; word < text + n; word += strlen(word) + 1) {
+        if (next)
+            return !strcasecmp(word, uuid);
+        next = !strcmp(word, "-uuid");
+    }
+    return false;
+}
+
+static bool is_running(const struct fsroot *root, pid_t pid, uint64_t *start_ticks)
+{
+    struct proc_stat stat;
+
+    if (proc_stat_read(root, pid, &stat) < 0 || stat.state == 'Z')
+        return false;
+    *start_ticks = stat.start_ticks;
+    return true;
+}
+
+/* A guest that is being migrated within this machine has two. */
+static int search_process(const struct fsroot *root, const char *uuid, struct known *found,
+                          struct error *error)
+{
+    cleanup_free pid_t *pids = NULL;
+    ssize_t n = proc_numbers(root, "proc", &pids);
+
+    found->pid = 0;
+    for (ssize_t i = 0; i < n; i++) {
+        if (!is_guest(root, pids[i], uuid) || !is_running(root, pids[i], &found->start_ticks))
+            continue;
+        if (found->pid)
+            return error_set(error, -EAGAIN, "processes %d and %d are both this guest's",
+                             (int)found->pid, (int)pids[i]);
+        found->pid = pids[i];
+    }
+    snprintf(found->uuid, sizeof(found->uuid), "%s", uuid);
+    return found->pid ? 0 : error_set(error, -ESRCH, "its QEMU process was not found");
+}
+
+static int find_process(const struct fsroot *root, const char *uuid, struct known *found,
+                        struct error *error)
+{
+    static struct known known[KNOWN];
+    static unsigned next;
+    uint64_t start_ticks;
+    int rc;
+
+    for (unsigned i = 0; root->live && i < KNOWN; i++)
+        if (!strcmp(known[i].uuid, uuid)) {
+            *found = known[i];
+            if (is_running(root, found->pid, &start_ticks) && start_ticks == found->start_ticks)
+                return 0;
+            known[i].uuid[0] = '\0';
+        }
+    rc = search_process(root, uuid, found, error);
+    if (rc == 0 && root->live)
+        known[next++ % KNOWN] = *found;
+    return rc;
+}
+
+/* --- one request ------------------------------------------------------------------------------ */
+
+/* Found, its group checked, and still the same process then. */
+static int open_group(const struct fsroot *root, const char *uuid, struct memcg_reclaim *group,
+                      struct error *error)
+{
+    struct known process;
+    uint64_t start_ticks;
+    int rc = find_process(root, uuid, &process, error);
+
+    if (rc == 0)
+        rc = memcg_reclaim_open(root, process.pid, group, error);
+    if (rc == 0 &&
+        (!is_running(root, process.pid, &start_ticks) || start_ticks != process.start_ticks)) {
+        memcg_reclaim_close(group);
+        rc = error_set(error, -ESRCH, "its QEMU process has ended");
+    }
+    return rc;
+}
+
+/* Swap that is full leaves the kernel no choice but to kill. */
+static uint64_t room_above_kept(const struct swap_room *room)
+{
+    return less(room->free_bytes, room->total_bytes / RECLAIM_SWAP_KEPT);
+}
+
+static int look(const struct fsroot *root, bool any_swap, const struct memcg_reclaim *group,
+                struct memcg_counters *counters, struct reclaim_group *out, struct error *error)
+{
+    struct swap_room room = {0};
+    int rc = memcg_reclaim_read(group, counters, error);
+
+    if (rc == 0)
+        rc = swap_room(root, any_swap, &room);
+    if (rc < 0 && !error->code)
+        error_set(error, rc, "/proc/swaps: %s", strerror(-rc));
+    if (rc < 0)
+        return rc;
+    out->swap_room_bytes = smaller(room_above_kept(&room), counters->swap_left_bytes);
+    out->refault_bytes = counters->refault_bytes;
+    out->pressure_s = counters->pressure_s;
+    return 0;
+}
+
+static int serve_group(const struct fsroot *root, bool any_swap, uint64_t bytes,
+                       const struct memcg_reclaim *group, struct reclaimer_answer *answer,
+                       struct error *error)
+{
+    struct memcg_counters before, after;
+    bool is_cut;
+    int rc = look(root, any_swap, group, &before, &answer->group, error);
+
+    answer->asked_bytes = smaller(smaller(bytes, RECLAIMER_MAX_BYTES),
+                                  answer->group.swap_room_bytes);
+    if (rc < 0 || answer->asked_bytes == 0)
+        return rc;
+    rc = memcg_reclaim_write(group, answer->asked_bytes, error);
+    is_cut = rc == 1;
+    if (rc >= 0)
+        rc = look(root, any_swap, group, &after, &answer->group, error);
+    if (rc < 0)
+        return rc;
+    answer->got_bytes = less(before.current_bytes, after.current_bytes);
+    if (is_cut)
+        answer->asked_bytes = answer->got_bytes;
+    return 0;
+}
+
+void reclaimer_serve(const struct fsroot *root, bool any_swap,
+                     const struct reclaimer_request *request, struct reclaimer_answer *answer)
+{
+    struct memcg_reclaim group;
+    struct error error = {0};
+    int rc;
+
+    *answer = (struct reclaimer_answer){.group.pressure_s = NAN};
+    memcpy(answer->uuid, request->uuid, sizeof(answer->uuid));
+    answer->uuid[sizeof(answer->uuid) - 1] = '\0';
+    rc = open_group(root, answer->uuid, &group, &error);
+    if (rc == 0) {
+        rc = serve_group(root, any_swap, request->bytes, &group, answer, &error);
+        memcg_reclaim_close(&group);
+    }
+    if (rc < 0) /* a process names itself */
+        utf8_printable_copy(answer->group.refused, sizeof(answer->group.refused),
+                            error.text[0] ? error.text : "unknown");
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static void wake(int signal)
+{
+    (void)signal;
+}
+
+/* Again and again: the first may come before the write has begun. 0: no more. */
+static void set_alarm(int seconds)
+{
+    const struct itimerval timer = {.it_value = {.tv_sec = seconds},
+                                    .it_interval = {.tv_usec = seconds ? 200000 : 0}};
+
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static int serve_all(int fd, bool any_swap)
+{
+    struct reclaimer_request request;
+    struct reclaimer_answer answer;
+    struct fsroot root;
+
+    if (fsroot_open(&root, "/") < 0)
+        return 1;
+    for (;;) {
+        ssize_t n = recv(fd, &request, sizeof(request), 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n != (ssize_t)sizeof(request)) /* the end, or no request of ours */
+            return n != 0;
+        set_alarm(RECLAIMER_WRITE_S);
+        reclaimer_serve(&root, any_swap, &request, &answer);
+        set_alarm(0);
+        if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
+            return 1;
+    }
+}
+
+static int run_process(int fd, const struct reclaimer_plan *plan)
+{
+    const struct sigaction action = {.sa_handler = wake}; /* it ends a system call */
+    struct error error = {0};
+    int rc;
+
+    prctl(PR_SET_NAME, "vmwss-reclaimer");
+    /* The lock of vmwss-balloond among them, which must go with that. */
+    if (dup2(fd, 3) < 0 || syscall(SYS_close_range, 4, ~0U, 0) < 0)
+        return 1;
+    sigaction(SIGALRM, &action, NULL);
+    rc = plan->act ? privileges_drop_reclaimer(&error)
+                   : privileges_drop_rest(plan->account, &error);
+    if (rc == 0 && !plan->act) /* that user owns the journal */
+        rc = privileges_limit_writes(&error);
+    if (rc < 0) {
+        log_line(LOG_CLASS_DAEMON, LOG_ERR, "the reclaimer: %s", error.text);
+        return 1;
+    }
+    return serve_all(3, plan->any_swap);
+}
+
+/* --- the other end ---------------------------------------------------------------------------- */
+
+int reclaimer_start(struct reclaimer *reclaimer, const struct reclaimer_plan *plan,
+                    struct error *error)
+{
+    int fds[2];
+
+    *reclaimer = RECLAIMER_NONE;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+        return error_set(error, -errno, "the reclaimer: %s", strerror(errno));
+    reclaimer->pid = fork();
+    if (reclaimer->pid == 0) {
+        close(fds[0]);
+        _exit(run_process(fds[1], plan));
+    }
+    close(fds[1]);
+    reclaimer->fd = fds[0];
+    if (reclaimer->pid > 0)
+        return 0;
+    close(fds[0]);
+    reclaimer->fd = -1;
+    return error_set(error, -errno, "the reclaimer: %s", strerror(errno));
+}
+
+int reclaimer_ask(struct reclaimer *reclaimer, const struct reclaimer_request *request,
+                  double now_s)
+{
+    if (reclaimer->fd < 0)
+        return -EPIPE;
+    if (reclaimer->waiting)
+        return -EBUSY;
+    if (send(reclaimer->fd, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+        (ssize_t)sizeof(*request))
+        return -EPIPE;
+    reclaimer->waiting = true;
+    reclaimer->asked_s = now_s;
+    return 0;
+}
+
+static bool is_valid(const struct reclaimer_answer *answer)
+{
+    return memchr(answer->uuid, '\0', sizeof(answer->uuid)) &&
+           memchr(answer->group.refused, '\0', sizeof(answer->group.refused));
+}
+
+int reclaimer_hear(struct reclaimer *reclaimer, int timeout_ms, struct reclaimer_answer *answer)
+{
+    struct pollfd ready = {.fd = reclaimer->fd, .events = POLLIN};
+    ssize_t n;
+
+    if (reclaimer->fd < 0)
+        return -EPIPE;
+    if (!reclaimer->waiting) /* it says nothing unasked */
+        return poll(&ready, 1, 0) > 0 ? -EPIPE : 0;
+    if (poll(&ready, 1, timeout_ms) <= 0)
+        return 0;
+    n = recv(reclaimer->fd, answer, sizeof(*answer), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n != (ssize_t)sizeof(*answer) || !is_valid(answer))
+        return -EPIPE;
+    reclaimer->waiting = false;
+    return 1;
+}
+
+/* It ends at once, or when its write has; it is never signalled. */
+void reclaimer_end(struct reclaimer *reclaimer)
+{
+    if (reclaimer->fd < 0)
+        return;
+    close(reclaimer->fd);
+    reclaimer->fd = -1;
+    for (int ms = 0; ms < 1500 * RECLAIMER_WRITE_S; ms += 5) {
+        if (waitpid(reclaimer->pid, NULL, WNOHANG) != 0)
+            return;
+        usleep(5000);
+    }
+}

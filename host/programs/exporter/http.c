@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file http.c  See http.h. */
+#include "programs/exporter/http.h"
+
+#include "base/clock.h"
+#include "programs/exporter/connections.h"
+#include "programs/exporter/message.h"
+#include "programs/exporter/reply.h"
+#include "show/metrics/exposition.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* While one that made room is being closed. */
+#define MHD_CONNECTIONS (2 * CONNECTIONS_MAX)
+/* A request's headers must fit. A browser's have the cookies of all that is served under this name,
+ * whatever its port. */
+#define CONNECTION_BYTES ((size_t)8 << 10)
+#define CONNECTION_BYTES_WEB ((size_t)32 << 10)
+
+struct http {
+    struct MHD_Daemon *daemon;
+    struct connections *connections;
+    const struct prometheus_options *metrics;
+    struct web *web; /* NULL: not asked for */
+    int failing;     /* message_outcome(); the thread's own */
+};
+
+static const char page[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><title>vmwss-exporter</title></head><body>\n"
+    "<h1>vmwss-exporter " VMWSS_VERSION "</h1>\n"
+    "<p>Working set sizes of this host's virtual machines: <a href=\"/metrics\">metrics</a></p>\n"
+    "</body></html>\n";
+
+static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
+                                 const char *text)
+{
+    return reply_text(connection, &(struct reply){.status = status, .type = REPLY_PLAIN}, text);
+}
+
+static enum MHD_Result refuse_method(struct MHD_Connection *connection)
+{
+    static const struct reply_header headers[] = {{MHD_HTTP_HEADER_ALLOW, "GET, HEAD"}, {0}};
+
+    return reply_text(connection,
+                      &(struct reply){MHD_HTTP_METHOD_NOT_ALLOWED, REPLY_PLAIN, headers},
+                      "GET or HEAD only\n");
+}
+
+static enum MHD_Result send_metrics(struct http *http, struct MHD_Connection *connection)
+{
+    struct error error = {0};
+    char line[sizeof(error.text) + 2];
+    char *text;
+    size_t size;
+    int rc = prometheus_text(http->metrics, &text, &size, &error);
+
+    message_outcome(&http->failing, rc, &error);
+    if (rc < 0) {
+        snprintf(line, sizeof(line), "%s\n", error.text);
+        return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, line);
+    }
+    return reply_memory(connection, &(struct reply){MHD_HTTP_OK, EXPOSITION_CONTENT_TYPE, NULL},
+                        text, size);
+}
+
+static enum MHD_Result send_web(struct http *http, struct MHD_Connection *connection,
+                                const char *url)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    size_t size;
+    enum MHD_Result result = web_answer(http->web, connection, url, &size);
+
+    connections_allow(http->connections, info ? info->socket_context : NULL, size);
+    return result;
+}
+
+/* The type is libmicrohttpd's. */
+static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
+                                      const char *url, const char *method, const char *version,
+                                      const char *upload, size_t *upload_size, void **state)
+{
+    struct http *http = context;
+
+    (void)version, (void)upload, (void)upload_size, (void)state;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return refuse_method(connection);
+    if (strcmp(url, "/metrics") == 0)
+        return send_metrics(http, connection);
+    if (http->web && web_has(url))
+        return send_web(http, connection, url);
+    if (strcmp(url, "/") == 0)
+        return reply_text(
+            connection, &(struct reply){.status = MHD_HTTP_OK, .type = "text/html; charset=utf-8"},
+            page);
+    return send_text(connection, MHD_HTTP_NOT_FOUND,
+                     http->web ? "there are /, /status and /metrics only\n"
+                               : "there is /metrics only\n");
+}
+
+static void http_note(void *context, struct MHD_Connection *connection, void **entry,
+                      enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = context;
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection,
+                                                                 MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        connections_remove(http->connections, *entry);
+    else if (fd)
+        *entry = connections_add(http->connections, fd->connect_fd,
+                                 address ? address->client_addr : NULL, clock_ns());
+}
+
+void http_expire(struct http *http)
+{
+    connections_expire(http->connections, clock_ns());
+}
+
+int http_start(struct http **out, int fd, const struct prometheus_options *metrics, struct web *web,
+               struct error *error)
+{
+    struct http *http = calloc(1, sizeof(*http));
+
+    if (!http)
+        return error_set(error, -ENOMEM, "out of memory");
+    http->metrics = metrics;
+    http->web = web;
+    http->connections = connections_new();
+    if (!http->connections) {
+        free(http);
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    http->daemon = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, NULL, NULL, answer_request,
+        http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_DEADLINE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        web ? CONNECTION_BYTES_WEB : CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, http_note,
+        http, MHD_OPTION_END);
+    if (!http->daemon) {
+        connections_free(http->connections);
+        free(http);
+        return error_set(error, -EIO, "the HTTP server does not start");
+    }
+    *out = http;
+    return 0;
+}
+
+void http_stop(struct http *http)
+{
+    if (!http)
+        return;
+
+    /* MHD would shut the socket down, for systemd as well where it is systemd's: what it starts
+     * next could not listen. */
+    MHD_socket fd = MHD_quiesce_daemon(http->daemon);
+
+    MHD_stop_daemon(http->daemon);
+    if (fd != MHD_INVALID_SOCKET)
+        close(fd);
+    connections_free(http->connections);
+    free(http);
+}

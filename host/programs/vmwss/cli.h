@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cli.h  The subcommands of vmwss, and what they share: the guest named on the command line,
+ * windows.
+ */
+#pragma once
+
+#include "base/command.h"
+#include "base/fsroot.h"
+#include "base/option.h"
+#include "guest/domain/domain.h"
+
+#include <getopt.h>
+
+int cmd_list(int argc, char **argv);
+int cmd_measure(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_map(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+int cmd_cgroups(int argc, char **argv);
+int cmd_cache(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_grow(int argc, char **argv);
+int cmd_ages(int argc, char **argv);
+int cmd_guest(int argc, char **argv);
+int cmd_history(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_advise(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
+int cmd_balloon(int argc, char **argv);
+int cmd_shrink(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+int cmd_bugreport(int argc, char **argv);
+
+/** The guest that a command is asked about. */
+struct guest_choice {
+    const char *uri;    /* --connect; NULL: qemu:///system */
+    const char *domain; /* DOMAIN; NULL if --pid was given */
+    pid_t pid;          /* --pid; 0 if DOMAIN was given */
+};
+
+/* The lines of its options; @p guest: the offset of the struct guest_choice. */
+#define OPTION_CONNECT(guest)                                                             \
+    {                                                                                     \
+        OPTION_TEXT, 'c', "connect", "URI", (guest) + offsetof(struct guest_choice, uri), \
+            .help = "libvirt connection (qemu:///system)"                                 \
+    }
+#define OPTION_PID(guest)                                                                   \
+    {                                                                                       \
+        OPTION_CALL, 'p', "pid", "PID", (guest), .help = "a QEMU process, without libvirt", \
+                                                 .call = guest_choice_set_pid               \
+    }
+
+/** Sets --pid of a struct guest_choice. 0; -EINVAL after printing what is wrong. */
+int guest_choice_set_pid(void *guest_choice, const char *value);
+
+/** Takes the DOMAIN that follows the options, if there is one. 0; -EINVAL after printing that
+ * @p command takes one DOMAIN or one --pid. */
+int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const char *command);
+
+/** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
+int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
+                      struct guest *guest, struct error *error);
+
+/** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after
+ * printing what is wrong. */
+int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from what vmwssd has
+ * kept. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text/progress.h"
+#include "decide/advice/advising.h"
+#include "programs/vmwss/kept.h"
+#include "show/advice.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    struct advising advising;
+    const char *database;
+    const char *uri; /* --connect; NULL: libvirt is not asked */
+    double backtest_s;
+    bool explain, json;
+    char **domains;
+    size_t n_domains;
+};
+
+static int set_windows(void *base, const char *value)
+{
+    struct options *options = base;
+
+    return decide_windows_parse(&options->advising.windows, value) == 0
+               ? 0
+               : command_bad_value("--window", value, DECIDE_WINDOWS_EXPECTED);
+}
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    {OPTION_FLAG, 0, "explain", NULL, AT(explain),
+     .help = "every term of the formula, with its value and where that is from"},
+    {OPTION_SPAN, 0, "backtest", "TIME", AT(backtest_s),
+     .help = "replay what is kept, as in 7d: how often the WSS of the next hour would have\n"
+             "exceeded the advice, how much it would have saved, with how many changes"},
+    {OPTION_CALL, 'w', "window", "S,S,S", 0, .help = "the windows of the demand (60,600,3600)",
+     .call = set_windows},
+    {OPTION_TEXT, 'c', "connect", "URI", AT(uri),
+     .help = "ask libvirt, read-only, what the balloon leaves each guest"},
+    KEPT_DATABASE(AT(database)),
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object per line, schema vmwss.advice.v1 or vmwss.backtest.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
+        "How much memory each guest should have, what it could give back, and why, or why not: from what vmwssd\n"
+        "has kept. Nothing is changed. Guests by name or UUID; all that have a record of the last hour if none\n"
+        "is named.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.advising.windows = decide_windows_default,
+                                .database = STORE_DEFAULT_PATH};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    options->domains = argv + optind;
+    options->n_domains = (size_t)(argc - optind);
+    if (options->explain && (options->json || options->backtest_s > 0)) {
+        command_error("--explain is neither for --json, which has every term, nor for --backtest");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- which guests ----------------------------------------------------------------------------- */
+
+static int choose_guests(struct store *store, const struct options *options,
+                         struct history_guest **out, size_t *n, struct error *error)
+{
+    ssize_t found;
+
+    if (options->n_domains == 0) {
+        found = history_guests(store, out, error);
+        *n = found > 0 ? (size_t)found : 0;
+        return found < 0 ? (int)found : 0;
+    }
+    *out = calloc(options->n_domains, sizeof(**out));
+    if (!*out)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (*n = 0; *n < options->n_domains; (*n)++) {
+        int rc = history_find(store, options->domains[*n], &(*out)[*n], error);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* --- advice ----------------------------------------------------------------------------------- */
+
+static int print_advice(const struct options *options, const struct advice *all, size_t n)
+{
+    int rc = 0;
+
+    if (!options->json && !options->explain)
+        return advice_print_table(all, n);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (options->explain && i > 0)
+            putchar('\n');
+        rc = options->json ? advice_print_json(&all[i]) : advice_print_explained(&all[i]);
+    }
+    return rc;
+}
+
+/* A guest that is measured seldom has no newer record yet. */
+static bool is_recent(const struct decide_input *input)
+{
+    return input->age_s <= fmax(ADVISING_RECENT_S, 3 * input->period_s);
+}
+
+/* Of all guests those that have ended are left out; of one that was named a veto says how old it
+ * is. */
+static int advise(struct store *store, struct options *options, const struct history_guest *guests,
+                  size_t n_guests, struct error *error)
+{
+    cleanup_free struct advice *all = calloc(n_guests + 1, sizeof(*all));
+    bool named = options->n_domains > 0;
+    size_t n = 0;
+
+    if (!all)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t g = 0; g < n_guests; g++) {
+        int rc = advising_make(&options->advising, store, &guests[g], &all[n], error);
+
+        if (rc < 0)
+            return rc;
+        if (rc == 0 && named)
+            return error_set(error, -ENODATA, "domain %s: no record of the last day is kept",
+                             guests[g].name);
+        n += rc == 1 && (named || is_recent(&all[n].input));
+    }
+    if (n == 0)
+        return error_set(error, -ENODATA,
+                         "%s: no guest has a record of the last hour: does vmwssd run?",
+                         options->database);
+
+    int rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+
+    return rc < 0 ? rc : print_advice(options, all, n);
+}
+
+/* --- the past --------------------------------------------------------------------------------- */
+
+static int print_past(const struct options *options, const struct replayed *all, size_t n)
+{
+    int rc = 0;
+
+    if (!options->json)
+        return replayed_print_table(all, n);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = replayed_print_json(&all[i]);
+    return rc;
+}
+
+static void show_progress(struct progress *progress, uint64_t began_ns, size_t done, size_t all)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%zu of %zu guests", done, all);
+    progress_say((double)(clock_ns() - began_ns) / 1e9, text, progress);
+}
+
+static int backtest(struct store *store, struct options *options,
+                    const struct history_guest *guests, size_t n_guests, struct error *error)
+{
+    cleanup_free struct replayed *all = calloc(n_guests + 1, sizeof(*all));
+    const uint64_t began_ns = clock_ns();
+    struct progress progress;
+    size_t n = 0;
+    int rc = 0;
+
+    if (!all)
+        return error_set(error, -ENOMEM, "out of memory");
+    progress_init(&progress, "backtest");
+    for (size_t g = 0; rc == 0 && g < n_guests; g++) {
+        show_progress(&progress, began_ns, g, n_guests);
+        rc = advising_replay(&options->advising, store, &guests[g], options->backtest_s, &all[n],
+                             error);
+        n += all[n].result.decisions > 0;
+    }
+    progress_clear(&progress);
+    if (rc < 0)
+        return rc;
+    if (n == 0)
+        return error_set(error, -ENODATA, "%s: no minute of that time is kept", options->database);
+    rc = history_refresh(store, error);
+    return rc < 0 ? rc : print_past(options, all, n);
+}
+
+static int advise_run(struct options *options, struct store *store, struct error *error)
+{
+    cleanup_free struct history_guest *guests = NULL;
+    size_t n = 0;
+    int rc = history_refresh(store, error); /* libvirt may take its time */
+
+    if (rc == 0)
+        rc = advising_begin(&options->advising, options->uri, error);
+    if (rc == 0)
+        rc = choose_guests(store, options, &guests, &n, error);
+    if (rc == 0)
+        rc = (options->backtest_s > 0 ? backtest : advise)(store, options, guests, n, error);
+    advising_end(&options->advising);
+    return rc;
+}
+
+int cmd_advise(int argc, char **argv)
+{
+    struct options options;
+    struct store *store = NULL;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    rc = history_open(options.database, &store, &error);
+    if (rc == 0)
+        rc = advise_run(&options, store, &error);
+    return kept_end(store, rc, &error);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_cache.c  vmwss cache: does what a guest touches fit into the last-level cache? */
+#include "base/clock.h"
+#include "base/text/progress.h"
+#include "programs/vmwss/cli.h"
+#include "programs/vmwss/interrupt.h"
+#include "show/cache.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    struct guest_choice guest;
+    double window_s;
+    bool json;
+};
+
+static const struct option_line lines[] = {
+    OPTION_PID(offsetof(struct options, guest)),
+    OPTION_CONNECT(offsetof(struct options, guest)),
+    {OPTION_SECONDS, 'w', "window", "S", offsetof(struct options, window_s),
+     .help = "the window, in seconds (10)"},
+    {OPTION_FLAG, 'j', "json", NULL, offsetof(struct options, json),
+     .help = "one JSON object, schema vmwss.cache.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss cache (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "Counts what the vCPUs of a KVM guest do to the last-level cache: references and misses in guest\n"
+        "mode (perf), and what they occupy of the cache and load from memory (resctrl). Says whether what\n"
+        "the guest touches is larger than the cache, where that follows from what was counted.\n",
+    .lines = lines,
+    .after =
+        "Exit status: 0 measured, 1 usage, 2 refused, 3 the guest vanished, 130 interrupted.\n",
+};
+
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.window_s = 10};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    rc = guest_choice_take(&options->guest, argc, argv, "cache");
+    if (rc == 0 && !options->guest.domain && !options->guest.pid) {
+        command_error("name a DOMAIN or a --pid; see vmwss cache --help");
+        return -EINVAL;
+    }
+    return rc;
+}
+
+struct waiting {
+    struct progress progress;
+    double window_s;
+};
+
+static void draw(double elapsed_s, void *context)
+{
+    struct waiting *waiting = context;
+
+    progress_draw(elapsed_s, waiting->window_s, &waiting->progress);
+}
+
+static int show_result(const struct options *options, const struct guest *guest,
+                       const struct cache_result *result, struct error *error)
+{
+    struct cache_report report = {
+        .domain = guest->name,
+        .uuid = guest->uuid,
+        .pid = guest->process.pid,
+        .result = result,
+        .cpu_s = own_cpu_s(),
+    };
+    int rc;
+
+    gethostname(report.host, sizeof(report.host) - 1);
+    rc = options->json ? cache_json_print(&report) : cache_print(&report);
+    return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
+}
+
+static int measure_guest(const struct options *options, const struct fsroot *root,
+                         const struct guest *guest, struct error *error)
+{
+    struct waiting waiting = {.window_s = options->window_s};
+    const struct cache_plan plan = {.window_s = options->window_s,
+                                    .interrupted = &interrupted,
+                                    .tick = draw,
+                                    .context = &waiting};
+    struct cache_result result;
+    int rc;
+
+    progress_init(&waiting.progress, "cache");
+    rc = cache_measure(root, &guest->process, &plan, &result, error);
+    progress_clear(&waiting.progress);
+    return rc < 0 ? rc : show_result(options, guest, &result, error);
+}
+
+static int exit_code(int rc, const struct error *error)
+{
+    switch (rc) {
+    case 0:
+        return EXIT_DONE;
+    case -EINTR:
+        return EXIT_INTERRUPTED;
+    case -EPIPE:
+        return EXIT_PIPE;
+    case -ESRCH:
+        command_error("%s", error->text);
+        return EXIT_VANISHED;
+    default:
+        return command_cannot(error);
+    }
+}
+
+/* A guest that was never there has not vanished. */
+static int run(const struct options *options, const struct fsroot *root)
+{
+    struct error error = {0};
+    struct guest guest;
+
+    if (guest_choice_open(&options->guest, root, &guest, &error) < 0)
+        return command_cannot(&error);
+
+    int rc = measure_guest(options, root, &guest, &error);
+
+    guest_close(&guest);
+    return exit_code(rc, &error);
+}
+
+int cmd_cache(int argc, char **argv)
+{
+    struct options options;
+    struct fsroot root;
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    interrupt_catch();
+    rc = fsroot_open(&root, "/");
+    if (rc < 0) {
+        command_error("/: %s", strerror(-rc));
+        return EXIT_CANNOT;
+    }
+    rc = run(&options, &root);
+    fsroot_close(&root);
+    return rc;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file cmd_curve.c  vmwss profile and vmwss grow: WSS against the window, from one marking.
+ *
+ * Both mark once and read again and again; touches add up. They differ in when they read: profile
+ * after windows that double (wss.pl -P), grow at equal steps (wss.pl -C). Several guests are
+ * measured at the same time, each by a process of its own, which leaves its records in memory that
+ * is shared; what is printed and drawn is of all of them.
+ */
+#include "base/cleanup.h"
+#include "programs/vmwss/session.h"
+#include "programs/vmwss/several.h"
+#include "show/chart.h"
+#include "show/curve.h"
+#include "show/sample_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_COUNT 1000
+
+/* What profile and grow do differently. */
+struct curve_kind {
+    const char *title;
+    const char *first_name; /* option for the first window, with its dashes */
+    const char *last_name;  /* option for the last */
+    double first_s, last_s; /* defaults */
+    bool doubling;          /* windows double; else they are multiples of the first */
+    struct command_options options;
+};
+
+struct curve {
+    bool whole; /* the record is */
+    struct sample_record record;
+};
+
+struct options {
+    struct sampling_choice sampling; /* first: see session.h */
+    const struct curve_kind *kind;
+    double first_s, last_s;
+    bool csv;
+    uint64_t count;       /* how often, one after the other */
+    char **domains;       /* of several */
+    size_t n_domains;     /* 0: one, of .sampling */
+    struct curve *curves; /* .count of each guest, in the order in which they are named; shared with
+                             the processes that measure */
+    size_t n_curves;
+};
+
+#define AT(member) offsetof(struct options, member)
+#define COMMON_LINES                                                                              \
+    SAMPLING_GUEST, SAMPLING_METHOD("auto, @names@", sampling_names),                             \
+        SAMPLING_SAMPLES("pages in the panel (2000)"),                                            \
+        SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),      \
+        SAMPLING_CENSUS("every page; slower to read than a short window is long"),                \
+        SAMPLING_SVG("draw the curves into FILE too, up to 8"),                                   \
+        {OPTION_COUNT,                                                                            \
+         'k',                                                                                     \
+         "count",                                                                                 \
+         "N",                                                                                     \
+         AT(count),                                                                               \
+         .help = "how often, one after the other (1)",                                            \
+         1,                                                                                       \
+         MAX_COUNT,                                                                               \
+         "a whole number, 1 to 1000"},                                                            \
+        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),             \
+        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                                 \
+        {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"}, \
+    {                                                                                             \
+        .type = OPTION_END                                                                        \
+    }
+
+static const struct option_line profile_lines[] = {
+    {OPTION_SECONDS, 0, "from", "S", AT(first_s), .help = "the shortest window in seconds (0.01)"},
+    {OPTION_SECONDS, 0, "to", "S", AT(last_s), .help = "the longest (10.24)"},
+    COMMON_LINES,
+};
+
+static const struct option_line grow_lines[] = {
+    {OPTION_SECONDS, 0, "every", "S", AT(first_s),
+     .help = "seconds from one reading to the next (1)"},
+    {OPTION_SECONDS, 0, "duration", "S", AT(last_s), .help = "how long (20)"},
+    COMMON_LINES,
+};
+
+static const char est_help[] =
+    "EST is what was really measured, from the midpoint of marking to that of reading.\n";
+
+static const struct curve_kind profile = {
+    .title = "WSS over windows that double",
+    .first_name = "--from",
+    .last_name = "--to",
+    .first_s = 0.01,
+    .last_s = 10.24,
+    .doubling = true,
+    .options =
+        {
+            .usage = "Usage: vmwss profile (DOMAIN... | --pid PID) [OPTIONS]\n\n"
+                     "The working set over windows that double: how it depends on the window.\n",
+            .lines = profile_lines,
+            .after = est_help,
+        },
+};
+
+static const struct curve_kind grow = {
+    .title = "cumulative growth of the WSS",
+    .first_name = "--every",
+    .last_name = "--duration",
+    .first_s = 1,
+    .last_s = 20,
+    .options =
+        {
+            .usage =
+                "Usage: vmwss grow (DOMAIN... | --pid PID) [OPTIONS]\n\n"
+                "The cumulative growth of the working set: what was touched since the begin, step by step.\n",
+            .lines = grow_lines,
+            .after = est_help,
+        },
+};
+
+/* Several are left to options->domains; the checks are those of one. */
+static int check_guests(struct options *options, int argc, char **argv)
+{
+    const size_t n = argc - optind > 1 ? (size_t)(argc - optind) : 1;
+
+    if (n > 1) {
+        options->domains = argv + optind;
+        options->n_domains = n;
+        argc = optind + 1;
+    }
+    if (options->sampling.svg && n * options->count > CHART_CURVES) {
+        command_error("--svg: %zu curves; one picture has room for %d", n * options->count,
+                      CHART_CURVES);
+        return -EINVAL;
+    }
+    return sampling_check(&options->sampling, argc, argv);
+}
+
+/* As options_read(). */
+static int parse_options(struct options *options, const struct curve_kind *kind, int argc,
+                         char **argv)
+{
+    *options = (struct options){
+        .kind = kind, .first_s = kind->first_s, .last_s = kind->last_s, .count = 1};
+    options->sampling.prefer_panel = true;
+
+    int rc = options_read(&kind->options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    if (options->csv && options->sampling.json) {
+        command_error("--json or --csv, not both");
+        return -EINVAL;
+    }
+    return check_guests(options, argc, argv);
+}
+
+static int make_windows(struct options *options)
+{
+    const struct curve_kind *kind = options->kind;
+    struct sampling_choice *sampling = &options->sampling;
+    double window_s = options->first_s;
+
+    sampling->n_windows = 0;
+    /* A little more than the last, for sums of steps are not exact. */
+    for (; window_s <= options->last_s * (1 + 1e-9); sampling->n_windows++) {
+        if (sampling->n_windows == RUN_MAX_WINDOWS) {
+            command_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
+                          kind->last_name, options->last_s, RUN_MAX_WINDOWS);
+            return -EINVAL;
+        }
+        sampling->window_s[sampling->n_windows] = window_s;
+        window_s = kind->doubling ? 2 * window_s
+                                  : options->first_s * (double)(sampling->n_windows + 2);
+    }
+    if (sampling->n_windows > 0)
+        return 0;
+    command_error("%s %g is longer than %s %g", kind->first_name, options->first_s, kind->last_name,
+                  options->last_s);
+    return -EINVAL;
+}
+
+static int print_curves(const struct sample_record *const *records, size_t n,
+                        const struct options *options)
+{
+    int rc = 0;
+
+    if (options->csv)
+        curve_csv_print(records, n);
+    for (size_t i = 0; rc == 0 && !options->csv && i < n; i++) {
+        if (options->sampling.json)
+            rc = sample_json_print(records[i]);
+        else
+            curve_table_print(records[i]);
+    }
+    return rc;
+}
+
+/* Those that were measured, though others may not have been. */
+static int show_curves(const struct options *options, struct error *error)
+{
+    const struct curve_kind *kind = options->kind;
+    cleanup_free const struct sample_record **records = calloc(options->n_curves,
+                                                               sizeof(const void *));
+    size_t n = 0;
+
+    if (!records)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < options->n_curves; i++)
+        if (options->curves[i].whole)
+            records[n++] = &options->curves[i].record;
+
+    int rc = n > 0 ? print_curves(records, n, options) : 0;
+
+    if (rc == 0)
+        rc = command_flush(error);
+    if (rc == 0 && n > 0 && options->sampling.svg)
+        rc = curve_svg_write(records, n, kind->title, kind->doubling, options->sampling.svg, error);
+    return rc;
+}
+
+/* Its own of the curves. */
+static int measure_curves(struct session *session, const void *context, struct error *error)
+{
+    const struct options *options = context;
+    int rc = 0;
+
+    for (uint64_t i = 0; rc == 0 && i < options->count; i++) {
+        struct curve *curve = &options->curves[i];
+
+        rc = session_measure(session, &curve->record, error);
+        curve->whole = rc == 0;
+    }
+    return rc;
+}
+
+static size_t place_of(const struct options *options, const char *name)
+{
+    size_t i = 0;
+
+    while (options->domains[i] != name)
+        i++;
+    return i;
+}
+
+static int measure_one(const char *name, void *context)
+{
+    struct options options = *(struct options *)context;
+
+    options.curves += place_of(&options, name) * options.count;
+    options.sampling.guest.domain = name;
+    options.sampling.quiet = true;
+    return session_run(&options.sampling, measure_curves, &options);
+}
+
+static int measure_all(struct options *options)
+{
+    return options->n_domains > 0
+               ? several_run(options->domains, options->n_domains,
+                             several_in_turn(options->sampling.guest.uri), measure_one, options)
+               : session_run(&options->sampling, measure_curves, options);
+}
+
+static int curves_run(struct options *options)
+{
+    const size_t guests = options->n_domains > 0 ? options->n_domains : 1;
+    struct error error = {0};
+    int code;
+
+    options->n_curves = guests * options->count;
+    options->curves = mmap(NULL, options->n_curves * sizeof(*options->curves),
+                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (options->curves == MAP_FAILED) {
+        command_error("mmap: %s", strerror(errno));
+        return EXIT_CANNOT;
+    }
+    code = measure_all(options);
+    if (show_curves(options, &error) < 0) {
+        const int failed = command_cannot(&error);
+
+        code = code == EXIT_DONE ? failed : code;
+    }
+    munmap(options->curves, options->n_curves * sizeof(*options->curves));
+    return code;
+}
+
+static int curve_run(const struct curve_kind *kind, int argc, char **argv)
+{
+    struct options options;
+    int rc = parse_options(&options, kind, argc, argv);
+
+    if (rc == 0)
+        rc = make_windows(&options);
+    return rc != 0 ? options_exit(rc) : curves_run(&options);
+}
+
+int cmd_profile(int argc, char **argv)
+{
+    return curve_run(&profile, argc, argv);
+}
+
+int cmd_grow(int argc, char **argv)
+{
+    return curve_run(&grow, argc, argv);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_doctor.c  vmwss doctor: what can be measured here, and the remedy for what cannot. */
+#include "base/distribution.h"
+#include "base/text/json.h"
+#include "measure/cache/measure.h"
+#include "measure/kernel/damon_sysfs.h"
+#include "measure/kernel/numa_balancing.h"
+#include "measure/record/disturbance.h"
+#include "programs/vmwss/cli.h"
+#include "programs/vmwss/survey.h"
+#include "show/table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum outcome {
+    OUTCOME_YES,
+    OUTCOME_NO,
+    OUTCOME_WARNING,
+};
+
+static const char *const outcome_names[] = {"yes", "no", "warning"};
+
+struct finding {
+    const char *what;
+    enum outcome outcome;
+    char text[640];
+};
+
+#define MAX_FINDINGS 24
+
+struct report {
+    size_t n;
+    struct finding findings[MAX_FINDINGS];
+};
+
+static void add_finding(struct report *report, const char *what, enum outcome outcome,
+                        const char *text)
+{
+    if (report->n == MAX_FINDINGS)
+        return;
+
+    struct finding *finding = &report->findings[report->n++];
+
+    finding->what = what;
+    finding->outcome = outcome;
+    snprintf(finding->text, sizeof(finding->text), "%s", text);
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+/* The last finding, for a user who may not read other users' processes. */
+static void limit_to_own(struct report *report)
+{
+    struct finding *finding = &report->findings[report->n - 1];
+    size_t length = strlen(finding->text);
+
+    snprintf(finding->text + length, sizeof(finding->text) - length,
+             "; without root only of this user's own guests");
+}
+
+static bool check_methods(struct report *report, const struct fsroot *root)
+{
+    bool any = false;
+
+    for (size_t i = 0; methods[i]; i++) {
+        struct error why = {0};
+        int rc = method_host(methods[i], root, &why);
+
+        any |= rc == 0;
+        add_finding(report, methods[i]->name, rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+                    rc == 0 ? methods[i]->summary : why.text);
+        if (rc == 0 && geteuid() != 0)
+            limit_to_own(report);
+    }
+    return any;
+}
+
+/* For vmwss cache, which does not say how much memory is used: it is no method. */
+static void check_cache(struct report *report, const struct fsroot *root)
+{
+    struct error no_counters = {0};
+    struct error no_monitor = {0};
+    const bool any = cache_check_host(root, &no_counters, &no_monitor) == 0;
+    const bool both = !no_counters.code && !no_monitor.code;
+    char text[sizeof(report->findings[0].text)];
+
+    snprintf(text, sizeof(text), "%s%s%s",
+             both ? "last-level cache: performance counters and resctrl" : no_counters.text,
+             *no_counters.text && *no_monitor.text ? "; " : "", no_monitor.text);
+    add_finding(report, "cache", both ? OUTCOME_YES : any ? OUTCOME_WARNING : OUTCOME_NO, text);
+}
+
+static void check_damon(struct report *report, const struct fsroot *root)
+{
+    const char *module = damon_module_on(root);
+    char text[sizeof(report->findings[0].text)] =
+        "a kdamond runs: it clears accessed bits too if it watches the same memory; what it may "
+        "hide is in the upper bounds";
+
+    if (!disturbance_damon(root))
+        return;
+    if (module)
+        snprintf(text, sizeof(text),
+                 "the kernel's module %s looks at all memory and clears accessed bits; what it may "
+                 "hide is in the upper bounds. With it off (echo N > "
+                 "/sys/module/%s/parameters/enabled) `damon` works, `auto` takes `idle` or `damon` "
+                 "before `zap`, and long windows have narrower bounds",
+                 module, module);
+    add_finding(report, "damon-active", OUTCOME_WARNING, text);
+}
+
+static void check_disturbances(struct report *report, const struct fsroot *root)
+{
+    if (geteuid() != 0)
+        add_finding(
+            report, "root", OUTCOME_WARNING,
+            "not run as root: frame numbers, page flags and other users' processes are not visible");
+    check_damon(report, root);
+    if (numa_balancing_on(root))
+        add_finding(
+            report, "numa-balancing", OUTCOME_WARNING,
+            "NUMA balancing is on: it unmaps pages now and then (sysctl kernel.numa_balancing)");
+    if (disturbance_ksm(root))
+        add_finding(
+            report, "ksm", OUTCOME_WARNING,
+            "KSM runs: idle cannot measure merged pages, for others touch them too; zap can");
+}
+
+static int add_verdicts(struct report *report, const struct survey *survey, struct error *error)
+{
+    if (survey->busy.code)
+        return error_set(error, survey->busy.code, "%s", survey->busy.text);
+    for (size_t v = 0; v < survey->n_verdicts; v++) {
+        const struct method_verdict *verdict = &survey->verdicts[v];
+
+        add_finding(report, verdict->method->name, verdict->rc == 0 ? OUTCOME_YES : OUTCOME_NO,
+                    verdict->rc == 0 ? verdict->method->summary : verdict->why.text);
+    }
+    add_finding(report, "auto", survey->chosen ? OUTCOME_YES : OUTCOME_NO,
+                survey->chosen ? survey->chosen->name : "no method can see this guest");
+    return survey->chosen ? 0 : -ENOTSUP;
+}
+
+static int check_guest(struct report *report, const struct fsroot *root,
+                       const struct guest_choice *choice, struct error *error)
+{
+    struct guest guest;
+    struct survey survey;
+    int rc = guest_choice_open(choice, root, &guest, error);
+
+    if (rc < 0)
+        return rc;
+    rc = survey_guest(root, &guest, SURVEY_TRY, &survey, error);
+    if (rc == 0) {
+        rc = add_verdicts(report, &survey, error);
+        survey_free(&survey);
+    }
+    guest_close(&guest);
+    return rc;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static void print_table(const struct report *report)
+{
+    static const struct table_column columns[] = {
+        {.name = "WHAT"},
+        {.name = "WORKS"},
+        {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}};
+    struct table *table = table_new(columns, 3);
+
+    if (!table)
+        return;
+    for (size_t i = 0; i < report->n; i++) {
+        const struct finding *finding = &report->findings[i];
+
+        table_row(table, (const char *const[]){finding->what, outcome_names[finding->outcome],
+                                               finding->text});
+    }
+    table_print(table, true);
+    table_free(table);
+}
+
+static void print_json(const struct report *report)
+{
+    json_t *object = json_object();
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < report->n; i++) {
+        const struct finding *finding = &report->findings[i];
+        json_t *item = json_object();
+
+        json_object_set_new(item, "what", json_text(finding->what));
+        json_object_set_new(item, "outcome", json_text(outcome_names[finding->outcome]));
+        json_object_set_new(item, "text", json_text(finding->text));
+        json_array_append_new(array, item);
+    }
+    json_object_set_new(object, "schema", json_string("vmwss.doctor.v1"));
+    json_set_here_and_now(object);
+    json_object_set_new(object, "findings", array);
+    json_print_line(object);
+}
+
+static bool check_host(struct report *report, const struct fsroot *root)
+{
+    bool works = check_methods(report, root);
+    char remedy[DISTRIBUTION_TEXT];
+
+    /* Whoever lacks the most accurate method most of all wants to know which kernel has it. */
+    if (!fsroot_exists(root, "sys/kernel/mm/page_idle/bitmap") &&
+        *distribution_remedy(root, remedy))
+        add_finding(report, "kernel", OUTCOME_WARNING, remedy);
+    check_cache(report, root);
+    return works;
+}
+
+static int examine(struct report *report, const struct guest_choice *choice)
+{
+    struct fsroot root;
+    struct error error = {0};
+    bool works;
+
+    if (fsroot_open(&root, "/") < 0)
+        return EXIT_CANNOT;
+    if (choice->domain || choice->pid)
+        works = check_guest(report, &root, choice, &error) == 0;
+    else
+        works = check_host(report, &root);
+    check_disturbances(report, &root);
+    fsroot_close(&root);
+    if (*error.text) {
+        add_finding(report, "guest", OUTCOME_NO, error.text);
+        command_error("%s", error.text);
+    }
+    return works ? 0 : EXIT_CANNOT;
+}
+
+struct choice {
+    struct guest_choice guest;
+    bool json;
+};
+
+static const struct option_line lines[] = {
+    OPTION_PID(offsetof(struct choice, guest)),
+    OPTION_CONNECT(offsetof(struct choice, guest)),
+    {OPTION_FLAG, 'j', "json", NULL, offsetof(struct choice, json),
+     .help = "one JSON object, schema vmwss.doctor.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
+        "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
+        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: some of\n"
+        "its pages are marked; all of its mappings are dropped once if its working set is tiny.\n",
+    .lines = lines,
+    .after = "Exit status: 0 some method works, 2 none does or the guest cannot be opened.\n",
+};
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct choice choice = {0};
+    struct report report = {0};
+    int rc = options_read(&command_options, &choice, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    if (guest_choice_take(&choice.guest, argc, argv, "doctor") < 0)
+        return EXIT_USAGE;
+
+    int code = examine(&report, &choice.guest);
+
+    if (choice.json)
+        print_json(&report);
+    else
+        print_table(&report);
+    return code;
+}

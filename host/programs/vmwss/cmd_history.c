@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_history.c  vmwss history: what is kept of one guest. */
+#include "base/array.h"
+#include "programs/vmwss/kept.h"
+#include "show/chart.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    struct kept_choice kept; /* first: see kept.h */
+    const char *domain;
+    int level_s;     /* --step; -1: by the span */
+    const char *svg; /* --svg */
+    bool events;     /* --events */
+};
+
+static int set_step(void *base, const char *value)
+{
+    struct options *options = base;
+    static const struct {
+        const char *name;
+        int level_s;
+    } steps[] = {{"record", 0}, {"minute", BUCKET_MINUTE}, {"hour", BUCKET_HOUR}};
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (!strcmp(value, steps[i].name)) {
+            options->level_s = steps[i].level_s;
+            return 0;
+        }
+    return command_bad_value("--step", value, "record, minute or hour");
+}
+
+static const struct option_line lines[] = {
+    KEPT_SPAN,
+    KEPT_WINDOW,
+    {OPTION_CALL, 0, "step", "STEP", 0,
+     .help = "record, minute or hour (what shows the time in some hundred rows)", .call = set_step},
+    {OPTION_TEXT, 0, "svg", "FILE", offsetof(struct options, svg),
+     .help = "draw the time into FILE too, with the events"},
+    {OPTION_FLAG, 'e', "events", NULL, offsetof(struct options, events),
+     .help = "instead, what happened to the guest: start, suspend, resume, resize, stall, end"},
+    KEPT_DATABASE(offsetof(struct options, kept.database)),
+    KEPT_JSON("one JSON object per line, schema vmwss.history.v1, or vmwss.event.v1"),
+    KEPT_CSV,
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage = "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
+             "The working set of one guest over time, as vmwssd has kept it.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .level_s = -1};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    if (optind != argc - 1) {
+        command_error("history needs one DOMAIN, by name or UUID; see vmwss history --help");
+        return -EINVAL;
+    }
+    options->domain = argv[optind];
+    return kept_span_check(&options->kept);
+}
+
+struct collected {
+    size_t n, n_events;
+    struct history_point *points;
+    struct history_event *events;
+};
+
+static int history_see(const struct history_point *point, void *context)
+{
+    struct collected *collected = context;
+    struct history_point *more = array_grow(collected->points, collected->n, sizeof(*more));
+
+    if (!more)
+        return -ENOMEM;
+    collected->points = more;
+    more[collected->n++] = *point;
+    return 0;
+}
+
+static int see_event(enum event_kind kind, double time_s, void *context)
+{
+    struct collected *collected = context;
+    struct history_event *more = array_grow(collected->events, collected->n_events, sizeof(*more));
+
+    if (!more)
+        return -ENOMEM;
+    collected->events = more;
+    more[collected->n_events++] = (struct history_event){kind, time_s};
+    return 0;
+}
+
+/* Why there is nothing: another window may be kept, or nothing of that time. */
+static int nothing(struct store *store, const struct options *options,
+                   const struct history_query *query, const struct history_guest *guest,
+                   struct error *error)
+{
+    const double asked_s = options->kept.window_s;
+    double window_s[RUN_MAX_WINDOWS];
+    char list[512] = "";
+    size_t used = 0;
+    ssize_t n = history_windows_within(store, guest->id, query->from_s, query->to_s, window_s,
+                                       error);
+    bool kept = n == 0 || asked_s == 0; /* what was not asked for was chosen among them */
+
+    if (n < 0)
+        return (int)n;
+    for (ssize_t w = 0; w < n && used < sizeof(list); w++) {
+        kept = kept || window_s[w] == asked_s;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
+                                 window_s[w]);
+    }
+    if (kept)
+        return error_set(error, -ENODATA,
+                         "domain %s: nothing is kept of that time; see --since and --until",
+                         guest->name);
+    return error_set(error, -ENODATA, "domain %s: no window of %g s is kept; there are %s",
+                     guest->name, asked_s, list);
+}
+
+static int print_points(const struct options *options, const struct history_guest *guest,
+                        const struct history_query *query, const struct collected *collected)
+{
+    struct history_output *output = history_output_new(options->kept.format, guest, query);
+    int rc = output ? 0 : -ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < collected->n; i++)
+        rc = history_output_point(output, &collected->points[i]);
+    history_output_end(output);
+    return rc;
+}
+
+static int print_history(const struct options *options, const struct history_guest *guest,
+                         const struct history_query *query, const struct collected *collected,
+                         struct error *error)
+{
+    const struct history_picture picture = {.guest = guest,
+                                            .query = query,
+                                            .n_points = collected->n,
+                                            .points = collected->points,
+                                            .n_events = collected->n_events,
+                                            .events = collected->events};
+    int rc = options->events ? history_events_print(options->kept.format, guest, collected->events,
+                                                    collected->n_events)
+                             : print_points(options, guest, query, collected);
+
+    if (rc < 0)
+        return error_set(error, rc, "out of memory");
+    rc = command_flush(error);
+    return rc == 0 && options->svg ? history_svg_write(&picture, options->svg, error) : rc;
+}
+
+/* At the level that shows the span, or where nothing is kept of that time at it, for records are
+ * kept for some days only, and minutes for some weeks, at the next coarser one. */
+static int collect_points(struct store *store, const struct options *options,
+                          const struct history_guest *guest, struct history_query *query,
+                          struct collected *collected, struct error *error)
+{
+    const int level_s = options->level_s < 0 ? history_level(query->to_s - query->from_s)
+                                             : options->level_s;
+    int rc;
+
+    query->level_s = level_s;
+    rc = history_points(store, guest, query, history_see, collected, error);
+    while (rc == 0 && collected->n == 0 && options->level_s < 0 && query->level_s < BUCKET_HOUR) {
+        query->level_s = query->level_s == 0 ? BUCKET_MINUTE : BUCKET_HOUR;
+        rc = history_points(store, guest, query, history_see, collected, error);
+    }
+    return rc;
+}
+
+static int collect(struct store *store, const struct options *options,
+                   const struct history_guest *guest, struct history_query *query,
+                   struct collected *collected, struct error *error)
+{
+    const bool points = !options->events || options->svg;
+    int rc = points ? collect_points(store, options, guest, query, collected, error) : 0;
+
+    if (rc == 0 && (options->events || options->svg))
+        rc = history_events(store, guest->id, query->from_s, query->to_s, see_event, collected,
+                            error);
+    if (rc == -ENOMEM)
+        error_set(error, rc, "out of memory");
+    return rc == 0 && points && collected->n == 0 ? nothing(store, options, query, guest, error)
+                                                  : rc;
+}
+
+/* The reader of the output may take as long as it likes: by then the history is not held, or
+ * its WAL would grow. */
+static int read_and_print(struct store *store, const struct options *options, struct error *error)
+{
+    struct history_guest guest;
+    struct history_query query = {0};
+    struct collected collected = {0};
+    int rc = history_find(store, options->domain, &guest, error);
+
+    if (rc == 0)
+        rc = kept_window(store, guest.id, &options->kept, &query.window_s, error);
+    kept_span(&options->kept, &query.from_s, &query.to_s);
+    if (rc == 0)
+        rc = collect(store, options, &guest, &query, &collected, error);
+    if (rc == 0)
+        rc = history_refresh(store, error);
+    if (rc == 0)
+        rc = print_history(options, &guest, &query, &collected, error);
+    free(collected.points);
+    free(collected.events);
+    return rc;
+}
+
+int cmd_history(int argc, char **argv)
+{
+    struct options options;
+    struct store *store;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    store = NULL;
+    rc = options.svg ? chart_check("--svg", options.svg, &error) : 0;
+    if (rc == 0)
+        rc = kept_open(&options.kept, &store, &error);
+    if (rc == 0)
+        rc = read_and_print(store, &options, &error);
+    return kept_end(store, rc, &error);
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_map.c  vmwss map: one measurement, or several one after the other, by guest-physical
+ * addresses. */
+#include "guest/ram/gpa.h"
+#include "programs/vmwss/map_over.h"
+#include "programs/vmwss/session.h"
+#include "show/ram_map.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of a map for scripts, unless --chunk says otherwise. */
+#define DEFAULT_CHUNKS 256
+#define DEFAULT_PERIODS 40
+
+static const double default_windows[] = {1, 2, 5, 10};
+
+struct options {
+    struct sampling_choice sampling; /* first: see session.h */
+    uint64_t chunk_bytes;            /* 0: not given */
+    double over_s;                   /* likewise */
+    bool csv;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    SAMPLING_GUEST,
+    SAMPLING_WINDOWS("windows in seconds (1,2,5,10); with --over, how long a period is"),
+    {OPTION_SECONDS, 0, "over", "S", AT(over_s),
+     .help = "follow the guest for so long, as in 10m: addresses by time, a line for each period\n"
+             "(of a fortieth of that, at least 1 s)"},
+    {OPTION_SIZE, 0, "chunk", "SIZE", AT(chunk_bytes),
+     .help = "how much each character, or line of --csv, stands for: a multiple of 4K\n"
+             "(as much as makes one line of all RAM; with --csv and --json 256 chunks)",
+     .expect = "a size, as in 2M"},
+    SAMPLING_METHOD("auto, @names@: one that sees single pages", sampling_names_following),
+    SAMPLING_CENSUS("look at every page (the default up to 1 GiB of RAM, but for zap)"),
+    SAMPLING_SAMPLES("a panel of N pages chosen at random (2000)"),
+    SAMPLING_SVG("draw the map into FILE too"),
+    {OPTION_TEXT, 0, "png", "FILE", SAMPLING_AT(png), .help = "likewise as PNG, without text"},
+    SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
+    {OPTION_FLAG, 0, "csv", NULL, AT(csv),
+     .help = "comma-separated values, with a heading; with --over as they come"},
+    SAMPLING_JSON("one JSON object, schema vmwss.map.v1; with --over one for each period"),
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss map (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "Which guest-physical addresses were touched within each window, as a picture or in figures.\n",
+    .lines = lines,
+};
+
+/* How long a period is, or which windows one measurement has. */
+static int check_windows(struct options *options)
+{
+    struct sampling_choice *sampling = &options->sampling;
+
+    if (options->over_s == 0) {
+        if (sampling->n_windows == 0) {
+            sampling->n_windows = sizeof(default_windows) / sizeof(default_windows[0]);
+            memcpy(sampling->window_s, default_windows, sizeof(default_windows));
+        }
+        return 0;
+    }
+    if (sampling->n_windows == 0) {
+        sampling->n_windows = 1;
+        sampling->window_s[0] = fmax(1, options->over_s / DEFAULT_PERIODS);
+    }
+    if (sampling->n_windows > 1) {
+        command_error("--over takes one --window, the length of a period");
+        return -EINVAL;
+    }
+    if (options->over_s / sampling->window_s[0] > MAP_OVER_MAX_PERIODS) {
+        command_error("--over has more than %d periods: choose a longer --window",
+                      MAP_OVER_MAX_PERIODS);
+        return -EINVAL;
+    }
+    sampling->same_pages = true;
+    return 0;
+}
+
+static int check_options(struct options *options, int argc, char **argv)
+{
+    if (check_windows(options) < 0)
+        return -EINVAL;
+    if (sampling_check(&options->sampling, argc, argv) < 0)
+        return -EINVAL;
+    if (options->csv && options->sampling.json) {
+        command_error("--json or --csv, not both");
+        return -EINVAL;
+    }
+    if (options->sampling.svg && options->sampling.png &&
+        strcmp(options->sampling.svg, options->sampling.png) == 0) {
+        command_error("--svg and --png: two pictures in one file, %s", options->sampling.svg);
+        return -EINVAL;
+    }
+    if (options->sampling.png)
+        map_png_begin();
+    if (options->chunk_bytes % base_page_bytes()) {
+        command_error("--chunk %llu: expected a multiple of %llu",
+                      (unsigned long long)options->chunk_bytes,
+                      (unsigned long long)base_page_bytes());
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* As options_read(). */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.sampling = {.pages = true}};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    return rc == 0 ? check_options(options, argc, argv) : rc;
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+struct mapping {
+    const struct session *session;
+    const struct options *options;
+    struct map_style style;
+    struct ram_map map;
+    int rc;         /* of making it */
+    uint64_t shown; /* periods */
+};
+
+/* A layout that is not known is no reason to show nothing: then there are offsets. */
+static const struct gpa_layout *find_layout(const struct mapping *mapping,
+                                            const struct guest_ram *ram, struct gpa_layout *layout)
+{
+    const struct session *session = mapping->session;
+    struct error why = {0};
+
+    if (gpa_layout_deduce(&session->root, &session->subject.guest.process, ram, layout, &why) == 0)
+        return layout;
+    if (mapping->shown == 0)
+        command_error("addresses are not known: %s", why.text);
+    return NULL;
+}
+
+static int make_map(struct mapping *mapping, const struct guest_ram *ram)
+{
+    const struct options *options = mapping->options;
+    const bool picture = !options->csv && !options->sampling.json;
+    struct gpa_layout deduced;
+    const struct gpa_layout *layout = find_layout(mapping, ram, &deduced);
+    const size_t max = picture ? map_cells(&mapping->style) : DEFAULT_CHUNKS;
+    uint64_t chunk_bytes = options->chunk_bytes ? options->chunk_bytes
+                                                : ram_map_chunk_bytes(ram, layout, max);
+
+    return ram_map_make(&mapping->map, ram, layout, chunk_bytes, options->sampling.n_windows);
+}
+
+/* The RAM is that of the measurement, which may have changed since the guest was opened. */
+static void count_window(const struct page_set *set, size_t window, void *context)
+{
+    struct mapping *mapping = context;
+
+    if (window == 0) {
+        ram_map_free(&mapping->map); /* of a period that could not be measured */
+        mapping->rc = make_map(mapping, set->ram);
+    }
+    if (mapping->rc == 0)
+        ram_map_count(&mapping->map, set, window);
+}
+
+/* Two things failed, of which the caller reports one: the first. */
+static int also_failed(int rc, const struct error *why, struct error *error)
+{
+    if (rc == 0) {
+        *error = *why;
+        return why->code;
+    }
+    if (why->code != -EPIPE) /* a reader that has gone is no news */
+        command_error("%s", why->text);
+    return rc;
+}
+
+static int show_map(const struct mapping *mapping, const struct sample_record *record,
+                    struct error *error)
+{
+    const struct options *options = mapping->options;
+    struct error why = {0};
+    int rc = 0;
+
+    if (options->sampling.json)
+        rc = ram_map_json_print(&mapping->map, record);
+    else if (options->csv)
+        ram_map_csv_print(&mapping->map, record);
+    else
+        ram_map_print(&mapping->map, record, &mapping->style);
+    if (rc == 0)
+        rc = command_flush(error);
+    if (options->sampling.svg &&
+        ram_map_svg_write(&mapping->map, record, options->sampling.svg, &why) < 0)
+        rc = also_failed(rc, &why, error);
+    if (options->sampling.png && ram_map_png_write(&mapping->map, options->sampling.png, &why) < 0)
+        rc = also_failed(rc, &why, error);
+    return rc;
+}
+
+static int too_many_chunks(const struct mapping *mapping, struct error *error)
+{
+    return error_set(error, -E2BIG, "--chunk %llu makes more than %u chunks: choose a larger one",
+                     (unsigned long long)mapping->options->chunk_bytes, RAM_MAP_MAX_CHUNKS);
+}
+
+static int check_map(const struct mapping *mapping, struct error *error)
+{
+    if (mapping->rc == -E2BIG)
+        return too_many_chunks(mapping, error);
+    return mapping->rc < 0 ? error_set(error, mapping->rc, "out of memory") : 0;
+}
+
+/* --- periods ---------------------------------------------------------------------------------- */
+
+static int take_map(void *context, struct ram_map *map, struct error *error)
+{
+    struct mapping *mapping = context;
+    int rc = check_map(mapping, error);
+
+    if (rc < 0)
+        return rc;
+    *map = mapping->map;
+    mapping->map = (struct ram_map){0};
+    return 0;
+}
+
+static int show_period(void *context, const struct ram_map *map, const struct sample_record *record,
+                       struct error *error)
+{
+    struct mapping *mapping = context;
+    const bool first = mapping->shown++ == 0;
+    int rc = 0;
+
+    if (mapping->options->sampling.json)
+        rc = ram_map_json_print(map, record) < 0 ? error_set(error, -ENOMEM, "out of memory") : 0;
+    else if (mapping->options->csv)
+        ram_map_csv_period(map, record, first);
+    return rc == 0 ? command_flush(error) : rc;
+}
+
+static int print_series(const struct mapping *mapping, const struct map_series *series,
+                        struct error *error)
+{
+    return map_series_print(series, &mapping->style) < 0
+               ? error_set(error, -ENOMEM, "out of memory")
+               : command_flush(error);
+}
+
+/* What was seen, however it ended: with @p rc. */
+static int show_series(const struct mapping *mapping, const struct map_series *series, int rc,
+                       struct error *error)
+{
+    const struct options *options = mapping->options;
+    struct error why = {0};
+
+    if (series->n == 0)
+        return rc;
+    if (!options->sampling.json && !options->csv && print_series(mapping, series, &why) < 0)
+        rc = also_failed(rc, &why, error);
+    if (options->sampling.svg && map_series_svg_write(series, options->sampling.svg, &why) < 0)
+        rc = also_failed(rc, &why, error);
+    if (options->sampling.png && map_series_png_write(series, options->sampling.png, &why) < 0)
+        rc = also_failed(rc, &why, error);
+    return rc;
+}
+
+static int follow_map(struct session *session, struct mapping *mapping, struct error *error)
+{
+    const struct options *options = mapping->options;
+    const bool kept = options->sampling.svg || options->sampling.png ||
+                      (!options->sampling.json && !options->csv);
+    struct map_series series = {0};
+    struct map_over over = {
+        .session = session,
+        .over_s = options->over_s,
+        .take = take_map,
+        .show = show_period,
+        .context = mapping,
+        .series = kept ? &series : NULL,
+    };
+    int rc = show_series(mapping, &series, map_over_run(&over, error), error);
+
+    map_series_free(&series);
+    return rc;
+}
+
+/* --- one -------------------------------------------------------------------------------------- */
+
+static int measure_once(struct session *session, struct mapping *mapping, struct error *error)
+{
+    struct sample_record record;
+    int rc = session_measure(session, &record, error);
+
+    if (rc == 0)
+        rc = check_map(mapping, error);
+    return rc == 0 ? show_map(mapping, &record, error) : rc;
+}
+
+static int measure_map(struct session *session, struct mapping *mapping, struct error *error)
+{
+    const uint64_t chunk_bytes = mapping->options->chunk_bytes;
+
+    if (chunk_bytes && session->subject.ram.bytes / chunk_bytes > RAM_MAP_MAX_CHUNKS)
+        return too_many_chunks(mapping, error); /* before pages are marked for nothing */
+
+    if (!session->plan.method->needs_pages)
+        return error_set(error, -ENOTSUP,
+                         "%s counts touches without telling where: choose one of "
+                         "idle, damon, zap, pageout",
+                         session->plan.method->name);
+    session->plan.collected = count_window;
+    session->plan.collected_context = mapping;
+    return mapping->options->over_s > 0 ? follow_map(session, mapping, error)
+                                        : measure_once(session, mapping, error);
+}
+
+static int measure_and_show(struct session *session, const void *context, struct error *error)
+{
+    struct mapping mapping = {
+        .session = session, .options = context, .style = map_style_of_output()};
+    int rc = measure_map(session, &mapping, error);
+
+    ram_map_free(&mapping.map);
+    return rc;
+}
+
+int cmd_map(int argc, char **argv)
+{
+    struct options options;
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    return session_run(&options.sampling, measure_and_show, &options);
+}

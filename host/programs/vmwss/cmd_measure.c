@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_measure.c  vmwss measure: find → locate → sample → estimate → record → show, once or
+ * repeatedly. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "measure/estimate/pace.h"
+#include "programs/vmwss/asking.h"
+#include "programs/vmwss/interrupt.h"
+#include "programs/vmwss/session.h"
+#include "programs/vmwss/several.h"
+#include "show/guest_stats.h"
+#include "show/sample_json.h"
+#include "show/sample_table.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define DEFAULT_WINDOW_S 10.0
+
+/* A guest hardly notices a tenth of a second; marking 512 MiB page by page takes half of that. */
+#define DEFAULT_PAUSE_MS 100
+#define MAX_PAUSE_MS 10000
+
+/* 64 MiB of the guest are mapped small for a window, and 3 / 32 bounds what they may have
+ * missed. */
+#define DEFAULT_FINE 32
+
+struct options {
+    struct sampling_choice sampling; /* first: see session.h */
+    double interval_s;               /* 0: not given */
+    uint64_t count;                  /* 0: until interrupted */
+    uint64_t stretch;                /* up to so many intervals from one measurement to the next */
+    bool agent;                      /* ask the guest, too */
+    bool all;                        /* --all */
+    char **domains;                  /* of several */
+    size_t n_domains;                /* 0: one, of .sampling */
+    atomic_flag *headed;             /* of several, which share it: the heading was printed */
+};
+
+static int set_fine(void *base, const char *value)
+{
+    struct options *options = base;
+
+    options->sampling.fine = DEFAULT_FINE;
+    return !value || parse_u64(value, 2, FINE_MAX_HUGE_PAGES, &options->sampling.fine) == 0
+               ? 0
+               : command_bad_value("--fine", value, "a number of huge pages, 2 to 512");
+}
+
+static int set_pause(void *base, const char *value)
+{
+    struct options *options = base;
+    uint64_t ms = DEFAULT_PAUSE_MS;
+
+    if (value && parse_u64(value, 1, MAX_PAUSE_MS, &ms) < 0)
+        return command_bad_value("--pause", value, "a number of milliseconds, 1 to 10000");
+    options->sampling.pause_ms = (unsigned)ms;
+    return 0;
+}
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    SAMPLING_GUEST,
+    SAMPLING_WINDOWS("windows in seconds (10); several are answered by one run"),
+    SAMPLING_METHOD("auto, @names@ (auto)", sampling_names),
+    SAMPLING_CENSUS("look at every page"),
+    SAMPLING_SAMPLES(
+        "look at a panel of N pages chosen at random\n"
+        "(default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
+        "zap takes a panel by default)"),
+    SAMPLING_PRECISION(
+        "a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs"),
+    SAMPLING_WITNESS("of a KVM guest's pages N are watched by a witness, too (200; 0: none)"),
+    {OPTION_CALL, 0, "fine", "[=N]", 0,
+     .help = "where there are huge pages: split N of those that were touched (32), measure them\n"
+             "by pages of 4 KiB for another window, join them again",
+     .call = set_fine},
+    {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "measure every S seconds"},
+    {OPTION_COUNT, 0, "stretch", "N", AT(stretch),
+     .help = "while successive intervals overlap, measure more and more seldom, down to\n"
+             "every N-th time; back to every time when they do not",
+     1, 1000, "a whole number, 1 to 1000"},
+    SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
+                  "all; with --interval, the interval minus the longest window)"),
+    {OPTION_CALL, 0, "pause", "[=MS]", 0,
+     .help = "suspend the guest while it is marked and while it is read, each time for at\n"
+             "most MS milliseconds (100): no touch falls in between",
+     .call = set_pause},
+    {OPTION_FLAG, 'a', "all", NULL, AT(all),
+     .help = "every running guest of the libvirt connection"},
+    {OPTION_FLAG, 0, "agent", NULL, AT(agent),
+     .help = "ask the agent in the guest, too, and show what it says"},
+    {OPTION_COUNT, 'k', "count", "N", AT(count),
+     .help = "how often (with --interval; default: until interrupted)", 1, UINT64_MAX,
+     "a whole number above 0"},
+    SAMPLING_JSON("one JSON object per line, schema vmwss.sample.v1"),
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss measure (DOMAIN... | --all | --pid PID) [OPTIONS]\n\n"
+        "Measures the working set size of a running guest: bytes of its RAM touched within a window;\n"
+        "of several at the same time, each printed when it is done.\n\n"
+        "  DOMAIN              name, UUID or id of a libvirt domain",
+    .lines = lines,
+    .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
+             "130 interrupted.\n",
+};
+
+/* Several are left to options->domains; the checks are those of one. */
+static int take_domains(struct options *options, int argc, char **argv)
+{
+    const int n = argc - optind;
+
+    if (options->all && (n > 0 || options->sampling.guest.pid)) {
+        command_error("--all, DOMAIN or --pid, not two of them");
+        return -EINVAL;
+    }
+    if (options->all) {
+        options->sampling.guest.domain = "all";
+        return sampling_check(&options->sampling, argc, argv);
+    }
+    if (n > 1) {
+        options->domains = argv + optind;
+        options->n_domains = (size_t)n;
+        argc = optind + 1;
+    }
+    return sampling_check(&options->sampling, argc, argv);
+}
+
+static int check_options(struct options *options, int argc, char **argv)
+{
+    if (take_domains(options, argc, argv) < 0)
+        return -EINVAL;
+    /* The second measurement cannot be paused alike, and of two guardians one would wait for the
+     * other. */
+    if (options->sampling.fine > 0 && options->sampling.pause_ms > 0) {
+        command_error("--fine and --pause exclude each other");
+        return -EINVAL;
+    }
+    if (options->count > 1 && options->interval_s == 0) {
+        command_error("--count needs --interval");
+        return -EINVAL;
+    }
+    if (options->stretch > 1 && options->interval_s == 0) {
+        command_error("--stretch needs --interval");
+        return -EINVAL;
+    }
+    if (options->interval_s > 0 &&
+        options->interval_s < options->sampling.window_s[options->sampling.n_windows - 1]) {
+        command_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
+                      options->sampling.window_s[options->sampling.n_windows - 1]);
+        return -EINVAL;
+    }
+    /* Two that take turns at the same guest shall find its gaps. */
+    const double gap_s = options->interval_s -
+                         options->sampling.window_s[options->sampling.n_windows - 1];
+
+    if (options->interval_s > 0 && options->sampling.wait_s == 0)
+        options->sampling.wait_s = gap_s;
+    return 0;
+}
+
+/* As options_read(). */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.sampling = {.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}},
+                                .stretch = 1};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    return rc == 0 ? check_options(options, argc, argv) : rc;
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+/* The table has no room for the reason. */
+static void say_missing(const struct guest_stats *stats)
+{
+    if (stats->source == GUEST_STATS_NONE && guest_stats_requested(stats))
+        command_error("the guest says nothing: %s", stats->unavailable);
+}
+
+static bool is_of_several(const struct options *options)
+{
+    return options->all || options->n_domains > 0;
+}
+
+/* Of several, it stands above the first that is done. */
+static bool needs_heading(const struct options *options, bool heading)
+{
+    return is_of_several(options) ? !atomic_flag_test_and_set(options->headed) : heading;
+}
+
+static int show_record(const struct sample_record *record, const struct options *options,
+                       bool first, struct error *error)
+{
+    const bool heading = !options->sampling.json && needs_heading(options, first);
+    int rc = 0;
+
+    if (options->sampling.json)
+        rc = sample_json_print(record);
+    else if (options->interval_s > 0 || is_of_several(options))
+        sample_table_print_series(record, heading);
+    else
+        sample_table_print(record, heading);
+    if (!options->sampling.json && first)
+        say_missing(&record->guest);
+    return rc == 0 ? command_flush(error) : rc;
+}
+
+/* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as
+ * equal when they are as near as those of a panel. */
+static double next_period(struct pace *pace, const struct sample_record *record)
+{
+    const struct window_record *last = &record->windows[record->n_windows - 1];
+    uint64_t slack_bytes = record->census ? record->resident_bytes / 50 : 0;
+
+    return pace_next(pace, last->unit_low_bytes, last->wss_high_bytes, slack_bytes);
+}
+
+struct measuring {
+    struct pace pace;
+    uint64_t shown;
+    int why_none; /* of the last period that showed nothing */
+    uint64_t next_ns;
+    struct asking asking;
+};
+
+/* One period; measuring->shown stays as it is when another vmwss had the guest all the time, or the
+ * method saw nothing. */
+static int measure_period(struct session *session, const struct options *options,
+                          struct measuring *measuring, struct error *error)
+{
+    struct sample_record record;
+    double period_s = options->interval_s;
+    int rc = session_measure(session, &record, error);
+
+    if ((rc == -EBUSY || rc == -ENOMSG) && options->interval_s > 0) {
+        command_error("period %s: %s", rc == -EBUSY ? "skipped" : "without a number", error->text);
+        measuring->why_none = rc;
+        rc = 0;
+    } else if (rc == 0) {
+        if (options->agent)
+            asking_annotate(&measuring->asking, &record);
+        rc = show_record(&record, options, measuring->shown % 20 == 0, error);
+        if (options->agent && *measuring->asking.instead)
+            command_error("the guest's statistics are %s", measuring->asking.instead);
+        period_s = next_period(&measuring->pace, &record);
+        measuring->shown++;
+    }
+    measuring->next_ns += (uint64_t)(period_s * 1e9);
+    session_yield(session);
+    return rc;
+}
+
+static int measure_all(struct session *session, const struct options *options,
+                       struct measuring *measuring, struct error *error)
+{
+    uint64_t count = options->interval_s > 0 ? options->count : 1;
+
+    for (uint64_t i = 0; count == 0 || i < count; i++) {
+        int rc = measure_period(session, options, measuring, error);
+
+        if (rc < 0)
+            return rc;
+        if (count == 0 || i + 1 < count)
+            session_wait(session, measuring->next_ns);
+        if (interrupted)
+            return error_set(error, -EINTR, "interrupted");
+    }
+    return measuring->shown > 0 ? 0 : measuring->why_none;
+}
+
+static int measure_repeatedly(struct session *session, const void *context, struct error *error)
+{
+    const struct options *options = context;
+    struct measuring measuring = {
+        .pace = pace_start(options->interval_s, options->interval_s * (double)options->stretch),
+    };
+
+    if (options->agent)
+        asking_begin(&measuring.asking, &session->subject.guest);
+    measuring.next_ns = clock_ns();
+
+    int rc = measure_all(session, options, &measuring, error);
+
+    asking_end(&measuring.asking);
+    return rc;
+}
+
+/* --- several ---------------------------------------------------------------------------------- */
+
+static int measure_one(const char *name, void *context)
+{
+    struct options options = *(struct options *)context;
+
+    options.sampling.guest.domain = name;
+    options.sampling.quiet = true;
+    return session_run(&options.sampling, measure_repeatedly, &options);
+}
+
+/* By UUID, which no rename in between makes another's. The names are infos', which the caller
+ * frees. */
+static int name_all(struct options *options, struct domain_info **infos, struct error *error)
+{
+    struct domain_connection *connection;
+    struct fsroot root;
+    int rc = domain_connect(options->sampling.guest.uri, &connection, error);
+
+    if (rc < 0)
+        return rc;
+    if (fsroot_open(&root, "/") < 0) {
+        domain_disconnect(connection);
+        return error_set(error, -errno, "/: %s", strerror(errno));
+    }
+
+    const ssize_t n = domain_list(connection, &root, infos, error);
+
+    fsroot_close(&root);
+    domain_disconnect(connection);
+    if (n < 0)
+        return (int)n;
+    options->domains = calloc((size_t)n + 1, sizeof(*options->domains));
+    if (!options->domains)
+        return error_set(error, -ENOMEM, "out of memory");
+    for (ssize_t i = 0; i < n; i++)
+        if ((*infos)[i].state == DOMAIN_RUNNING)
+            options->domains[options->n_domains++] = (*infos)[i].uuid;
+    return options->n_domains > 0 ? 0 : error_set(error, -ENOENT, "no guest runs");
+}
+
+static int measure_several(struct options *options)
+{
+    int code;
+
+    options->headed = mmap(NULL, sizeof(*options->headed), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (options->headed == MAP_FAILED) {
+        command_error("mmap: %s", strerror(errno));
+        return EXIT_CANNOT;
+    }
+    atomic_flag_clear(options->headed);
+    code = several_run(options->domains, options->n_domains,
+                       several_in_turn(options->sampling.guest.uri), measure_one, options);
+    munmap(options->headed, sizeof(*options->headed));
+    return code;
+}
+
+static int measure_all_guests(struct options *options)
+{
+    cleanup_free struct domain_info *infos = NULL;
+    struct error error = {0};
+    int rc = name_all(options, &infos, &error);
+    int code = rc < 0 ? command_cannot(&error) : measure_several(options);
+
+    free(options->domains);
+    return code;
+}
+
+int cmd_measure(int argc, char **argv)
+{
+    struct options options;
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    if (options.all)
+        return measure_all_guests(&options);
+    if (options.n_domains > 0)
+        return measure_several(&options);
+    return session_run(&options.sampling, measure_repeatedly, &options);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_plan.c  vmwss plan: what the hosts of a fleet need together, what more fits where, and
+ * which could be emptied. */
+#include "base/clock.h"
+#include "base/parse.h"
+#include "base/text/progress.h"
+#include "decide/plan/from_history.h"
+#include "programs/vmwss/kept.h"
+#include "programs/vmwss/plan_choice.h"
+#include "show/html_plan.h"
+#include "show/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As options_read(). */
+static int parse_options(struct plan_choice *choice, int argc, char **argv)
+{
+    int rc = options_read(&plan_options_table, choice, argc, argv);
+
+    for (; rc == 0 && optind < argc; optind++)
+        rc = plan_choice_source(choice, argv[optind]);
+    if (rc == 0 && choice->n_sources == 0) {
+        command_error("plan of which hosts? Name their histories, as in vmwss plan --from "
+                      "a=/srv/a.db --from b=/srv/b.db");
+        return -EINVAL;
+    }
+    if (rc == 0 && choice->prometheus.user_file && choice->prometheus.token_file) {
+        command_error("--user-file or --token-file, not both");
+        return -EINVAL;
+    }
+    if (rc == 0 && choice->html && choice->kept.format != SHOW_TABLE) {
+        command_error("--html, --json or --csv, not two of them");
+        return -EINVAL;
+    }
+    return rc;
+}
+
+/* So many different warnings are kept for the page. */
+#define WARNINGS_MAX 100
+
+struct showing {
+    struct progress progress;
+    uint64_t began_ns;
+    const char *what;
+    double done;
+    char *warned[WARNINGS_MAX]; /* each once */
+    size_t n_warned;
+};
+
+static void show_progress(double done, void *context)
+{
+    struct showing *showing = context;
+    char text[32];
+
+    showing->done = done;
+    snprintf(text, sizeof(text), "%.0f%% %s", 100 * done, showing->what);
+    progress_say((double)(clock_ns() - showing->began_ns) / 1e9, text, &showing->progress);
+}
+
+/* An answer is awaited. */
+static void show_waiting(void *context)
+{
+    show_progress(((struct showing *)context)->done, context);
+}
+
+/* Each piece of a partial answer may have the same one. */
+static bool was_warned(const struct showing *showing, const char *text)
+{
+    for (size_t w = 0; w < showing->n_warned; w++)
+        if (strcmp(showing->warned[w], text) == 0)
+            return true;
+    return false;
+}
+
+static void show_warning(const char *text, void *context)
+{
+    struct showing *showing = context;
+
+    if (was_warned(showing, text))
+        return;
+    if (showing->n_warned < WARNINGS_MAX && (showing->warned[showing->n_warned] = strdup(text)))
+        showing->n_warned++;
+    progress_clear(&showing->progress);
+    command_error("%s", text);
+}
+
+static void showing_free(struct showing *showing)
+{
+    progress_clear(&showing->progress);
+    while (showing->n_warned > 0)
+        free(showing->warned[--showing->n_warned]);
+}
+
+static int print_plan(const struct plan_choice *choice, const struct plan_shown *shown,
+                      const struct showing *showing, struct error *error)
+{
+    const struct html_plan page = {.shown = shown,
+                                   .warnings = showing->warned,
+                                   .n_warnings = showing->n_warned,
+                                   .now_s = clock_s(CLOCK_REALTIME)};
+
+    if (choice->html)
+        return html_plan_write(&page, choice->html, error);
+    return plan_print(shown, choice->kept.format);
+}
+
+static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
+                          struct showing *showing, struct error *error)
+{
+    struct plan_result result;
+    int rc = plan_choice_apply(choice, fleet, error);
+
+    if (rc < 0)
+        return rc;
+    showing->what = "planned";
+    choice->request.progress = show_progress;
+    choice->request.context = showing;
+    rc = plan_make(fleet, &choice->request, &result);
+    progress_clear(&showing->progress);
+    if (rc < 0)
+        return error_set(error, rc, "no memory to plan %zu guests: look less far back with --since",
+                         fleet->n_guests);
+
+    const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s};
+
+    rc = print_plan(choice, &shown, showing, error);
+    plan_result_free(&result);
+    return rc;
+}
+
+static int plan_run(struct plan_choice *choice, struct error *error)
+{
+    struct showing showing = {.began_ns = clock_ns(), .what = "read"};
+    struct prom_options prometheus = choice->prometheus;
+    struct plan_reading reading = {
+        .sources = choice->sources,
+        .n_sources = choice->n_sources,
+        .step_s = choice->step_s,
+        .window_s = choice->kept.window_s,
+        .prometheus = &prometheus,
+        .warn = show_warning,
+        .progress = show_progress,
+        .context = &showing,
+    };
+    struct plan_fleet fleet;
+    int rc;
+
+    progress_init(&showing.progress, "plan");
+    prometheus.tick = show_waiting;
+    prometheus.context = &showing;
+    kept_span(&choice->kept, &reading.from_s, &reading.to_s);
+    rc = plan_read(&reading, &fleet, error);
+    if (rc == 0) {
+        rc = make_and_print(choice, &fleet, &showing, error);
+        plan_fleet_free(&fleet);
+    }
+    showing_free(&showing);
+    return rc;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    struct plan_choice choice = PLAN_CHOICE_DEFAULT;
+    struct error error = {0};
+    int rc = parse_options(&choice, argc, argv);
+    int status;
+
+    if (rc != 0)
+        status = options_exit(rc);
+    else
+        status = kept_end(NULL, plan_run(&choice, &error), &error);
+    plan_choice_free(&choice);
+    return status;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what
+ * more would fit. */
+#include "base/clock.h"
+#include "base/own_memory.h"
+#include "base/text/progress.h"
+#include "history/report_timeline.h"
+#include "programs/vmwss/kept.h"
+#include "show/html_report.h"
+#include "show/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    struct kept_choice kept; /* first: see kept.h */
+    struct report_options report;
+    const char *html; /* --html */
+};
+
+static int set_risk(void *base, const char *value)
+{
+    struct options *options = base;
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.001 && percent <= 50))
+        return command_bad_value("--risk", value, "0.001% to 50%");
+    options->report.risk = percent / 100;
+    return 0;
+}
+
+#define AT(member) offsetof(struct options, member)
+#define SIZE_EXPECTED "a size, as in 4G"
+
+static const struct option_line lines[] = {
+    KEPT_SPAN,
+    KEPT_WINDOW,
+    {OPTION_SIZE, 0, "guest-size", "SIZE", AT(report.guest_bytes),
+     .help = "how many more guests of so much RAM would fit, as in 4G", .expect = SIZE_EXPECTED},
+    {OPTION_CALL, 0, "risk", "P%", 0,
+     .help = "the share of the time that memory may not suffice for (1%)", .call = set_risk},
+    {OPTION_SIZE, 0, "capacity", "SIZE", AT(report.capacity_bytes),
+     .help = "memory for guests (this host's less 5 %, if it is this host's history)",
+     .expect = SIZE_EXPECTED},
+    {OPTION_TEXT, 0, "host", "NAME", AT(report.host), .help = "of several hosts in one history"},
+    {OPTION_TEXT, 0, "html", "FILE", AT(html),
+     .help = "instead, write a page with every guest over time into FILE"},
+    KEPT_DATABASE(AT(kept.database)),
+    KEPT_JSON("one JSON object, schema vmwss.report.v1"),
+    KEPT_CSV,
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss report [OPTIONS]\n\n"
+        "What the guests of a host needed, one by one and together, what could be given back, and how many\n"
+        "more would fit: from what vmwssd has kept.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .report = {.risk = 0.01}};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    if (optind != argc) {
+        command_error("report is of all guests; vmwss history %s is of one", argv[optind]);
+        return -EINVAL;
+    }
+    if (options->html && options->kept.format != SHOW_TABLE) {
+        command_error("--html, --json or --csv, not two of them");
+        return -EINVAL;
+    }
+    return kept_span_check(&options->kept);
+}
+
+/* The host whose history it is: named, or the one of the first guest. */
+static bool is_this_host(struct store *store, const char *named)
+{
+    struct history_guest *guests;
+    char name[256] = "";
+    ssize_t n = history_guests(store, &guests, NULL);
+    bool same = false;
+
+    gethostname(name, sizeof(name) - 1);
+    if (n > 0)
+        same = strcmp(named ? named : guests[0].host, name) == 0;
+    if (n >= 0)
+        free(guests);
+    return same;
+}
+
+struct reading {
+    struct progress progress;
+    uint64_t began_ns;
+};
+
+static void show_reading(double done, void *context)
+{
+    struct reading *reading = context;
+    char text[32];
+
+    snprintf(text, sizeof(text), "%.0f%% read", 100 * done);
+    progress_say((double)(clock_ns() - reading->began_ns) / 1e9, text, &reading->progress);
+}
+
+static int write_page(struct store *store, const struct options *options,
+                      const struct report *report, struct error *error)
+{
+    struct timeline_span span;
+    struct timeline_cell *cells;
+    int rc = report_timeline(store, report, &span, &cells, error);
+
+    if (rc == 0) {
+        const struct html_report page = {
+            .report = report, .span = &span, .cells = cells, .now_s = options->report.to_s};
+
+        rc = html_report_write(&page, options->html, error);
+    }
+    free(cells);
+    return rc;
+}
+
+static int show_report(struct store *store, const struct options *options,
+                       const struct report *report, struct error *error)
+{
+    int rc;
+
+    if (options->html)
+        return write_page(store, options, report, error);
+    rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+    return rc == 0 ? report_print(report, options->kept.format) : rc;
+}
+
+static int make_and_show(struct store *store, struct options *options, struct error *error)
+{
+    struct reading reading = {.began_ns = clock_ns()};
+    struct report report;
+    int rc;
+
+    rc = kept_window(store, 0, &options->kept, &options->report.window_s, error);
+    if (rc < 0)
+        return rc;
+    kept_span(&options->kept, &options->report.from_s, &options->report.to_s);
+    if (!options->report.capacity_bytes && is_this_host(store, options->report.host))
+        options->report.capacity_bytes = own_memory_for_guests();
+    if (!options->report.capacity_bytes && options->report.guest_bytes)
+        return error_set(error, -EINVAL,
+                         "--guest-size: it is another host's history: say with --capacity how "
+                         "much memory that has for guests");
+    progress_init(&reading.progress, "history");
+    options->report.progress = show_reading;
+    options->report.context = &reading;
+    rc = report_make(store, &options->report, &report, error);
+    progress_clear(&reading.progress);
+    if (rc < 0)
+        return rc;
+    rc = show_report(store, options, &report, error);
+    report_free(&report);
+    return rc;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct options options;
+    struct store *store;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    rc = kept_open(&options.kept, &store, &error);
+    if (rc == 0)
+        rc = make_and_show(store, &options, &error);
+    return kept_end(store, rc, &error);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_top.c  vmwss top: the options of the live table. */
+#include "programs/vmwss/kept.h"
+#include "show/screen/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int set_sort(void *base, const char *value)
+{
+    struct screen_options *options = base;
+    static const char *const names[ROW_N_KEYS] = {"name",  "ram",         "resident", "wss",
+                                                  "share", "reclaimable", "age"};
+
+    for (enum row_key key = 0; key < ROW_N_KEYS; key++)
+        if (!strcmp(value, names[key])) {
+            options->key = key;
+            return 0;
+        }
+    return command_bad_value("--sort", value,
+                             "name, ram, resident, wss, share, reclaimable or age");
+}
+
+static int set_columns(void *base, const char *value)
+{
+    struct screen_options *options = base;
+    char names[256];
+
+    if (layout_choose(&options->columns, value) == 0)
+        return 0;
+    return command_bad_value("--output", value, layout_column_names(names, sizeof(names)));
+}
+
+static int set_above(void *base, const char *value)
+{
+    struct screen_options *options = base;
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent > 0 && percent < 100))
+        return command_bad_value("--above", value, "more than 0% and less than 100%");
+    options->filter.above = percent / 100;
+    return 0;
+}
+
+static const struct option_line lines[] = {
+    {OPTION_SECONDS, 'd', "delay", "S", offsetof(struct screen_options, delay_s),
+     .help = "look for new records so often (1)"},
+    {OPTION_CALL, 's', "sort", "KEY", 0,
+     .help = "name, ram, resident, wss, share, reclaimable or age (wss)", .call = set_sort},
+    {OPTION_CALL, 'o', "output", "COLUMNS", 0,
+     .help = "these columns, with commas between: domain, wss, ram, error, wss-longest, age,\n"
+             "reclaimable, wss-middle, needs, available, resident, share, method, flags",
+     .call = set_columns},
+    {OPTION_CALL, 0, "above", "P%", 0,
+     .help = "only guests of whose RAM more than this is touched within the shortest window",
+     .call = set_above},
+    KEPT_DATABASE(offsetof(struct screen_options, database)),
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss top [GUEST...] [OPTIONS]\n\n"
+        "The working set of every guest, or of these, on the whole screen, as vmwssd keeps it.\n"
+        "GUEST is a UUID, or a pattern of names, as in 'web*'.\n",
+    .lines = lines,
+    .after = "Keys: arrows select, Enter shows more of a guest, < > sort, r reverses, h helps, q "
+             "quits.\n",
+};
+
+/* As options_read(). */
+static int parse_options(struct screen_options *options, int argc, char **argv)
+{
+    *options = (struct screen_options){
+        .database = STORE_DEFAULT_PATH, .delay_s = 1, .key = ROW_BY_WSS};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    options->filter.patterns = argv + optind;
+    options->filter.n_patterns = argc - optind;
+    return 0;
+}
+
+int cmd_top(int argc, char **argv)
+{
+    struct screen_options options;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    rc = screen_run(&options, &error);
+    return kept_end(NULL, rc, &error);
+}

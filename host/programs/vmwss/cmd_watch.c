@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file cmd_watch.c  vmwss watch: the daemon's records as they are added. */
+#include "base/clock.h"
+#include "history/stream.h"
+#include "programs/vmwss/kept.h"
+#include "show/ages.h"
+#include "show/sample_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* How often to look for new records. */
+#define POLL_NS 500000000L
+#define ROWS_PER_HEADING 20
+
+struct options {
+    const char *database;
+    uint64_t count; /* 0: until interrupted */
+    bool json;
+    char **domains; /* names and UUIDs; none: all */
+    int n_domains;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_line lines[] = {
+    {OPTION_COUNT, 'k', "count", "N", AT(count),
+     .help = "end after N records (default: when interrupted)", 1, UINT64_MAX,
+     "a whole number above 0"},
+    KEPT_DATABASE(AT(database)),
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object per line, schema vmwss.ages.v1"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss watch [DOMAIN...] [OPTIONS]\n\n"
+        "Prints the last record that vmwssd has kept of each guest, or of these, and then each new one\n"
+        "as it is added.\n",
+    .lines = lines,
+};
+
+/* As options_read(). */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){.database = STORE_DEFAULT_PATH};
+
+    int rc = options_read(&command_options, options, argc, argv);
+
+    if (rc != 0)
+        return rc;
+    options->domains = argv + optind;
+    options->n_domains = argc - optind;
+    return 0;
+}
+
+/* As many new ones at once: more of them are read when these are printed. */
+#define COLLECT_MAX 256
+
+struct printing {
+    const struct options *options;
+    uint64_t n;
+    struct error *error;
+    size_t n_collected, room;
+    struct kept_sample *collected;
+};
+
+static bool is_asked_for(const struct options *options, const struct sample_record *sample)
+{
+    for (int i = 0; i < options->n_domains; i++)
+        if (!strcmp(options->domains[i], sample->domain) ||
+            !strcasecmp(options->domains[i], sample->uuid))
+            return true;
+    return options->n_domains == 0;
+}
+
+static bool is_enough(const struct printing *printing)
+{
+    return printing->options->count > 0 && printing->n >= printing->options->count;
+}
+
+/* 1 when there are enough. */
+static int print_sample(struct printing *printing, const struct kept_sample *kept)
+{
+    int rc = 0;
+
+    if (printing->options->json)
+        rc = ages_json_print(&kept->record);
+    else
+        sample_table_print_series(&kept->record.sample, printing->n % ROWS_PER_HEADING == 0);
+    if (rc == 0)
+        rc = command_flush(printing->error);
+    printing->n++;
+    return rc == 0 && is_enough(printing) ? 1 : rc;
+}
+
+static int collect_sample(const struct kept_sample *kept, void *context)
+{
+    struct printing *printing = context;
+
+    if (!is_asked_for(printing->options, &kept->record.sample))
+        return 0;
+    if (printing->n_collected == printing->room) {
+        size_t room = printing->room ? 2 * printing->room : 16;
+        struct kept_sample *more = reallocarray(printing->collected, room, sizeof(*more));
+
+        if (!more)
+            return error_set(printing->error, -ENOMEM, "out of memory");
+        printing->collected = more;
+        printing->room = room;
+    }
+    printing->collected[printing->n_collected++] = *kept;
+    return 0;
+}
+
+/* 1 when they are many. */
+static int collect_new(const struct kept_sample *kept, void *context)
+{
+    const struct printing *printing = context;
+    int rc = collect_sample(kept, context);
+
+    return rc == 0 ? printing->n_collected >= COLLECT_MAX : rc;
+}
+
+/* The reader of the output may stop for as long as it likes: the history is not held
+ * meanwhile, or its WAL would grow. @p rc: of collecting; 1 when there are enough. */
+static int print_collected(struct printing *printing, struct stream *stream, int rc)
+{
+    size_t n = printing->n_collected;
+
+    printing->n_collected = 0;
+    if (rc >= 0 && stream_store(stream))
+        rc = history_refresh(stream_store(stream), printing->error);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = print_sample(printing, &printing->collected[i]);
+    return rc;
+}
+
+/* A name that is not known may become so; a message says that it is not yet. */
+static void tell_unknown(struct store *store, const struct options *options)
+{
+    for (int i = 0; i < options->n_domains; i++) {
+        struct history_guest guest;
+        struct error error = {0};
+
+        if (history_find(store, options->domains[i], &guest, &error) == -ENOENT)
+            command_error("%s; waiting for it", error.text);
+    }
+}
+
+static int watch_stream(struct stream *stream, const struct options *options, struct error *error)
+{
+    struct printing printing = {.options = options, .error = error};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+    int rc;
+
+    tell_unknown(stream_store(stream), options);
+    rc = history_latest(stream_store(stream), collect_sample, &printing, error);
+    rc = print_collected(&printing, stream, rc);
+    while (rc == 0) {
+        bool more;
+
+        rc = stream_next(stream, collect_new, &printing, error);
+        more = rc == 1;
+        rc = print_collected(&printing, stream, rc);
+        if (rc == 0 && !more)
+            nanosleep(&pause, NULL);
+    }
+    free(printing.collected);
+    return rc > 0 ? 0 : rc;
+}
+
+int cmd_watch(int argc, char **argv)
+{
+    struct options options;
+    struct stream *stream = NULL;
+    struct error error = {0};
+    int rc = parse_options(&options, argc, argv);
+
+    if (rc != 0)
+        return options_exit(rc);
+    rc = stream_open(options.database, &stream, &error);
+    if (rc == 0)
+        rc = watch_stream(stream, &options, &error);
+    stream_close(stream);
+    return kept_end(NULL, rc, &error);
+}

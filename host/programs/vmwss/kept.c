@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file kept.c  See kept.h. */
+#include "programs/vmwss/kept.h"
+
+#include "base/parse.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int set_format(struct kept_choice *choice, enum show_format format)
+{
+    if (choice->format != SHOW_TABLE && choice->format != format) {
+        command_error("--json or --csv, not both");
+        return -EINVAL;
+    }
+    choice->format = format;
+    return 0;
+}
+
+int kept_set_json(void *choice, const char *value)
+{
+    (void)value;
+    return set_format(choice, SHOW_JSON);
+}
+
+int kept_set_csv(void *choice, const char *value)
+{
+    (void)value;
+    return set_format(choice, SHOW_CSV);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int kept_set_since(void *choice, const char *value)
+{
+    if (parse_moment(value, now_s(), &((struct kept_choice *)choice)->from_s) == 0)
+        return 0;
+    return command_bad_value("--since", value, PARSE_MOMENT_EXPECTED);
+}
+
+int kept_set_until(void *choice, const char *value)
+{
+    if (parse_moment(value, now_s(), &((struct kept_choice *)choice)->to_s) == 0)
+        return 0;
+    return command_bad_value("--until", value, PARSE_MOMENT_EXPECTED);
+}
+
+void kept_span(const struct kept_choice *choice, double *from_s, double *to_s)
+{
+    *to_s = isnan(choice->to_s) ? now_s() : choice->to_s;
+    *from_s = isnan(choice->from_s) ? *to_s - choice->since_s : choice->from_s;
+}
+
+int kept_span_check(const struct kept_choice *choice)
+{
+    double from_s;
+    double to_s;
+
+    kept_span(choice, &from_s, &to_s);
+    if (from_s < to_s)
+        return 0;
+    command_error("--since: it is not before --until, or now");
+    return -EINVAL;
+}
+
+#define DEFAULT_WINDOW_S 60
+
+int kept_window(struct store *store, int64_t guest_id, const struct kept_choice *choice,
+                double *window_s, struct error *error)
+{
+    double kept_s[RUN_MAX_WINDOWS];
+    double nearest = HUGE_VAL;
+    double from_s;
+    double to_s;
+    ssize_t n;
+
+    *window_s = choice->window_s > 0 ? choice->window_s : DEFAULT_WINDOW_S;
+    if (choice->window_s > 0)
+        return 0;
+    kept_span(choice, &from_s, &to_s);
+    n = history_windows_within(store, guest_id, from_s, to_s, kept_s, error);
+    for (ssize_t w = 0; w < n; w++) {
+        const double ratio = fabs(log(kept_s[w] / DEFAULT_WINDOW_S));
+
+        if (ratio < nearest)
+            *window_s = kept_s[w];
+        nearest = fmin(nearest, ratio);
+    }
+    return n < 0 ? (int)n : 0;
+}
+
+int kept_open(const struct kept_choice *choice, struct store **store, struct error *error)
+{
+    *store = NULL;
+    return history_open(choice->database, store, error);
+}
+
+int kept_end(struct store *store, int rc, struct error *error)
+{
+    store_close(store);
+    if (rc == 0)
+        rc = command_flush(error);
+    if (rc == 0)
+        return EXIT_DONE;
+    if (rc == -EPIPE)
+        return EXIT_PIPE;
+    command_error("%s", error->code ? error->text : strerror(-rc));
+    return EXIT_CANNOT;
+}

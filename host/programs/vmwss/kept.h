@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file kept.h  What history and report share: which database, how far back, which window, in what
+ * format. */
+#pragma once
+
+#include "programs/vmwss/cli.h"
+#include "show/history.h"
+
+#include <math.h>
+
+struct kept_choice {
+    const char *database; /* --database */
+    double since_s;       /* how far back from its end, where no beginning is named */
+    double from_s, to_s;  /* --since, --until: Unix time; NAN: see since_s, and now */
+    double window_s;      /* --window; 0: see kept_window() */
+    enum show_format format;
+};
+
+#define KEPT_CHOICE_DEFAULT                                                              \
+    {                                                                                    \
+        .database = STORE_DEFAULT_PATH, .since_s = 7 * 86400, .from_s = NAN, .to_s = NAN \
+    }
+
+/* The lines of the options; the command's struct begins with its struct kept_choice. */
+#define KEPT_SPAN                                                                                \
+    {OPTION_CALL,                                                                                \
+     's',                                                                                        \
+     "since",                                                                                    \
+     "TIME",                                                                                     \
+     0,                                                                                          \
+     .help = "from when: how long ago, as in 90m, 12h or 2w, or a local time, as in 20:45,\n"    \
+             "2026-01-31 or 2026-01-31T20:45 (7d)",                                              \
+     .call = kept_set_since},                                                                    \
+    {                                                                                            \
+        OPTION_CALL, 'u', "until", "TIME", 0, .help = "until when (now)", .call = kept_set_until \
+    }
+#define KEPT_WINDOW                                                                      \
+    {                                                                                    \
+        OPTION_SECONDS, 'w', "window", "S", offsetof(struct kept_choice, window_s),      \
+            .help = "the window, among those that are kept (60s, or the one next to it)" \
+    }
+#define KEPT_DATABASE(offset)                              \
+    {                                                      \
+        OPTION_TEXT, 'D', "database", "FILE", offset,      \
+            .help = "the history (" STORE_DEFAULT_PATH ")" \
+    }
+#define KEPT_JSON(text)                                                          \
+    {                                                                            \
+        OPTION_CALL, 'j', "json", NULL, 0, .help = (text), .call = kept_set_json \
+    }
+#define KEPT_CSV                                                                          \
+    {                                                                                     \
+        OPTION_CALL, 0, "csv", NULL, 0, .help = "comma-separated values, with a heading", \
+                                        .call = kept_set_csv                              \
+    }
+
+int kept_set_json(void *choice, const char *value);
+int kept_set_csv(void *choice, const char *value);
+
+int kept_set_since(void *choice, const char *value);
+int kept_set_until(void *choice, const char *value);
+
+/** Unix time; ends now, if no end is named. */
+void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);
+
+/** Does it end after it begins? 0; -EINVAL after printing that it does not. */
+int kept_span_check(const struct kept_choice *choice);
+
+/** The window that was asked for; if none was, 60 s, or of those kept of the guest (0: of any)
+ * within the span the one that is nearest to it, as a ratio. 0, or as history_windows_within(). */
+int kept_window(struct store *store, int64_t guest_id, const struct kept_choice *choice,
+                double *window_s, struct error *error);
+
+/** Opens the database for the command; prints nothing. */
+int kept_open(const struct kept_choice *choice, struct store **store, struct error *error);
+
+/** Closes it, sees to it that all was printed, and tells what went wrong; the exit code. */
+int kept_end(struct store *store, int rc, struct error *error);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plan_choice.c  See plan_choice.h. */
+#include "programs/vmwss/plan_choice.h"
+
+#include "base/own_memory.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define SIZE_EXPECTED "a size, as in 64G, or HOST=SIZE"
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* "NAME=VALUE": the length of the name; 0: there is none. A path of that look is given as
+ * "./NAME=VALUE". */
+static size_t name_length(const char *value)
+{
+    const size_t n = strcspn(value, "=/");
+
+    return value[n] == '=' ? n : 0;
+}
+
+static int no_memory(void)
+{
+    command_error("out of memory");
+    return -ENOMEM;
+}
+
+/* A URL that is none of ours, or has a name: it is not printed, nor later taken for a file's name
+ * and printed then, for it may have a password. */
+static bool is_other_url(const char *value)
+{
+    return strstr(value, "://") && !prom_is_url(value);
+}
+
+int plan_choice_source(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+    const size_t n = name_length(value);
+    struct plan_source *more;
+    char *host = NULL;
+
+    if (is_other_url(value)) {
+        command_error("--from: expected a URL that begins with http:// or https://, without a "
+                      "name, for it has many hosts");
+        return -EINVAL;
+    }
+    more = reallocarray(choice->sources, choice->n_sources + 1, sizeof(*more));
+    if (!more)
+        return no_memory();
+    choice->sources = more;
+    if (n > 0 && !(host = strndup(value, n)))
+        return no_memory();
+    more[choice->n_sources++] = (struct plan_source){n > 0 ? value + n + 1 : value, host};
+    return 0;
+}
+
+static int add_capacity(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+    const size_t n = name_length(value);
+    uint64_t bytes;
+    const char **more;
+
+    if (parse_size(n > 0 ? value + n + 1 : value, &bytes) < 0)
+        return command_bad_value("--capacity", value, SIZE_EXPECTED);
+    more = reallocarray(choice->capacities, choice->n_capacities + 1, sizeof(*more));
+    if (!more)
+        return no_memory();
+    choice->capacities = more;
+    more[choice->n_capacities++] = value;
+    return 0;
+}
+
+static int add_list(const char *option, const char **lists, size_t *n, const char *value)
+{
+    if (*n == PLAN_LISTS_MAX) {
+        command_error("%s: at most %d times", option, PLAN_LISTS_MAX);
+        return -EINVAL;
+    }
+    lists[(*n)++] = value;
+    return 0;
+}
+
+/* "8G,4G" */
+static int set_places(void *base, const char *value)
+{
+    struct plan_request *request = &((struct plan_choice *)base)->request;
+
+    for (const char *at = value;; at++) {
+        const size_t n = strcspn(at, ",");
+        char text[32];
+        uint64_t bytes;
+
+        snprintf(text, sizeof(text), "%.*s", (int)n, at);
+        if (n >= sizeof(text) || parse_size(text, &bytes) < 0 || request->n_place == PLAN_PLACE_MAX)
+            return command_bad_value("--place", value, "up to 64 sizes, as in 8G,4G");
+        request->place_bytes[request->n_place++] = (double)bytes;
+        at += n;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+static int set_moves(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+    uint64_t moves;
+
+    if (parse_u64(value, 0, 1000000, &moves) < 0)
+        return command_bad_value("--moves", value, "a number up to 1000000");
+    choice->request.options.max_moves = (size_t)moves;
+    choice->request.consolidate = true;
+    return 0;
+}
+
+static int set_risk(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+    double percent;
+
+    if (parse_percent(value, 50, &percent) < 0 || percent < 0.001)
+        return command_bad_value("--risk", value, "0.001% to 50%");
+    choice->request.options.risk = percent / 100;
+    return 0;
+}
+
+static int set_step(void *base, const char *value)
+{
+    double step_s;
+
+    if (parse_span(value, &step_s) < 0 || !plan_is_step(step_s))
+        return command_bad_value("--step", value, "1m, 2m, 3m, 5m, 10m, 15m, 30m or 1h");
+    ((struct plan_choice *)base)->step_s = (int)step_s;
+    return 0;
+}
+
+static int add_apart(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+
+    return add_list("--apart", choice->apart, &choice->n_apart, value);
+}
+
+static int add_pinned(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+
+    return add_list("--pin", choice->pinned, &choice->n_pinned, value);
+}
+
+#define AT(member) offsetof(struct plan_choice, member)
+
+static const struct option_line lines[] = {
+    {OPTION_CALL, 0, "from", "FILE|URL", 0,
+     .help = "a history; HOST=FILE gives its host another name; or where a Prometheus HTTP\n"
+             "API has what vmwss-exporter serves, as in http://prometheus:9090; repeatable",
+     .call = plan_choice_source},
+    {OPTION_TEXT, 0, "cacert", "FILE", AT(prometheus.cacert),
+     .help = "the authority of the URL's certificate (the system's)"},
+    {OPTION_TEXT, 0, "user-file", "FILE", AT(prometheus.user_file),
+     .help = "for the URL: its first line is USER:PASSWORD"},
+    {OPTION_TEXT, 0, "token-file", "FILE", AT(prometheus.token_file), .help = "or a bearer token"},
+    {OPTION_SECONDS, 0, "timeout", "S", AT(prometheus.timeout_s),
+     .help = "wait so long for each answer of the URL (60)"},
+    {OPTION_CALL, 0, "capacity", "SIZE", 0,
+     .help = "memory for guests; HOST=SIZE: of that host only (what the URL has of it; of\n"
+             "this host: its own less 5 %); repeatable",
+     .call = add_capacity},
+    {OPTION_SIZE, 0, "reserve", "SIZE", AT(reserve_bytes),
+     .help = "of it, on each host, kept free (what the URL has; 0)", .expect = "a size, as in 4G"},
+    {OPTION_CALL, 0, "risk", "P%", 0,
+     .help = "the share of the time for which a host may be short (0.1%)", .call = set_risk},
+    {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
+     .help = "where new guests of so much RAM fit best, and how many more would",
+     .call = set_places},
+    {OPTION_FLAG, 0, "empty", NULL, AT(request.consolidate),
+     .help = "which guests to move so that hosts could be emptied"},
+    {OPTION_CALL, 0, "moves", "N", 0, .help = "likewise, with at most so many moves",
+     .call = set_moves},
+    {OPTION_CALL, 0, "apart", "GUEST,...", 0,
+     .help = "guests of which no two may be on one host; repeatable", .call = add_apart},
+    {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",
+     .call = add_pinned},
+    {OPTION_SPAN, 0, "horizon", "TIME", AT(request.options.horizon_s),
+     .help = "how far ahead trends are followed (14d)"},
+    {OPTION_SPAN, 's', "since", "TIME", AT(kept.since_s),
+     .help = "how far back: 12h, 7d, 4w (28d)"},
+    {OPTION_CALL, 0, "step", "TIME", 0,
+     .help = "of which the largest needs are added up: 1m to 1h (as short as 320 MiB allow)",
+     .call = set_step},
+    {OPTION_SECONDS, 'w', "window", "S", AT(kept.window_s),
+     .help = "the window, among those that are kept (60)"},
+    {OPTION_TEXT, 0, "html", "FILE", AT(html),
+     .help = "instead, write a page with the fleet in pictures into FILE"},
+    KEPT_JSON("one JSON object, schema vmwss.plan.v1"),
+    KEPT_CSV,
+    {.type = OPTION_END},
+};
+
+const struct command_options plan_options_table = {
+    .usage = "Usage: vmwss plan [OPTIONS] [--from] [HOST=]HISTORY|URL...\n\n"
+             "What the guests of several hosts need together and at which risk, where more would "
+             "fit, which hosts\n"
+             "could be emptied, and when they are full: from the histories that vmwssd has kept on "
+             "each,\nor from a Prometheus that scrapes them.\n",
+    .lines = lines,
+};
+
+/* --- the fleet -------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, size_t n, const char *of)
+{
+    return strlen(of) == n && strncmp(name, of, n) == 0;
+}
+
+/* The last that is of this host; else the last that is of all. */
+static uint64_t capacity_of(const struct plan_choice *choice, const char *host)
+{
+    uint64_t own = 0;
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < choice->n_capacities; i++) {
+        const char *value = choice->capacities[i];
+        const size_t n = name_length(value);
+
+        if (n == 0)
+            parse_size(value, &all);
+        else if (is_name(value, n, host))
+            parse_size(value + n + 1, &own);
+    }
+    return own ? own : all;
+}
+
+static int check_capacities(const struct plan_choice *choice, const struct plan_fleet *fleet,
+                            struct error *error)
+{
+    for (size_t i = 0; i < choice->n_capacities; i++) {
+        const char *value = choice->capacities[i];
+        const size_t n = name_length(value);
+        bool is_there = n == 0;
+
+        for (size_t h = 0; h < fleet->n_hosts; h++)
+            is_there |= is_name(value, n, fleet->hosts[h].name);
+        if (!is_there)
+            return error_set(error, -EINVAL, "--capacity %s: no such host: there are %s%s", value,
+                             fleet->hosts[0].name, fleet->n_hosts > 1 ? " and others" : "");
+    }
+    return 0;
+}
+
+static int set_capacities(const struct plan_choice *choice, struct plan_fleet *fleet,
+                          struct error *error)
+{
+    char own[256] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        struct plan_host *host = &fleet->hosts[h];
+
+        const uint64_t given = capacity_of(choice, host->name);
+
+        if (given > 0)
+            host->capacity_bytes = given;
+        if (host->capacity_bytes == 0 && strcmp(host->name, own) == 0)
+            host->capacity_bytes = own_memory_for_guests();
+        if (host->capacity_bytes == 0)
+            return error_set(error, -EINVAL,
+                             "host %s: say with --capacity %s=SIZE how much memory it has for "
+                             "guests, or with --capacity SIZE for all",
+                             host->name, host->name);
+        if (choice->reserve_bytes > 0)
+            host->reserve_bytes = choice->reserve_bytes;
+        if (host->reserve_bytes >= host->capacity_bytes)
+            return error_set(error, -EINVAL,
+                             "host %s: --reserve leaves nothing of its memory for guests",
+                             host->name);
+    }
+    return check_capacities(choice, fleet, error);
+}
+
+/* All guests of that name or UUID. */
+static int mark_guests(struct plan_fleet *fleet, const char *option, const char *name, size_t n,
+                       uint64_t apart, struct error *error)
+{
+    size_t found = 0;
+
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        struct plan_guest *guest = &fleet->guests[g];
+
+        if (!is_name(name, n, guest->name) &&
+            (strlen(guest->uuid) != n || strncasecmp(name, guest->uuid, n) != 0))
+            continue;
+        guest->apart |= apart;
+        guest->pinned |= apart == 0;
+        found++;
+    }
+    return found > 0 ? 0
+                     : error_set(error, -EINVAL,
+                                 "%s %.*s: no guest of that name or UUID runs on these hosts",
+                                 option, (int)n, name);
+}
+
+static int mark_list(struct plan_fleet *fleet, const char *option, const char *list, uint64_t apart,
+                     struct error *error)
+{
+    int rc = 0;
+
+    for (const char *at = list; rc == 0;) {
+        const size_t n = strcspn(at, ",");
+
+        rc = mark_guests(fleet, option, at, n, apart, error);
+        at += n;
+        if (*at++ == '\0')
+            break;
+    }
+    return rc;
+}
+
+int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet,
+                      struct error *error)
+{
+    int rc = set_capacities(choice, fleet, error);
+
+    for (size_t i = 0; rc == 0 && i < choice->n_apart; i++)
+        rc = mark_list(fleet, "--apart", choice->apart[i], 1ULL << i, error);
+    for (size_t i = 0; rc == 0 && i < choice->n_pinned; i++)
+        rc = mark_list(fleet, "--pin", choice->pinned[i], 0, error);
+    return rc;
+}
+
+void plan_choice_free(struct plan_choice *choice)
+{
+    for (size_t s = 0; s < choice->n_sources; s++)
+        free((char *)choice->sources[s].host);
+    free(choice->sources);
+    free(choice->capacities);
+}

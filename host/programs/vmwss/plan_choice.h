@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file plan_choice.h  The options of vmwss plan, and what they say of a fleet that has been
+ * read. */
+#pragma once
+
+#include "decide/plan/from_history.h"
+#include "decide/plan/plan.h"
+#include "decide/plan/prom_client.h"
+#include "programs/vmwss/kept.h"
+
+#define PLAN_LISTS_MAX 64
+
+struct plan_choice {
+    struct kept_choice kept; /* first: see kept.h; its database is not used */
+    struct plan_source *sources;
+    size_t n_sources;
+    const char **capacities; /* "SIZE" or "HOST=SIZE" */
+    size_t n_capacities;
+    uint64_t reserve_bytes;
+    const char *apart[PLAN_LISTS_MAX];
+    size_t n_apart;
+    const char *pinned[PLAN_LISTS_MAX];
+    size_t n_pinned;
+    struct plan_request request;
+    struct prom_options prometheus;
+    int step_s;       /* --step; 0: not given */
+    const char *html; /* --html */
+};
+
+#define PLAN_CHOICE_DEFAULT                                                                        \
+    {                                                                                              \
+        .kept = {.since_s = 28 * 86400, .from_s = NAN, .to_s = NAN, .window_s = 60},               \
+        .request = {.options = {.risk = 0.001, .horizon_s = 14 * 86400, .max_moves = (size_t)-1}}, \
+        .prometheus = {.timeout_s = PROM_TIMEOUT_S},                                               \
+    }
+
+/** The options; the values must outlive the choice. */
+extern const struct command_options plan_options_table;
+
+/** A history, as "[HOST=]FILE", or a URL. 0; -EINVAL, -ENOMEM after printing what is wrong. @p
+ * choice: a struct plan_choice. */
+int plan_choice_source(void *choice, const char *value);
+
+/** Sets capacities, reserves (where given, or no URL had them), pins and groups of the fleet. 0;
+ * -EINVAL: a host without a capacity, or a name that is of no host or guest */
+int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet,
+                      struct error *error);
+
+void plan_choice_free(struct plan_choice *choice);

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file session.c  See session.h. */
+#include "programs/vmwss/session.h"
+
+#include "base/clock.h"
+#include "base/debug.h"
+#include "base/parse.h"
+#include "base/random.h"
+#include "base/wilson.h"
+#include "measure/estimate/precision.h"
+#include "measure/record/flag_memory.h"
+#include "programs/vmwss/interrupt.h"
+#include "programs/vmwss/unhurried.h"
+#include "show/chart.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SAMPLES 2000
+
+/* Dropping them costs less than a tenth of a default panel, and shows somebody else who touches 4 %
+ * of what is resident. */
+#define WITNESS_PAGES 200
+#define MOST_WITNESSES 10000
+
+/* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
+ * page by page costs well under a second. Above, the panel: its cost does not grow with the
+ * guest. */
+#define CENSUS_UP_TO_BYTES (1ULL << 30)
+
+static void catch_signals(void)
+{
+    interrupt_catch();
+    signal(SIGPIPE,
+           SIG_IGN); /* a reader that has gone shall not keep us from restoring what was changed */
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static int bad_method(const char *name)
+{
+    char names[128];
+    char expected[160];
+
+    snprintf(expected, sizeof(expected), "auto, %s", method_names(names, sizeof(names), false));
+    return command_bad_value("--method", name, expected);
+}
+
+char *sampling_names(char *text, size_t size)
+{
+    return method_names(text, size, false);
+}
+
+char *sampling_names_following(char *text, size_t size)
+{
+    return method_names(text, size, true);
+}
+
+static struct sampling_choice *sampling(void *choice)
+{
+    return choice;
+}
+
+int sampling_set_windows(void *choice, const char *value)
+{
+    return cli_parse_windows(value, sampling(choice)->window_s, RUN_MAX_WINDOWS,
+                             &sampling(choice)->n_windows);
+}
+
+int sampling_set_method(void *choice, const char *value)
+{
+    sampling(choice)->method = strcmp(value, "auto") ? value : NULL;
+    return !sampling(choice)->method || method_by_name(value) ? 0 : bad_method(value);
+}
+
+int sampling_set_precision(void *choice, const char *value)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
+        return command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
+    sampling(choice)->precision = percent / 100;
+    return 0;
+}
+
+int sampling_set_witness(void *choice, const char *value)
+{
+    if (parse_u64(value, 0, MOST_WITNESSES, &sampling(choice)->witness) < 0)
+        return command_bad_value("--witness", value, "a number of pages, 0 to 10000");
+    sampling(choice)->has_witness = true;
+    return 0;
+}
+
+int sampling_check(struct sampling_choice *choice, int argc, char **argv)
+{
+    if (optind < argc)
+        choice->guest.domain = argv[optind++];
+    if (optind < argc) {
+        command_error("one guest at a time: '%s' is too much", argv[optind]);
+        return -EINVAL;
+    }
+    if (!choice->guest.domain == !choice->guest.pid) {
+        command_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
+        return -EINVAL;
+    }
+    if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1) {
+        command_error("--census, --samples and --precision exclude each other");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int choose_method(struct session *session, const struct sampling_choice *choice,
+                         struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+    const struct method_needs needs = {.proven = session->neighbour.method,
+                                       .census = choice->census,
+                                       .panel = choice->samples > 0 || choice->precision > 0 ||
+                                                choice->fine > 0 || choice->pages,
+                                       .follow = choice->follow,
+                                       .by_vcpus = session->disputed,
+                                       .windows = choice->n_windows};
+    struct error why = {0};
+
+    if (!choice->method) {
+        const struct method *method = method_auto(&target, &needs, error);
+
+        if (!method)
+            return -ENOTSUP;
+        session->plan.method = method;
+        return 0;
+    }
+    session->plan.method = method_by_name(choice->method);
+
+    int rc = method_try(session->plan.method, &target, &needs, &why);
+
+    return rc < 0 ? error_set(error, rc, "%s: %s", choice->method, why.text) : 0;
+}
+
+static bool wants_census(const struct session *session, const struct sampling_choice *choice)
+{
+    const struct method *method = session->plan.method;
+
+    if (choice->census || !method->panel)
+        return true;
+    if (choice->samples || choice->precision > 0 || choice->follow || choice->prefer_panel ||
+        !method->census || method->panel_by_default)
+        return false;
+    return session->subject.ram.bytes <= CENSUS_UP_TO_BYTES;
+}
+
+static void make_plan(struct session *session, const struct sampling_choice *choice)
+{
+    struct sample_plan *plan = &session->plan;
+
+    plan->census = wants_census(session, choice);
+    debug_log("%s by %s", plan->census ? "a census" : "a panel", plan->method->name);
+    plan->samples = choice->samples ? choice->samples : DEFAULT_SAMPLES;
+    session->precision = choice->precision;
+    session->likely_fraction = 0.5;
+    session->design = 1;
+    plan->witness = choice->has_witness ? choice->witness : WITNESS_PAGES;
+    plan->n_windows = choice->n_windows;
+    memcpy(plan->window_s, choice->window_s, sizeof(plan->window_s));
+    plan->interrupted = &interrupted;
+    plan->jobs = &session->subject.guest.jobs;
+    plan->progress = progress_draw;
+    plan->progress_context = &session->progress;
+}
+
+static int open_guest(struct session *session, const struct sampling_choice *choice,
+                      struct error *error)
+{
+    int rc = guest_choice_open_unhurried(&choice->guest, &interrupted, &session->subject.guest,
+                                         error);
+
+    session->found = rc == 0;
+    if (rc < 0)
+        return rc;
+    debug_log("guest '%s', process %d, %s", session->subject.guest.name,
+              session->subject.guest.process.pid,
+              session->subject.guest.from_libvirt ? "of libvirt" : "by its pid");
+    return subject_locate(&session->subject, &session->root, error);
+}
+
+/* While there is room beside vmwssd's panel nothing is drawn from it, by no trial either. */
+static void keep_off(struct session *session)
+{
+    const struct guest_ram *ram = &session->subject.ram;
+    const struct neighbour *neighbour = &session->neighbour;
+
+    session->beside = neighbour->owner && !session->choice->same_pages &&
+                      neighbour_leaves_room(neighbour, ram);
+    session->subject.ram.taken = session->beside ? &session->neighbour.taken : NULL;
+}
+
+/* Once method and plan are known: what disturbs vmwssd's panel anyway need not keep off it. */
+static void settle_beside(struct session *session)
+{
+    const struct sample_plan *plan = &session->plan;
+
+    session->beside = session->beside && session->fine == 0 &&
+                      neighbour_allows(&session->neighbour, plan->method,
+                                       session->subject.guest.process.accel, plan->census);
+    if (!session->beside)
+        session->subject.ram.taken = NULL;
+}
+
+/* Trying out a method marks pages, as measuring does. */
+static int lock_guest(struct session *session, struct error *error)
+{
+    const struct lock_wait wait = {.seconds = session->wait_s,
+                                   .interrupted = &interrupted,
+                                   .pidfd = session->subject.guest.process.pidfd};
+
+    const pid_t pid = session->subject.guest.process.pid;
+
+    if (session->lock.file_fd >= 0)
+        return 0;
+
+    int rc = run_lock_guest(&session->lock, &session->root, pid, &wait, error);
+
+    if (rc < 0)
+        return rc;
+    neighbour_free(&session->neighbour);
+    neighbour_read(&session->root, pid, &session->neighbour);
+    keep_off(session);
+    debug_log("the lock on process %d is ours%s", pid,
+              session->beside ? "; vmwssd has a panel there, which is kept off" : "");
+    if (session->plan.method)
+        settle_beside(session);
+    return 0;
+}
+
+void session_yield(struct session *session)
+{
+    if (session->beside)
+        run_lock_give_back(&session->lock);
+    else
+        run_lock_release(&session->lock);
+}
+
+static int begin_pause(void *context, struct error *error)
+{
+    return guest_pause_begin(context, error);
+}
+
+static int end_pause(void *context, uint64_t *paused_ns, bool *cut, struct error *error)
+{
+    return guest_pause_end(context, paused_ns, cut, error);
+}
+
+static int attach_pause(struct session *session, const struct sampling_choice *choice,
+                        struct error *error)
+{
+    int rc;
+
+    if (!session->pause)
+        return 0;
+    rc = guest_pause_attach(session->pause, &session->subject.guest, choice->guest.uri, error);
+    if (rc < 0)
+        return error_prefix(error, "--pause"), rc;
+    session->pause_hooks = (struct sample_pause){
+        .begin = begin_pause, .end = end_pause, .context = session->pause};
+    session->plan.pause = &session->pause_hooks;
+    return 0;
+}
+
+static int check_fine(const struct session *session, struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+
+    return session->fine > 0 ? fine_check(&target, error) : 0;
+}
+
+/* Finds the guest and its RAM, chooses and proves the method, and makes the plan. To be closed in
+ * either case. */
+static int session_open(struct session *session, const struct sampling_choice *choice,
+                        struct error *error)
+{
+    *session = (struct session){
+        .choice = choice, .lock = RUN_LOCK_NONE, .wait_s = choice->wait_s, .fine = choice->fine};
+    catch_signals();
+
+    int rc = fsroot_open(&session->root, "/");
+
+    if (rc == 0 && choice->pause_ms)
+        rc = guest_pause_start(&session->pause, choice->pause_ms, error);
+    if (rc == 0)
+        rc = open_guest(session, choice, error);
+    if (rc == 0)
+        rc = lock_guest(session, error);
+    if (rc == 0)
+        rc = check_fine(session, error);
+    if (rc == 0)
+        rc = choose_method(session, choice, error);
+    if (rc == 0)
+        make_plan(session, choice);
+    if (rc == 0)
+        settle_beside(session);
+    if (rc == 0)
+        rc = attach_pause(session, choice, error);
+    return rc;
+}
+
+static void session_close(struct session *session)
+{
+    guest_pause_stop(session->pause);
+    session_yield(session);
+    neighbour_free(&session->neighbour);
+    run_lock_sweep(&session->root);
+    ram_config_free(&session->new_ram);
+    if (session->found)
+        subject_close(&session->subject);
+    fsroot_close(&session->root);
+}
+
+/* --- RAM that comes and goes ------------------------------------------------------------------ */
+
+/* Its RAM as libvirt has it now. False when there is no answer, or it is about another process. */
+static bool ask_for_ram(const struct session *session, struct ram_config *ram)
+{
+    struct guest guest;
+
+    if (guest_choice_open_unhurried(&session->choice->guest, &interrupted, &guest, NULL) < 0)
+        return false;
+
+    bool same = guest.process.pid == session->subject.guest.process.pid;
+
+    if (same)
+        ram_config_move(ram, &guest.ram);
+    guest_close(&guest);
+    return same;
+}
+
+bool session_ram_changed(struct session *session, const struct resident_now *now)
+{
+    struct subject *subject = &session->subject;
+
+    if (!session->choice->guest.domain || !subject_in_doubt(subject, now))
+        return false;
+
+    struct ram_config ram = {0};
+
+    if (!ask_for_ram(session, &ram))
+        return false;
+    subject_answered(subject, now);
+    if (ram_config_equal(&ram, &subject->guest.ram)) {
+        ram_config_free(&ram);
+        return false;
+    }
+    ram_config_move(&session->new_ram, &ram);
+    return true;
+}
+
+int session_relocate(struct session *session, struct resident_now *now, struct error *error)
+{
+    int rc = subject_relocate(&session->subject, &session->new_ram, error);
+
+    if (rc == 0)
+        keep_off(session);
+    if (rc == 0)
+        rc = check_fine(session, error);
+    if (rc == 0)
+        rc = choose_method(session, session->choice, error);
+    if (rc == 0)
+        settle_beside(session);
+    return rc == 0 ? subject_refresh(&session->subject, now, error) : rc;
+}
+
+/* --- sampling --------------------------------------------------------------------------------- */
+
+void session_size_panel(struct session *session, const struct resident_now *now)
+{
+    struct sample_plan *plan = &session->plan;
+    uint64_t bytes = population_bytes(plan->method, now);
+
+    plan->presence = (double)bytes / (double)session->subject.ram.bytes;
+    if (session->precision > 0 && !plan->census)
+        plan->samples = precision_samples(session->precision, session->likely_fraction,
+                                          base_pages(bytes) + 1, session->design);
+}
+
+/* What the next panel of a precision can rely on. */
+static void learn(struct session *session, const struct tally *tally)
+{
+    double draws = 0;
+    double units = 0;
+    double touched = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++) {
+        draws += (double)tally->strata[i].draws;
+        units += (double)tally->strata[i].units;
+        touched += (double)tally->strata[i].touched_units;
+    }
+    if (units == 0)
+        return;
+
+    struct interval bounds = wilson_interval(touched, units, Z_95);
+
+    session->likely_fraction = precision_worst(bounds.low, bounds.high);
+    session->design = draws / units;
+}
+
+int session_ready(struct session *session, struct resident_now *now, bool *relocated,
+                  struct error *error)
+{
+    int rc = lock_guest(session, error);
+
+    *relocated = false;
+    session->subject.guest.jobs = 0;
+    if (rc == 0)
+        rc = subject_refresh(&session->subject, now, error);
+    if (rc == 0 && session_ram_changed(session, now)) {
+        *relocated = true;
+        rc = session_relocate(session, now, error);
+    }
+    return rc;
+}
+
+/* Somebody else touches the guest's memory, or takes its accessed bits: what was to be chosen
+ * automatically is a method that counts touches by vCPUs, if there is one. */
+static void leave_disputed_method(struct session *session)
+{
+    const struct sampling_choice *choice = session->choice;
+
+    if (!session->disputed || choice->method || choice->same_pages ||
+        !session->plan.method->sees_qemu || choose_method(session, choice, NULL) < 0)
+        return;
+    session->plan.census = wants_census(session, choice);
+    settle_beside(session);
+}
+
+/* @p set: NULL: drawn here. */
+static int run(struct session *session, struct page_set *set, struct sample_result *result,
+               struct fine_result *fine, struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+    const struct sample_plan *plan = &session->plan;
+    int rc;
+
+    progress_init(&session->progress, "measuring");
+    session->progress.enabled &= !session->choice->quiet;
+    if (set)
+        rc = sample_run_set(&target, plan, set, result, error);
+    else if (session->fine > 0)
+        rc = fine_run(&target, plan, session->fine, result, fine, error);
+    else
+        rc = sample_run(&target, plan, result, error);
+    progress_clear(&session->progress);
+    return rc;
+}
+
+static int measure(struct session *session, struct page_set *set, struct resident_now *now,
+                   struct sample_record *record, struct error *error)
+{
+    struct sample_plan *plan = &session->plan;
+    struct sample_result result;
+    struct fine_result fine;
+    int rc = run(session, set, &result, &fine, error);
+
+    if (rc == 0)
+        rc = subject_refresh(&session->subject, now, error);
+    if (rc == 0)
+        learn(session, &result.windows[plan->n_windows - 1].tally);
+    if (rc == 0)
+        rc = sample_record_fill(record, &session->root, &session->subject.guest,
+                                &session->subject.ram, plan, &result, error);
+    if (rc == 0)
+        flag_memory_apply_own(record);
+    session->disputed |= rc == 0 && (record->flags & FLAG_DISPUTED);
+    session->subject.guest.migrating = false; /* as of when it was opened */
+    if (rc == 0 && session->fine > 0)
+        rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine);
+    if (rc == 0)
+        rc = qemu_process_verify(&session->root, &session->subject.guest.process, error);
+    return rc;
+}
+
+int session_measure(struct session *session, struct sample_record *record, struct error *error)
+{
+    struct resident_now now = {0};
+    bool relocated;
+    int rc = session_ready(session, &now, &relocated, error);
+
+    if (rc < 0)
+        return rc;
+    leave_disputed_method(session);
+    session_size_panel(session, &now);
+    session->plan.seed = random_seed();
+    return measure(session, NULL, &now, record, error);
+}
+
+int session_draw(struct session *session, const struct resident_now *now, struct page_set *set,
+                 struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+
+    session_size_panel(session, now);
+    session->plan.seed = random_seed();
+    return sample_make_set(&target, &session->plan, set, error);
+}
+
+int session_measure_pages(struct session *session, struct page_set *set, struct resident_now *now,
+                          struct sample_record *record, struct error *error)
+{
+    session_size_panel(session, now);
+    return measure(session, set, now, record, error);
+}
+
+/* poll(2) takes an int. */
+#define POLL_MAX_MS 60000
+
+void session_wait(const struct session *session, uint64_t until_ns)
+{
+    for (uint64_t now = clock_ns(); now < until_ns && !interrupted; now = clock_ns()) {
+        struct pollfd end = {.fd = session->subject.guest.process.pidfd, .events = POLLIN};
+
+        uint64_t wait_ms = (until_ns - now) / 1000000 + 1;
+
+        if (poll(&end, 1, wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS) > 0)
+            return;
+    }
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+static int exit_code(const struct session *session, int rc, const struct error *error)
+{
+    if (rc == 0)
+        return EXIT_DONE;
+    if (rc == -EINTR)
+        return EXIT_INTERRUPTED;
+    if (rc == -EPIPE)
+        return EXIT_PIPE;
+
+    struct error gone = {0};
+
+    /* A guest that was never there did not vanish. */
+    if (session->found)
+        qemu_process_verify(&session->root, &session->subject.guest.process, &gone);
+    if (gone.code == -ESTALE) {
+        command_error("%s", gone.text);
+        return EXIT_CANNOT;
+    }
+    if (gone.code < 0) {
+        command_error("%s%sprocess %d: the guest vanished meanwhile", session->subject.guest.name,
+                      *session->subject.guest.name ? ", " : "", session->subject.guest.process.pid);
+        return EXIT_VANISHED;
+    }
+    command_error("%s", *error->text ? error->text : strerror(-rc));
+    return session->found && rc == -ESRCH ? EXIT_VANISHED : EXIT_CANNOT;
+}
+
+int session_run(const struct sampling_choice *choice,
+                int (*work)(struct session *session, const void *options, struct error *error),
+                const void *options)
+{
+    struct session session;
+    struct error error = {0};
+
+    if ((choice->svg && chart_check("--svg", choice->svg, &error) < 0) ||
+        (choice->png && chart_check("--png", choice->png, &error) < 0))
+        return command_cannot(&error);
+
+    int rc = session_open(&session, choice, &error);
+
+    if (rc == 0)
+        rc = work(&session, options, &error);
+
+    int code = exit_code(&session, rc, &error);
+
+    session_close(&session);
+    return code;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file survey.c  See survey.h. */
+#include "programs/vmwss/survey.h"
+
+#include "base/run_lock.h"
+#include "measure/neighbour.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int not_tried(const struct neighbour *neighbour, struct error *why)
+{
+    return error_set(why, -EBUSY, "not tried: vmwssd follows this guest by %s",
+                     neighbour->method->name);
+}
+
+/* The one that vmwssd follows the guest by is proven. */
+static int survey_ask(const struct method *method, const struct target *target,
+                      const struct neighbour *neighbour, enum survey_depth depth, struct error *why)
+{
+    if (!neighbour->owner)
+        return method->probe(target, why);
+    if (method == neighbour->method)
+        return 0;
+    if (depth == SURVEY_CHECK ||
+        !neighbour_allows(neighbour, method, target->process->accel, method->census))
+        return not_tried(neighbour, why);
+    return method->probe(target, why);
+}
+
+static void ask_methods(const struct target *target, const struct neighbour *neighbour,
+                        enum survey_depth depth, struct survey *out)
+{
+    for (size_t i = 0; i < METHODS_MAX && methods[i]; i++) {
+        struct method_verdict *verdict = &out->verdicts[out->n_verdicts++];
+
+        verdict->method = methods[i];
+        verdict->rc = survey_ask(methods[i], target, neighbour, depth, &verdict->why);
+    }
+    out->chosen = method_choose(target, out->verdicts, out->n_verdicts);
+}
+
+/* A trial draws few pages, so there is room for it. */
+static void ask_locked(struct target *target, enum survey_depth depth, struct survey *out)
+{
+    const pid_t pid = target->process->pid;
+    const struct lock_wait at_once = {.pidfd = target->process->pidfd};
+    struct run_lock lock = RUN_LOCK_NONE;
+    struct neighbour neighbour = {0};
+    struct error why = {0};
+
+    if (run_lock_guest(&lock, target->root, pid, &at_once, &why) == -EBUSY) {
+        out->busy = why;
+        return;
+    }
+    /* Who may not lock may not do what disturbs, either: the methods will say so. */
+    neighbour_read(target->root, pid, &neighbour);
+    out->ram.taken = neighbour.owner ? &neighbour.taken : NULL;
+    ask_methods(target, &neighbour, depth, out);
+    out->ram.taken = NULL;
+    if (neighbour.owner)
+        run_lock_give_back(&lock);
+    else
+        run_lock_release(&lock);
+    neighbour_free(&neighbour);
+}
+
+int survey_guest(const struct fsroot *root, const struct guest *guest, enum survey_depth depth,
+                 struct survey *out, struct error *error)
+{
+    struct neighbour neighbour;
+
+    memset(out, 0, sizeof(*out));
+
+    int rc = guest_ram_locate(root, &guest->process, &guest->ram, &out->ram, error);
+
+    if (rc < 0)
+        return rc;
+
+    struct target target = {.root = root, .process = &guest->process, .ram = &out->ram};
+
+    neighbour_read(root, guest->process.pid, &neighbour);
+    if (neighbour.owner && depth == SURVEY_CHECK)
+        ask_methods(&target, &neighbour, depth, out);
+    else
+        ask_locked(&target, depth, out);
+    neighbour_free(&neighbour);
+    return 0;
+}
+
+void survey_free(struct survey *survey)
+{
+    guest_ram_free(&survey->ram);
+}

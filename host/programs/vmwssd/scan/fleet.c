@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file fleet.c  The table of guests; see fleet.h. The threads: fleet_workers.c. */
+#include "programs/vmwssd/scan/fleet_private.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/plural.h"
+#include "base/service/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FILES_A_GUEST 64 /* far more than most take; each block of its RAM is five */
+#define FILES_ELSE 64
+#define FILES_WAIT_S 10
+
+/* --- one guest -------------------------------------------------------------------------------- */
+
+/* None while all are being let go. */
+static struct fleet_guest *fleet_find(struct fleet *fleet, unsigned source, const char *uuid)
+{
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
+        if (one->source == source && !strcmp(one->uuid, uuid))
+            return one;
+    return NULL;
+}
+
+static struct fleet_guest *find_serial(struct fleet *fleet, uint64_t serial)
+{
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
+        if (one->serial == serial)
+            return one;
+    return NULL;
+}
+
+/* As fleet_find(), whichever source reported it: two URIs may lead to one libvirtd. @p uuid: NULL
+ * for any, as one that was found as a process may have one of our making. */
+static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
+                                        uint64_t start_ticks)
+{
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
+        if (one->pid == pid && one->start_ticks == start_ticks &&
+            (!uuid || !strcmp(one->uuid, uuid)))
+            return one;
+    return NULL;
+}
+
+void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest)
+{
+    scanner_close(fleet->scanner, &guest->scan);
+    free(guest);
+}
+
+/* Out of the table. The worker that scans it frees it; else it goes to @p freed, for the lock is
+ * held. */
+void fleet_unlink(struct fleet *fleet, struct fleet_guest *guest, struct fleet_guest **freed)
+{
+    struct fleet_guest **at = &fleet->guests;
+
+    while (*at != guest)
+        at = &(*at)->next;
+    *at = guest->next;
+    fleet->n--;
+    deadline_remove(&fleet->queue, &guest->deadline);
+    guest->gone = true;
+    publisher_forget(fleet->publisher, guest->uuid);
+    if (guest->busy)
+        return;
+    guest->next = *freed;
+    *freed = guest;
+}
+
+static void free_list(struct fleet *fleet, struct fleet_guest *list)
+{
+    while (list) {
+        struct fleet_guest *next = list->next;
+
+        fleet_guest_free(fleet, list);
+        list = next;
+    }
+}
+
+static struct fleet_guest *fleet_guest_new(struct fleet *fleet, unsigned source,
+                                           const struct scan_guest_ref *opened)
+{
+    struct fleet_guest *guest = calloc(1, sizeof(*guest));
+
+    if (!guest)
+        return NULL;
+    guest->source = source;
+    guest->from_libvirt = opened->from_libvirt;
+    guest->pid = opened->pid;
+    guest->start_ticks = opened->start_ticks;
+    guest->serial = ++fleet->serials;
+    guest->generation = fleet->generation;
+    memcpy(guest->uuid, opened->uuid, sizeof(guest->uuid));
+    memcpy(guest->name, opened->name, sizeof(guest->name));
+    guest->scan = *opened;
+    return guest;
+}
+
+static int enter(struct fleet *fleet, struct fleet_guest *guest)
+{
+    int rc = guest_epoll_watch(fleet->epoll_fd, guest->scan.pidfd, guest->serial,
+                               GUEST_EVENT_ENDED);
+
+    guest->next = fleet->guests;
+    fleet->guests = guest;
+    fleet->n++;
+    return rc < 0 ? rc : deadline_put(&fleet->queue, &guest->deadline, clock_ns());
+}
+
+/* --- what connections say --------------------------------------------------------------------- */
+
+static void note_suspended(struct fleet *fleet, struct fleet_guest *guest, bool suspended)
+{
+    if (guest->suspended == suspended)
+        return;
+    if (suspended)
+        guest->suspended_ns = clock_ns();
+    else
+        guest->suspended_total_ns += clock_ns() - guest->suspended_ns;
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", guest->name,
+             suspended ? "suspended: its panel waits" : "runs on");
+    guest->suspended = suspended;
+    writer_event(fleet->writer, guest->uuid, suspended ? EVENT_SUSPEND : EVENT_RESUME);
+}
+
+bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
+                uint64_t start_ticks, bool suspended)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct fleet_guest *guest = find_process(fleet, uuid, pid, start_ticks);
+    bool watched = guest && (guest->from_libvirt || guest->source == source);
+
+    if (guest && guest->source == source)
+        note_suspended(fleet, guest, suspended);
+    pthread_mutex_unlock(&fleet->mutex);
+    return watched;
+}
+
+bool fleet_watches(struct fleet *fleet, pid_t pid, uint64_t start_ticks)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    bool watches = find_process(fleet, NULL, pid, start_ticks) != NULL;
+
+    pthread_mutex_unlock(&fleet->mutex);
+    return watches;
+}
+
+bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt)
+{
+    bool has = false;
+
+    pthread_mutex_lock(&fleet->mutex);
+    for (const struct fleet_guest *one = fleet->guests; one; one = one->next)
+        has |= strcmp(one->uuid, uuid) == 0 && (one->from_libvirt || !of_libvirt);
+    pthread_mutex_unlock(&fleet->mutex);
+    return has;
+}
+
+size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    size_t n = fleet_waiting(fleet) - (source < PUBLISHER_MAX_SOURCES ? fleet->waiting[source] : 0);
+
+    pthread_mutex_unlock(&fleet->mutex);
+    return n;
+}
+
+void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
+
+    if (guest)
+        note_suspended(fleet, guest, suspended);
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsigned flags)
+{
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
+
+    if (guest)
+        guest->jobs |= flags;
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+void fleet_note_move(struct fleet *fleet, const char *uuid, enum event_kind kind)
+{
+    writer_event(fleet->writer, uuid, kind);
+}
+
+static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_guest_ref *opened,
+                        struct fleet_guest **freed)
+{
+    struct fleet_guest *old = fleet_find(fleet, source, opened->uuid);
+
+    if (old)
+        fleet_unlink(fleet, old, freed);
+    old = find_process(fleet, NULL, opened->pid, opened->start_ticks);
+    if (old)
+        fleet_unlink(fleet, old, freed);
+}
+
+/* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with
+ * another guest's UUID. */
+static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *opened,
+                             struct fleet_guest **freed)
+{
+    struct fleet_guest *next;
+
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = next) {
+        next = one->next;
+        if (opened->from_libvirt && !one->from_libvirt && !strcmp(one->uuid, opened->uuid))
+            fleet_unlink(fleet, one, freed);
+    }
+}
+
+struct scanner *fleet_scanner(const struct fleet *fleet)
+{
+    return fleet->scanner;
+}
+
+void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *opened)
+{
+    struct fleet_guest *freed = NULL;
+    char name[sizeof(opened->name)];
+    int rc = 0;
+
+    memcpy(name, opened->name, sizeof(name));
+    pthread_mutex_lock(&fleet->mutex);
+
+    unlink_same(fleet, source, opened, &freed);
+    unlink_impostors(fleet, opened, &freed);
+
+    struct fleet_guest *guest = fleet->stop ? NULL : fleet_guest_new(fleet, source, opened);
+
+    if (guest) {
+        writer_event(fleet->writer, guest->uuid, EVENT_START);
+        rc = enter(fleet, guest);
+        if (rc < 0)
+            fleet_unlink(fleet, guest, &freed);
+    } else {
+        rc = fleet->stop ? 0 : -ENOMEM;
+    }
+    fleet->replan = true;
+    pthread_cond_broadcast(&fleet->changed);
+    pthread_mutex_unlock(&fleet->mutex);
+    free_list(fleet, freed);
+    if (!guest)
+        scanner_close(fleet->scanner, opened);
+    if (rc < 0)
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", name, strerror(-rc));
+}
+
+size_t fleet_waiting(const struct fleet *fleet)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < PUBLISHER_MAX_SOURCES; i++)
+        n += fleet->waiting[i];
+    return n;
+}
+
+/* Once for each crowd. */
+static void say_opening_late(struct fleet *fleet, bool late)
+{
+    size_t waiting = fleet_waiting(fleet);
+
+    if (late && !fleet->opening_late)
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
+                 "%zu guest%s to be opened, one after the other, for the CPU budget of %g %%",
+                 waiting, waiting == 1 ? " waits" : "s wait", fleet->config.budget * 100);
+    if (fleet->opening_late && waiting == 0)
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "no guest waits to be opened any more");
+    fleet->opening_late = (fleet->opening_late || late) && waiting > 0;
+}
+
+/* The kernel gives the lowest number that is free, so it tells how many are not. */
+static rlim_t files_open(const struct rlimit *limit)
+{
+    cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+    return fd < 0 ? limit->rlim_cur : (rlim_t)fd;
+}
+
+/* Without files nothing works any more, and guests that are there seem to have ended. The scanner
+ * has more of them open than we have, of the same limit. */
+static bool has_files(struct fleet *fleet)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return true;
+
+    rlim_t left = scanner_files(fleet->scanner);
+    rlim_t open = files_open(&limit);
+
+    if (left < limit.rlim_cur && limit.rlim_cur - left > open)
+        open = limit.rlim_cur - left;
+
+    bool has = open + FILES_A_GUEST + FILES_ELSE <= limit.rlim_cur;
+
+    if (!has && !fleet->short_of_files)
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "%zu guest%s not opened: %llu files are open of the %llu that the limit allows "
+                 "(ulimit -n, LimitNOFILE), and %d are kept free",
+                 fleet_waiting(fleet), fleet_waiting(fleet) == 1 ? " is" : "s are",
+                 (unsigned long long)open, (unsigned long long)limit.rlim_cur,
+                 FILES_A_GUEST + FILES_ELSE);
+    fleet->short_of_files = !has;
+    return has;
+}
+
+static double wait_to_open(struct fleet *fleet, uint64_t last_ns)
+{
+    const struct deadline *scan = deadline_next(&fleet->queue);
+    const struct opening_turn turn = {.last_ns = last_ns,
+                                      .next_scan_ns = scan ? scan->at_ns : UINT64_MAX};
+
+    return ledger_opening_wait_s(&fleet->ledger, &turn, clock_ns(), fleet_cpu_s(fleet));
+}
+
+double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns)
+{
+    double wait_s = 0;
+
+    pthread_mutex_lock(&fleet->mutex);
+    if (source < PUBLISHER_MAX_SOURCES) {
+        fleet->replan |= (n > 0) != (fleet->waiting[source] > 0);
+        fleet->waiting[source] = n;
+    }
+    if (n > 0)
+        wait_s = has_files(fleet) ? wait_to_open(fleet, last_ns) : FILES_WAIT_S;
+    say_opening_late(fleet, wait_s > 0);
+    pthread_mutex_unlock(&fleet->mutex);
+    return wait_s;
+}
+
+static void let_go(struct fleet *fleet, struct fleet_guest *guest, enum event_kind why,
+                   struct fleet_guest **freed)
+{
+    writer_event(fleet->writer, guest->uuid, why);
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer watched", guest->name);
+    fleet_unlink(fleet, guest, freed);
+    fleet->replan = true;
+}
+
+void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
+{
+    struct fleet_guest *freed = NULL;
+
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
+
+    if (guest)
+        let_go(fleet, guest, EVENT_END, &freed);
+    pthread_mutex_unlock(&fleet->mutex);
+    free_list(fleet, freed);
+}
+
+/* The scanner is asked without the mutex: it may hang. Meanwhile the guest may have been let go,
+ * and another of its UUID have come. */
+void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml)
+{
+    struct fleet_guest *freed = NULL;
+
+    pthread_mutex_lock(&fleet->mutex);
+
+    struct fleet_guest *guest = fleet_find(fleet, source, uuid);
+    const uint64_t serial = guest ? guest->serial : 0;
+    const uint64_t number = guest ? guest->scan.guest : 0;
+
+    pthread_mutex_unlock(&fleet->mutex);
+    if (serial && !scanner_has_ram(fleet->scanner, number, xml)) {
+        pthread_mutex_lock(&fleet->mutex);
+        guest = find_serial(fleet, serial);
+        if (guest)
+            let_go(fleet, guest, EVENT_RESIZE, &freed);
+        pthread_mutex_unlock(&fleet->mutex);
+        free_list(fleet, freed);
+    }
+    agents_plugged(fleet->agents, uuid);
+}
+
+static bool is_among(const char *uuid, const char (*uuids)[37], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(uuids[i], uuid))
+            return true;
+    return false;
+}
+
+static bool has_ended(const struct fleet_guest *guest)
+{
+    struct pollfd end = {.fd = guest->scan.pidfd, .events = POLLIN};
+
+    return poll(&end, 1, 0) == 1;
+}
+
+void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[37], size_t n)
+{
+    struct fleet_guest *freed = NULL;
+    struct fleet_guest *next;
+
+    pthread_mutex_lock(&fleet->mutex);
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = next) {
+        next = one->next;
+        if (one->source == source && !is_among(one->uuid, uuids, n))
+            let_go(fleet, one, has_ended(one) ? EVENT_END : EVENT_UNWATCH, &freed);
+    }
+    pthread_mutex_unlock(&fleet->mutex);
+    free_list(fleet, freed);
+}
+
+/* --- what the kernel says --------------------------------------------------------------------- */
+
+int fleet_epoll_fd(const struct fleet *fleet)
+{
+    return fleet->epoll_fd;
+}
+
+static void dispatch_event(struct fleet *fleet, const struct guest_event *event,
+                           struct fleet_guest **freed)
+{
+    struct fleet_guest *guest = find_serial(fleet, event->serial);
+
+    if (guest)
+        let_go(fleet, guest, EVENT_END, freed);
+}
+
+void fleet_dispatch_events(struct fleet *fleet)
+{
+    struct guest_event events[64];
+    struct fleet_guest *freed = NULL;
+    size_t n = guest_epoll_take(fleet->epoll_fd, events, 64);
+
+    pthread_mutex_lock(&fleet->mutex);
+    for (size_t i = 0; i < n; i++)
+        dispatch_event(fleet, &events[i], &freed);
+    pthread_mutex_unlock(&fleet->mutex);
+    free_list(fleet, freed);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static bool same_panels(const struct config *a, const struct config *b)
+{
+    return a->method == b->method && a->period_s == b->period_s && a->n_windows == b->n_windows &&
+           !memcmp(a->window_s, b->window_s, a->n_windows * sizeof(a->window_s[0]));
+}
+
+void fleet_configure(struct fleet *fleet, const struct config *config)
+{
+    uint64_t now_ns;
+
+    pthread_mutex_lock(&fleet->mutex);
+    now_ns = clock_ns(); /* no earlier than the ledger's */
+    if (!same_panels(&fleet->config, config))
+        fleet->generation++;
+    fleet->config = *config;
+    ledger_share(&fleet->ledger, config->budget, now_ns, fleet_cpu_s(fleet));
+    fleet->held_until_ns = 0;
+    fleet->replan = true;
+    for (struct fleet_guest *one = fleet->guests; one; one = one->next)
+        if (one->deadline.place > 0)
+            deadline_put(&fleet->queue, &one->deadline, now_ns);
+    pthread_cond_broadcast(&fleet->changed);
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns)
+{
+    struct fleet_state state = {0};
+
+    pthread_mutex_lock(&fleet->mutex);
+    state.guests = fleet->n;
+    state.waiting = fleet_waiting(fleet);
+    state.period_s = fleet->plan.period_s;
+    state.share = fleet->recent_share;
+    state.records = fleet->records;
+    for (const struct fleet_guest *one = fleet->guests; one; one = one->next) {
+        state.refused += one->refused;
+        state.suspended += one->suspended;
+    }
+    state.hanging = fleet_workers_hanging(fleet, now_ns);
+    state.alive = fleet_workers_alive(fleet, now_ns);
+    pthread_mutex_unlock(&fleet->mutex);
+    return state;
+}
+
+struct fleet_state fleet_state(struct fleet *fleet)
+{
+    return fleet_state_at(fleet, clock_ns());
+}
+
+static void fleet_free(struct fleet *fleet)
+{
+    deadline_queue_free(&fleet->queue);
+    if (fleet->epoll_fd >= 0)
+        close(fleet->epoll_fd);
+    free(fleet);
+}
+
+int fleet_start(struct fleet **out, const struct fsroot *root, const struct config *config,
+                const struct fleet_sinks *sinks, struct error *error)
+{
+    struct fleet *fleet = calloc(1, sizeof(*fleet));
+
+    if (!fleet)
+        return error_set(error, -ENOMEM, "out of memory");
+    fleet->root = root;
+    fleet->config = *config;
+    fleet->writer = sinks->writer;
+    fleet->publisher = sinks->publisher;
+    fleet->agents = sinks->agents;
+    fleet->scanner = sinks->scanner;
+    /* Each second of checking a large history would be a hundred without a scan, at 1 %. */
+    fleet->ledger = ledger_open(config->budget, clock_ns(), writer_opening_cpu_s(fleet->writer));
+    fleet->epoll_fd = guest_epoll_open();
+
+    int rc = fleet->epoll_fd < 0 ? fleet->epoll_fd : fleet_start_workers(fleet);
+
+    if (rc < 0) {
+        error_set(error, rc, "the threads that scan guests: %s", strerror(-rc));
+        fleet_stop_workers(fleet);
+        fleet_free(fleet);
+        return rc;
+    }
+    *out = fleet;
+    return 0;
+}
+
+void fleet_stop(struct fleet *fleet)
+{
+    if (!fleet)
+        return;
+
+    uint64_t begin_ns = clock_ns();
+    size_t n = fleet_state(fleet).guests;
+
+    fleet_stop_workers(fleet);
+    pthread_mutex_lock(&fleet->mutex);
+    for (const struct fleet_guest *one = fleet->guests; one; one = one->next) {
+        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
+                 "domain %s: not restored, for looking at it hangs: what ends with this process "
+                 "ends now",
+                 one->name);
+        n--;
+    }
+    pthread_mutex_unlock(&fleet->mutex);
+    if (scanner_alive(fleet->scanner, SCANNER_PATIENCE_NS) == 0) /* else it was not asked to */
+        log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guest%s restored in %.3g s", n, plural((double)n),
+                 (double)(clock_ns() - begin_ns) / 1e9);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file fleet_threads.c  How many threads there are: two, and one more for each scan that hangs, up
+ * to FLEET_WORKERS_MAX. When all of these hang nobody scans any guest, and the fleet is not alive:
+ * the watchdog is not fed any more, and the service manager ends us, loudly. What the threads do is
+ * in fleet_workers.c.
+ */
+#include "programs/vmwssd/scan/fleet_private.h"
+
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/service/log.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define SECOND_NS 1000000000ULL
+/* fleet_relieve() is called every five seconds: then all was stopped, as by SIGSTOP or a freezer of
+ * control groups. */
+#define STOPPED_NS (8 * SECOND_NS)
+#define APART_FIRST_NS (60 * SECOND_NS)
+#define APART_MOST_NS (960 * SECOND_NS)
+
+/* The mutex is held, or nobody else is there. */
+static int start_worker(struct fleet *fleet)
+{
+    struct fleet_worker *worker = &fleet->workers[fleet->n_workers];
+    int rc;
+
+    worker->fleet = fleet;
+    worker->seen_ns = clock_ns();
+    rc = -pthread_create(&worker->thread, NULL, fleet_work, worker);
+    fleet->n_workers += rc == 0;
+    return rc;
+}
+
+int fleet_start_workers(struct fleet *fleet)
+{
+    int rc = 0;
+
+    pthread_mutex_init(&fleet->mutex, NULL);
+    cond_init(&fleet->changed);
+    for (size_t i = 0; rc == 0 && i < FLEET_WORKERS; i++)
+        rc = start_worker(fleet);
+    return rc;
+}
+
+static bool hangs(const struct fleet_worker *worker, uint64_t now_ns)
+{
+    return worker->at && now_ns > worker->seen_ns + FLEET_HANGS_NS;
+}
+
+double fleet_cpu_s(const struct fleet *fleet)
+{
+    return own_cpu_s() + scanner_cpu_s(fleet->scanner) - writer_checking_cpu_s(fleet->writer);
+}
+
+size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fleet->n_workers; i++)
+        n += hangs(&fleet->workers[i], now_ns);
+    return n;
+}
+
+bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns)
+{
+    for (size_t i = 0; i < fleet->n_workers; i++)
+        if (!fleet->workers[i].at && now_ns > fleet->workers[i].seen_ns + FLEET_STUCK_NS)
+            return false;
+    return fleet_workers_hanging(fleet, now_ns) < fleet->n_workers;
+}
+
+uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t due_ns)
+{
+    uint64_t now_ns = clock_ns();
+
+    if (now_ns < began_ns + FLEET_HANGS_NS || due_ns == 0) {
+        guest->apart_ns = 0;
+        return due_ns;
+    }
+    guest->apart_ns = guest->apart_ns ? 2 * guest->apart_ns : APART_FIRST_NS;
+    if (guest->apart_ns > APART_MOST_NS)
+        guest->apart_ns = APART_MOST_NS;
+    return due_ns > now_ns + guest->apart_ns ? due_ns : now_ns + guest->apart_ns;
+}
+
+/* Then each worker has its time anew: the scanner goes on with a batch whose rest others would scan
+ * as well. The mutex is held. */
+static bool was_stopped(struct fleet *fleet)
+{
+    const uint64_t now_ns = clock_ns();
+    const bool stopped = fleet->relieved_ns && now_ns > fleet->relieved_ns + STOPPED_NS;
+
+    fleet->relieved_ns = now_ns;
+    for (size_t i = 0; stopped && i < fleet->n_workers; i++)
+        fleet->workers[i].seen_ns = now_ns;
+    return stopped;
+}
+
+/* The mutex is held. */
+static void relieve(struct fleet *fleet, uint64_t now_ns)
+{
+    size_t hanging = 0;
+
+    for (size_t i = 0; i < fleet->n_workers; i++) {
+        struct fleet_worker *worker = &fleet->workers[i];
+
+        if (!hangs(worker, now_ns))
+            continue;
+        hanging++;
+        if (!worker->restores) /* which it does itself, unless it hangs elsewhere */
+            fleet_batch_release(fleet, &worker->batch);
+        if (!worker->logged)
+            log_line(LOG_CLASS_GUEST, LOG_WARNING,
+                     "domain %s: %s hangs; other guests are scanned meanwhile", worker->at->name,
+                     worker->restores ? "restoring it" : "its scan");
+        worker->logged = true;
+    }
+    while (fleet->n_workers < FLEET_WORKERS + hanging && fleet->n_workers < FLEET_WORKERS_MAX &&
+           start_worker(fleet) == 0)
+        ;
+}
+
+void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
+{
+    pthread_mutex_lock(&fleet->mutex);
+    if (!was_stopped(fleet))
+        relieve(fleet, now_ns);
+    pthread_mutex_unlock(&fleet->mutex);
+}
+
+#define JOIN_NS 50000000L /* between two checks whether it hangs */
+#define LEAVE_NS (5 * SECOND_NS)
+
+/* False: it has not ended yet. */
+static bool joined(pthread_t thread)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += JOIN_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
+}
+
+/* One that restores guests is waited for, unless that hangs: the scanner, which does it, ends no
+ * sooner. */
+static bool left_behind(struct fleet *fleet, const struct fleet_worker *worker, uint64_t begin_ns)
+{
+    const uint64_t now_ns = clock_ns();
+    bool late;
+
+    pthread_mutex_lock(&fleet->mutex);
+    late = worker->at && (!worker->restores || hangs(worker, now_ns));
+    pthread_mutex_unlock(&fleet->mutex);
+    return late && now_ns > begin_ns + LEAVE_NS;
+}
+
+void fleet_stop_workers(struct fleet *fleet)
+{
+    uint64_t begin_ns = clock_ns();
+
+    pthread_mutex_lock(&fleet->mutex);
+    fleet->stop = true;
+    pthread_cond_broadcast(&fleet->changed);
+    pthread_mutex_unlock(&fleet->mutex);
+    for (size_t i = 0; i < fleet->n_workers; i++)
+        while (!joined(fleet->workers[i].thread) &&
+               !left_behind(fleet, &fleet->workers[i], begin_ns))
+            ;
+}

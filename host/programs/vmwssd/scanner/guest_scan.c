@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file guest_scan.c  See guest_scan.h. */
+#include "programs/vmwssd/scanner/guest_scan.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/run_lock.h"
+#include "guest/domain/qemu_vcpus.h"
+#include "measure/neighbour.h"
+#include "measure/panel.h"
+#include "measure/record/flag_memory.h"
+#include "measure/subject.h"
+#include "programs/vmwssd/scanner/budget.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of each panel a witness watches so many pages: in one tick few show somebody else who touches 6 %
+ * of what is resident. Where the host takes accessed bits anyway, how many it hides is estimated
+ * from them. */
+#define FEW_WITNESSED 64
+#define MANY_WITNESSED 200
+
+struct guest_scan {
+    struct subject subject;
+    struct target target;
+    bool located;
+    const struct method *method;
+    struct panel *panel;  /* NULL: the panel is to begin anew */
+    uint64_t samples;     /* it was drawn for */
+    unsigned reads;       /* of it so far */
+    bool recorded;        /* there was a record */
+    bool anew;            /* it was begun anew: the next record says so */
+    bool aged;            /* the host hides touches from it: ageing, or merged pages */
+    bool disputed;        /* a record had the flag disputed: no method that others mislead ... */
+    bool no_other;        /* ... but there is none */
+    bool method_is_best;  /* there is no better one where that is so */
+    bool void_marks;      /* it is to be dropped at the next scan, under the lock */
+    bool void_method;     /* likewise the method */
+    uint64_t published;   /* its layout when it was published; 0: it is not */
+    uint64_t reopened_ns; /* when its process had replaced its program; 0: it has not */
+    bool reopen;          /* it is to be opened once more, for it had only begun */
+    uint64_t suspended_total_ns;
+    unsigned jobs_between; /* that were seen since the last scan */
+    struct flag_memory memory;
+    struct run_lock lock;
+};
+
+struct guest_scan *guest_scan_new(struct guest *guest, const struct fsroot *root)
+{
+    struct guest_scan *scan = calloc(1, sizeof(*scan));
+
+    if (!scan)
+        return NULL;
+    scan->subject.root = root;
+    guest_move(&scan->subject.guest, guest);
+    scan->lock = RUN_LOCK_NONE;
+    return scan;
+}
+
+bool guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml)
+{
+    const struct guest *guest = &scan->subject.guest;
+
+    ram_config_refine(xml, &guest->process.config.ram);
+    return ram_config_equal(&guest->ram, xml);
+}
+
+/* --- the panel and the lock ------------------------------------------------------------------- */
+
+static pid_t pid_of(const struct guest_scan *scan)
+{
+    return scan->subject.guest.process.pid;
+}
+
+/* Where the panel is, for whoever measures the guest while the lock is lent. */
+static void publish_panel(struct guest_scan *scan)
+{
+    uint64_t layout = panel_layout(scan->panel);
+    struct neighbour placed = {.method = scan->method};
+
+    if (scan->published == layout)
+        return;
+    if (panel_taken(scan->panel, &placed.taken, &placed.huge) == 0 &&
+        neighbour_publish(scan->subject.root, pid_of(scan), &placed) == 0)
+        scan->published = layout;
+    neighbour_free(&placed);
+}
+
+/* Restores the guest: only under its lock, for what is mapped again would seem touched to another
+ * process that measures it. */
+static void drop_panel(struct guest_scan *scan)
+{
+    scan->anew |= scan->panel && scan->recorded;
+    panel_close(scan->panel);
+    scan->panel = NULL;
+    if (scan->published)
+        neighbour_withdraw(scan->subject.root, pid_of(scan));
+    scan->published = 0;
+}
+
+static void drop_void(struct guest_scan *scan)
+{
+    if (scan->void_marks || scan->void_method)
+        drop_panel(scan);
+    if (scan->void_method) {
+        scan->method = NULL;
+        scan->method_is_best = false;
+    }
+    scan->void_marks = scan->void_method = false;
+}
+
+/* 0: it is locked, and what does not hold any more is dropped. */
+static int take_lock(struct guest_scan *scan, struct error *error)
+{
+    const struct subject *subject = &scan->subject;
+    const struct lock_wait at_once = {.pidfd = -1};
+    int rc = scan->lock.file_fd < 0
+                 ? run_lock_guest(&scan->lock, subject->root, pid_of(scan), &at_once, error)
+                 : run_lock_retake(&scan->lock, &scan->void_marks);
+
+    if (rc == 0)
+        drop_void(scan);
+    return rc < 0 ? error_set(error, rc, "another vmwss is measuring it") : 0;
+}
+
+/* Without the lock the guest is left as it is: its next accesses restore it, as after kill -9. */
+void guest_scan_free(struct guest_scan *scan)
+{
+    if (!scan)
+        return;
+    if (scan->panel && take_lock(scan, NULL) < 0)
+        panel_abandon(scan->panel);
+    drop_panel(scan);
+    run_lock_release(&scan->lock);
+    subject_close(&scan->subject);
+    free(scan);
+}
+
+void guest_scan_set_suspended(struct guest_scan *scan, uint64_t total_ns)
+{
+    scan->suspended_total_ns = total_ns;
+}
+
+void guest_scan_note_jobs(struct guest_scan *scan, unsigned flags)
+{
+    scan->jobs_between |= flags;
+}
+
+void guest_scan_begin_anew(struct guest_scan *scan)
+{
+    scan->void_method = true;
+}
+
+uint64_t guest_scan_pages(const struct guest_scan *scan)
+{
+    return scan->panel ? panel_pages(scan->panel) : 0;
+}
+
+const char *guest_scan_method(const struct guest_scan *scan)
+{
+    return scan->method ? scan->method->name : "";
+}
+
+int guest_scan_wake_fd(const struct guest_scan *scan)
+{
+    return scan->panel ? panel_wake_fd(scan->panel) : -1;
+}
+
+int guest_scan_poll(struct guest_scan *scan, struct error *error)
+{
+    return scan->panel ? panel_poll(scan->panel, error) : 0;
+}
+
+/* --- a scan ----------------------------------------------------------------------------------- */
+
+static int choose_method(struct guest_scan *scan, const struct scan_rules *rules,
+                         struct error *error)
+{
+    const enum method_order order = method_bits_are_taken(&scan->target) ? ORDER_DAEMON_AGEING
+                                                                         : ORDER_DAEMON;
+    const struct method *method;
+    const struct method_needs needs = {.panel = true, .follow = true, .by_vcpus = scan->disputed};
+    struct error reasons = {0};
+
+    for (size_t i = 0; (method = method_at(order, i)); i++) {
+        struct error why = {0};
+        size_t used = strlen(reasons.text);
+
+        if (rules->method && rules->method != method)
+            continue;
+        if (method_try(method, &scan->target, &needs, &why) == 0) {
+            scan->method = method;
+            return 0;
+        }
+        snprintf(reasons.text + used, sizeof(reasons.text) - used, "%s %s: %s", used ? ";" : "",
+                 method->name, why.text);
+    }
+    return error_set(error, -ENOTSUP, "no method can follow this guest:%s", reasons.text);
+}
+
+/* The last record was in doubt: then its panel is worth less than another method, if there is one.
+ * Found out once. */
+static void leave_doubtful_method(struct guest_scan *scan, const struct scan_rules *rules)
+{
+    const struct method *before = scan->method;
+
+    scan->aged = false;
+    scan->method_is_best = true;
+
+    if (choose_method(scan, rules, NULL) == 0 && scan->method != before)
+        drop_panel(scan);
+    scan->no_other = scan->disputed && scan->method->sees_qemu;
+    scan->disputed = scan->disputed && !scan->no_other;
+}
+
+static bool leaves_disputed(const struct guest_scan *scan)
+{
+    return scan->disputed && !scan->no_other && scan->method->sees_qemu;
+}
+
+static int locate(struct guest_scan *scan, struct error *error)
+{
+    int rc = scan->located ? 0 : subject_locate(&scan->subject, scan->subject.root, error);
+
+    if (rc == 0) {
+        scan->located = true;
+        scan->target = subject_target(&scan->subject);
+    }
+    return rc;
+}
+
+static uint64_t guest_clock(void *context)
+{
+    const struct guest_scan *scan = context;
+
+    return clock_ns() - scan->suspended_total_ns;
+}
+
+static double presence(const struct guest_scan *scan, const struct resident_now *now)
+{
+    return (double)population_bytes(scan->method, now) / (double)scan->subject.ram.bytes;
+}
+
+static int begin_panel(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                       const struct resident_now *now, struct error *error)
+{
+    const struct panel_plan plan = {
+        .method = scan->method,
+        .samples = samples,
+        .witness = method_bits_are_taken(&scan->target) ? MANY_WITNESSED : FEW_WITNESSED,
+        .presence = presence(scan, now),
+        .longest_s = rules->window_s[rules->n_windows - 1],
+        .tick_s = rules->tick_s,
+        .seed = random_seed(),
+        .clock = guest_clock,
+        .clock_context = scan,
+    };
+
+    scan->samples = samples;
+    scan->reads = 0;
+    return panel_open(&scan->target, &plan, &scan->panel, error);
+}
+
+static bool fits(const struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples)
+{
+    bool young = budget_panel_young(scan->reads, panel_elapsed_s(scan->panel),
+                                    rules->window_s[rules->n_windows - 1]);
+
+    return budget_panel_fits((double)samples, (double)scan->samples,
+                             (double)panel_pages(scan->panel), young);
+}
+
+static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                      struct resident_now *now, struct error *error)
+{
+    int rc;
+
+    if (!scan->panel)
+        return begin_panel(scan, rules, samples, now, error);
+    panel_set_samples(scan->panel, samples);
+    rc = panel_tick(scan->panel, presence(scan, now), now, error);
+    scan->reads++;
+    if (rc == 0 && panel_read_all(scan->panel))
+        scan->subject.guest.jobs |= QEMU_JOB_DUMP;
+    if (rc == 0 && !fits(scan, rules, samples)) {
+        drop_panel(scan);
+        rc = begin_panel(scan, rules, samples, now, error);
+    }
+    return rc;
+}
+
+/* What libvirt reported when the guest was opened counts once: from then on its events and QEMU's
+ * threads tell. */
+static void remember(struct guest_scan *scan, unsigned flags)
+{
+    struct guest *guest = &scan->subject.guest;
+
+    flag_memory_note(&scan->memory, scan->jobs_between | (guest->migrating ? FLAG_MIGRATING : 0),
+                     (double)guest_clock(scan) / 1e9);
+    flag_memory_scan(&scan->memory, flags | sample_job_flags(guest->jobs),
+                     (double)guest_clock(scan) / 1e9);
+    scan->jobs_between = 0;
+    guest->migrating = false;
+    guest->jobs = 0;
+}
+
+/* Twice what has zap come first, so that this is found once it does. */
+static bool lacks_merged(const struct sample_record *record)
+{
+    return (record->flags & FLAG_KSM) &&
+           record->unmeasurable_bytes > record->resident_bytes / MUCH_MERGED * 2;
+}
+
+static int tell(struct guest_scan *scan, const struct scan_rules *rules, double cpu_s,
+                const struct resident_now *now, struct ages_record *record, struct error *error)
+{
+    struct sample_plan plan = {.method = scan->method, .n_windows = rules->n_windows};
+    int rc;
+
+    memcpy(plan.window_s, rules->window_s, sizeof(plan.window_s));
+    rc = ages_record_fill(record, scan->subject.root, &scan->subject.guest, &scan->subject.ram,
+                          &plan, scan->panel, cpu_s, now, error);
+    if (rc < 0)
+        return rc;
+    remember(scan, record->sample.flags);
+    flag_memory_apply_ages(&scan->memory, record, (double)guest_clock(scan) / 1e9);
+    if (scan->anew)
+        record->sample.flags |= FLAG_NEW_PANEL;
+    scan->anew = false;
+    scan->aged = (record->sample.flags & FLAG_AGEING) || lacks_merged(&record->sample);
+    scan->disputed |= record->sample.flags & FLAG_DISPUTED;
+    scan->recorded = true;
+    return 0;
+}
+
+static int scan_guest(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                      struct resident_now *now, struct error *error)
+{
+    int rc = locate(scan, error);
+
+    if (rc == 0 && !scan->method)
+        rc = choose_method(scan, rules, error);
+    else if (rc == 0 && ((scan->aged && !scan->method_is_best) || leaves_disputed(scan)))
+        leave_doubtful_method(scan, rules);
+    if (rc == 0)
+        rc = subject_refresh(&scan->subject, now, error);
+    if (rc == 0)
+        rc = scan_panel(scan, rules, samples, now, error);
+    return rc;
+}
+
+/* What has failed need not be right for the guest any more: pageout is not once there is swap. */
+static void give_up(struct guest_scan *scan)
+{
+    drop_panel(scan);
+    scan->method = NULL;
+    scan->method_is_best = scan->disputed = scan->no_other = false;
+}
+
+/* A QEMU that begins needs a while until it has its RAM and its vCPUs. */
+#define BEGINS_NS 10000000000ULL
+
+static bool begins(const struct guest_scan *scan)
+{
+    return scan->reopened_ns > 0 && clock_ns() - scan->reopened_ns < BEGINS_NS;
+}
+
+/* The guest goes on in another address space: a panel of the one before is of nothing. */
+static int reopen(struct guest_scan *scan, struct error *error)
+{
+    if (!begins(scan))
+        scan->reopened_ns = clock_ns();
+    give_up(scan);
+    scan->located = false;
+    return subject_reopen(&scan->subject, error);
+}
+
+/* What is known of a process before its vCPUs are there would be kept. */
+static bool has_begun(const struct guest_scan *scan)
+{
+    const struct qemu_process *process = &scan->subject.guest.process;
+
+    return process->vcpus_known && process->accel != ACCEL_UNKNOWN;
+}
+
+/* Pages that were read meanwhile may be of an address space that is gone, where all are absent. */
+static int scan_verified(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                         struct resident_now *now, struct error *error)
+{
+    const struct subject *subject = &scan->subject;
+    int rc = scan_guest(scan, rules, samples, now, error);
+
+    return rc == 0 ? qemu_process_verify(subject->root, &subject->guest.process, error) : rc;
+}
+
+static int scan_or_reopen(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                          struct resident_now *now, struct error *error)
+{
+    const struct subject *subject = &scan->subject;
+    int rc = scan->reopen ? -ESTALE
+                          : qemu_process_verify(subject->root, &subject->guest.process, error);
+
+    if (rc == 0)
+        rc = scan_verified(scan, rules, samples, now, error);
+    if (rc == -ESTALE) {
+        rc = reopen(scan, error);
+        if (rc == 0)
+            rc = scan_verified(scan, rules, samples, now, error);
+    }
+    scan->reopen = begins(scan) && (rc < 0 || !has_begun(scan));
+    return rc;
+}
+
+/* Of RAM that could not be located it is what the process holds. */
+static int read_resident(const struct guest_scan *scan, uint64_t *bytes)
+{
+    const struct subject *subject = &scan->subject;
+    struct resident_now now;
+    int rc;
+
+    if (!scan->located)
+        return resident_of_process(subject->root, pid_of(scan), bytes);
+    rc = resident_meter_read(&subject->resident, subject->root, pid_of(scan), &now);
+    *bytes = rc == 0 ? now.resident_bytes : 0;
+    return rc;
+}
+
+bool guest_scan_size(const struct guest_scan *scan, struct ages_record *record)
+{
+    const struct guest *guest = &scan->subject.guest;
+    uint64_t ram_bytes = scan->located ? scan->subject.ram.bytes : guest->ram.total_bytes;
+    uint64_t resident_bytes;
+
+    if (ram_bytes == 0 || read_resident(scan, &resident_bytes) < 0)
+        return false;
+    memset(record, 0, sizeof(*record));
+    if (resident_bytes > ram_bytes)
+        resident_bytes = ram_bytes;
+    sample_record_not_measured(&record->sample, guest, ram_bytes, resident_bytes);
+    return true;
+}
+
+int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+                      double cpu_s, struct ages_record *record, struct error *error)
+{
+    const struct subject *subject = &scan->subject;
+    struct resident_now now;
+    int rc = qemu_process_verify(subject->root, &subject->guest.process, error);
+
+    if (rc == 0 || rc == -ESTALE)
+        rc = take_lock(scan, error);
+    if (rc < 0)
+        return rc;
+    rc = scan_or_reopen(scan, rules, samples, &now, error);
+    if (rc < 0)
+        give_up(scan);
+    else
+        publish_panel(scan);
+    run_lock_lend(&scan->lock);
+    if (rc == 0)
+        rc = tell(scan, rules, cpu_s, &now, record, error);
+    if (rc == -EAGAIN)
+        remember(scan, 0);
+    if (rc == 0 || rc == -EAGAIN)
+        return rc;
+    scan->void_marks = true;
+    /* The files of a process that ended read as empty: whatever went wrong then is that it
+     * ended. */
+    if (qemu_process_verify(subject->root, &subject->guest.process, NULL) == -ESRCH)
+        return -ESRCH;
+    return scan->reopen ? -EAGAIN : rc;
+}

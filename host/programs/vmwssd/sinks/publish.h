@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file publish.h  Which records are worth publishing. No clock, no libvirt.
+ *
+ * A write has libvirt store the guest's state and tell every listener, so one that says nothing new
+ * is spared. But a number that is not renewed looks like that of a daemon that has died: after a
+ * while it is published again.
+ */
+#pragma once
+
+#include "measure/record/sample_record.h"
+
+#define PUBLISH_INTERVAL_S 60 /* at most so often for one guest */
+#define PUBLISH_AGAIN_S 600   /* unchanged, too */
+
+/**
+ * Returns true if @p now has anything that a reader of @p published, the last record that was,
+ * would want to know.
+ * @param published  NULL: nothing has been published; then it does
+ * @return a window's WSS left the published interval and moved by more than 1 % of it; an interval
+ *         became half as wide or twice as wide, by more than 1 % of what is resident; another
+ *         method, other windows or other flags (but new-panel, which is about one record); resident
+ *         or RAM moved by more than 1 % of RAM; PUBLISH_AGAIN_S have passed, or the clock went back
+ */
+bool publish_is_news(const struct sample_record *published, const struct sample_record *now);

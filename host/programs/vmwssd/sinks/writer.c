@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file writer.c  See writer.h. */
+#include "programs/vmwssd/sinks/writer.h"
+
+#include "base/array.h"
+#include "base/cond.h"
+#include "base/service/log.h"
+#include "history/history.h"
+#include "history/wal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define QUEUE_RECORDS 1024 /* while the history is checked at once, none are written */
+#define GATHER_S 1
+#define MAINTAIN_S 60
+#define OPEN_AGAIN_S 5
+#define EARLY_EVENTS 2048 /* of a thousand guests a start, and how they came here */
+
+/* A record, or an event of a guest. */
+struct queued {
+    bool is_event;
+    struct store_event event;
+    struct ages_record record;
+    double period_s, precision;
+    char *last_report;
+};
+
+struct writer {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t more;
+    bool stop;
+    size_t n;
+    struct queued *queue[QUEUE_RECORDS];
+    uint64_t written, dropped;
+    bool full;   /* the queue, and it was logged */
+    bool urgent; /* what is in it is not to wait for more */
+    struct store_retention retention;
+    double opening_cpu_s; /* never changes */
+    double checking_cpu_s;
+    struct store *checked; /* that is being checked now; NULL: none is */
+    clockid_t checking_clock;
+    double checking_begun_s; /* by that clock */
+    bool damaged;            /* as the check in the background has found */
+    bool checks;             /* that one has a thread */
+    pthread_t checker;
+    /* the thread's own */
+    struct store *store; /* NULL: it could not be opened again */
+    char *path;
+    int failing;         /* the error that was logged last; 0: all is well */
+    int not_maintained;  /* likewise */
+    bool held;           /* its WAL, and that was logged */
+    double maintained_s; /* CLOCK_BOOTTIME */
+    size_t n_early;      /* events of guests without a record yet, in the order of time */
+    struct store_event *early;
+};
+
+static void queued_free(struct queued *one)
+{
+    if (one)
+        free(one->last_report);
+    free(one);
+}
+
+static void free_all(struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        queued_free(list[i]);
+}
+
+static void say_notice(const struct writer *writer, int rc)
+{
+    if (rc == 0 && *store_notice(writer->store))
+        log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
+}
+
+static void wait_for_check(struct writer *writer)
+{
+    if (writer->checks)
+        pthread_join(writer->checker, NULL);
+    writer->checks = false;
+}
+
+/* Not beside a check: opening looks into the file, and to close that would drop the locks of the
+ * check's connection. */
+static int open_store(struct writer *writer, struct error *error)
+{
+    wait_for_check(writer);
+
+    int rc = store_open(writer->path, &writer->store, error);
+
+    say_notice(writer, rc);
+    return rc;
+}
+
+/* A damaged database is set aside by opening it again. */
+static int add_entries(struct writer *writer, const struct store_entry *entries, size_t n,
+                       struct error *error)
+{
+    int rc = writer->store ? 0 : open_store(writer, error);
+
+    if (rc == 0)
+        rc = store_add(writer->store, entries, n, error);
+    if (rc == -EUCLEAN) {
+        store_close(writer->store);
+        writer->store = NULL;
+    }
+    return rc;
+}
+
+/* Says it when it begins to fail, when the reason changes, and when it works again. */
+static void writer_log(struct writer *writer, int rc, const struct error *error)
+{
+    if (rc < 0 && rc != writer->failing)
+        log_line(LOG_CLASS_HISTORY, LOG_ERR, "no history is kept: %s", error->text);
+    if (rc == 0 && writer->failing)
+        log_line(LOG_CLASS_HISTORY, LOG_NOTICE, "history is kept again");
+    writer->failing = rc;
+}
+
+static void writer_count(struct writer *writer, uint64_t written, uint64_t dropped)
+{
+    pthread_mutex_lock(&writer->mutex);
+    writer->written += written;
+    writer->dropped += dropped;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+static int ends(void *context)
+{
+    struct writer *writer = context;
+
+    pthread_mutex_lock(&writer->mutex);
+
+    bool stop = writer->stop;
+
+    pthread_mutex_unlock(&writer->mutex);
+    return stop;
+}
+
+/* SQLite walks through all pages without asking whether to go on: writer_stop() interrupts it, and
+ * what it costs is read off the clock of its thread meanwhile. @p store: NULL when it has ended. */
+static void note_check(struct writer *writer, struct store *store)
+{
+    pthread_mutex_lock(&writer->mutex);
+    if (writer->checked)
+        writer->checking_cpu_s += clock_s(writer->checking_clock) - writer->checking_begun_s;
+    writer->checked = NULL;
+    if (store && pthread_getcpuclockid(pthread_self(), &writer->checking_clock) == 0) {
+        writer->checking_begun_s = clock_s(writer->checking_clock);
+        writer->checked = store;
+    }
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+/* True: it is damaged. A check that was interrupted says nothing. */
+static bool finds_damage(struct writer *writer, struct store *store, struct error *error)
+{
+    note_check(writer, store);
+
+    int rc = store_check(store, ends, writer, error);
+
+    note_check(writer, NULL);
+    return rc == -EUCLEAN && !ends(writer);
+}
+
+/* The history was closed as it should be: it is written meanwhile. */
+static void *check_behind(void *context)
+{
+    struct writer *writer = context;
+    struct store *store = NULL;
+    struct error error = {0};
+    bool damaged = false;
+
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
+    if (history_open_beside(writer->path, &store, &error) == 0)
+        damaged = finds_damage(writer, store, &error);
+    store_close(store);
+    pthread_mutex_lock(&writer->mutex);
+    writer->damaged = damaged;
+    pthread_cond_signal(&writer->more);
+    pthread_mutex_unlock(&writer->mutex);
+    return NULL;
+}
+
+/* Damage is found again when it is opened anew, which sets the file aside. */
+static void drop_damaged(struct writer *writer)
+{
+    store_close(writer->store);
+    writer->store = NULL;
+}
+
+/* At once, before it is written to, if the last writer was killed. Guests are watched
+ * meanwhile. */
+static void begin_checking(struct writer *writer)
+{
+    struct error error = {0};
+
+    if (!writer->store || *store_notice(writer->store))
+        return; /* it will be checked, or is new */
+    if (!store_was_left_open(writer->store)) {
+        writer->checks = pthread_create(&writer->checker, NULL, check_behind, writer) == 0;
+        return;
+    }
+    log_line(LOG_CLASS_HISTORY, LOG_NOTICE,
+             "%s was not closed by its last writer: it is checked before anything is added",
+             writer->path);
+    if (finds_damage(writer, writer->store, &error))
+        drop_damaged(writer);
+}
+
+static struct store_entry entry_of(const struct queued *one)
+{
+    return (struct store_entry){.record = &one->record,
+                                .period_s = one->period_s,
+                                .precision = one->precision,
+                                .last_report = one->last_report};
+}
+
+/* One that can never be kept must not take the others with it. */
+static void write_each(struct writer *writer, struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct error error = {0};
+        struct store_entry entry = entry_of(list[i]);
+        int rc = add_entries(writer, &entry, 1, &error);
+
+        writer_count(writer, rc == 0, rc < 0);
+        if (rc < 0)
+            log_line(LOG_CLASS_HISTORY, LOG_ERR, "%s: a record is not kept: %s",
+                     list[i]->record.sample.domain, error.text);
+    }
+}
+
+static void write_records(struct writer *writer, struct queued **list, size_t n)
+{
+    struct store_entry entries[QUEUE_RECORDS];
+    struct error error = {0};
+
+    for (size_t i = 0; i < n; i++)
+        entries[i] = entry_of(list[i]);
+
+    int rc = add_entries(writer, entries, n, &error);
+
+    if (rc == -EINVAL) {
+        write_each(writer, list, n);
+        return;
+    }
+    writer_log(writer, rc, &error);
+    writer_count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
+}
+
+/* Those of the guest; @p kind: of this kind only, or EVENT_OTHER: all. */
+static void forget_early(struct writer *writer, const char *uuid, enum event_kind kind)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < writer->n_early; i++) {
+        const struct store_event *event = &writer->early[i];
+
+        if (strcmp(event->uuid, uuid) != 0 || (kind != EVENT_OTHER && kind != event->kind))
+            writer->early[left++] = *event;
+    }
+    writer->n_early = left;
+}
+
+/* How it began waits; of a guest that ends before its first record nothing is kept. A guest that
+ * cannot be measured has no record ever, and three events here at most. */
+static void keep_early(struct writer *writer, const struct store_event *event)
+{
+    const bool begins = event->kind == EVENT_START || event->kind == EVENT_MIGRATE_IN ||
+                        event->kind == EVENT_RESTORE;
+
+    if (!begins && event->kind != EVENT_SUSPEND && event->kind != EVENT_RESUME)
+        forget_early(writer, event->uuid, EVENT_OTHER);
+    if (!begins)
+        return;
+    forget_early(writer, event->uuid, event->kind);
+    if (writer->n_early == EARLY_EVENTS)
+        memmove(writer->early, writer->early + 1, --writer->n_early * sizeof(*writer->early));
+
+    struct store_event *more = array_grow(writer->early, writer->n_early, sizeof(*more));
+
+    if (!more)
+        return;
+    writer->early = more;
+    more[writer->n_early++] = *event;
+}
+
+static int write_event(struct writer *writer, const struct store_event *event)
+{
+    struct error error = {0};
+    int rc = writer->store ? 0 : open_store(writer, &error);
+
+    if (rc == 0)
+        rc = store_add_event(writer->store, event, &error);
+    /* An event may find room on a disk where records find none: that history is kept again they
+     * say. */
+    if (rc < 0)
+        writer_log(writer, rc, &error);
+    return rc;
+}
+
+static bool has_record(struct queued **records, size_t n, const char *uuid)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(records[i]->record.sample.uuid, uuid))
+            return true;
+    return false;
+}
+
+/* Of the guests of these records, which may be their first. */
+static void write_early(struct writer *writer, struct queued **records, size_t n)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < writer->n_early; i++) {
+        const struct store_event *event = &writer->early[i];
+
+        if (!has_record(records, n, event->uuid) || write_event(writer, event) == 1)
+            writer->early[left++] = *event;
+    }
+    writer->n_early = left;
+}
+
+static void write_events(struct writer *writer, struct queued **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (write_event(writer, &list[i]->event) == 1)
+            keep_early(writer, &list[i]->event);
+}
+
+/* Records first: of a guest without any an event waits for the first. */
+static void write_all(struct writer *writer, struct queued **list, size_t n)
+{
+    struct queued *sorted[QUEUE_RECORDS];
+    size_t records = 0;
+    size_t events = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!list[i]->is_event)
+            sorted[records++] = list[i];
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->is_event)
+            sorted[records + events++] = list[i];
+    if (records > 0)
+        write_records(writer, sorted, records);
+    write_early(writer, sorted, records);
+    write_events(writer, sorted + records, events);
+}
+
+/* A reader of our own, which does finish. */
+static bool is_checking(struct writer *writer)
+{
+    if (writer->checks && pthread_tryjoin_np(writer->checker, NULL) == 0)
+        writer->checks = false;
+    return writer->checks;
+}
+
+static void watch_wal(struct writer *writer)
+{
+    uint64_t bytes = store_wal_held_bytes(writer->store);
+
+    if (bytes >= WAL_WARN_BYTES && !writer->held && !is_checking(writer))
+        log_line(
+            LOG_CLASS_HISTORY, LOG_WARNING,
+            "%s: a reader does not finish, and its WAL has grown to %llu MiB; end it (fuser -v "
+            "%s-shm): at %llu MiB no history is kept",
+            writer->path, (unsigned long long)(bytes >> 20), writer->path,
+            (unsigned long long)(WAL_MAX_BYTES >> 20));
+    writer->held = bytes >= WAL_WARN_BYTES;
+}
+
+/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and logged
+ * again when it has worked meanwhile, or fails for another reason. */
+static void maintain(struct writer *writer)
+{
+    struct store_clock clock = store_clock_now();
+    struct store_retention retention;
+    struct error error = {0};
+
+    if (!writer->store || clock.steady_s - writer->maintained_s < MAINTAIN_S)
+        return;
+    writer->maintained_s = clock.steady_s;
+    pthread_mutex_lock(&writer->mutex);
+    retention = writer->retention;
+    pthread_mutex_unlock(&writer->mutex);
+
+    int rc = store_maintain(writer->store, &retention, &clock, &error);
+
+    watch_wal(writer);
+
+    if (rc < 0 && rc == writer->failing) /* as with a full disk: logged once, with what it means */
+        return;
+    if (rc < 0 && rc != writer->not_maintained)
+        log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
+    writer->not_maintained = rc;
+}
+
+/* Waits for records, and a little longer for more of them; none come from a host without guests,
+ * whose history grows old all the same. False: it is to stop, and all that came is written. */
+static bool gather(struct writer *writer, struct queued **list, size_t *n, bool *damaged)
+{
+    uint64_t until_ns = cond_in_s(writer->store ? MAINTAIN_S : OPEN_AGAIN_S);
+    int rc = 0;
+
+    pthread_mutex_lock(&writer->mutex);
+    while (rc == 0 && writer->n == 0 && !writer->stop && !writer->damaged)
+        rc = cond_wait_until(&writer->more, &writer->mutex, until_ns);
+    until_ns = cond_in_s(GATHER_S);
+    while (writer->n > 0 && !writer->stop && !writer->urgent && writer->n < QUEUE_RECORDS / 2 &&
+           cond_wait_until(&writer->more, &writer->mutex, until_ns) == 0)
+        ;
+
+    bool goes_on = writer->n > 0 || !writer->stop;
+
+    *n = writer->n;
+    memcpy(list, writer->queue, *n * sizeof(struct queued *));
+    writer->n = 0;
+    writer->full = writer->urgent = false;
+    *damaged = writer->damaged;
+    writer->damaged = false;
+    pthread_mutex_unlock(&writer->mutex);
+    return goes_on;
+}
+
+/* There is nothing to write. */
+static void open_again(struct writer *writer)
+{
+    struct error error = {0};
+
+    writer_log(writer, open_store(writer, &error), &error);
+}
+
+static void *writer_run(void *context)
+{
+    struct writer *writer = context;
+    struct queued *list[QUEUE_RECORDS];
+    size_t n;
+    bool damaged;
+
+    begin_checking(writer);
+    while (gather(writer, list, &n, &damaged)) {
+        if (damaged)
+            drop_damaged(writer);
+        if (n > 0)
+            write_all(writer, list, n);
+        else if (!writer->store)
+            open_again(writer);
+        free_all(list, n);
+        maintain(writer);
+    }
+    return NULL;
+}
+
+void writer_free(struct writer *writer)
+{
+    if (!writer)
+        return;
+    free_all(writer->queue, writer->n);
+    store_close(writer->store);
+    free(writer->early);
+    free(writer->path);
+    free(writer);
+}
+
+int writer_start(struct writer **out, const char *path, const struct store_retention *retention,
+                 struct error *error)
+{
+    struct writer *writer = calloc(1, sizeof(*writer));
+    double cpu_s = thread_cpu_s();
+
+    if (!writer)
+        return error_set(error, -ENOMEM, "%s: out of memory", path);
+    pthread_mutex_init(&writer->mutex, NULL);
+    cond_init(&writer->more);
+    writer->retention = *retention;
+    writer->path = strdup(path);
+
+    int rc = writer->path ? store_open_unchecked(path, &writer->store, error)
+                          : error_set(error, -ENOMEM, "%s: out of memory", path);
+
+    say_notice(writer, rc);
+
+    writer->opening_cpu_s = thread_cpu_s() - cpu_s;
+    if (rc == -EBUSY) { /* guests are watched all the same */
+        writer_log(writer, rc, error);
+        rc = 0;
+    }
+    if (rc == 0)
+        rc = -pthread_create(&writer->thread, NULL, writer_run, writer);
+    if (rc < 0) {
+        writer_free(writer);
+        return rc;
+    }
+    *out = writer;
+    return 0;
+}
+
+double writer_checking_cpu_s(struct writer *writer)
+{
+    double cpu_s;
+
+    if (!writer)
+        return 0;
+    pthread_mutex_lock(&writer->mutex);
+    cpu_s = writer->checking_cpu_s;
+    if (writer->checked)
+        cpu_s += clock_s(writer->checking_clock) - writer->checking_begun_s;
+    pthread_mutex_unlock(&writer->mutex);
+    return cpu_s;
+}
+
+double writer_opening_cpu_s(const struct writer *writer)
+{
+    return writer ? writer->opening_cpu_s : 0;
+}
+
+void writer_retain(struct writer *writer, const struct store_retention *retention)
+{
+    if (!writer)
+        return;
+    pthread_mutex_lock(&writer->mutex);
+    writer->retention = *retention;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+/* NULL: out of memory. */
+static void enqueue(struct writer *writer, struct queued *one)
+{
+    pthread_mutex_lock(&writer->mutex);
+    if (writer->stop) {
+        /* dropped: the thread that writes has ended */
+    } else if (one && writer->n < QUEUE_RECORDS) {
+        writer->queue[writer->n++] = one;
+        writer->urgent |= one->is_event && one->event.kind == EVENT_STALL;
+        one = NULL;
+        /* While it gathers, what comes in between would only wake it to wait on: 10 us a record. */
+        if (writer->n == 1 || writer->n == QUEUE_RECORDS / 2 || writer->urgent)
+            pthread_cond_signal(&writer->more);
+    } else {
+        writer->dropped++;
+        if (!writer->full)
+            log_line(LOG_CLASS_HISTORY, LOG_WARNING,
+                     "the history's disk does not keep up: records are dropped");
+        writer->full = true;
+    }
+    pthread_mutex_unlock(&writer->mutex);
+    queued_free(one);
+}
+
+void writer_put(struct writer *writer, const struct ages_record *record, double period_s,
+                double precision, char *last_report)
+{
+    struct queued *one = malloc(sizeof(*one));
+
+    if (one)
+        *one = (struct queued){.record = *record,
+                               .period_s = period_s,
+                               .precision = precision,
+                               .last_report = last_report};
+    else
+        free(last_report);
+    enqueue(writer, one);
+}
+
+void writer_event(struct writer *writer, const char *uuid, enum event_kind kind)
+{
+    struct queued *one;
+
+    if (!writer)
+        return;
+    one = calloc(1, sizeof(*one));
+    if (one) {
+        one->is_event = true;
+        one->event.kind = kind;
+        one->event.time_s = store_clock_now().wall_s;
+        gethostname(one->event.host, sizeof(one->event.host) - 1);
+        snprintf(one->event.uuid, sizeof(one->event.uuid), "%s", uuid);
+    }
+    enqueue(writer, one);
+}
+
+void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped)
+{
+    pthread_mutex_lock(&writer->mutex);
+    *written = writer->written;
+    *dropped = writer->dropped;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+void writer_stop(struct writer *writer)
+{
+    if (!writer)
+        return;
+    pthread_mutex_lock(&writer->mutex);
+    writer->stop = true;
+    if (writer->checked)
+        store_interrupt(writer->checked);
+    pthread_cond_signal(&writer->more);
+    pthread_mutex_unlock(&writer->mutex);
+    pthread_join(writer->thread, NULL);
+    wait_for_check(writer);
+    store_close(writer->store);
+    writer->store = NULL;
+}

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file connection.c  See connection.h. */
+#include "programs/vmwssd/sources/connection.h"
+
+#include "base/cleanup.h"
+#include "base/cond.h"
+#include "base/proc_pid.h"
+#include "base/service/log.h"
+#include "guest/domain/domain_events.h"
+#include "programs/vmwssd/sources/open_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PENDING 256
+#define ARRIVING 64
+#define FIRST_RETRY_S 1
+#define LAST_RETRY_S 60
+#define LIST_AGAIN_S 600 /* should an event have been lost */
+#define LIST_RETRY_S 5   /* libvirt has failed */
+#define EVENTS_RETRY_S 1
+
+struct connection {
+    unsigned number;
+    char uri[512];
+    const struct fsroot *root;
+    struct fleet *fleet;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t happened;
+    bool wanted, up, lost;
+    bool list; /* look at all domains */
+    size_t n_pending;
+    struct domain_event pending[PENDING];
+    /* the thread's own */
+    struct domain_connection *libvirt; /* NULL: not connected */
+    struct domain_subscription *subscription;
+    unsigned retry_s;
+    bool logged_down;
+    bool logged_unlisted;
+    uint64_t list_ns;            /* when to list all domains again */
+    char arriving[ARRIVING][37]; /* UUIDs of domains that are being migrated here; "": none */
+    size_t n_arriving;           /* those for which there was no room */
+    struct open_queue open_queue;
+    uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
+    uint64_t opened_ns; /* when the last was; 0: none was */
+};
+
+/* --- libvirt's thread ------------------------------------------------------------------------- */
+
+static void *run_events(void *context)
+{
+    bool logged = false;
+
+    (void)context;
+    for (;;) {
+        bool failed = domain_events_run_once() < 0;
+
+        if (failed && !logged)
+            log_line(LOG_CLASS_CONNECTION, LOG_ERR,
+                     "libvirt's event loop has failed; trying again");
+        logged = failed;
+        if (failed)
+            sleep(EVENTS_RETRY_S);
+    }
+    return NULL;
+}
+
+int connections_init(struct error *error)
+{
+    pthread_t thread;
+    int rc = domain_events_init(error);
+
+    if (rc == 0 && pthread_create(&thread, NULL, run_events, NULL) != 0)
+        rc = error_set(error, -EAGAIN, "libvirt's event loop: no thread");
+    if (rc == 0)
+        pthread_detach(thread);
+    return rc;
+}
+
+/* In libvirt's thread: notes it for ours. */
+static void on_event(const struct domain_event *event, void *context)
+{
+    struct connection *connection = context;
+
+    pthread_mutex_lock(&connection->mutex);
+    if (event->change == DOMAIN_CHANGE_CLOSED)
+        connection->lost = true;
+    else if (connection->n_pending < PENDING)
+        connection->pending[connection->n_pending++] = *event;
+    else
+        connection->list = true;
+    pthread_cond_signal(&connection->happened);
+    pthread_mutex_unlock(&connection->mutex);
+}
+
+/* --- domains ---------------------------------------------------------------------------------- */
+
+static int open_guest(struct connection *connection, const char *uuid, struct scan_guest_ref *guest,
+                      struct error *error)
+{
+    struct domain_description description;
+    struct domain_info info;
+    int rc = domain_describe_running(connection->libvirt, uuid, &info, &description, error);
+
+    if (rc < 0)
+        return rc;
+    rc = scanner_open_domain(fleet_scanner(connection->fleet), domain_pid_dir(connection->libvirt),
+                             &info, &description.ram, guest, error);
+    domain_description_free(&description);
+    return rc == -ENOENT ? -ENODEV : rc;
+}
+
+static int open_and_add(struct connection *connection, const char *uuid)
+{
+    struct scan_guest_ref guest;
+    struct error error = {0};
+    int rc = open_guest(connection, uuid, &guest, &error);
+
+    if (rc == 0 && fleet_note(connection->fleet, connection->number, uuid, guest.pid,
+                              guest.start_ticks, false)) /* another connection has added it */
+        scanner_close(fleet_scanner(connection->fleet), &guest);
+    else if (rc == 0)
+        fleet_add(connection->fleet, connection->number, &guest);
+    if (rc == 0 || rc == -ENOEXEC || rc == -ENOENT)
+        open_queue_drop(&connection->open_queue, uuid);
+    else
+        open_queue_put_off(&connection->open_queue, uuid, clock_ns());
+    if (rc == 0 || rc == -ENOTCONN)
+        return rc;
+    if (rc != -ENODEV && rc != -ENOENT &&
+        rc != -EAGAIN) /* it has just stopped, was suspended, or moves */
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "%s", error.text);
+    return 0;
+}
+
+/* How long none must be opened; tells the fleet how many wait. */
+static double wait_to_open(struct connection *connection)
+{
+    return fleet_wait_to_open(connection->fleet, connection->number,
+                              open_queue_ready(&connection->open_queue, clock_ns()),
+                              connection->opened_ns);
+}
+
+/* Opens one of those that wait, if the budget lets it: events that came meanwhile go first. */
+static int open_next(struct connection *connection)
+{
+    double wait_s = wait_to_open(connection);
+    const char *next = wait_s > 0 ? NULL : open_queue_next(&connection->open_queue, clock_ns());
+    char uuid[37];
+
+    connection->open_ns = cond_in_s(wait_s);
+    if (!next)
+        return 0;
+    memcpy(uuid, next, sizeof(uuid));
+
+    int rc = open_and_add(connection, uuid);
+
+    connection->opened_ns = clock_ns();
+    wait_to_open(connection);
+    return rc;
+}
+
+static bool has_process(const struct domain_info *info)
+{
+    return info->pid > 0 && (info->state == DOMAIN_RUNNING || info->state == DOMAIN_PAUSED ||
+                             info->state == DOMAIN_OTHER);
+}
+
+/* It moves from one libvirtd of this machine to another. What is watched stays so; the one that
+ * runs here is opened when the other has ended. */
+static void compare_moving(struct connection *connection, const struct domain_info *info)
+{
+    fleet_note_moving(connection->fleet, connection->number, info->uuid,
+                      info->state != DOMAIN_RUNNING);
+    if (info->state == DOMAIN_RUNNING && !open_queue_put(&connection->open_queue, info->uuid))
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
+}
+
+/* Where /proc is mounted with hidepid the scanner alone sees other users' processes. */
+static int read_start(struct connection *connection, pid_t pid, uint64_t *start_ticks)
+{
+    struct proc_stat stat;
+
+    if (proc_stat_read(connection->root, pid, &stat) < 0)
+        return scanner_start_ticks(fleet_scanner(connection->fleet), pid, start_ticks);
+    *start_ticks = stat.start_ticks;
+    return 0;
+}
+
+/* Of whose process the scanner could not tell nothing is concluded. */
+static void compare_domain(struct connection *connection, const struct domain_info *info)
+{
+    uint64_t start_ticks;
+
+    if (info->migrating)
+        fleet_note_job(connection->fleet, connection->number, info->uuid, FLAG_MIGRATING);
+    if (info->two_processes) {
+        compare_moving(connection, info);
+        return;
+    }
+
+    int rc = has_process(info) ? read_start(connection, info->pid, &start_ticks) : -ESRCH;
+
+    if (info->process_unknown || scanner_is_gone(rc)) {
+        connection->list_ns = cond_in_s(LIST_RETRY_S);
+        return;
+    }
+    if (rc < 0) {
+        fleet_remove(connection->fleet, connection->number, info->uuid);
+        open_queue_drop(&connection->open_queue, info->uuid);
+        return;
+    }
+    if (fleet_note(connection->fleet, connection->number, info->uuid, info->pid, start_ticks,
+                   info->state != DOMAIN_RUNNING) ||
+        info->state != DOMAIN_RUNNING)
+        open_queue_drop(&connection->open_queue, info->uuid);
+    else if (!open_queue_put(&connection->open_queue, info->uuid))
+        log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
+}
+
+/* libvirt's ids count the starts. */
+static int newest_last(const void *a, const void *b)
+{
+    const struct domain_info *x = a;
+    const struct domain_info *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* A list that failed is asked for again soon, or guests that ran before us would be unknown for
+ * long. */
+static void plan_list(struct connection *connection, bool failed, const struct error *error)
+{
+    connection->list_ns = cond_in_s(failed ? LIST_RETRY_S : LIST_AGAIN_S);
+    if (failed && !connection->logged_unlisted)
+        log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s: domains are not known: %s; trying again",
+                 connection->uri, error->text);
+    connection->logged_unlisted = failed;
+}
+
+static int list_domains(struct connection *connection)
+{
+    struct domain_info *list = NULL;
+    struct error error = {0};
+    ssize_t n = domain_list(connection->libvirt, connection->root, &list, &error);
+    char(*uuids)[37] = n >= 0 ? calloc((size_t)n + 1, sizeof(*uuids)) : NULL;
+    size_t kept = 0;
+
+    plan_list(connection, n < 0, &error);
+    for (ssize_t i = 0; uuids && i < n; i++)
+        if (has_process(&list[i]) || list[i].two_processes || list[i].process_unknown)
+            memcpy(uuids[kept++], list[i].uuid, sizeof(*uuids));
+    if (uuids)
+        fleet_keep_only(connection->fleet, connection->number, (const char(*)[37])uuids, kept);
+    if (n > 0)
+        qsort(list, (size_t)n, sizeof(*list), newest_last);
+    for (ssize_t i = 0; i < n; i++)
+        compare_domain(connection, &list[i]);
+    free(list);
+    free(uuids);
+    return n == -ENOTCONN ? -ENOTCONN : 0;
+}
+
+/* A DIMM that was plugged changes what the guest's RAM is. */
+static int compare_ram(struct connection *connection, const char *uuid)
+{
+    cleanup_free char *xml = NULL;
+    struct domain_description description;
+    int rc = domain_xml_fetch(connection->libvirt, uuid, &xml, NULL);
+
+    if (rc < 0 || domain_xml_parse(xml, strlen(xml), &description, NULL) < 0)
+        return rc == -ENOTCONN ? rc : 0;
+    fleet_plugged(connection->fleet, connection->number, uuid,
+                  &description.ram); /* let go, it is opened again */
+    domain_description_free(&description);
+    return 0;
+}
+
+/* Whether it was among those that arrive; no longer. */
+static bool forget_arriving(struct connection *connection, const char *uuid)
+{
+    for (size_t i = 0; i < ARRIVING; i++)
+        if (!strcmp(connection->arriving[i], uuid)) {
+            connection->arriving[i][0] = '\0';
+            return true;
+        }
+    return false;
+}
+
+/* Of more at once than there is room for one is forgotten. */
+static char *room_for_arriving(struct connection *connection)
+{
+    for (size_t i = 0; i < ARRIVING; i++)
+        if (!*connection->arriving[i])
+            return connection->arriving[i];
+    return connection->arriving[connection->n_arriving++ % ARRIVING];
+}
+
+/* A migration may be given up: it has come when it runs, or is paused. */
+static void note_move(struct connection *connection, const struct domain_event *event)
+{
+    static const enum event_kind kinds[] = {
+        [DOMAIN_MIGRATED_OUT] = EVENT_MIGRATE_OUT,
+        [DOMAIN_SAVED] = EVENT_SAVE,
+        [DOMAIN_RESTORED] = EVENT_RESTORE,
+    };
+    const bool came = forget_arriving(connection, event->uuid);
+
+    if (event->move == DOMAIN_ARRIVES)
+        memcpy(room_for_arriving(connection), event->uuid, sizeof(event->uuid));
+    else if (event->move == DOMAIN_RUNS_OR_WAITS && came)
+        fleet_note_move(connection->fleet, event->uuid, EVENT_MIGRATE_IN);
+    else if (event->move == DOMAIN_MIGRATED_OUT || event->move == DOMAIN_SAVED ||
+             event->move == DOMAIN_RESTORED)
+        fleet_note_move(connection->fleet, event->uuid, kinds[event->move]);
+}
+
+static void connection_log_event(const struct domain_event *event)
+{
+    static const char *const moves[DOMAIN_STOPPED + 1] = {
+        [DOMAIN_ARRIVES] = "is being migrated here",
+        [DOMAIN_MIGRATED_OUT] = "migrated away",
+        [DOMAIN_SAVED] = "saved",
+        [DOMAIN_RESTORED] = "restored",
+    };
+
+    if (moves[event->move])
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->name, moves[event->move]);
+    if (event->change == DOMAIN_CHANGE_REBOOT)
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: reset; its panel goes on", event->name);
+    if (event->change == DOMAIN_CHANGE_BALLOON)
+        log_line(LOG_CLASS_GUEST, LOG_DEBUG, "domain %s: the balloon leaves it %llu MiB",
+                 event->name, (unsigned long long)(event->bytes >> 20));
+}
+
+static int handle(struct connection *connection, const struct domain_event *event)
+{
+    struct domain_info info;
+    int rc = 0;
+
+    connection_log_event(event);
+    if (event->move != DOMAIN_STAYS)
+        note_move(connection, event);
+    if (event->change == DOMAIN_CHANGE_JOB)
+        fleet_note_job(connection->fleet, connection->number, event->uuid, FLAG_MIGRATING);
+    if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON ||
+        event->change == DOMAIN_CHANGE_JOB)
+        return 0;
+    if (event->change == DOMAIN_CHANGE_DEVICES)
+        rc = compare_ram(connection, event->uuid);
+    if (rc == 0)
+        rc = domain_find(connection->libvirt, connection->root, event->uuid, &info, NULL);
+    if (rc == -ENOENT) {
+        fleet_remove(connection->fleet, connection->number, event->uuid);
+        open_queue_drop(&connection->open_queue, event->uuid);
+    }
+    if (rc == 0)
+        compare_domain(connection, &info);
+    else if (rc != -ENOENT) /* what the event was about must not be missed */
+        connection->list_ns = cond_in_s(LIST_RETRY_S);
+    return rc == -ENOTCONN ? rc : 0;
+}
+
+/* --- the connection --------------------------------------------------------------------------- */
+
+static void set_up(struct connection *connection, bool up)
+{
+    pthread_mutex_lock(&connection->mutex);
+    connection->up = up;
+    connection->lost = false;
+    connection->list = up;
+    if (up)
+        connection->n_pending = 0;
+    pthread_mutex_unlock(&connection->mutex);
+}
+
+static void hang_up(struct connection *connection)
+{
+    domain_events_unsubscribe(connection->subscription);
+    domain_disconnect(connection->libvirt);
+    connection->subscription = NULL;
+    connection->libvirt = NULL;
+    memset(connection->arriving, 0, sizeof(connection->arriving)); /* its events are missed now */
+    open_queue_free(&connection->open_queue);
+    fleet_wait_to_open(connection->fleet, connection->number, 0, 0);
+    set_up(connection, false);
+}
+
+static void try_connect(struct connection *connection)
+{
+    struct error error = {0};
+    int rc = domain_connect(connection->uri, &connection->libvirt, &error);
+
+    if (rc == 0) {
+        domain_find_pids_by(connection->libvirt, scanner_find, fleet_scanner(connection->fleet));
+        set_up(connection, true); /* before events may come */
+        rc = domain_events_subscribe(connection->libvirt, on_event, connection,
+                                     &connection->subscription, &error);
+        if (rc < 0)
+            hang_up(connection);
+    }
+    if (rc == 0) {
+        log_line(LOG_CLASS_CONNECTION, LOG_INFO, "%s: connected", connection->uri);
+        connection->logged_down = false;
+        connection->retry_s = FIRST_RETRY_S;
+        return;
+    }
+    connection->libvirt = NULL;
+    if (!connection->logged_down)
+        log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s; trying again", error.text);
+    connection->logged_down = true;
+    connection->retry_s = connection->retry_s < LAST_RETRY_S / 2 ? 2 * connection->retry_s
+                                                                 : LAST_RETRY_S;
+}
+
+/* When there is something to do though nothing happens. */
+static uint64_t wake_up_ns(const struct connection *connection)
+{
+    uint64_t open_ns = open_queue_at_ns(&connection->open_queue);
+
+    if (open_ns < connection->open_ns)
+        open_ns = connection->open_ns;
+    return open_ns < connection->list_ns ? open_ns : connection->list_ns;
+}
+
+/* Waits until something happened, or there is something to do; takes what did. */
+static size_t take_events(struct connection *connection, struct domain_event *events, bool *list)
+{
+    uint64_t until_ns = wake_up_ns(connection);
+    int rc = 0;
+
+    while (rc == 0 && connection->wanted == (connection->libvirt != NULL) && !connection->lost &&
+           !connection->list && connection->n_pending == 0)
+        rc = cond_wait_until(&connection->happened, &connection->mutex, until_ns);
+
+    size_t n = connection->n_pending;
+
+    memcpy(events, connection->pending, n * sizeof(*events));
+    *list = connection->list || clock_ns() >= connection->list_ns;
+    connection->n_pending = 0;
+    connection->list = false;
+    return n;
+}
+
+static void follow_events(struct connection *connection)
+{
+    struct domain_event events[PENDING];
+    bool list;
+    int rc = 0;
+
+    pthread_mutex_lock(&connection->mutex);
+
+    size_t n = take_events(connection, events, &list);
+    bool lost = connection->lost;
+
+    pthread_mutex_unlock(&connection->mutex);
+    if (!lost && list)
+        rc = list_domains(connection);
+    for (size_t i = 0; !lost && rc == 0 && i < n; i++)
+        rc = handle(connection, &events[i]);
+    if (!lost && rc == 0)
+        rc = open_next(connection);
+    if (!lost && rc == 0)
+        return;
+    log_line(LOG_CLASS_CONNECTION, LOG_WARNING,
+             "%s: the connection is lost; its guests stay watched", connection->uri);
+    connection->logged_down = true;
+    hang_up(connection);
+}
+
+static void wait_to_retry(struct connection *connection)
+{
+    uint64_t until_ns = cond_in_s(connection->retry_s);
+
+    pthread_mutex_lock(&connection->mutex);
+    while (connection->wanted &&
+           cond_wait_until(&connection->happened, &connection->mutex, until_ns) != ETIMEDOUT)
+        ;
+    pthread_mutex_unlock(&connection->mutex);
+}
+
+static void wait_until_wanted(struct connection *connection)
+{
+    pthread_mutex_lock(&connection->mutex);
+    while (!connection->wanted)
+        pthread_cond_wait(&connection->happened, &connection->mutex);
+    pthread_mutex_unlock(&connection->mutex);
+}
+
+static bool is_wanted(struct connection *connection)
+{
+    pthread_mutex_lock(&connection->mutex);
+
+    bool wanted = connection->wanted;
+
+    pthread_mutex_unlock(&connection->mutex);
+    return wanted;
+}
+
+static void *connection_run(void *context)
+{
+    struct connection *connection = context;
+
+    for (;;) {
+        if (!is_wanted(connection)) {
+            if (connection->libvirt)
+                hang_up(connection);
+            fleet_keep_only(connection->fleet, connection->number, NULL, 0);
+            wait_until_wanted(connection);
+        } else if (connection->libvirt) {
+            follow_events(connection);
+        } else {
+            try_connect(connection);
+            if (!connection->libvirt)
+                wait_to_retry(connection);
+        }
+    }
+    return NULL;
+}
+
+struct connection *connection_start(unsigned number, const char *uri, const struct fsroot *root,
+                                    struct fleet *fleet)
+{
+    struct connection *connection = calloc(1, sizeof(*connection));
+    pthread_t thread;
+
+    if (!connection)
+        return NULL;
+    connection->number = number;
+    snprintf(connection->uri, sizeof(connection->uri), "%s", uri);
+    connection->root = root;
+    connection->fleet = fleet;
+    connection->wanted = true;
+    connection->retry_s = FIRST_RETRY_S;
+    pthread_mutex_init(&connection->mutex, NULL);
+    cond_init(&connection->happened);
+    if (pthread_create(&thread, NULL, connection_run, connection) != 0) {
+        free(connection);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return connection;
+}
+
+void connection_use(struct connection *connection, bool wanted)
+{
+    pthread_mutex_lock(&connection->mutex);
+    connection->wanted = wanted;
+    pthread_cond_signal(&connection->happened);
+    pthread_mutex_unlock(&connection->mutex);
+}
+
+bool connection_up(struct connection *connection)
+{
+    pthread_mutex_lock(&connection->mutex);
+
+    bool up = connection->up;
+
+    pthread_mutex_unlock(&connection->mutex);
+    return up;
+}

@@ -1,0 +1,1473 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_control.c  The control law of the host: each rule, and what must hold whatever the
+ * guests do and claim. */
+#include "base/bytes.h"
+#include "base/random.h"
+#include "decide/control/control_words.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#define MIB DECIDE_MIB
+#define EVERY_S 10
+
+static struct control_policy policy;
+
+static void setup(void)
+{
+    control_policy_init(&policy);
+}
+
+/* 4 GiB, all resident, 200 MiB touched: after ten minutes it may go to 505 MiB. */
+static struct decide_input idle(void)
+{
+    return (struct decide_input){
+        .assigned_bytes = 4096 * MIB,
+        .actual_bytes = 4096 * MIB,
+        .resident_bytes = 4096 * MIB,
+        .short_wss = {60, 190 * MIB, 200 * MIB},
+        .mid_wss = {600, 190 * MIB, 200 * MIB},
+        .long_wss = {3600, 190 * MIB, 200 * MIB},
+        .day_bytes = 200 * MIB,
+        .day_s = 86400,
+        .age_s = 1,
+        .period_s = 10,
+        .up_s = 86400,
+        .panic_age_s = NAN,
+        .guest = {.reported = true,
+                  .age_s = 1,
+                  .consistency = 1,
+                  .available_bytes = 3796 * MIB,
+                  .swap_total_bytes = 0,
+                  .swap_free_bytes = 0,
+                  .cold_anon_bytes = 0},
+    };
+}
+
+/* Idle, as long as it uses 300 MiB. */
+static struct control_guest guest(void)
+{
+    return (struct control_guest){.input = idle()};
+}
+
+static void resize(struct control_guest *guest, uint64_t actual, uint64_t resident)
+{
+    uint64_t used = decide_actual(&guest->input) - guest->input.guest.available_bytes;
+
+    guest->input.actual_bytes = actual;
+    guest->input.resident_bytes = resident;
+    guest->input.guest.available_bytes = less(actual, used);
+}
+
+/* Seen for long, and its balloon did not move. */
+static void rest(struct control_guest *guest)
+{
+    uint64_t actual = guest->input.actual_bytes;
+
+    guest->state = (struct balloon_state){
+        .rested = true, .seen_bytes = actual, .rest_bytes = actual};
+}
+
+/* 64 GiB: high is 2621 MiB, soft 1677, hard 838. */
+static struct control_host host(uint64_t free_mib)
+{
+    return (struct control_host){
+        .total_bytes = 65536 * MIB, .free_bytes = free_mib * MIB, .now_s = 1000};
+}
+
+static void run(struct control_host *host, struct control_guest *guests, size_t n)
+{
+    control_run(&policy, host, guests, n);
+    host->now_s += EVERY_S;
+}
+
+/* Decisions without any being carried out, until ten minutes and more have passed. */
+static void settle(struct control_host *host, struct control_guest *guests, size_t n)
+{
+    for (int i = 0; i <= 61; i++)
+        run(host, guests, n);
+}
+
+static const char *why(const struct control_host *host, const struct control_guest *guest)
+{
+    static char text[CONTROL_WHY_TEXT];
+
+    return control_why(text, &policy, host, guest);
+}
+
+static void issue(const struct control_host *host, struct control_guest *guest)
+{
+    balloon_issued(&guest->state, &guest->input, guest->target_bytes, host->now_s - EVERY_S);
+}
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+START_TEST(levels_have_hysteresis)
+{
+    struct levels levels = levels_of(&policy.levels, 100000, 0);
+
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 4000);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_SOFT], 2560);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HARD], 1280);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_LOW], 640);
+
+    static const struct {
+        uint64_t free_bytes;
+        enum control_level level;
+    } steps[] = {
+        {4000, LEVEL_AMPLE}, {3999, LEVEL_HIGH}, {4999, LEVEL_HIGH}, {5000, LEVEL_AMPLE},
+        {639, LEVEL_LOW},    {799, LEVEL_LOW},   {800, LEVEL_HARD},  {1599, LEVEL_HARD},
+        {1600, LEVEL_SOFT},  {3199, LEVEL_SOFT}, {3200, LEVEL_HIGH}, {9000, LEVEL_AMPLE},
+    };
+    enum control_level level = LEVEL_AMPLE;
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        level = levels_next(&policy.levels, &levels, level, steps[i].free_bytes);
+        ck_assert_int_eq(level, steps[i].level);
+    }
+    levels = levels_of(&policy.levels, 100000, 10000);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 10000);
+    ck_assert_str_eq(levels_name(LEVEL_LOW), "low");
+}
+END_TEST
+
+/* --- who gives -------------------------------------------------------------------------------- */
+
+START_TEST(lazy_takes_nothing_while_the_host_is_ample)
+{
+    struct control_host h = host(30000);
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_int_eq(g.hold, HOLD_AMPLE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "the host has enough: 30000 MiB are free"));
+    h.free_bytes = 2000 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+    ck_assert_uint_eq(g.target_bytes, 3892 * MIB); /* 5 % of 4096 are 204.8 */
+    ck_assert_int_eq(h.level, LEVEL_HIGH);
+}
+END_TEST
+
+START_TEST(proactive_takes_from_all)
+{
+    struct control_host h = host(30000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    policy.proactive = true;
+    for (int i = 0; i < 5; i++) /* statistics that were made since it was seen first */
+        run(&h, g, 2);
+    ck_assert_int_eq(g[0].hold, HOLD_WAITING);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for "));
+    settle(&h, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(the_idlest_gives_first)
+{
+    struct control_host h = host(3250);
+    struct control_guest g[3] = {guest(), guest(), guest()};
+
+    g[1].input.mid_wss.high_bytes = 100 * MIB; /* its rho is the lowest */
+    g[2].input.shares = 100000;
+    settle(&h, g, 3);
+    ck_assert_int_eq(g[1].hold, HOLD_AMPLE);
+    h.free_bytes = 2620 * MIB; /* 656 MiB are missing to 3276: two of 205 are not enough */
+    run(&h, g, 3);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    h.free_bytes = 3172 * MIB; /* 104 are missing */
+    run(&h, g, 3);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[2].action, CONTROL_NONE);
+    ck_assert_int_eq(g[0].hold, HOLD_OTHERS);
+    issue(&h, &g[1]);
+    resize(&g[1], 4000 * MIB, 4000 * MIB);
+    run(&h, g, 3); /* what is on its way counts */
+    ck_assert_int_eq(g[1].hold, HOLD_MOVING);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+}
+END_TEST
+
+START_TEST(room_is_made_on_demand)
+{
+    struct control_host h = host(30000);
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    h.room_bytes = 30100 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+    ck_assert_uint_eq(h.missing_bytes, 100 * MIB);
+}
+END_TEST
+
+/* Neither by a claim beyond its share, nor by what was given and is not touched yet. */
+START_TEST(room_is_not_given_away)
+{
+    struct control_host h = host(30000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    settle(&h, g, 2);
+    resize(&g[0], 1000 * MIB, 1000 * MIB);
+    rest(&g[0]);
+    g[0].input.shares = 1;
+    g[0].input.guest.psi_full = 0.5;
+    h.room_bytes = 29900 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_le(g[0].target_bytes, larger(1100 * MIB, g[0].share_bytes));
+    g[0] = guest();
+    resize(&g[0], 4096 * MIB, 3896 * MIB);
+    rest(&g[0]);
+    g[0].state.pending_bytes = 200 * MIB;
+    h.room_bytes = 30000 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_eq(h.missing_bytes, 200 * MIB);
+}
+END_TEST
+
+START_TEST(a_veto_holds)
+{
+    struct control_host h = host(100);
+    struct control_guest g = guest();
+
+    g.input.vetoes = VETO_VFIO;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_int_eq(g.hold, HOLD_DECISION);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "VFIO"));
+}
+END_TEST
+
+START_TEST(the_excluded_and_the_unknown_are_left_alone)
+{
+    struct control_host h = host(100);
+    struct control_guest g[2] = {guest(), guest()};
+
+    g[0].excluded = true;
+    g[1].input.actual_bytes = DECIDE_UNKNOWN;
+    settle(&h, g, 2);
+    ck_assert_int_eq(g[0].hold, HOLD_EXCLUDED);
+    ck_assert_int_eq(g[1].hold, HOLD_UNKNOWN);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[1].action, CONTROL_NONE);
+}
+END_TEST
+
+/* --- growth and panic ------------------------------------------------------------------------- */
+
+/* Needs 3000 MiB, as the host has measured, and has 1000. */
+static struct control_guest hungry(void)
+{
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.short_wss = (struct decide_wss){60, 850 * MIB, 2400 * MIB};
+    rest(&g);
+    return g;
+}
+
+START_TEST(growth_is_at_once)
+{
+    struct control_host h = host(10000);
+    struct control_guest g = hungry();
+
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
+}
+END_TEST
+
+START_TEST(growth_has_two_phases_when_the_host_is_short)
+{
+    struct control_host h = host(1338); /* 500 above hard */
+    struct control_guest g[2] = {guest(), hungry()};
+
+    h.level = LEVEL_HIGH;
+    settle(&h, g, 2);
+    uint64_t had = g[1].target_bytes - 1000 * MIB;
+
+    ck_assert_int_eq(g[1].action, CONTROL_GROW);
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    ck_assert(had >= 499 * MIB && had <= 500 * MIB);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    issue(&h, &g[0]);
+    issue(&h, &g[1]);
+    resize(&g[1], g[1].target_bytes, 1000 * MIB); /* given, not touched */
+    run(&h, g, 2);
+    ck_assert_uint_eq(g[1].target_bytes,
+                      g[1].input.actual_bytes); /* nothing from what is pending */
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[1]), "until other guests have returned memory"));
+    resize(&g[0], 3892 * MIB, 3892 * MIB); /* the donor has returned */
+    h.free_bytes += 204 * MIB;
+    run(&h, g, 2);
+    ck_assert_int_eq(g[1].action, CONTROL_GROW);
+    ck_assert_uint_le(g[1].target_bytes - g[1].input.actual_bytes, 205 * MIB);
+    ck_assert_uint_ge(g[1].target_bytes - g[1].input.actual_bytes, 203 * MIB);
+}
+END_TEST
+
+static struct control_guest rested(void)
+{
+    struct control_guest g = guest();
+
+    rest(&g);
+    g.state.pace.known_since_s = 1;
+    return g;
+}
+
+/* How many decisions until an idle guest gives. */
+static int decisions_until_it_gives(struct control_host *h, struct control_guest *g, size_t n)
+{
+    int decisions = 0;
+
+    do {
+        run(h, g, n);
+        decisions++;
+    } while (g[0].action != CONTROL_SHRINK && decisions < 100);
+    return decisions;
+}
+
+START_TEST(what_growth_waits_for_is_given_after_three_decisions)
+{
+    struct control_host h = host(2178); /* the level high */
+    struct control_guest calm = rested(), g[2] = {rested(), hungry()};
+
+    ck_assert_int_ge(decisions_until_it_gives(&h, &calm, 1), 61);
+    h = host(2178);
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 3);
+    ck_assert_uint_ge(h.waiting_bytes, 600 * MIB);
+    /* Nor is the hour after its growth waited for, but a panic of its own is. */
+    h = host(2178);
+    g[0] = rested();
+    g[0].state.pace.turned = true;
+    g[0].state.pace.turned_at_s = h.now_s;
+    run(&h, g, 2);
+    ck_assert_ptr_nonnull(
+        strstr(why(&h, &g[0]), "less is enough, and nothing is taken for 3590 s"));
+    run(&h, g, 2);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "less is enough, for 20 s of 20 so far"));
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 1);
+    h = host(2178);
+    g[0] = rested();
+    g[0].state.pace.paused_until_s = h.now_s + 300;
+    ck_assert_int_ge(decisions_until_it_gives(&h, g, 2), 30);
+    h = host(2178);
+    g[0] = rested();
+    g[0].input.vetoes = VETO_VFIO;
+    ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 100);
+    /* As all are after a start, which forgets the pause after a panic. */
+    h = host(2178);
+    g[0] = rested();
+    g[0].state.pace.known_since_s = 0;
+    ck_assert_int_ge(decisions_until_it_gives(&h, g, 2), 60);
+}
+END_TEST
+
+/* While a guest panics there is a decision every two seconds, by the same statistics. */
+START_TEST(decisions_that_follow_fast_take_no_sooner)
+{
+    struct control_host h = host(2178);
+    struct control_guest g[2] = {rested(), hungry()};
+    double began_s = h.now_s;
+
+    while (g[0].action != CONTROL_SHRINK && h.now_s < began_s + 100) {
+        control_run(&policy, &h, g, 2);
+        h.now_s += 2;
+    }
+    ck_assert_double_ge(h.now_s - began_s, 20);
+    ck_assert_double_le(h.now_s - began_s, 26);
+}
+END_TEST
+
+START_TEST(growth_that_reaches_no_guest_is_nothing_to_wait_for)
+{
+    struct control_host h = host(2178);
+    struct control_guest g[2] = {rested(), hungry()};
+
+    g[1].state.trouble = TROUBLE_NO_DRIVER;
+    g[1].state.before_bytes = 4096 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
+    ck_assert_uint_gt(h.missing_bytes, 0);
+    h = host(2178);
+    g[1] = hungry();
+    g[1].input.vetoes = VETO_PAUSED;
+    run(&h, g, 2);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
+    g[1].input.vetoes = 0;
+    run(&h, g, 2);
+    ck_assert_uint_gt(h.waiting_bytes, 0);
+}
+END_TEST
+
+/* Nothing is known of a guest while its balloon is being proven. */
+START_TEST(a_decision_with_a_veto_is_none_that_wants_less)
+{
+    struct control_host h = host(800);
+    struct control_guest g = rested();
+
+    g.state.rest_since_s = h.now_s;
+    ck_assert_int_eq(decisions_until_it_gives(&h, &g, 1), 7); /* four within thirty seconds */
+    /* Nor one from which on it has wanted less for twenty seconds. */
+    h = host(800);
+    g = rested();
+    g.state.rest_since_s = h.now_s;
+
+    double valid_s = 0;
+
+    while (g.action != CONTROL_SHRINK && h.now_s < 1200) {
+        control_run(&policy, &h, &g, 1);
+        if (valid_s == 0 && !g.decision.vetoes)
+            valid_s = h.now_s;
+        h.now_s += 2;
+    }
+    ck_assert_double_ge(valid_s, 1030);
+    ck_assert_double_ge(h.now_s - 2 - valid_s, 20);
+    ck_assert_double_le(h.now_s - 2 - valid_s, 24);
+}
+END_TEST
+
+START_TEST(below_hard_memory_is_given_after_three_decisions)
+{
+    struct control_host h = host(1600); /* soft is 1677 */
+    struct control_guest g = rested();
+
+    ck_assert_int_ge(decisions_until_it_gives(&h, &g, 1), 61);
+    h = host(800); /* hard is 838 */
+    g = rested();
+    ck_assert_int_eq(decisions_until_it_gives(&h, &g, 1), 3);
+}
+END_TEST
+
+/* Less than a MiB is not given, and is nothing to wait for. */
+START_TEST(a_fraction_of_a_mib_is_no_growth_that_waits)
+{
+    struct control_host h = host(3000);
+    struct control_guest g[8];
+
+    for (size_t i = 0; i < 8; i++) {
+        g[i] = guest();
+        resize(&g[i], 1000 * MIB, 1000 * MIB);
+        g[i].input.guest.psi_some = 0.5; /* up to its share, of which there is no whole MiB */
+        g[i].input.shares = 1 + 0.001 * (double)i;
+    }
+    h.free_bytes = 2622 * MIB;
+    run(&h, g, 8);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_ne(g[i].hold, HOLD_ROOM);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
+}
+END_TEST
+
+/* It grew, its load has gone, and it is asked for what it no longer needs. */
+static double seconds_until_it_gives(uint64_t free_mib)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = hungry();
+
+    policy.proactive = true;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    resize(&g, g.target_bytes, g.target_bytes);
+    run(&h, &g, 1);
+    g.input.short_wss = g.input.mid_wss;
+    h.free_bytes = free_mib * MIB;
+
+    double gone_s = h.now_s;
+
+    while (g.action != CONTROL_SHRINK && h.now_s < gone_s + 7200)
+        run(&h, &g, 1);
+    return h.now_s - gone_s;
+}
+
+START_TEST(growth_is_a_reason_to_wait_unless_the_host_is_short)
+{
+    ck_assert_double_ge(seconds_until_it_gives(20000), 3500);
+    ck_assert_double_ge(seconds_until_it_gives(2500), 3500); /* level high */
+
+    double waited_s = seconds_until_it_gives(1600); /* soft is 1677 */
+
+    ck_assert_double_ge(waited_s, 600);
+    ck_assert_double_le(waited_s, 700);
+}
+END_TEST
+
+/* A record is older than the order that turned a balloon on its way down: what was resident then
+ * and has come back since is not what was touched of what was given. */
+START_TEST(what_is_given_is_pending_until_a_record_of_after_it)
+{
+    struct control_host h = host(1338); /* 500 above hard */
+    struct control_guest g = hungry();
+
+    h.level = LEVEL_SOFT;
+    g.input.resident_bytes = 1400 * MIB;
+    g.input.age_s = 15;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_ge(g.target_bytes, 1499 * MIB);
+    issue(&h, &g);
+    g.input.actual_bytes = g.target_bytes;
+    run(&h, &g, 1); /* nothing is touched yet: as much is free as before */
+    ck_assert_uint_eq(g.target_bytes, g.input.actual_bytes);
+    ck_assert_int_eq(g.hold, HOLD_ROOM);
+    g.input.age_s = 1;
+    run(&h, &g, 1); /* the guest has touched 400 MiB of it, as a new record says */
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+}
+END_TEST
+
+START_TEST(panic_gives_all_at_once_and_holds_off_for_longer_each_time)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    policy.proactive = true;
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.guest.psi_some = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+    issue(&h, &g);
+    resize(&g, 4096 * MIB, 4096 * MIB);
+    g.input.guest.psi_some = 0;
+
+    double calm_s = h.now_s;
+
+    while (g.action != CONTROL_SHRINK && h.now_s < calm_s + 7200)
+        run(&h, &g, 1);
+    ck_assert_double_ge(h.now_s - calm_s, 600);
+    ck_assert_double_le(h.now_s - calm_s, 700);
+    g.input.guest.psi_some = 0.5;
+    run(&h, &g, 1);
+    g.input.guest.psi_some = 0;
+    calm_s = h.now_s;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_PAUSE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "after its last panic"));
+    while (g.action != CONTROL_SHRINK && h.now_s < calm_s + 7200)
+        run(&h, &g, 1);
+    ck_assert_double_ge(h.now_s - calm_s, 1180);
+}
+END_TEST
+
+START_TEST(panics_are_served_first)
+{
+    struct control_host h = host(2838); /* 2000 above hard */
+    struct control_guest g[2] = {hungry(), hungry()};
+
+    g[1].input.shares = 1; /* its rho is the lower */
+    g[1].input.short_wss.low_bytes = 950 * MIB;
+    run(&h, g, 2);
+    ck_assert(g[1].decision.panics & PANIC_WSS);
+    ck_assert_uint_ge(g[1].target_bytes, 2998 * MIB);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[0].hold, HOLD_ROOM);
+}
+END_TEST
+
+/* --- trust ------------------------------------------------------------------------------------ */
+
+START_TEST(a_claim_beyond_the_share_takes_only_what_is_free_above_high)
+{
+    struct control_host h = host(3655); /* high is 2621, and left at 3276 */
+    struct control_guest g[8];
+
+    for (size_t i = 0; i < 8; i++)
+        g[i] = guest();
+    settle(&h, g, 8);
+    resize(&g[0], 4000 * MIB, 4000 * MIB);
+    g[0].state = (struct balloon_state){0};
+    g[0].input.assigned_bytes = 8192 * MIB;
+    g[0].input.shares = 1000;
+    g[0].input.guest.psi_full = 0.5;
+    run(&h, g, 8);
+    ck_assert_uint_lt(g[0].share_bytes, 4000 * MIB);
+    ck_assert_uint_le(g[0].target_bytes, 4379 * MIB);
+    ck_assert_int_eq(g[0].hold, HOLD_SHARE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "it claims 8192 MiB, but its share"));
+    for (size_t i = 1; i < 8; i++)
+        ck_assert_int_eq(g[i].action, CONTROL_NONE);
+}
+END_TEST
+
+/* The lower bound of what is free wanders by noise; donors are asked for nothing on its account. */
+START_TEST(a_claim_takes_nothing_from_donors_through_the_hysteresis)
+{
+    struct control_host h = host(3300); /* high is left at 3276 */
+    struct control_guest g[2] = {guest(), guest()};
+    uint64_t random = 7;
+
+    settle(&h, g, 2);
+    resize(&g[0], 1024 * MIB, 1024 * MIB);
+    g[0].state = (struct balloon_state){0};
+    g[0].input.shares = 1;
+    for (int i = 0; i < 2000; i++) {
+        uint64_t had = g[0].input.actual_bytes;
+        uint64_t noise = random_next(&random) % (400 * MIB);
+
+        g[0].input.guest.psi_full = 0.5;
+        h.free_bytes += noise;
+        run(&h, g, 2);
+        h.free_bytes -= noise;
+        ck_assert_int_ne(g[1].action, CONTROL_SHRINK);
+        if (g[0].action == CONTROL_NONE)
+            continue;
+        issue(&h, &g[0]);
+        resize(&g[0], g[0].target_bytes, g[0].target_bytes);
+        h.free_bytes -= g[0].target_bytes - had;
+    }
+    /* Whatever made the host short, what the donor gives is not the liar's. */
+    h.free_bytes = 2500 * MIB;
+    for (int i = 0; i < 200; i++) {
+        uint64_t had[2] = {g[0].input.actual_bytes, g[1].input.actual_bytes};
+
+        run(&h, g, 2);
+        for (int k = 0; k < 2; k++) {
+            if (g[k].action == CONTROL_NONE)
+                continue;
+            issue(&h, &g[k]);
+            resize(&g[k], g[k].target_bytes, g[k].target_bytes);
+            h.free_bytes += had[k] - g[k].target_bytes;
+        }
+    }
+    ck_assert_uint_ge(g[1].input.actual_bytes, (4096 - 1100) * MIB);
+}
+END_TEST
+
+/* --- what balloons do ------------------------------------------------------------------------- */
+
+/* Orders a proactive shrink; the guest is as before. */
+static void begin_shrink(struct control_host *h, struct control_guest *g)
+{
+    policy.proactive = true;
+    settle(h, g, 1);
+    ck_assert_int_eq(g->action, CONTROL_SHRINK);
+    issue(h, g);
+}
+
+START_TEST(a_balloon_that_stalls_settles_where_it_is)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, 4000 * MIB, 4000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_MOVING);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SETTLE);
+    ck_assert_uint_eq(g.target_bytes, 4000 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "has stopped moving"));
+    issue(&h, &g);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    for (int i = 0; i < 5 && g.action == CONTROL_NONE; i++) /* once that is proven */
+        run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+END_TEST
+
+/* A MiB a decision would take all night, and a byte at a time for ever. */
+START_TEST(a_balloon_that_creeps_settles_where_it_is)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.input.actual_bytes - 4096, 4096 * MIB);
+    run(&h, &g, 1);
+    resize(&g, g.input.actual_bytes - 4096, 4096 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SETTLE); /* that is no progress */
+    g.state = (struct balloon_state){0};
+    begin_shrink(&h, &g);
+    for (int i = 0; i < 7 && g.action != CONTROL_SETTLE; i++) {
+        resize(&g, g.input.actual_bytes - 2 * MIB, 4096 * MIB);
+        run(&h, &g, 1);
+    }
+    ck_assert_int_eq(g.action, CONTROL_SETTLE);
+}
+END_TEST
+
+START_TEST(a_guest_without_driver_is_inhibited)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    for (int i = 0; i < 10; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+    ck_assert_int_eq(g.hold, HOLD_INHIBITED);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "no driver"));
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+}
+END_TEST
+
+/* libvirtd ended at each order: nothing moves, and that is not for want of a driver. */
+START_TEST(orders_that_failed_do_not_inhibit)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+    unsigned n = 0;
+
+    begin_shrink(&h, &g);
+    g.state.unsure = true;
+    for (int i = 0; i < 20; i++) {
+        run(&h, &g, 1);
+        if (g.action == CONTROL_NONE)
+            continue;
+        n += g.action == CONTROL_SHRINK;
+        issue(&h, &g);
+        g.state.unsure = true;
+    }
+    ck_assert_uint_ge(n, 3);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+}
+END_TEST
+
+/* A panic is decided about every two seconds. */
+static void run_at_once(struct control_host *h, struct control_guest *g)
+{
+    h->now_s -= EVERY_S - 2;
+    run(h, g, 1);
+}
+
+START_TEST(a_panic_whose_order_failed_is_served_at_once)
+{
+    struct control_host h = host(7000); /* not enough to give it twice */
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    resize(&g, 1024 * MIB, 1024 * MIB);
+    rest(&g);
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(g.action, CONTROL_FULL);
+        ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+        issue(&h, &g);
+        g.state.unsure = true;
+        ck_assert_uint_eq(g.state.pending_bytes, 3072 * MIB);
+        run_at_once(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    issue(&h, &g);
+    run_at_once(&h, &g);
+    ck_assert_int_eq(g.action, CONTROL_NONE); /* libvirt has taken it */
+    ck_assert_int_eq(g.hold, HOLD_MOVING);
+}
+END_TEST
+
+START_TEST(a_panic_is_served_without_a_driver)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1024 * MIB, 1024 * MIB);
+    rest(&g);
+    g.state.trouble = TROUBLE_NO_DRIVER;
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+}
+END_TEST
+
+START_TEST(a_balloon_that_returns_nothing_is_inhibited_and_restored)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.target_bytes, 4096 * MIB);
+    run(&h, &g, 1);
+    for (int i = 0; i < 3 && g.state.trouble == TROUBLE_NONE; i++) {
+        ck_assert(!balloon_is_inhibited(&g.state));
+        g.state.moving = false; /* no further step */
+        run(&h, &g, 1);
+    }
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_RETURN);
+    ck_assert_int_eq(g.action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "it gets back what it had; inhibited"));
+}
+END_TEST
+
+/* 256 MiB guests have less than 64 MiB a step: it is noticed all the same. */
+START_TEST(nothing_more_is_taken_until_the_last_step_has_come_back)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    for (int i = 0; i < 60 && g.state.trouble == TROUBLE_NONE; i++) {
+        resize(&g, g.state.set_bytes, 4096 * MIB);
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_RETURN);
+    ck_assert_uint_eq(g.input.actual_bytes, 3892 * MIB); /* the first step */
+}
+END_TEST
+
+START_TEST(another_hand_is_noticed_under_way)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 4000 * MIB, 4000 * MIB);
+    begin_shrink(&h, &g);
+    resize(&g, 4096 * MIB, 4096 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+}
+END_TEST
+
+/* As after a restart: what the controller before this one gives back is on its way. */
+START_TEST(what_it_has_under_way_is_not_what_it_had)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = hungry();
+
+    g.state = (struct balloon_state){0};
+    for (uint64_t mib = 1000; mib <= 2000; mib += 500) {
+        resize(&g, mib * MIB, mib * MIB);
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+        ck_assert_int_eq(g.hold, HOLD_MOVING);
+        ck_assert_ptr_nonnull(strstr(why(&h, &g), "not been seen at rest yet"));
+    }
+    run(&h, &g, 1); /* it rests */
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    ck_assert_uint_eq(g.state.before_bytes, 2000 * MIB);
+}
+END_TEST
+
+START_TEST(a_panic_under_way_leaves_it_all_in_the_end)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    issue(&h, &g);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+}
+END_TEST
+
+/* As after a restart: the controller before this one has just given back what it had taken. */
+START_TEST(what_was_on_its_way_before_us_is_no_hand)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    for (uint64_t mib = 3000; mib <= 4000; mib += 500) {
+        resize(&g, mib * MIB, mib * MIB);
+        run(&h, &g, 1);
+        ck_assert_int_ne(g.hold, HOLD_FOREIGN);
+    }
+    run(&h, &g, 1); /* it rests */
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+}
+END_TEST
+
+START_TEST(another_hand_is_left_alone_for_an_hour)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.target_bytes, g.target_bytes);
+    run(&h, &g, 1);
+    g.state.moving = false;
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "another program moved its balloon"));
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    control_restore(&h, RESTORE_BEFORE, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE); /* and not restored */
+    h.now_s += 3600;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(a_panic_is_served_whoever_moved_the_balloon)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    run(&h, &g, 1);
+    run(&h, &g, 1);
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_FOREIGN);
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+}
+END_TEST
+
+/* With deflate-on-oom, where it has nothing else left. */
+START_TEST(a_guest_that_deflates_by_itself_is_no_other_hand)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    for (int under_way = 0; under_way < 2; under_way++) {
+        g = guest();
+        begin_shrink(&h, &g);
+        resize(&g, 3892 * MIB, 3892 * MIB);
+        if (under_way)
+            g.state.set_bytes = 3000 * MIB;
+        run(&h, &g, 1);
+        resize(&g, 3950 * MIB, 3950 * MIB);
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+        ck_assert_int_eq(g.action, CONTROL_SETTLE);
+        ck_assert_uint_eq(g.target_bytes, 3950 * MIB);
+        ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+        issue(&h, &g);
+        g.input.guest.available_bytes = 10 * MIB;
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_FULL);
+    }
+}
+END_TEST
+
+START_TEST(an_adopted_balloon_in_motion_is_ours)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 3950 * MIB, 3950 * MIB);
+    balloon_adopt(&g.state, &policy.balloon, &g.input, 4096 * MIB, 3892 * MIB, h.now_s);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.hold, HOLD_MOVING);
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert(g.state.proving);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+}
+END_TEST
+
+/* --- statistics ------------------------------------------------------------------------------- */
+
+/* Uses 3000 MiB of 4096, touches 200, and its statistics are those of the last record: a minute
+ * apart, and a minute late. Its balloon follows at once. */
+START_TEST(the_floor_does_not_sink_with_the_balloon)
+{
+    const uint64_t used = 3000 * MIB;
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+    uint64_t available = 1096 * MIB, next = available;
+
+    policy.proactive = true;
+    g.input.period_s = g.input.guest.period_s = 60;
+    for (int i = 0; i < 1000; i++) {
+        if (i % 6 == 0) {
+            available = next;
+            next = less(g.input.actual_bytes, used);
+        }
+        g.input.guest.available_bytes = available;
+        g.input.guest.age_s = 60 + i % 6 * EVERY_S;
+        run(&h, &g, 1);
+        ck_assert_uint_ge(g.target_bytes, used + decide_reserve(&policy.decide, 4096 * MIB));
+        if (g.action == CONTROL_NONE)
+            continue;
+        issue(&h, &g);
+        g.input.actual_bytes = g.input.resident_bytes = g.target_bytes;
+    }
+    ck_assert_uint_le(g.input.actual_bytes, 3300 * MIB); /* it went there, and no further */
+}
+END_TEST
+
+/* What was given is not held against statistics of before: it would be given once more. */
+START_TEST(growth_is_not_repeated_on_old_statistics)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    g.input.guest.period_s = 60;
+    run(&h, &g, 1);
+    g.input.guest.available_bytes = 150 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    g.input.actual_bytes = g.target_bytes;
+    for (int i = 0; i < 6; i++) {
+        g.input.guest.age_s += EVERY_S;
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+    }
+}
+END_TEST
+
+START_TEST(without_statistics_nothing_is_taken)
+{
+    struct control_host h = host(20000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    policy.proactive = true;
+    g[0].input.guest.reported = false;
+    g[1].input.guest.consistency = 0.1;
+    settle(&h, g, 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(g[i].action, CONTROL_NONE);
+        ck_assert_ptr_nonnull(strstr(why(&h, &g[i]), "nothing is taken without fresh statistics"));
+    }
+    policy.decide.needs_statistics = false;
+    run(&h, g, 2);
+    settle(&h, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+}
+END_TEST
+
+START_TEST(a_distrusted_guest_claims_no_more_than_it_had)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    g.state.before_bytes = 3950 * MIB;
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    g.input.guest.consistency = 0.1;
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 3950 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "no more than it had is given back"));
+}
+END_TEST
+
+/* Its agent reports stalls, and its statistics are old or missing. */
+START_TEST(a_stall_without_statistics_gives_back_what_it_had)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    policy.decide.needs_statistics = false;
+    begin_shrink(&h, &g);
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    g.input.guest.reported = false;
+    g.input.stalled = true;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "it waited for memory a moment ago"));
+    g = guest();
+    g.input.guest.reported = false;
+    g.input.stalled = true;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+}
+END_TEST
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* It was given more than it had, and uses that by now. */
+START_TEST(the_end_lowers_nothing)
+{
+    static const enum control_restore all[] = {RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD};
+    struct control_host h = host(20000);
+    struct control_guest g = hungry();
+
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    g.input.short_wss = (struct decide_wss){60, 100 * MIB, 200 * MIB};
+    run(&h, &g, 1);
+    g.decision.wanted_bytes = 500 * MIB;
+    for (int i = 0; i < 3; i++) {
+        g.hold = HOLD_ROOM; /* it asked for more than the host could give */
+        control_restore(&h, all[i], &g, 1);
+        ck_assert_uint_ge(g.target_bytes, 3000 * MIB);
+        ck_assert_int_eq(g.hold, HOLD_NONE); /* what it is to be left with it gets */
+    }
+}
+END_TEST
+
+START_TEST(the_end_restores_within_what_is_free)
+{
+    struct control_host h = host(20000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    policy.proactive = true;
+    settle(&h, g, 2);
+    for (int i = 0; i < 2; i++) {
+        issue(&h, &g[i]);
+        resize(&g[i], g[i].target_bytes, g[i].target_bytes);
+        balloon_observe(&g[i].state, &policy.balloon, &g[i].input, h.now_s);
+    }
+    control_restore(&h, RESTORE_BEFORE, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+    ck_assert_uint_eq(g[1].target_bytes, 4096 * MIB);
+    h.free_bytes = 1138 * MIB + MIB; /* 300 above hard */
+    control_restore(&h, RESTORE_BEFORE, g, 2);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+    ck_assert_uint_lt(g[1].target_bytes, 4000 * MIB);
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    control_restore(&h, RESTORE_HOLD, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+}
+END_TEST
+
+/* --- what must hold of anything ----------------------------------------------------------------
+ */
+
+#define N_GUESTS 6
+
+struct world {
+    uint64_t random;
+    struct control_host host;
+    struct control_guest guests[N_GUESTS];
+    uint64_t used[N_GUESTS];
+};
+
+static uint64_t any(struct world *world, uint64_t most)
+{
+    return most == 0 ? 0 : random_next(&world->random) % most;
+}
+
+/* Any working set within what is resident; any claims. */
+static void change_guest(struct world *world, struct control_guest *g)
+{
+    struct decide_input *in = &g->input;
+    struct decide_wss *wss[] = {&in->short_wss, &in->mid_wss, &in->long_wss};
+    uint64_t high = 0;
+
+    for (size_t w = 0; w < 3; w++) {
+        high = larger(high, any(world, in->resident_bytes + 1));
+        wss[w]->high_bytes = high;
+        wss[w]->low_bytes = any(world, high + 1);
+    }
+    in->guest.reported = any(world, 4) != 0;
+    in->guest.consistency = (double)any(world, 100) / 100;
+    in->guest.available_bytes = any(world, in->actual_bytes + 1);
+    in->guest.psi_some = any(world, 8) == 0 ? 0.3 : 0;
+    in->guest.oom_kill = any(world, 50) == 0;
+    in->vetoes = any(world, 10) == 0 ? VETO_VFIO : 0;
+}
+
+static void make_world(struct world *world, uint64_t seed)
+{
+    *world = (struct world){0};
+    world->random = seed;
+    world->host = host(0);
+    world->host.free_bytes = 4000 * MIB + any(world, 4000 * MIB);
+    for (size_t i = 0; i < N_GUESTS; i++) {
+        struct control_guest *g = &world->guests[i];
+
+        *g = guest();
+        g->input.reserved_bytes = any(world, 2) ? any(world, 4096 * MIB) : 0;
+        g->input.shares = any(world, 3) ? 0 : (double)(1 + any(world, 10000));
+    }
+    policy.proactive = any(world, 2);
+}
+
+/* Balloons follow as drivers do: all the way, in part, or not at all; grown guests touch what they
+ * were given some time. */
+static void carry_out(struct world *world, struct control_guest *g)
+{
+    struct decide_input *in = &g->input;
+    uint64_t set = g->state.moving ? g->state.set_bytes : in->actual_bytes;
+    uint64_t before = in->resident_bytes;
+
+    if (set < in->actual_bytes)
+        in->actual_bytes -= any(world, in->actual_bytes - set + 1);
+    else
+        in->actual_bytes = set;
+    if (in->actual_bytes < before)
+        in->resident_bytes = in->actual_bytes;
+    else if (any(world, 4) == 0)
+        in->resident_bytes += any(world, in->actual_bytes - before + 1);
+    world->host.free_bytes = world->host.free_bytes + before - in->resident_bytes;
+}
+
+static void check_orders(struct world *world)
+{
+    uint64_t granted = 0;
+
+    for (size_t i = 0; i < N_GUESTS; i++) {
+        const struct control_guest *g = &world->guests[i];
+        uint64_t actual = g->input.actual_bytes;
+
+        ck_assert_uint_le(g->target_bytes, g->input.assigned_bytes);
+        if (g->action == CONTROL_SHRINK) {
+            ck_assert_uint_lt(g->target_bytes, actual);
+            ck_assert_uint_ge(g->target_bytes, g->decision.floor_bytes);
+            ck_assert_uint_ge(g->target_bytes, g->decision.wanted_bytes);
+            ck_assert_uint_ge(g->target_bytes, g->input.reserved_bytes);
+            ck_assert_uint_ge(g->target_bytes, actual - actual / 20 - MIB);
+            ck_assert_uint_eq(g->decision.vetoes, 0);
+        } else {
+            ck_assert_uint_ge(g->target_bytes, actual);
+        }
+        granted += less(g->target_bytes, balloon_given(&g->state, &g->input));
+        ck_assert(*why(&world->host, g));
+    }
+    ck_assert_uint_le(granted, world->host.budget_bytes);
+}
+
+START_TEST(nothing_goes_below_its_floor_and_the_host_never_below_hard)
+{
+    struct world world;
+    unsigned shrinks = 0, grows = 0;
+
+    make_world(&world, (uint64_t)_i + 1);
+    for (int step = 0; step < 3000; step++) {
+        for (size_t i = 0; i < N_GUESTS; i++)
+            if (any(&world, 100) == 0)
+                change_guest(&world, &world.guests[i]);
+        run(&world.host, world.guests, N_GUESTS);
+        check_orders(&world);
+        for (size_t i = 0; i < N_GUESTS; i++) {
+            struct control_guest *g = &world.guests[i];
+
+            shrinks += g->action == CONTROL_SHRINK;
+            grows += g->action == CONTROL_GROW || g->action == CONTROL_FULL;
+            if (g->action != CONTROL_NONE)
+                issue(&world.host, g);
+            carry_out(&world, g);
+        }
+        ck_assert_uint_ge(world.host.free_bytes, world.host.levels.threshold_bytes[LEVEL_HARD]);
+    }
+    if (policy.proactive)
+        ck_assert_uint_gt(shrinks, 0);
+    ck_assert(!shrinks || grows > 0);
+}
+END_TEST
+
+/* One of them claims whatever it likes; the others are as they were, and the host is ample. */
+START_TEST(a_lying_guest_takes_from_no_other)
+{
+    struct world world;
+
+    make_world(&world, (uint64_t)_i + 1000);
+    policy.proactive = false;
+    resize(&world.guests[0], 1024 * MIB, 1024 * MIB);
+    world.guests[0].input.shares = 1; /* next to none: what it claims is beyond its share */
+    world.guests[0].input.reserved_bytes = 0;
+    for (int step = 0; step < 3000; step++) {
+        struct decide_guest *claims = &world.guests[0].input.guest;
+
+        claims->available_bytes = any(&world, 2) ? 0 : world.guests[0].input.actual_bytes;
+        claims->psi_full = any(&world, 3) ? 0.9 : 0;
+        claims->oom_kill = any(&world, 3) == 0;
+        run(&world.host, world.guests, N_GUESTS);
+        check_orders(&world);
+        for (size_t i = 1; i < N_GUESTS; i++)
+            if (world.guests[i].action != CONTROL_NONE)
+                ck_assert_uint_gt(world.guests[i].target_bytes, world.guests[i].input.actual_bytes);
+        if (world.guests[0].action != CONTROL_NONE)
+            issue(&world.host, &world.guests[0]);
+        carry_out(&world, &world.guests[0]);
+    }
+}
+END_TEST
+
+/* --- virtio-mem ------------------------------------------------------------------------------- */
+
+/* Half of it is plugged, in blocks of 2 MiB. */
+static struct control_guest plugged(void)
+{
+    struct control_guest found = guest();
+
+    found.plug = (struct actuator){0, 2048 * MIB, 2 * MIB, 2048 * MIB};
+    found.balloon = (struct actuator){0, 2048 * MIB, 0, 2048 * MIB};
+    return found;
+}
+
+/* It has followed its virtio-mem so far, and nothing of its balloon. */
+static void unplug(struct control_guest *guest, uint64_t plug_bytes)
+{
+    guest->plug.current_bytes = plug_bytes;
+    resize(guest, plug_bytes + guest->balloon.current_bytes,
+           plug_bytes + guest->balloon.current_bytes);
+}
+
+START_TEST(virtio_mem_is_set_before_the_balloon)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    policy.proactive = true;
+    rest(&g[0]);
+    settle(&h, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_uint_eq(g[0].target_bytes, 3892 * MIB); /* 5 %, 204.8, and the balloon none of it */
+    ck_assert_uint_eq(g[0].plug_bytes, 1844 * MIB);
+    ck_assert_msg(strstr(why(&h, &g[0]),
+                         "of virtio-mem 1844 of 2048 MiB are requested, its balloon leaves 2048"),
+                  "%s", why(&h, &g[0]));
+    issue(&h, &g[0]);
+    unplug(&g[0], 1844 * MIB);
+    run(&h, g, 1);
+    ck_assert_uint_eq(g[0].state.set_bytes, 3892 * MIB);
+    ck_assert(!g[0].state.moving);
+    g[0].input.stalled = true; /* a panic */
+    run(&h, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_FULL);
+    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+}
+END_TEST
+
+START_TEST(a_guest_that_unplugs_nothing_is_inhibited_and_restored)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    policy.proactive = true;
+    rest(&g[0]);
+    settle(&h, g, 1);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+        issue(&h, &g[0]);
+        run(&h, g, 1);
+        ck_assert_int_eq(g[0].action, CONTROL_SETTLE);
+        ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+        issue(&h, &g[0]);
+        if (i < 2)
+            settle(&h, g, 1);
+    }
+    run(&h, g, 1);
+    ck_assert_int_eq(g[0].hold, HOLD_INHIBITED);
+    ck_assert(strstr(why(&h, &g[0]), "unplugs no block of its virtio-mem"));
+    control_restore(&h, RESTORE_BEFORE, g, 1);
+    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+}
+END_TEST
+
+START_TEST(the_end_requests_what_was_requested)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    rest(&g[0]);
+    g[0].state.before_bytes = 4096 * MIB;
+    unplug(&g[0], 1000 * MIB);
+    g[0].state.seen_bytes = g[0].state.rest_bytes = g[0].input.actual_bytes;
+    run(&h, g, 1);
+    control_restore(&h, RESTORE_BEFORE, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
+    control_restore(&h, RESTORE_HOLD, g, 1);
+    ck_assert_uint_eq(g[0].plug_bytes, 1000 * MIB);
+}
+END_TEST
+
+/* A device whose blocks are larger than a step, and no balloon. */
+START_TEST(a_block_that_is_larger_than_a_step_stays)
+{
+    struct control_host h = host(40000);
+    struct control_guest g[] = {plugged()};
+
+    policy.proactive = true;
+    g[0].plug.block_bytes = 512 * MIB;
+    g[0].balloon.least_bytes = g[0].balloon.current_bytes;
+    rest(&g[0]);
+    settle(&h, g, 1);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+    ck_assert_int_eq(g[0].hold, HOLD_BLOCK);
+    ck_assert(strstr(why(&h, &g[0]), "less than a block of its virtio-mem, 512 MiB"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("control");
+    TCase *rules = tcase_create("rules");
+    TCase *always = tcase_create("always");
+
+    tcase_add_checked_fixture(rules, setup, NULL);
+    tcase_add_test(rules, levels_have_hysteresis);
+    tcase_add_test(rules, lazy_takes_nothing_while_the_host_is_ample);
+    tcase_add_test(rules, proactive_takes_from_all);
+    tcase_add_test(rules, the_idlest_gives_first);
+    tcase_add_test(rules, room_is_made_on_demand);
+    tcase_add_test(rules, room_is_not_given_away);
+    tcase_add_test(rules, a_veto_holds);
+    tcase_add_test(rules, the_excluded_and_the_unknown_are_left_alone);
+    tcase_add_test(rules, growth_is_at_once);
+    tcase_add_test(rules, growth_has_two_phases_when_the_host_is_short);
+    tcase_add_test(rules, what_growth_waits_for_is_given_after_three_decisions);
+    tcase_add_test(rules, decisions_that_follow_fast_take_no_sooner);
+    tcase_add_test(rules, growth_that_reaches_no_guest_is_nothing_to_wait_for);
+    tcase_add_test(rules, a_decision_with_a_veto_is_none_that_wants_less);
+    tcase_add_test(rules, below_hard_memory_is_given_after_three_decisions);
+    tcase_add_test(rules, a_fraction_of_a_mib_is_no_growth_that_waits);
+    tcase_add_test(rules, growth_is_a_reason_to_wait_unless_the_host_is_short);
+    tcase_add_test(rules, what_is_given_is_pending_until_a_record_of_after_it);
+    tcase_add_test(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time);
+    tcase_add_test(rules, panics_are_served_first);
+    tcase_add_test(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high);
+    tcase_add_test(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis);
+    tcase_add_test(rules, a_balloon_that_stalls_settles_where_it_is);
+    tcase_add_test(rules, a_balloon_that_creeps_settles_where_it_is);
+    tcase_add_test(rules, a_guest_without_driver_is_inhibited);
+    tcase_add_test(rules, orders_that_failed_do_not_inhibit);
+    tcase_add_test(rules, a_panic_whose_order_failed_is_served_at_once);
+    tcase_add_test(rules, a_panic_is_served_without_a_driver);
+    tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
+    tcase_add_test(rules, nothing_more_is_taken_until_the_last_step_has_come_back);
+    tcase_add_test(rules, another_hand_is_noticed_under_way);
+    tcase_add_test(rules, what_it_has_under_way_is_not_what_it_had);
+    tcase_add_test(rules, a_panic_under_way_leaves_it_all_in_the_end);
+    tcase_add_test(rules, what_was_on_its_way_before_us_is_no_hand);
+    tcase_add_test(rules, another_hand_is_left_alone_for_an_hour);
+    tcase_add_test(rules, a_panic_is_served_whoever_moved_the_balloon);
+    tcase_add_test(rules, a_guest_that_deflates_by_itself_is_no_other_hand);
+    tcase_add_test(rules, an_adopted_balloon_in_motion_is_ours);
+    tcase_add_test(rules, the_floor_does_not_sink_with_the_balloon);
+    tcase_add_test(rules, growth_is_not_repeated_on_old_statistics);
+    tcase_add_test(rules, without_statistics_nothing_is_taken);
+    tcase_add_test(rules, a_distrusted_guest_claims_no_more_than_it_had);
+    tcase_add_test(rules, a_stall_without_statistics_gives_back_what_it_had);
+    tcase_add_test(rules, the_end_lowers_nothing);
+    tcase_add_test(rules, virtio_mem_is_set_before_the_balloon);
+    tcase_add_test(rules, a_guest_that_unplugs_nothing_is_inhibited_and_restored);
+    tcase_add_test(rules, the_end_requests_what_was_requested);
+    tcase_add_test(rules, a_block_that_is_larger_than_a_step_stays);
+    tcase_add_test(rules, the_end_restores_within_what_is_free);
+    suite_add_tcase(suite, rules);
+    tcase_add_checked_fixture(always, setup, NULL);
+    tcase_add_loop_test(always, nothing_goes_below_its_floor_and_the_host_never_below_hard, 0, 40);
+    tcase_add_loop_test(always, a_lying_guest_takes_from_no_other, 0, 20);
+    suite_add_tcase(suite, always);
+    return run_suite(suite);
+}

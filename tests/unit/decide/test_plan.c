@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_plan.c  The planner: its parts against what is known, and what every plan must hold.
+ */
+#include "decide/plan/plan.h"
+
+#include "base/random.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB (1ULL << 30)
+#define DAY_S 86400.0
+#define MONDAY_S (4 * DAY_S) /* 1970-01-05 */
+
+static const struct plan_options bare = {
+    .risk = 0.001, .horizon_s = 0, .bare = true, .max_moves = SIZE_MAX};
+
+/* Hosts of 64 GiB, guests of 8, round and round; nothing known yet. */
+static struct plan_fleet make_fleet_by(int step_s, size_t n_hosts, size_t n_guests, double days)
+{
+    const double to_s = MONDAY_S + days * DAY_S;
+    struct plan_fleet fleet;
+
+    ck_assert_int_eq(plan_fleet_make(&fleet, n_hosts, n_guests, MONDAY_S, to_s, step_s), 0);
+    for (size_t h = 0; h < n_hosts; h++)
+        fleet.hosts[h].capacity_bytes = 64 * GIB;
+    for (size_t g = 0; g < n_guests; g++) {
+        fleet.guests[g].ram_bytes = 8 * GIB;
+        fleet.guests[g].host = g % n_hosts;
+    }
+    return fleet;
+}
+
+static struct plan_fleet make_fleet(size_t n_hosts, size_t n_guests, double days)
+{
+    return make_fleet_by(60, n_hosts, n_guests, days);
+}
+
+static void note_all(struct plan_fleet *fleet, size_t guest, double gib)
+{
+    plan_note(fleet, guest, fleet->from_s, (double)fleet->n_times * fleet->step_s,
+              gib * (double)GIB);
+}
+
+static struct plan_state prepare(struct plan_fleet *fleet, const struct plan_options *options)
+{
+    struct plan_state state;
+
+    ck_assert_int_eq(plan_profile(fleet), 0);
+    plan_prepare(fleet, options);
+    ck_assert_int_eq(plan_state_make(&state, fleet, options), 0);
+    return state;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+START_TEST(slots_are_hours_of_weekdays_and_weekends)
+{
+    ck_assert_uint_eq(plan_slot(0), 0); /* a Thursday */
+    ck_assert_uint_eq(plan_slot(2 * DAY_S - 1), 23);
+    ck_assert_uint_eq(plan_slot(2 * DAY_S), 24); /* Saturday */
+    ck_assert_uint_eq(plan_slot(4 * DAY_S - 1), 47);
+    ck_assert_uint_eq(plan_slot(4 * DAY_S), 0);
+}
+END_TEST
+
+START_TEST(the_step_is_as_short_as_memory_allows)
+{
+    ck_assert_int_eq(plan_step_s(28 * DAY_S, 20), 60);
+    ck_assert_int_eq(plan_step_s(28 * DAY_S, 20000), 180);
+    ck_assert_int_eq(plan_step_s(14 * DAY_S, 20000), 120);
+    ck_assert_int_eq(plan_step_s(36500 * DAY_S, 1000000), 3600);
+}
+END_TEST
+
+/* Never rounded down, the larger stays, and nothing outside of the fleet's time. */
+START_TEST(a_note_is_rounded_up)
+{
+    struct plan_fleet fleet = make_fleet(1, 2, 1);
+    const double unit = plan_unit(&fleet.guests[0]);
+
+    plan_note(&fleet, 0, MONDAY_S, 60, 2.5 * unit);
+    plan_note(&fleet, 0, MONDAY_S, 60, 1 * unit);
+    plan_note(&fleet, 0, MONDAY_S + 60, 90, 4 * unit);
+    plan_note(&fleet, 0, MONDAY_S - 600, 60, 9 * unit);
+    plan_note(&fleet, 0, MONDAY_S + DAY_S, 60, 9 * unit);
+    plan_note(&fleet, 0, MONDAY_S + DAY_S - 60, 600, 1e30);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[0], 3);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[1], 4);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[2], 4);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[3], PLAN_CODE_NONE);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[fleet.n_times - 1], PLAN_CODE_MAX);
+    ck_assert_uint_eq(plan_series(&fleet, 1)[0], PLAN_CODE_NONE);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+START_TEST(z_of_a_risk)
+{
+    ck_assert_double_eq_tol(plan_z(0.5), 0, 1e-6);
+    ck_assert_double_eq_tol(plan_z(0.025), 1.959964, 1e-5);
+    ck_assert_double_eq_tol(plan_z(0.001), 3.090232, 1e-5);
+}
+END_TEST
+
+START_TEST(a_size_has_its_margins)
+{
+    struct plan_guest guest = {.ram_bytes = 8 * GIB, .size_p99_bytes = 2.0 * GIB, .days = 10};
+
+    ck_assert_double_eq_tol(plan_right_size(&guest), 1.15 * 2 * 1.1 * GIB, 1);
+    guest.used_bytes = 4 * GIB; /* without swap it cannot give that back */
+    ck_assert_double_eq_tol(plan_right_size(&guest), 4 * 1.1 * GIB, 1);
+    guest.days = 0.1; /* hardly known */
+    ck_assert_double_eq_tol(plan_right_size(&guest), 32.0 * GIB, 1);
+    guest.days = 1e9;
+    guest.used_bytes = 0;
+    guest.size_p99_bytes = 7.9 * GIB; /* it may need more than it has */
+    ck_assert_double_ge(plan_right_size(&guest), 8.0 * GIB);
+    guest.size_p99_bytes = 0;
+    ck_assert_double_eq(plan_right_size(&guest), 0);
+}
+END_TEST
+
+/* A day of each week is far off, and one day is missing: the slope is still that of all others. */
+START_TEST(the_trend_is_robust)
+{
+    double day[42];
+    struct trend trend;
+
+    for (int d = 0; d < 42; d++)
+        day[d] = 100 + 2.0 * d + (d % 7 == 3 ? 500 : 0) + (d % 5) * 0.01;
+    day[17] = NAN;
+    day[20] = 1e9;
+    trend = trend_of(day, 42);
+    ck_assert_double_eq_tol(trend.slope, 2, 0.01);
+    ck_assert(trend.low > 1.9 && trend.high < 2.1);
+    ck_assert_uint_eq(trend_of(day, 13).pairs, 0);
+    ck_assert_double_eq(trend_days_until(100, 2, 120), 10);
+    ck_assert_double_eq(trend_days_until(120, 2, 120), 0);
+    ck_assert(isinf(trend_days_until(100, -1, 120)));
+}
+END_TEST
+
+/* What falls instead of rising has the same interval, the other way round: both ends are equally
+ * many pairs from the middle. */
+START_TEST(the_interval_of_a_trend_is_symmetric)
+{
+    uint64_t random_state = 3;
+    double up[28];
+    double down[28];
+
+    for (int d = 0; d < 28; d++) {
+        up[d] = (double)random_below(&random_state, 1 << 20);
+        down[d] = -up[d];
+    }
+    ck_assert(isfinite(trend_of(up, 28).low));
+    ck_assert_double_eq(trend_of(up, 28).low, -trend_of(down, 28).high);
+    ck_assert_double_eq(trend_of(up, 28).high, -trend_of(down, 28).low);
+}
+END_TEST
+
+/* Noise alone: the interval has 0 in it for at least nine of ten; 95 % on average. */
+START_TEST(noise_is_no_trend)
+{
+    uint64_t random_state = 7;
+    int holds = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        double day[28];
+        struct trend trend;
+
+        for (int d = 0; d < 28; d++)
+            day[d] = (double)random_below(&random_state, 1 << 20);
+        trend = trend_of(day, 28);
+        holds += trend.low <= 0 && trend.high >= 0;
+    }
+    ck_assert_int_ge(holds, 920);
+    ck_assert_int_lt(holds, 1000);
+}
+END_TEST
+
+/* --- needs ------------------------------------------------------------------------------------ */
+
+/* Two guests that are busy for the same three minutes of each hour, and two that are not: the sum
+ * is of the moments, not of the quantiles. */
+START_TEST(needs_are_joint)
+{
+    for (int together = 0; together < 2; together++) {
+        struct plan_fleet fleet = make_fleet(1, 2, 21);
+        struct plan_need need;
+        float *joint = calloc(fleet.n_times, sizeof(float));
+        float *draft = calloc(fleet.n_times, sizeof(float));
+
+        for (size_t g = 0; g < 2; g++) {
+            note_all(&fleet, g, 1);
+            for (double t = MONDAY_S + (together ? 0 : g * 1800.0); t < MONDAY_S + 21 * DAY_S;
+                 t += 3600)
+                plan_note(&fleet, g, t, 180, 6.0 * GIB);
+        }
+        ck_assert_int_eq(plan_profile(&fleet), 0);
+        plan_joint(&fleet, 0, joint);
+        plan_need_of(&(struct plan_sum){joint, fleet.n_times, 60, 21}, 11.0 * GIB, 0.001, draft,
+                     &need);
+        ck_assert_double_eq_tol(need.p50_bytes, 2.0 * GIB, 0.1 * GIB);
+        ck_assert_double_eq_tol(need.risk_bytes, (together ? 12.0 : 7.0) * GIB, 0.1 * GIB);
+        ck_assert_double_eq_tol(need.short_share, together ? 0.05 : 0, 1e-9);
+        ck_assert_double_eq(need.longest_s, together ? 180 : 0);
+        free(joint);
+        free(draft);
+        plan_fleet_free(&fleet);
+    }
+}
+END_TEST
+
+/* 1 and 3 GiB in turn: mean 2, deviation 1. */
+START_TEST(little_history_is_five_sigmas)
+{
+    float joint[1000];
+    float draft[1000];
+    struct plan_need need;
+
+    for (size_t t = 0; t < 1000; t++)
+        joint[t] = t % 2 ? 1 : 3;
+    plan_need_of(&(struct plan_sum){joint, 1000, 3600, 13.4}, 10, 0.001, draft, &need);
+    ck_assert_double_eq_tol(need.risk_bytes, 7, 1e-9);
+    plan_need_of(&(struct plan_sum){joint, 1000, 3600, 13.6}, 10, 0.001, draft, &need);
+    ck_assert_double_eq_tol(need.risk_bytes, 3, 1e-9);
+}
+END_TEST
+
+/* 4 GiB more a day on a host of 64: from 20 to 85 % of it. */
+START_TEST(the_runway)
+{
+    struct plan_runway runway;
+    struct plan_sum sum = {.n = 28 * 24, .step_s = 3600, .days = 28};
+    size_t n = sum.n;
+    float *joint = calloc(n, sizeof(float));
+    float *draft = calloc(n, sizeof(float));
+
+    for (size_t t = 0; t < n; t++)
+        joint[t] = (float)(20 + 0.5 * (double)(t / 24));
+    sum.joint = joint;
+    ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
+    ck_assert(runway.known);
+    ck_assert_double_eq_tol(runway.slope_bytes_day, 0.5, 1e-6);
+    ck_assert_double_eq_tol(runway.days, (0.85 * 64 - 33.5) / 0.5, 1e-3);
+    ck_assert(runway.low_days <= runway.days && runway.days <= runway.high_days);
+    sum.days = 13; /* before that it is made up */
+    ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
+    ck_assert(!runway.known);
+    sum.days = 28;
+    sum.n = 13 * 24;
+    ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
+    ck_assert(!runway.known);
+    free(joint);
+    free(draft);
+}
+END_TEST
+
+/* 1 and 3 GiB in turn: of guest 0 for 28 days, of guest 1 for the last three. */
+static void note_old_and_new(struct plan_fleet *fleet)
+{
+    for (size_t g = 0; g < 2; g++)
+        for (double t = g == 0 ? 0 : 25 * DAY_S; t < 28 * DAY_S; t += 1200) {
+            plan_note(fleet, g, fleet->from_s + t, 600, 1.0 * GIB);
+            plan_note(fleet, g, fleet->from_s + t + 600, 600, 3.0 * GIB);
+        }
+}
+
+/* Two hosts of one guest each, of the same need; the one is new in a fleet of 28 days. */
+START_TEST(a_host_has_its_own_days)
+{
+    struct plan_fleet fleet = make_fleet_by(600, 3, 2, 28);
+    struct plan_request request = {.options = bare};
+    struct plan_result result;
+
+    note_old_and_new(&fleet);
+    request.options.bare = false;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_double_eq_tol(fleet.hosts[0].days, 28, 1e-9);
+    ck_assert_double_eq_tol(fleet.hosts[1].days, 3, 1e-9);
+    ck_assert_double_eq_tol(fleet.hosts[2].days, 28, 1e-9); /* of all */
+    ck_assert(result.hosts[0].runway.known && !result.hosts[1].runway.known);
+    ck_assert_double_eq_tol(result.hosts[0].need.risk_bytes, 3.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(result.hosts[1].need.risk_bytes, 7.0 * GIB, 0.2 * GIB);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* A place for the same guest: by three deviations on the one host, five on the other. */
+START_TEST(a_place_is_by_the_days_of_its_host)
+{
+    struct plan_fleet fleet = make_fleet_by(600, 2, 2, 28);
+    struct plan_state state;
+
+    note_old_and_new(&fleet);
+    state = prepare(&fleet, &bare);
+    ck_assert_double_eq_tol(plan_load_peak(&state.loads[0], NULL), (2 + 3.09) * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(plan_load_peak(&state.loads[1], NULL), (2 + 5.0) * GIB, 0.1 * GIB);
+    plan_state_free(&state);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* One day of twenty is known, its night busy: so are all nights, and the need is doubled. */
+START_TEST(a_young_guest_counts_for_more)
+{
+    struct plan_fleet fleet = make_fleet(1, 2, 20);
+    const double unit = plan_unit(&fleet.guests[0]);
+    struct plan_options options = bare;
+
+    options.bare = false;
+    plan_note(&fleet, 0, MONDAY_S + 19 * DAY_S, DAY_S, 1.0 * GIB);
+    plan_note(&fleet, 0, MONDAY_S + 19 * DAY_S, 3600, 2.0 * GIB);
+    ck_assert_int_eq(plan_profile(&fleet), 0);
+    ck_assert_double_eq_tol(fleet.guests[0].days, 1, 1e-9);
+    ck_assert_double_eq_tol(plan_series(&fleet, 0)[0] * unit, 2.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(plan_series(&fleet, 0)[60] * unit, 1.0 * GIB, 0.1 * GIB);
+    ck_assert_uint_eq(plan_series(&fleet, 1)[0], PLAN_CODE_MAX); /* nothing is known of it */
+    plan_prepare(&fleet, &options);
+    ck_assert_double_eq_tol(plan_series(&fleet, 0)[0] * unit, 4.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(fleet.guests[0].slots[5].mean_bytes, 2.0 * GIB, 0.1 * GIB);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* An hour in which nothing was recorded is as a week before: guests that are not busy together do
+ * not become so. */
+START_TEST(a_gap_is_as_a_week_before)
+{
+    struct plan_fleet fleet = make_fleet(1, 1, 21);
+    const double gap_s = MONDAY_S + 10 * DAY_S + 3600;
+
+    note_all(&fleet, 0, 1);
+    plan_note(&fleet, 0, gap_s - 7 * DAY_S, 60, 5.0 * GIB);
+    plan_note(&fleet, 0, gap_s - 1 * DAY_S, 60, 7.0 * GIB);
+    memset(plan_series(&fleet, 0) + 10 * 1440 + 60, PLAN_CODE_NONE, 60);
+    ck_assert_int_eq(plan_profile(&fleet), 0);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 60],
+                      plan_series(&fleet, 0)[3 * 1440 + 60]);
+    ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 61], plan_series(&fleet, 0)[0]);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* --- placing ---------------------------------------------------------------------------------- */
+
+/* Three of six GiB each fit on 20 when they are busy at different times, not when together. */
+START_TEST(a_guest_fits_by_its_moments)
+{
+    for (int together = 0; together < 2; together++) {
+        struct plan_fleet fleet = make_fleet(2, 3, 14);
+        struct plan_state state;
+        struct plan_shape shape;
+
+        fleet.hosts[0].capacity_bytes = 15 * GIB;
+        fleet.hosts[0].reserve_bytes = 1 * GIB;
+        for (size_t g = 0; g < 3; g++) {
+            fleet.guests[g].host = g == 2;
+            note_all(&fleet, g, 1);
+            for (int d = 0; d < 14; d++)
+                plan_note(&fleet, g, MONDAY_S + d * DAY_S + (together ? 0 : g * 7200.0), 3600,
+                          6.0 * GIB);
+        }
+        state = prepare(&fleet, &bare);
+        shape = plan_shape_of(&fleet, 2);
+        ck_assert_int_eq(plan_load_fits(&state, &state.loads[0], &shape), !together);
+        plan_state_free(&state);
+        plan_fleet_free(&fleet);
+    }
+}
+END_TEST
+
+/* A new guest of 8 GiB is like those there, which need half of theirs: 64 GiB, of which 8 are
+ * needed, take 14 more. */
+START_TEST(how_many_more)
+{
+    struct plan_fleet fleet = make_fleet_by(600, 1, 2, 14);
+    struct plan_state state;
+    uint64_t random_state = 1;
+    double *draws = calloc(fleet.n_times, sizeof(*draws));
+
+    note_all(&fleet, 0, 4);
+    note_all(&fleet, 1, 4);
+    state = prepare(&fleet, &bare);
+    ck_assert_double_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws), 14);
+    fleet.hosts[0].stale = true;
+    ck_assert_double_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws), 0);
+    plan_state_free(&state);
+    plan_fleet_free(&fleet);
+    free(draws);
+}
+END_TEST
+
+/* All guests need a quarter of what they have: hosts take four times their memory, less what the
+ * next guest would have needed. */
+START_TEST(the_ratio)
+{
+    struct plan_fleet fleet = make_fleet_by(1800, 4, 200, 14);
+    struct plan_state state;
+    struct plan_ratio ratio;
+    uint64_t random_state = 1;
+
+    for (size_t g = 0; g < 200; g++)
+        note_all(&fleet, g, 2);
+    state = prepare(&fleet, &bare);
+    ck_assert_int_eq(plan_ratio_of(&state, &random_state, &ratio), 0);
+    ck_assert_double_eq_tol(ratio.ratio, 4, 0.15);
+    ck_assert(!ratio.at_least);
+    plan_state_free(&state);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+/* --- what every plan must hold ---------------------------------------------------------------- */
+
+/* Guests with bursts at random and at common times, some young, pinned, apart; hosts of different
+ * size, some short. */
+static struct plan_fleet random_fleet(uint64_t *random_state)
+{
+    const size_t n_hosts = 2 + random_below(random_state, 8);
+    const size_t n_guests = random_below(random_state, 60);
+    const double days = 8 + (double)random_below(random_state, 12);
+    struct plan_fleet fleet = make_fleet_by(600, n_hosts, n_guests, days);
+
+    for (size_t h = 0; h < n_hosts; h++) {
+        fleet.hosts[h].capacity_bytes = (8 + random_below(random_state, 57)) * GIB;
+        fleet.hosts[h].reserve_bytes = random_below(random_state, 4) * GIB;
+        fleet.hosts[h].stale = random_below(random_state, 10) == 0;
+    }
+    for (size_t g = 0; g < n_guests; g++) {
+        struct plan_guest *guest = &fleet.guests[g];
+        const double from_s = fleet.from_s + (random_below(random_state, 4) == 0) * 4 * DAY_S;
+        const double end_s = fleet.from_s + (double)fleet.n_times * fleet.step_s;
+
+        guest->host = random_below(random_state, n_hosts);
+        guest->pinned = random_below(random_state, 8) == 0;
+        guest->apart = random_below(random_state, 4) ? 0 : 1ULL << random_below(random_state, 3);
+        plan_note(&fleet, g, from_s, end_s - from_s,
+                  0.1 * (double)random_below(random_state, 20) * GIB);
+        for (double t = from_s + 3600.0 * (double)random_below(random_state, 6); t < end_s;
+             t += 21600)
+            plan_note(&fleet, g, t, 600, (double)random_below(random_state, 8) * GIB);
+    }
+    return fleet;
+}
+
+static bool has_clash(const struct plan_fleet *fleet, const size_t *at, size_t guest)
+{
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        if (g != guest && at[g] == at[guest] && fleet->guests[g].apart & fleet->guests[guest].apart)
+            return true;
+    return false;
+}
+
+/* From the series alone, without anything of load.c. */
+static size_t times_short(const struct plan_fleet *fleet, const size_t *at, size_t host)
+{
+    const struct plan_host *of = &fleet->hosts[host];
+    const double limit = (double)of->capacity_bytes - (double)of->reserve_bytes;
+    size_t n = 0;
+
+    for (size_t t = 0; t < fleet->n_times; t++) {
+        double sum = 0;
+
+        for (size_t g = 0; g < fleet->n_guests; g++)
+            if (at[g] == host)
+                sum += plan_series(fleet, g)[t] * plan_unit(&fleet->guests[g]);
+        n += sum > limit * (1 + 1e-6);
+    }
+    return n;
+}
+
+static void check_moves(const struct plan_fleet *fleet, const struct plan_moves *moves, size_t *at)
+{
+    for (size_t m = 0; m < moves->n; m++) {
+        const struct plan_move *move = &moves->move[m];
+
+        ck_assert(!fleet->guests[move->guest].pinned);
+        ck_assert(!fleet->hosts[move->from].stale && !fleet->hosts[move->to].stale);
+        ck_assert_uint_eq(at[move->guest], move->from);
+        ck_assert_uint_eq(fleet->guests[move->guest].host, move->from); /* none moves twice */
+        at[move->guest] = move->to;
+    }
+    for (size_t m = 0; m < moves->n; m++)
+        ck_assert(!has_clash(fleet, at, moves->move[m].guest));
+}
+
+static void check_hosts(const struct plan_fleet *fleet, const struct plan_options *options,
+                        const size_t *before, const size_t *after)
+{
+    const size_t allowed = (size_t)(options->risk * (double)fleet->n_times);
+
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        size_t n_before = 0;
+        size_t n_after = 0;
+        size_t came = 0;
+
+        for (size_t g = 0; g < fleet->n_guests; g++) {
+            n_before += before[g] == h;
+            n_after += after[g] == h;
+            came += after[g] == h && before[g] != h;
+        }
+        if (came > 0)
+            ck_assert_uint_le(times_short(fleet, after, h), allowed);
+        else
+            ck_assert_uint_le(times_short(fleet, after, h), times_short(fleet, before, h));
+        if (n_before > 0 && n_after == 0)
+            ck_assert_uint_eq(came, 0);
+    }
+}
+
+/* Planned twice, on equal fleets: the plan is the same. */
+static void check_plan(uint64_t seed)
+{
+    uint64_t random_state = seed;
+    struct plan_fleet fleet = random_fleet(&random_state);
+    const struct plan_request request = {
+        .options = {.risk = random_below(&random_state, 2) ? 0.001 : 0.05,
+                    .horizon_s = 7 * DAY_S,
+                    .max_moves = random_below(&random_state, 2) ? 5 : SIZE_MAX},
+        .place_bytes = {8.0 * GIB, 4.0 * GIB},
+        .n_place = 2,
+        .consolidate = true,
+    };
+    struct plan_result result;
+    size_t before[64];
+    size_t after[64];
+
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    for (size_t g = 0; g < fleet.n_guests; g++)
+        before[g] = after[g] = fleet.guests[g].host;
+    ck_assert_uint_le(result.moves.n, request.options.max_moves);
+    ck_assert_uint_le(result.short_after, result.short_before);
+    check_moves(&fleet, &result.moves, after);
+    check_hosts(&fleet, &request.options, before, after);
+    for (size_t h = 0; h < fleet.n_hosts; h++) {
+        ck_assert_double_ge(result.hosts[h].planned_bytes, 0);
+        ck_assert_double_ge(result.hosts[h].swap_bytes, 0);
+        ck_assert_uint_le(result.hosts[h].unplaced, result.hosts[h].n_guests);
+    }
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+START_TEST(plans_hold_what_they_must)
+{
+    for (uint64_t seed = 0; seed < 60; seed++)
+        check_plan(seed);
+}
+END_TEST
+
+/* Four hosts of a sixteenth full: one is enough. With two moves one of them can be emptied. */
+START_TEST(hosts_are_emptied)
+{
+    for (size_t max = 2; max <= 6; max += 4) {
+        struct plan_fleet fleet = make_fleet(4, 8, 15);
+        struct plan_request request = {.options = bare, .consolidate = true};
+        struct plan_result result;
+
+        request.options.max_moves = max;
+        for (size_t g = 0; g < 8; g++)
+            note_all(&fleet, g, 2);
+        ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+        ck_assert_uint_eq(result.emptied, max / 2);
+        ck_assert_uint_eq(result.moves.n, max);
+        ck_assert_uint_eq(result.hosts[0].unplaced, 0);
+        plan_result_free(&result);
+        plan_fleet_free(&fleet);
+    }
+}
+END_TEST
+
+/* One guest too many: the smallest that suffices is moved, to an empty host if need be. */
+START_TEST(a_host_that_is_short_is_relieved)
+{
+    struct plan_fleet fleet = make_fleet(2, 10, 15);
+    struct plan_request request = {.options = bare, .consolidate = true};
+    struct plan_result result;
+
+    for (size_t g = 0; g < 10; g++) {
+        fleet.guests[g].host = 0;
+        note_all(&fleet, g, g == 0 ? 2 : 7);
+    }
+    fleet.hosts[0].capacity_bytes = 64 * GIB;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.short_before, 1);
+    ck_assert_uint_eq(result.short_after, 0);
+    ck_assert_uint_eq(result.moves.n, 1);
+    ck_assert_uint_eq(result.moves.move[0].guest, 0);
+    ck_assert_double_eq_tol(result.hosts[0].swap_bytes, 16.0 * GIB, 1);
+    ck_assert_uint_gt(result.hosts[0].unplaced, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tcase = tcase_create("plan");
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, slots_are_hours_of_weekdays_and_weekends);
+    tcase_add_test(tcase, the_step_is_as_short_as_memory_allows);
+    tcase_add_test(tcase, a_note_is_rounded_up);
+    tcase_add_test(tcase, z_of_a_risk);
+    tcase_add_test(tcase, a_size_has_its_margins);
+    tcase_add_test(tcase, the_trend_is_robust);
+    tcase_add_test(tcase, the_interval_of_a_trend_is_symmetric);
+    tcase_add_test(tcase, noise_is_no_trend);
+    tcase_add_test(tcase, needs_are_joint);
+    tcase_add_test(tcase, little_history_is_five_sigmas);
+    tcase_add_test(tcase, the_runway);
+    tcase_add_test(tcase, a_host_has_its_own_days);
+    tcase_add_test(tcase, a_place_is_by_the_days_of_its_host);
+    tcase_add_test(tcase, a_young_guest_counts_for_more);
+    tcase_add_test(tcase, a_gap_is_as_a_week_before);
+    tcase_add_test(tcase, a_guest_fits_by_its_moments);
+    tcase_add_test(tcase, how_many_more);
+    tcase_add_test(tcase, the_ratio);
+    tcase_add_test(tcase, plans_hold_what_they_must);
+    tcase_add_test(tcase, hosts_are_emptied);
+    tcase_add_test(tcase, a_host_that_is_short_is_relieved);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

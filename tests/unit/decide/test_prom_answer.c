@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_prom_answer.c  What a Prometheus HTTP API answers, and what it must not. */
+#include "decide/plan/prom_answer.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct prom_answer answer;
+static struct error error;
+
+static int parse(const char *text)
+{
+    error = (struct error){0};
+    return prom_answer_parse(text, strlen(text), &answer, &error);
+}
+
+#define RESULT(result) \
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"x\",\"result\":" result "}}"
+
+START_TEST(a_matrix)
+{
+    double time_s;
+    double value;
+
+    ck_assert_int_eq(parse(RESULT("[{\"metric\":{\"host\":\"a\",\"uuid\":\"u\"},\"values\":"
+                                  "[[1700000059.999,\"1.5e9\"],[1700000119.999,\"NaN\"]]}]")),
+                     0);
+    ck_assert_uint_eq(answer.n, 1);
+    ck_assert_str_eq(answer.warning, "");
+    ck_assert_str_eq(prom_label(&answer, 0, "host"), "a");
+    ck_assert_str_eq(prom_label(&answer, 0, "domain"), "");
+    ck_assert_uint_eq(prom_n_points(&answer, 0), 2);
+    ck_assert(prom_point(&answer, 0, 0, &time_s, &value));
+    ck_assert_double_eq(time_s, 1700000059.999);
+    ck_assert_double_eq(value, 1.5e9);
+    ck_assert(!prom_point(&answer, 0, 1, &time_s, &value));
+    ck_assert(!prom_point(&answer, 0, 2, &time_s, &value));
+    ck_assert(!prom_point(&answer, 1, 0, &time_s, &value));
+    prom_answer_free(&answer);
+}
+END_TEST
+
+/* Points are cut out by their form; labels and what else there is are not. */
+START_TEST(several_series_keep_their_own_points)
+{
+    double time_s;
+    double value;
+
+    ck_assert_int_eq(
+        parse("{\"status\":\"success\",\"warnings\":[\"\\\"values\\\":[]\"],\"data\":{"
+              "\"result\":[{\"values\" : [ ] ,\"metric\":{\"values\":\"values\"}},"
+              "{\"metric\":{\"host\":\"\\\\\"},\"values\":[ [ 1 , \"67108864\" ] ,\n"
+              "[2.5,\"0.1\"]]},{\"metric\":{},\"values\":[[3,\"12345678901234567\"]]}]}}"),
+        0);
+    ck_assert_uint_eq(answer.n, 3);
+    ck_assert_str_eq(answer.warning, "\"values\":[]");
+    ck_assert_uint_eq(prom_n_points(&answer, 0), 0);
+    ck_assert_str_eq(prom_label(&answer, 0, "values"), "values");
+    ck_assert_str_eq(prom_label(&answer, 1, "host"), "\\");
+    ck_assert(prom_point(&answer, 1, 0, &time_s, &value) && value == 67108864);
+    ck_assert(prom_point(&answer, 1, 1, &time_s, &value) && time_s == 2.5 && value == 0.1);
+    ck_assert(prom_point(&answer, 2, 0, &time_s, &value) && value == 12345678901234567.0);
+    prom_answer_free(&answer);
+}
+END_TEST
+
+static const char *const forged[] = {
+    RESULT("[{\"metric\":{},\"values\":0}]"),
+    RESULT("[{\"metric\":{},\"values\":1},{\"metric\":{},\"values\":[[1,\"2\"]]}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"values\":0}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"value\":[1,\"2\"]}]"),
+};
+
+/* What stands for an array that was cut out. */
+START_TEST(a_number_in_place_of_points_is_refused)
+{
+    ck_assert_int_eq(parse(forged[_i]), -EPROTO);
+}
+END_TEST
+
+START_TEST(a_vector)
+{
+    double time_s;
+    double value;
+
+    ck_assert_int_eq(parse(RESULT("[{\"metric\":{},\"value\":[17,\"-3\"]}]")), 0);
+    ck_assert_uint_eq(prom_n_points(&answer, 0), 1);
+    ck_assert(prom_point(&answer, 0, 0, &time_s, &value));
+    ck_assert_double_eq(value, -3);
+    prom_answer_free(&answer);
+}
+END_TEST
+
+static const char *const not_values[] = {"NaN", "+Inf", "-Inf", "",      "1e999", "0x10",
+                                         "1 ",  " 1",   "1,5",  "1e3e3", "-",     "infinity"};
+
+START_TEST(what_is_no_finite_number_is_no_value)
+{
+    char text[256];
+    double time_s;
+    double value;
+
+    snprintf(text, sizeof(text), RESULT("[{\"metric\":{},\"value\":[17,\"%s\"]}]"), not_values[_i]);
+    ck_assert_int_eq(parse(text), 0);
+    ck_assert_msg(!prom_point(&answer, 0, 0, &time_s, &value), "%s", not_values[_i]);
+    prom_answer_free(&answer);
+}
+END_TEST
+
+static const char *const not_answers[] = {
+    "",
+    "{}",
+    "[]",
+    "null",
+    "{\"status\":\"success\"}",
+    "{\"status\":\"great\",\"data\":{\"result\":[]}}",
+    "{\"status\":1,\"data\":{\"result\":[]}}",
+    RESULT("{}"),
+    RESULT("[1]"),
+    RESULT("[{\"value\":[1,\"1\"]}]"),
+    RESULT("[{\"metric\":{\"a\":1},\"value\":[1,\"1\"]}]"),
+    RESULT("[{\"metric\":{},\"value\":[1,1]}]"),
+    RESULT("[{\"metric\":{},\"value\":[\"1\",\"1\"]}]"),
+    RESULT("[{\"metric\":{},\"value\":[1]}]"),
+    RESULT("[{\"metric\":{}}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"1\"],[2]]}]"),
+    RESULT("[{\"metric\":{},\"value\":[1,\"1\"],\"values\":[]}]"),
+    RESULT("[]") "x",
+    "{\"status\":\"success\",\"status\":\"success\",\"data\":{\"result\":[]}}",
+};
+
+START_TEST(another_form_is_refused)
+{
+    ck_assert_msg(parse(not_answers[_i]) == -EPROTO, "%s", not_answers[_i]);
+    ck_assert_int_eq(error.code, -EPROTO);
+    ck_assert_ptr_null(answer.root);
+}
+END_TEST
+
+START_TEST(each_shorter_piece_is_refused)
+{
+    const char *whole = RESULT("[{\"metric\":{\"a\":\"b\"},\"values\":[[1,\"1\"]]}]");
+
+    for (size_t n = 0; n < strlen(whole); n++)
+        ck_assert_int_eq(prom_answer_parse(whole, n, &answer, &error), -EPROTO);
+}
+END_TEST
+
+START_TEST(more_than_anything_asked_for_is_refused)
+{
+    const char *begin = "{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{},\"values\":[";
+    const char *point = "[1,\"1\"]";
+    const size_t n = PROM_POINTS_MAX + 1;
+    char *text = malloc(strlen(begin) + n * (strlen(point) + 1) + 8);
+    char *at = text + sprintf(text, "%s", begin);
+
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(at, "%s%s", i ? "," : "", point);
+    sprintf(at, "]}]}}");
+    ck_assert_int_eq(parse(text), -E2BIG);
+    free(text);
+}
+END_TEST
+
+/* Of empty objects the parser makes a hundred times their size, wherever they are. */
+START_TEST(more_containers_than_an_answer_has_are_refused)
+{
+    static const char *const pieces[] = {"{}", "[]", "1"};
+    const size_t n = 16UL << 20;
+    char *text = malloc(n + 200);
+    char *at = text + sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"x\":[");
+
+    while ((size_t)(at - text) < n)
+        at += sprintf(at, "%s,", pieces[_i]);
+    sprintf(at, "1]}");
+    ck_assert_int_eq(parse(text), -E2BIG);
+    free(text);
+}
+END_TEST
+
+START_TEST(what_is_within_a_string_is_no_container)
+{
+    const size_t n = 4UL << 20;
+    char *text = malloc(n + 200);
+    char *at = text +
+               sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"x\":\"\\\"");
+
+    memset(at, '{', n);
+    sprintf(at + n, "\"}");
+    ck_assert_int_eq(parse(text), 0);
+    prom_answer_free(&answer);
+    free(text);
+}
+END_TEST
+
+START_TEST(an_error_of_the_server_is_its_own_and_fit_to_print)
+{
+    ck_assert_int_eq(parse("{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"parse "
+                           "\\u001b[2J error\"}"),
+                     -EIO);
+    ck_assert_str_eq(error.text, "bad_data: parse ?[2J error");
+    ck_assert_int_eq(parse("{\"status\":\"error\",\"errorType\":7}"), -EIO);
+    ck_assert_str_eq(error.text, "error: no reason given");
+}
+END_TEST
+
+START_TEST(a_warning_is_kept)
+{
+    ck_assert_int_eq(parse("{\"status\":\"success\",\"warnings\":[\"a store\\nis gone\",\"b\"],"
+                           "\"data\":{\"result\":[]}}"),
+                     0);
+    ck_assert_str_eq(answer.warning, "a store?is gone");
+    ck_assert_uint_eq(answer.n, 0);
+    prom_answer_free(&answer);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("prom_answer");
+    TCase *tcase = tcase_create("prom_answer");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, a_matrix);
+    tcase_add_test(tcase, several_series_keep_their_own_points);
+    tcase_add_loop_test(tcase, a_number_in_place_of_points_is_refused, 0,
+                        sizeof(forged) / sizeof(forged[0]));
+    tcase_add_test(tcase, a_vector);
+    tcase_add_loop_test(tcase, what_is_no_finite_number_is_no_value, 0,
+                        sizeof(not_values) / sizeof(not_values[0]));
+    tcase_add_loop_test(tcase, another_form_is_refused, 0,
+                        sizeof(not_answers) / sizeof(not_answers[0]));
+    tcase_add_test(tcase, each_shorter_piece_is_refused);
+    tcase_add_test(tcase, more_than_anything_asked_for_is_refused);
+    tcase_add_loop_test(tcase, more_containers_than_an_answer_has_are_refused, 0, 3);
+    tcase_add_test(tcase, what_is_within_a_string_is_no_container);
+    tcase_add_test(tcase, an_error_of_the_server_is_its_own_and_fit_to_print);
+    tcase_add_test(tcase, a_warning_is_kept);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_roster_url.c  Which hosts and guests a plan has from a URL, behind which is a made-up
+ * server. */
+#include "decide/plan/from_history.h"
+#include "decide/plan/prom_client.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define HOUR_S 3600.0
+#define NOW_S (472222 * HOUR_S + 1800) /* in the middle of an hour */
+#define URL "http://prometheus"
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+/* A series of one value, scraped each minute from @p since_s to @p ago_s before now; after that it
+ * is marked as stale. */
+struct series {
+    const char *metric, *host, *uuid, *domain, *state;
+    double value, since_s, ago_s;
+};
+
+static struct series series[64];
+static size_t n_series;
+static unsigned instances;     /* of one host */
+static unsigned n_past;        /* guests that it had a day ago */
+static double most_times;      /* of one answer */
+static int step_s;             /* of the fleet */
+static double minutes_of_step; /* in which hosts were scraped; 0: each minute */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static double scraped_span_s;  /* the longest for which scraped needs were asked for */
+static unsigned scraped_sizes; /* times for which scraped sizes were asked for */
+
+static bool has_range(const struct series *of, const char *query, double *range_s)
+{
+    const char *range = strrchr(query, '['); /* of a subquery the outer one */
+    char host[64];
+
+    snprintf(host, sizeof(host), "host=\"%s\"", of->host);
+    *range_s = range ? strtod(range + 1, NULL) : 0.5;
+    return !strchr(query, '{') || strstr(query, host);
+}
+
+static void print_labels(FILE *out, const struct series *of)
+{
+    fprintf(out,
+            "{\"metric\":{\"host\":\"%s\",\"uuid\":\"%s\",\"domain\":\"%s\",\"state\":\"%s\"},",
+            of->host, of->uuid ? of->uuid : "", of->domain ? of->domain : "",
+            of->state ? of->state : "");
+}
+
+static double count_scrapes(const struct series *of, const char *query, double at_s)
+{
+    double range_s;
+
+    has_range(of, query, &range_s);
+    if (minutes_of_step > 0)
+        return minutes_of_step;
+    return ceil((fmin(at_s, NOW_S - of->ago_s) - fmax(at_s - range_s, NOW_S - of->since_s)) / 60);
+}
+
+static void print_point(FILE *out, const struct series *of, const char *query, double at_s)
+{
+    double value = of->value;
+
+    if (strstr(query, "timestamp("))
+        value = NOW_S - of->ago_s;
+    else if (strstr(query, "count_over_time("))
+        value = count_scrapes(of, query, at_s);
+    fprintf(out, "[%.3f,\"%.3f\"]", at_s, value);
+}
+
+static bool is_asked(const struct series *of, const char *query, double at_s)
+{
+    double range_s;
+
+    return strstr(query, of->metric) && has_range(of, query, &range_s) &&
+           at_s - range_s < NOW_S - of->ago_s && at_s >= NOW_S - of->since_s;
+}
+
+static void print_series(FILE *out, const char *query, double from_s, double to_s, double step_s)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n_series; i++) {
+        bool more = false;
+
+        for (unsigned k = 0; from_s + k * step_s <= to_s; k++) {
+            const double t = from_s + k * step_s;
+
+            if (!is_asked(&series[i], query, t))
+                continue;
+            if (!more && any)
+                fputs(",", out);
+            if (!more)
+                print_labels(out, &series[i]);
+            fputs(more ? "," : from_s == to_s ? "\"value\":" : "\"values\":[", out);
+            print_point(out, &series[i], query, t);
+            any = more = true;
+        }
+        if (more)
+            fputs(from_s == to_s ? "}" : "]}", out);
+    }
+}
+
+/* After the others. */
+static void print_past(FILE *out, const char *query)
+{
+    if (!strstr(query, "last_over_time(vmwss_plan_ram_bytes"))
+        return;
+    for (unsigned i = 0; i < n_past; i++)
+        fprintf(out,
+                ",{\"metric\":{\"uuid\":\"%08x-2222-4222-8222-222222222222\",\"domain\":\"job\"},"
+                "\"value\":[%.3f,\"1048576\"]}",
+                i, NOW_S);
+}
+
+static void print_instances(FILE *out)
+{
+    if (instances > 1)
+        fprintf(out, "{\"metric\":{\"host\":\"%s\"},\"value\":[1,\"%u\"]}", series[0].host,
+                instances);
+}
+
+static int answer_to(const char *query, double from_s, double to_s, int step_s,
+                     struct prom_answer *answer, struct error *error)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int rc;
+
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"status\":\"success\",\"data\":{\"result\":[", out);
+    if (strstr(query, "count by"))
+        print_instances(out);
+    else
+        print_series(out, query, from_s, to_s, step_s), print_past(out, query);
+    fputs("]}}", out);
+    fclose(out);
+    rc = prom_answer_parse(text, size, answer, error);
+    free(text);
+    return rc;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */
+int __wrap_prom_open(const char *url, const struct prom_options *options,
+                     struct prom_client **client, struct error *error);
+int __real_prom_open(const char *url, const struct prom_options *options,
+                     struct prom_client **client, struct error *error);
+void __wrap_prom_close(struct prom_client *client);
+const char *__wrap_prom_url(const struct prom_client *client);
+int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
+                      struct prom_answer *answer, struct error *error);
+int __wrap_prom_query_range(struct prom_client *client, const char *query, double from_s,
+                            double to_s, int step_s, struct prom_answer *answer,
+                            struct error *error);
+
+int __wrap_plan_step_s(double span_s, size_t n_guests);
+
+int __wrap_plan_step_s(double span_s, size_t n_guests)
+{
+    (void)span_s, (void)n_guests;
+    return step_s;
+}
+
+int __wrap_prom_open(const char *url, const struct prom_options *options,
+                     struct prom_client **client, struct error *error)
+{
+    (void)url, (void)options, (void)error;
+    *client = NULL;
+    return 0;
+}
+
+void __wrap_prom_close(struct prom_client *client)
+{
+    (void)client;
+}
+
+const char *__wrap_prom_url(const struct prom_client *client)
+{
+    (void)client;
+    return URL;
+}
+
+int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
+                      struct prom_answer *answer, struct error *error)
+{
+    (void)client;
+    return answer_to(query, at_s, at_s, 1, answer, error);
+}
+
+int __wrap_prom_query_range(struct prom_client *client, const char *query, double from_s,
+                            double to_s, int step_s, struct prom_answer *answer,
+                            struct error *error)
+{
+    (void)client;
+    pthread_mutex_lock(&lock); /* four hosts at once */
+    if (strstr(query, "(vmwss_plan_need_bytes"))
+        scraped_span_s = fmax(scraped_span_s, to_s - from_s);
+    if (strstr(query, "(vmwss_plan_size_bytes"))
+        scraped_sizes += (unsigned)round((to_s - from_s) / step_s) + 1;
+    pthread_mutex_unlock(&lock);
+    if ((to_s - from_s) / step_s >= most_times)
+        return error_set(error, -E2BIG, "too many");
+    return answer_to(query, from_s, to_s, step_s, answer, error);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* --- what it has ------------------------------------------------------------------------------ */
+
+static struct error error;
+static struct plan_fleet fleet;
+static char warnings[4096];
+
+static void begin(void)
+{
+    n_series = 0;
+    instances = 1;
+    n_past = 0;
+    most_times = HUGE_VAL;
+    step_s = 60;
+    minutes_of_step = 0;
+    scraped_span_s = 0;
+    scraped_sizes = 0;
+}
+
+static void end(void)
+{
+    plan_fleet_free(&fleet);
+}
+
+static struct series *add(const char *metric, const char *host, double value, double hours,
+                          double ago_s)
+{
+    ck_assert_uint_lt(n_series, sizeof(series) / sizeof(series[0]));
+    series[n_series] = (struct series){
+        .metric = metric, .host = host, .value = value, .since_s = hours * HOUR_S, .ago_s = ago_s};
+    return &series[n_series++];
+}
+
+static void add_host(const char *host, double ago_s)
+{
+    add("vmwss_plan_reserve_bytes", host, 0, 9, ago_s);
+    add("vmwss_plan_capacity_bytes", host, 0x1p30, 9, ago_s);
+}
+
+/* Of a guest: one of "ram", "need", "used", "state". */
+static struct series *add_of(const char *metric, const char *host, const char *name, double value,
+                             double ago_s)
+{
+    static char uuids[64][37];
+    struct series *of = add(metric, host, value, 5, ago_s);
+    char *uuid = uuids[n_series % 64];
+
+    snprintf(uuid, sizeof(uuids[0]), "%08x-1111-4111-8111-111111111111", (unsigned)name[0]);
+    of->uuid = uuid;
+    of->domain = name;
+    return of;
+}
+
+static void add_guest(const char *host, const char *name, double ago_s)
+{
+    add_of("vmwss_plan_ram_bytes", host, name, 100 * MIB, ago_s);
+    add_of("vmwss_plan_need_bytes", host, name, 50 * MIB, ago_s);
+}
+
+static void take_warning(const char *text, void *context)
+{
+    const size_t n = strlen(warnings);
+
+    (void)context;
+    snprintf(warnings + n, sizeof(warnings) - n, "%s\n", text);
+}
+
+static int read_url(void)
+{
+    static const struct plan_source source = {URL, NULL};
+    const struct plan_reading reading = {.sources = &source,
+                                         .n_sources = 1,
+                                         .from_s = NOW_S - 24 * HOUR_S,
+                                         .to_s = NOW_S,
+                                         .window_s = 60,
+                                         .warn = take_warning};
+
+    plan_fleet_free(&fleet);
+    error = (struct error){0};
+    warnings[0] = '\0';
+    return plan_read(&reading, &fleet, &error);
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* Its only guest has ended; another host of the URL has one. */
+START_TEST(a_live_host_without_guests_is_a_place)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_host("b", 0);
+    add_guest("b", "gone", 3 * HOUR_S);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_hosts, 2);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert(!fleet.hosts[0].stale);
+    ck_assert(!fleet.hosts[1].stale);
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+/* The last scrape of the host failed, which marked all its series as stale. */
+START_TEST(one_failed_scrape_does_not_end_what_the_host_has)
+{
+    add_host("a", 70);
+    add_guest("a", "web", 70);
+    add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 70);
+    add_of("vmwss_plan_need_bytes", "a", "sleeper", 30 * MIB, 3 * HOUR_S);
+    add_of("vmwss_plan_state", "a", "sleeper", 1, 70)->state = "suspended";
+    add_guest("a", "gone", 130); /* the scrape before had it not */
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_str_eq(fleet.guests[0].name, "sleeper");
+    ck_assert(fleet.guests[0].suspended);
+    ck_assert_str_eq(fleet.guests[1].name, "web");
+    ck_assert(!fleet.hosts[0].stale);
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+/* As it was when it was scraped last. */
+START_TEST(a_host_that_is_not_scraped_any_more_has_what_it_had)
+{
+    add_host("a", 5 * HOUR_S);
+    add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 5 * HOUR_S);
+    add_of("vmwss_plan_need_bytes", "a", "sleeper", 30 * MIB, 8 * HOUR_S)->since_s = 9 * HOUR_S;
+    add_of("vmwss_plan_state", "a", "sleeper", 1, 5 * HOUR_S)->state = "suspended";
+    for (size_t i = 2; i < n_series; i++)
+        series[i].since_s = 9 * HOUR_S;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert(fleet.guests[0].suspended);
+    ck_assert(fleet.hosts[0].stale);
+}
+END_TEST
+
+/* What it needed in the cell that begins so long before the middle of the last hour, in MiB. */
+static double need_ago(double ago_s)
+{
+    const size_t cell = (size_t)((NOW_S - ago_s - fleet.from_s) / fleet.step_s);
+
+    ck_assert_uint_lt(cell, fleet.n_times);
+    return round(plan_series(&fleet, 0)[cell] * plan_unit(&fleet.guests[0]) / (double)MIB);
+}
+
+/* The need of a minute is scraped in the next; of a quarter it is asked for at the end of that. */
+#define LATE_S 60
+
+/* The rule of needs records the quarters from so long ago to so long ago, those of guest "web". */
+static void add_recorded_needs(double from_ago_s, double to_ago_s)
+{
+    add_of("vmwss:plan_need_bytes:max15m", "a", "web", 70 * MIB, to_ago_s)->since_s = from_ago_s -
+                                                                                      2 * LATE_S;
+}
+
+/* And that of scrapes has counted so many in each. */
+static void add_counted(double n, double from_ago_s, double to_ago_s)
+{
+    add("vmwss:plan_scrapes:count15m", "a", n, 0, to_ago_s)->since_s = from_ago_s - 2 * LATE_S;
+}
+
+static void add_recorded(double from_ago_s, double to_ago_s)
+{
+    add_recorded_needs(from_ago_s, to_ago_s);
+    add_counted(15, from_ago_s, to_ago_s);
+}
+
+static void add_scraped(const char *name, double need_bytes, double from_ago_s, double to_ago_s)
+{
+    add_of("vmwss_plan_need_bytes", "a", name, need_bytes, to_ago_s - LATE_S)->since_s =
+        from_ago_s - LATE_S;
+}
+
+/* A host with guest "web", both scraped each minute for nine hours. */
+static void add_web(void)
+{
+    add_host("a", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "web", 100 * MIB, 0)->since_s = 9 * HOUR_S;
+    add_of("vmwss_plan_need_bytes", "a", "web", 50 * MIB, 0)->since_s = 9 * HOUR_S;
+}
+
+/* Nothing was recorded in the last hour, nor before seven hours ago, nor for an hour in between. */
+START_TEST(scraped_needs_are_asked_for_only_where_none_are_recorded)
+{
+    step_s = 900;
+    add_web();
+    add_recorded(7 * HOUR_S, 5 * HOUR_S);
+    add_recorded(4 * HOUR_S, 1 * HOUR_S);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert_double_eq(need_ago(8 * HOUR_S), 50);
+    ck_assert_double_eq(need_ago(6 * HOUR_S), 70);
+    ck_assert_double_eq(need_ago(4.5 * HOUR_S), 50);
+    ck_assert_double_eq(need_ago(2 * HOUR_S), 70);
+    ck_assert_double_eq(need_ago(900), 50);
+    ck_assert_double_lt(scraped_span_s, 3 * HOUR_S);
+}
+END_TEST
+
+/* Of the hour that has begun only the first quarter is. */
+START_TEST(a_step_is_recorded_only_if_all_of_its_quarters_are)
+{
+    step_s = 3600;
+    add_web();
+    add_recorded(9 * HOUR_S, 900);
+    add_scraped("web", 90 * MIB, 600, 300);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(need_ago(600), 90);
+    ck_assert_double_eq(need_ago(2 * HOUR_S), 70);
+    ck_assert_double_le(scraped_span_s, 2 * HOUR_S);
+}
+END_TEST
+
+/* The third quarter of an hour. */
+START_TEST(a_rule_that_was_not_evaluated_once_loses_no_peak)
+{
+    const double lost_s = 3 * HOUR_S; /* ago: at half past */
+
+    step_s = 3600;
+    add_web();
+    add_recorded_needs(9 * HOUR_S, lost_s);
+    add_recorded_needs(lost_s - 900, 0);
+    add_counted(15, 9 * HOUR_S, 0);
+    add_scraped("web", 90 * MIB, lost_s - 300, lost_s - 600);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(need_ago(lost_s), 90);
+    ck_assert_double_eq(need_ago(lost_s + HOUR_S), 70);
+    ck_assert_double_eq(need_ago(lost_s - HOUR_S), 70);
+    ck_assert_double_eq(scraped_span_s, 0); /* one step */
+}
+END_TEST
+
+/* vmagent had to keep them, and delivers them after the rule was evaluated. */
+START_TEST(scrapes_that_arrive_after_their_quarter_was_recorded_count)
+{
+    const double late_s = 3 * HOUR_S;
+
+    step_s = 900;
+    add_web();
+    add_recorded_needs(9 * HOUR_S, 0);
+    add_counted(15, 9 * HOUR_S, late_s);
+    add_counted(7, late_s, late_s - 900);
+    add_counted(15, late_s - 900, 0);
+    add_scraped("web", 90 * MIB, late_s - 300, late_s - 600);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(need_ago(late_s), 90);
+    ck_assert_double_eq(need_ago(late_s + 900), 70);
+    ck_assert_double_eq(need_ago(late_s - 900), 70);
+    ck_assert_double_eq(scraped_span_s, 0);
+}
+END_TEST
+
+/* Another guest of its host has a quarter of that hour recorded. */
+START_TEST(a_guest_that_has_just_begun_is_not_mute)
+{
+    add_web();
+    add_recorded(9 * HOUR_S, 900);
+    add_of("vmwss_plan_ram_bytes", "a", "new", 100 * MIB, 0)->since_s = 600;
+    add_scraped("new", 50 * MIB, 600, 0);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+/* Of every second hour the size is, and three quarters of its needs. */
+START_TEST(what_is_recorded_between_gaps_counts_once)
+{
+    step_s = 3600;
+    minutes_of_step = 40;
+    add_web();
+    add_of("vmwss_plan_size_bytes", "a", "web", 60 * MIB, 0)->since_s = 9 * HOUR_S;
+    for (unsigned ago_h = 2; ago_h < 8; ago_h += 2) { /* at half past */
+        const double end_s = (ago_h - 0.5) * HOUR_S;
+
+        add_recorded_needs(end_s + HOUR_S, end_s + 900);
+        add_counted(40, end_s + HOUR_S, end_s + 900);
+        add_of("vmwss:plan_size_bytes:max", "a", "web", 60 * MIB, end_s + 60)->since_s = end_s +
+                                                                                         HOUR_S -
+                                                                                         60;
+    }
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(need_ago(2 * HOUR_S), 70);
+    ck_assert_double_eq(need_ago(3 * HOUR_S), 50);
+    ck_assert_ptr_nonnull(strstr(warnings, "67 % of its minutes are known"));
+    ck_assert_uint_eq(scraped_sizes, 10 - 3);
+}
+END_TEST
+
+/* No rule is kept. */
+START_TEST(without_recorded_needs_all_scraped_ones_are_asked_for)
+{
+    step_s = 900;
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(need_ago(4 * HOUR_S), 50);
+    ck_assert_double_eq(need_ago(900), 50);
+}
+END_TEST
+
+/* A scrape each three minutes; the maximum of a step is of what there is. */
+START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    step_s = 600;
+    minutes_of_step = 3;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq_tol(fleet.hosts[0].missed_share, 0.7, 1e-9);
+    ck_assert_ptr_nonnull(strstr(warnings, "at least once a minute"));
+    minutes_of_step = 20; /* twice a minute */
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(fleet.hosts[0].missed_share, 0);
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+static size_t count_known(size_t guest)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < fleet.n_times; t++)
+        n += plan_series(&fleet, guest)[t] != PLAN_CODE_NONE;
+    return n;
+}
+
+/* It has more guests than when the span began. */
+START_TEST(an_answer_that_is_too_large_is_asked_for_in_pieces)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    most_times = 50;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_ge(count_known(0), 298); /* it has been there for five hours */
+    most_times = 0;
+    ck_assert_int_eq(read_url(), -E2BIG);
+    ck_assert_str_eq(error.text, "too many");
+}
+END_TEST
+
+/* Guest "z" migrated from the first to the second. */
+START_TEST(several_hosts_are_read_at_once)
+{
+    static const char *const hosts[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+
+    for (size_t h = 0; h < 8; h++) {
+        add_host(hosts[h], 0);
+        add_of("vmwss_plan_ram_bytes", hosts[h], hosts[h], 100 * MIB, 0);
+        add_of("vmwss_plan_need_bytes", hosts[h], hosts[h], (10.0 + (double)h) * MIB, 0);
+    }
+    add_of("vmwss_plan_need_bytes", "a", "z", 30 * MIB, HOUR_S);
+    add_of("vmwss_plan_need_bytes", "b", "z", 70 * MIB, 0)->since_s = HOUR_S + 600;
+    add_of("vmwss_plan_ram_bytes", "b", "z", 100 * MIB, 0);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 9);
+    for (size_t g = 0; g < fleet.n_guests; g++) {
+        const bool is_z = fleet.guests[g].name[0] == 'z';
+        const double bytes = is_z ? 70 * MIB : (10.0 + fleet.guests[g].name[0] - 'a') * MIB;
+
+        ck_assert_double_eq_tol(
+            plan_series(&fleet, g)[fleet.n_times - 3] * plan_unit(&fleet.guests[g]), bytes, MIB);
+    }
+    ck_assert_str_eq(warnings, "");
+}
+END_TEST
+
+/* --- guests ----------------------------------------------------------------------------------- */
+
+/* A host that runs jobs has few guests at once, and many in a month. */
+START_TEST(guests_that_have_ended_do_not_count_for_the_limit)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    n_past = 6000;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+}
+END_TEST
+
+/* It needed something when it was not served: the server lost the rest. */
+START_TEST(without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_host("b", 5 * HOUR_S);
+    add_of("vmwss_plan_need_bytes", "b", "ghost", 30 * MIB, 6 * HOUR_S)->since_s = 9 * HOUR_S;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert_str_eq(fleet.guests[0].name, "web");
+    ck_assert_ptr_nonnull(strstr(warnings, "host b is left out"));
+}
+END_TEST
+
+/* Served, but without needs: as from a file it needs all of its RAM. */
+START_TEST(a_guest_without_needs_needs_all_of_its_ram)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
+    add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 0);
+    add_of("vmwss_plan_state", "a", "sleeper", 1, 0)->state = "suspended";
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_str_eq(fleet.guests[0].name, "mute");
+    ck_assert_uint_eq(plan_series(&fleet, 0)[fleet.n_times - 1], PLAN_CODE_NONE);
+    ck_assert_ptr_nonnull(strstr(warnings, "host a"));
+    ck_assert_ptr_nonnull(strstr(warnings, "mute"));
+    ck_assert_ptr_null(strstr(warnings, "sleeper"));
+}
+END_TEST
+
+/* Its needs ended hours ago, and others of the host have some. */
+START_TEST(nor_does_one_whose_needs_have_ended_vanish)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
+    add_of("vmwss_plan_need_bytes", "a", "mute", 30 * MIB, 3 * HOUR_S);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert_ptr_nonnull(strstr(warnings, "mute"));
+}
+END_TEST
+
+START_TEST(without_needs_of_any_guest_the_window_is_wrong)
+{
+    add_host("a", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
+    ck_assert_int_eq(read_url(), -ENODATA);
+    ck_assert_ptr_nonnull(strstr(error.text, "--window"));
+}
+END_TEST
+
+/* --- the URL ---------------------------------------------------------------------------------- */
+
+static const char *const with_secrets[] = {
+    "http://h/?token=s3cret", "http://user:s3/cret@h", "https://user:s3cret@h",
+    "http://user:s3?cret@h",  "http://h/#s3cret",      "http://user:s3#cret@h",
+};
+
+START_TEST(a_url_with_a_secret_is_refused_and_not_printed)
+{
+    const struct prom_options options = {.timeout_s = 1};
+    struct prom_client *client = NULL;
+
+    error = (struct error){0};
+    ck_assert_int_eq(__real_prom_open(with_secrets[_i], &options, &client, &error), -EINVAL);
+    ck_assert_ptr_null(strstr(error.text, "s3"));
+    ck_assert_ptr_nonnull(strstr(error.text, "--user-file"));
+    ck_assert_ptr_nonnull(strstr(error.text, "--token-file"));
+}
+END_TEST
+
+/* Everything is asked by the host's name. */
+START_TEST(two_hosts_of_one_name_are_refused)
+{
+    add_host("localhost", 0);
+    add_guest("localhost", "web", 0);
+    instances = 2;
+    ck_assert_int_eq(read_url(), -ENOTUNIQ);
+    ck_assert_ptr_nonnull(strstr(error.text, URL));
+    ck_assert_ptr_nonnull(strstr(error.text, "localhost"));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("roster_url");
+    TCase *tcase = tcase_create("roster_url");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, a_live_host_without_guests_is_a_place);
+    tcase_add_test(tcase, one_failed_scrape_does_not_end_what_the_host_has);
+    tcase_add_test(tcase, a_host_that_is_not_scraped_any_more_has_what_it_had);
+    tcase_add_test(tcase, several_hosts_are_read_at_once);
+    tcase_add_test(tcase, guests_that_have_ended_do_not_count_for_the_limit);
+    tcase_add_test(tcase, an_answer_that_is_too_large_is_asked_for_in_pieces);
+    tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
+    tcase_add_test(tcase, a_guest_without_needs_needs_all_of_its_ram);
+    tcase_add_test(tcase, nor_does_one_whose_needs_have_ended_vanish);
+    tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
+    tcase_add_loop_test(tcase, a_url_with_a_secret_is_refused_and_not_printed, 0,
+                        sizeof(with_secrets) / sizeof(with_secrets[0]));
+    tcase_add_test(tcase, two_hosts_of_one_name_are_refused);
+    tcase_add_test(tcase, scraped_needs_are_asked_for_only_where_none_are_recorded);
+    tcase_add_test(tcase, a_step_is_recorded_only_if_all_of_its_quarters_are);
+    tcase_add_test(tcase, a_rule_that_was_not_evaluated_once_loses_no_peak);
+    tcase_add_test(tcase, scrapes_that_arrive_after_their_quarter_was_recorded_count);
+    tcase_add_test(tcase, a_guest_that_has_just_begun_is_not_mute);
+    tcase_add_test(tcase, what_is_recorded_between_gaps_counts_once);
+    tcase_add_test(tcase, without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out);
+    tcase_add_test(tcase, without_recorded_needs_all_scraped_ones_are_asked_for);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

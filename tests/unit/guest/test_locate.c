@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_locate.c  Guest RAM in captured processes of every backing, and in made-up address
+ * spaces. */
+#include "fixture.h"
+#include "guest/ram/guest_ram.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MIB (1ULL << 20)
+
+static struct guest guest;
+static struct guest_ram ram;
+static struct error error;
+
+static int locate_fixture(const char *name)
+{
+    struct fsroot root = fixture_open(name);
+
+    ck_assert_msg(guest_open_pid(&root, FIXTURE_PID, &guest, &error) == 0, "%s", error.text);
+    int rc = guest_ram_locate(&root, &guest.process, &guest.ram, &ram, &error);
+
+    guest_close(&guest);
+    fsroot_close(&root);
+    return rc;
+}
+
+START_TEST(every_captured_backing)
+{
+    static const struct {
+        const char *fixture;
+        uint64_t mib;
+        enum ram_backing backing;
+        bool shared, locked, huge;
+    } cases[] = {
+        {"anon-no-thp", 48, RAM_BACKING_ANON, false, false, false},
+        {"anon-thp", 64, RAM_BACKING_ANON, false, false, true},
+        {"six-gib", 6144, RAM_BACKING_ANON, false, false, true},
+        {"mlock", 20, RAM_BACKING_ANON, false, true, true},
+        {"memfd", 40, RAM_BACKING_SHMEM, true, false, false},
+        {"file-shm", 32, RAM_BACKING_SHMEM, true, false, false},
+        {"shared-ram", 36, RAM_BACKING_SHMEM, true, false, false},
+        {"file-private", 24, RAM_BACKING_FILE, false, false, false},
+        {"hugetlb-memfd", 40, RAM_BACKING_HUGETLB, true, false, true},
+        {"hugetlb-file", 64, RAM_BACKING_HUGETLB, false, false, true},
+        {"kvm-named", 64, RAM_BACKING_ANON, false, false, true},
+        {"libvirt", 72, RAM_BACKING_ANON, false, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *name = cases[i].fixture;
+
+        ck_assert_msg(locate_fixture(name) == 0, "%s: %s", name, error.text);
+        const struct ram_block *b = &ram.blocks[0];
+
+        ck_assert_msg(ram.n_blocks == 1 && ram.bytes == cases[i].mib * MIB && b->bytes == ram.bytes,
+                      "%s", name);
+        ck_assert_msg(b->backing == cases[i].backing, "%s: %s", name, ram_backing_name(b->backing));
+        ck_assert_msg(b->shared == cases[i].shared, "%s: shared", name);
+        ck_assert_msg(b->locked == cases[i].locked, "%s: locked", name);
+        ck_assert_msg((b->huge_bytes > 0) == cases[i].huge, "%s: huge", name);
+        ck_assert_msg((b->page_bytes == 2 * MIB) == (b->backing == RAM_BACKING_HUGETLB), "%s: page",
+                      name);
+        ck_assert_uint_eq(b->hva % 4096, 0);
+        ck_assert_uint_eq(ram.n_pages, ram.bytes / 4096);
+        ck_assert_uint_le(b->resident_bytes, b->bytes);
+        ck_assert_msg(b->resident_bytes > 0 || strcmp(name, "libvirt") == 0, "%s: resident", name);
+        ck_assert_uint_eq(guest_ram_resident_bytes(&ram), b->resident_bytes);
+        guest_ram_free(&ram);
+    }
+}
+END_TEST
+
+START_TEST(two_numa_nodes)
+{
+    ck_assert_int_eq(locate_fixture("two-numa"), 0);
+    ck_assert_uint_eq(ram.n_blocks, 2);
+    ck_assert_str_eq(ram.blocks[0].id, "ram-node0");
+    ck_assert_str_eq(ram.blocks[1].id, "ram-node1");
+    ck_assert_uint_gt(ram.blocks[0].hva,
+                      ram.blocks[1].hva); /* as the monitor's gpa2hva confirmed */
+    ck_assert_uint_eq(ram.blocks[1].first_page, 48 * MIB / 4096);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 0), ram.blocks[0].hva);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 12287), ram.blocks[0].hva + 48 * MIB - 4096);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 12288), ram.blocks[1].hva);
+    ck_assert_uint_eq(guest_ram_hva(&ram, 24575), ram.blocks[1].hva + 48 * MIB - 4096);
+    ck_assert_ptr_eq(guest_ram_block(&ram, 12287), &ram.blocks[0]);
+    ck_assert_ptr_eq(guest_ram_block(&ram, 12288), &ram.blocks[1]);
+    ck_assert_uint_eq(guest_ram_resident_bytes(&ram),
+                      ram.blocks[0].resident_bytes + ram.blocks[1].resident_bytes);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+START_TEST(a_dimm_beside_the_boot_memory)
+{
+    ck_assert_int_eq(locate_fixture("dimm"), 0);
+    ck_assert_uint_eq(ram.n_blocks, 2);
+    ck_assert(!ram.blocks[0].dimm);
+    ck_assert(ram.blocks[1].dimm);
+    ck_assert_uint_eq(ram.blocks[1].bytes, 128 * MIB);
+    ck_assert_int_eq(ram.blocks[1].backing, RAM_BACKING_SHMEM);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+/* 16 MiB of RAM and 16 MiB of VRAM, both anonymous. */
+START_TEST(what_cannot_be_told_apart_is_refused)
+{
+    ck_assert_int_eq(locate_fixture("vga16"), -ENOTUNIQ);
+    ck_assert_ptr_nonnull(strstr(error.text, "pc.ram"));
+    ck_assert_ptr_nonnull(strstr(error.text, "16384 KiB"));
+}
+END_TEST
+
+/* The command line knows one DIMM of two; the live XML knows both. */
+START_TEST(plugged_since_the_start)
+{
+    struct fsroot root = fixture_open("libvirt-hotplug");
+    struct domain_description d;
+    char *xml;
+    ssize_t n = fsroot_read_all(&root, &xml, 1 << 20, "domain.xml");
+
+    ck_assert_int_eq(locate_fixture("libvirt-hotplug"), -ENOTUNIQ);
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(domain_xml_parse(xml, (size_t)n, &d, &error), 0);
+    ck_assert_int_eq(guest_open_pid(&root, FIXTURE_PID, &guest, &error), 0);
+    ck_assert_int_eq(guest_ram_locate(&root, &guest.process, &d.ram, &ram, &error), 0);
+    ck_assert_uint_eq(ram.n_blocks, 4);
+    ck_assert_uint_eq(ram.bytes, (48 + 48 + 128 + 128) * MIB);
+    ck_assert_str_eq(ram.blocks[3].id, "memdimm1");
+    ck_assert(ram.blocks[3].dimm && !ram.blocks[0].dimm);
+    ck_assert_uint_ne(ram.blocks[2].hva, ram.blocks[3].hva);
+    guest_ram_free(&ram);
+    guest_close(&guest);
+    domain_description_free(&d);
+    free(xml);
+    fsroot_close(&root);
+}
+END_TEST
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/proc/5/%s", dir, name);
+    f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". @p maps: NULL
+ * for none. */
+static int locate_maps(const char *maps, const char *smaps, const struct ram_config *wanted)
+{
+    char dir[] = "/tmp/vmwss-test-XXXXXX";
+    char path[128];
+    struct fsroot root;
+    struct qemu_process process = {.pid = 5, .pidfd = -1};
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof(path), "%s/proc/5", dir);
+    mkdir(path, 0700);
+    write_file(dir, "smaps", smaps);
+    if (maps)
+        write_file(dir, "maps", maps);
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    memset(&ram, 0, sizeof(ram));
+    int rc = guest_ram_locate(&root, &process, wanted, &ram, &error);
+
+    fsroot_close(&root);
+    snprintf(path, sizeof(path), "%s/proc/5/smaps", dir);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/proc/5/maps", dir);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/proc/5", dir);
+    rmdir(path);
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    rmdir(path);
+    rmdir(dir);
+    return rc;
+}
+
+static int locate_text(const char *smaps, const struct ram_config *wanted)
+{
+    return locate_maps(NULL, smaps, wanted);
+}
+
+#define RAM(range, perms, offset, inode, path, flags)                      \
+    range " " perms " " offset " 00:01 " inode " " path "\nRss:  100 kB\n" \
+          "Swap: 8 kB\nAnonHugePages: 0 kB\nVmFlags: rd wr dc " flags "\n"
+#define ANON(range, flags) RAM(range, "rw-p", "00000000", "0", "", flags)
+#define GUARD(range) range " ---p 00000000 00:00 0 \nVmFlags: mr mw me\n"
+
+static struct ram_config config; /* a test's own */
+
+static void add_backend(const struct ram_backend *backend)
+{
+    ck_assert_int_eq(ram_config_add(&config, backend), 0);
+}
+
+static void one_backend(uint64_t mib, enum ram_source source)
+{
+    const struct ram_backend backend = {.id = "r", .size_bytes = mib * MIB, .source = source};
+
+    ram_config_free(&config);
+    add_backend(&backend);
+}
+
+/* What maps has no guard for is not read: here it is no smaps at all. A mapping like RAM behind the
+ * first is. */
+START_TEST(smaps_is_read_no_further_than_ram_may_be)
+{
+    static const char maps[] = "100000-500000 rw-p 00000000 00:00 0 \n"
+                               "500000-501000 ---p 00000000 00:00 0 \n"
+                               "600000-a00000 rw-p 00000000 00:00 0 \n"
+                               "a00000-a01000 ---p 00000000 00:00 0 \n"
+                               "b00000-b01000 ---p 00000000 00:00 0 \n"
+                               "c00000-c01000 rw-p 00000000 00:00 0 \n";
+    static const char first[] = ANON("100000-500000", "") GUARD("500000-501000");
+    static const char stack[] = "600000-a00000 rw-p 00000000 00:00 0 \nVmFlags: rd wr\n";
+    char smaps[2000];
+
+    one_backend(4, RAM_SOURCE_ANON);
+    snprintf(smaps, sizeof(smaps), "%s%s%s", first, stack,
+             GUARD("a00000-a01000") GUARD("b00000-b01000") "no smaps\n");
+    ck_assert_int_eq(locate_text(smaps, &config), -EBADMSG);
+    ck_assert_msg(locate_maps(maps, smaps, &config) == 0, "%s", error.text);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x100000);
+    guest_ram_free(&ram);
+    snprintf(smaps, sizeof(smaps), "%s%s", first,
+             ANON("600000-a00000", "") GUARD("a00000-a01000") GUARD("b00000-b01000") "no smaps\n");
+    ck_assert_int_eq(locate_maps(maps, smaps, &config), -ENOTUNIQ);
+    /* Maps that cannot be read, or have no guard at all, end nothing. */
+    ck_assert_int_eq(locate_maps("no maps\n", smaps, &config), -EBADMSG);
+    ck_assert_int_eq(locate_maps("", smaps, &config), -EBADMSG);
+}
+END_TEST
+
+START_TEST(ram_in_guest_memfd_is_refused)
+{
+    const char *smaps = ANON("10000000-10400000", "") GUARD("10400000-10401000");
+
+    one_backend(4, RAM_SOURCE_ANON);
+    config.in_guest_memfd = "SEV-SNP";
+    ck_assert_int_eq(locate_text(smaps, &config), -ENOTSUP);
+    ck_assert_ptr_nonnull(
+        strstr(error.text, "process 5: its RAM is not mapped by QEMU (SEV-SNP: "));
+    config.in_guest_memfd = NULL;
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    guest_ram_free(&ram);
+    /* A captured process that has one open, whatever its options say. */
+    ck_assert_int_eq(locate_fixture("guest-memfd"), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "guest_memfd"));
+}
+END_TEST
+
+/* As kernels with pages of 4 and of 64 KiB print it: a captured tree may be of another host. */
+START_TEST(base_pages_of_another_host_are_refused)
+{
+    static const uint64_t sizes[] = {4096, 65536};
+    static const char *const smaps[] = {
+        "10000000-10400000 rw-p 00000000 00:00 0 \nKernelPageSize: 4 kB\nRss: 128 kB\n"
+        "VmFlags: rd wr dc\n" GUARD("10400000-10401000"),
+        "10000000-10400000 rw-p 00000000 00:00 0 \nKernelPageSize: 64 kB\nRss: 128 kB\n"
+        "VmFlags: rd wr dc\n" GUARD("10400000-10410000"),
+    };
+    struct fsroot host;
+
+    ck_assert_int_eq(fsroot_open(&host, "/"), 0);
+    page_sizes_read(&host, sizes[_i]);
+    fsroot_close(&host);
+    one_backend(4, RAM_SOURCE_ANON);
+    ck_assert_int_eq(locate_text(smaps[_i], &config), 0);
+    ck_assert_uint_eq(ram.n_pages, (4 << 20) / sizes[_i]);
+    guest_ram_free(&ram);
+    ck_assert_int_eq(locate_text(smaps[!_i], &config), -ENOTSUP);
+    ck_assert_ptr_nonnull(
+        strstr(error.text, _i ? "in base pages of 4 KiB, but those of this host have 64 KiB"
+                              : "in base pages of 64 KiB, but those of this host have 4 KiB"));
+}
+END_TEST
+
+START_TEST(pieces_are_put_together)
+{
+    one_backend(4, RAM_SOURCE_ANON);
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") ANON("10100000-10300000", "lo mg")
+                                     ANON("10300000-10400000", "") GUARD("10400000-10401000"),
+                                 &config),
+                     0);
+    ck_assert_uint_eq(ram.n_blocks, 1);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    ck_assert_uint_eq(ram.blocks[0].bytes, 4 * MIB);
+    ck_assert_uint_eq(ram.blocks[0].resident_bytes, 300 << 10);
+    ck_assert_uint_eq(ram.blocks[0].swapped_bytes, 24 << 10);
+    ck_assert(ram.blocks[0].locked && ram.blocks[0].mergeable);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+/* With --pid nothing tells of a DIMM that was plugged since QEMU began but its mapping. */
+START_TEST(what_no_configuration_has_may_be_a_dimm)
+{
+    one_backend(4, RAM_SOURCE_ANON);
+    ck_assert_int_eq(locate_text(ANON("10000000-10400000", "") GUARD("10400000-10401000")
+                                     ANON("20000000-30000000", "") GUARD("30000000-30001000")
+                                         ANON("40000000-44000000", "") GUARD("44000000-44001000"),
+                                 &config),
+                     0);
+    ck_assert_uint_eq(ram.n_blocks, 1);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 256 * MIB); /* 64 MiB are a graphics card's */
+    ck_assert_uint_eq(ram.unclaimed_resident_bytes, 100 << 10);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+START_TEST(pieces_of_a_file_must_follow_each_other)
+{
+    one_backend(2, RAM_SOURCE_MEMFD);
+    const char *good = RAM("10000000-10100000", "rw-s", "00000000", "9", "/memfd:m (deleted)", "")
+        RAM("10100000-10200000", "rw-s", "00100000", "9", "/memfd:m (deleted)", "")
+            GUARD("10200000-10201000");
+    const char *other_offset = RAM("10000000-10100000", "rw-s", "00000000", "9",
+                                   "/memfd:m (deleted)", "")
+        RAM("10100000-10200000", "rw-s", "00000000", "9", "/memfd:m (deleted)", "")
+            GUARD("10200000-10201000");
+    const char *other_file = RAM("10000000-10100000", "rw-s", "00000000", "8", "/memfd:m (deleted)",
+                                 "") RAM("10100000-10200000", "rw-s", "00100000", "9",
+                                         "/memfd:m (deleted)", "") GUARD("10200000-10201000");
+
+    ck_assert_int_eq(locate_text(good, &config), 0);
+    guest_ram_free(&ram);
+    ck_assert_int_eq(locate_text(other_offset, &config), -ENXIO);
+    ck_assert_int_eq(locate_text(other_file, &config), -ENXIO);
+}
+END_TEST
+
+START_TEST(the_rule)
+{
+    one_backend(1, RAM_SOURCE_UNKNOWN);
+    static const char *const no_ram[] = {
+        "",
+        ANON("10000000-10100000", ""),                            /* no guard */
+        ANON("10000000-10100000", "") GUARD("10101000-10102000"), /* not next to it */
+        ANON("10000000-10100000", "") ANON("10101000-10102000", "") GUARD("10102000-10103000"),
+        ANON("10000000-10200000", "") GUARD("10200000-10201000"), /* twice the size */
+        RAM("10000000-10100000", "rwxp", "00000000", "0", "", "") GUARD("10100000-10101000"),
+        RAM("10000000-10100000", "r--p", "00000000", "0", "", "") GUARD("10100000-10101000"),
+        "10000000-10100000 rw-p 00000000 00:00 0 \nVmFlags: rd wr\n" GUARD(
+            "10100000-10101000"), /* no dc */
+        ANON("10000000-10100000", "") "10100000-10101000 ---p 00000000 00:01 7 /x\nVmFlags: mr\n",
+        ANON("10000000-10100000", "") "10100000-10101000 r--p 00000000 00:00 0 \nVmFlags: mr\n",
+    };
+
+    for (size_t i = 0; i < sizeof(no_ram) / sizeof(no_ram[0]); i++) {
+        ck_assert_msg(locate_text(no_ram[i], &config) == -ENXIO, "case %zu", i);
+        ck_assert_ptr_nonnull(strstr(error.text, "not found"));
+    }
+    /* A guard may have been merged with what follows it. */
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10108000"), &config),
+                     0);
+    guest_ram_free(&ram);
+    ck_assert_int_eq(locate_text("garbage", &config), -EBADMSG);
+}
+END_TEST
+
+/* The same size four times over; only the kind tells which is meant. */
+START_TEST(backing_decides)
+{
+    static const char four[] = ANON("10000000-10200000", "") GUARD("10200000-10201000") RAM(
+        "20000000-20200000", "rw-s", "00000000", "3", "/memfd:m (deleted)",
+        "") GUARD("20200000-20201000")
+        RAM("30000000-30200000", "rw-s", "00000000", "4", "/srv/ram", "") GUARD(
+            "30200000-30201000") "40000000-40200000 rw-s 00000000 00:0f 5 /memfd:m (deleted)\nKernelPageSize: 2048 kB\n"
+                                 "VmFlags: rd wr dc ht\n" GUARD("40200000-40201000");
+    one_backend(2, RAM_SOURCE_ANON);
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_ANON);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_MEMFD;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x20000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_SHMEM);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_FILE;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x30000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_FILE);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_UNKNOWN;
+    ck_assert_int_eq(locate_text(four, &config), -ENOTUNIQ);
+    config.backends[0].hugetlb = true;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
+    ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_HUGETLB);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_MEMFD;
+    ck_assert_int_eq(locate_text(four, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+/* hugetlbfs rounds up to its page: a backend of 3 MiB is mapped as 4 MiB. */
+START_TEST(hugetlb_is_rounded_up)
+{
+    static const char map[] =
+        "40000000-40400000 rw-p 00000000 00:0f 5 /dev/hugepages/x\nKernelPageSize: 2048 kB\n"
+        "Private_Hugetlb: 2048 kB\nVmFlags: rd wr dc ht\n" GUARD("40400000-40401000");
+    one_backend(3, RAM_SOURCE_FILE);
+    ck_assert_int_eq(locate_text(map, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].bytes, 4 * MIB);
+    ck_assert_uint_eq(ram.blocks[0].page_bytes, 2 * MIB);
+    ck_assert_uint_eq(ram.blocks[0].resident_bytes, 2 * MIB);
+    guest_ram_free(&ram);
+    config.backends[0].source = RAM_SOURCE_MEMFD;
+    ck_assert_int_eq(locate_text(map, &config), -ENXIO);
+}
+END_TEST
+
+/* The path of QEMU's or libvirt's own file names its backend: then a twin does no harm, and the
+ * order none. */
+START_TEST(ids_in_paths)
+{
+    static const char map[] = RAM("10000000-10100000", "rw-s", "00000000", "3",
+                                  "/var/ram/1-web/ram-node1", "") GUARD("10100000-10101000")
+        RAM("20000000-20100000", "rw-p", "00000000", "4",
+            "/dev/hugepages/qemu_back_mem.ram-node0.xYz (deleted)", "") GUARD("20100000-20101000")
+            RAM("30000000-30100000", "rw-s", "00000000", "5", "/var/ram/other", "")
+                GUARD("30100000-30101000");
+    one_backend(1, RAM_SOURCE_FILE);
+    strcpy(config.backends[0].id, "ram-node1");
+    ck_assert_int_eq(locate_text(map, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    guest_ram_free(&ram);
+    strcpy(config.backends[0].id, "ram-node0");
+    ck_assert_int_eq(locate_text(map, &config), 0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x20000000);
+    guest_ram_free(&ram);
+    strcpy(config.backends[0].id, "ram-node");
+    ck_assert_int_eq(locate_text(map, &config), -ENOTUNIQ);
+}
+END_TEST
+
+START_TEST(an_unplugged_dimm_is_left_out)
+{
+    one_backend(1, RAM_SOURCE_ANON);
+    add_backend(&(struct ram_backend){.id = "d", .size_bytes = 8 * MIB, .dimm = true});
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
+                     0);
+    ck_assert_uint_eq(ram.n_blocks, 1);
+    ck_assert_uint_eq(ram.bytes, MIB);
+    guest_ram_free(&ram);
+    config.backends[1].dimm = false;
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
+                     -ENXIO);
+}
+END_TEST
+
+/* Those of which most is known choose first, or the first backend would take the second's. */
+START_TEST(knowledge_goes_first)
+{
+    one_backend(1, RAM_SOURCE_UNKNOWN);
+    add_backend(&(struct ram_backend){.id = "m", .size_bytes = MIB, .source = RAM_SOURCE_MEMFD});
+    ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000")
+                                     RAM("20000000-20100000", "rw-s", "00000000", "3",
+                                         "/memfd:m (deleted)", "") GUARD("20100000-20101000"),
+                                 &config),
+                     0);
+    ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+    ck_assert_uint_eq(ram.blocks[1].hva, 0x20000000);
+    guest_ram_free(&ram);
+}
+END_TEST
+
+/* Beside a VGA of the same size. QEMU 7.2 shares /dev/zero, QEMU 10 a memfd. */
+START_TEST(shared_without_a_file)
+{
+    static const char *const paths[] = {"/dev/zero (deleted)", "/memfd:ram0 (deleted)"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        char text[512];
+
+        snprintf(text, sizeof(text),
+                 "10000000-10100000 rw-s 00000000 00:01 7 %s\nVmFlags: dc\n%s"
+                 "20000000-20100000 rw-p 00000000 00:00 0\nVmFlags: dc\n%s",
+                 paths[i], GUARD("10100000-10101000"), GUARD("20100000-20101000"));
+        one_backend(1, RAM_SOURCE_SHARED);
+        ck_assert_int_eq(locate_text(text, &config), 0);
+        ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
+        ck_assert(ram.blocks[0].shared);
+        guest_ram_free(&ram);
+    }
+}
+END_TEST
+
+START_TEST(backing_by_path)
+{
+    static const struct {
+        const char *path;
+        enum ram_backing backing;
+    } cases[] = {{"/dev/shm/x", RAM_BACKING_SHMEM},
+                 {"/run/user/0/x", RAM_BACKING_SHMEM},
+                 {"/dev/zero (deleted)", RAM_BACKING_SHMEM},
+                 {"/var/lib/x", RAM_BACKING_FILE},
+                 {"/srv/memfd:x", RAM_BACKING_FILE}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        one_backend(1, RAM_SOURCE_UNKNOWN);
+        char text[512];
+
+        snprintf(text, sizeof(text), "10000000-10100000 rw-s 00000000 00:01 7 %s\nVmFlags: dc\n%s",
+                 cases[i].path, GUARD("10100000-10101000"));
+        ck_assert_int_eq(locate_text(text, &config), 0);
+        ck_assert_msg(ram.blocks[0].backing == cases[i].backing, "%s", cases[i].path);
+        guest_ram_free(&ram);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("locate");
+    TCase *c = tcase_create("all");
+
+    tcase_add_test(c, every_captured_backing);
+    tcase_add_test(c, two_numa_nodes);
+    tcase_add_test(c, a_dimm_beside_the_boot_memory);
+    tcase_add_test(c, what_cannot_be_told_apart_is_refused);
+    tcase_add_test(c, plugged_since_the_start);
+    tcase_add_test(c, smaps_is_read_no_further_than_ram_may_be);
+    tcase_add_test(c, ram_in_guest_memfd_is_refused);
+    tcase_add_loop_test(c, base_pages_of_another_host_are_refused, 0, 2);
+    tcase_add_test(c, pieces_are_put_together);
+    tcase_add_test(c, what_no_configuration_has_may_be_a_dimm);
+    tcase_add_test(c, pieces_of_a_file_must_follow_each_other);
+    tcase_add_test(c, the_rule);
+    tcase_add_test(c, backing_decides);
+    tcase_add_test(c, hugetlb_is_rounded_up);
+    tcase_add_test(c, ids_in_paths);
+    tcase_add_test(c, an_unplugged_dimm_is_left_out);
+    tcase_add_test(c, knowledge_goes_first);
+    tcase_add_test(c, shared_without_a_file);
+    tcase_add_test(c, backing_by_path);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}

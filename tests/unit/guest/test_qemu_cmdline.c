@@ -1,0 +1,721 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_qemu_cmdline.c  What QEMU's options say about name, uuid, accel and RAM. */
+#include "fixture.h"
+#include "guest/domain/qemu_cmdline.h"
+#include "guest/domain/qemu_option.h"
+#include "guest/domain/qemu_socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define GIB (1ULL << 30)
+
+static struct qemu_cmdline line;
+static struct error error;
+
+/* @p options: "-m\0" "1G\0", as in /proc/PID/cmdline; the program's name is put before them. */
+#define PARSE(options) \
+    parse("qemu-system-x86_64\0" options, sizeof("qemu-system-x86_64\0" options) - 1)
+
+static int parse(const char *text, size_t length)
+{
+    memset(&error, 0, sizeof(error));
+    qemu_cmdline_free(&line); /* the one before */
+    return qemu_cmdline_parse(text, length, &line, &error);
+}
+
+static const struct ram_backend *backend(size_t i)
+{
+    ck_assert_uint_lt(i, line.ram.n_backends);
+    return &line.ram.backends[i];
+}
+
+START_TEST(sockets_and_what_they_are_for)
+{
+#define PORT "org.vmwss.guest.0"
+#define CASE(may, path, options)                                  \
+    {                                                             \
+        may, path, "qemu\0" options, sizeof("qemu\0" options) - 1 \
+    }
+    static const struct {
+        bool may;
+        const char *path, *cmdline;
+        size_t length;
+    } cases[] = {
+        /* nothing of it there: hot-plugged, or passed by libvirt */
+        CASE(true, "/a/b", ""),
+        CASE(true, "/a/b", "-chardev\0socket,id=c,fd=31,server=on\0"),
+        CASE(true, "/a/b", "-qmp\0unix:/a/bc,server=on\0-monitor\0unix:/a,server\0"),
+        CASE(true, "/a/b", "-chardev\0socket,id=c,path=/a/b,,c\0"),
+        CASE(false, "/a/b", "-readconfig\0/some/file\0"),
+        /* monitors in every spelling */
+        CASE(false, "/a/b", "-qmp\0unix:/a/b,server=on,wait=off\0"),
+        CASE(false, "/a/b", "--qmp\0unix:/a/b"),
+        CASE(false, "/a/b", "-qmp\0unix:path=/a/b,server=on\0"),
+        CASE(false, "/a/b", "-monitor\0unix:/a/b,server\0"),
+        CASE(false, "/a/b", "-serial\0mon:unix:/a/b,server\0"),
+        CASE(false, "q.sock", "-qmp\0unix:q.sock,server=on\0"),
+        CASE(false, "/a,b", "-qmp\0unix:/a,,b,server=on\0"),
+        CASE(false, "/a/b", "-mon\0chardev=c,mode=control\0-chardev\0socket,path=/a/b,id=c\0"),
+        CASE(false, "/a/b", "-chardev\0{\"id\":\"c\",\"addr\":{\"data\":[{\"path\":\"/a/b\"}]}}\0"),
+        /* other devices */
+        CASE(false, "/a/b",
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=org.qemu.guest_agent.0\0"),
+        CASE(false, "/a/b", "-vnc\0unix:/a/b\0"),
+        /* the port */
+        CASE(true, "/a/b",
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/c,server=on\0"),
+        CASE(true, "/a/b",
+             "-device\0{\"driver\":\"virtserialport\",\"chardev\":\"c\",\"name\":\"" PORT "\"}\0"
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-readconfig\0/some/file\0"),
+        CASE(false, "/a/c",
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/c,server=on\0"),
+        CASE(false, "/a/b", /* and a monitor on it */
+             "-chardev\0socket,id=c,path=/a/b,server=on,mux=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-mon\0chardev=c\0"),
+        CASE(false, "/a/b", /* which of the two has bound it? */
+             "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
+             "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/b,server=on\0"),
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_msg(qemu_socket_may_be_port(cases[i].cmdline, cases[i].length, cases[i].path,
+                                              PORT) == cases[i].may,
+                      "case %zu", i);
+    ck_assert(qemu_socket_may_be_port("", 0, "/a/b", PORT));
+#undef CASE
+#undef PORT
+}
+END_TEST
+
+/* As of QEMU's manual, and as of libvirt. */
+START_TEST(confidential_guests)
+{
+    ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
+                           "sev-snp-guest,id=sev0,cbitpos=51,reduced-phys-bits=1\0"),
+                     0);
+    ck_assert_str_eq(line.ram.in_guest_memfd, "SEV-SNP");
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"tdx-guest\",\"id\":\"lsec0\"}\0"
+                           "-machine\0pc-q35-10.1,confidential-guest-support=lsec0\0"),
+                     0);
+    ck_assert_str_eq(line.ram.in_guest_memfd, "TDX");
+    /* Encrypted in place, in the backend's own pages. */
+    ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
+                           "sev-guest,id=sev0,cbitpos=47,reduced-phys-bits=1,policy=0x5\0"),
+                     0);
+    ck_assert_ptr_null(line.ram.in_guest_memfd);
+}
+END_TEST
+
+/* Options as qemu-server of Proxmox VE 8 writes them. */
+START_TEST(uuid_of_smbios)
+{
+    ck_assert_int_eq(PARSE("-id\000100\0-name\0web,debug-threads=on\0-no-shutdown\0-smbios\0"
+                           "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0-smp\0"
+                           "2,sockets=1,cores=2,maxcpus=2\0-m\0002048\0"),
+                     0);
+    ck_assert_str_eq(line.name, "web");
+    ck_assert_str_eq(line.uuid, "0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e");
+    ck_assert_int_eq(PARSE("-uuid\0"
+                           "11111111-1111-4111-8111-111111111111\0-smbios\0"
+                           "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0"),
+                     0);
+    ck_assert_str_eq(line.uuid, "11111111-1111-4111-8111-111111111111");
+    ck_assert_int_eq(PARSE("-smbios\0type=2,serial=x\0-smbios\0file=/some/table\0"), 0);
+    ck_assert_str_eq(line.uuid, "");
+    /* Cut by nobody: what is no UUID is none. */
+    ck_assert_int_eq(PARSE("-smbios\0type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e0b6f1c9e\0"),
+                     0);
+    ck_assert_str_eq(line.uuid, "");
+}
+END_TEST
+
+START_TEST(plain_size_in_every_spelling)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } sizes[] = {
+        {"512", 512 * MIB},
+        {"512M", 512 * MIB},
+        {"512m", 512 * MIB},
+        {"size=512", 512 * MIB},
+        {"1G", GIB},
+        {"1.5G", GIB + 512 * MIB},
+        {"0.25g", 256 * MIB},
+        {"1048576k", GIB},
+        {"size=98304k,slots=4,maxmem=2097152k", 96 * MIB},
+        {"0x10", 16 * MIB},
+        {"4096B", 8192},
+        {"1T", 1024 * GIB},
+        {"0", 128 * MIB},
+        {"slots=2,maxmem=4G", 128 * MIB},
+        {"256,slots=2,maxmem=4G", 256 * MIB},
+    };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char text[128];
+        int n = snprintf(text, sizeof(text), "qemu%c-m%c%s", 0, 0, sizes[i].text);
+
+        ck_assert_int_eq(parse(text, (size_t)n + 1), 0);
+        ck_assert_msg(line.ram.total_bytes == sizes[i].bytes, "%s: %llu", sizes[i].text,
+                      (unsigned long long)line.ram.total_bytes);
+        ck_assert_uint_eq(line.ram.n_backends, 1);
+        ck_assert_str_eq(backend(0)->id, "pc.ram");
+        ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
+    }
+}
+END_TEST
+
+START_TEST(sizes_that_are_none)
+{
+    static const char *const bad[] = {"",
+                                      "-1",
+                                      "-512M",
+                                      "x",
+                                      "12q",
+                                      "12MM",
+                                      "1.5.5G",
+                                      " 1G",
+                                      "1 G",
+                                      "+1G",
+                                      "99999999999999999999",
+                                      "18446744073709551615",
+                                      "17179869184G",
+                                      "0x",
+                                      "0x1.8",
+                                      "1e3",
+                                      "8E",
+                                      "2000000G",
+                                      "nan",
+                                      "inf"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char text[128];
+        int n = snprintf(text, sizeof(text), "qemu%c-m%csize=%s", 0, 0, bad[i]);
+
+        ck_assert_msg(parse(text, (size_t)n + 1) == -EINVAL, "-m size=%s was taken", bad[i]);
+        ck_assert_ptr_nonnull(strstr(error.text, "-m"));
+    }
+}
+END_TEST
+
+START_TEST(no_memory_option_is_the_default)
+{
+    ck_assert_int_eq(PARSE("-display\0none\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
+    ck_assert_int_eq(line.accel, ACCEL_UNKNOWN);
+    ck_assert_str_eq(line.name, "");
+    ck_assert_str_eq(line.uuid, "");
+}
+END_TEST
+
+START_TEST(the_last_option_wins)
+{
+    ck_assert_int_eq(PARSE("-m\0"
+                           "1G\0--m\0"
+                           "2G\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.total_bytes, 2 * GIB);
+    ck_assert_int_eq(PARSE("-m\0size=1G,size=3G\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 3 * GIB);
+}
+END_TEST
+
+START_TEST(machine_backend_in_both_syntaxes)
+{
+    ck_assert_int_eq(PARSE("-machine\0pc,memory-backend=ram0\0-m\0"
+                           "40\0-object\0"
+                           "memory-backend-memfd,id=ram0,size=40M,share=on,hugetlb=on\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 1);
+    ck_assert_str_eq(backend(0)->id, "ram0");
+    ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_MEMFD);
+    ck_assert(backend(0)->hugetlb);
+
+    ck_assert_int_eq(
+        PARSE("-M\0memory-backend=pc.ram\0-object\0"
+              "{\"qom-type\":\"memory-backend-memfd\",\"id\":\"pc.ram\",\"hugetlb\":true,"
+              "\"size\":41943040,\"x\":{\"y\":[1]}}\0"),
+        0);
+    ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
+    ck_assert(backend(0)->hugetlb);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
+                           "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"),
+                     0);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
+    ck_assert_uint_eq(backend(0)->size_bytes, MIB);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
+                           "memory-backend-ram,size=1048576,id=a,share=on\0"),
+                     0);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_SHARED);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0{\"qom-type\":\"memory-backend-ram\","
+                           "\"size\":1048576,\"id\":\"a\",\"share\":false}\0"),
+                     0);
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
+}
+END_TEST
+
+/* QEMU 7.1 (softmmu/vl.c, parse_memory_options()). */
+START_TEST(memory_of_the_machine)
+{
+    ck_assert_int_eq(PARSE("-M\0pc,memory.size=256M,memory.max-size=4G,memory.slots=2\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
+    ck_assert_uint_eq(line.memory_slots, 2);
+    ck_assert_int_eq(PARSE("-M\0pc,memory.size=268435456\0-m\0size=1G\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, GIB);
+    ck_assert_int_eq(PARSE("-m\0size=1G\0-M\0pc,memory.size=256M\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, GIB);
+    ck_assert_int_eq(PARSE("-m\0slots=2,maxmem=4G\0-M\0pc,memory.size=256M\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
+}
+END_TEST
+
+/* What tells where its high RAM lies (guest/ram/gpa.h). */
+START_TEST(size_of_the_map)
+{
+    ck_assert_int_eq(
+        PARSE("-m\0size=96M,slots=2,maxmem=2048G\0-cpu\0EPYC,vendor=AuthenticAMD,+svm\0"
+              "-global\0q35-pcihost.pci-hole64-size=1048576K\0-M\0q35,cxl=on\0"),
+        0);
+    ck_assert_uint_eq(line.max_ram_bytes, 2048ULL << 30);
+    ck_assert_uint_eq(line.memory_slots, 2);
+    ck_assert_uint_eq(line.pci_hole64_bytes, 1ULL << 30);
+    ck_assert_str_eq(line.cpu_vendor, "AuthenticAMD");
+    ck_assert(line.cxl);
+    ck_assert_int_eq(PARSE("-m\0"
+                           "96\0-cpu\0host,migratable=on\0-global\0ICH9-LPC.disable_s3=1\0-global\0"
+                           "driver=i440FX-pcihost,property=pci-hole64-size,value=4G\0"),
+                     0);
+    ck_assert_uint_eq(line.max_ram_bytes, 0);
+    ck_assert_uint_eq(line.pci_hole64_bytes, 4ULL << 30);
+    ck_assert_str_eq(line.cpu_vendor, "");
+    ck_assert(!line.cxl);
+}
+END_TEST
+
+START_TEST(numa_nodes_and_dimms)
+{
+    ck_assert_int_eq(PARSE("-m\0size=96M,slots=2,maxmem=1G\0"
+                           "-object\0memory-backend-ram,id=n0,size=48M\0"
+                           "-object\0memory-backend-file,id=n1,size=48M,mem-path=/f\0"
+                           "-object\0memory-backend-memfd,id=d0,size=128M\0"
+                           "-object\0memory-backend-file,id=nv,size=64M,mem-path=/nv\0"
+                           "-object\0memory-backend-epc,id=sgx,size=8M\0"
+                           "-object\0rng-random,id=r\0"
+                           "-device\0{\"driver\":\"pc-dimm\",\"memdev\":\"d0\",\"slot\":0}\0"
+                           "-device\0nvdimm,memdev=nv\0-device\0virtio-net-pci,id=memdev\0"
+                           "-numa\0node,nodeid=0,memdev=n0\0-numa\0node,nodeid=1,memdev=n1\0"
+                           "-numa\0dist,src=0,dst=1,val=20\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 3);
+    ck_assert_str_eq(backend(0)->id, "n0");
+    ck_assert_str_eq(backend(1)->id, "n1");
+    ck_assert_int_eq(backend(1)->source, RAM_SOURCE_FILE);
+    ck_assert(!backend(1)->dimm);
+    ck_assert_str_eq(backend(2)->id, "d0");
+    ck_assert(backend(2)->dimm);
+    ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
+}
+END_TEST
+
+/* In the order of the nodes, of which one has no memory; a DIMM may be of one. */
+START_TEST(numa_nodes)
+{
+    ck_assert_int_eq(PARSE("-m\000112\0-object\0memory-backend-memfd,id=a,size=32M\0"
+                           "-object\0memory-backend-memfd,id=b,size=48M\0"
+                           "-object\0memory-backend-memfd,id=c,size=32M\0"
+                           "-object\0memory-backend-memfd,id=d,size=128M\0"
+                           "-numa\0node,nodeid=3,memdev=a\0-numa\0node,nodeid=0,cpus=0\0"
+                           "-numa\0node,nodeid=1,memdev=b\0-numa\0node,nodeid=2,memdev=c\0"
+                           "-device\0pc-dimm,memdev=d,node=2\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 4);
+    ck_assert_str_eq(backend(0)->id, "b");
+    ck_assert_uint_eq(backend(0)->node, 1 + 1);
+    ck_assert_str_eq(backend(1)->id, "c");
+    ck_assert_uint_eq(backend(1)->node, 2 + 1);
+    ck_assert_str_eq(backend(2)->id, "a");
+    ck_assert_uint_eq(backend(2)->node, 3 + 1);
+    ck_assert_str_eq(backend(3)->id, "d");
+    ck_assert_uint_eq(backend(3)->node, 2 + 1);
+}
+END_TEST
+
+START_TEST(numa_nodes_without_numbers)
+{
+    ck_assert_int_eq(PARSE("-object\0memory-backend-memfd,id=a,size=32M\0"
+                           "-object\0memory-backend-memfd,id=b,size=48M\0"
+                           "-numa\0node,memdev=a\0-numa\0node,memdev=b\0"),
+                     0);
+    ck_assert_uint_eq(backend(0)->node, 0 + 1);
+    ck_assert_uint_eq(backend(1)->node, 1 + 1);
+}
+END_TEST
+
+START_TEST(balloon_that_reports_free_pages)
+{
+    ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,id=b\0"), 0);
+    ck_assert(!line.free_page_reporting);
+    ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,free-page-reporting=on,id=b\0"), 0);
+    ck_assert(line.free_page_reporting);
+    ck_assert_int_eq(PARSE("-device\0{\"driver\":\"virtio-balloon-ccw\",\"id\":\"b\","
+                           "\"free-page-reporting\":true}\0-device\0virtio-net-pci\0"),
+                     0);
+    ck_assert(line.free_page_reporting);
+}
+END_TEST
+
+/* libvirt passes a descriptor. */
+#define CHARDEV_OF_LIBVIRT "-chardev\0socket,id=charmonitor,fd=26,server=on,wait=off\0"
+#define CHARDEV "-chardev\0socket,id=q,path=q.sock,server=on,wait=off\0"
+#define CHARDEV_JSON(address, more)                                                         \
+    "-chardev\0{\"id\":\"q\",\"backend\":{\"type\":\"socket\",\"data\":{\"addr\":{" address \
+    "}" more "}}}\0-mon\0chardev=q,mode=control\0"
+#define QMP_CASE(options, path, unreachable)            \
+    {                                                   \
+        options, sizeof(options) - 1, path, unreachable \
+    }
+
+static const struct qmp_case {
+    const char *options;
+    size_t length;
+    const char *path, *unreachable;
+} qmp_cases[] = {
+    QMP_CASE("", "", "there is none"),
+    QMP_CASE("-qmp\0tcp:localhost:4444,server=on\0-monitor\0unix:/hmp,server=on\0", "",
+             "it is no UNIX socket"),
+    QMP_CASE("-qmp\0unix:/run/a,,b,server=on,wait=off\0-qmp\0unix:/c,server=on\0", "/run/a,b",
+             NULL),
+    QMP_CASE("-qmp-pretty\0unix:path=/p,server,nowait\0", "/p", NULL),
+    /* a server that can be reached goes before those that cannot, wherever it stands */
+    QMP_CASE("-qmp\0tcp::1,server=on\0-qmp\0unix:/b,server=on\0-qmp\0stdio\0", "/b", NULL),
+    QMP_CASE("-qmp\0unix:/a\0" CHARDEV "-mon\0q,mode=control\0", "q.sock", NULL),
+    QMP_CASE("-qmp\0unix:/a\0", "", "QEMU is its client"),
+    QMP_CASE("-qmp\0unix:/a,server=off\0", "", "QEMU is its client"),
+    QMP_CASE("-qmp\0unix:/a,server=on,abstract=on\0", "", "it is an abstract one"),
+    QMP_CASE("-qmp\0unix:,server=on\0", "", "it is no UNIX socket"),
+    QMP_CASE("-qmp\0chardev:q\0" CHARDEV, "q.sock", NULL),
+    QMP_CASE("-mon\0mode=readline,chardev=h\0-mon\0chardev=q,mode=control\0"
+             "-chardev\0socket,id=h,path=/h,server=on\0" CHARDEV,
+             "q.sock", NULL),
+    QMP_CASE("-mon\0chardev=h,mode=readline\0-chardev\0socket,id=h,path=/h,server=on\0", "",
+             "there is none"),
+    QMP_CASE("-mon\0chardev=q,mode=control\0-chardev\0pipe,id=q,path=/h\0", "",
+             "it is no UNIX socket"),
+    QMP_CASE("-mon\0chardev=q,mode=control\0-chardev\0socket,id=q,path=/h\0", "",
+             "QEMU is its client"),
+    QMP_CASE(CHARDEV_OF_LIBVIRT "-mon\0chardev=charmonitor,id=monitor,mode=control\0", "",
+             "it was passed as a descriptor"),
+    QMP_CASE(CHARDEV_OF_LIBVIRT "-mon\0chardev=charmonitor,id=monitor,mode=control\0" CHARDEV
+                                "-mon\0chardev=q,mode=control\0",
+             "q.sock", NULL),
+    /* QEMU 11.1, and how libvirt 12.9 writes it */
+    QMP_CASE("-object\0monitor-qmp,id=m,chardev=q\0" CHARDEV, "q.sock", NULL),
+    QMP_CASE(CHARDEV "-object\0{\"qom-type\":\"monitor-qmp\",\"id\":\"m\",\"chardev\":\"q\","
+                     "\"pretty\":true}\0",
+             "q.sock", NULL),
+    QMP_CASE(
+        CHARDEV_OF_LIBVIRT
+        "-object\0{\"qom-type\":\"monitor-qmp\",\"id\":\"monitor\",\"chardev\":\"charmonitor\"}\0",
+        "", "it was passed as a descriptor"),
+    QMP_CASE(CHARDEV "-object\0monitor-hmp,id=m,chardev=q\0", "", "there is none"),
+    /* as libvirt writes a chardev to a QEMU that takes JSON */
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"/j\"}", ",\"server\":true"), "/j",
+             NULL),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"/j\"}", ""), "/j", NULL),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"/j\"}", ",\"server\":false"), "",
+             "QEMU is its client"),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"unix\",\"data\":{\"path\":\"j\",\"abstract\":true}", ""), "",
+             "it is an abstract one"),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"fd\",\"data\":{\"str\":\"29\"}", ""), "",
+             "it was passed as a descriptor"),
+    QMP_CASE(CHARDEV_JSON("\"type\":\"inet\",\"data\":{\"host\":\"::\",\"port\":\"1\"}", ""), "",
+             "it is no UNIX socket"),
+};
+
+START_TEST(qmp_socket)
+{
+    const struct qmp_case *c = &qmp_cases[_i];
+    char cmdline[1024] = "qemu";
+
+    ck_assert_uint_lt(c->length + 5, sizeof(cmdline));
+    memcpy(cmdline + 5, c->options, c->length);
+    ck_assert_int_eq(parse(cmdline, 5 + c->length), 0);
+    ck_assert_str_eq(line.qmp_path, c->path);
+    ck_assert_pstr_eq(line.qmp_unreachable, c->unreachable);
+}
+END_TEST
+
+START_TEST(qmp_path_that_does_not_fit)
+{
+    char cmdline[400] = "qemu\0-qmp\0unix:";
+    size_t length = 15;
+
+    memset(cmdline + length, 'p', 300);
+    length += 300;
+    memcpy(cmdline + length, ",server=on", 11);
+    ck_assert_int_eq(parse(cmdline, length + 11), 0);
+    ck_assert_str_eq(line.qmp_path, "");
+    ck_assert_str_eq(line.qmp_unreachable, "its path is too long");
+}
+END_TEST
+
+START_TEST(default_block_beside_dimms_and_plain_numa)
+{
+    ck_assert_int_eq(PARSE("-m\0"
+                           "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
+                           "-device\0virtio-mem-pci,memdev=d,id=vm0\0-mem-path\0/dev/hugepages\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 2);
+    ck_assert_str_eq(backend(0)->id, "pc.ram");
+    ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
+    ck_assert_uint_eq(backend(1)->size_bytes, GIB);
+    ck_assert(backend(1)->dimm);
+}
+END_TEST
+
+START_TEST(objects_that_cannot_be_used)
+{
+    static const char long_id[] =
+        "-M\0memory-backend=a\0-object\0memory-backend-ram,size=1M,id="
+        "0123456789012345678901234567890123456789012345678901234567890123456789\0";
+
+    ck_assert_int_eq(PARSE("-M\0memory-backend=nope\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "nope"));
+    ck_assert_int_eq(PARSE("-numa\0node,memdev=nope\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0memory-backend-ram,id=a\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0memory-backend-ram,size=1G\0"), -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0memory-backend-ram,id=a,size=0\0"), -EINVAL);
+    ck_assert_int_eq(
+        PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":-5}\0"),
+        -EINVAL);
+    ck_assert_int_eq(
+        PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":1e300}\0"),
+        -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\",\"id\":\"a\",\"size\":"
+                           "99999999999999999999999}\0"),
+                     -EINVAL);
+    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"memory-backend-ram\"\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "JSON"));
+    ck_assert_int_eq(PARSE("-object\0{\"id\":\"a\",\"id\":\"b\"}\0"), -EINVAL);
+    ck_assert_int_eq(parse(long_id, sizeof(long_id) - 1), -EINVAL);
+    ck_assert_int_eq(PARSE("-machine\0none,accel=kvm:tcg\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "no guest"));
+}
+END_TEST
+
+START_TEST(more_backends_than_possible)
+{
+    size_t size = 200000;
+    char *text = calloc(1, size);
+    size_t at = (size_t)snprintf(text, size, "qemu") + 1;
+
+    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS + 1; i++)
+        at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a%d,size=1M",
+                               0, i) +
+              1;
+    ck_assert_int_eq(parse(text, at), -EINVAL);
+    at = (size_t)snprintf(text, size, "qemu") + 1;
+    at += (size_t)snprintf(text + at, size - at, "-object%cmemory-backend-ram,id=a,size=1M", 0) + 1;
+    for (int i = 0; i < 128; i++)
+        at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+
+    const size_t nodes = at;
+
+    at += (size_t)snprintf(text + at, size - at, "-numa%cnode,memdev=a", 0) + 1;
+    ck_assert_int_eq(parse(text, at), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "more than 128 NUMA nodes"));
+    at = nodes;
+    for (int i = 128; i < RAM_CONFIG_MAX_BACKENDS; i++)
+        at += (size_t)snprintf(text + at, size - at, "-device%cpc-dimm,memdev=a", 0) + 1;
+    ck_assert_int_eq(parse(text, at), 0);
+    ck_assert_uint_eq(line.ram.n_backends, RAM_CONFIG_MAX_BACKENDS);
+    at += (size_t)snprintf(text + at, size - at, "-device%cpc-dimm,memdev=a", 0) + 1;
+    ck_assert_int_eq(parse(text, at), -EINVAL);
+    free(text);
+}
+END_TEST
+
+START_TEST(accelerators)
+{
+    ck_assert_int_eq(PARSE("-accel\0tcg,thread=multi\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_TCG);
+    ck_assert_int_eq(PARSE("-accel\0kvm\0-accel\0tcg\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_int_eq(PARSE("-machine\0q35,accel=tcg:kvm\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_TCG);
+    ck_assert_int_eq(PARSE("-M\0accel=kvm:tcg,type=pc\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_int_eq(PARSE("-enable-kvm\0-m\0"
+                           "64\0"),
+                     0);
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
+    ck_assert_int_eq(PARSE("-accel\0kvmx\0"), 0);
+    ck_assert_int_eq(line.accel, ACCEL_UNKNOWN);
+    ck_assert_str_eq(accel_name(ACCEL_KVM), "kvm");
+    ck_assert_str_eq(accel_name(ACCEL_TCG), "tcg");
+    ck_assert_str_eq(accel_name(ACCEL_UNKNOWN), "unknown");
+}
+END_TEST
+
+START_TEST(names_and_uuid)
+{
+    ck_assert_int_eq(PARSE("-name\0guest=two,,commas,debug-threads=on\0-uuid\0"
+                           "0a0a0a0a-1111-2222-3333-444444444444\0"),
+                     0);
+    ck_assert_str_eq(line.name, "two,commas");
+    ck_assert_str_eq(line.uuid, "0a0a0a0a-1111-2222-3333-444444444444");
+    ck_assert_int_eq(PARSE("-name\0web1\0"), 0);
+    ck_assert_str_eq(line.name, "web1");
+    ck_assert_int_eq(PARSE("-name\0web1,process=qemu\0"), 0);
+    ck_assert_str_eq(line.name, "web1");
+    ck_assert_int_eq(PARSE("-name\0{curly}\0"), 0); /* a name is never JSON */
+    ck_assert_str_eq(line.name, "{curly}");
+}
+END_TEST
+
+START_TEST(locked_memory)
+{
+    ck_assert_int_eq(PARSE("-overcommit\0mem-lock=on\0"), 0);
+    ck_assert(line.ram.locked);
+    ck_assert_int_eq(PARSE("-overcommit\0mem-lock=off,cpu-pm=on\0"), 0);
+    ck_assert(!line.ram.locked);
+}
+END_TEST
+
+START_TEST(arguments_that_look_like_options)
+{
+    ck_assert_int_eq(PARSE("-append\0-m\0-m\0"
+                           "64\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
+    ck_assert_int_eq(PARSE("-name\0-m\0-daemonize\0-m\0"
+                           "32\0disk.img\0"),
+                     0);
+    ck_assert_str_eq(line.name, "-m");
+    ck_assert_uint_eq(line.ram.total_bytes, 32 * MIB);
+}
+END_TEST
+
+START_TEST(bytes_that_are_no_command_line)
+{
+    char unterminated[] = {'q', 0, '-', 'm', 0, '6', '4'};
+    char *huge = malloc(4 << 20);
+
+    ck_assert_int_eq(parse("", 0), -EINVAL);
+    ck_assert_int_eq(parse(unterminated, sizeof(unterminated)), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
+    ck_assert_int_eq(parse(unterminated, 5), 0); /* -m without its argument */
+    ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
+    ck_assert_int_eq(parse(unterminated, 4), 0); /* nor even its NUL */
+    ck_assert_int_eq(parse("\0\0\0\0", 4), 0);
+    memset(huge, ',', 4 << 20);
+    memcpy(huge, "q\0-name\0", 8);
+    ck_assert_int_eq(parse(huge, 4 << 20), 0);
+    memcpy(huge, "q\0-object\0{", 11);
+    ck_assert_int_eq(parse(huge, 4 << 20), -EINVAL);
+    free(huge);
+}
+END_TEST
+
+START_TEST(option_values)
+{
+    struct qemu_option option = {.text = "first,flag,a=1,,2,b=,a=x,,"};
+    char value[8];
+
+    ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, sizeof(value)), 1);
+    ck_assert_str_eq(value, "first");
+    ck_assert_int_eq(qemu_option_get(&option, "implied", "first", value, sizeof(value)), 0);
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "first", value, sizeof(value)), 1);
+    ck_assert(qemu_option_is_on(&option, "flag"));
+    ck_assert(!qemu_option_is_on(&option, "b"));
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "a", value, sizeof(value)), 1);
+    ck_assert_str_eq(value, "x,");
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "b", value, sizeof(value)), 1);
+    ck_assert_str_eq(value, "");
+    ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, 3), -EOVERFLOW);
+    ck_assert_str_eq(value, "fi");
+    ck_assert_int_eq(qemu_option_get(&option, NULL, "c", value, sizeof(value)), 0);
+}
+END_TEST
+
+START_TEST(size_limits)
+{
+    uint64_t bytes = 42;
+
+    ck_assert_int_eq(qemu_size_parse("8E", 1, &bytes), -ERANGE);
+    ck_assert_int_eq(qemu_size_parse("16E", 1, &bytes), -ERANGE);
+    ck_assert_int_eq(qemu_size_parse("9223372036854775808", 1, &bytes), -ERANGE);
+    ck_assert_int_eq(qemu_size_parse("x", 1, &bytes), -EINVAL);
+    ck_assert_uint_eq(bytes, 42); /* untouched by errors */
+    ck_assert_int_eq(qemu_size_parse("9223372036854775807", 1, &bytes), 0);
+    ck_assert_uint_eq(bytes, INT64_MAX);
+}
+END_TEST
+
+START_TEST(captured_from_libvirt)
+{
+    struct fsroot root = fixture_open("libvirt-hotplug");
+    char *text;
+    ssize_t n = fsroot_read_all(&root, &text, 1 << 20, "proc/%d/cmdline", FIXTURE_PID);
+
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(parse(text, (size_t)n), 0);
+    ck_assert_str_eq(line.name, "sys2");
+    ck_assert_int_eq(line.accel, ACCEL_TCG);
+    ck_assert_uint_eq(line.ram.n_backends, 3); /* the fourth was plugged later */
+    ck_assert_str_eq(backend(1)->id, "ram-node1");
+    ck_assert_str_eq(backend(2)->id, "memdimm0");
+    ck_assert(backend(2)->dimm);
+    ck_assert_int_eq(backend(2)->source, RAM_SOURCE_MEMFD);
+    ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
+    free(text);
+    fsroot_close(&root);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("qemu_cmdline");
+    TCase *c = tcase_create("all");
+
+    tcase_add_test(c, sockets_and_what_they_are_for);
+    tcase_add_test(c, confidential_guests);
+    tcase_add_test(c, uuid_of_smbios);
+    tcase_add_test(c, plain_size_in_every_spelling);
+    tcase_add_test(c, sizes_that_are_none);
+    tcase_add_test(c, no_memory_option_is_the_default);
+    tcase_add_test(c, the_last_option_wins);
+    tcase_add_test(c, machine_backend_in_both_syntaxes);
+    tcase_add_test(c, memory_of_the_machine);
+    tcase_add_test(c, size_of_the_map);
+    tcase_add_test(c, numa_nodes_and_dimms);
+    tcase_add_test(c, numa_nodes);
+    tcase_add_test(c, numa_nodes_without_numbers);
+    tcase_add_test(c, balloon_that_reports_free_pages);
+    tcase_add_loop_test(c, qmp_socket, 0, sizeof(qmp_cases) / sizeof(qmp_cases[0]));
+    tcase_add_test(c, qmp_path_that_does_not_fit);
+    tcase_add_test(c, default_block_beside_dimms_and_plain_numa);
+    tcase_add_test(c, objects_that_cannot_be_used);
+    tcase_add_test(c, more_backends_than_possible);
+    tcase_add_test(c, accelerators);
+    tcase_add_test(c, names_and_uuid);
+    tcase_add_test(c, locked_memory);
+    tcase_add_test(c, arguments_that_look_like_options);
+    tcase_add_test(c, bytes_that_are_no_command_line);
+    tcase_add_test(c, option_values);
+    tcase_add_test(c, size_limits);
+    tcase_add_test(c, captured_from_libvirt);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}

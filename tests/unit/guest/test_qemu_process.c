@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_qemu_process.c  Identity, accelerator and vCPU threads of captured QEMU processes,
+ * and of made ones. */
+#include "base/proc_pid.h"
+#include "fixture.h"
+#include "guest/domain/qemu_process.h"
+#include "guest/domain/qemu_vcpus.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct qemu_process process;
+static struct error error;
+
+static void open_fixture(const char *name, struct fsroot *root)
+{
+    *root = fixture_open(name);
+    ck_assert_msg(qemu_process_open(root, FIXTURE_PID, &process, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(process.pidfd, -1);
+    ck_assert_int_eq(process.pid, FIXTURE_PID);
+    ck_assert_str_eq(process.exe, "/usr/bin/qemu-system-x86_64");
+}
+
+/* A copy of a fixture in a directory of its own, which a test may damage. */
+static char copy[64];
+
+static struct fsroot copy_fixture(const char *name)
+{
+    struct fsroot root;
+    char command[512];
+
+    strcpy(copy, "/tmp/vmwss-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(copy));
+    snprintf(command, sizeof(command), "cp -a '%s/%s/.' %s", FIXTURES, name, copy);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(fsroot_open(&root, copy), 0);
+    return root;
+}
+
+static void remove_copy(struct fsroot *root)
+{
+    char command[128];
+
+    fsroot_close(root);
+    snprintf(command, sizeof(command), "rm -rf %s", copy);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    char full[256];
+
+    snprintf(full, sizeof(full), "%s/proc/%d/%s", copy, FIXTURE_PID, path);
+    FILE *f = fopen(full, "w");
+
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void link_exe(const char *target)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/proc/%d/exe", copy, FIXTURE_PID);
+    unlink(path);
+    ck_assert_int_eq(symlink(target, path), 0);
+}
+
+START_TEST(told_apart_by_their_uuid)
+{
+    struct fsroot root;
+    char uuid[37];
+
+    open_fixture("libvirt", &root);
+    snprintf(uuid, sizeof(uuid), "%s", process.config.uuid);
+    ck_assert_int_eq(strlen(uuid), 36);
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, uuid, &error), 0);
+    uuid[35] ^= 1;
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, uuid, &error), -ENOEXEC);
+    ck_assert_ptr_nonnull(strstr(error.text, "another guest's"));
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, "", NULL), -ENOEXEC);
+    ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID + 1, uuid, NULL), -ENOEXEC);
+    qemu_process_close(&process);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(tcg_with_named_threads)
+{
+    struct fsroot root;
+
+    open_fixture("libvirt", &root);
+    ck_assert_int_eq(process.accel, ACCEL_TCG);
+    ck_assert(process.vcpus_known);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    ck_assert_int_lt(process.vcpus[0], process.vcpus[1]);
+    ck_assert_uint_gt(qemu_process_vcpu_ns(&root, &process), 0);
+    ck_assert_str_eq(process.config.name, "sys1");
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(tcg_without_names_has_all_threads)
+{
+    struct fsroot root;
+
+    open_fixture("anon-thp", &root);
+    ck_assert_int_eq(process.accel, ACCEL_TCG);
+    ck_assert(!process.vcpus_known);
+    ck_assert_uint_eq(process.n_vcpus, 4); /* main, RCU, two vCPUs */
+    ck_assert_int_eq(process.vcpus[0], FIXTURE_PID);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(kvm_with_and_without_names_agree)
+{
+    static const char *const names[] = {"kvm-named", "kvm-unnamed"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct fsroot root;
+
+        open_fixture(names[i], &root);
+        ck_assert_int_eq(process.accel, ACCEL_KVM);
+        ck_assert(process.vcpus_known);
+        ck_assert_uint_eq(process.n_vcpus, 2);
+        ck_assert_int_eq(process.vcpus[0], FIXTURE_PID + 2);
+        ck_assert_int_eq(process.vcpus[1], FIXTURE_PID + 3);
+        ck_assert_uint_gt(qemu_process_vcpu_ns(&root, &process), 1000000000);
+        qemu_process_close(&process);
+        fsroot_close(&root);
+    }
+}
+END_TEST
+
+START_TEST(single_threaded_tcg)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    write_file("task/1003/comm", "ALL CPUs/TCG\n");
+    write_file("task/1004/comm", "CPU 0/XXX\n");
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(process.n_vcpus, 1);
+    ck_assert_int_eq(process.vcpus[0], 1003);
+    ck_assert_int_eq(process.accel, ACCEL_TCG);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(vcpus_come_and_go)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+
+    pid_t first = process.vcpus[0];
+    pid_t last = process.vcpus[1];
+
+    write_file("task/1003/comm", "worker\n");
+    ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
+    ck_assert_uint_eq(process.n_vcpus, 1);
+    ck_assert_int_eq(process.vcpus[0], first == 1003 ? last : first);
+    write_file("task/1003/comm", "CPU 0/TCG\n");
+    ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    ck_assert(process.vcpus[0] == first && process.vcpus[1] == last);
+    remove_copy(&root);
+}
+END_TEST
+
+static const char *name_of(const struct qemu_threads *threads, pid_t tid)
+{
+    for (size_t i = 0; i < threads->n; i++)
+        if (threads->thread[i].tid == tid)
+            return threads->thread[i].name;
+    return NULL;
+}
+
+/* The name of a thread is read until it has had ten seconds to name itself, and again of another
+ * one that got its id. */
+START_TEST(names_of_threads_are_read_once)
+{
+    struct fsroot root = copy_fixture("libvirt");
+    struct qemu_threads threads = {0};
+    const uint64_t then_ns = 1000000000;
+    char old[512];
+    char away[512];
+    char begun[512];
+
+    root.live = true; /* as far as this test goes */
+    ck_assert_int_eq(qemu_threads_read(&root, FIXTURE_PID, then_ns, &threads), 0);
+    write_file("task/1003/comm", "CPU 7/TCG\n");
+    ck_assert_int_eq(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_str_eq(name_of(&threads, 1003), "CPU 7/TCG");
+
+    write_file("task/1003/comm", "not read\n");
+    ck_assert_int_eq(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + 2 * QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_str_eq(name_of(&threads, 1003), "CPU 7/TCG");
+
+    snprintf(old, sizeof(old), "%s/proc/%d/task/1003", copy, FIXTURE_PID);
+    snprintf(away, sizeof(away), "%s/proc/%d/task/ended", copy, FIXTURE_PID);
+    snprintf(begun, sizeof(begun), "%s/proc/%d/task/1009", copy, FIXTURE_PID);
+    ck_assert_int_eq(mkdir(begun, 0755), 0);
+    write_file("task/1009/comm", "dump_thread\n");
+    ck_assert_int_eq(rename(old, away), 0);
+    ck_assert_int_eq(rename(begun, old), 0);
+    ck_assert_int_eq(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + 3 * QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_str_eq(name_of(&threads, 1003), "dump_thread");
+    qemu_threads_free(&threads);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(jobs_by_their_threads)
+{
+    struct fsroot root = copy_fixture("libvirt");
+    static const struct {
+        const char *thread;
+        unsigned jobs;
+    } cases[] = {
+        {"worker\n", 0},
+        {"live_migration\n", QEMU_JOB_MIGRATION},
+        {"mig/src/main\n", QEMU_JOB_MIGRATION},
+        {"mig/dirtyrate\n", QEMU_JOB_DIRTY_RATE},
+        {"get_dirtyrate\n", QEMU_JOB_DIRTY_RATE},
+        {"dump_thread\n", QEMU_JOB_DUMP},
+    };
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_file("task/1003/comm", cases[i].thread);
+        ck_assert_uint_eq(qemu_process_jobs(&root, &process), cases[i].jobs);
+    }
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(what_was_written)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
+    write_file("io", "rchar: 5\nwchar: 1073741825\nsyscr: 7\nsyscw: 11\nwrite_bytes: 3\n");
+    ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 1073741825);
+    ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 11);
+    write_file("io", "rchar: 5\n");
+    ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
+    ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 0);
+    remove_copy(&root);
+}
+END_TEST
+
+/* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
+ * by the main thread. */
+START_TEST(what_devices_moved)
+{
+    struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_file("io", "rchar: 5\nwchar: 7\nread_bytes: 0\nwrite_bytes: 3\n");
+    write_file("task/1000/io", "rchar: 5\nwchar: 7\nread_bytes: 0\nwrite_bytes: 3\n");
+
+    const struct qemu_io before = qemu_process_io(&root, &process);
+
+    write_file("io", "rchar: 1005\nwchar: 5307\nread_bytes: 0\nwrite_bytes: 4096\n");
+    write_file("task/1000/io", "rchar: 5\nwchar: 5007\nread_bytes: 0\nwrite_bytes: 4096\n");
+
+    const struct qemu_io pool = qemu_process_io(&root, &process);
+
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &pool), 1000 + 300);
+    write_file("io", "rchar: 1005\nwchar: 5307\nread_bytes: 8192\nwrite_bytes: 12288\n");
+
+    const struct qemu_io direct = qemu_process_io(&root, &process);
+
+    ck_assert_uint_eq(qemu_io_device_bytes(&pool, &direct), 8192 + 8192);
+    ck_assert_uint_eq(qemu_io_device_bytes(&direct, &before), 0);
+    remove_copy(&root);
+}
+END_TEST
+
+/* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs and
+ * those of a job could have copied, the main thread within limits. */
+START_TEST(what_helpers_may_have_moved)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+    struct qemu_io before, now;
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_file("task/1000/schedstat", "1000 6 7\n");
+    write_file("task/1001/schedstat", "5000 6 7\n");
+    write_file("task/1002/schedstat", "1000 6 7\n");
+    /* They free what QEMU no longer uses, and serve its monitors. */
+    write_file("task/1001/comm", "call_rcu\n");
+    ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
+    write_file("task/1001/comm", "IO mon_iothread\n");
+    ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
+    write_file("task/1001/comm", "worker\n");
+    before = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(before.helpers_ns, 5000);
+    write_file("task/1000/schedstat", "900000 6 7\n");
+    write_file("task/1002/schedstat", "900000 6 7\n");
+    write_file("task/1004/schedstat", "900000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
+    write_file("task/1001/schedstat", "6000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 8000);
+    /* The main thread may have copied 1.6 MB, and waited once; then 8 MB. */
+    write_file("task/1000/status", "Name:\tq\nvoluntary_ctxt_switches:\t7\n");
+    before = qemu_process_io(&root, &process);
+    write_file("task/1000/status", "Name:\tq\nvoluntary_ctxt_switches:\t8\n");
+    write_file("task/1000/schedstat", "1100000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
+    now.has_disk = true;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 1600000);
+    write_file("task/1000/schedstat", "1900000 6 7\n");
+    now = qemu_process_io(&root, &process);
+    now.has_disk = true;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 2 << 20);
+    now.written = now.main_written = 64 << 20;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
+    write_file("task/1001/comm", "get_dirtyrate\n");
+    ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(cpu_time_without_schedstat)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+    uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_file("task/1002/schedstat", "12345 6 7\n");
+    write_file("task/1003/schedstat", "");
+    write_file("task/1003/stat",
+               "1003 (a) b (c) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 999 0 0\n");
+    ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345 + 42 * tick_ns);
+    write_file("task/1003/stat", "garbage\n");
+    ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345);
+    remove_copy(&root);
+}
+END_TEST
+
+/* One that is unplugged takes along all the time that it ever ran. */
+START_TEST(a_clock_of_vcpus_that_come_and_go)
+{
+    struct fsroot root = copy_fixture("libvirt");
+    struct vcpu_clock clock = {0};
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    write_file("task/1003/schedstat", "7000000 0 0\n");
+
+    pid_t other = process.vcpus[0] == 1003 ? process.vcpus[1] : process.vcpus[0];
+    char path[64];
+
+    snprintf(path, sizeof(path), "task/%d/schedstat", (int)other);
+    write_file(path, "1000 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 0);
+    write_file(path, "1500 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 500);
+    write_file("task/1003/comm", "worker\n");
+    ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
+    write_file(path, "1600 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 500);
+    write_file(path, "1700 0 0\n");
+    ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 600);
+    remove_copy(&root);
+}
+END_TEST
+
+static void put_guest_ticks(const char *path, unsigned ticks)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line),
+             "1 (CPU 0/KVM) R 1 1 1 0 -1 4 0 0 0 0 900 12 0 0 20 0 3 0 999 "
+             "1 2 18446744073709551615 4 5 6 7 8 9 10 11 12 0 0 0 -1 0 0 0 0 %u 0 1 2\n",
+             ticks);
+    write_file(path, line);
+}
+
+START_TEST(guest_time_of_vcpus_that_have_ended)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
+    ck_assert_uint_eq(process.n_vcpus, 2);
+    put_guest_ticks("task/1002/stat", 300);
+    put_guest_ticks("task/1003/stat", 100);
+    put_guest_ticks("stat", 400);
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
+    put_guest_ticks("stat", 425);
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 25);
+    put_guest_ticks("task/1002/stat", 350); /* it ran while this was read */
+    ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(vcpus_that_qemu_has_stopped)
+{
+    struct fsroot root = copy_fixture("kvm-named");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert(!qemu_process_vcpus_stopped(&root, &process)); /* not known */
+    write_file("task/1002/syscall", "202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n");
+    write_file("task/1003/syscall", "16 0x1d 0xae80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n"); /* halted */
+    ck_assert(!qemu_process_vcpus_stopped(&root, &process));
+    write_file("task/1003/syscall", "running\n");
+    ck_assert(!qemu_process_vcpus_stopped(&root, &process));
+    write_file("task/1003/syscall", "202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n");
+    ck_assert(qemu_process_vcpus_stopped(&root, &process));
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(other_executables_are_refused)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+    static const char *const good[] = {"/usr/bin/qemu-system-x86_64 (deleted)",
+                                       "/usr/libexec/qemu-kvm", "/usr/bin/kvm",
+                                       "/opt/x/qemu-system-aarch64"};
+    static const char *const bad[] = {"/usr/bin/qemu-img",           "/usr/bin/python3",
+                                      "/home/qemu-system-x86_64/sh", "/bin/kvm2",
+                                      "/bin/qemu-kvm-wrapper",       "/usr/bin/qemu-x86_64"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        link_exe(good[i]);
+        ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == 0, "%s", good[i]);
+        ck_assert(qemu_process_is_qemu(&root, FIXTURE_PID));
+        qemu_process_close(&process);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        link_exe(bad[i]);
+        ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == -ENOEXEC, "%s",
+                      bad[i]);
+        ck_assert_ptr_nonnull(strstr(error.text, bad[i]));
+        ck_assert(!qemu_process_is_qemu(&root, FIXTURE_PID));
+    }
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(an_upgrade_is_no_replacement)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    link_exe("/usr/bin/qemu-system-x86_64 (deleted)");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    link_exe("/usr/bin/sleep");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
+    remove_copy(&root);
+}
+END_TEST
+
+static void write_stack(unsigned stack)
+{
+    char stat[256];
+
+    snprintf(stat, sizeof(stat),
+             "1000 (q) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 %llu 0 0 0 1 2 %u 0 0\n",
+             (unsigned long long)process.start_ticks, stack);
+    write_file("stat", stat);
+}
+
+/* A live update of QEMU is an exec(2): the stack is elsewhere, or the program. */
+START_TEST(another_address_space_is_stale)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    write_stack(5000);
+    qemu_process_close(&process);
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    write_stack(0); /* not permitted any more */
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    write_stack(6000);
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
+    ck_assert_ptr_nonnull(strstr(error.text, "replaced its program (exec)"));
+    write_stack(5000);
+    link_exe("/opt/new/qemu-system-x86_64");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(reused_dead_and_stopped)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+    char stat[256];
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
+    ck_assert(!qemu_process_stopped(&root, &process));
+    for (const char *state = "TtSZX"; *state; state++) {
+        snprintf(stat, sizeof(stat),
+                 "1000 (q) %c 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 %llu 0 0\n", *state,
+                 (unsigned long long)process.start_ticks);
+        write_file("stat", stat);
+        bool dead = *state == 'Z' || *state == 'X';
+        struct qemu_process again = {.pidfd = -1};
+
+        ck_assert_int_eq(qemu_process_verify(&root, &process, &error), dead ? -ESRCH : 0);
+        ck_assert_int_eq(qemu_process_stopped(&root, &process), *state == 'T' || *state == 't');
+        ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &again, NULL), dead ? -ESRCH : 0);
+        qemu_process_close(&again);
+    }
+    write_file("stat", "1000 (q) S 1 1 1 0 -1 4 0 0 0 0 30 12 0 0 20 0 3 0 1 0 0\n");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "another"));
+    write_file("stat", "1000 (q) S 1 1");
+    ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -EINVAL);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(bad_command_line)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+
+    write_file("cmdline", "");
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "process 1000"));
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(pids_that_are_none)
+{
+    static const pid_t none[] = {0, -1, -1000, 7, INT32_MAX};
+    struct fsroot root = fixture_open("anon-thp");
+
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        ck_assert_int_eq(qemu_process_open(&root, none[i], &process, &error), -ESRCH);
+    fsroot_close(&root);
+}
+END_TEST
+
+START_TEST(find_all)
+{
+    struct fsroot root = copy_fixture("anon-thp");
+    pid_t *pids;
+
+    ck_assert_int_eq(qemu_process_find_all(&root, &pids), 1);
+    ck_assert_int_eq(pids[0], FIXTURE_PID);
+    free(pids);
+    link_exe("/bin/sh");
+    ck_assert_int_eq(qemu_process_find_all(&root, &pids), 0);
+    free(pids);
+    remove_copy(&root);
+}
+END_TEST
+
+START_TEST(stat_lines)
+{
+    struct proc_stat s;
+
+    ck_assert_int_eq(
+        proc_stat_parse("1 (a) R) (S 2) T 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 -5 3 0 77 0 0", &s), 0);
+    ck_assert_int_eq(s.state, 'T');
+    ck_assert_uint_eq(s.utime_ticks, 30);
+    ck_assert_uint_eq(s.stime_ticks, 12);
+    ck_assert_uint_eq(s.start_ticks, 77);
+    /* It may end where the field of the stack would begin. */
+    ck_assert_int_eq(
+        proc_stat_parse("1 (a) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 \n", &s), 0);
+    ck_assert_uint_eq(s.start_ticks, 77);
+    ck_assert_int_eq(proc_stat_parse("", &s), -EINVAL);
+    ck_assert_int_eq(proc_stat_parse("1 (a) S", &s), -EINVAL);
+    ck_assert_int_eq(proc_stat_parse("1 a S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77", &s),
+                     -EINVAL);
+}
+END_TEST
+
+/* The running system: this very process is no QEMU, and a child that has ended is none either. */
+START_TEST(live_processes)
+{
+    struct fsroot root;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    ck_assert_int_eq(fsroot_open(&root, "/"), 0);
+    ck_assert_int_eq(qemu_process_open(&root, getpid(), &process, &error), -ENOEXEC);
+    ck_assert_int_eq(process.pidfd, -1); /* closed again */
+    siginfo_t info;
+
+    waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+    ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
+    waitpid(child, NULL, 0);
+    ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
+    fsroot_close(&root);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("qemu_process");
+    TCase *c = tcase_create("all");
+
+    tcase_add_test(c, told_apart_by_their_uuid);
+    tcase_add_test(c, tcg_with_named_threads);
+    tcase_add_test(c, tcg_without_names_has_all_threads);
+    tcase_add_test(c, kvm_with_and_without_names_agree);
+    tcase_add_test(c, single_threaded_tcg);
+    tcase_add_test(c, names_of_threads_are_read_once);
+    tcase_add_test(c, vcpus_come_and_go);
+    tcase_add_test(c, jobs_by_their_threads);
+    tcase_add_test(c, what_was_written);
+    tcase_add_test(c, what_devices_moved);
+    tcase_add_test(c, what_helpers_may_have_moved);
+    tcase_add_test(c, cpu_time_without_schedstat);
+    tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
+    tcase_add_test(c, guest_time_of_vcpus_that_have_ended);
+    tcase_add_test(c, vcpus_that_qemu_has_stopped);
+    tcase_add_test(c, other_executables_are_refused);
+    tcase_add_test(c, an_upgrade_is_no_replacement);
+    tcase_add_test(c, another_address_space_is_stale);
+    tcase_add_test(c, reused_dead_and_stopped);
+    tcase_add_test(c, bad_command_line);
+    tcase_add_test(c, pids_that_are_none);
+    tcase_add_test(c, find_all);
+    tcase_add_test(c, stat_lines);
+    tcase_add_test(c, live_processes);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}

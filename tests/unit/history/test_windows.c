@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_windows.c  Which windows are kept: of a guest, of all, in a span. */
+#include "kept.h"
+
+#include "history/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define T0 1700002800.0 /* a full hour */
+
+static struct kept_dir kept;
+
+static void setup(void)
+{
+    kept = kept_dir_make();
+}
+
+static void teardown(void)
+{
+    kept_dir_remove(&kept);
+}
+
+static void add(struct store *store, const char *uuid, double at_s, uint64_t mib, double period_s)
+{
+    struct ages_record record = kept_record("web1", uuid, at_s, mib);
+    const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
+    struct error error = {0};
+
+    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+}
+
+static struct store *read_open(void)
+{
+    struct store *store = NULL;
+    struct error error = {0};
+
+    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
+    return store;
+}
+
+static void sql(const char *text)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "sqlite3 '%s' \"%s\"", kept.path, text);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
+}
+
+static void windows_are(int64_t guest_id, double from_s, double to_s, const char *expected)
+{
+    double window_s[RUN_MAX_WINDOWS];
+    char text[128] = "";
+    struct store *store = read_open();
+    ssize_t n = history_windows_within(store, guest_id, from_s, to_s, window_s, NULL);
+
+    for (ssize_t w = 0; w < n; w++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%g ", window_s[w]);
+    ck_assert_str_eq(text, expected);
+    store_close(store);
+}
+
+/* After the configuration was changed, and of guests that are measured differently. */
+START_TEST(the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
+{
+    struct store *store = kept_open(kept.path);
+    double window_s[RUN_MAX_WINDOWS];
+
+    add(store, UUID_1, T0, 100, 10);
+    add(store, UUID_2, T0 + 7200, 100, 10);
+    add(store, UUID_1, T0 + 7200, 100, 10);
+    store_close(store);
+    sql("UPDATE bucket SET windows = json_set(windows, '\\$[1][0]', 300) WHERE guest_id = 1 AND "
+        "start_s >= 1700006400");
+    sql("UPDATE bucket SET windows = json_set(windows, '\\$[1][0]', 120) WHERE guest_id = 2");
+    sql("DELETE FROM host_need");
+    windows_are(0, T0, T0 + 7200, "10 60 120 300 ");
+    windows_are(0, T0 + 7200, T0 + 7300, "10 120 300 ");
+    windows_are(1, T0, T0 + 7200, "10 60 300 ");
+    windows_are(2, T0, T0 + 100, "");
+    windows_are(0, 0, 1, "");
+    store = read_open();
+    ck_assert_int_eq(history_windows(store, 0, window_s, NULL), 4);
+    store_close(store);
+}
+END_TEST
+
+/* Of many guests their sums are read, and of the newest hour, which may not be among them. */
+START_TEST(what_all_needed_has_the_windows_of_all)
+{
+    struct store *store = kept_open(kept.path);
+
+    for (int hour = 0; hour < 4; hour++)
+        for (int minute = 0; minute < 60; minute++)
+            add(store, UUID_1, T0 + 3600 * hour + 60 * minute, 100, 60);
+    store_close(store);
+    sql("UPDATE host_need SET windows = json_set(windows, '\\$[1][0]', 300) WHERE start_s < 1700006400");
+    sql("UPDATE bucket SET windows = json_set(windows, '\\$[1][0]', 120) WHERE start_s >= 1700013600");
+    windows_are(0, T0, T0 + 4 * 3600, "10 60 120 300 ");
+    windows_are(0, T0, T0 + 3599, "10 60 300 ");
+    windows_are(0, T0 + 3600, T0 + 7199, "10 60 ");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("windows");
+    TCase *tcase = tcase_create("windows");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, the_windows_of_a_span_are_those_of_all_its_hours_and_guests);
+    tcase_add_test(tcase, what_all_needed_has_the_windows_of_all);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_dispute.c  When a witness disputes accessed bits, and what bounds the two make. */
+#include "base/page_sizes.h"
+#include "base/random.h"
+#include "fixture.h"
+#include "measure/dispute.h"
+#include "measure/estimate/wss.h"
+#include "measure/witness_alone.h"
+
+#include <math.h>
+
+#define MIB (1ULL << 20)
+#define RESIDENT (200 * MIB)
+
+START_TEST(tails_are_those_of_the_binomial_distribution)
+{
+    ck_assert(fabs(binomial_tail(10, .5, 5) - .623046875) < 1e-12);
+    ck_assert(fabs(binomial_tail(200, .005, 1) - (1 - pow(.995, 200))) < 1e-12);
+    ck_assert_double_eq(binomial_tail(66, .01, 0), 1);
+    ck_assert_double_eq(binomial_tail(66, 0, 1), 0);
+    ck_assert_double_eq(binomial_tail(66, 1, 66), 1);
+}
+END_TEST
+
+/* How many pages must differ. */
+START_TEST(few_pages_prove_a_disturbance)
+{
+    static const struct {
+        float n, noise, others, missed;
+    } cases[] = {
+        {66, 0, 5, 5}, {200, 0, 7, 7}, {2000, 0, 24, 24}, {200, .05F, 25, 7}, {66, .5F, 48, 5},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct witness_count count = {.n = cases[i].n, .noise = cases[i].noise};
+
+        for (float differ = 0; differ <= cases[i].n; differ++) {
+            count.others = differ;
+            ck_assert_msg(witness_disputes(&count) == (differ >= cases[i].others),
+                          "n %g noise %g others %g", (double)count.n, (double)count.noise,
+                          (double)differ);
+            count.others = 0;
+            count.missed = differ;
+            ck_assert(witness_disputes(&count) == (differ >= cases[i].missed));
+            count.missed = 0;
+        }
+    }
+    ck_assert(!witness_disputes(&(struct witness_count){0}));
+}
+END_TEST
+
+/* A guest of which others touch 0.3 %, rings and firmware: no more than 1 period in 1,000. */
+START_TEST(false_alarms_are_rare)
+{
+    uint64_t seed = 7;
+    unsigned alarms = 0;
+    const unsigned periods = 100000;
+
+    for (unsigned p = 0; p < periods; p++) {
+        struct witness_count count = {.n = 200};
+
+        for (unsigned i = 0; i < 200; i++)
+            count.others += random_below(&seed, 1000) < 3 ? 1 : 0;
+        alarms += witness_disputes(&count);
+    }
+    ck_assert_uint_le(alarms, periods / 1000);
+}
+END_TEST
+
+static struct wss_estimate estimate(const struct tally *tally)
+{
+    struct wss_estimate out;
+
+    ck_assert_int_eq(
+        wss_estimate(tally,
+                     &(struct wss_memory){.resident_bytes = RESIDENT, .population_bytes = RESIDENT},
+                     &out),
+        0);
+    return out;
+}
+
+static struct tally census(uint64_t touched_bytes)
+{
+    return (struct tally){
+        .census = true, .resident_bytes = RESIDENT, .touched_bytes = touched_bytes};
+}
+
+START_TEST(a_witness_that_agrees_changes_nothing)
+{
+    struct tally tally = census(80 * MIB);
+    const struct witness_count count = {.n = 200, .both = 80};
+
+    dispute_add(&tally.within, &count, false);
+
+    struct wss_estimate wss = estimate(&tally);
+
+    ck_assert_uint_eq(wss.wss_low_bytes, 80 * MIB);
+    ck_assert_uint_eq(wss.wss_high_bytes, 80 * MIB);
+    ck_assert(!wss.disputed);
+}
+END_TEST
+
+/* 64 of 80 MiB were read by somebody else: the bounds hold 16 as well as 80. */
+START_TEST(bounds_hold_both)
+{
+    struct tally tally = census(80 * MIB);
+    const struct witness_count count = {.n = 200, .both = 16, .others = 64};
+
+    dispute_add(&tally.within, &count, true);
+
+    struct wss_estimate wss = estimate(&tally);
+
+    ck_assert_uint_le(wss.wss_low_bytes, 16 * MIB);
+    ck_assert_uint_ge(wss.wss_low_bytes, 4 * MIB);
+    ck_assert_uint_eq(wss.wss_high_bytes, 80 * MIB);
+    ck_assert(wss.disputed);
+}
+END_TEST
+
+/* The bits of 60 of 64 MiB were taken. */
+START_TEST(bounds_hold_what_was_missed)
+{
+    struct tally tally = census(4 * MIB);
+    const struct witness_count count = {.n = 200, .both = 4, .missed = 60};
+
+    dispute_add(&tally.within, &count, true);
+
+    struct wss_estimate wss = estimate(&tally);
+
+    ck_assert_uint_eq(wss.wss_low_bytes, 4 * MIB);
+    ck_assert_uint_ge(wss.wss_high_bytes, 64 * MIB);
+    ck_assert_uint_le(wss.wss_high_bytes, 80 * MIB);
+}
+END_TEST
+
+/* With a witness that saw nothing missing, what the host's reclaim may have hidden is some percent,
+ * not everything. */
+START_TEST(a_witness_bounds_what_ageing_hides)
+{
+    struct tally tally = census(80 * MIB);
+    const struct witness_count count = {.n = 200, .both = 80};
+
+    tally_doubt(&tally, DOUBT_AGEING, HIDDEN_ANY);
+    ck_assert_uint_eq(estimate(&tally).wss_high_bytes, RESIDENT);
+    dispute_add(&tally.within, &count, false);
+    ck_assert_uint_ge(estimate(&tally).wss_high_bytes, 83 * MIB);
+    ck_assert_uint_le(estimate(&tally).wss_high_bytes, 85 * MIB);
+    /* Other doubts have nothing to do with it. */
+    tally_doubt(&tally, DOUBT_NEW_VCPU, HIDDEN_ANY);
+    ck_assert_uint_eq(estimate(&tally).wss_high_bytes, RESIDENT);
+}
+END_TEST
+
+/* Somebody reads all of RAM each period: no sum of periods falls below what one of them proves. */
+START_TEST(periods_add_up)
+{
+    struct tally tally = census(200 * MIB);
+    const struct witness_count count = {.n = 200, .both = 16, .others = 184};
+
+    for (unsigned i = 0; i < 100; i++)
+        dispute_add(&tally.within, &count, true);
+
+    struct wss_estimate wss = estimate(&tally);
+
+    ck_assert_uint_le(wss.wss_low_bytes, 16 * MIB);
+    ck_assert_uint_ge(wss.wss_low_bytes, 8 * MIB);
+    ck_assert(dispute_surplus(&tally.within) <= 1);
+}
+END_TEST
+
+/* A third of RAM is read again and again: most of it before pages are dropped, too. */
+START_TEST(early_touches_are_others_where_others_are_at_work)
+{
+    struct tally tally = census(80 * MIB);
+    const struct witness_count count = {.n = 200, .both = 16, .others = 10, .early = 54};
+
+    ck_assert(witness_disputes(&count));
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 16 * MIB);
+    tally = census(80 * MIB);
+    dispute_add(&tally.within, &(struct witness_count){.n = 200, .both = 70, .early = 10}, false);
+    ck_assert_uint_eq(estimate(&tally).wss_low_bytes, 80 * MIB);
+}
+END_TEST
+
+/* The ring of a device, two pages in ten ticks of a panel: they do not add up. */
+START_TEST(undisputed_periods_do_not_add_up)
+{
+    struct tally tally = census(80 * MIB);
+    struct witness_count count = {.n = 64, .both = 25};
+
+    for (unsigned i = 0; i < 10; i++) {
+        count.others = i % 5 == 0;
+        dispute_add(&tally.within, &count, witness_disputes(&count));
+    }
+    ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 77 * MIB);
+    ck_assert_uint_lt(estimate(&tally).wss_low_bytes, 80 * MIB);
+}
+END_TEST
+
+/* What others touched in a younger age may be older than it seems, so an older bin may hold more,
+ * and the other way round. */
+START_TEST(younger_touches_bound_older_ages)
+{
+    struct tally tally = census(50 * MIB);
+    const struct witness_count others = {.n = 200, .both = 10, .others = 40};
+    const struct witness_count missed = {.n = 200, .both = 10, .missed = 40};
+
+    dispute_add(&tally.younger, &others, true);
+    ck_assert_uint_ge(estimate(&tally).wss_high_bytes, 90 * MIB);
+    ck_assert_uint_eq(estimate(&tally).wss_low_bytes, 50 * MIB);
+    tally.younger = (struct dispute){0};
+    dispute_add(&tally.younger, &missed, true);
+    ck_assert_uint_eq(estimate(&tally).wss_high_bytes, 50 * MIB);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 10 * MIB);
+}
+END_TEST
+
+static bool judge(const struct tally *tally, float faulted, struct witness_count *count)
+{
+    *count = (struct witness_count){.n = 800, .missed = faulted};
+    return witness_alone_judge(tally, count);
+}
+
+/* mglru has 16 of 200 MiB, or 80 as somebody read 64, or 2 as somebody took bits. */
+START_TEST(a_witness_alone_disputes_what_chance_does_not_explain)
+{
+    struct tally tally = census(16 * MIB);
+    struct witness_count count;
+
+    ck_assert(!judge(&tally, 64, &count));
+    ck_assert(!judge(&tally, 40, &count) && !judge(&tally, 88, &count));
+    ck_assert(count.others <= 0 && count.missed <= 0 && count.both >= 88);
+
+    tally = census(80 * MIB);
+    ck_assert(judge(&tally, 64, &count));
+    ck_assert(fabs((double)count.others - 256) < 1 && count.missed <= 0);
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 16 * MIB);
+    ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 8 * MIB);
+    ck_assert_uint_eq(estimate(&tally).wss_high_bytes, 80 * MIB);
+
+    tally = census(2 * MIB);
+    ck_assert(judge(&tally, 64, &count));
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_eq(estimate(&tally).wss_low_bytes, 2 * MIB);
+    ck_assert_uint_ge(estimate(&tally).wss_high_bytes, 16 * MIB);
+
+    /* QEMU's own memory may be most of it; of folios all pages count for one. */
+    tally = census(80 * MIB);
+    tally.surplus_bytes = 64 * MIB;
+    ck_assert(!judge(&tally, 64, &count));
+    tally.surplus_bytes = 0;
+    tally_stratum(&tally, 16 * base_page_bytes())->draws = 100;
+    ck_assert(!judge(&tally, 64, &count));
+
+    count = (struct witness_count){0};
+    ck_assert(!witness_alone_judge(&tally, &count));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("dispute");
+    TCase *tcase = tcase_create("dispute");
+
+    tcase_add_test(tcase, tails_are_those_of_the_binomial_distribution);
+    tcase_add_test(tcase, few_pages_prove_a_disturbance);
+    tcase_add_test(tcase, false_alarms_are_rare);
+    tcase_add_test(tcase, a_witness_that_agrees_changes_nothing);
+    tcase_add_test(tcase, bounds_hold_both);
+    tcase_add_test(tcase, bounds_hold_what_was_missed);
+    tcase_add_test(tcase, a_witness_bounds_what_ageing_hides);
+    tcase_add_test(tcase, periods_add_up);
+    tcase_add_test(tcase, early_touches_are_others_where_others_are_at_work);
+    tcase_add_test(tcase, undisputed_periods_do_not_add_up);
+    tcase_add_test(tcase, younger_touches_bound_older_ages);
+    tcase_add_test(tcase, a_witness_alone_disputes_what_chance_does_not_explain);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

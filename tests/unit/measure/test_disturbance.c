@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_disturbance.c  Who else is found to change what is sampled, in made trees. */
+#include "base/host_file.h"
+#include "fixture.h"
+#include "guest/domain/qemu_vcpus.h"
+#include "measure/kernel/damon_others.h"
+#include "measure/kernel/numa_balancing.h"
+#include "measure/record/disturbance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
+
+static char dir[] = "/tmp/vmwss-disturb.XXXXXX";
+static struct fsroot root;
+
+static void setup(void)
+{
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+}
+
+static void teardown(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) */
+    fsroot_close(&root);
+}
+
+/* Writes a file and the directories above it. */
+static void put(const char *path, const char *text)
+{
+    char part[256];
+
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+        mkdirat(root.dirfd, part, 0755);
+    }
+
+    int fd = openat(root.dirfd, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+START_TEST(nobody_in_an_empty_tree)
+{
+    ck_assert(!disturbance_damon(&root));
+    ck_assert(!numa_balancing_on(&root));
+    ck_assert(!disturbance_ksm(&root));
+    ck_assert(!disturbance_merged(&root, 7));
+    ck_assert(!disturbance_swap(&root));
+}
+END_TEST
+
+START_TEST(merged_pages_stay_so)
+{
+    put("proc/7/ksm_merging_pages", "0\n");
+    ck_assert(!disturbance_merged(&root, 7));
+    put("proc/7/ksm_merging_pages", "12\n");
+    ck_assert(disturbance_merged(&root, 7));
+    put("sys/kernel/mm/ksm/pages_shared", "1\n");
+    ck_assert(disturbance_merged(&root, 7));
+    put("sys/kernel/mm/ksm/pages_shared", "0\n"); /* of the whole host */
+    ck_assert(!disturbance_merged(&root, 7));
+}
+END_TEST
+
+/* What stays open is read anew each time, from its beginning. */
+START_TEST(a_file_that_stays_open)
+{
+    struct host_file file = {.path = "sys/number"};
+    uint64_t number = 0;
+
+    root.live = true; /* as far as this test goes */
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), -ENOENT);
+    put("sys/number", "12345\n");
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), 0);
+    ck_assert_uint_eq(number, 12345);
+    put("sys/number", "7\n");
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), 0);
+    ck_assert_uint_eq(number, 7);
+    put("sys/number", "none\n");
+    ck_assert_int_eq(host_file_read_u64(&file, &root, &number), -EINVAL);
+    close(atomic_load(&file.fd) - 1);
+    root.live = false;
+}
+END_TEST
+
+/* "/dev/kvm" is none, and a group that is open is one. */
+START_TEST(assigned_devices)
+{
+    const struct qemu_process process = {.pid = 7, .pidfd = -1};
+
+    put("proc/7/fd/.keep", "");
+    ck_assert_int_eq(symlinkat("/dev/kvm", root.dirfd, "proc/7/fd/3"), 0);
+    ck_assert_int_eq(symlinkat("anon_inode:kvm-vm", root.dirfd, "proc/7/fd/4"), 0);
+    ck_assert(!qemu_process_has_vfio(&root, &process));
+    ck_assert_int_eq(symlinkat("/dev/vfio/42", root.dirfd, "proc/7/fd/5"), 0);
+    ck_assert(qemu_process_has_vfio(&root, &process));
+}
+END_TEST
+
+START_TEST(swap)
+{
+    put("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+    ck_assert(!disturbance_swap(&root));
+    put("proc/swaps",
+        "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/zram0 partition 9 0 1\n");
+    ck_assert(disturbance_swap(&root));
+}
+END_TEST
+
+START_TEST(damon)
+{
+    put(KDAMONDS "/nr_kdamonds", "2\n");
+    put(KDAMONDS "/0/state", "off\n");
+    put(KDAMONDS "/1/state", "off\n");
+    put("sys/module/damon_stat/parameters/enabled", "N\n");
+    ck_assert(!disturbance_damon(&root));
+    put(KDAMONDS "/1/state", "on\n");
+    ck_assert(disturbance_damon(&root));
+    put(KDAMONDS "/1/state", "off\n");
+    put("sys/module/damon_stat/parameters/enabled", "Y\n");
+    ck_assert(disturbance_damon(&root));
+    put("sys/module/damon_stat/parameters/enabled", "N\n");
+    put("sys/module/damon_reclaim/parameters/enabled", "N\n");
+    put("sys/module/damon_lru_sort/parameters/enabled", "N\n");
+    ck_assert(!disturbance_damon(&root));
+    put("sys/module/damon_reclaim/parameters/enabled", "Y\n");
+    ck_assert(disturbance_damon(&root));
+    put("sys/module/damon_reclaim/parameters/enabled", "N\n");
+    put("sys/module/damon_lru_sort/parameters/enabled", "Y\n");
+    ck_assert(disturbance_damon(&root));
+}
+END_TEST
+
+/* It acts on nothing that it finds. */
+START_TEST(damon_stat_alone)
+{
+    put(KDAMONDS "/nr_kdamonds", "1\n");
+    put(KDAMONDS "/0/state", "off\n");
+    ck_assert(!damon_only_looks(&root));
+    put("sys/module/damon_stat/parameters/enabled", "Y\n");
+    ck_assert(damon_only_looks(&root));
+    ck_assert_uint_eq(damon_others_on(&root), 1);
+    put("sys/module/damon_lru_sort/parameters/enabled", "Y\n");
+    ck_assert(!damon_only_looks(&root));
+    ck_assert_uint_eq(damon_others_on(&root), 2);
+    put("sys/module/damon_lru_sort/parameters/enabled", "N\n");
+    put(KDAMONDS "/0/state", "on\n");
+    ck_assert(!damon_only_looks(&root));
+    ck_assert_uint_eq(damon_others_on(&root), 2);
+}
+END_TEST
+
+START_TEST(numa_balancing_needs_two_nodes)
+{
+    put("sys/devices/system/node/node0/cpulist", "0\n");
+    put("proc/sys/kernel/numa_balancing", "1\n");
+    ck_assert(!numa_balancing_on(&root));
+    put("sys/devices/system/node/node1/cpulist", "1\n");
+    ck_assert(numa_balancing_on(&root));
+    put("proc/sys/kernel/numa_balancing", "0\n");
+    ck_assert(!numa_balancing_on(&root));
+}
+END_TEST
+
+START_TEST(ksm)
+{
+    put("sys/kernel/mm/ksm/run", "1\n");
+    ck_assert(disturbance_ksm(&root));
+    put("sys/kernel/mm/ksm/run", "2\n"); /* stopped, and everything unmerged */
+    ck_assert(!disturbance_ksm(&root));
+}
+END_TEST
+
+/* They stay dropped when it does so no more. */
+START_TEST(ksm_drops_zeros)
+{
+    ck_assert(!disturbance_ksm_drops_zeros(&root));
+    put("sys/kernel/mm/ksm/use_zero_pages", "0\n");
+    put("sys/kernel/mm/ksm/ksm_zero_pages", "0\n");
+    ck_assert(!disturbance_ksm_drops_zeros(&root));
+    put("sys/kernel/mm/ksm/ksm_zero_pages", "7\n");
+    ck_assert(disturbance_ksm_drops_zeros(&root));
+    put("sys/kernel/mm/ksm/ksm_zero_pages", "0\n");
+    put("sys/kernel/mm/ksm/use_zero_pages", "1\n");
+    ck_assert(disturbance_ksm_drops_zeros(&root));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("disturbance");
+    TCase *tcase = tcase_create("disturbance");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, nobody_in_an_empty_tree);
+    tcase_add_test(tcase, merged_pages_stay_so);
+    tcase_add_test(tcase, a_file_that_stays_open);
+    tcase_add_test(tcase, swap);
+    tcase_add_test(tcase, assigned_devices);
+    tcase_add_test(tcase, damon);
+    tcase_add_test(tcase, damon_stat_alone);
+    tcase_add_test(tcase, numa_balancing_needs_two_nodes);
+    tcase_add_test(tcase, ksm);
+    tcase_add_test(tcase, ksm_drops_zeros);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

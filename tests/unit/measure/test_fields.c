@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file test_fields.c  The tables of fields: a new column is one line, and comes out everywhere.
+ *
+ * Here the tables have columns that the program's have not: the linker wraps their accessors. An
+ * output that knows its columns by name and does not walk the table lacks them.
+ */
+#include "kept.h"
+
+#include "history/history.h"
+#include "measure/record/field.h"
+#include "show/history.h"
+#include "show/metrics/prometheus.h"
+#include "show/sample_json.h"
+
+#include "fixture.h"
+
+#include <unistd.h>
+
+#define T0 1700002800.0
+#define FIELDS_MAX 64
+
+/* --- the tables, with a new column each ------------------------------------------------------- */
+
+const struct field *__real_sample_fields(void);
+const struct field *__real_window_fields(void);
+const struct field *__real_guest_stats_fields(void);
+const struct field *__wrap_sample_fields(void);
+const struct field *__wrap_window_fields(void);
+const struct field *__wrap_guest_stats_fields(void);
+
+/* A copy of the table in which the field with that name in JSON is another one. */
+static const struct field *replace(struct field copy[FIELDS_MAX], const struct field *table,
+                                   const char *json, const struct field *by)
+{
+    size_t n = 0;
+
+    for (; table[n].type; n++)
+        copy[n] = table[n].json && !strcmp(table[n].json, json) ? *by : table[n];
+    ck_assert_uint_lt(n, FIELDS_MAX);
+    return copy;
+}
+
+/* Of a member that no table has; in the place that the summary has for the replaced one. */
+const struct field *__wrap_sample_fields(void)
+{
+    static const struct field extra = {
+        .type = FIELD_U64,
+        .group = GROUP_COST,
+        .offset = offsetof(struct kept_sample, record.sample.fine.granularity_bytes),
+        .home = HOME_SAMPLE,
+        .column = "extra_column",
+        .json = "extra_json",
+        .csv = "extra_csv",
+        .rollup = ROLLUP_SUM,
+        .rolled = offsetof(struct record_summary, paused_s),
+        .metric = "vmwss_extra_bytes",
+        .help = "New.",
+    };
+    static struct field copy[FIELDS_MAX];
+
+    return replace(copy, __real_sample_fields(), "pause_seconds", &extra);
+}
+
+const struct field *__wrap_window_fields(void)
+{
+    static const struct field extra = {
+        .type = FIELD_U64,
+        .group = GROUP_UNITS,
+        .offset = offsetof(struct window_record, unmeasurable_bytes),
+        .home = HOME_WINDOW,
+        .column = "extra",
+        .json = "extra_json",
+        .metric = "vmwss_extra_window_bytes",
+        .help = "New.",
+    };
+    static struct field copy[FIELDS_MAX];
+
+    return replace(copy, __real_window_fields(), "gone_bytes", &extra);
+}
+
+const struct field *__wrap_guest_stats_fields(void)
+{
+    static const struct field extra = {
+        .type = FIELD_REAL,
+        .group = GROUP_RATES,
+        .offset = offsetof(struct guest_stats, interval_s),
+        .may_lack = true,
+        .home = HOME_GUEST_STATS,
+        .column = "extra_column",
+        .json = "extra_json",
+        .csv = "guest_extra_csv",
+        .rollup = ROLLUP_MEAN,
+        .metric = "vmwss_guest_extra",
+        .help = "New.",
+    };
+    static struct field copy[FIELDS_MAX];
+
+    return replace(copy, __real_guest_stats_fields(), "interval_s", &extra);
+}
+
+/* --- what comes out --------------------------------------------------------------------------- */
+
+static struct kept_dir kept;
+static struct ages_record record;
+
+static void setup(void)
+{
+    struct store *store;
+    struct guest_stats *stats = &record.sample.guest;
+
+    kept = kept_dir_make();
+    record = kept_record("web1", UUID_1, T0, 64);
+    guest_stats_unavailable(stats, "%s", "");
+    stats->source = GUEST_STATS_AGENT;
+    stats->verdict = VERDICT_NEAR;
+    stats->interval_s = 0.375;
+    for (size_t w = 0; w < record.sample.n_windows; w++)
+        record.sample.windows[w].unmeasurable_bytes = 4096 * (w + 1);
+    store = kept_open(kept.path);
+    for (int i = 0; i < 2; i++) {
+        record.sample.fine.granularity_bytes = 1000 + 7 * (uint64_t)i;
+        ck_assert_int_eq(kept_add(store, &record, NULL), 0);
+    }
+    store_close(store);
+}
+
+static void teardown(void)
+{
+    kept_dir_remove(&kept);
+}
+
+static struct store *read_open(void)
+{
+    struct store *store = NULL;
+    struct error error = {0};
+
+    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
+    return store;
+}
+
+/* What is printed to standard output meanwhile; freed by the caller. */
+static int saved_stdout;
+static FILE *printed;
+
+static void catch_output(void)
+{
+    fflush(stdout);
+    saved_stdout = dup(1);
+    printed = tmpfile();
+    ck_assert_ptr_nonnull(printed);
+    ck_assert_int_eq(dup2(fileno(printed), 1), 1);
+}
+
+static char *caught_output(void)
+{
+    char *text = calloc(1, 1 << 16);
+
+    fflush(stdout);
+    dup2(saved_stdout, 1);
+    close(saved_stdout);
+    rewind(printed);
+    ck_assert_uint_gt(fread(text, 1, (1 << 16) - 1, printed), 0);
+    fclose(printed);
+    return text;
+}
+
+#define ck_assert_has(text, part) \
+    ck_assert_msg(strstr(text, part) != NULL, "no %s in\n%s", part, text)
+
+static int see(const struct kept_sample *sample, void *context)
+{
+    *(struct kept_sample *)context = *sample;
+    return 0;
+}
+
+START_TEST(the_history_has_it)
+{
+    static struct kept_sample latest;
+    struct store *store = read_open();
+
+    ck_assert_sql(kept.path, "SELECT sum(extra_column) FROM sample", "2007");
+    ck_assert_sql(kept.path, "SELECT extra_column FROM bucket WHERE level_s = 60", "2007");
+    ck_assert_sql(kept.path, "SELECT max(extra_column) FROM word", "0.375");
+    ck_assert_sql(kept.path, "SELECT extra_column FROM word_bucket WHERE level_s = 60", "0.375");
+    ck_assert_int_eq(history_latest(store, see, &latest, NULL), 0);
+    ck_assert_uint_eq(latest.record.sample.fine.granularity_bytes, 1007);
+    ck_assert_uint_eq(latest.record.sample.windows[1].unmeasurable_bytes, 8192);
+    ck_assert_double_eq(latest.record.sample.guest.interval_s, 0.375);
+    store_close(store);
+}
+END_TEST
+
+START_TEST(the_json_of_a_record_has_it)
+{
+    char *text;
+
+    catch_output();
+    ck_assert_int_eq(sample_json_print(&record.sample), 0);
+    text = caught_output();
+    ck_assert_has(text, "\"extra_json\":1007,\"flags\":[");
+    ck_assert_has(text, "\"touched_fraction\":0.125,\"extra_json\":4096}");
+    ck_assert_has(text, "\"guest\":{\"source\":\"agent\",\"extra_json\":0.375,");
+    free(text);
+}
+END_TEST
+
+static int print_point(const struct history_point *point, void *context)
+{
+    return history_output_point(context, point);
+}
+
+/* As `vmwss history` prints it. */
+static char *history_text(enum show_format format, int level_s)
+{
+    const struct history_query query = {level_s, 0, 1e10, 10};
+    struct store *store = read_open();
+    struct history_guest guest;
+    struct history_output *output;
+
+    ck_assert_int_eq(history_find(store, UUID_1, &guest, NULL), 0);
+    catch_output();
+    output = history_output_new(format, &guest, &query);
+    ck_assert_int_eq(history_points(store, &guest, &query, print_point, output, NULL), 0);
+    history_output_end(output);
+    store_close(store);
+    return caught_output();
+}
+
+START_TEST(the_csv_of_the_history_has_it)
+{
+    static const struct {
+        int level_s;
+        const char *value;
+    } levels[] = {{0, ",1007,idle,"}, {BUCKET_MINUTE, ",2007,idle,"}, {BUCKET_HOUR, ",2007,idle,"}};
+
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        char *text = history_text(SHOW_CSV, levels[i].level_s);
+
+        ck_assert_has(text, ",cpu_seconds,extra_csv,method,");
+        ck_assert_has(text, levels[i].value);
+        ck_assert_has(text, ",guest_available_bytes,guest_extra_csv,");
+        ck_assert_has(text, ",agent,,,0.375,");
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(the_json_of_the_history_has_it)
+{
+    char *text = history_text(SHOW_JSON, BUCKET_MINUTE);
+
+    ck_assert_has(text, ",\"extra_csv\":2007,\"method\":");
+    ck_assert_has(text, "\"extra_json\":0.375");
+    free(text);
+}
+END_TEST
+
+START_TEST(the_page_of_the_exporter_has_it)
+{
+    struct store *store = read_open();
+    struct current current;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    ck_assert_int_eq(current_read(store, T0 + 1, 300, &current, NULL), 0);
+    prometheus_write(out, &current, &(struct balloon_metrics){0}, 0);
+    current_free(&current);
+    store_close(store);
+    fclose(out);
+    ck_assert_has(text, "# HELP vmwss_extra_bytes New.\n# TYPE vmwss_extra_bytes gauge\n"
+                        "vmwss_extra_bytes{domain=\"web1\"} 1007\n");
+    ck_assert_has(text, "vmwss_extra_window_bytes{domain=\"web1\",window=\"60\"} 8192\n");
+    ck_assert_has(text, "vmwss_guest_extra{domain=\"web1\"} 0.375\n");
+    free(text);
+}
+END_TEST
+
+/* --- the tables as they are ------------------------------------------------------------------- */
+
+static void check_table(const struct field *fields)
+{
+    for (const struct field *field = fields; field->type; field++) {
+        ck_assert(!field->metric == !field->help);
+        ck_assert((field->home == HOME_NONE) == !field->column);
+        ck_assert((field->type == FIELD_NAME || field->type == FIELD_SET) ==
+                  (field->names != NULL));
+        ck_assert((field->type == FIELD_TEXT) == (field->size > 0));
+        ck_assert(field->json || field->column);
+        for (const struct field *other = fields; other < field; other++) {
+            ck_assert(!field->json || !other->json || strcmp(field->json, other->json) != 0);
+            ck_assert(!field->csv || !other->csv || strcmp(field->csv, other->csv) != 0);
+            ck_assert(!field->metric || !other->metric ||
+                      strcmp(field->metric, other->metric) != 0);
+        }
+    }
+}
+
+START_TEST(a_line_is_complete_and_its_names_are_its_own)
+{
+    check_table(__real_sample_fields());
+    check_table(__real_window_fields());
+    check_table(__real_guest_stats_fields());
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("fields");
+    TCase *tcase = tcase_create("fields");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, the_history_has_it);
+    tcase_add_test(tcase, the_json_of_a_record_has_it);
+    tcase_add_test(tcase, the_csv_of_the_history_has_it);
+    tcase_add_test(tcase, the_json_of_the_history_has_it);
+    tcase_add_test(tcase, the_page_of_the_exporter_has_it);
+    tcase_add_test(tcase, a_line_is_complete_and_its_names_are_its_own);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

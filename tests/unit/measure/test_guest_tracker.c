@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_guest_tracker.c  A guest's statistics over time, beside the host's records. */
+#include "guest/agent/agent_endpoint.h"
+#include "measure/record/guest_tracker.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define STALE_S 100
+
+static struct guest_tracker tracker;
+static struct agent_hello hello;
+static struct agent_report report;
+static struct sample_record record;
+static struct domain_memory memory;
+
+static void setup(void)
+{
+    struct guest_report blank;
+
+    guest_report_clear(&blank, GUEST_STATS_AGENT);
+    report = blank.report;
+    report.memory.total_bytes = 470 * MIB;
+    report.memory.free_bytes = 100 * MIB;
+    report.memory.available_bytes = 200 * MIB;
+    report.paging.scanned_kswapd_pages = 0;
+    report.paging.swap_in_pages = 0;
+    hello = (struct agent_hello){.protocol = 1, .boot_id = "b1", .page_bytes = 4096};
+    record = (struct sample_record){.ram_bytes = 512 * MIB,
+                                    .resident_bytes = 500 * MIB,
+                                    .n_windows = 2,
+                                    .windows = {{.window_s = 10,
+                                                 .wss_bytes = 50 * MIB,
+                                                 .wss_low_bytes = 40 * MIB,
+                                                 .wss_high_bytes = 60 * MIB},
+                                                {.window_s = 60,
+                                                 .wss_bytes = 90 * MIB,
+                                                 .wss_low_bytes = 80 * MIB,
+                                                 .wss_high_bytes = 100 * MIB}}};
+    memset(&memory, 0xff, sizeof(memory));
+    memory.updated_s = 1000;
+    memory.total_bytes = 470 * MIB;
+    memory.free_bytes = 100 * MIB;
+    memory.available_bytes = 200 * MIB;
+    memory.swap_in_bytes = 0;
+    guest_tracker_init(&tracker, "not asked yet");
+}
+
+/* A report at @p s of both clocks. */
+static void hear(double s)
+{
+    report.uptime_s = s;
+    guest_tracker_update(&tracker, &hello, &report, s);
+}
+
+static const struct guest_stats *tell(double now_s)
+{
+    guest_tracker_annotate(&tracker, &record, now_s, STALE_S);
+    return &record.guest;
+}
+
+/* A thousand of them are part of the daemon's 64 MiB. */
+/* A remedy that is cut is none. */
+START_TEST(the_remedy_is_whole)
+{
+    const struct agent_port none = {.path = ""};
+    struct agent_endpoint endpoint;
+    struct error error = {0};
+
+    ck_assert_int_lt(agent_endpoint_choose(&none, &endpoint, &error), 0);
+    ck_assert_ptr_nonnull(strstr(error.text, "attach-device"));
+    guest_tracker_init(&tracker, error.text);
+    guest_tracker_annotate(&tracker, &record, 0, STALE_S);
+    ck_assert_str_eq(record.guest.unavailable, error.text);
+}
+END_TEST
+
+START_TEST(a_tracker_is_small)
+{
+    ck_assert_uint_le(sizeof(tracker), 3072);
+}
+END_TEST
+
+START_TEST(until_it_tells_the_reason_is_told)
+{
+    ck_assert_str_eq(tell(0)->unavailable, "not asked yet");
+    ck_assert_int_eq(record.guest.source, GUEST_STATS_NONE);
+    hear(10);
+    ck_assert_int_eq(tell(11)->source, GUEST_STATS_AGENT);
+    ck_assert_str_eq(record.guest.unavailable, "");
+    ck_assert_int_eq(record.guest.verdict, VERDICT_UNKNOWN); /* one report has no rates */
+    guest_tracker_unavailable(&tracker, "silent");
+    ck_assert_str_eq(tell(12)->unavailable, "silent");
+    hear(40);
+    ck_assert_double_eq(tell(41)->interval_s, 30); /* of the same boot: the rates go on */
+}
+END_TEST
+
+START_TEST(nothing_of_the_hosts_changes)
+{
+    struct sample_record was = record;
+
+    report.memory.total_bytes = 100000 * MIB;
+    hear(10);
+    hear(20);
+    tell(21);
+    ck_assert_double_eq_tol(record.guest.consistency, 0, 1e-9);
+    memset(&record.guest, 0, sizeof(record.guest));
+    ck_assert_mem_eq(&record, &was, sizeof(was));
+}
+END_TEST
+
+START_TEST(what_is_old_is_not_told)
+{
+    hear(10);
+    ck_assert_int_eq(tell(10 + STALE_S)->source, GUEST_STATS_AGENT);
+    ck_assert_str_eq(tell(11 + STALE_S)->unavailable, "its last report is 101 s old");
+}
+END_TEST
+
+/* Asked again at once after a stall: the rates are still over some seconds. */
+START_TEST(rates_are_over_some_seconds)
+{
+    hear(100);
+    hear(130);
+    ck_assert_double_eq(tell(131)->interval_s, 30);
+    hear(131);
+    ck_assert_double_eq(tell(131)->interval_s, 31); /* still since 100 */
+    hear(132);
+    hear(136);
+    ck_assert_double_eq(tell(136)->interval_s, 6); /* since 130 */
+    hear(137);
+    ck_assert_double_eq(tell(137)->interval_s, 7);
+}
+END_TEST
+
+/* Asked every two seconds: neither over two, nor ever longer. */
+START_TEST(rates_are_over_some_seconds_of_many_reports)
+{
+    for (double at_s = 100; at_s < 160; at_s += 2) {
+        hear(at_s);
+        if (at_s > 110) {
+            ck_assert_double_ge(tell(at_s)->interval_s, 4);
+            ck_assert_double_le(tell(at_s)->interval_s, 6);
+        }
+    }
+}
+END_TEST
+
+/* One report counts once, however many records it stands beside. */
+START_TEST(agreement_is_of_reports)
+{
+    double consistency;
+
+    report.memory.total_bytes = 2000 * MIB;
+    report.memory.free_bytes = 1900 * MIB;
+    hear(10);
+    ck_assert_double_eq(tell(11)->consistency, 0);
+    report.memory.total_bytes = 470 * MIB;
+    report.memory.free_bytes = 100 * MIB;
+    hear(40);
+    consistency = tell(41)->consistency;
+    ck_assert_double_gt(consistency, 0);
+    ck_assert_double_eq(tell(42)->consistency, consistency);
+    hear(70);
+    ck_assert_double_gt(tell(71)->consistency, consistency);
+}
+END_TEST
+
+/* Given 300 of its 512 MiB, it has what it says; the window that is compared is the first that is
+ * long enough. */
+START_TEST(the_balloon_is_known)
+{
+    report.memory.total_bytes = 280 * MIB;
+    report.memory.free_bytes = 50 * MIB;
+    hear(10);
+    ck_assert_uint_eq(tell(11)->inconsistencies, INCONSISTENT_TOTAL);
+    tracker.current_bytes = 300 * MIB;
+    ck_assert_uint_eq(tell(12)->inconsistencies, 0);
+    report.working_set.window_s = 30;
+    report.working_set.anon_bytes = 90 * MIB;
+    report.working_set.file_bytes = 0;
+    hear(40);
+    ck_assert_uint_eq(tell(41)->inconsistencies, 0); /* of 60 s: at most 100 MiB */
+    report.working_set.window_s = 5;
+    report.working_set.anon_bytes = 95 * MIB;
+    hear(70);
+    ck_assert_uint_eq(tell(71)->inconsistencies,
+                      INCONSISTENT_WORKING_SET); /* of 10 s: at most 60 MiB, and 32 forgiven */
+    report.working_set.age_s = 6; /* the host's last 10 s have not all of it any more */
+    hear(100);
+    ck_assert_uint_eq(tell(101)->inconsistencies, 0);
+}
+END_TEST
+
+START_TEST(a_balloon_tells_what_it_knows)
+{
+    ck_assert(guest_tracker_update_balloon(&tracker, &memory, 10));
+    ck_assert(!guest_tracker_update_balloon(&tracker, &memory, 20)); /* nothing new */
+    ck_assert_int_eq(tell(21)->source, GUEST_STATS_BALLOON);
+    ck_assert_uint_eq(record.guest.used_bytes, 270 * MIB);
+    ck_assert(isnan(record.guest.psi_some));
+    memory.updated_s = 1010;
+    memory.swap_in_bytes = 100 * MIB;
+    ck_assert(guest_tracker_update_balloon(&tracker, &memory, 20));
+    ck_assert_double_eq_tol(tell(21)->swap_in_bytes_s, 10 * (double)MIB, 1);
+    ck_assert_int_eq(record.guest.verdict, VERDICT_ABOVE);
+}
+END_TEST
+
+START_TEST(a_balloon_that_was_never_asked)
+{
+    memory.updated_s = 0;
+    ck_assert(!guest_tracker_update_balloon(&tracker, &memory, 10));
+    memory.updated_s = 5;
+    memory.total_bytes = DOMAIN_MEMORY_UNKNOWN;
+    ck_assert(!guest_tracker_update_balloon(&tracker, &memory, 10));
+    ck_assert_str_eq(tell(11)->unavailable, "not asked yet");
+}
+END_TEST
+
+/* Is it believed at 1060 s what it told at 1000? */
+static bool believed(const struct domain_memory *said)
+{
+    struct domain_memory checked = *said;
+
+    domain_memory_check(&checked, 1060);
+    ck_assert_uint_eq(checked.maximum_bytes, said->maximum_bytes);
+    ck_assert(domain_memory_is_reported(&checked) == (checked.swap_in_bytes == 0));
+    return domain_memory_is_reported(&checked);
+}
+
+START_TEST(a_balloon_is_believed_within_bounds)
+{
+    ck_assert(believed(&memory));
+    memory.updated_s = 999; /* unasked it tells but once */
+    ck_assert(!believed(&memory));
+    memory.updated_s = 0;
+    ck_assert(!believed(&memory));
+    memory.updated_s = 1000;
+    memory.maximum_bytes = 470 * MIB;
+    ck_assert(believed(&memory));
+    memory.maximum_bytes--; /* it says that it has more than it has */
+    ck_assert(!believed(&memory));
+    memory.maximum_bytes = DOMAIN_MEMORY_UNKNOWN;
+    memory.free_bytes = 471 * MIB;
+    ck_assert(!believed(&memory));
+    memory.free_bytes = DOMAIN_MEMORY_UNKNOWN;
+    memory.available_bytes = 471 * MIB;
+    ck_assert(!believed(&memory));
+}
+END_TEST
+
+START_TEST(a_balloon_leaves_no_more_than_there_is)
+{
+    memory.maximum_bytes = 512 * MIB;
+    memory.current_bytes = 600 * MIB;
+    domain_memory_check(&memory, 1000);
+    ck_assert_uint_eq(memory.current_bytes, 512 * MIB);
+    memory.current_bytes = 300 * MIB;
+    domain_memory_check(&memory, 1000);
+    ck_assert_uint_eq(memory.current_bytes, 300 * MIB);
+    memory.current_bytes = DOMAIN_MEMORY_UNKNOWN;
+    domain_memory_check(&memory, 1000);
+    ck_assert_uint_eq(memory.current_bytes, DOMAIN_MEMORY_UNKNOWN);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("guest_tracker");
+    TCase *tcase = tcase_create("guest_tracker");
+
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_test(tcase, the_remedy_is_whole);
+    tcase_add_test(tcase, a_tracker_is_small);
+    tcase_add_test(tcase, until_it_tells_the_reason_is_told);
+    tcase_add_test(tcase, nothing_of_the_hosts_changes);
+    tcase_add_test(tcase, what_is_old_is_not_told);
+    tcase_add_test(tcase, rates_are_over_some_seconds);
+    tcase_add_test(tcase, rates_are_over_some_seconds_of_many_reports);
+    tcase_add_test(tcase, agreement_is_of_reports);
+    tcase_add_test(tcase, the_balloon_is_known);
+    tcase_add_test(tcase, a_balloon_tells_what_it_knows);
+    tcase_add_test(tcase, a_balloon_that_was_never_asked);
+    tcase_add_test(tcase, a_balloon_is_believed_within_bounds);
+    tcase_add_test(tcase, a_balloon_leaves_no_more_than_there_is);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_outsiders.c  What other processes do to the memory of a TCG guest that `cold` and
+ * `referenced` measure, and pages that QEMU maps for the first time. */
+#include "fake_kernel.h"
+#include "fixture.h"
+
+#include "base/bytes.h"
+#include "measure/kernel/kpageflags.h"
+#include "measure/kernel/pagemap.h"
+#include "measure/method.h"
+#include "measure/method/first_mapping.h"
+#include "measure/method/sentinels.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define N_PAGES 2048
+#define N_HOT 100
+#define AROUND (65536 / base_page_bytes())
+#define FILE_NAME "proc/4242/map_files/7f0000000000-7f0000800000"
+#define FLAGS "proc/kpageflags"
+#define PFN(page) (2048 + (page))
+#define MGLRU "sys/kernel/mm/lru_gen/enabled"
+
+static struct fake_kernel fake;
+static struct error error;
+static bool mglru, locked;
+static uint64_t reads; /* so many pages were read by us */
+
+/* --- a kernel that counts accesses, and a guest that touches N_HOT pages ---------------------- */
+
+static uint64_t flags_of(uint64_t page)
+{
+    return fake_get_u64(&fake, FLAGS, PFN(page));
+}
+
+static void set_flags(uint64_t page, uint64_t flags)
+{
+    fake_set_u64(&fake, FLAGS, PFN(page), flags);
+}
+
+static bool is_present(uint64_t page)
+{
+    return fake_get_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + page) & PAGEMAP_PRESENT;
+}
+
+/* Accessed bits of the page table. */
+static bool accessed[N_PAGES];
+
+/* Rss does not have the zero page. */
+static bool is_resident(uint64_t page)
+{
+    return is_present(page) && !(flags_of(page) & KPF_ZERO_PAGE);
+}
+
+static void write_smaps(void)
+{
+    uint64_t present = 0;
+    uint64_t referenced = 0;
+    char text[512];
+
+    for (uint64_t page = 0; page < N_PAGES; page++) {
+        present += is_resident(page);
+        referenced += is_resident(page) && (accessed[page] || (flags_of(page) & KPF_REFERENCED));
+    }
+    snprintf(text, sizeof(text),
+             "%llx-%llx rw-%c 00000000 00:00 0 \n"
+             "Size: %llu kB\nRss: %llu kB\nReferenced: %llu kB\nAnonHugePages: 0 kB\nSwap: 0 kB\n"
+             "VmFlags: rd wr mr mw me dc ac sd mg \n",
+             FAKE_HVA, FAKE_HVA + fake.ram.bytes, fake.block.shared ? 's' : 'p',
+             (unsigned long long)fake.ram.bytes / 1024,
+             (unsigned long long)(present * base_page_bytes() / 1024),
+             (unsigned long long)(referenced * base_page_bytes() / 1024));
+    fake_write(&fake, "proc/4242/smaps", text);
+}
+
+/* mm/swap.c, folio_mark_accessed(). */
+static void mark_accessed(uint64_t page)
+{
+    const uint64_t flags = flags_of(page);
+
+    if (mglru || !(flags & KPF_REFERENCED) || (flags & KPF_ACTIVE))
+        set_flags(page, flags | KPF_REFERENCED);
+    else
+        set_flags(page, (flags & ~KPF_REFERENCED) | KPF_ACTIVE);
+}
+
+bool __wrap_touch_pages(pid_t pid, struct iovec *there, size_t n);
+bool __wrap_touch_pages(pid_t pid, struct iovec *there, size_t n)
+{
+    ck_assert_int_eq(pid, FAKE_PID);
+    reads += n;
+    for (size_t i = 0; i < n; i++)
+        mark_accessed(((uintptr_t)there[i].iov_base - FAKE_HVA) / base_page_bytes());
+    write_smaps();
+    return true;
+}
+
+bool __wrap_lru_batches_drain(void);
+bool __wrap_lru_batches_drain(void)
+{
+    return true;
+}
+
+static void take_bits(void)
+{
+    memset(accessed, 0, sizeof(accessed));
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        set_flags(page, flags_of(page) & ~(KPF_REFERENCED | KPF_ACTIVE));
+    write_smaps();
+}
+
+int __wrap_process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n);
+int __wrap_process_advise(int pidfd, int advice, const struct iovec *range, uint64_t n)
+{
+    (void)pidfd, (void)advice;
+    ck_assert_uint_eq(n, 1);
+    if (range->iov_len > 0 && !locked)
+        take_bits();
+    return 0;
+}
+
+static void guest_runs(void)
+{
+    for (uint64_t page = 0; page < N_HOT; page++)
+        accessed[page] = true;
+    write_smaps();
+}
+
+/* Others read @p n pages through the kernel. */
+static void read_by_others(uint64_t first, uint64_t n)
+{
+    for (uint64_t page = first; page < first + n; page++)
+        mark_accessed(page);
+    write_smaps();
+}
+
+/* A fault maps what is around it. */
+static void fault_at(uint64_t page)
+{
+    for (uint64_t k = page / AROUND * AROUND; k < (page / AROUND + 1) * AROUND; k++) {
+        fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + k,
+                     PAGEMAP_PRESENT | PAGEMAP_OF_FILE | PFN(k));
+        accessed[k] = true;
+    }
+    write_smaps();
+}
+
+static void unmap(uint64_t first, uint64_t n)
+{
+    for (uint64_t page = first; page < first + n; page++) {
+        fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + page, 0);
+        accessed[page] = false;
+    }
+    write_smaps();
+}
+
+static void setup(void)
+{
+    error = (struct error){0};
+    mglru = locked = false;
+    reads = 0;
+    fake_kernel_make(&fake, N_PAGES);
+    fake.process.accel = ACCEL_TCG;
+    fake.root.live = true;
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        fake_map(&fake, page, PFN(page), KPF_LRU);
+    take_bits();
+}
+
+static void teardown(void)
+{
+    fake_kernel_remove(&fake);
+}
+
+/* Guest RAM is shared memory, of which the file has all. */
+static void make_shared(void)
+{
+    fake.block.backing = RAM_BACKING_SHMEM;
+    fake.block.shared = true;
+    fake.block.first_vma_bytes = fake.block.bytes;
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        fake_set_u64(&fake, FILE_NAME, page * base_page_bytes() / 8, 1);
+}
+
+static void turn_mglru_on(void)
+{
+    mglru = true;
+    fake_write(&fake, MGLRU, "0x0007\n");
+}
+
+static void *mark(void)
+{
+    void *state = NULL;
+    int rc = method_cold.open(&fake.target, NULL, &state, &error);
+
+    ck_assert_msg(rc == 0, "%s", error.text);
+    rc = method_cold.mark(state, &error);
+    ck_assert_msg(rc == 0, "%s", error.text);
+    return state;
+}
+
+static struct tally collect(void *state)
+{
+    struct tally tally;
+    int rc = method_cold.collect(state, &tally, &error);
+
+    ck_assert_msg(rc == 0, "%s", error.text);
+    return tally;
+}
+
+static uint64_t low_pages(const struct tally *tally)
+{
+    return base_pages(tally->touched_bytes - tally->surplus_bytes);
+}
+
+static uint64_t high_pages(const struct tally *tally)
+{
+    return tally->hidden_units == HIDDEN_ANY
+               ? base_pages(tally->resident_bytes)
+               : base_pages(tally->touched_bytes + tally->missed_bytes);
+}
+
+static void expect_bounds(const struct tally *tally, uint64_t least, uint64_t most)
+{
+    ck_assert_msg(low_pages(tally) == least && high_pages(tally) == most, "[%d, %d], not [%d, %d]",
+                  (int)low_pages(tally), (int)high_pages(tally), (int)least, (int)most);
+}
+
+/* --- the tests -------------------------------------------------------------------------------- */
+
+START_TEST(left_alone_it_is_exact_and_has_no_doubt)
+{
+    void *state = mark();
+
+    for (int period = 0; period < 20; period++) {
+        guest_runs();
+
+        struct tally tally = collect(state);
+
+        ck_assert_uint_eq(tally.doubts, 0);
+        expect_bounds(&tally, N_HOT, N_HOT);
+    }
+    method_cold.close(state);
+}
+END_TEST
+
+/* Nothing clears the flag of a sentinel there, so some pages are in the upper bound only: the same
+ * ones in each window. */
+START_TEST(by_generations_a_few_pages_are_not_known)
+{
+    turn_mglru_on();
+
+    void *state = mark();
+
+    for (int period = 0; period < 20; period++) {
+        guest_runs();
+
+        struct tally tally = collect(state);
+
+        ck_assert_uint_eq(tally.doubts, 0);
+        ck_assert_uint_le(low_pages(&tally), N_HOT);
+        ck_assert_uint_ge(high_pages(&tally), N_HOT);
+        ck_assert_uint_le(high_pages(&tally) - low_pages(&tally), 16);
+    }
+    method_cold.close(state);
+}
+END_TEST
+
+START_TEST(bits_that_others_take)
+{
+    if (_i)
+        turn_mglru_on();
+
+    void *state = mark();
+
+    guest_runs();
+    take_bits();
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(high_pages(&tally), N_PAGES);
+    ck_assert_uint_eq(low_pages(&tally), 0);
+
+    /* What was taken is missing in the windows that follow. */
+    guest_runs();
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, _i ? DOUBT_BITS_TAKEN : tally.doubts);
+    method_cold.close(state);
+}
+END_TEST
+
+/* In the second window, after which fewer are touched than were in the first. */
+START_TEST(bits_that_are_taken_between_two_windows)
+{
+    void *state = mark();
+    struct tally tally;
+
+    guest_runs();
+    tally = collect(state);
+    expect_bounds(&tally, N_HOT, N_HOT);
+    take_bits();
+    accessed[0] = true;
+    write_smaps();
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    expect_bounds(&tally, N_HOT, N_PAGES);
+
+    /* And so it is in all that begin as early. */
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    expect_bounds(&tally, N_HOT, N_PAGES);
+
+    /* A new marking knows nothing of it. */
+    ck_assert_int_eq(method_cold.mark(state, &error), 0);
+    guest_runs();
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts, 0);
+    expect_bounds(&tally, N_HOT, N_HOT);
+    method_cold.close(state);
+}
+END_TEST
+
+/* Of a part of RAM, in which there is no sentinel. */
+START_TEST(a_count_that_falls)
+{
+    void *state = mark();
+    struct tally tally;
+
+    guest_runs();
+    read_by_others(N_PAGES / 2, N_PAGES / 4);
+    tally = collect(state);
+
+    const uint64_t least = low_pages(&tally);
+    const uint64_t touched = tally.touched_bytes;
+
+    ck_assert_uint_le(least, N_HOT);
+    memset(accessed, 0, sizeof(accessed));
+    write_smaps();
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(tally.touched_bytes, touched);
+    expect_bounds(&tally, least, N_PAGES);
+    method_cold.close(state);
+}
+END_TEST
+
+START_TEST(memory_that_others_read)
+{
+    if (_i)
+        turn_mglru_on();
+
+    void *state = mark();
+
+    guest_runs();
+    read_by_others(N_PAGES / 2, N_PAGES / 2);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts & DOUBT_READ_BY_OTHERS, DOUBT_READ_BY_OTHERS);
+    ck_assert_uint_le(low_pages(&tally), N_HOT);
+    ck_assert_uint_ge(high_pages(&tally), N_HOT);
+    ck_assert_uint_ge(base_pages(tally.surplus_bytes), N_PAGES / 2 - SENTINELS);
+    method_cold.close(state);
+}
+END_TEST
+
+/* QEMU has read half of RAM, which was never written: the zero page is behind it, and somebody on
+ * the host has read that. */
+START_TEST(the_zero_page_tells_nothing)
+{
+    const uint64_t zero = PFN(N_PAGES);
+
+    for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
+        fake_map(&fake, page, zero, KPF_ZERO_PAGE | KPF_REFERENCED);
+    write_smaps();
+
+    void *state = mark();
+
+    guest_runs();
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    expect_bounds(&tally, N_HOT, N_HOT);
+    method_cold.close(state);
+}
+END_TEST
+
+/* Its file had it all, and QEMU has mapped nothing of the second half. */
+START_TEST(first_mappings_are_counted_by_faults)
+{
+    make_shared();
+    unmap(N_PAGES / 2, N_PAGES / 2);
+
+    void *state = mark();
+
+    guest_runs();
+    for (uint64_t page = N_PAGES / 2; page < N_PAGES; page += 4 * AROUND)
+        fault_at(page);
+
+    const uint64_t faults = N_PAGES / 2 / (4 * AROUND);
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
+    expect_bounds(&tally, N_HOT + faults, N_HOT + faults * AROUND);
+
+    /* They are mapped now. */
+    ck_assert_int_eq(method_cold.mark(state, &error), 0);
+    guest_runs();
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts, 0);
+    expect_bounds(&tally, N_HOT, N_HOT);
+    method_cold.close(state);
+}
+END_TEST
+
+/* A page that the file did not have comes alone. */
+START_TEST(new_pages_count_in_full)
+{
+    make_shared();
+    unmap(N_PAGES / 2, N_PAGES / 2);
+
+    int fd = openat(fake.root.dirfd, FILE_NAME, O_RDWR);
+
+    ck_assert_int_eq(ftruncate(fd, (off_t)(fake.ram.bytes / 2)), 0);
+    close(fd);
+
+    void *state = mark();
+
+    guest_runs();
+    fault_at(N_PAGES / 2);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    expect_bounds(&tally, N_HOT + AROUND, N_HOT + AROUND);
+    method_cold.close(state);
+}
+END_TEST
+
+START_TEST(pages_that_others_unmap)
+{
+    make_shared();
+
+    void *state = mark();
+
+    guest_runs();
+    unmap(0, N_PAGES);
+    fault_at(0);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
+    ck_assert_uint_le(low_pages(&tally), 1);
+    method_cold.close(state);
+}
+END_TEST
+
+/* What cannot be told, as the file cannot be opened, may have been there. */
+START_TEST(a_file_that_cannot_be_opened)
+{
+    fake.block.backing = RAM_BACKING_SHMEM;
+    fake.block.shared = true;
+    unmap(N_PAGES / 2, N_PAGES / 2);
+
+    void *state = mark();
+
+    guest_runs();
+    fault_at(N_PAGES / 2);
+    unmap(N_PAGES / 4, AROUND); /* by a balloon, perhaps */
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
+    expect_bounds(&tally, N_HOT + 1, N_HOT + AROUND);
+    method_cold.close(state);
+}
+END_TEST
+
+/* Pages that move to other frames, as by compaction, tell nothing, nor do those that leave. */
+START_TEST(pages_that_move_or_leave)
+{
+    void *state = mark();
+
+    guest_runs();
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        fake_map(&fake, page, PFN(page) + N_PAGES, KPF_LRU);
+    for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
+        fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + page, 0);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    method_cold.close(state);
+}
+END_TEST
+
+/* Huge pages, whose accessed bit a read would set, are not read. */
+/* A dump read the holes; the flag of the one page that all of them are is anybody's. */
+START_TEST(a_flag_of_the_zero_page_is_no_reader)
+{
+    void *state = mark();
+
+    for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
+        set_flags(page, KPF_ZERO_PAGE | KPF_REFERENCED);
+    guest_runs();
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, 0);
+    ck_assert_uint_eq(base_pages(tally.touched_bytes), N_HOT);
+    ck_assert_uint_eq(tally.surplus_bytes, 0);
+    method_cold.close(state);
+}
+END_TEST
+
+START_TEST(huge_pages_hold_no_sentinel)
+{
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        set_flags(page, KPF_LRU | KPF_THP |
+                            (PFN(page) % (1ULL << huge_page_order()) ? KPF_COMPOUND_TAIL
+                                                                     : KPF_COMPOUND_HEAD));
+
+    struct sentinels sentinels;
+
+    sentinels_open(&fake.target, &sentinels);
+    sentinels_begin(&sentinels);
+    ck_assert_uint_eq(sentinels.n, 0);
+    ck_assert_uint_eq(reads, 0);
+    sentinels_close(&sentinels);
+}
+END_TEST
+
+/* The page comes off QEMU's page table, finds nowhere to go, and is mapped again. */
+static void come_off(uint64_t page)
+{
+    set_flags(page, (flags_of(page) & ~KPF_REFERENCED) | (mglru ? 0 : KPF_ACTIVE));
+}
+
+/* The panels of a method that unmaps take one page of each range that a fault maps. */
+START_TEST(pairs_of_sentinels_tell_who_unmaps)
+{
+    struct sentinels sentinels;
+
+    if (_i)
+        turn_mglru_on();
+    sentinels_open(&fake.target, &sentinels);
+    sentinels.pairs = true;
+    sentinels_renew(&sentinels);
+    ck_assert_uint_ge(sentinels.n, 16);
+    for (size_t i = 0; i < sentinels.n; i += 2)
+        ck_assert_uint_eq(sentinels.at[i].page ^ 1, sentinels.at[i + 1].page);
+    for (uint64_t page = 3; page < N_PAGES; page += AROUND)
+        come_off(page);
+    ck_assert(!sentinels_lost_pair(&sentinels));
+
+    /* Those that stay are still there. */
+    sentinels_renew(&sentinels);
+    ck_assert_uint_ge(sentinels.n, 16);
+    for (size_t i = 0; i < sentinels.n; i++)
+        ck_assert_uint_eq(flags_of(sentinels.at[i].page) & KPF_REFERENCED, KPF_REFERENCED);
+
+    /* Who takes bits only unmaps nothing, which generations do not tell. */
+    take_bits();
+    ck_assert_int_eq(sentinels_lost_pair(&sentinels), _i);
+    for (int again = 0; again < 2; again++) {
+        sentinels_renew(&sentinels);
+        ck_assert(!sentinels_lost_pair(&sentinels));
+        for (uint64_t page = 0; page < N_PAGES; page++)
+            come_off(page);
+        ck_assert(sentinels_lost_pair(&sentinels));
+    }
+    sentinels_close(&sentinels);
+}
+END_TEST
+
+/* Those that others have read twice cannot be taken back, and there is no room for more. */
+START_TEST(sentinels_that_all_stay)
+{
+    struct sentinels sentinels;
+    struct sentinels_seen seen;
+
+    sentinels_open(&fake.target, &sentinels);
+    sentinels_begin(&sentinels);
+    ck_assert_uint_eq(sentinels.n, SENTINELS);
+    for (size_t i = 0; i < sentinels.n; i++)
+        set_flags(sentinels.at[i].page, KPF_LRU | KPF_REFERENCED | KPF_ACTIVE);
+    sentinels_take(&sentinels, &seen);
+    ck_assert_uint_eq(base_pages(seen.kept_bytes), SENTINELS);
+    sentinels_plant(&sentinels);
+    ck_assert_uint_eq(sentinels.n, SENTINELS);
+    sentinels_close(&sentinels);
+}
+END_TEST
+
+/* Folios of four pages. */
+static void make_folios(void)
+{
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        set_flags(page, KPF_LRU | (PFN(page) % 4 ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
+}
+
+START_TEST(large_folios_of_a_file_are_refused)
+{
+    make_shared();
+    fake.block.backing = RAM_BACKING_FILE;
+    locked = true; /* what is probed need not be marked */
+    make_folios();
+    ck_assert_int_eq(method_cold.probe(&fake.target, &error), -ENOTSUP);
+    ck_assert_msg(strstr(error.text, "large folios") != NULL, "%s", error.text);
+
+    /* Those of anonymous memory are marked whole. */
+    error = (struct error){0};
+    fake.block.backing = RAM_BACKING_ANON;
+    ck_assert_msg(method_cold.probe(&fake.target, &error) == 0, "%s", error.text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("outsiders");
+    TCase *tcase = tcase_create("outsiders");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, left_alone_it_is_exact_and_has_no_doubt);
+    tcase_add_test(tcase, by_generations_a_few_pages_are_not_known);
+    tcase_add_loop_test(tcase, bits_that_others_take, 0, 2);
+    tcase_add_test(tcase, bits_that_are_taken_between_two_windows);
+    tcase_add_test(tcase, a_count_that_falls);
+    tcase_add_loop_test(tcase, memory_that_others_read, 0, 2);
+    tcase_add_test(tcase, the_zero_page_tells_nothing);
+    tcase_add_test(tcase, first_mappings_are_counted_by_faults);
+    tcase_add_test(tcase, new_pages_count_in_full);
+    tcase_add_test(tcase, pages_that_others_unmap);
+    tcase_add_test(tcase, a_file_that_cannot_be_opened);
+    tcase_add_test(tcase, pages_that_move_or_leave);
+    tcase_add_test(tcase, a_flag_of_the_zero_page_is_no_reader);
+    tcase_add_test(tcase, huge_pages_hold_no_sentinel);
+    tcase_add_loop_test(tcase, pairs_of_sentinels_tell_who_unmaps, 0, 2);
+    tcase_add_test(tcase, sentinels_that_all_stay);
+    tcase_add_test(tcase, large_folios_of_a_file_are_refused);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

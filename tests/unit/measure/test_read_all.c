@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_read_all.c  What is taken for QEMU's own reading of all of RAM, and what is not. */
+#include "fixture.h"
+#include "measure/read_all.h"
+
+#define GIB (1ULL << 30)
+#define MS 1000000ULL
+
+static struct tally panel(uint64_t touched, uint64_t units)
+{
+    return (struct tally){
+        .n_strata = 1,
+        .strata = {
+            {.granularity_bytes = 4096, .draws = units, .units = units, .touched_units = touched}}};
+}
+
+static double share_of(struct tally tally)
+{
+    return read_all_share(&tally);
+}
+
+START_TEST(shares)
+{
+    struct tally census = {.census = true,
+                           .resident_bytes = 500 * 4096,
+                           .unmeasurable_bytes = 100 * 4096,
+                           .touched_bytes = 100 * 4096,
+                           .n_strata = 1,
+                           .strata = {{.granularity_bytes = 4096, .draws = 500}}};
+
+    ck_assert(share_of(panel(50, 100)) == 0.5);
+    ck_assert(share_of(panel(20, 20)) == 0); /* too few */
+    ck_assert(share_of((struct tally){0}) == 0);
+    ck_assert(share_of(census) == 0.25);
+    census.unmeasurable_bytes = census.resident_bytes;
+    ck_assert(share_of(census) == 0);
+}
+END_TEST
+
+/* One touch of a huge page makes all of it touched: so does an idle guest. What it did before
+ * tells. */
+START_TEST(huge_pages_say_nothing_alone)
+{
+    struct tally tally = panel(100, 100);
+
+    tally.strata[1] = (struct stratum){
+        .granularity_bytes = 2 << 20, .draws = 10, .units = 10, .touched_units = 10};
+    tally.n_strata = 2;
+    ck_assert(!read_all_tells_alone(&tally));
+    ck_assert(share_of(tally) == 1);
+    tally.strata[1].touched_units = 0;
+    ck_assert(share_of(tally) > 0.9 && share_of(tally) < 0.91); /* by draws */
+    tally = panel(100, 100);
+    ck_assert(read_all_tells_alone(&tally));
+}
+END_TEST
+
+START_TEST(no_vcpu_ran)
+{
+    struct tally tally = panel(40, 100);
+
+    ck_assert(read_without_guest(&tally, 20 * MS));
+    ck_assert(!read_without_guest(&tally, 5 * MS)); /* a timer's */
+    tally = panel(20, 100);                         /* a device's rings */
+    ck_assert(!read_without_guest(&tally, 20 * MS));
+    tally.strata[1] = (struct stratum){
+        .granularity_bytes = 2 << 20, .draws = 100, .units = 20, .touched_units = 15};
+    tally.n_strata = 2;
+    ck_assert(read_without_guest(&tally, 20 * MS));
+}
+END_TEST
+
+/* By smaps there are no units, but bytes. */
+START_TEST(no_vcpu_ran_in_a_census)
+{
+    struct tally tally = {.census = true,
+                          .resident_bytes = 1000 * 4096,
+                          .touched_bytes = 40 * 4096,
+                          .n_strata = 1,
+                          .strata = {{.granularity_bytes = 2 << 20, .draws = 1000}}};
+
+    ck_assert(read_without_guest(&tally, 20 * MS));
+    ck_assert(!read_without_guest(&tally, 5 * MS));
+    tally.touched_bytes = 20 * 4096;
+    ck_assert(!read_without_guest(&tally, 20 * MS));
+}
+END_TEST
+
+/* A plain dump in its thread (85 ms) while query-block is asked all the time (133 ms): the rows of
+ * the test below, added. */
+START_TEST(a_dump_is_seen_beside_a_busy_monitor)
+{
+    const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378}};
+    const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000}};
+
+    ck_assert(own_work_reads_ram(&work));
+    ck_assert(own_work_reads_ram(&longer));
+}
+END_TEST
+
+/* Each as it was measured of QEMU 7.2 with 128 MiB: CPU time, written bytes, calls of write(). */
+START_TEST(reading_is_not_a_monitors_work)
+{
+    const struct {
+        struct own_work work;
+        bool reads;
+    } rows[] = {
+        {{85 * MS, {134480000, 33260}}, true},     /* a plain dump */
+        {{65 * MS, {134480000, 33264}}, true},     /* into a FIFO */
+        {{128 * MS, {2530000, 948}}, true},        /* compressed */
+        {{131 * MS, {2530000, 936}}, true},        /* into a FIFO with a slow reader */
+        {{128 * MS, {253000, 95}}, true},          /* what compresses ten times better */
+        {{210 * MS, {127610000, 3391}}, true},     /* a snapshot */
+        {{1327 * MS, {8430000, 1053781}}, false},  /* query-block, 6,200 a second */
+        {{1355 * MS, {14120000, 1764673}}, false}, /* info block */
+        {{49 * MS, {2400000, 45035}}, false},      /* info mtree, into a pipe */
+        {{1477 * MS, {100000, 12723}}, false},     /* query-qmp-schema */
+        {{0, {0, 0}}, false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        ck_assert_int_eq(own_work_reads_ram(&rows[i].work), rows[i].reads);
+}
+END_TEST
+
+START_TEST(both_are_needed)
+{
+    ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
+    ck_assert(read_all_likely(0, 0.98, 200 * MS, GIB)); /* before is not known */
+    ck_assert(!read_all_likely(0, 0.98, 100 * MS, GIB));
+    ck_assert(!read_all_likely(0.1, 1, 20 * MS, GIB));
+    ck_assert(!read_all_likely(0.1, 0.9, 100 * MS, GIB));
+    ck_assert(!read_all_likely(0.98, 1, 100 * MS, GIB));  /* the guest does that all the time */
+    ck_assert(!read_all_likely(0.1, 1, 5 * MS, 1 << 20)); /* a timer's */
+}
+END_TEST
+
+START_TEST(what_is_used_anyhow)
+{
+    struct own_time own = {.begun_at_ns = 0, .sampled_at_ns = 2000 * MS, .sampled_ns = 900 * MS};
+
+    ck_assert_uint_eq(own_time_excess_ns(&own), 900 * MS);
+    own.periods = 1; /* may be the very one */
+    own.least_rate = 0.45;
+    ck_assert_uint_eq(own_time_excess_ns(&own), 900 * MS);
+    own.periods = 4;
+    own.least_rate = 0.40;
+    ck_assert_uint_eq(own_time_excess_ns(&own), 100 * MS);
+    own.least_rate = 0.5;
+    ck_assert_uint_eq(own_time_excess_ns(&own), 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("read_all");
+    Suite *suite = suite_create("read_all");
+
+    tcase_add_test(tcase, shares);
+    tcase_add_test(tcase, huge_pages_say_nothing_alone);
+    tcase_add_test(tcase, no_vcpu_ran);
+    tcase_add_test(tcase, no_vcpu_ran_in_a_census);
+    tcase_add_test(tcase, reading_is_not_a_monitors_work);
+    tcase_add_test(tcase, a_dump_is_seen_beside_a_busy_monitor);
+    tcase_add_test(tcase, both_are_needed);
+    tcase_add_test(tcase, what_is_used_anyhow);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_subject.c  When the configuration of a guest's RAM is to be asked for again. */
+#include "measure/subject.h"
+
+#include "base/clock.h"
+#include "fake_kernel.h"
+#include "fixture.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+#define ELEVEN_SECONDS 11000000000ULL
+
+static struct resident_now with_address_space(uint64_t mib)
+{
+    return (struct resident_now){.address_bytes = mib * MIB};
+}
+
+START_TEST(what_stays_the_same_raises_no_doubt)
+{
+    struct subject subject = {0};
+    struct resident_now now = with_address_space(900);
+
+    ck_assert(!subject_in_doubt(&subject, &now));
+    ck_assert(!subject_in_doubt(&subject, &now));
+}
+END_TEST
+
+START_TEST(a_change_is_doubted_until_it_is_old)
+{
+    struct subject subject = {0};
+    struct resident_now before = with_address_space(900);
+    struct resident_now after = with_address_space(1028);
+
+    subject_in_doubt(&subject, &before);
+    ck_assert(subject_in_doubt(&subject, &after));
+    subject_answered(&subject, &after); /* too early: the device may come after its memory */
+    ck_assert(subject_in_doubt(&subject, &after));
+    subject.doubted_ns = clock_ns() - ELEVEN_SECONDS;
+    subject_answered(&subject, &after);
+    ck_assert(!subject_in_doubt(&subject, &after));
+    ck_assert(subject_in_doubt(&subject, &before)); /* unplugged */
+}
+END_TEST
+
+START_TEST(what_was_given_back_needs_no_answer)
+{
+    struct subject subject = {0};
+    struct resident_now before = with_address_space(900);
+    struct resident_now stack = with_address_space(908);
+
+    subject_in_doubt(&subject, &before);
+    ck_assert(subject_in_doubt(&subject, &stack));
+    ck_assert(!subject_in_doubt(&subject, &before));
+    ck_assert_uint_eq(subject.doubted_ns, 0);
+}
+END_TEST
+
+static struct ram_config two_backends(const char *id)
+{
+    struct ram_backend boot = {.id = "ram-node0", .size_bytes = 256 * MIB};
+    struct ram_backend dimm = {.size_bytes = 128 * MIB, .dimm = true};
+    struct ram_config config = {0};
+
+    strcpy(dimm.id, id);
+    ck_assert_int_eq(ram_config_add(&config, &boot), 0);
+    ck_assert_int_eq(ram_config_add(&config, &dimm), 0);
+    ck_assert_uint_eq(config.total_bytes, 384 * MIB);
+    return config;
+}
+
+START_TEST(configurations_differ_by_any_backend)
+{
+    struct ram_config a = two_backends("memdimm0");
+    struct ram_config b = two_backends("memdimm0");
+    struct ram_config other = two_backends("memdimm1"); /* one went, another of its size came */
+
+    ck_assert(ram_config_equal(&a, &b));
+    ck_assert(!ram_config_equal(&a, &other));
+    ram_config_move(&b, &other);
+    ck_assert_uint_eq(other.n_backends, 0);
+    ck_assert_uint_eq(other.total_bytes, 0);
+    ck_assert_str_eq(b.backends[1].id, "memdimm1");
+    b.n_backends = 1;
+    ck_assert(!ram_config_equal(&a, &b));
+    ram_config_free(&a);
+    ram_config_free(&b);
+}
+END_TEST
+
+START_TEST(a_configuration_has_bounds)
+{
+    const struct ram_backend large = {.size_bytes = RAM_CONFIG_MAX_BYTES};
+    const struct ram_backend small = {.size_bytes = 1};
+    struct ram_config config = {0};
+
+    ck_assert_int_eq(ram_config_add(&config, &large), 0);
+    ck_assert_int_eq(ram_config_add(&config, &small), -E2BIG);
+    ck_assert_uint_eq(config.n_backends, 1);
+    ram_config_free(&config);
+    for (int i = 0; i < RAM_CONFIG_MAX_BACKENDS; i++)
+        ck_assert_int_eq(ram_config_add(&config, &small), 0);
+    ck_assert_int_eq(ram_config_add(&config, &small), -E2BIG);
+    ck_assert_uint_eq(config.total_bytes, RAM_CONFIG_MAX_BACKENDS);
+    ram_config_free(&config);
+    ck_assert_uint_eq(config.n_backends, 0);
+}
+END_TEST
+
+/* A QEMU whose address space is as large as that, with these mappings. */
+static void write_qemu(struct fake_kernel *fake, unsigned mib, const char *smaps, const char *maps)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "Name:\tqemu\nState:\tS (sleeping)\nVmSize:\t%u kB\nRssAnon:\t9000 kB\n"
+             "RssFile:\t0 kB\nRssShmem:\t0 kB\nHugetlbPages:\t0 kB\n",
+             mib * 1024);
+    fake_write(fake, "proc/4242/status", text);
+    fake_write(fake, "proc/4242/smaps", smaps);
+    fake_write(fake, "proc/4242/maps", maps);
+}
+
+#define MAPPED(range) range " rw-p 00000000 00:00 0 \n"
+#define GUARD(range) range " ---p 00000000 00:00 0 \n"
+#define IN_SMAPS(range, guard, flags) \
+    MAPPED(range) "Rss: 1024 kB\nVmFlags: rd wr " flags "\n" GUARD(guard) "VmFlags: mr mw me\n"
+#define RAM "10000000-10400000"
+#define RAM_GUARD "10400000-10401000"
+#define DIMM "20000000-20400000" /* as large as the RAM */
+#define DIMM_GUARD "20400000-20401000"
+#define STACK "30000000-307ff000" /* of a thread: a page less than 8 MiB */
+#define STACK_GUARD "307ff000-30800000"
+#define RAM_ALONE IN_SMAPS(RAM, RAM_GUARD, "dc"), MAPPED(RAM) GUARD(RAM_GUARD)
+
+static struct fake_kernel fake;
+static struct subject subject;
+
+static void follow(void)
+{
+    const struct ram_backend boot = {.id = "r", .size_bytes = 4 * MIB, .source = RAM_SOURCE_ANON};
+    struct error error = {0};
+
+    subject = (struct subject){0};
+    fake_kernel_make(&fake, 4 * MIB / base_page_bytes());
+    fake_write(&fake, "proc/4242/stat", "4242 (qemu) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 0\n");
+    fake_write(&fake, "proc/4242/task/4242/comm", "qemu\n");
+    write_qemu(&fake, 900, RAM_ALONE);
+    subject.guest.process = fake.process;
+    ck_assert_int_eq(ram_config_add(&subject.guest.ram, &boot), 0);
+    ck_assert_msg(subject_locate(&subject, &fake.root, &error) == 0, "%s", error.text);
+}
+
+static void let_go(void)
+{
+    subject_close(&subject);
+    fake_kernel_remove(&fake);
+}
+
+static int refresh(void)
+{
+    struct resident_now now;
+
+    return subject_refresh(&subject, &now, NULL);
+}
+
+/* A DIMM that is plugged while the guest is followed by --pid, between it was located and the first
+ * look or later (_i), is told from RAM that is as large by its address. */
+START_TEST(what_is_plugged_meanwhile_is_found)
+{
+    follow();
+    if (_i > 0)
+        ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
+    write_qemu(&fake, 904, IN_SMAPS(RAM, RAM_GUARD, "dc") IN_SMAPS(DIMM, DIMM_GUARD, "dc"),
+               MAPPED(RAM) GUARD(RAM_GUARD) MAPPED(DIMM) GUARD(DIMM_GUARD));
+    fake_set_u64(&fake, "proc/4242/pagemap", base_pages(0x20000000) + 3, 1ULL << 63);
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 4 * MIB);
+    ck_assert_uint_eq(subject.ram.unclaimed_resident_bytes, base_page_bytes());
+    /* The guest uses it, and QEMU's address space stays as it is. */
+    fake_set_u64(&fake, "proc/4242/pagemap", base_pages(0x20000000) + 4, 1ULL << 63);
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_resident_bytes, 2 * base_page_bytes());
+    write_qemu(&fake, 900, RAM_ALONE);
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
+    let_go();
+}
+END_TEST
+
+/* A guard follows a thread's stack, too; and memory of QEMU's may be as large as a DIMM. */
+START_TEST(what_is_not_made_like_ram_is_not)
+{
+    follow();
+    write_qemu(&fake, 912,
+               IN_SMAPS(RAM, RAM_GUARD, "dc") IN_SMAPS(DIMM, DIMM_GUARD, "")
+                   IN_SMAPS(STACK, STACK_GUARD, ""),
+               MAPPED(RAM) GUARD(RAM_GUARD) MAPPED(DIMM) GUARD(DIMM_GUARD) MAPPED(STACK)
+                   GUARD(STACK_GUARD));
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
+    let_go();
+}
+END_TEST
+
+/* As long as nobody could look, all that was added may be RAM. */
+START_TEST(what_cannot_be_looked_at_may_be_plugged)
+{
+    follow();
+    ck_assert_int_eq(refresh(), 0);
+    write_qemu(&fake, 904, IN_SMAPS(RAM, RAM_GUARD, "dc"), "7f00 is no mapping\n");
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 4 * MIB);
+    ck_assert_uint_eq(subject.ram.unclaimed_resident_bytes, 4 * MIB);
+    write_qemu(&fake, 904, "7f00 is no mapping\n",
+               MAPPED(RAM) GUARD(RAM_GUARD) MAPPED(DIMM) GUARD(DIMM_GUARD));
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_resident_bytes, 4 * MIB);
+    write_qemu(&fake, 904, IN_SMAPS(RAM, RAM_GUARD, "dc") IN_SMAPS(DIMM, DIMM_GUARD, ""),
+               MAPPED(RAM) GUARD(RAM_GUARD) MAPPED(DIMM) GUARD(DIMM_GUARD));
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
+    let_go();
+}
+END_TEST
+
+START_TEST(ram_that_is_mapped_no_more_is_stale)
+{
+    follow();
+    ck_assert_int_eq(refresh(), 0);
+    write_qemu(&fake, 896, IN_SMAPS(DIMM, DIMM_GUARD, "dc"), MAPPED(DIMM) GUARD(DIMM_GUARD));
+    ck_assert_int_eq(refresh(), -ESTALE);
+    let_go();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("subject");
+    TCase *tcase = tcase_create("subject");
+
+    tcase_add_test(tcase, what_stays_the_same_raises_no_doubt);
+    tcase_add_test(tcase, a_change_is_doubted_until_it_is_old);
+    tcase_add_test(tcase, what_was_given_back_needs_no_answer);
+    tcase_add_test(tcase, configurations_differ_by_any_backend);
+    tcase_add_test(tcase, a_configuration_has_bounds);
+    tcase_add_loop_test(tcase, what_is_plugged_meanwhile_is_found, 0, 2);
+    tcase_add_test(tcase, what_is_not_made_like_ram_is_not);
+    tcase_add_test(tcase, what_cannot_be_looked_at_may_be_plugged);
+    tcase_add_test(tcase, ram_that_is_mapped_no_more_is_stale);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

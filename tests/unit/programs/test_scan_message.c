@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_scan_message.c  What crosses the wall between vmwssd's halves, and what does not. */
+#include "measure/estimate/wss.h"
+#include "programs/vmwssd/scanner/scan_message.h"
+
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "00000000-0000-4000-8000-000000000001"
+
+static struct scan_request request;
+static struct scan_reply reply;
+
+static bool request_valid(void)
+{
+    return scan_request_valid(&request, scan_request_size(request.op));
+}
+
+static bool reply_valid(void)
+{
+    return scan_reply_valid(&reply, scan_reply_size(&reply), reply.op);
+}
+
+static void fill_domain(struct scan_domain *domain)
+{
+    strcpy(domain->pid_dir, "run/libvirt/qemu");
+    strcpy(domain->name, "web1");
+    strcpy(domain->uuid, UUID);
+}
+
+static void setup(void)
+{
+    memset(&request, 0, sizeof(request));
+    memset(&reply, 0, sizeof(reply));
+}
+
+START_TEST(of_each_kind_there_is_one_size)
+{
+    for (unsigned op = 0; op < N_SCAN_OPS; op++) {
+        size_t size = scan_request_size(op);
+        size_t reply_size;
+
+        scan_reply_begin(&reply, op);
+        reply_size = scan_reply_size(&reply);
+        ck_assert_uint_gt(size, 0);
+        ck_assert_uint_le(size, sizeof(request));
+        ck_assert_uint_gt(reply_size, 0);
+        ck_assert_uint_le(reply_size, sizeof(reply));
+        request.op = op;
+        ck_assert(!scan_request_valid(&request, size - 1));
+        ck_assert(!scan_request_valid(&request, size + 1));
+        ck_assert(!scan_reply_valid(&reply, reply_size - 1, op));
+        ck_assert(!scan_reply_valid(&reply, reply_size + 1, op));
+        ck_assert(!scan_reply_valid(&reply, reply_size, (op + 1) % N_SCAN_OPS));
+    }
+    reply.op = N_SCAN_OPS;
+    ck_assert_uint_eq(scan_reply_size(&reply), 0);
+    ck_assert(!scan_reply_valid(&reply, 0, N_SCAN_OPS));
+    request.op = N_SCAN_OPS;
+    ck_assert(!scan_request_valid(&request, sizeof(request)));
+    ck_assert(!scan_request_valid(&request, 0));
+    ck_assert_uint_eq(scan_request_size(UINT32_MAX), 0);
+}
+END_TEST
+
+START_TEST(a_domain_leads_nowhere_else)
+{
+    request.op = SCAN_FIND;
+    fill_domain(&request.find);
+    ck_assert(request_valid());
+    strcpy(request.find.pid_dir, "run/../etc");
+    ck_assert(!request_valid());
+    strcpy(request.find.pid_dir, "/run");
+    ck_assert(!request_valid());
+    fill_domain(&request.find);
+    strcpy(request.find.name, "a/b");
+    ck_assert(!request_valid());
+    fill_domain(&request.find);
+    memset(request.find.name, 'x', sizeof(request.find.name)); /* without an end */
+    ck_assert(!request_valid());
+    fill_domain(&request.find);
+    strcpy(request.find.uuid, "short");
+    ck_assert(!request_valid());
+}
+END_TEST
+
+START_TEST(a_process_has_a_number)
+{
+    request.op = SCAN_START;
+    ck_assert(!request_valid());
+    request.pid = -1;
+    ck_assert(!request_valid());
+    request.pid = 1;
+    ck_assert(request_valid());
+}
+END_TEST
+
+START_TEST(ram_is_no_more_than_there_can_be)
+{
+    struct scan_backend *backends = request.open.ram.backends;
+
+    request.op = SCAN_OPEN;
+    fill_domain(&request.open.domain);
+    request.open.ram.n_backends = 2;
+    backends[0].size_bytes = backends[1].size_bytes = RAM_CONFIG_MAX_BYTES / 2;
+    ck_assert(request_valid());
+    backends[1].size_bytes++;
+    ck_assert(!request_valid());
+    backends[1].size_bytes = 0;
+    ck_assert(!request_valid());
+    backends[1].size_bytes = 1;
+    backends[1].source = RAM_SOURCE_SHARED + 1;
+    ck_assert(!request_valid());
+    backends[1].source = 0;
+    backends[1].dimm = 2;
+    ck_assert(!request_valid());
+    backends[1].dimm = 1;
+    ck_assert(request_valid());
+    request.open.ram.n_backends = RAM_CONFIG_MAX_BACKENDS + 1;
+    ck_assert(!request_valid());
+    request.open.pid = 42; /* then there is no domain to be looked at */
+    ck_assert(request_valid());
+    request.open.pid = -1;
+    ck_assert(!request_valid());
+}
+END_TEST
+
+static void fill_sample(void)
+{
+    request.op = SCAN_SAMPLE;
+    request.sample = (struct scan_sample){
+        .samples = 2000, .n_windows = 2, .window_s = {10, 60}, .tick_s = 30, .method = 1};
+}
+
+START_TEST(a_scan_has_windows_that_ascend)
+{
+    fill_sample();
+    ck_assert(request_valid());
+    request.sample.window_s[1] = 10;
+    ck_assert(!request_valid());
+    request.sample.window_s[1] = NAN;
+    ck_assert(!request_valid());
+    request.sample.window_s[1] = HUGE_VAL;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.window_s[0] = 0;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.n_windows = RUN_MAX_WINDOWS + 1;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.n_windows = 0;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.samples = SCAN_MAX_SAMPLES + 1;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.method = 200;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.jobs = 1U << 31;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.anew = 2;
+    ck_assert(!request_valid());
+    fill_sample();
+    request.sample.ring = 1;
+    ck_assert(request_valid());
+    request.sample.ring = 2;
+    ck_assert(!request_valid());
+}
+END_TEST
+
+START_TEST(agents_are_reached_and_nobody_else)
+{
+    request.op = SCAN_CONNECT;
+    ck_assert(!request_valid()); /* vsock, of the host itself */
+    request.connect.vsock_cid = 2;
+    ck_assert(!request_valid());
+    request.connect.vsock_cid = 3;
+    ck_assert(request_valid());
+    strcpy(request.connect.path, "/run/libvirt/qemu/channel/1-web1/org.vmwss.agent.0");
+    ck_assert(!request_valid()); /* whose? */
+    strcpy(request.connect.uuid, UUID);
+    ck_assert(request_valid());
+    strcpy(request.connect.path, "/var/lib/libvirt/qemu/domain-1-web1/monitor.sock");
+    ck_assert(!request_valid());
+    strcpy(request.connect.path, "/run/libvirt/qemu/channel/1-web1/org.qemu.guest_agent.0");
+    ck_assert(!request_valid());
+    strcpy(request.connect.path, "relative");
+    ck_assert(!request_valid());
+}
+END_TEST
+
+START_TEST(ram_comes_back_as_it_went)
+{
+    struct ram_config config = {.locked = true, .in_guest_memfd = "TDX"};
+    const struct ram_backend backends[] = {
+        {.id = "pc.ram", .size_bytes = 1ULL << 30, .source = RAM_SOURCE_MEMFD, .hugetlb = true},
+        {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true},
+    };
+    struct ram_config back;
+
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(ram_config_add(&config, &backends[i]), 0);
+    request.op = SCAN_HAS_RAM;
+    ck_assert_int_eq(scan_ram_put(&request.has_ram, &config), 0);
+    ck_assert(request_valid());
+    ck_assert_int_eq(scan_ram_take(&request.has_ram, &back), 0);
+    ck_assert(ram_config_equal(&config, &back));
+    ck_assert_uint_eq(back.total_bytes, config.total_bytes);
+    ck_assert_str_eq(back.in_guest_memfd, "TDX");
+    ram_config_free(&config);
+    ram_config_free(&back);
+}
+END_TEST
+
+static struct ages_record record_of(void)
+{
+    struct ages_record record = {.n_bins = 2};
+
+    record.sample.time = (struct timespec){.tv_sec = 3, .tv_nsec = 4};
+    record.sample.pid = 42;
+    record.sample.method = method_idle.name;
+    record.sample.accel = ACCEL_KVM;
+    record.sample.census = true;
+    record.sample.samples = 5;
+    record.sample.granularity_bytes = 6;
+    record.sample.ram_bytes = 1 << 30;
+    record.sample.resident_bytes = 1 << 29;
+    record.sample.unmeasurable_bytes = 7;
+    record.sample.vcpu_s = 8;
+    record.sample.cpu_s = 9;
+    record.sample.marking_s = 10;
+    record.sample.reading_s = 11;
+    record.sample.paused_s = 12;
+    record.sample.flags = FLAG_KSM;
+    record.sample.n_windows = 1;
+    strcpy(record.sample.domain, "web1");
+    record.sample.windows[0] = (struct window_record){.window_s = 10,
+                                                      .est_window_s = 11,
+                                                      .wss_bytes = 5,
+                                                      .wss_low_bytes = 4,
+                                                      .wss_high_bytes = 6,
+                                                      .unit_low_bytes = 3,
+                                                      .unmeasurable_bytes = 2,
+                                                      .resident_high_bytes = 1,
+                                                      .touched_fraction = 0.5,
+                                                      .gone_bytes = GONE_NOT_KEPT,
+                                                      .unsettled = true};
+    record.bins[0] = (struct age_bin){.to_s = 10, .bytes = 2, .low_bytes = 1, .high_bytes = 3};
+    record.bins[1].from_s = 10;
+    record.bins[1].to_s = HUGE_VAL;
+    return record;
+}
+
+static void put(const struct ages_record *record)
+{
+    scan_record_put(&reply.sampled, record);
+}
+
+/* Room for as much as there can be; what follows what was given is no record's. */
+static void fill_reply_over(int before, uint32_t n_windows, uint32_t n_bins)
+{
+    struct ages_record record = record_of();
+
+    for (uint32_t i = 0; i < n_windows; i++)
+        record.sample.windows[i] = (struct window_record){
+            .window_s = i + 1, .est_window_s = i + 1, .wss_high_bytes = i};
+    for (uint32_t i = 0; i < n_bins; i++)
+        record.bins[i] = (struct age_bin){.from_s = i, .to_s = i + 1, .bytes = 7 * i};
+    record.sample.n_windows = n_windows;
+    record.n_bins = n_bins;
+    memset(&reply, before, sizeof(reply));
+    scan_reply_begin(&reply, SCAN_SAMPLE);
+    reply.sampled.method = scan_method_put(&method_idle);
+    put(&record);
+}
+
+static void fill_reply(uint32_t n_windows, uint32_t n_bins)
+{
+    fill_reply_over(0xff, n_windows, n_bins);
+}
+
+START_TEST(a_record_is_as_long_as_what_it_has)
+{
+    static const uint32_t counts[][2] = {
+        {0, 0}, {0, 1}, {1, 2}, {3, 4}, {RUN_MAX_WINDOWS, SCAN_MAX_BINS}};
+    struct ages_record back;
+    size_t before = 0;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const uint32_t n_windows = counts[i][0];
+        const uint32_t n_bins = counts[i][1];
+
+        fill_reply(n_windows, n_bins);
+
+        const size_t size = scan_reply_size(&reply);
+
+        ck_assert(size > before && size <= sizeof(reply));
+        before = size;
+        ck_assert(reply_valid());
+        scan_record_take(&reply.sampled, &back);
+        ck_assert_uint_eq(back.sample.n_windows, n_windows);
+        ck_assert_uint_eq(back.n_bins, n_bins);
+        if (n_windows > 0)
+            ck_assert(back.sample.windows[n_windows - 1].window_s == n_windows);
+        if (n_bins > 0)
+            ck_assert_uint_eq(back.bins[n_bins - 1].bytes, 7 * (n_bins - 1));
+    }
+    fill_reply(3, 4); /* by default */
+    ck_assert_uint_le(scan_reply_size(&reply), 2048);
+}
+END_TEST
+
+/* Of a reply whose counts are others than what came with it, and of one that was cut. */
+START_TEST(no_count_is_believed_but_of_what_came)
+{
+    struct scan_record *record = &reply.sampled.record;
+    size_t size;
+
+    fill_reply(3, 4);
+    size = scan_reply_size(&reply);
+    for (size_t other = 0; other <= sizeof(reply); other++)
+        ck_assert(scan_reply_valid(&reply, other, SCAN_SAMPLE) == (other == size));
+    record->n_windows = 4; /* than there are */
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    record->n_windows = 2;
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    record->n_windows = 3;
+    record->n_bins = 5;
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    record->n_windows = UINT32_MAX; /* as many in all, in 32 bits */
+    record->n_bins = 8;
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    ck_assert_uint_eq(scan_reply_size(&reply), 0);
+    fill_reply(3, 4);
+    reply.sampled.has_record = 0; /* and yet one came */
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    size = scan_reply_size(&reply);
+    ck_assert(scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    reply.sampled.has_record = 1; /* and none came, but its counts, from an earlier reply */
+    ck_assert(!scan_reply_valid(&reply, size, SCAN_SAMPLE));
+    reply.sampled.has_record = 2;
+    ck_assert(!reply_valid());
+}
+END_TEST
+
+/* Memory that ends where the message does: what is read behind it the sanitizer sees. */
+START_TEST(what_did_not_come_is_not_read)
+{
+    fill_reply(3, 4);
+
+    const size_t size = scan_reply_size(&reply);
+
+    for (size_t cut = 0; cut <= size; cut++) {
+        struct scan_reply *given = malloc(cut + 1);
+
+        memcpy(given, &reply, cut);
+        ck_assert(scan_reply_valid(given, cut, SCAN_SAMPLE) == (cut == size));
+        free(given);
+    }
+}
+END_TEST
+
+/* What was in the buffer before is not the other half's. */
+START_TEST(nothing_else_crosses_with_a_record)
+{
+    static unsigned char first[sizeof(struct scan_reply)];
+    size_t size;
+
+    fill_reply_over(0xff, 3, 4);
+    size = scan_reply_size(&reply);
+    memcpy(first, &reply, size);
+    fill_reply_over(0x55, 3, 4);
+    ck_assert_uint_eq(scan_reply_size(&reply), size);
+    ck_assert_mem_eq(first, &reply, size);
+}
+END_TEST
+
+#define SAME(field) ck_assert_msg(back->field == record->field, "%s", #field)
+
+static void check_sample(const struct sample_record *back, const struct sample_record *record)
+{
+    SAME(time.tv_sec);
+    SAME(time.tv_nsec);
+    SAME(pid);
+    SAME(accel);
+    SAME(census);
+    SAME(samples);
+    SAME(granularity_bytes);
+    SAME(ram_bytes);
+    SAME(resident_bytes);
+    SAME(unmeasurable_bytes);
+    SAME(vcpu_s);
+    SAME(cpu_s);
+    SAME(marking_s);
+    SAME(reading_s);
+    SAME(paused_s);
+    SAME(flags);
+    SAME(n_windows);
+}
+
+static void check_window(const struct window_record *back, const struct window_record *record)
+{
+    SAME(window_s);
+    SAME(est_window_s);
+    SAME(wss_bytes);
+    SAME(wss_low_bytes);
+    SAME(wss_high_bytes);
+    SAME(unit_low_bytes);
+    SAME(unmeasurable_bytes);
+    SAME(resident_high_bytes);
+    SAME(touched_fraction);
+    SAME(gone_bytes);
+    SAME(unsettled);
+}
+
+START_TEST(a_record_comes_back_without_names)
+{
+    const struct ages_record record = record_of();
+    struct ages_record back;
+
+    reply.op = SCAN_SAMPLE;
+    reply.sampled.method = scan_method_put(&method_idle);
+    put(&record);
+    ck_assert(reply_valid());
+    scan_record_take(&reply.sampled, &back);
+    ck_assert_str_eq(back.sample.method, "idle");
+    ck_assert_str_eq(back.sample.domain, "");
+    ck_assert(back.bins[1].to_s == HUGE_VAL);
+    check_sample(&back.sample, &record.sample);
+    check_window(&back.sample.windows[0], &record.sample.windows[0]);
+    ck_assert_mem_eq(back.bins, record.bins, sizeof(record.bins)); /* no padding in these */
+}
+END_TEST
+
+/* Shares of three strata add up to a little more than 1, as floating point goes. */
+START_TEST(a_guest_that_touches_all_is_believed)
+{
+    static const uint64_t sizes[] = {4096, 65536, 2 << 20};
+    static const uint64_t draws[] = {134, 200, 32};
+    const struct wss_memory memory = {
+        .ram_bytes = 1 << 30, .resident_bytes = 1 << 29, .population_bytes = 1 << 29};
+    struct ages_record record = record_of();
+    struct wss_estimate estimate;
+    struct tally tally = {0};
+
+    for (size_t i = 0; i < 3; i++)
+        tally.strata[tally.n_strata++] = (struct stratum){.granularity_bytes = sizes[i],
+                                                          .draws = draws[i],
+                                                          .units = draws[i],
+                                                          .touched_units = draws[i]};
+    ck_assert_int_eq(wss_estimate(&tally, &memory, &estimate), 0);
+    ck_assert(estimate.touched_fraction == 1);
+    ck_assert_uint_gt(estimate.unit_low_bytes, 9 * (memory.population_bytes / 10));
+    ck_assert_uint_le(estimate.unit_low_bytes, memory.population_bytes);
+    record.sample.windows[0].touched_fraction = estimate.touched_fraction;
+    reply.op = SCAN_SAMPLE;
+    put(&record);
+    ck_assert(reply_valid());
+}
+END_TEST
+
+START_TEST(an_impossible_record_is_none)
+{
+    const struct ages_record record = record_of();
+    struct scan_record *crossed = &reply.sampled.record;
+
+    reply.op = SCAN_SAMPLE;
+    put(&record);
+    crossed->parts[0].window.touched_fraction = NAN;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->parts[0].window.unsettled = 2;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->n_windows = RUN_MAX_WINDOWS + 1;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->n_bins = SCAN_MAX_BINS + 1;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->census = 2;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->accel = ACCEL_TCG + 1;
+    ck_assert(!reply_valid());
+    put(&record);
+    crossed->parts[1].bin.to_s = NAN;
+    ck_assert(!reply_valid());
+    put(&record);
+    reply.rc = 1;
+    ck_assert(!reply_valid());
+    reply.rc = 0;
+    memset(reply.error, 'x', sizeof(reply.error));
+    ck_assert(!reply_valid());
+}
+END_TEST
+
+START_TEST(no_list_is_longer_than_its_room)
+{
+    reply.op = SCAN_LIST;
+    reply.list.n = 1;
+    ck_assert(!reply_valid()); /* of process 0 */
+    reply.list.pids[0] = 1;
+    ck_assert(reply_valid());
+    ck_assert(!scan_reply_valid(&reply, sizeof(reply), SCAN_LIST));
+    reply.list.n = 2; /* of which one came */
+    ck_assert(!scan_reply_valid(&reply, offsetof(struct scan_reply, list.pids[1]), SCAN_LIST));
+    reply.list.n = 0;
+    ck_assert(reply_valid());
+    reply.list.n = SCAN_MAX_PROCESSES + 1;
+    ck_assert(!reply_valid());
+    ck_assert_uint_eq(scan_reply_size(&reply), 0);
+    ck_assert(!scan_reply_valid(&reply, sizeof(reply), SCAN_LIST));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scan_message");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_test(tcase, of_each_kind_there_is_one_size);
+    tcase_add_test(tcase, a_domain_leads_nowhere_else);
+    tcase_add_test(tcase, a_process_has_a_number);
+    tcase_add_test(tcase, ram_is_no_more_than_there_can_be);
+    tcase_add_test(tcase, a_scan_has_windows_that_ascend);
+    tcase_add_test(tcase, agents_are_reached_and_nobody_else);
+    tcase_add_test(tcase, ram_comes_back_as_it_went);
+    tcase_add_test(tcase, a_record_comes_back_without_names);
+    tcase_add_test(tcase, a_record_is_as_long_as_what_it_has);
+    tcase_add_test(tcase, no_count_is_believed_but_of_what_came);
+    tcase_add_test(tcase, what_did_not_come_is_not_read);
+    tcase_add_test(tcase, nothing_else_crosses_with_a_record);
+    tcase_add_test(tcase, a_guest_that_touches_all_is_believed);
+    tcase_add_test(tcase, an_impossible_record_is_none);
+    tcase_add_test(tcase, no_list_is_longer_than_its_room);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_web_parts.c  Parts of vmwss-exporter --web: whose name a request has, what a program
+ * writes within its bounds, and a page that is made while others ask. */
+#include "programs/exporter/connections.h"
+#include "programs/exporter/request_host.h"
+#include "programs/exporter/run.h"
+#include "programs/exporter/web_page.h"
+
+#include "page_maker.h"
+
+#include "fixture.h"
+#include "virtual_clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define NS 1000000000ULL
+#define T0 (1000 * NS) /* of the made-up clock */
+
+/* --- whose name it is ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *host;
+    bool ours;
+} hosts[] = {
+    {NULL, true},
+    {"127.0.0.1", true},
+    {"127.0.0.1:19177", true},
+    {"192.0.2.7:1", true},
+    {"[::1]", true},
+    {"[2001:db8::1]:19177", true},
+    {"localhost", true},
+    {"LocalHost:19177", true},
+    {"hv1", true},
+    {"HV1:19177", true},
+    {"hv1.example.org", true},
+    {"evil.example", false},
+    {"hv1.evil.example", false},
+    {"localhost.evil.example", false},
+    {"127.0.0.1.evil.example", false},
+    {"xhv1", false},
+    {"", false},
+    {":80", false},
+    {"hv1:", false},
+    {"hv1:80x", false},
+    {"hv1:123456", false},
+    {"[::1", false},
+    {"[::1]evil", false},
+    {"[::1]evil:80", false},
+    {"[evil]", false},
+    {"[]", false},
+    {"::1", false},
+    {"127.0.0.1@evil.example", false},
+    {"127.1", false},
+    {"2130706433", false},
+    {"hv1\r\nX: y", false},
+};
+
+START_TEST(only_our_names_are_ours)
+{
+    const char *const names[] = {"hv1", "hv1.example.org"};
+    char longest[400];
+
+    ck_assert_msg(request_host_is_ours(hosts[_i].host, names, 2) == hosts[_i].ours, "%s",
+                  hosts[_i].host);
+    memset(longest, 'a', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    ck_assert(!request_host_is_ours(longest, names, 2));
+}
+END_TEST
+
+/* --- a program's output ----------------------------------------------------------------------- */
+
+static int shell(const char *script, size_t max_bytes, double deadline_s, int ends_fd, char **text,
+                 size_t *size, struct error *error)
+{
+    char words[3][256] = {"sh", "-c"};
+    char *const argv[] = {words[0], words[1], words[2], NULL};
+    const struct run run = {.path = "/bin/sh",
+                            .argv = argv,
+                            .max_bytes = max_bytes,
+                            .deadline_s = deadline_s,
+                            .ends_fd = ends_fd};
+
+    snprintf(words[2], sizeof(words[2]), "%s", script);
+    *text = NULL;
+    return run_program(&run, text, size, error);
+}
+
+START_TEST(what_a_program_writes_is_taken)
+{
+    struct error error = {0};
+    char *text;
+    size_t size;
+
+    ck_assert_int_eq(shell("printf page; echo aside >&2", 1 << 20, 60, -1, &text, &size, &error),
+                     0);
+    ck_assert_uint_eq(size, 4);
+    ck_assert_str_eq(text, "page");
+    free(text);
+    ck_assert_int_eq(shell("head -c 1000000 /dev/zero", 1 << 20, 60, -1, &text, &size, &error), 0);
+    ck_assert_uint_eq(size, 1000000);
+    free(text);
+    ck_assert_int_eq(shell("exit 0", 1 << 20, 60, -1, &text, &size, &error), 0);
+    ck_assert_uint_eq(size, 0);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_program_that_fails_has_a_reason)
+{
+    struct error error = {0};
+    char *text;
+    size_t size;
+
+    ck_assert_int_eq(shell("echo half; printf 'no history\\nmore' >&2; exit 2", 1 << 20, 60, -1,
+                           &text, &size, &error),
+                     -EIO);
+    ck_assert_str_eq(error.text, "no history");
+    ck_assert_ptr_null(text);
+    ck_assert_int_eq(shell("kill -KILL $$", 1 << 20, 60, -1, &text, &size, &error), -EIO);
+    ck_assert_str_eq(error.text, "/bin/sh was ended by signal 9");
+    ck_assert_int_eq(shell("exit 3", 1 << 20, 60, -1, &text, &size, &error), -EIO);
+    ck_assert_str_eq(error.text, "/bin/sh ended with status 3");
+    /* More than a message may have, which is read all the same: it would wait for ever. */
+    ck_assert_int_eq(shell("head -c 200000 /dev/zero | tr '\\0' x >&2; exit 2", 1 << 20, 60, -1,
+                           &text, &size, &error),
+                     -EIO);
+    ck_assert_uint_eq(strspn(error.text, "x"), sizeof(error.text) - 1);
+}
+END_TEST
+
+START_TEST(a_program_has_bounds)
+{
+    struct error error = {0};
+    char *text;
+    size_t size;
+    int ends = eventfd(1, EFD_CLOEXEC);
+
+    ck_assert_int_eq(shell("exec cat /dev/zero", 1 << 20, 60, -1, &text, &size, &error), -EFBIG);
+    ck_assert_str_eq(error.text, "larger than 1 MiB");
+    ck_assert_int_eq(shell("exec sleep 1000", 1 << 20, 0.05, -1, &text, &size, &error), -ETIMEDOUT);
+    /* They never rest: there is nearly always something to read. */
+    ck_assert_int_eq(
+        shell("for i in 1 2 3 4 5 6 7 8; do cat /dev/zero >&2 & done; exec cat /dev/zero >&2",
+              1 << 20, 0.05, -1, &text, &size, &error),
+        -ETIMEDOUT);
+    /* It has said all, and does not end. */
+    ck_assert_int_eq(
+        shell("exec >&- 2>&-; exec sleep 1000", 1 << 20, 0.05, -1, &text, &size, &error),
+        -ETIMEDOUT);
+    ck_assert_int_eq(shell("exec sleep 1000", 1 << 20, 1000, ends, &text, &size, &error),
+                     -ECANCELED);
+    /* How fast stderr flows is up to the scheduler: a moment without data hides that the deadline
+     * is ignored. This descriptor is always readable, and the deadline has passed. */
+    ck_assert_int_eq(shell("exec sleep 1000", 1 << 20, 0, ends, &text, &size, &error), -ETIMEDOUT);
+    close(ends);
+}
+END_TEST
+
+START_TEST(a_program_begins_without_what_we_have_set)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t blocked;
+    char *text;
+    size_t size;
+
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    ck_assert_int_eq(
+        shell("sed -n 's/^Sig\\(Blk\\|Ign\\):.*\\(........\\)$/\\2/p' /proc/self/status;"
+              " cat",
+              1 << 20, 60, -1, &text, &size, NULL),
+        0);
+    /* But for those of the C library itself, above 31. */
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        ck_assert_uint_eq(strtoul(line, NULL, 16) & 0x7fffffff, 0);
+    ck_assert_uint_eq(size, 18);
+    free(text);
+}
+END_TEST
+
+/* --- how long it may take --------------------------------------------------------------------- */
+
+static bool is_shut(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+START_TEST(a_large_answer_has_more_time)
+{
+    struct connections *connections = connections_new();
+    struct connection_entry *entry;
+    int ends[2];
+
+    for (unsigned s = 10, bytes = 0; s <= 70; s += 30, bytes += 30 * CONNECTION_BYTES_PER_S) {
+        /* The last one asks for more than there is. */
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        entry = connections_add(connections, ends[0], NULL, T0);
+        connections_allow(connections, entry, s < 70 ? bytes : 10 * bytes);
+        connections_expire(connections, T0 + s * NS - 1);
+        ck_assert(!is_shut(ends[1]));
+        connections_expire(connections, T0 + s * NS);
+        ck_assert(is_shut(ends[1]));
+        connections_remove(connections, entry);
+        close(ends[0]);
+        close(ends[1]);
+    }
+    connections_free(connections);
+}
+END_TEST
+
+/* --- a page that is made seldom --------------------------------------------------------------- */
+
+static _Atomic uint64_t made_up_ns = T0;
+
+static uint64_t made_up_clock(void)
+{
+    return made_up_ns;
+}
+
+/* The clock is made up, but the threads are to come to rest. */
+static void begin_page(void)
+{
+    virtual_clock_start();
+    maker_begin();
+}
+
+static struct web_page *start_page(void)
+{
+    struct web_page *page = NULL;
+
+    ck_assert_int_eq(web_page_start(&page, make, &maker, made_up_clock, NULL), 0);
+    return page;
+}
+
+/* What there is: "page 1", an error's text, or "" of none yet. */
+static const char *ask(struct web_page *page, uint64_t now_ns)
+{
+    static char answer[128];
+    struct error error = {0};
+    struct body *body = NULL;
+    int rc = web_page_ask(page, now_ns, &body, &error);
+
+    if (rc == 0)
+        snprintf(answer, sizeof(answer), "%s", strstr(body->text, "page "));
+    else
+        snprintf(answer, sizeof(answer), "%s", rc == -EAGAIN ? "" : error.text);
+    body_release(rc == 0 ? body : NULL);
+    return answer;
+}
+
+static void await_answer(struct web_page *page, uint64_t now_ns, const char *wanted)
+{
+    virtual_clock_settle();
+    ck_assert_str_eq(ask(page, now_ns), wanted);
+}
+
+START_TEST(a_page_is_made_when_asked_for_and_kept_for_a_minute)
+{
+    struct web_page *page = start_page();
+
+    ck_assert_str_eq(ask(page, T0), "");
+    await_begun(1);
+    for (int i = 0; i < 10; i++) /* ten at once: one page is made */
+        ck_assert_str_eq(ask(page, T0 + 1), "");
+    let_one(0);
+    await_answer(page, T0 + 2, "page 1");
+    ck_assert_str_eq(ask(page, T0 + WEB_PAGE_FRESH_S * NS - 1), "page 1");
+    virtual_clock_settle();
+    ck_assert_uint_eq(begun(), 1);
+
+    /* While a new one is made others get the last one, */
+    ck_assert_str_eq(ask(page, T0 + WEB_PAGE_FRESH_S * NS), "page 1");
+    await_begun(2);
+    ck_assert_str_eq(ask(page, T0 + WEB_PAGE_OLD_S * NS - 1), "page 1");
+    /* unless that is too old. */
+    ck_assert_str_eq(ask(page, T0 + WEB_PAGE_OLD_S * NS), "");
+    let_one(0);
+    await_answer(page, T0 + WEB_PAGE_FRESH_S * NS + 1, "page 2");
+    ck_assert_uint_eq(begun(), 2);
+    web_page_stop(page);
+}
+END_TEST
+
+START_TEST(nobody_asks_and_nothing_is_made)
+{
+    struct web_page *page = start_page();
+
+    virtual_clock_settle();
+    ck_assert_uint_eq(begun(), 0);
+    web_page_stop(page);
+}
+END_TEST
+
+START_TEST(the_reason_is_given_for_a_while_and_then_it_is_tried_again)
+{
+    struct web_page *page = start_page();
+    const uint64_t later = T0 + WEB_PAGE_FRESH_S * NS;
+
+    let_one(0);
+    ck_assert_str_eq(ask(page, T0), "");
+    await_answer(page, T0 + 1, "page 1");
+    /* What cannot be made any more is not given from memory. */
+    ck_assert_str_eq(ask(page, later), "page 1");
+    made_up_ns = later + NS;
+    let_one(-EUCLEAN);
+    await_answer(page, later + NS, "history.db: damaged");
+    ck_assert_str_eq(ask(page, later + (1 + WEB_PAGE_RETRY_S) * NS - 1), "history.db: damaged");
+    ck_assert_uint_eq(begun(), 2);
+    ck_assert_str_eq(ask(page, later + (1 + WEB_PAGE_RETRY_S) * NS), "");
+    let_one(0);
+    await_answer(page, later + 12 * NS, "page 3");
+    web_page_stop(page);
+}
+END_TEST
+
+static void await_failure(struct web_page *page)
+{
+    await_answer(page, made_up_ns, "history.db: damaged");
+}
+
+START_TEST(what_failed_hours_ago_is_tried_again)
+{
+    struct web_page *page = start_page();
+
+    let_one(-EUCLEAN);
+    ck_assert_str_eq(ask(page, T0), "");
+    await_failure(page);
+    /* Fails again, but nobody is there to be told. */
+    ck_assert_str_eq(ask(page, T0 + WEB_PAGE_RETRY_S * NS), "");
+    made_up_ns = T0 + WEB_PAGE_RETRY_S * NS;
+    let_one(-EUCLEAN);
+    await_begun(2);
+    virtual_clock_settle();
+    ck_assert_str_eq(ask(page, T0 + 7200 * NS), "");
+    await_begun(3);
+    let_one(0);
+    await_answer(page, T0 + 7201 * NS, "page 3");
+    web_page_stop(page);
+}
+END_TEST
+
+START_TEST(a_page_that_is_being_made_is_given_up_at_the_end)
+{
+    struct web_page *page = start_page();
+
+    ck_assert_str_eq(ask(page, T0), "");
+    await_begun(1);
+    web_page_stop(page);
+}
+END_TEST
+
+START_TEST(a_page_that_is_being_sent_stays)
+{
+    struct web_page *page = start_page();
+    struct body *body = NULL;
+
+    let_one(0);
+    ck_assert_str_eq(ask(page, T0), "");
+    await_answer(page, T0, "page 1");
+    ck_assert_int_eq(web_page_ask(page, T0, &body, NULL), 0);
+    web_page_stop(page);
+    ck_assert_ptr_nonnull(strstr(body->text, "page 1"));
+    body_release(body);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("web_parts");
+    TCase *parts = tcase_create("parts");
+    TCase *page = tcase_create("page");
+
+    tcase_add_loop_test(parts, only_our_names_are_ours, 0, sizeof(hosts) / sizeof(hosts[0]));
+    tcase_add_test(parts, what_a_program_writes_is_taken);
+    tcase_add_test(parts, a_program_that_fails_has_a_reason);
+    tcase_add_test(parts, a_program_has_bounds);
+    tcase_add_test(parts, a_program_begins_without_what_we_have_set);
+    tcase_add_test(parts, a_large_answer_has_more_time);
+    tcase_add_checked_fixture(page, begin_page, NULL);
+    tcase_add_test(page, a_page_is_made_when_asked_for_and_kept_for_a_minute);
+    tcase_add_test(page, nobody_asks_and_nothing_is_made);
+    tcase_add_test(page, the_reason_is_given_for_a_while_and_then_it_is_tried_again);
+    tcase_add_test(page, what_failed_hours_ago_is_tried_again);
+    tcase_add_test(page, a_page_that_is_being_made_is_given_up_at_the_end);
+    tcase_add_test(page, a_page_that_is_being_sent_stays);
+    suite_add_tcase(suite, parts);
+    suite_add_tcase(suite, page);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
