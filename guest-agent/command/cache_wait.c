@@ -3,7 +3,7 @@
 #include "command/cache_wait.h"
 
 #include "base/clock.h"
-#include "command/interrupt.h"
+#include "base/interrupt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bool go_on(void *context, double position)
     snprintf(text, sizeof(text), "%" PRIu64 " files, and %.0f%% of one", wait->survey->total.files,
              100 * position);
     progress_say((double)(clock_ns() - wait->began_ns) / 1e9, text, &wait->progress);
-    return *interrupt_flag() == 0;
+    return !interrupted;
 }
 
 void cache_wait_begin(struct cache_wait *wait, struct survey *survey)

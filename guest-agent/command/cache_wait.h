@@ -3,7 +3,7 @@
  * does. */
 #pragma once
 
-#include "base/text/progress.h"
+#include "base/progress.h"
 #include "cache/survey.h"
 
 struct cache_wait {

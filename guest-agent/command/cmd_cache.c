@@ -2,10 +2,10 @@
 /** @file cmd_cache.c  vmwss-guest cache: which files are in the page cache, and how much of
  * each. */
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "command/cache_options.h"
 #include "command/cache_wait.h"
 #include "command/command.h"
-#include "command/interrupt.h"
 #include "print/escape.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int survey_names(struct survey *survey, FILE *list, int delimiter)
         if (*name)
             rc = survey_path(survey, name);
     }
-    if (rc == 0 && *interrupt_flag())
+    if (rc == 0 && interrupted)
         return -EINTR;
     return rc == 0 && ferror(list) ? -errno : rc;
 }

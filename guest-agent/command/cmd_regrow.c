@@ -2,10 +2,10 @@
 /** @file cmd_regrow.c  vmwss-guest regrow: drops the clean page cache, and watches what comes
  * back. */
 #include "base/clock.h"
-#include "base/text/progress.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
 #include "base/text/units.h"
 #include "command/command.h"
-#include "command/interrupt.h"
 #include "command/regrow_output.h"
 #include "print/record.h"
 #include "proc/keyed.h"
@@ -101,8 +101,8 @@ static bool wait_for_window(const struct options *options, uint64_t began_ns)
     double elapsed_s = (double)(clock_ns() - began_ns) / 1e9;
     double next_s = (floor(elapsed_s / options->output.window_s) + 1) * options->output.window_s;
 
-    return interruptible_wait(began_ns + (uint64_t)(fmin(next_s, options->duration_s) * 1e9),
-                              "waiting for the next reading");
+    return interrupt_wait(began_ns + (uint64_t)(fmin(next_s, options->duration_s) * 1e9),
+                          "waiting for the next reading");
 }
 
 /* A table shows by itself how far it is. */
@@ -146,7 +146,7 @@ static int drop_and_watch(const struct fsroot *root, const struct options *optio
 {
     enum regrow_end end;
     uint64_t began_ns = clock_ns();
-    int rc = *interrupt_flag() ? -EINTR : drop_clean_caches(root, error);
+    int rc = interrupted ? -EINTR : drop_clean_caches(root, error);
 
     if (rc == 0)
         rc = add_point(root, began_ns, curve, error);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_wss.c  vmwss-guest wss: the working set of processes. */
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "command/command.h"
-#include "command/interrupt.h"
 #include "command/wss_options.h"
 #include "proc/rights.h"
 #include "wss/watch.h"
@@ -163,7 +163,7 @@ static int mark_processes(struct session *session, struct error *error)
 static int sleep_until(struct session *session, double after_s, const char *what)
 {
     uint64_t began_ns = clock_ns();
-    bool whole = interruptible_wait(session->marked_ns + (uint64_t)(after_s * 1e9), what);
+    bool whole = interrupt_wait(session->marked_ns + (uint64_t)(after_s * 1e9), what);
 
     session->slept_s += (double)(clock_ns() - began_ns) / 1e9;
     return whole ? 0 : -EINTR;
@@ -258,7 +258,7 @@ static int wss_run(const struct fsroot *root, const struct wss_options *options,
     processes_free(&processes);
     if (rc == 0) {
         interrupt_catch();
-        session.watch.interrupted = interrupt_flag();
+        session.watch.interrupted = &interrupted;
         rc = measure_processes(&session, error);
     }
     watch_end(&session.watch);

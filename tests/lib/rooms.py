@@ -40,7 +40,7 @@ SPEAKERS = (
             "show": "",
             "programs": "",
             "base/command.c": "errors of every program",
-            "base/text/progress.c": "below a measurement",
+            "base/progress.c": "below a measurement",
             "base/service/log.c": "a daemon that is started by hand",
         },
     ),

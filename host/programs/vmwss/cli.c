@@ -38,20 +38,3 @@ int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const 
     command_error("name one DOMAIN or one --pid; see vmwss %s --help", command);
     return -EINVAL;
 }
-
-int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
-                      struct guest *guest, struct error *error)
-{
-    struct domain_connection *connection = NULL;
-
-    if (choice->pid)
-        return guest_open_pid(root, choice->pid, guest, error);
-
-    int rc = domain_connect(choice->uri, &connection, error);
-
-    if (rc < 0)
-        return rc;
-    rc = guest_open_domain(connection, root, choice->domain, guest, error);
-    domain_disconnect(connection);
-    return rc;
-}

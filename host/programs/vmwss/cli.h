@@ -8,7 +8,7 @@
 #include "base/command.h"
 #include "base/fsroot.h"
 #include "base/option.h"
-#include "guest/domain/domain.h"
+#include "guest/domain/guest_choice.h"
 
 #include <getopt.h>
 
@@ -34,14 +34,7 @@ int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_bugreport(int argc, char **argv);
 
-/** The guest that a command is asked about. */
-struct guest_choice {
-    const char *uri;    /* --connect; NULL: qemu:///system */
-    const char *domain; /* DOMAIN; NULL if --pid was given */
-    pid_t pid;          /* --pid; 0 if DOMAIN was given */
-};
-
-/* The lines of its options; @p guest: the offset of the struct guest_choice. */
+/* The options that name a guest; @p guest: the offset of the struct guest_choice. */
 #define OPTION_CONNECT(guest)                                                             \
     {                                                                                     \
         OPTION_TEXT, 'c', "connect", "URI", (guest) + offsetof(struct guest_choice, uri), \
@@ -59,10 +52,6 @@ int guest_choice_set_pid(void *guest_choice, const char *value);
 /** Takes the DOMAIN that follows the options, if there is one. 0; -EINVAL after printing that
  * @p command takes one DOMAIN or one --pid. */
 int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const char *command);
-
-/** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
-int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
-                      struct guest *guest, struct error *error);
 
 /** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after
  * printing what is wrong. */

@@ -3,7 +3,7 @@
  * kept. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/text/progress.h"
+#include "base/progress.h"
 #include "decide/advice/advising.h"
 #include "programs/vmwss/kept.h"
 #include "show/advice.h"

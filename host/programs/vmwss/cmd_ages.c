@@ -6,7 +6,7 @@
 #include "measure/panel.h"
 #include "measure/record/flag_memory.h"
 #include "measure/wait.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 #include "show/ages.h"
 
 #include <errno.h>
@@ -346,5 +346,5 @@ int cmd_ages(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    return session_run(&options.sampling, follow, &options);
+    return sampling_run(&options.sampling, follow, &options);
 }

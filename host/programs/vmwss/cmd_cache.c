@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_cache.c  vmwss cache: does what a guest touches fit into the last-level cache? */
 #include "base/clock.h"
-#include "base/text/progress.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
 #include "programs/vmwss/cli.h"
-#include "programs/vmwss/interrupt.h"
 #include "show/cache.h"
 
 #include <errno.h>

@@ -2,14 +2,14 @@
 /** @file cmd_cgroups.c  vmwss cgroups: what control groups touch within a window. */
 #include "base/clock.h"
 #include "base/debug.h"
-#include "base/text/progress.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
 #include "base/utf8.h"
 #include "measure/ageing.h"
 #include "measure/method/tlb_flush.h"
 #include "measure/record/disturbance.h"
 #include "programs/vmwss/cgroup_guests.h"
 #include "programs/vmwss/cli.h"
-#include "programs/vmwss/interrupt.h"
 #include "show/cgroups.h"
 
 #include <errno.h>

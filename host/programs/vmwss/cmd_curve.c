@@ -8,7 +8,7 @@
  * is shared; what is printed and drawn is of all of them.
  */
 #include "base/cleanup.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 #include "programs/vmwss/several.h"
 #include "show/chart.h"
 #include "show/curve.h"
@@ -253,7 +253,7 @@ static int measure_one(const char *name, void *context)
     options.curves += place_of(&options, name) * options.count;
     options.sampling.guest.domain = name;
     options.sampling.quiet = true;
-    return session_run(&options.sampling, measure_curves, &options);
+    return sampling_run(&options.sampling, measure_curves, &options);
 }
 
 static int measure_all(struct options *options)
@@ -261,7 +261,7 @@ static int measure_all(struct options *options)
     return options->n_domains > 0
                ? several_run(options->domains, options->n_domains,
                              several_in_turn(options->sampling.guest.uri), measure_one, options)
-               : session_run(&options->sampling, measure_curves, options);
+               : sampling_run(&options->sampling, measure_curves, options);
 }
 
 static int curves_run(struct options *options)

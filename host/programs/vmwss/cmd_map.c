@@ -3,7 +3,7 @@
  * addresses. */
 #include "guest/ram/gpa.h"
 #include "programs/vmwss/map_over.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 #include "show/ram_map.h"
 
 #include <errno.h>
@@ -340,5 +340,5 @@ int cmd_map(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    return session_run(&options.sampling, measure_and_show, &options);
+    return sampling_run(&options.sampling, measure_and_show, &options);
 }

@@ -3,11 +3,11 @@
  * repeatedly. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/parse.h"
 #include "measure/estimate/pace.h"
 #include "programs/vmwss/asking.h"
-#include "programs/vmwss/interrupt.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 #include "programs/vmwss/several.h"
 #include "show/guest_stats.h"
 #include "show/sample_json.h"
@@ -304,7 +304,7 @@ static int measure_one(const char *name, void *context)
 
     options.sampling.guest.domain = name;
     options.sampling.quiet = true;
-    return session_run(&options.sampling, measure_repeatedly, &options);
+    return sampling_run(&options.sampling, measure_repeatedly, &options);
 }
 
 /* By UUID, which no rename in between makes another's. The names are infos', which the caller
@@ -376,5 +376,5 @@ int cmd_measure(int argc, char **argv)
         return measure_all_guests(&options);
     if (options.n_domains > 0)
         return measure_several(&options);
-    return session_run(&options.sampling, measure_repeatedly, &options);
+    return sampling_run(&options.sampling, measure_repeatedly, &options);
 }

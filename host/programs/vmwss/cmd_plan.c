@@ -3,7 +3,7 @@
  * which could be emptied. */
 #include "base/clock.h"
 #include "base/parse.h"
-#include "base/text/progress.h"
+#include "base/progress.h"
 #include "decide/plan/from_history.h"
 #include "programs/vmwss/kept.h"
 #include "programs/vmwss/plan_choice.h"

@@ -3,7 +3,7 @@
  * more would fit. */
 #include "base/clock.h"
 #include "base/own_memory.h"
-#include "base/text/progress.h"
+#include "base/progress.h"
 #include "history/report_timeline.h"
 #include "programs/vmwss/kept.h"
 #include "show/html_report.h"

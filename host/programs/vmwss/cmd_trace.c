@@ -2,13 +2,13 @@
 /** @file cmd_trace.c  vmwss trace: the reference set of one guest, period after period, into a
  * file; and what such a file says. */
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "guest/ram/gpa.h"
 #include "history/trace/trace_record.h"
 #include "history/trace/trace_writer.h"
-#include "programs/vmwss/interrupt.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 #include "programs/vmwss/trace_show.h"
 #include "show/trace.h"
 
@@ -415,5 +415,5 @@ int cmd_trace(int argc, char **argv)
         return trace_show(options.show, options.csv             ? TRACE_CSV
                                         : options.sampling.json ? TRACE_JSON
                                                                 : TRACE_TABLES);
-    return session_run(&options.sampling, trace_guest, &options);
+    return sampling_run(&options.sampling, trace_guest, &options);
 }

@@ -3,7 +3,7 @@
 #include "programs/vmwss/map_over.h"
 
 #include "base/clock.h"
-#include "programs/vmwss/interrupt.h"
+#include "base/interrupt.h"
 
 #include <errno.h>
 #include <stdio.h>

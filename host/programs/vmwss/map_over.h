@@ -3,7 +3,7 @@
 #pragma once
 
 #include "measure/record/map_series.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 
 /* A picture of more could not be read. */
 #define MAP_OVER_MAX_PERIODS 4096

@@ -3,8 +3,8 @@
 #include "programs/vmwss/several.h"
 
 #include "base/command.h"
+#include "base/interrupt.h"
 #include "guest/domain/domain.h"
-#include "programs/vmwss/interrupt.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
 #include "programs/vmwss/shrink_guest.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "measure/record/guest_tracker.h"
-#include "programs/vmwss/interrupt.h"
 
 #include <errno.h>
 #include <math.h>

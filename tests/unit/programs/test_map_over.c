@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_map_over.c  vmwss map over a session that is made up: which periods are left out, and
  * that no picture is lost in silence. */
+#include "base/interrupt.h"
 #include "fixture.h"
-#include "programs/vmwss/interrupt.h"
-#include "programs/vmwss/session.h"
+#include "programs/vmwss/sampling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,9 +115,9 @@ int session_measure(struct session *session, struct sample_record *record, struc
     return measured;
 }
 
-int session_run(const struct sampling_choice *choice,
-                int (*work)(struct session *session, const void *options, struct error *why),
-                const void *options)
+int sampling_run(const struct sampling_choice *choice,
+                 int (*work)(struct session *session, const void *options, struct error *why),
+                 const void *options)
 {
     static const struct method method = {.name = "idle", .needs_pages = true};
     struct session session = {.choice = choice, .plan.method = &method, .subject.ram = ram};

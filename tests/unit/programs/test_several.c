@@ -2,7 +2,7 @@
 /** @file test_several.c  Several guests at once: all at the same time, the exit code of all, and
  * what ends one of them. */
 #include "base/command.h"
-#include "programs/vmwss/interrupt.h"
+#include "base/interrupt.h"
 #include "programs/vmwss/several.h"
 
 #include "fixture.h"

@@ -3,18 +3,18 @@
  * @file session.h  One guest, opened and ready to be sampled: what measure, profile, grow and ages
  * share.
  *
- * options_read() → sampling_check() → session_run(), in which the command's work
- * calls session_measure() as often as wanted.
+ * session_run() opens the guest and hands it to the command's work, which calls session_measure()
+ * as often as wanted.
  */
 #pragma once
 
+#include "base/progress.h"
 #include "base/run_lock.h"
-#include "base/text/progress.h"
+#include "guest/domain/guest_choice.h"
 #include "guest/domain/pause.h"
 #include "measure/neighbour.h"
 #include "measure/record/sample_record.h"
 #include "measure/subject.h"
-#include "programs/vmwss/cli.h"
 
 /** What the command line says of the guest and of how it is to be sampled. */
 struct sampling_choice {
@@ -41,61 +41,6 @@ struct sampling_choice {
     const char *svg; /* --svg; NULL: no picture */
     const char *png; /* --png, likewise */
 };
-
-/* The lines of the options; the command's struct begins with its struct sampling_choice. Commands
- * differ in what they say of some. */
-#define SAMPLING_AT(member) offsetof(struct sampling_choice, member)
-#define SAMPLING_GUEST OPTION_PID(SAMPLING_AT(guest)), OPTION_CONNECT(SAMPLING_AT(guest))
-#define SAMPLING_WINDOWS(text)                                                               \
-    {                                                                                        \
-        OPTION_CALL, 'w', "window", "S,...", 0, .help = (text), .call = sampling_set_windows \
-    }
-/* In the text, @names@ stands for those of all methods, or of those that can follow a panel. */
-#define SAMPLING_METHOD(text, which)                                          \
-    {                                                                         \
-        OPTION_CALL, 'm', "method", "NAME", .help = (text), .names = (which), \
-                                            .call = sampling_set_method       \
-    }
-#define SAMPLING_CENSUS(text)                                               \
-    {                                                                       \
-        OPTION_FLAG, 0, "census", NULL, SAMPLING_AT(census), .help = (text) \
-    }
-#define SAMPLING_SAMPLES(text)                                              \
-    {                                                                       \
-        OPTION_COUNT, 'n', "samples", "N", SAMPLING_AT(samples),            \
-            .help = (text), 1, 10000000, "a number of pages, 1 to 10000000" \
-    }
-#define SAMPLING_PRECISION(text)                                                               \
-    {                                                                                          \
-        OPTION_CALL, 'P', "precision", "P%", 0, .help = (text), .call = sampling_set_precision \
-    }
-#define SAMPLING_WITNESS(text)                                                          \
-    {                                                                                   \
-        OPTION_CALL, 0, "witness", "N", 0, .help = (text), .call = sampling_set_witness \
-    }
-#define SAMPLING_SVG(text)                                              \
-    {                                                                   \
-        OPTION_TEXT, 0, "svg", "FILE", SAMPLING_AT(svg), .help = (text) \
-    }
-#define SAMPLING_WAIT(text)                                                 \
-    {                                                                       \
-        OPTION_SECONDS, 0, "wait", "S", SAMPLING_AT(wait_s), .help = (text) \
-    }
-#define SAMPLING_JSON(text)                                               \
-    {                                                                     \
-        OPTION_FLAG, 'j', "json", NULL, SAMPLING_AT(json), .help = (text) \
-    }
-
-int sampling_set_windows(void *choice, const char *value);
-int sampling_set_method(void *choice, const char *value);
-int sampling_set_precision(void *choice, const char *value);
-int sampling_set_witness(void *choice, const char *value);
-char *sampling_names(char *text, size_t size);
-char *sampling_names_following(char *text, size_t size);
-
-/** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after
- * printing. */
-int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 
 struct session {
     const struct sampling_choice *choice; /* borrowed */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file progress.c  See progress.h. */
-#include "base/text/progress.h"
+#include "base/progress.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"

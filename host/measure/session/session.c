@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file session.c  See session.h. */
-#include "programs/vmwss/session.h"
+#include "measure/session/session.h"
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/debug.h"
-#include "base/parse.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "base/wilson.h"
 #include "measure/estimate/precision.h"
 #include "measure/record/flag_memory.h"
-#include "programs/vmwss/interrupt.h"
-#include "programs/vmwss/unhurried.h"
-#include "show/chart.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +23,6 @@
 /* Dropping them costs less than a tenth of a default panel, and shows somebody else who touches 4 %
  * of what is resident. */
 #define WITNESS_PAGES 200
-#define MOST_WITNESSES 10000
 
 /* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
  * page by page costs well under a second. Above, the panel: its cost does not grow with the
@@ -37,82 +34,6 @@ static void catch_signals(void)
     interrupt_catch();
     signal(SIGPIPE,
            SIG_IGN); /* a reader that has gone shall not keep us from restoring what was changed */
-}
-
-/* --- options ---------------------------------------------------------------------------------- */
-
-static int bad_method(const char *name)
-{
-    char names[128];
-    char expected[160];
-
-    snprintf(expected, sizeof(expected), "auto, %s", method_names(names, sizeof(names), false));
-    return command_bad_value("--method", name, expected);
-}
-
-char *sampling_names(char *text, size_t size)
-{
-    return method_names(text, size, false);
-}
-
-char *sampling_names_following(char *text, size_t size)
-{
-    return method_names(text, size, true);
-}
-
-static struct sampling_choice *sampling(void *choice)
-{
-    return choice;
-}
-
-int sampling_set_windows(void *choice, const char *value)
-{
-    return cli_parse_windows(value, sampling(choice)->window_s, RUN_MAX_WINDOWS,
-                             &sampling(choice)->n_windows);
-}
-
-int sampling_set_method(void *choice, const char *value)
-{
-    sampling(choice)->method = strcmp(value, "auto") ? value : NULL;
-    return !sampling(choice)->method || method_by_name(value) ? 0 : bad_method(value);
-}
-
-int sampling_set_precision(void *choice, const char *value)
-{
-    char *end;
-    double percent = strtod(value, &end);
-
-    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
-        return command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
-    sampling(choice)->precision = percent / 100;
-    return 0;
-}
-
-int sampling_set_witness(void *choice, const char *value)
-{
-    if (parse_u64(value, 0, MOST_WITNESSES, &sampling(choice)->witness) < 0)
-        return command_bad_value("--witness", value, "a number of pages, 0 to 10000");
-    sampling(choice)->has_witness = true;
-    return 0;
-}
-
-int sampling_check(struct sampling_choice *choice, int argc, char **argv)
-{
-    if (optind < argc)
-        choice->guest.domain = argv[optind++];
-    if (optind < argc) {
-        command_error("one guest at a time: '%s' is too much", argv[optind]);
-        return -EINVAL;
-    }
-    if (!choice->guest.domain == !choice->guest.pid) {
-        command_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
-        return -EINVAL;
-    }
-    if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1) {
-        command_error("--census, --samples and --precision exclude each other");
-        return -EINVAL;
-    }
-    return 0;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -566,11 +487,6 @@ int session_run(const struct sampling_choice *choice,
 {
     struct session session;
     struct error error = {0};
-
-    if ((choice->svg && chart_check("--svg", choice->svg, &error) < 0) ||
-        (choice->png && chart_check("--png", choice->png, &error) < 0))
-        return command_cannot(&error);
-
     int rc = session_open(&session, choice, &error);
 
     if (rc == 0)

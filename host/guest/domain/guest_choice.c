@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file unhurried.c  See unhurried.h. */
-#include "programs/vmwss/unhurried.h"
+/** @file guest_choice.c  See guest_choice.h. */
+#include "guest/domain/guest_choice.h"
 
 #include "base/cond.h"
 
@@ -11,6 +11,23 @@
 
 /* How soon a signal is noticed. */
 #define CHECK_S 0.05
+
+int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
+                      struct guest *guest, struct error *error)
+{
+    struct domain_connection *connection = NULL;
+
+    if (choice->pid)
+        return guest_open_pid(root, choice->pid, guest, error);
+
+    int rc = domain_connect(choice->uri, &connection, error);
+
+    if (rc < 0)
+        return rc;
+    rc = guest_open_domain(connection, root, choice->domain, guest, error);
+    domain_disconnect(connection);
+    return rc;
+}
 
 /* Freed by the last one that needs it: the thread, if it was left behind. */
 struct inquiry {

@@ -1,45 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file interrupt.c  See interrupt.h. */
-#include "command/interrupt.h"
+#include "base/interrupt.h"
 
 #include "base/clock.h"
-#include "base/text/progress.h"
+#include "base/progress.h"
 
 #include <poll.h>
 #include <signal.h>
 
-/* A signal just before we sleep does not wake us, so we look. */
+/* A signal that comes just before the sleep does not end it, so the flag is read this often. */
 #define STEP_NS 250000000ULL
 
-static volatile int seen;
+volatile int interrupted;
 
 static void on_signal(int number)
 {
     (void)number;
-    seen = 1;
+    interrupted = 1;
 }
 
 void interrupt_catch(void)
 {
-    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waits shall end */
+    struct sigaction action = {.sa_handler = on_signal};
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
 }
 
-const volatile int *interrupt_flag(void)
-{
-    return &seen;
-}
-
-bool interruptible_wait(uint64_t until_ns, const char *what)
+bool interrupt_wait(uint64_t until_ns, const char *what)
 {
     uint64_t began_ns = clock_ns();
     struct progress progress;
 
     progress_init(&progress, what);
-    for (uint64_t now = began_ns; now < until_ns && !seen; now = clock_ns()) {
+    for (uint64_t now = began_ns; now < until_ns && !interrupted; now = clock_ns()) {
         uint64_t step = until_ns - now < STEP_NS ? until_ns - now : STEP_NS;
         struct timespec timeout = {.tv_nsec = (long)step};
 
@@ -48,5 +43,5 @@ bool interruptible_wait(uint64_t until_ns, const char *what)
                       &progress);
     }
     progress_clear(&progress);
-    return !seen;
+    return !interrupted;
 }

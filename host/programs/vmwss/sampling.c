@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sampling.c  See sampling.h. */
+#include "programs/vmwss/sampling.h"
+
+#include "base/parse.h"
+#include "show/chart.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_WITNESSES 10000
+
+static int bad_method(const char *name)
+{
+    char names[128];
+    char expected[160];
+
+    snprintf(expected, sizeof(expected), "auto, %s", method_names(names, sizeof(names), false));
+    return command_bad_value("--method", name, expected);
+}
+
+char *sampling_names(char *text, size_t size)
+{
+    return method_names(text, size, false);
+}
+
+char *sampling_names_following(char *text, size_t size)
+{
+    return method_names(text, size, true);
+}
+
+static struct sampling_choice *sampling(void *choice)
+{
+    return choice;
+}
+
+int sampling_set_windows(void *choice, const char *value)
+{
+    return cli_parse_windows(value, sampling(choice)->window_s, RUN_MAX_WINDOWS,
+                             &sampling(choice)->n_windows);
+}
+
+int sampling_set_method(void *choice, const char *value)
+{
+    sampling(choice)->method = strcmp(value, "auto") ? value : NULL;
+    return !sampling(choice)->method || method_by_name(value) ? 0 : bad_method(value);
+}
+
+int sampling_set_precision(void *choice, const char *value)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
+        return command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
+    sampling(choice)->precision = percent / 100;
+    return 0;
+}
+
+int sampling_set_witness(void *choice, const char *value)
+{
+    if (parse_u64(value, 0, MOST_WITNESSES, &sampling(choice)->witness) < 0)
+        return command_bad_value("--witness", value, "a number of pages, 0 to 10000");
+    sampling(choice)->has_witness = true;
+    return 0;
+}
+
+int sampling_check(struct sampling_choice *choice, int argc, char **argv)
+{
+    if (optind < argc)
+        choice->guest.domain = argv[optind++];
+    if (optind < argc) {
+        command_error("one guest at a time: '%s' is too much", argv[optind]);
+        return -EINVAL;
+    }
+    if (!choice->guest.domain == !choice->guest.pid) {
+        command_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
+        return -EINVAL;
+    }
+    if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1) {
+        command_error("--census, --samples and --precision exclude each other");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int sampling_run(const struct sampling_choice *choice,
+                 int (*work)(struct session *session, const void *options, struct error *error),
+                 const void *options)
+{
+    struct error error = {0};
+
+    if ((choice->svg && chart_check("--svg", choice->svg, &error) < 0) ||
+        (choice->png && chart_check("--png", choice->png, &error) < 0))
+        return command_cannot(&error);
+    return session_run(choice, work, options);
+}
