@@ -2,8 +2,10 @@
 /** @file field.c  See field.h: values, and what becomes of them in a summary. */
 #include "measure/record/field.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void get_whole(struct field_value *value, uint64_t whole, bool may_lack)
 {
@@ -63,7 +65,9 @@ void field_get_summary(const struct field *field, const struct record_summary *s
 {
     const void *at = (const char *)summary + field->rolled;
 
-    if (field->names)
+    if (field->rollup == ROLLUP_NONE) /* it has no place there */
+        value->kind = VALUE_NONE;
+    else if (field->names)
         get_names(field, at, value);
     else if (field->type == FIELD_U64)
         get_whole(value, (uint64_t) * (const double *)at, false);
@@ -150,4 +154,149 @@ const struct field *field_of_group(const struct field *fields, enum field_group 
 const struct field *field_next_of_group(const struct field *field)
 {
     return seek(field + 1, field->group);
+}
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+/* Two of a time. */
+static size_t slots_of(const struct field *field, size_t end)
+{
+    if (field->offset >= end)
+        return 0;
+    switch (field->type) {
+    case FIELD_TIME:
+        return 2;
+    case FIELD_NAME:
+        return field->size > 0;
+    case FIELD_TEXT:
+    case FIELD_WINDOWS:
+    case FIELD_AGES:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+size_t field_slots_count(const struct field *fields, size_t end)
+{
+    size_t n = 0;
+
+    for (; fields->type; fields++)
+        n += slots_of(fields, end);
+    return n;
+}
+
+static void put_slots(const struct field *field, const void *at, uint64_t *slots)
+{
+    switch (field->type) {
+    case FIELD_TIME:
+        slots[0] = (uint64_t)((const struct timespec *)at)->tv_sec;
+        slots[1] = (uint64_t)((const struct timespec *)at)->tv_nsec;
+        break;
+    case FIELD_PID:
+        *slots = (uint64_t) * (const pid_t *)at;
+        break;
+    case FIELD_NAME:
+        *slots = field->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at;
+        break;
+    case FIELD_SET:
+        *slots = *(const unsigned *)at;
+        break;
+    case FIELD_BOOL:
+        *slots = *(const bool *)at;
+        break;
+    default: /* FIELD_U64, FIELD_REAL */
+        memcpy(slots, at, sizeof(*slots));
+    }
+}
+
+void field_slots_put(const struct field *fields, size_t end, const void *base, uint64_t *slots)
+{
+    for (; fields->type; fields++) {
+        const size_t n = slots_of(fields, end);
+
+        if (n > 0)
+            put_slots(fields, (const char *)base + fields->offset, slots);
+        slots += n;
+    }
+}
+
+#define MOST_SECONDS 1e9
+
+static bool real_valid(const uint64_t *slot, double most)
+{
+    double real;
+
+    memcpy(&real, slot, sizeof(real));
+    return isfinite(real) && real >= 0 && real <= (most > 0 ? most : MOST_SECONDS);
+}
+
+static bool slots_valid(const struct field *field, const uint64_t *slots)
+{
+    switch (field->type) {
+    case FIELD_TIME:
+        return slots[0] <= INT64_MAX && slots[1] < 1000000000;
+    case FIELD_PID:
+        return *slots > 0 && *slots <= INT_MAX;
+    case FIELD_NAME:
+        return *slots <= (field->most > 0 ? (uint64_t)field->most : 1);
+    case FIELD_SET:
+        return (*slots & ~(uint64_t)FLAGS_ALL) == 0;
+    case FIELD_BOOL:
+        return *slots <= 1;
+    case FIELD_REAL:
+        return real_valid(slots, field->most);
+    default:
+        return true;
+    }
+}
+
+bool field_slots_valid(const struct field *fields, size_t end, const uint64_t *slots)
+{
+    for (; fields->type; fields++) {
+        const size_t n = slots_of(fields, end);
+
+        if (n > 0 && !slots_valid(fields, slots))
+            return false;
+        slots += n;
+    }
+    return true;
+}
+
+static void take_slots(const struct field *field, const uint64_t *slots, void *at)
+{
+    switch (field->type) {
+    case FIELD_TIME:
+        *(struct timespec *)at = (struct timespec){.tv_sec = (time_t)slots[0],
+                                                   .tv_nsec = (long)slots[1]};
+        break;
+    case FIELD_PID:
+        *(pid_t *)at = (pid_t)*slots;
+        break;
+    case FIELD_NAME:
+        if (field->size == sizeof(bool))
+            *(bool *)at = *slots;
+        else
+            *(unsigned *)at = (unsigned)*slots;
+        break;
+    case FIELD_SET:
+        *(unsigned *)at = (unsigned)*slots;
+        break;
+    case FIELD_BOOL:
+        *(bool *)at = *slots;
+        break;
+    default:
+        memcpy(at, slots, sizeof(*slots));
+    }
+}
+
+void field_slots_take(const struct field *fields, size_t end, const uint64_t *slots, void *base)
+{
+    for (; fields->type; fields++) {
+        const size_t n = slots_of(fields, end);
+
+        if (n > 0)
+            take_slots(fields, slots, (char *)base + fields->offset);
+        slots += n;
+    }
 }

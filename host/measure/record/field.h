@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file field.h  One table of what a record consists of, which every output walks: the history
- * (history/columns.h), JSON, CSV, and Prometheus's page.
+ * (history/columns.h), JSON, CSV, Prometheus's page, and the message between the two processes of
+ * vmwssd (programs/vmwssd/scanner/scan_message.h).
  *
  * A new column is a member of its struct and a line of its table: where it stands, of what type it
  * is, and what it is called in each output, NULL where it does not appear. The columns of
@@ -90,7 +91,8 @@ struct field {
     enum field_type type;
     enum field_group group;
     size_t offset;                   /* in the struct that the table is of */
-    size_t size;                     /* FIELD_TEXT */
+    size_t size;                     /* FIELD_TEXT; FIELD_NAME, of an enum or a bool; else 0 */
+    double most;                     /* see field_slots_valid(); 0: the default of the type */
     const struct field_names *names; /* FIELD_NAME, FIELD_SET */
     bool may_lack;                   /* AGENT_UNKNOWN and what is not finite are no value */
     enum field_home home;
@@ -159,6 +161,26 @@ void field_get(const struct field *field, const void *base, struct field_value *
 /** The same of a summary; whole numbers of what is whole, cut off. */
 void field_get_summary(const struct field *field, const struct record_summary *summary,
                        struct field_value *value);
+
+/*
+ * What crosses between two processes of one program: a table's values as numbers of 64 bits, slots.
+ * Texts, names that are pointers, windows and ages do not cross, nor does what is at @p end or
+ * behind it in the struct.
+ */
+
+/** How many slots the fields take. */
+size_t field_slots_count(const struct field *fields, size_t end);
+
+/** Fills field_slots_count() slots of what stands in the struct at @p base. */
+void field_slots_put(const struct field *fields, size_t end, const void *base, uint64_t *slots);
+
+/** Whether each slot is a value that its field can have: a real is finite and from 0 to .most
+ * (1e9), a process positive, a switch 0 or 1, an enum at most .most, a set made of known flags, a
+ * time's nanoseconds below 1e9. */
+bool field_slots_valid(const struct field *fields, size_t end, const uint64_t *slots);
+
+/** Fills the struct from valid slots; its other members stay as they are. */
+void field_slots_take(const struct field *fields, size_t end, const uint64_t *slots, void *base);
 
 /** The value as a number; NAN when it is none. */
 double field_number(const struct field_value *value);

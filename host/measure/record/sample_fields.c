@@ -80,6 +80,8 @@ static const struct field_names flag_names = {flags_text, flags_parse};
 
 #define AT(member) .offset = offsetof(struct kept_sample, record.sample.member)
 #define TEXT(member) AT(member), .size = sizeof(((struct sample_record *)NULL)->member)
+/* An enum or a bool, which has a name. */
+#define NAMED(member) AT(member), .size = sizeof(((struct sample_record *)NULL)->member)
 #define KEPT(member) .offset = offsetof(struct kept_sample, member)
 #define ROLLED(how, member) \
     .rollup = ROLLUP_##how, .rolled = offsetof(struct record_summary, member)
@@ -99,10 +101,11 @@ static const struct field of_sample[] = {
     {FIELD_TEXT, GROUP_GUEST, TEXT(domain), GUEST_COLUMN("name"), .json = "domain"},
     {FIELD_TEXT, GROUP_GUEST, TEXT(uuid), GUEST_COLUMN("uuid"), .json = "uuid"},
     {FIELD_PID, GROUP_GUEST, AT(pid), COLUMN("pid"), .json = "pid"},
-    {FIELD_NAME, GROUP_GUEST, AT(accel), .names = &accel_names, COLUMN("accel"), .json = "accel"},
+    {FIELD_NAME, GROUP_GUEST, NAMED(accel), .most = ACCEL_TCG, .names = &accel_names,
+     COLUMN("accel"), .json = "accel"},
     {FIELD_NAME, GROUP_METHOD, AT(method), .names = &method_names_, COLUMN("method"),
      .json = "method", .csv = "method", ROLLED(LAST, method)},
-    {FIELD_NAME, GROUP_METHOD, AT(census), .names = &mode_names, COLUMN("mode"), .json = "mode"},
+    {FIELD_NAME, GROUP_METHOD, NAMED(census), .names = &mode_names, COLUMN("mode"), .json = "mode"},
     {FIELD_U64, GROUP_PANEL, AT(samples), COLUMN("samples"), .json = "samples",
      .metric = "vmwss_sampled_pages", .help = "Pages of the panel whose state was known."},
     {FIELD_U64, GROUP_PANEL, AT(granularity_bytes), COLUMN("granularity_bytes"),
@@ -133,6 +136,8 @@ static const struct field of_sample[] = {
     {FIELD_SET, GROUP_FLAGS, AT(flags), .names = &flag_names, COLUMN("flags"), .json = "flags",
      .csv = "flags", ROLLED(ANY, flags)},
     {FIELD_AGES, GROUP_WINDOWS, COLUMN("ages")},
+    {FIELD_REAL, GROUP_COST, AT(marking_s)},
+    {FIELD_REAL, GROUP_COST, AT(reading_s)},
     {.type = FIELD_END},
 };
 
@@ -167,13 +172,17 @@ static const struct field of_window[] = {
      .metric = "vmwss_working_set_unit_low_bytes",
      .help = "Lower bound of the 95 % interval of the working set, huge pages touched counted in "
              "full."},
-    {FIELD_REAL, GROUP_TOUCHED, IN_KEPT(touched_fraction), .json = "touched_fraction",
+    {FIELD_REAL, GROUP_TOUCHED, IN_KEPT(touched_fraction), .json = "touched_fraction", .most = 1,
      .digit = 0.00001, .metric = "vmwss_touched_ratio",
      .help = "Share of the measurable resident RAM that was touched in the window."},
     {FIELD_U64, GROUP_TOUCHED, IN(gone_bytes), .json = "gone_bytes", .may_lack = true},
+    {FIELD_U64, GROUP_UNITS, IN(unmeasurable_bytes)},
+    {FIELD_U64, GROUP_UNITS, IN(resident_high_bytes)},
+    {FIELD_BOOL, GROUP_UNITS, IN(unsettled)},
     {.type = FIELD_END},
 };
 
+static_assert(sizeof(enum accel) == sizeof(unsigned), "field_slots_put() reads it as one");
 static_assert(GONE_NOT_KEPT == AGENT_UNKNOWN, "no value of a field");
 
 const struct field *window_fields(void)

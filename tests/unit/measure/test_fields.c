@@ -9,6 +9,7 @@
 
 #include "history/history.h"
 #include "measure/record/field.h"
+#include "programs/vmwssd/scanner/scan_message.h"
 #include "show/history.h"
 #include "show/metrics/prometheus.h"
 #include "show/sample_json.h"
@@ -277,6 +278,18 @@ START_TEST(the_page_of_the_exporter_has_it)
 }
 END_TEST
 
+START_TEST(the_message_between_the_processes_of_vmwssd_has_it)
+{
+    static struct scan_sampled sampled;
+    struct ages_record back;
+
+    scan_record_put(&sampled, &record);
+    scan_record_take(&sampled, &back);
+    ck_assert_uint_eq(back.sample.fine.granularity_bytes, 1007);
+    ck_assert_uint_eq(back.sample.windows[1].unmeasurable_bytes, 8192);
+}
+END_TEST
+
 /* --- the tables as they are ------------------------------------------------------------------- */
 
 static void check_table(const struct field *fields)
@@ -286,8 +299,10 @@ static void check_table(const struct field *fields)
         ck_assert((field->home == HOME_NONE) == !field->column);
         ck_assert((field->type == FIELD_NAME || field->type == FIELD_SET) ==
                   (field->names != NULL));
-        ck_assert((field->type == FIELD_TEXT) == (field->size > 0));
-        ck_assert(field->json || field->column);
+        ck_assert(field->size > 0 ? field->type == FIELD_TEXT || field->type == FIELD_NAME
+                                  : field->type != FIELD_TEXT);
+        /* What is in no output crosses between the processes of vmwssd only. */
+        ck_assert(field->json || field->column || !(field->csv || field->metric));
         for (const struct field *other = fields; other < field; other++) {
             ck_assert(!field->json || !other->json || strcmp(field->json, other->json) != 0);
             ck_assert(!field->csv || !other->csv || strcmp(field->csv, other->csv) != 0);
@@ -296,6 +311,31 @@ static void check_table(const struct field *fields)
         }
     }
 }
+
+/* Else it would be printed, in minutes and hours, as the column whose place it has. */
+START_TEST(each_rollup_has_a_place_of_its_own)
+{
+    const struct field *fields = __real_sample_fields();
+
+    for (const struct field *field = fields; field->type; field++) {
+        ck_assert_msg(!field->csv || field->rollup, "%s has no rollup", field->csv);
+        for (const struct field *other = fields; other < field; other++)
+            ck_assert_msg(!field->rollup || !other->rollup || field->rolled != other->rolled,
+                          "%s has the place of %s", field->column, other->column);
+    }
+}
+END_TEST
+
+START_TEST(a_line_without_rollup_has_no_value_in_a_summary)
+{
+    static const struct field forgotten = {.type = FIELD_U64, .csv = "forgotten"};
+    const struct record_summary summary = {.ram_bytes = 1 << 30};
+    struct field_value value;
+
+    field_get_summary(&forgotten, &summary, &value);
+    ck_assert_int_eq(value.kind, VALUE_NONE);
+}
+END_TEST
 
 START_TEST(a_line_is_complete_and_its_names_are_its_own)
 {
@@ -316,7 +356,10 @@ static Suite *suite(void)
     tcase_add_test(tcase, the_csv_of_the_history_has_it);
     tcase_add_test(tcase, the_json_of_the_history_has_it);
     tcase_add_test(tcase, the_page_of_the_exporter_has_it);
+    tcase_add_test(tcase, the_message_between_the_processes_of_vmwssd_has_it);
     tcase_add_test(tcase, a_line_is_complete_and_its_names_are_its_own);
+    tcase_add_test(tcase, each_rollup_has_a_place_of_its_own);
+    tcase_add_test(tcase, a_line_without_rollup_has_no_value_in_a_summary);
     suite_add_tcase(suite, tcase);
     return suite;
 }

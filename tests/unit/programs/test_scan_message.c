@@ -383,43 +383,49 @@ START_TEST(nothing_else_crosses_with_a_record)
 }
 END_TEST
 
-#define SAME(field) ck_assert_msg(back->field == record->field, "%s", #field)
-
-static void check_sample(const struct sample_record *back, const struct sample_record *record)
+/* Of every line of the table that has a value which can cross. */
+static void check_same(const struct field *fields, const void *back, const void *was, size_t end)
 {
-    SAME(time.tv_sec);
-    SAME(time.tv_nsec);
-    SAME(pid);
-    SAME(accel);
-    SAME(census);
-    SAME(samples);
-    SAME(granularity_bytes);
-    SAME(ram_bytes);
-    SAME(resident_bytes);
-    SAME(unmeasurable_bytes);
-    SAME(vcpu_s);
-    SAME(cpu_s);
-    SAME(marking_s);
-    SAME(reading_s);
-    SAME(paused_s);
-    SAME(flags);
-    SAME(n_windows);
+    for (const struct field *field = fields; field->type; field++) {
+        const bool crosses = field->type != FIELD_TEXT && field->type != FIELD_WINDOWS &&
+                             field->type != FIELD_AGES && field->offset < end;
+        struct field_value value[2] = {0};
+
+        if (!crosses)
+            continue;
+        field_get(field, back, &value[0]);
+        field_get(field, was, &value[1]);
+        ck_assert_msg(value[0].kind == value[1].kind && value[0].whole == value[1].whole &&
+                          value[0].real == value[1].real &&
+                          value[0].time.tv_sec == value[1].time.tv_sec &&
+                          value[0].time.tv_nsec == value[1].time.tv_nsec &&
+                          !strcmp(value[0].text, value[1].text),
+                      "the field at %zu", field->offset);
+    }
 }
 
-static void check_window(const struct window_record *back, const struct window_record *record)
+/* Where the slot of a field is; the table has one at that offset. */
+static uint64_t *slot_of(const struct field *fields, size_t offset, uint64_t *slots)
 {
-    SAME(window_s);
-    SAME(est_window_s);
-    SAME(wss_bytes);
-    SAME(wss_low_bytes);
-    SAME(wss_high_bytes);
-    SAME(unit_low_bytes);
-    SAME(unmeasurable_bytes);
-    SAME(resident_high_bytes);
-    SAME(touched_fraction);
-    SAME(gone_bytes);
-    SAME(unsettled);
+    const struct field *field = fields;
+
+    while (field->offset != offset)
+        field++;
+
+    struct field before[64] = {0};
+
+    memcpy(before, fields, (size_t)(field - fields) * sizeof(*fields));
+    return slots + field_slots_count(before, sizeof(struct ages_record));
 }
+
+START_TEST(there_is_room_for_every_field)
+{
+    ck_assert_uint_le(field_slots_count(sample_fields(), sizeof(struct ages_record)),
+                      SCAN_RECORD_SLOTS);
+    ck_assert_uint_le(field_slots_count(window_fields(), sizeof(struct window_record)),
+                      SCAN_WINDOW_SLOTS);
+}
+END_TEST
 
 START_TEST(a_record_comes_back_without_names)
 {
@@ -434,8 +440,9 @@ START_TEST(a_record_comes_back_without_names)
     ck_assert_str_eq(back.sample.method, "idle");
     ck_assert_str_eq(back.sample.domain, "");
     ck_assert(back.bins[1].to_s == HUGE_VAL);
-    check_sample(&back.sample, &record.sample);
-    check_window(&back.sample.windows[0], &record.sample.windows[0]);
+    check_same(sample_fields(), &back, &record, sizeof(back));
+    check_same(window_fields(), &back.sample.windows[0], &record.sample.windows[0],
+               sizeof(struct window_record));
     ck_assert_mem_eq(back.bins, record.bins, sizeof(record.bins)); /* no padding in these */
 }
 END_TEST
@@ -467,29 +474,56 @@ START_TEST(a_guest_that_touches_all_is_believed)
 }
 END_TEST
 
-START_TEST(an_impossible_record_is_none)
+/* One slot of a valid record or of its window is another value. */
+static bool valid_with(const struct field *fields, size_t offset, uint64_t value)
 {
     const struct ages_record record = record_of();
     struct scan_record *crossed = &reply.sampled.record;
 
+    put(&record);
+    ck_assert(reply_valid());
+    *slot_of(fields, offset,
+             fields == window_fields() ? crossed->parts[0].window : crossed->slots) = value;
+    return reply_valid();
+}
+
+static uint64_t real(double value)
+{
+    uint64_t slot;
+
+    memcpy(&slot, &value, sizeof(slot));
+    return slot;
+}
+
+START_TEST(an_impossible_record_is_none)
+{
+    const struct ages_record record = record_of();
+    struct scan_record *crossed = &reply.sampled.record;
+#define WINDOW(member) window_fields(), offsetof(struct window_record, member)
+#define RECORD(member) sample_fields(), offsetof(struct ages_record, sample.member)
+
     reply.op = SCAN_SAMPLE;
+    ck_assert(!valid_with(WINDOW(touched_fraction), real(NAN)));
+    ck_assert(!valid_with(WINDOW(touched_fraction), real(1.01)));
+    ck_assert(!valid_with(WINDOW(vcpu_s), real(-1)));
+    ck_assert(!valid_with(WINDOW(est_window_s), real(HUGE_VAL)));
+    ck_assert(!valid_with(WINDOW(unsettled), 2));
+    ck_assert(!valid_with(WINDOW(wss_low_bytes), 7));
+    ck_assert(!valid_with(RECORD(census), 2));
+    ck_assert(!valid_with(RECORD(accel), ACCEL_TCG + 1));
+    ck_assert(!valid_with(RECORD(pid), 0));
+    ck_assert(!valid_with(RECORD(pid), 1ULL << 32));
+    ck_assert(!valid_with(RECORD(flags), 1ULL << 32));
+    ck_assert(!valid_with(RECORD(flags), (uint64_t)FLAGS_ALL + 1));
+    ck_assert(!valid_with(RECORD(cpu_s), real(1e10)));
     put(&record);
-    crossed->parts[0].window.touched_fraction = NAN;
-    ck_assert(!reply_valid());
-    put(&record);
-    crossed->parts[0].window.unsettled = 2;
+    slot_of(RECORD(time), crossed->slots)[1] = 1000000000;
     ck_assert(!reply_valid());
     put(&record);
     crossed->n_windows = RUN_MAX_WINDOWS + 1;
     ck_assert(!reply_valid());
     put(&record);
     crossed->n_bins = SCAN_MAX_BINS + 1;
-    ck_assert(!reply_valid());
-    put(&record);
-    crossed->census = 2;
-    ck_assert(!reply_valid());
-    put(&record);
-    crossed->accel = ACCEL_TCG + 1;
     ck_assert(!reply_valid());
     put(&record);
     crossed->parts[1].bin.to_s = NAN;
@@ -535,6 +569,7 @@ int main(void)
     tcase_add_test(tcase, a_scan_has_windows_that_ascend);
     tcase_add_test(tcase, agents_are_reached_and_nobody_else);
     tcase_add_test(tcase, ram_comes_back_as_it_went);
+    tcase_add_test(tcase, there_is_room_for_every_field);
     tcase_add_test(tcase, a_record_comes_back_without_names);
     tcase_add_test(tcase, a_record_is_as_long_as_what_it_has);
     tcase_add_test(tcase, no_count_is_believed_but_of_what_came);

@@ -239,13 +239,14 @@ static bool list_valid(const struct scan_list *list)
     return true;
 }
 
-static bool window_valid(const struct scan_window *window)
+static bool window_valid(const uint64_t *slots)
 {
-    return is_within(window->window_s, 0, SCAN_MAX_SECONDS) &&
-           is_within(window->est_window_s, 0, SCAN_MAX_SECONDS) &&
-           is_within(window->vcpu_s, 0, SCAN_MAX_SECONDS) &&
-           is_within(window->touched_fraction, 0, 1) &&
-           window->wss_low_bytes <= window->wss_high_bytes && window->unsettled <= 1;
+    struct window_record window;
+
+    if (!field_slots_valid(window_fields(), sizeof(window), slots))
+        return false;
+    field_slots_take(window_fields(), sizeof(window), slots, &window);
+    return window.wss_low_bytes <= window.wss_high_bytes;
 }
 
 static bool bin_valid(const struct age_bin *bin)
@@ -259,14 +260,10 @@ static bool record_valid(const struct scan_record *record)
 {
     const union scan_part *bins = &record->parts[record->n_windows];
 
-    if (record->pid <= 0 || record->accel > ACCEL_TCG || record->census > 1 ||
-        (record->flags & ~(unsigned)FLAGS_ALL) || !is_within(record->vcpu_s, 0, SCAN_MAX_SECONDS) ||
-        !is_within(record->cpu_s, 0, SCAN_MAX_SECONDS) ||
-        !is_within(record->paused_s, 0, SCAN_MAX_SECONDS) || record->time.tv_nsec < 0 ||
-        record->time.tv_nsec >= 1000000000)
+    if (!field_slots_valid(sample_fields(), sizeof(struct ages_record), record->slots))
         return false;
     for (uint32_t i = 0; i < record->n_windows; i++)
-        if (!window_valid(&record->parts[i].window))
+        if (!window_valid(record->parts[i].window))
             return false;
     for (uint32_t i = 0; i < record->n_bins; i++)
         if (!bin_valid(&bins[i].bin))
@@ -376,38 +373,6 @@ const struct method *scan_method_take(uint8_t number)
     return NULL;
 }
 
-static struct scan_window window_put(const struct window_record *window)
-{
-    return (struct scan_window){.window_s = window->window_s,
-                                .est_window_s = window->est_window_s,
-                                .vcpu_s = window->vcpu_s,
-                                .touched_fraction = window->touched_fraction,
-                                .wss_bytes = window->wss_bytes,
-                                .wss_low_bytes = window->wss_low_bytes,
-                                .wss_high_bytes = window->wss_high_bytes,
-                                .unit_low_bytes = window->unit_low_bytes,
-                                .unmeasurable_bytes = window->unmeasurable_bytes,
-                                .resident_high_bytes = window->resident_high_bytes,
-                                .gone_bytes = window->gone_bytes,
-                                .unsettled = window->unsettled};
-}
-
-static struct window_record window_take(const struct scan_window *window)
-{
-    return (struct window_record){.window_s = window->window_s,
-                                  .est_window_s = window->est_window_s,
-                                  .vcpu_s = window->vcpu_s,
-                                  .touched_fraction = window->touched_fraction,
-                                  .wss_bytes = window->wss_bytes,
-                                  .wss_low_bytes = window->wss_low_bytes,
-                                  .wss_high_bytes = window->wss_high_bytes,
-                                  .unit_low_bytes = window->unit_low_bytes,
-                                  .unmeasurable_bytes = window->unmeasurable_bytes,
-                                  .resident_high_bytes = window->resident_high_bytes,
-                                  .gone_bytes = window->gone_bytes,
-                                  .unsettled = window->unsettled};
-}
-
 /* A part is zeroed first: a bin is shorter than its room, and what was there stays here. */
 static void put_parts(struct scan_record *out, const struct ages_record *ages)
 {
@@ -417,33 +382,18 @@ static void put_parts(struct scan_record *out, const struct ages_record *ages)
     out->n_bins = (uint32_t)ages->n_bins;
     memset(part, 0, ((size_t)out->n_windows + out->n_bins) * sizeof(*part));
     for (uint32_t i = 0; i < out->n_windows; i++)
-        (part++)->window = window_put(&ages->sample.windows[i]);
+        field_slots_put(window_fields(), sizeof(struct window_record), &ages->sample.windows[i],
+                        (part++)->window);
     for (uint32_t i = 0; i < out->n_bins; i++)
         (part++)->bin = ages->bins[i];
 }
 
 void scan_record_put(struct scan_sampled *sampled, const struct ages_record *ages)
 {
-    const struct sample_record *record = &ages->sample;
-    struct scan_record *out = &sampled->record;
-
     sampled->has_record = 1;
-    out->time = record->time;
-    out->pid = record->pid;
-    out->accel = record->accel;
-    out->samples = record->samples;
-    out->granularity_bytes = record->granularity_bytes;
-    out->ram_bytes = record->ram_bytes;
-    out->resident_bytes = record->resident_bytes;
-    out->unmeasurable_bytes = record->unmeasurable_bytes;
-    out->vcpu_s = record->vcpu_s;
-    out->cpu_s = record->cpu_s;
-    out->marking_s = record->marking_s;
-    out->reading_s = record->reading_s;
-    out->paused_s = record->paused_s;
-    out->flags = record->flags;
-    out->census = record->census;
-    put_parts(out, ages);
+    memset(sampled->record.slots, 0, sizeof(sampled->record.slots));
+    field_slots_put(sample_fields(), sizeof(*ages), ages, sampled->record.slots);
+    put_parts(&sampled->record, ages);
 }
 
 void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out)
@@ -454,28 +404,15 @@ void scan_record_take(const struct scan_sampled *sampled, struct ages_record *ou
     struct sample_record *record = &out->sample;
 
     memset(out, 0, sizeof(*out));
-    record->time = crossed->time;
+    field_slots_take(sample_fields(), sizeof(*out), crossed->slots, out);
     record->method = method && crossed->n_windows > 0 ? method->name : SAMPLE_NO_METHOD;
     if (gethostname(record->host, sizeof(record->host) - 1) < 0)
         record->host[0] = '\0';
-    record->pid = crossed->pid;
-    record->accel = (enum accel)crossed->accel;
-    record->samples = crossed->samples;
-    record->granularity_bytes = crossed->granularity_bytes;
-    record->ram_bytes = crossed->ram_bytes;
-    record->resident_bytes = crossed->resident_bytes;
-    record->unmeasurable_bytes = crossed->unmeasurable_bytes;
-    record->vcpu_s = crossed->vcpu_s;
-    record->cpu_s = crossed->cpu_s;
-    record->marking_s = crossed->marking_s;
-    record->reading_s = crossed->reading_s;
-    record->paused_s = crossed->paused_s;
-    record->flags = crossed->flags;
-    record->census = crossed->census;
     record->n_windows = crossed->n_windows;
     out->n_bins = crossed->n_bins;
     for (uint32_t i = 0; i < crossed->n_windows; i++)
-        record->windows[i] = window_take(&(part++)->window);
+        field_slots_take(window_fields(), sizeof(struct window_record), (part++)->window,
+                         &record->windows[i]);
     for (uint32_t i = 0; i < crossed->n_bins; i++)
         out->bins[i] = (part++)->bin;
 }

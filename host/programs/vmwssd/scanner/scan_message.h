@@ -15,7 +15,7 @@
 #pragma once
 
 #include "guest/domain/ram_config.h"
-#include "measure/record/ages_record.h"
+#include "measure/record/field.h"
 
 #include <sys/types.h>
 
@@ -113,34 +113,20 @@ struct scan_opened {
     char uuid[37];  /* likewise */
 };
 
-/** struct window_record */
-struct scan_window {
-    double window_s, est_window_s, vcpu_s, touched_fraction;
-    uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
-    uint64_t unit_low_bytes;
-    uint64_t unmeasurable_bytes;
-    uint64_t resident_high_bytes;
-    uint64_t gone_bytes;
-    uint64_t unsettled; /* a switch; as wide as all others, so that no padding crosses */
-};
+#define SCAN_MAX_BINS (RUN_MAX_WINDOWS + 1)
+
+/* Room for the slots of all fields (measure/record/field.h), of a record and of a window. */
+#define SCAN_RECORD_SLOTS 24
+#define SCAN_WINDOW_SLOTS 16
 
 union scan_part {
-    struct scan_window window;
+    uint64_t window[SCAN_WINDOW_SLOTS]; /* window_fields() */
     struct age_bin bin;
 };
 
-#define SCAN_MAX_BINS (RUN_MAX_WINDOWS + 1)
-
-/** struct ages_record, without its method, names, and what the guest itself and --fine say. */
+/** struct ages_record, without its method, texts, and what the guest itself and --fine say. */
 struct scan_record {
-    struct timespec time;
-    int32_t pid;
-    uint32_t accel; /* enum accel */
-    uint64_t samples, granularity_bytes;
-    uint64_t ram_bytes, resident_bytes, unmeasurable_bytes;
-    double vcpu_s, cpu_s, marking_s, reading_s, paused_s;
-    uint32_t flags;                                         /* enum sample_flag */
-    uint32_t census;                                        /* a switch */
+    uint64_t slots[SCAN_RECORD_SLOTS];                      /* sample_fields() */
     uint32_t n_windows;                                     /* .. RUN_MAX_WINDOWS */
     uint32_t n_bins;                                        /* .. SCAN_MAX_BINS */
     union scan_part parts[RUN_MAX_WINDOWS + SCAN_MAX_BINS]; /* the windows, then the bins */
