@@ -14,7 +14,7 @@ struct wss_subject {
     const volatile int *interrupted; /* not 0: give up; may be NULL */
 };
 
-static inline bool wss_interrupted(const volatile int *interrupted)
+static inline bool wss_interrupted(const volatile int *flag)
 {
-    return interrupted && *interrupted;
+    return flag && *flag;
 }

@@ -19,6 +19,11 @@ static const char *program_name = "vmwss";
 
 /* --- messages, output ------------------------------------------------------------------------- */
 
+void command_name(const char *program)
+{
+    program_name = program;
+}
+
 void command_error(const char *format, ...)
 {
     bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR");

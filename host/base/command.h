@@ -37,6 +37,9 @@ struct program {
  * code. */
 int command_main(const struct program *program, int argc, char **argv);
 
+/** What PROGRAM is below, for a program without subcommands. */
+void command_name(const char *program);
+
 /** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. One line, whatever strangers
  * named what it names: what is not printable becomes '?' (utf8_printable()). */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const struct option_line help_line = {OPTION_FLAG, 'h', "help", .help = "this text"};
+static const struct option_line version_line = {OPTION_FLAG, 'V', "version", .help = "version"};
 
 /* --- help ------------------------------------------------------------------------------------- */
 
@@ -95,24 +96,65 @@ static void print_help(const struct command_options *options)
         if (line->help)
             print_line(line, width);
     print_line(&help_line, width);
+    if (options->version)
+        print_line(&version_line, width);
     if (options->after)
         printf("\n%s", options->after);
 }
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static int bad_value(const struct option_line *line, const char *value, const char *expected)
+static const char *expected_of(const struct option_line *line)
 {
-    char name[40];
-
-    snprintf(name, sizeof(name), "--%s", line->name);
-    return command_bad_value(name, value, expected);
+    if (line->expect)
+        return line->expect;
+    switch (line->type) {
+    case OPTION_SECONDS:
+        return PARSE_SECONDS_EXPECTED;
+    case OPTION_SPAN:
+        return PARSE_SPAN_EXPECTED;
+    default:
+        return "yes or no";
+    }
 }
 
+static int set_word(const struct option_line *line, void *at, const char *value)
+{
+    for (int i = 0; line->words[i]; i++)
+        if (*value && !strcmp(line->words[i], value)) {
+            memcpy(at, &i, sizeof(i));
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static int set_share(void *at, const char *value)
+{
+    double percent;
+    int rc = parse_percent(value, 100, &percent);
+
+    if (rc == 0)
+        *(double *)at = percent / 100;
+    return rc;
+}
+
+/* It was "none", which the line allows. */
+static int set_none(const struct option_line *line, void *at)
+{
+    if (line->type == OPTION_COPY)
+        *(char *)at = '\0';
+    else
+        *(uint64_t *)at = 0;
+    return 0;
+}
+
+/* 0 or negative. Prints nothing, but what OPTION_CALL prints. */
 static int set_value(const struct option_line *line, void *base, const char *value)
 {
     void *at = (char *)base + line->offset;
 
+    if (line->none && !strcmp(value, "none"))
+        return set_none(line, at);
     switch (line->type) {
     case OPTION_FLAG:
         *(bool *)at = true;
@@ -121,18 +163,37 @@ static int set_value(const struct option_line *line, void *base, const char *val
         *(const char **)at = value;
         return 0;
     case OPTION_SECONDS:
-        return parse_seconds(value, at) == 0 ? 0 : bad_value(line, value, PARSE_SECONDS_EXPECTED);
+        return parse_seconds(value, at);
     case OPTION_SPAN:
-        return parse_span(value, at) == 0 ? 0 : bad_value(line, value, PARSE_SPAN_EXPECTED);
+        return parse_span(value, at);
     case OPTION_SIZE:
-        return parse_size(value, at) == 0 ? 0 : bad_value(line, value, line->expect);
+        return parse_size(value, at);
     case OPTION_COUNT:
-        return parse_u64(value, line->min, line->max, at) == 0
-                   ? 0
-                   : bad_value(line, value, line->expect);
+        return parse_u64(value, line->min, line->max, at);
+    case OPTION_YES:
+        return parse_yes(value, at);
+    case OPTION_COPY:
+        return parse_text(value, at, line->size);
+    case OPTION_SHARE:
+        return set_share(at, value);
+    case OPTION_WORD:
+        return set_word(line, at, value);
+    case OPTION_KEY:
+        return line->set(at, value);
     default:
         return line->call(at, value);
     }
+}
+
+static int take_option(const struct option_line *line, void *base, const char *value)
+{
+    char name[40];
+    int rc = set_value(line, base, value);
+
+    if (rc == 0 || line->type == OPTION_CALL)
+        return rc;
+    snprintf(name, sizeof(name), "--%s", line->name);
+    return command_bad_value(name, value, expected_of(line));
 }
 
 /* What getopt takes; an option's number is 256 and its place, that of -h 'h'. */
@@ -140,8 +201,8 @@ static int set_value(const struct option_line *line, void *base, const char *val
 #define FIRST_NUMBER 256
 
 struct getopt_tables {
-    char shorts[3 * OPTIONS_MAX + 2];
-    struct option longs[2 * OPTIONS_MAX + 2];
+    char shorts[3 * OPTIONS_MAX + 3];
+    struct option longs[2 * OPTIONS_MAX + 3];
     size_t n;
 };
 
@@ -163,8 +224,9 @@ static char *add_letter(char *to, const struct option_line *line)
     return to;
 }
 
-static void make_tables(struct getopt_tables *tables, const struct option_line *lines)
+static void make_tables(struct getopt_tables *tables, const struct command_options *options)
 {
+    const struct option_line *lines = options->lines;
     struct option *option = tables->longs;
     char *letter = tables->shorts;
     size_t n = 0;
@@ -180,8 +242,11 @@ static void make_tables(struct getopt_tables *tables, const struct option_line *
     if (lines[n].type)
         abort(); /* OPTIONS_MAX is too small; every use of the command shows it */
     *letter++ = 'h';
-    *letter = '\0';
-    *option = (struct option){"help", no_argument, NULL, 'h'};
+    *option++ = (struct option){"help", no_argument, NULL, 'h'};
+    if (options->version) {
+        *letter++ = 'V';
+        *option = (struct option){"version", no_argument, NULL, 'V'};
+    }
     tables->n = n;
 }
 
@@ -196,21 +261,123 @@ static const struct option_line *find_line(const struct getopt_tables *tables,
     return NULL; /* getopt has said why */
 }
 
+/* 0; 1 after printing help or the version; -EINVAL after printing what is wrong. */
+static int take_number(const struct command_options *options, const struct getopt_tables *tables,
+                       void *base, int number)
+{
+    const struct option_line *line;
+
+    if (number == 'h') {
+        print_help(options);
+        return 1;
+    }
+    if (number == 'V' && options->version) {
+        puts(options->version);
+        return 1;
+    }
+    line = find_line(tables, options->lines, number);
+    return line ? take_option(line, base, optarg) : -EINVAL;
+}
+
 int options_read(const struct command_options *options, void *base, int argc, char **argv)
 {
     struct getopt_tables tables = {0};
     int number;
+    int rc = 0;
 
-    make_tables(&tables, options->lines);
-    while ((number = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) >= 0) {
-        if (number == 'h') {
-            print_help(options);
-            return 1;
-        }
-        const struct option_line *line = find_line(&tables, options->lines, number);
-
-        if (!line || set_value(line, base, optarg) < 0)
-            return -EINVAL;
+    make_tables(&tables, options);
+    while (rc == 0 && (number = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) >= 0)
+        rc = take_number(options, &tables, base, number);
+    if (rc == 0 && options->no_arguments && optind < argc) {
+        command_error("'%s' is too much; see --help", argv[optind]);
+        return -EINVAL;
     }
-    return 0;
+    return rc;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+int option_set(const struct option_line *keys, void *base, const char *name, const char *value,
+               struct error *error)
+{
+    for (const struct option_line *key = keys; key->type; key++)
+        if (!strcmp(key->name, name))
+            return set_value(key, base, value) == 0
+                       ? 0
+                       : error_set(error, -EINVAL, "%s = %s: expected %s", name, value,
+                                   expected_of(key));
+    return error_set(error, -ENOENT, "unknown key '%s'", name);
+}
+
+static void dump_span(double seconds, FILE *out)
+{
+    double days = seconds / 86400;
+
+    if (days == (double)(uint64_t)days)
+        fprintf(out, "%.17gd\n", days);
+    else
+        fprintf(out, "%.17gs\n", seconds);
+}
+
+static void dump_size(uint64_t bytes, FILE *out)
+{
+    if (bytes % (1ULL << 20) == 0)
+        fprintf(out, "%lluM\n", (unsigned long long)(bytes >> 20));
+    else
+        fprintf(out, "%llu\n", (unsigned long long)bytes);
+}
+
+static bool is_none(const struct option_line *key, const void *at)
+{
+    return key->none &&
+           (key->type == OPTION_COPY ? !*(const char *)at : *(const uint64_t *)at == 0);
+}
+
+static void dump_value(const struct option_line *key, const void *at, FILE *out)
+{
+    int word;
+
+    switch (key->type) {
+    case OPTION_SECONDS:
+        fprintf(out, "%.10g\n", *(const double *)at);
+        break;
+    case OPTION_SPAN:
+        dump_span(*(const double *)at, out);
+        break;
+    case OPTION_SIZE:
+        dump_size(*(const uint64_t *)at, out);
+        break;
+    case OPTION_COUNT:
+        fprintf(out, "%llu\n", (unsigned long long)*(const uint64_t *)at);
+        break;
+    case OPTION_YES:
+        fputs(*(const bool *)at ? "yes\n" : "no\n", out);
+        break;
+    case OPTION_SHARE:
+        fprintf(out, "%g%%\n", *(const double *)at * 100);
+        break;
+    case OPTION_WORD:
+        memcpy(&word, at, sizeof(word));
+        fprintf(out, "%s\n", key->words[word]);
+        break;
+    default: /* OPTION_COPY */
+        fprintf(out, "%s\n", (const char *)at);
+    }
+}
+
+void options_dump(const struct option_line *keys, const void *base, FILE *out)
+{
+    for (const struct option_line *key = keys; key->type; key++) {
+        const void *at = (const char *)base + key->offset;
+
+        if (key->type == OPTION_KEY) {
+            key->dump(at, key->name, out);
+            continue;
+        }
+        fprintf(out, "%s = ", key->name);
+        if (is_none(key, at))
+            fputs("none\n", out);
+        else
+            dump_value(key, at, out);
+    }
 }

@@ -2,12 +2,12 @@
 /** @file config.c  See config.h. */
 #include "programs/balloond/config.h"
 
-#include "base/cleanup.h"
+#include "base/option.h"
 #include "base/parse.h"
+#include "base/service/ini_file.h"
 #include "decide/journal/journal.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -53,110 +53,64 @@ const struct balloond_guest_config *balloond_config_guest(const struct balloond_
     return NULL;
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- keys with a form of their own -------------------------------------------------------------
+ */
 
-/* The number of the word in the list. */
-static int set_word(unsigned *out, const char *const *words, unsigned n, const char *value)
+static int set_mode(void *at, const char *value)
 {
-    for (unsigned i = 0; i < n; i++)
-        if (!strcmp(words[i], value)) {
-            *out = i;
-            return 0;
-        }
-    return -EINVAL;
+    bool *proactive = at;
+
+    if (strcmp(value, "lazy") != 0 && strcmp(value, "proactive") != 0)
+        return -EINVAL;
+    *proactive = value[0] == 'p';
+    return 0;
 }
 
-/* --- keys ------------------------------------------------------------------------------------- */
-
-static int set_user(struct balloond_config *config, const char *value)
+static void dump_mode(const void *at, const char *key, FILE *out)
 {
-    return parse_text(value, config->user, sizeof(config->user));
+    fprintf(out, "%s = %s\n", key, *(const bool *)at ? "proactive" : "lazy");
 }
 
-static int set_connect(struct balloond_config *config, const char *value)
+static int set_reclaim(void *at, const char *value)
 {
-    return parse_text(value, config->connect, sizeof(config->connect));
+    struct balloond_config *config = at;
+
+    if (strcmp(value, "no") != 0 && strcmp(value, "zram") != 0 && strcmp(value, "swap") != 0)
+        return -EINVAL;
+    config->policy.reclaim.on = strcmp(value, "no") != 0;
+    config->reclaim_any_swap = !strcmp(value, "swap");
+    return 0;
 }
 
-static int set_database(struct balloond_config *config, const char *value)
+static void dump_reclaim(const void *at, const char *key, FILE *out)
 {
-    return parse_text(value, config->database, sizeof(config->database));
+    const struct balloond_config *config = at;
+    const char *to = config->reclaim_any_swap ? "swap" : "zram";
+
+    fprintf(out, "%s = %s\n", key, config->policy.reclaim.on ? to : "no");
 }
 
-static int set_journal(struct balloond_config *config, const char *value)
+static int set_window(void *at, const char *value)
 {
-    return parse_text(value, config->journal, sizeof(config->journal));
+    return decide_windows_parse(at, value);
 }
 
-static int set_mode(struct balloond_config *config, const char *value)
+/* As many as were given: one or two stand for the others, too. */
+static void dump_window(const void *at, const char *key, FILE *out)
 {
-    static const char *const words[] = {"lazy", "proactive"};
-    unsigned number = 0;
-    int rc = set_word(&number, words, 2, value);
+    const struct decide_windows *windows = at;
 
-    config->policy.proactive = number == 1;
-    return rc;
+    fprintf(out, "%s = %.10g", key, windows->short_s);
+    if (windows->mid_s != windows->short_s)
+        fprintf(out, ",%.10g", windows->mid_s);
+    if (windows->long_s != windows->mid_s)
+        fprintf(out, ",%.10g", windows->long_s);
+    fputc('\n', out);
 }
 
-static int set_act(struct balloond_config *config, const char *value)
+static int set_after_panic(void *at, const char *value)
 {
-    return parse_yes(value, &config->act);
-}
-
-static int set_restore(struct balloond_config *config, const char *value)
-{
-    static const char *const words[] = {"before", "max", "hold"};
-    unsigned number = 0;
-    int rc = set_word(&number, words, 3, value);
-
-    config->restore = (enum control_restore)number;
-    return rc;
-}
-
-static int set_reclaim(struct balloond_config *config, const char *value)
-{
-    static const char *const words[] = {"no", "zram", "swap"};
-    unsigned number = 0;
-    int rc = set_word(&number, words, 3, value);
-
-    config->policy.reclaim.on = number > 0;
-    config->reclaim_any_swap = number == 2;
-    return rc;
-}
-
-static int set_virtio_mem(struct balloond_config *config, const char *value)
-{
-    return parse_yes(value, &config->virtio_mem);
-}
-
-static int set_interval(struct balloond_config *config, const char *value)
-{
-    return parse_seconds(value, &config->interval_s);
-}
-
-static int set_window(struct balloond_config *config, const char *value)
-{
-    return decide_windows_parse(&config->windows, value);
-}
-
-static int set_after(struct balloond_config *config, const char *value)
-{
-    return parse_seconds(value, &config->policy.decide.down_after_s);
-}
-
-static int set_min_uptime(struct balloond_config *config, const char *value)
-{
-    return parse_seconds(value, &config->policy.decide.young_s);
-}
-
-static int set_prove_after(struct balloond_config *config, const char *value)
-{
-    return parse_seconds(value, &config->policy.balloon.return_s);
-}
-
-static int set_after_panic(struct balloond_config *config, const char *value)
-{
-    struct decide_policy *policy = &config->policy.decide;
+    struct decide_policy *policy = at;
     double most = policy->panic_pause_max_s / policy->panic_pause_s;
     int rc = parse_seconds(value, &policy->panic_pause_s);
 
@@ -164,53 +118,96 @@ static int set_after_panic(struct balloond_config *config, const char *value)
     return rc;
 }
 
-static int set_after_growth(struct balloond_config *config, const char *value)
+static void dump_after_panic(const void *at, const char *key, FILE *out)
 {
-    return parse_seconds(value, &config->policy.decide.turn_pause_s);
+    fprintf(out, "%s = %.10g\n", key, ((const struct decide_policy *)at)->panic_pause_s);
 }
 
-static int set_without_statistics(struct balloond_config *config, const char *value)
+static int set_without_statistics(void *at, const char *value)
 {
     bool allowed = false;
     int rc = parse_yes(value, &allowed);
 
-    config->policy.decide.needs_statistics = !allowed;
+    *(bool *)at = !allowed;
     return rc;
 }
 
-static const struct key {
-    const char *name, *expected;
-    int (*set)(struct balloond_config *config, const char *value);
-} keys[] = {
-    {"user", "the name of a user", set_user},
-    {"connect", "a libvirt URI", set_connect},
-    {"database", "the path of vmwssd's history", set_database},
-    {"journal", "a path", set_journal},
-    {"mode", "lazy or proactive", set_mode},
-    {"act", "yes or no", set_act},
-    {"restore", "before, max or hold", set_restore},
-    {"reclaim", "no, zram or swap", set_reclaim},
-    {"virtio-mem", "yes or no", set_virtio_mem},
-    {"interval", PARSE_SECONDS_EXPECTED, set_interval},
-    {"window", DECIDE_WINDOWS_EXPECTED, set_window},
-    {"shrink-after", PARSE_SECONDS_EXPECTED, set_after},
-    {"min-uptime", PARSE_SECONDS_EXPECTED, set_min_uptime},
-    {"prove-after", PARSE_SECONDS_EXPECTED, set_prove_after},
-    {"pause-after-panic", PARSE_SECONDS_EXPECTED, set_after_panic},
-    {"pause-after-growth", PARSE_SECONDS_EXPECTED, set_after_growth},
-    {"shrink-without-statistics", "yes or no", set_without_statistics},
+static void dump_without_statistics(const void *at, const char *key, FILE *out)
+{
+    fprintf(out, "%s = %s\n", key, *(const bool *)at ? "no" : "yes");
+}
+
+static int set_shares(void *at, const char *value)
+{
+    uint64_t shares;
+    int rc = parse_u64(value, 1, 1000000000, &shares);
+
+    if (rc == 0)
+        *(double *)at = (double)shares;
+    return rc;
+}
+
+static void dump_shares(const void *at, const char *key, FILE *out)
+{
+    const double shares = *(const double *)at;
+
+    if (shares > 0)
+        fprintf(out, "%s = %.0f\n", key, shares);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static const char *const restore_words[] = {"before", "max", "hold", NULL};
+
+#define AT(member) .offset = offsetof(struct balloond_config, member)
+#define TEXT(member) AT(member), .size = sizeof(((struct balloond_config *)NULL)->member)
+
+static const struct option_line keys[] = {
+    {OPTION_COPY, .name = "user", TEXT(user), .expect = "the name of a user"},
+    {OPTION_COPY, .name = "connect", TEXT(connect), .expect = "a libvirt URI"},
+    {OPTION_COPY, .name = "database", TEXT(database), .expect = "the path of vmwssd's history"},
+    {OPTION_COPY, .name = "journal", TEXT(journal), .expect = "a path"},
+    {OPTION_KEY, .name = "mode", AT(policy.proactive), .set = set_mode, .dump = dump_mode,
+     .expect = "lazy or proactive"},
+    {OPTION_YES, .name = "act", AT(act)},
+    {OPTION_WORD, .name = "restore", AT(restore), .words = restore_words,
+     .expect = "before, max or hold"},
+    {OPTION_KEY, .name = "reclaim", .set = set_reclaim, .dump = dump_reclaim,
+     .expect = "no, zram or swap"},
+    {OPTION_YES, .name = "virtio-mem", AT(virtio_mem)},
+    {OPTION_SECONDS, .name = "interval", AT(interval_s)},
+    {OPTION_KEY, .name = "window", AT(windows), .set = set_window, .dump = dump_window,
+     .expect = DECIDE_WINDOWS_EXPECTED},
+    {OPTION_SECONDS, .name = "shrink-after", AT(policy.decide.down_after_s)},
+    {OPTION_SECONDS, .name = "min-uptime", AT(policy.decide.young_s)},
+    {OPTION_SECONDS, .name = "prove-after", AT(policy.balloon.return_s)},
+    {OPTION_KEY, .name = "pause-after-panic", AT(policy.decide), .set = set_after_panic,
+     .dump = dump_after_panic, .expect = PARSE_SECONDS_EXPECTED},
+    {OPTION_SECONDS, .name = "pause-after-growth", AT(policy.decide.turn_pause_s)},
+    {OPTION_KEY, .name = "shrink-without-statistics", AT(policy.decide.needs_statistics),
+     .set = set_without_statistics, .dump = dump_without_statistics, .expect = "yes or no"},
+    {.type = OPTION_END},
 };
 
-static int take_own(struct balloond_config *config, const char *name, const char *value,
-                    struct error *error)
+#define OF_GUEST(member) .offset = offsetof(struct balloond_guest_config, member)
+
+static const struct option_line guest_keys[] = {
+    {OPTION_SIZE, .name = "reservation", OF_GUEST(reserved_bytes),
+     .expect = "a number, as in 512M"},
+    {OPTION_KEY, .name = "shares", OF_GUEST(shares), .set = set_shares, .dump = dump_shares,
+     .expect = "a number, 1 to 1000000000"},
+    {OPTION_YES, .name = "exclude", OF_GUEST(excluded)},
+    {.type = OPTION_END},
+};
+
+void balloond_config_dump(const struct balloond_config *config, FILE *out)
 {
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (!strcmp(keys[i].name, name))
-            return keys[i].set(config, value) == 0
-                       ? 0
-                       : error_set(error, -EINVAL, "%s = %s: expected %s", name, value,
-                                   keys[i].expected);
-    return error_set(error, -EINVAL, "%s: there is no such key", name);
+    fputs("[" SECTION "]\n", out);
+    options_dump(keys, config, out);
+    for (size_t i = 0; i < config->n_guests; i++) {
+        fprintf(out, "\n[" GUEST_PREFIX "%s]\n", config->guests[i].name);
+        options_dump(guest_keys, &config->guests[i], out);
+    }
 }
 
 static struct balloond_guest_config *guest_section(struct balloond_config *config, const char *name)
@@ -246,65 +243,32 @@ static int take_guest(struct balloond_config *config, const char *section, const
 {
     char guest_name[sizeof(((struct balloond_guest_config *)NULL)->name)];
     struct balloond_guest_config *guest;
-    uint64_t shares = 0;
-    int rc;
 
     trim(guest_name, sizeof(guest_name), section);
     guest = guest_section(config, guest_name);
     if (!guest)
         return error_set(error, -EINVAL, "guest %s: no name, or more than %d sections", guest_name,
                          BALLOOND_MAX_GUESTS);
-    if (!strcmp(name, "reservation"))
-        rc = parse_size(value, &guest->reserved_bytes);
-    else if (!strcmp(name, "exclude"))
-        rc = parse_yes(value, &guest->excluded);
-    else if (!strcmp(name, "shares"))
-        rc = parse_u64(value, 1, 1000000000, &shares);
-    else
-        return error_set(error, -EINVAL, "%s: a guest has reservation, shares and exclude", name);
-    if (shares > 0)
-        guest->shares = (double)shares;
-    return rc == 0 ? 0
-                   : error_set(error, -EINVAL, "%s = %s: expected %s", name, value,
-                               !strcmp(name, "exclude") ? "yes or no" : "a number, as in 512M");
+    return option_set(guest_keys, guest, name, value, error);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-struct loading {
-    struct balloond_config *config;
-    struct error why; /* the first */
-};
-
-static int take_key(void *context, const char *section, const char *name, const char *value)
+static int take_key(void *context, const char *section, const char *name, const char *value,
+                    struct error *error)
 {
-    struct loading *loading = context;
-
-    if (loading->why.code)
-        return 0;
     if (!strcmp(section, SECTION))
-        return take_own(loading->config, name, value, &loading->why) == 0;
+        return option_set(keys, context, name, value, error);
     if (!strncmp(section, GUEST_PREFIX, strlen(GUEST_PREFIX)))
-        return take_guest(loading->config, section + strlen(GUEST_PREFIX), name, value,
-                          &loading->why) == 0;
-    error_set(&loading->why, -EINVAL, "section [%s]: there are [" SECTION "] and [guest NAME]",
-              section);
-    return 0;
+        return take_guest(context, section + strlen(GUEST_PREFIX), name, value, error);
+    return error_set(error, -EINVAL, "section [%s]: there are [" SECTION "] and [guest NAME]",
+                     section);
 }
 
 int balloond_config_load(struct balloond_config *config, const char *path, struct error *error)
 {
-    cleanup_file FILE *file = fopen(path, "re");
-    struct loading loading = {.config = config};
-
-    if (!file)
-        return error_set(error, -errno, "%s: %s", path, strerror(errno));
-
-    int bad_line = ini_parse_file(file, take_key, &loading);
+    int rc = ini_file_read(path, take_key, config, error);
 
     config->policy.reclaim.stale_s = fmax(config->policy.reclaim.stale_s, 2 * config->interval_s);
-    if (bad_line == 0)
-        return 0;
-    return error_set(error, -EINVAL, "%s:%d: %s", path, bad_line,
-                     loading.why.code ? loading.why.text : "neither [section] nor key = value");
+    return rc;
 }

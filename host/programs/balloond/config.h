@@ -46,6 +46,9 @@ void balloond_config_init(struct balloond_config *config);
  * be opened. */
 int balloond_config_load(struct balloond_config *config, const char *path, struct error *error);
 
+/** Prints it as a file that balloond_config_load() reads. */
+void balloond_config_dump(const struct balloond_config *config, FILE *out);
+
 /** Is the section of the guest of that name and UUID? A UUID is the same in capital letters. */
 bool balloond_config_is_of(const struct balloond_guest_config *section, const char *name,
                            const char *uuid);

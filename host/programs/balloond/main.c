@@ -4,6 +4,7 @@
  * its configuration says act = yes. One thread; a signal ends it. With reclaim, a process of its
  * own writes to memory.reclaim (reclaimer.h).
  */
+#include "base/option.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
 #include "base/service/log.h"
@@ -15,7 +16,6 @@
 #include "programs/balloond/reclaiming.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,54 +23,36 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define EXIT_USAGE 1
-#define EXIT_CANNOT 2
 #define TICK_MAX_S 1
-
-static const char help[] =
-    "Usage: vmwss-balloond [OPTIONS]\n\n"
-    "Sets the balloons of libvirt's guests by their working sets, which vmwssd has kept. By default it\n"
-    "is a dry run: it only journals what it would do. See vmwss-balloond(8).\n\n"
-    "  -f, --config FILE  configuration (" BALLOOND_CONFIG_PATH ", if there is one)\n"
-    "  -u, --user NAME    the user that it runs as, started by root (" BALLOOND_USER "), or root\n"
-    "      --check        say whether the configuration is right, and end\n"
-    "  -V, --version      print the version\n"
-    "  -h, --help         this text\n";
 
 struct options {
     const char *path; /* NULL: the default, if it is there */
     const char *user; /* NULL: the configuration's */
-    bool check;
+    bool check, dump;
 };
 
-/* 0, 1 after printing help or the version, or -EINVAL. */
-static int parse(struct options *options, int argc, char **argv)
-{
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'f'}, {"user", required_argument, NULL, 'u'},
-        {"check", no_argument, NULL, 'c'},        {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},         {0}};
-    int option;
+#define AT(member) .offset = offsetof(struct options, member)
 
-    while ((option = getopt_long(argc, argv, "f:u:Vh", longs, NULL)) >= 0) {
-        if (option == 'h' || option == 'V') {
-            fputs(option == 'h' ? help : "vmwss-balloond " VMWSS_VERSION "\n", stdout);
-            return 1;
-        }
-        if (option == 'f')
-            options->path = optarg;
-        else if (option == 'u')
-            options->user = optarg;
-        else if (option == 'c')
-            options->check = true;
-        else
-            return -EINVAL;
-    }
-    if (optind == argc)
-        return 0;
-    fprintf(stderr, "vmwss-balloond: %s: it takes no arguments; see --help\n", argv[optind]);
-    return -EINVAL;
-}
+static const struct option_line lines[] = {
+    {OPTION_TEXT, 'f', "config", "FILE", AT(path),
+     .help = "configuration (" BALLOOND_CONFIG_PATH ", if there is one)"},
+    {OPTION_TEXT, 'u', "user", "NAME", AT(user),
+     .help = "the user that it runs as, started by root (" BALLOOND_USER "), or root"},
+    {OPTION_FLAG, 0, "check", AT(check), .help = "say whether the configuration is right, and end"},
+    {OPTION_FLAG, 0, "dump-config", AT(dump),
+     .help = "print the configuration that results, and end"},
+    {.type = OPTION_END},
+};
+
+static const struct command_options command = {
+    .usage =
+        "Usage: vmwss-balloond [OPTIONS]\n\n"
+        "Sets the balloons of libvirt's guests by their working sets, which vmwssd has kept. By default it\n"
+        "is a dry run: it only journals what it would do. See vmwss-balloond(8).\n",
+    .lines = lines,
+    .version = "vmwss-balloond " VMWSS_VERSION,
+    .no_arguments = true,
+};
 
 static int load_config(const struct options *options, struct balloond_config *config,
                        struct error *error)
@@ -185,15 +167,19 @@ int main(int argc, char **argv)
     static struct balloond_config config;
     struct options options = {0};
     struct error error = {0};
-    int rc = parse(&options, argc, argv);
+    int rc;
 
+    command_name("vmwss-balloond");
+    rc = options_read(&command, &options, argc, argv);
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
     rc = load_config(&options, &config, &error);
-    if (rc == 0 && !options.check)
+    if (rc == 0 && options.dump) {
+        balloond_config_dump(&config, stdout);
+        rc = command_flush(&error);
+    } else if (rc == 0 && !options.check)
         rc = lock_and_run(&config, &error);
     if (rc == 0)
         return 0;
-    fprintf(stderr, "vmwss-balloond: %s\n", error.text);
-    return EXIT_CANNOT;
+    return command_cannot(&error);
 }

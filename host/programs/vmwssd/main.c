@@ -466,7 +466,10 @@ int main(int argc, char **argv)
 {
     static struct daemon daemon = {.lock = RUN_LOCK_NONE, .failed_fd = -1};
     struct error error = {0};
-    int rc = options_parse(&daemon.options, argc, argv);
+    int rc;
+
+    command_name("vmwssd");
+    rc = options_parse(&daemon.options, argc, argv);
 
     if (rc != 0)
         return rc > 0 ? 0 : 1;

@@ -119,4 +119,9 @@ check "none is left" test "$(journal "SELECT count(*) FROM balloon WHERE name LI
 configure maybe
 expect_exit "a word that means nothing" 2 'balloond.conf:10: act = maybe: expected yes or no' \
 	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf"
+configure no
+"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf" --dump-config >"$guests_dir/dumped"
+check "its configuration is dumped" grep -qx 'act = no' "$guests_dir/dumped"
+check "and can be read again" test \
+	"$("$build/host/vmwss-balloond" --config "$guests_dir/dumped" --dump-config)" = "$(<"$guests_dir/dumped")"
 finish

@@ -132,6 +132,36 @@ START_TEST(sections_by_name_and_uuid)
 }
 END_TEST
 
+START_TEST(what_is_dumped_can_be_read)
+{
+    static const char *const windows[] = {"60", "60,600", "60,600,3600"};
+    static struct balloond_config before;
+
+    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+        char given[1024];
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        snprintf(
+            given, sizeof(given),
+            "[vmwss-balloond]\nuser = root\nconnect = a:///b\njournal = /j\nmode = proactive\n"
+            "act = yes\nrestore = hold\nreclaim = swap\nvirtio-mem = yes\ninterval = 2.5\n"
+            "window = %s\nshrink-after = 61\nmin-uptime = 62\nprove-after = 63\n"
+            "pause-after-panic = 64\npause-after-growth = 65\nshrink-without-statistics = yes\n"
+            "[guest a]\nreservation = 512M\nshares = 7\n[guest b]\nexclude = yes\n",
+            windows[i]);
+        ck_assert_int_eq(load(given), 0);
+        balloond_config_dump(&config, out);
+        fclose(out);
+        before = config;
+        ck_assert_msg(load(text) == 0, "%s in\n%s", error.text, text);
+        ck_assert_msg(memcmp(&before, &config, sizeof(config)) == 0, "%s", text);
+        free(text);
+    }
+}
+END_TEST
+
 static void is_refused(const char *text, const char *why)
 {
     ck_assert_int_eq(load(text), -EINVAL);
@@ -152,10 +182,10 @@ START_TEST(what_is_wrong_is_named)
     is_refused("[vmwss-balloond]\nreclaim = yes\n", ":2: reclaim = yes: expected no, zram or swap");
     is_refused("[vmwss-balloond]\nact = perhaps\n", ":2: act = perhaps: expected yes or no");
     is_refused("[vmwss-balloond]\n\nmode = greedy\n", ":3: mode = greedy: expected lazy or");
-    is_refused("[vmwss-balloond]\nnosuch = 1\n", ":2: nosuch: there is no such key");
+    is_refused("[vmwss-balloond]\nnosuch = 1\n", ":2: unknown key 'nosuch'");
     is_refused("[vmwssd]\nact = yes\n", ":2: section [vmwssd]: there are [vmwss-balloond] and");
     is_refused("[guest a]\nshares = none\n", ":2: shares = none: expected a number");
-    is_refused("[guest a]\nceiling = 1G\n", ":2: ceiling: a guest has reservation, shares");
+    is_refused("[guest a]\nceiling = 1G\n", ":2: unknown key 'ceiling'");
     is_refused("[vmwss-balloond]\nact yes\n", ":2: neither [section] nor key = value");
 }
 END_TEST
@@ -1300,6 +1330,7 @@ int main(void)
     tcase_add_test(all, by_default_it_is_a_lazy_dry_run);
     tcase_add_test(all, every_key_is_taken);
     tcase_add_test(all, it_reclaims_into_zram_unless_any_swap_is_allowed);
+    tcase_add_test(all, what_is_dumped_can_be_read);
     tcase_add_test(all, what_is_wrong_is_named);
     tcase_add_test(all, decisions_are_read_as_they_were_added);
     tcase_add_test(all, what_was_reclaimed_is_kept);

@@ -91,18 +91,18 @@ START_TEST(mistakes_are_named_with_file_and_line)
 
     refused("[vmwssd]\nperiod = 5\npreiod = 6\n", ":3: unknown key 'preiod'");
     refused("[vmwssd]\n\n\nperiod = soon\n",
-            ":4: period soon: expected a time from 1ms to 1000000s");
+            ":4: period = soon: expected a time from 1ms to 1000000s");
     refused("period = 5\n", ":1: 'period' in section []");
     refused("[daemon]\nperiod = 5\n", ":2: 'period' in section [daemon]");
     refused("[vmwssd]\nperiod = 5\nwhat is this\n", ":3: neither");
     refused("[vmwssd]\nmax-period = never\n",
-            ":2: max-period never: expected a time from 1ms to 1000000s");
-    refused("[vmwssd]\nmethod = damon\n", ":2: method damon: expected auto");
-    refused("[vmwssd]\nbudget = 101%\n", ":2: budget 101%: expected a percentage");
-    refused("[vmwssd]\npublish = maybe\n", ":2: publish maybe: expected yes or no");
-    refused("[vmwssd]\nbudget = 0\n", ":2: budget 0: expected");
-    refused("[vmwssd]\nkeep-hours = 2y\n", ":2: keep-hours 2y: expected a time");
-    refused("[vmwssd]\nmax-size = big\n", ":2: max-size big: expected a number of bytes");
+            ":2: max-period = never: expected a time from 1ms to 1000000s");
+    refused("[vmwssd]\nmethod = damon\n", ":2: method = damon: expected auto");
+    refused("[vmwssd]\nbudget = 101%\n", ":2: budget = 101%: expected a percentage");
+    refused("[vmwssd]\npublish = maybe\n", ":2: publish = maybe: expected yes or no");
+    refused("[vmwssd]\nbudget = 0\n", ":2: budget = 0: expected");
+    refused("[vmwssd]\nkeep-hours = 2y\n", ":2: keep-hours = 2y: expected a time");
+    refused("[vmwssd]\nmax-size = big\n", ":2: max-size = big: expected a number of bytes");
     memset(longer + strlen(longer), 'x', 300);
     refused(longer, ":3: the line is too long");
     ck_assert_int_eq(config_load(&config, "/nonexistent/file", &error), -ENOENT);
@@ -134,13 +134,13 @@ END_TEST
 START_TEST(agents_are_those_of_libvirt)
 {
     ck_assert(config_asks_agents(&config));
-    ck_assert_int_eq(config_set(&config, "agents", "no", &error), 0);
+    ck_assert_int_eq(option_set(config_keys, &config, "agents", "no", &error), 0);
     ck_assert(!config_asks_agents(&config));
-    ck_assert_int_eq(config_set(&config, "agents", "yes", &error), 0);
+    ck_assert_int_eq(option_set(config_keys, &config, "agents", "yes", &error), 0);
     config_next_source(&config);
-    ck_assert_int_eq(config_set(&config, "connect", "processes", &error), 0);
+    ck_assert_int_eq(option_set(config_keys, &config, "connect", "processes", &error), 0);
     ck_assert(!config_asks_agents(&config));
-    ck_assert_int_eq(config_set(&config, "connect", "qemu:///session", &error), 0);
+    ck_assert_int_eq(option_set(config_keys, &config, "connect", "qemu:///session", &error), 0);
     ck_assert(config_asks_agents(&config));
 }
 END_TEST

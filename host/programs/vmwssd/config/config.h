@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/error.h"
+#include "base/option.h"
 #include "base/service/account.h"
 #include "history/store.h"
 #include "measure/run.h"
@@ -46,11 +46,8 @@ void config_init(struct config *config);
 /** From here on another source speaks: its first connect replaces the others. */
 void config_next_source(struct config *config);
 
-/** The name of key @p number, 0 ...; NULL: there are no more. @p help: one line for --help. */
-const char *config_key(size_t number, const char **help);
-
-/** 0; -ENOENT: no such key; -EINVAL: the message says what was expected. */
-int config_set(struct config *config, const char *key, const char *value, struct error *error);
+/** The keys, in the order of a file; offsets are those of struct config. */
+extern const struct option_line config_keys[];
 
 /** Reads the file. 0; -EINVAL with "FILE:LINE: ..."; -ENOENT ... when it cannot be opened. */
 int config_load(struct config *config, const char *path, struct error *error);

@@ -2,127 +2,90 @@
 /** @file options.c  See options.h. */
 #include "programs/vmwssd/config/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
-#define MAX_KEYS 32
-#define FIRST_KEY 1000 /* getopt's numbers for keys; letters are below */
+static_assert(offsetof(struct options, config) == 0, "the keys have the offsets of struct config");
 
-static void print_help(void)
+/* It never leaves the foreground. */
+static int stay(void *options, const char *value)
 {
-    const char *help;
-
-    fputs(
-        "Usage: vmwssd [OPTIONS]\n\n"
-        "Watches the working set of every guest of this host, within a CPU budget, and keeps its history.\n\n"
-        "  -f, --foreground         do not leave the foreground: it never does\n"
-        "      --config FILE        configuration (" CONFIG_DEFAULT_PATH ", if there is one)\n"
-        "      --dump-config        print the configuration that results, and end\n"
-        "      --debug              --log-level debug\n",
-        stdout);
-    for (size_t i = 0; config_key(i, &help); i++)
-        printf("      --%s %s\n", config_key(i, &help), help);
-    fputs("  -h, --help               this text\n"
-          "  -V, --version            version\n\n"
-          "Each key of the configuration file is an option of the same name, which prevails.\n"
-          "SIGHUP: read the configuration again. SIGTERM: restore all and end,\n"
-          "within a second, unless libvirt or a scan hangs.\n"
-          "Exit status: 0 ended by a signal, 1 usage, 2 cannot work. See vmwssd(8).\n",
-          stdout);
-}
-
-static int add_option(struct options *options, const char *key, const char *value)
-{
-    struct config unused;
-    struct error error = {0};
-
-    config_init(&unused);
-    if (options->n == sizeof(options->set) / sizeof(options->set[0])) {
-        fputs("vmwssd: too many options\n", stderr);
-        return -EINVAL;
-    }
-    if (config_set(&unused, key, value, &error) < 0) {
-        fprintf(stderr, "vmwssd: --%s\n", error.text);
-        return -EINVAL;
-    }
-    options->set[options->n].key = key;
-    options->set[options->n++].value = value;
+    (void)options, (void)value;
     return 0;
 }
 
-static int options_take(struct options *options, int option, const struct option *longs)
+static int set_debug(void *options, const char *value)
 {
-    switch (option) {
-    case 'f':
-        return 0;
-    case 'c':
-        options->path = optarg;
-        return 0;
-    case 'd':
-        options->dump = true;
-        return 0;
-    case 'D':
-        return add_option(options, "log-level", "debug");
-    case 'h':
-        print_help();
-        return 1;
-    case 'V':
-        puts("vmwssd " VMWSS_VERSION);
-        return 1;
-    default:
-        return option >= FIRST_KEY ? add_option(options, longs[option - FIRST_KEY].name, optarg)
-                                   : -EINVAL;
-    }
+    (void)value;
+    ((struct options *)options)->config.log_level = LOG_DEBUG;
+    return 0;
 }
 
-/* The keys first, so that their numbers are their places. */
-static void list_options(struct option *longs)
+static const struct option_line own[] = {
+    {OPTION_CALL, 'f', "foreground", .call = stay,
+     .help = "do not leave the foreground: it never does"},
+    {OPTION_TEXT, 0, "config", "FILE", offsetof(struct options, path),
+     .help = "configuration (" CONFIG_DEFAULT_PATH ", if there is one)"},
+    {OPTION_FLAG, 0, "dump-config", NULL, offsetof(struct options, dump),
+     .help = "print the configuration that results, and end"},
+    {OPTION_CALL, 0, "debug", .call = set_debug, .help = "--log-level debug"},
+};
+
+#define N_OWN (sizeof(own) / sizeof(own[0]))
+#define MAX_LINES 32
+
+/* Its own options, then the keys. */
+static int read_line(struct options *options, int argc, char **argv)
 {
-    static const struct option own[] = {
-        {"foreground", no_argument, NULL, 'f'},
-        {"config", required_argument, NULL, 'c'},
-        {"dump-config", no_argument, NULL, 'd'},
-        {"debug", no_argument, NULL, 'D'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {0},
-    };
-    const char *help;
+    struct option_line lines[MAX_LINES];
     size_t n = 0;
 
-    for (const char *key; (key = config_key(n, &help)); n++)
-        longs[n] = (struct option){key, required_argument, NULL, FIRST_KEY + (int)n};
-    memcpy(&longs[n], own, sizeof(own));
+    while (config_keys[n].type)
+        n++;
+    assert(N_OWN + n < MAX_LINES);
+    memcpy(lines, own, sizeof(own));
+    memcpy(lines + N_OWN, config_keys, (n + 1) * sizeof(*lines));
+
+    const struct command_options command = {
+        .usage =
+            "Usage: vmwssd [OPTIONS]\n\n"
+            "Watches the working set of every guest of this host, within a CPU budget, and keeps its history.\n",
+        .lines = lines,
+        .after =
+            "Each key of the configuration file is an option of the same name, which prevails.\n"
+            "SIGHUP: read the configuration again. SIGTERM: restore all and end,\n"
+            "within a second, unless libvirt or a scan hangs.\n"
+            "Exit status: 0 ended by a signal, 1 usage, 2 cannot work. See vmwssd(8).\n",
+        .version = "vmwssd " VMWSS_VERSION,
+        .no_arguments = true,
+    };
+
+    return options_read(&command, options, argc, argv);
 }
 
 int options_parse(struct options *options, int argc, char **argv)
 {
-    struct option longs[MAX_KEYS];
-    int option;
-    int rc = 0;
-
-    *options = (struct options){0};
-    list_options(longs);
-    while (rc == 0 && (option = getopt_long(argc, argv, "fhV", longs, NULL)) != -1)
-        rc = options_take(options, option, longs);
-    if (rc == 0 && optind < argc) {
-        fprintf(stderr, "vmwssd: '%s' is too much; see vmwssd --help\n", argv[optind]);
-        return -EINVAL;
-    }
-    return rc;
+    *options = (struct options){.argc = argc, .argv = argv};
+    config_init(&options->config);
+    return read_line(options, argc, argv);
 }
 
 int options_config(const struct options *options, struct config *config, struct error *error)
 {
+    struct options again = *options;
     int rc = 0;
 
-    config_init(config);
+    config_init(&again.config);
     if (options->path || access(CONFIG_DEFAULT_PATH, F_OK) == 0)
-        rc = config_load(config, options->path ? options->path : CONFIG_DEFAULT_PATH, error);
-    config_next_source(config);
-    for (size_t i = 0; rc == 0 && i < options->n; i++)
-        rc = config_set(config, options->set[i].key, options->set[i].value, error);
+        rc = config_load(&again.config, options->path ? options->path : CONFIG_DEFAULT_PATH, error);
+    config_next_source(&again.config);
+    optind = 0; /* getopt_long(3): begins anew */
+    if (rc == 0 && read_line(&again, options->argc, options->argv) != 0)
+        rc = error_set(error, -EINVAL, "the command line has changed");
+    *config = again.config;
     return rc == 0 ? config_check(config, error) : rc;
 }

@@ -6,12 +6,11 @@
 #include "programs/vmwssd/config/config.h"
 
 struct options {
-    const char *path; /* --config; NULL: CONFIG_DEFAULT_PATH, if there is one */
-    bool dump;        /* --dump-config */
-    size_t n;
-    struct {
-        const char *key, *value;
-    } set[64]; /* in the order given; borrowed from argv */
+    struct config config; /* first; of the command line alone */
+    const char *path;     /* --config; NULL: CONFIG_DEFAULT_PATH, if there is one */
+    bool dump;            /* --dump-config */
+    int argc;
+    char **argv; /* borrowed */
 };
 
 /** 0; 1 after printing help or the version; -EINVAL after printing what is wrong. */
