@@ -19,7 +19,7 @@
 #define ENABLED "sys/kernel/mm/lru_gen/enabled"
 #define LRU_GEN "sys/kernel/debug/lru_gen"
 
-static const char plain[] =
+static const char plain_file[] =
     "memcg     1 /\n node     0\n          0      22076          7           9 \n"
     "memcg     2 /guest\n node     0\n"
     "          2      26008          2         262 \n"
@@ -80,7 +80,7 @@ static uint64_t number(const char *text, const char *path)
 
 START_TEST(finds_the_group)
 {
-    ck_assert_uint_eq(number(plain, "/guest"), 5);
+    ck_assert_uint_eq(number(plain_file, "/guest"), 5);
     ck_assert_uint_eq(gens.memcg_id, 2);
     ck_assert_uint_eq(gens.n_nodes, 1);
     ck_assert_uint_eq(gens.nodes[0].n, 4);
@@ -88,9 +88,9 @@ START_TEST(finds_the_group)
     ck_assert_uint_eq(gens.nodes[0].generations[1].file_pages, 9728);
     ck_assert_uint_eq(gens.nodes[0].generations[0].age_ms, 26008);
     ck_assert(!gens.nodes[0].has_leaves);
-    ck_assert_uint_eq(number(plain, "/guest-more"), 8);
-    ck_assert_uint_eq(number(plain, "/"), 0);
-    ck_assert_int_eq(lru_gen_parse(plain, "/gues", &gens), -ENOENT);
+    ck_assert_uint_eq(number(plain_file, "/guest-more"), 8);
+    ck_assert_uint_eq(number(plain_file, "/"), 0);
+    ck_assert_int_eq(lru_gen_parse(plain_file, "/gues", &gens), -ENOENT);
     ck_assert_int_eq(lru_gen_parse("", "/guest", &gens), -ENOENT);
 }
 END_TEST
@@ -367,7 +367,7 @@ static void setup(void)
     fake_kernel_make(&fake, 4096);
     fake.block.resident_bytes = fake.block.mapped_bytes = 8 * MIB;
     fake_write(&fake, ENABLED, "0x0007\n");
-    fake_write(&fake, LRU_GEN, plain);
+    fake_write(&fake, LRU_GEN, plain_file);
     fake_write(&fake, "proc/sys/kernel/osrelease", "6.12.94+deb13-amd64\n");
     fake_write(&fake, "proc/4242/cgroup", "0::/guest/libvirt/emulator\n");
     fake_write(&fake, GROUP "/memory.stat", "anon 0\npgscan 5\npgrefill 2\n");

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file unit.h  Tests that register themselves, for the unit test library Check: TEST(group, name)
+ * and a body, and nothing more. Each test is a process.
+ *
+ * A constructor for each test adds it to a list, which main() (unit_main.c) hands to Check. Groups
+ * run in the order of their first tests, and a group's tests in the order of the file.
+ */
+#pragma once
+
+#include <check.h>
+#include <stdbool.h>
+
+/** What is common to some tests of a file. Members that are not set: nothing, Check's timeout. */
+struct unit_group {
+    void (*setup)(void);    /* before each test, in its process */
+    void (*teardown)(void); /* after it */
+    int timeout_s;
+};
+
+struct unit_test {
+    const struct unit_group *group;
+    const TTest *test;
+    int from, to; /* once for each number, which is _i */
+    struct unit_test *next;
+};
+
+/** Adds a test, which stays the caller's. */
+void unit_add(struct unit_test *test);
+
+#define FIXTURE(id, ...) static const struct unit_group id = {__VA_ARGS__}
+
+/** Tests without anything in common. */
+__attribute__((unused)) FIXTURE(plain, 0);
+
+#define TEST_EACH(in, name, first, end)                                        \
+    static void name##_fn(int _i);                                             \
+    static const TTest name##_test = {#name, name##_fn, __FILE__, __LINE__};   \
+    __attribute__((constructor)) static void name##_add(void)                  \
+    {                                                                          \
+        static struct unit_test test = {.group = &(in), .test = &name##_test}; \
+                                                                               \
+        test.from = (int)(first);                                              \
+        test.to = (int)(end);                                                  \
+        unit_add(&test);                                                       \
+    }                                                                          \
+    static void name##_fn(int _i __attribute__((unused)))
+
+#define TEST(in, name) TEST_EACH(in, name, 0, 1)
+
+/** Set by a test: processes that it forks are to go on when it ends. */
+extern bool children_outlive;
+
+/** Runs the cases of a suite that was made by hand; returns the exit status for main(). Each case
+ * may fork others. Each of them is killed when its parent ends: ctest may end this process at any
+ * time, and some of them block signals or wait for the test. */
+int run_suite(Suite *suite);
