@@ -45,7 +45,9 @@ static const char *remedy(const char *os_release)
     return distribution_remedy(&root, text);
 }
 
-START_TEST(those_that_are_known)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, those_that_are_known)
 {
     static const struct {
         const char *os_release, *begins, *has;
@@ -69,9 +71,8 @@ START_TEST(those_that_are_known)
         ck_assert_uint_lt(strlen(text), DISTRIBUTION_TEXT - 1);
     }
 }
-END_TEST
 
-START_TEST(those_that_are_not)
+TEST(cases, those_that_are_not)
 {
     ck_assert_str_eq(distribution_remedy(&root, text), ""); /* no such file */
     ck_assert_str_eq(remedy(""), "");
@@ -79,17 +80,4 @@ START_TEST(those_that_are_not)
     ck_assert_str_eq(remedy("XID=debian\nID_LIKE=debianish\nBUILD_ID=debian\n"), "");
     ck_assert_str_eq(remedy("ID=deb\n"), "");
     ck_assert_ptr_null(strchr(remedy("ID=fedora\nPRETTY_NAME=\"a\033[2Jb\"\n"), '\033'));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("distribution");
-    TCase *tcase = tcase_create("distribution");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, those_that_are_known);
-    tcase_add_test(tcase, those_that_are_not);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -63,7 +63,7 @@ static ssize_t said_after(int signal, char *said, size_t size)
     return n;
 }
 
-START_TEST(undoes_after_kill)
+TEST_EACH(plain, undoes_after_kill, 0, 3)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGINT};
     char said[64];
@@ -71,16 +71,14 @@ START_TEST(undoes_after_kill)
     ck_assert_int_gt(said_after(signals[_i], said, sizeof(said)), 0);
     ck_assert_str_eq(said, "restored");
 }
-END_TEST
 
-START_TEST(does_nothing_when_dismissed)
+TEST(plain, does_nothing_when_dismissed)
 {
     char said[64];
 
     ck_assert_int_eq(said_after(0, said, sizeof(said)), 0);
     guardian_dismiss(NULL);
 }
-END_TEST
 
 /* Says what it is told twice; and at the end, that it was the end. */
 static void echo(int socket, void *shared, void *context)
@@ -94,7 +92,7 @@ static void echo(int socket, void *shared, void *context)
     (void)context;
 }
 
-START_TEST(employed_child_serves)
+TEST(plain, employed_child_serves)
 {
     struct guardian *guardian;
     char word[16] = {0};
@@ -106,17 +104,4 @@ START_TEST(employed_child_serves)
     ck_assert_str_eq(word, "hello");
     guardian_dismiss(guardian);
     ck_assert_int_eq(waitpid(-1, NULL, 0), -1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guardian");
-    TCase *tcase = tcase_create("guardian");
-
-    tcase_add_loop_test(tcase, undoes_after_kill, 0, 3);
-    tcase_add_test(tcase, does_nothing_when_dismissed);
-    tcase_add_test(tcase, employed_child_serves);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

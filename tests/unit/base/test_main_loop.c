@@ -55,27 +55,26 @@ static int run_until_signal(void)
     return code;
 }
 
+FIXTURE(all, .setup = setup);
+
 /* As a terminal does that is closed: a daemon that was started there would go on unseen. */
-START_TEST(a_hangup_ends_who_has_no_handler_for_it)
+TEST(all, a_hangup_ends_who_has_no_handler_for_it)
 {
     ck_assert_int_eq(run_until_signal(), 0);
 }
-END_TEST
 
-START_TEST(a_hangup_that_is_ignored_ends_nothing)
+TEST(all, a_hangup_that_is_ignored_ends_nothing)
 {
     signal(SIGHUP, SIG_IGN);
     ck_assert_int_eq(run_until_signal(), 1);
 }
-END_TEST
 
-START_TEST(a_daemon_may_take_a_hangup_itself)
+TEST(all, a_daemon_may_take_a_hangup_itself)
 {
     ck_assert_int_ge(sd_event_add_signal(loop, NULL, SIGHUP, on_hangup, NULL), 0);
     ck_assert_int_eq(run_until_signal(), 0);
     ck_assert_uint_eq(n_hangups, 1);
 }
-END_TEST
 
 /* It takes longer than it is often. */
 static int be_slow(sd_event_source *timer, uint64_t now_us, void *context)
@@ -93,26 +92,11 @@ static int be_slow(sd_event_source *timer, uint64_t now_us, void *context)
     return sd_event_exit(sd_event_source_get_event(timer), 0);
 }
 
-START_TEST(a_slow_handler_is_called_again_after_a_pause)
+TEST(all, a_slow_handler_is_called_again_after_a_pause)
 {
     uint64_t due_us = 0;
 
     ck_assert_int_eq(main_loop_add(loop, be_slow, &due_us, &error), 0);
     ck_assert_int_eq(main_loop_run(loop, &error), 0);
     ck_assert_uint_gt(due_us, 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("main_loop");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, NULL);
-    tcase_add_test(all, a_hangup_ends_who_has_no_handler_for_it);
-    tcase_add_test(all, a_hangup_that_is_ignored_ends_nothing);
-    tcase_add_test(all, a_daemon_may_take_a_hangup_itself);
-    tcase_add_test(all, a_slow_handler_is_called_again_after_a_pause);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

@@ -87,7 +87,7 @@ static char *word(const char *text)
 #define READ1(a) read_words(word(a), NULL)
 #define READ2(a, b) read_words(word(a), word(b), NULL)
 
-START_TEST(values_go_where_the_line_says)
+TEST(plain, values_go_where_the_line_says)
 {
     ck_assert_int_eq(READ2("-j", "left"), 0);
     ck_assert(choice.json && !choice.hidden && choice.count == 5);
@@ -119,9 +119,8 @@ START_TEST(values_go_where_the_line_says)
     ck_assert_int_eq(READ1("--hidden"), 0);
     ck_assert(choice.hidden);
 }
-END_TEST
 
-START_TEST(what_is_none_is_refused)
+TEST(plain, what_is_none_is_refused)
 {
     static const char *const wrong[] = {"--seconds=x", "--span=x",   "--bytes=x", "-k1",
                                         "--count=10",  "--call=bad", "--json=x",  "--no-such",
@@ -131,7 +130,6 @@ START_TEST(what_is_none_is_refused)
         ck_assert_msg(READ1(wrong[i]) == -EINVAL, "%s", wrong[i]);
     ck_assert_int_eq(options_exit(-EINVAL), EXIT_USAGE);
 }
-END_TEST
 
 static const char *help_of(const struct command_options *of)
 {
@@ -154,7 +152,7 @@ static const char *help_of(const struct command_options *of)
     return text;
 }
 
-START_TEST(the_help_shows_the_table)
+TEST(plain, the_help_shows_the_table)
 {
     const char *text = help_of(&options);
 
@@ -172,33 +170,13 @@ START_TEST(the_help_shows_the_table)
     ck_assert_ptr_null(strstr(text, "hidden"));
     ck_assert_int_eq(options_exit(1), EXIT_DONE);
 }
-END_TEST
 
 /* What is longer than the column pushes its help aside. */
-START_TEST(a_column_may_be_chosen)
+TEST(plain, a_column_may_be_chosen)
 {
     struct command_options narrow = options;
 
     narrow.column = 20;
     ck_assert_ptr_nonnull(strstr(help_of(&narrow), "  -j, --json          JSON\n"));
     ck_assert_ptr_nonnull(strstr(help_of(&narrow), "      --name, --alias  with two names\n"));
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("option");
-    TCase *tcase = tcase_create("option");
-
-    tcase_add_test(tcase, values_go_where_the_line_says);
-    tcase_add_test(tcase, what_is_none_is_refused);
-    tcase_add_test(tcase, the_help_shows_the_table);
-    tcase_add_test(tcase, a_column_may_be_chosen);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

@@ -5,6 +5,8 @@
 
 #include "kernels.h"
 
+#include "unit.h"
+
 #include <check.h>
 #include <errno.h>
 #include <string.h>
@@ -19,7 +21,9 @@ static void teardown(void)
     kernels_end();
 }
 
-START_TEST(sizes_are_the_kernels)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST_EACH(cases, sizes_are_the_kernels, 0, N_KERNELS)
 {
     boot(_i);
     ck_assert_uint_eq(base_page_bytes(), base);
@@ -28,10 +32,9 @@ START_TEST(sizes_are_the_kernels)
     ck_assert_uint_eq(huge_page_pages(), per_huge);
     ck_assert_uint_eq(base_pages(7 * base + base - 1), 7);
 }
-END_TEST
 
 /* The text is missing, or not one that a kernel prints. */
-START_TEST(sizes_follow_from_the_base_page)
+TEST_EACH(cases, sizes_follow_from_the_base_page, 0, 8)
 {
     static const char *const texts[] = {NULL,      "0\n",   "3000000\n", "none\n",
                                         "65536\n", "512\n", "-1\n",      "9223372036854775808\n"};
@@ -46,9 +49,8 @@ START_TEST(sizes_follow_from_the_base_page)
         ck_assert_uint_eq(huge_page_bytes(), kernels[k].huge);
     }
 }
-END_TEST
 
-START_TEST(no_kernels_base_page_changes_nothing)
+TEST_EACH(cases, no_kernels_base_page_changes_nothing, 0, 6)
 {
     static const uint64_t none[] = {0, 1, 8, 5000, 1ULL << 40, UINT64_MAX};
 
@@ -57,9 +59,8 @@ START_TEST(no_kernels_base_page_changes_nothing)
     ck_assert_uint_eq(base_page_bytes(), 16384);
     ck_assert_uint_eq(huge_page_bytes(), 32ULL << 20);
 }
-END_TEST
 
-START_TEST(a_refusal_names_the_sizes_that_were_measured)
+TEST(cases, a_refusal_names_the_sizes_that_were_measured)
 {
     struct error why = {0};
 
@@ -74,19 +75,4 @@ START_TEST(a_refusal_names_the_sizes_that_were_measured)
     ck_assert_ptr_nonnull(strstr(why.text, "only with those of 4, 16 and 64 KiB"));
     /* A size that the sum of others is must not pass for them. */
     ck_assert_int_eq(page_sizes_check(4096 | 16384, BASE_ALL, "it", &why), -ENOTSUP);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("page_sizes");
-    TCase *tcase = tcase_create("page_sizes");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, sizes_are_the_kernels, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, sizes_follow_from_the_base_page, 0, 8);
-    tcase_add_loop_test(tcase, no_kernels_base_page_changes_nothing, 0, 6);
-    tcase_add_test(tcase, a_refusal_names_the_sizes_that_were_measured);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

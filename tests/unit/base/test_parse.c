@@ -26,7 +26,9 @@ static double moment(const char *text)
     return unix_s;
 }
 
-START_TEST(a_stretch_before_now)
+FIXTURE(cases, .setup = setup);
+
+TEST(cases, a_stretch_before_now)
 {
     ck_assert_double_eq(moment("90m"), NOW - 5400);
     ck_assert_double_eq(moment("2w"), NOW - 14 * 86400);
@@ -34,9 +36,8 @@ START_TEST(a_stretch_before_now)
     ck_assert_double_eq(moment("1000000"), NOW - 1e6);
     ck_assert_double_eq(moment("20260131s"), NOW - 20260131);
 }
-END_TEST
 
-START_TEST(local_time)
+TEST(cases, local_time)
 {
     ck_assert_double_eq(moment("13:20"), NOW - 30);
     ck_assert_double_eq(moment("13:20:30"), NOW);
@@ -45,18 +46,16 @@ START_TEST(local_time)
     ck_assert_double_eq(moment("2026-03-10 13:20"), NOW - 30);
     ck_assert_double_eq(moment("2026-07-01T14:00"), 1782907200); /* 12:00Z: summer time */
 }
-END_TEST
 
-START_TEST(universal_time)
+TEST(cases, universal_time)
 {
     ck_assert_double_eq(moment("2026-03-10T12:20:30Z"), NOW);
     ck_assert_double_eq(moment("12:20Z"), NOW - 30);
     ck_assert_double_eq(moment("2026-07-01T12:00Z"), 1782907200);
     ck_assert_double_eq(moment("2026-03-10Z"), NOW - 30 - 20 * 60 - 12 * 3600);
 }
-END_TEST
 
-START_TEST(what_is_no_moment)
+TEST(cases, what_is_no_moment)
 {
     static const char *const bad[] = {"",
                                       "Z",
@@ -81,19 +80,4 @@ START_TEST(what_is_no_moment)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(parse_moment(bad[i], NOW, &unix_s) == -EINVAL, "%s: %f", bad[i], unix_s);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("parse");
-    TCase *tcase = tcase_create("moment");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, a_stretch_before_now);
-    tcase_add_test(tcase, local_time);
-    tcase_add_test(tcase, universal_time);
-    tcase_add_test(tcase, what_is_no_moment);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

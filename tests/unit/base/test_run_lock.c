@@ -81,7 +81,9 @@ static pid_t start_holder(void)
     return pid;
 }
 
-START_TEST(names_the_holder)
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
+TEST(cases, names_the_holder)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     struct error error = {0};
@@ -99,9 +101,8 @@ START_TEST(names_the_holder)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
-END_TEST
 
-START_TEST(kill_releases)
+TEST(cases, kill_releases)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     pid_t pid = start_holder();
@@ -115,9 +116,8 @@ START_TEST(kill_releases)
     run_lock_release(&lock);
     ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
 }
-END_TEST
 
-START_TEST(waits_as_told)
+TEST(cases, waits_as_told)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     pid_t pid = start_holder();
@@ -132,7 +132,6 @@ START_TEST(waits_as_told)
     waitpid(pid, NULL, 0);
     run_lock_release(&lock);
 }
-END_TEST
 
 /* Of a process that was killed, a child that has the lock yet. */
 static void leave_a_child(void)
@@ -158,7 +157,7 @@ static void leave_a_child(void)
     ck_assert_int_eq(status, 0);
 }
 
-START_TEST(waits_for_what_restores)
+TEST(cases, waits_for_what_restores)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     const struct lock_wait wait = {.ended_seconds = 60, .pidfd = -1};
@@ -178,9 +177,8 @@ START_TEST(waits_for_what_restores)
     waitpid(pid, NULL, 0);
     run_lock_release(&lock);
 }
-END_TEST
 
-START_TEST(a_holder_that_lives_is_not_waited_for)
+TEST(cases, a_holder_that_lives_is_not_waited_for)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     const struct lock_wait wait = {.ended_seconds = 600, .pidfd = -1};
@@ -190,9 +188,8 @@ START_TEST(a_holder_that_lives_is_not_waited_for)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
-END_TEST
 
-START_TEST(gives_up_when_interrupted)
+TEST(cases, gives_up_when_interrupted)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     pid_t pid = start_holder();
@@ -203,10 +200,9 @@ START_TEST(gives_up_when_interrupted)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
-END_TEST
 
 /* What the last holder removes must not be locked by one and made anew by another. */
-START_TEST(many_in_turn_never_together)
+TEST(cases, many_in_turn_never_together)
 {
     pid_t pids[4];
 
@@ -234,9 +230,8 @@ START_TEST(many_in_turn_never_together)
         ck_assert_int_eq(status, 0);
     }
 }
-END_TEST
 
-START_TEST(host_lock_is_apart)
+TEST(cases, host_lock_is_apart)
 {
     struct run_lock guest = RUN_LOCK_NONE;
     struct run_lock host = RUN_LOCK_NONE;
@@ -247,9 +242,8 @@ START_TEST(host_lock_is_apart)
     run_lock_release(&host);
     run_lock_release(&guest);
 }
-END_TEST
 
-START_TEST(lent_and_taken_back)
+TEST(cases, lent_and_taken_back)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     bool others = false;
@@ -285,10 +279,9 @@ START_TEST(lent_and_taken_back)
     run_lock_release(&lock);
     ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
 }
-END_TEST
 
 /* What was lent and is held by another must not be removed under that one's feet. */
-START_TEST(released_while_another_has_it)
+TEST(cases, released_while_another_has_it)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     struct run_lock second = RUN_LOCK_NONE;
@@ -303,7 +296,6 @@ START_TEST(released_while_another_has_it)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
-END_TEST
 
 /* In a process of its own: locks guest 7, and gives it back. */
 static void borrow(void)
@@ -325,7 +317,7 @@ static void borrow(void)
 }
 
 /* Who changed none of the marks leaves no trace; it does not cover up for one that was killed. */
-START_TEST(given_back)
+TEST(cases, given_back)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     bool others = false;
@@ -351,7 +343,6 @@ START_TEST(given_back)
     ck_assert(others);
     run_lock_release(&lock);
 }
-END_TEST
 
 static void make_file(const char *name)
 {
@@ -362,7 +353,7 @@ static void make_file(const char *name)
 }
 
 /* What was lent, and what is held, stays, with what was published under it. */
-START_TEST(left_to_a_child)
+TEST(cases, left_to_a_child)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     struct run_lock other = RUN_LOCK_NONE;
@@ -389,9 +380,8 @@ START_TEST(left_to_a_child)
     ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), 0);
     run_lock_release(&other);
 }
-END_TEST
 
-START_TEST(swept)
+TEST(cases, swept)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     pid_t dead = start_holder();
@@ -423,10 +413,9 @@ START_TEST(swept)
     run_lock_sweep(&root); /* it was published under that lock */
     ck_assert(!fsroot_exists(&root, "%s", panel));
 }
-END_TEST
 
 /* Each measurement sweeps when it ends. Who just then takes a lock of the living must get it. */
-START_TEST(sweeping_takes_no_lock_of_the_living)
+TEST(cases, sweeping_takes_no_lock_of_the_living)
 {
     struct run_lock lock = RUN_LOCK_NONE;
     bool others = false;
@@ -445,30 +434,4 @@ START_TEST(sweeping_takes_no_lock_of_the_living)
     waitpid(sweeper, NULL, 0);
     ck_assert(!others);
     run_lock_release(&lock);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("run_lock");
-    TCase *tcase = tcase_create("run_lock");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, names_the_holder);
-    tcase_add_test(tcase, kill_releases);
-    tcase_add_test(tcase, waits_as_told);
-    tcase_add_test(tcase, waits_for_what_restores);
-    tcase_add_test(tcase, a_holder_that_lives_is_not_waited_for);
-    tcase_add_test(tcase, gives_up_when_interrupted);
-    tcase_add_test(tcase, many_in_turn_never_together);
-    tcase_add_test(tcase, host_lock_is_apart);
-    tcase_add_test(tcase, lent_and_taken_back);
-    tcase_add_test(tcase, released_while_another_has_it);
-    tcase_add_test(tcase, given_back);
-    tcase_add_test(tcase, left_to_a_child);
-    tcase_add_test(tcase, swept);
-    tcase_add_test(tcase, sweeping_takes_no_lock_of_the_living);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

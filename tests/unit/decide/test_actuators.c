@@ -25,32 +25,31 @@ static void splits(uint64_t target, uint64_t plug, uint64_t balloon)
     ck_assert_uint_eq(set[1], balloon * MIB);
 }
 
-START_TEST(virtio_mem_gives_first)
+FIXTURE(all, .setup = setup);
+
+TEST(all, virtio_mem_gives_first)
 {
     splits(768, 512, 256);
     splits(700, 444, 256);
     splits(256, 0, 256);
     splits(200, 0, 200);
 }
-END_TEST
 
-START_TEST(the_balloon_gives_what_is_less_than_a_block)
+TEST(all, the_balloon_gives_what_is_less_than_a_block)
 {
     splits(701, 446, 255);
     splits(767, 512, 255);
 }
-END_TEST
 
-START_TEST(without_a_balloon_a_block_that_does_not_fit_stays)
+TEST(all, without_a_balloon_a_block_that_does_not_fit_stays)
 {
     both[1].least_bytes = 256 * MIB;
     splits(701, 446, 256);
     splits(767, 512, 256);
     splits(100, 0, 256);
 }
-END_TEST
 
-START_TEST(it_gets_back_the_split_that_it_had)
+TEST(all, it_gets_back_the_split_that_it_had)
 {
     both[1].current_bytes = 240 * MIB; /* as its owner had it */
     splits(100, 0, 100);
@@ -58,36 +57,17 @@ START_TEST(it_gets_back_the_split_that_it_had)
     both[1].current_bytes = set[1];
     splits(752, 512, 240);
 }
-END_TEST
 
-START_TEST(growth_is_rounded_up_to_a_block)
+TEST(all, growth_is_rounded_up_to_a_block)
 {
     both[0].current_bytes = 100 * MIB;
     splits(359, 104, 256);
     both[0].most_bytes = 103 * MIB; /* half a block is none */
     splits(400, 102, 256);
 }
-END_TEST
 
-START_TEST(what_cannot_shrink_is_left)
+TEST(all, what_cannot_shrink_is_left)
 {
     both[0].least_bytes = both[0].current_bytes;
     splits(700, 512, 188);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("actuators");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, NULL);
-    tcase_add_test(all, virtio_mem_gives_first);
-    tcase_add_test(all, the_balloon_gives_what_is_less_than_a_block);
-    tcase_add_test(all, without_a_balloon_a_block_that_does_not_fit_stays);
-    tcase_add_test(all, it_gets_back_the_split_that_it_had);
-    tcase_add_test(all, growth_is_rounded_up_to_a_block);
-    tcase_add_test(all, what_cannot_shrink_is_left);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

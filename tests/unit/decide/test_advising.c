@@ -53,7 +53,9 @@ static struct replayed replay(void)
     return out;
 }
 
-START_TEST(each_minute_is_replayed)
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
+TEST_EACH(cases, each_minute_is_replayed, 0, 4)
 {
     static const double every_s[] = {MINUTE, 5 * MINUTE, HOUR, 4 * HOUR};
     const struct replayed out = (add(every_s[_i], 0), replay());
@@ -62,25 +64,10 @@ START_TEST(each_minute_is_replayed)
     ck_assert_double_eq(out.from_s, T0);
     ck_assert_double_eq(out.to_s, T0 + 9 * HOUR);
 }
-END_TEST
 
-START_TEST(but_not_a_gap)
+TEST(cases, but_not_a_gap)
 {
     const struct replayed out = (add(5 * MINUTE, 4 * HOUR), replay());
 
     ck_assert_double_eq(out.result.replayed_s, 5 * HOUR + MINUTE); /* the next is late by then */
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("advising");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60); /* hours, minute by minute, are written on a busy machine */
-    tcase_add_loop_test(tcase, each_minute_is_replayed, 0, 4);
-    tcase_add_test(tcase, but_not_a_gap);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -176,7 +176,9 @@ static double next_size(int m, double size)
     return m >= 69 && size - 505 > 0.02 * 4096 ? fmax(size - fmin(size * 0.05, 256), 505) : size;
 }
 
-START_TEST(a_flat_line_is_never_exceeded)
+FIXTURE(waves, .setup = setup, .teardown = teardown, .timeout_s = 120);
+
+TEST(waves, a_flat_line_is_never_exceeded)
 {
     add_minutes(flat, 600);
 
@@ -202,7 +204,6 @@ START_TEST(a_flat_line_is_never_exceeded)
     /* Sizes are whole bytes, not MiB with fractions. */
     ck_assert_double_eq_tol(result.saved_byte_s / (double)MIB, saved, 600 * 60 * 1e-3);
 }
-END_TEST
 
 /* Four hours of 400 MiB, then two of 1000, again and again: the day's p99 knows no hour of 1000
  * before the first. */
@@ -213,7 +214,7 @@ static uint64_t wave(int m)
 
 /* All 60 decisions of the hour before the first wave are exceeded: the guest has long had what the
  * flat line needed. Of the next waves the p99 of the day has the first one in it. */
-START_TEST(the_first_wave_is_exceeded_and_no_later_one)
+TEST(waves, the_first_wave_is_exceeded_and_no_later_one)
 {
     add_minutes(wave, 3 * 360);
 
@@ -230,7 +231,6 @@ START_TEST(the_first_wave_is_exceeded_and_no_later_one)
                       3); /* to 1.25 x 1000, and in between no lower than the day's p99 */
     ck_assert_uint_eq(result.reversals, 5);
 }
-END_TEST
 
 /* Within an hour: the long window has all of it. */
 static uint64_t quick(int m)
@@ -238,7 +238,7 @@ static uint64_t quick(int m)
     return m % 20 < 10 ? 300 : 900;
 }
 
-START_TEST(waves_within_an_hour_are_not_followed)
+TEST(waves, waves_within_an_hour_are_not_followed)
 {
     add_minutes(quick, 600);
 
@@ -252,10 +252,9 @@ START_TEST(waves_within_an_hour_are_not_followed)
     ck_assert_double_lt(result.saved_byte_s / (double)MIB, (4000 - 1035) * 36000.0);
     ck_assert_double_gt(result.saved_byte_s / (double)MIB, (4000 - 1125) * 36000.0 * 0.75);
 }
-END_TEST
 
 /* What was not answered is not scored, and a gap is no hour. */
-START_TEST(a_gap_is_not_scored)
+TEST(waves, a_gap_is_not_scored)
 {
     add_minutes(flat, 120);
 
@@ -269,11 +268,12 @@ START_TEST(a_gap_is_not_scored)
     ck_assert_uint_eq(result.scored, 60);
     ck_assert_uint_eq(result.exceeded, 0);
 }
-END_TEST
 
 /* --- the input -------------------------------------------------------------------------------- */
 
-START_TEST(a_longer_window_stands_for_one_that_is_missing)
+FIXTURE(inputs, .setup = setup, .teardown = teardown);
+
+TEST(inputs, a_longer_window_stands_for_one_that_is_missing)
 {
     static const double kept_s[] = {10, 600, 1800};
 
@@ -282,7 +282,6 @@ START_TEST(a_longer_window_stands_for_one_that_is_missing)
     ck_assert_int_eq(decide_pick_window(kept_s, 3, 3600), 2); /* there is no longer one */
     ck_assert_int_eq(decide_pick_window(kept_s, 0, 60), -1);
 }
-END_TEST
 
 static struct decide_input from_record(const struct ages_record *record,
                                        const struct agent_last_report *last_report, double age_s)
@@ -295,7 +294,7 @@ static struct decide_input from_record(const struct ages_record *record,
     return input;
 }
 
-START_TEST(a_record_is_an_input)
+TEST(inputs, a_record_is_an_input)
 {
     struct ages_record record = record_of(T0, 2000, (uint64_t[]){100, 200, 300});
     struct agent_last_report *last_report = calloc(1, sizeof(*last_report));
@@ -329,9 +328,8 @@ START_TEST(a_record_is_an_input)
     ck_assert_uint_eq(input.guest.swap_free_bytes, DECIDE_UNKNOWN);
     free(last_report);
 }
-END_TEST
 
-START_TEST(windows_that_are_not_answered_yet)
+TEST(inputs, windows_that_are_not_answered_yet)
 {
     struct ages_record record = record_of(T0, 2000, (uint64_t[]){100, 200, 0});
     struct decide_input input = from_record(&record, NULL, 5);
@@ -350,9 +348,8 @@ START_TEST(windows_that_are_not_answered_yet)
     ck_assert_uint_eq(input.short_wss.high_bytes, 200 * MIB);
     ck_assert_uint_eq(input.vetoes, 0);
 }
-END_TEST
 
-START_TEST(flags_are_vetoes)
+TEST(inputs, flags_are_vetoes)
 {
     static const struct {
         unsigned flag, veto;
@@ -378,7 +375,6 @@ START_TEST(flags_are_vetoes)
     record.sample.flags = FLAG_RESIDENT_UNSURE;
     ck_assert(from_record(&record, NULL, 5).uncertain);
 }
-END_TEST
 
 /* --- a day ------------------------------------------------------------------------------------ */
 
@@ -400,7 +396,7 @@ static void day_is(double now_s, double mib, double on_s)
     ck_assert_double_eq_tol((double)bytes, mib * (double)MIB, 0.01 * mib * (double)MIB + 1);
 }
 
-START_TEST(what_is_older_than_a_day_is_forgotten)
+TEST(inputs, what_is_older_than_a_day_is_forgotten)
 {
     day_is(T0, 0, 0);
     add_to_day(T0, 1000, 3600, 10);
@@ -413,10 +409,9 @@ START_TEST(what_is_older_than_a_day_is_forgotten)
     day_is(T0 + 25 * (double)HOUR + 120, 510, 25 * 3600 + 1800);
     day_is(T0 + 60 * (double)HOUR, 0, 0);
 }
-END_TEST
 
 /* One in a hundred does not count, more does. */
-START_TEST(p99)
+TEST(inputs, p99)
 {
     for (int m = 0; m < 60; m++)
         add_to_day(T0 + (int64_t)m * 60, 100, 99, 0);
@@ -425,9 +420,8 @@ START_TEST(p99)
     add_to_day(T0, 900, 2, 0);
     day_is(T0 + 3599, 900, 60 * 99 + 62);
 }
-END_TEST
 
-START_TEST(since_when_a_process_runs)
+TEST(inputs, since_when_a_process_runs)
 {
     struct ages_record record = record_of(T0, 2000, (uint64_t[]){100, 200, 300});
     double time_s = 0;
@@ -441,30 +435,4 @@ START_TEST(since_when_a_process_runs)
     ck_assert_int_eq(history_first_of_process(store, 1, 7, &time_s, NULL), 1);
     ck_assert_double_eq(time_s, T0 + 100);
     ck_assert_int_eq(history_first_of_process(store, 1, 8, &time_s, NULL), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("backtest");
-    TCase *waves = tcase_create("waves");
-    TCase *inputs = tcase_create("inputs");
-
-    tcase_add_checked_fixture(waves, setup, teardown);
-    tcase_set_timeout(waves, 120);
-    tcase_add_test(waves, a_flat_line_is_never_exceeded);
-    tcase_add_test(waves, the_first_wave_is_exceeded_and_no_later_one);
-    tcase_add_test(waves, waves_within_an_hour_are_not_followed);
-    tcase_add_test(waves, a_gap_is_not_scored);
-    tcase_add_checked_fixture(inputs, setup, teardown);
-    tcase_add_test(inputs, a_longer_window_stands_for_one_that_is_missing);
-    tcase_add_test(inputs, a_record_is_an_input);
-    tcase_add_test(inputs, windows_that_are_not_answered_yet);
-    tcase_add_test(inputs, flags_are_vetoes);
-    tcase_add_test(inputs, what_is_older_than_a_day_is_forgotten);
-    tcase_add_test(inputs, p99);
-    tcase_add_test(inputs, since_when_a_process_runs);
-    suite_add_tcase(suite, waves);
-    suite_add_tcase(suite, inputs);
-    return run_suite(suite);
 }

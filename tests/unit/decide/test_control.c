@@ -105,7 +105,9 @@ static void issue(const struct control_host *host, struct control_guest *guest)
 
 /* --- levels ----------------------------------------------------------------------------------- */
 
-START_TEST(levels_have_hysteresis)
+FIXTURE(rules, .setup = setup);
+
+TEST(rules, levels_have_hysteresis)
 {
     struct levels levels = levels_of(&policy.levels, 100000, 0);
 
@@ -132,11 +134,10 @@ START_TEST(levels_have_hysteresis)
     ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 10000);
     ck_assert_str_eq(levels_name(LEVEL_LOW), "low");
 }
-END_TEST
 
 /* --- who gives -------------------------------------------------------------------------------- */
 
-START_TEST(lazy_takes_nothing_while_the_host_is_ample)
+TEST(rules, lazy_takes_nothing_while_the_host_is_ample)
 {
     struct control_host h = host(30000);
     struct control_guest g = guest();
@@ -151,9 +152,8 @@ START_TEST(lazy_takes_nothing_while_the_host_is_ample)
     ck_assert_uint_eq(g.target_bytes, 3892 * MIB); /* 5 % of 4096 are 204.8 */
     ck_assert_int_eq(h.level, LEVEL_HIGH);
 }
-END_TEST
 
-START_TEST(proactive_takes_from_all)
+TEST(rules, proactive_takes_from_all)
 {
     struct control_host h = host(30000);
     struct control_guest g[2] = {guest(), guest()};
@@ -167,9 +167,8 @@ START_TEST(proactive_takes_from_all)
     ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
     ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
 }
-END_TEST
 
-START_TEST(the_idlest_gives_first)
+TEST(rules, the_idlest_gives_first)
 {
     struct control_host h = host(3250);
     struct control_guest g[3] = {guest(), guest(), guest()};
@@ -193,9 +192,8 @@ START_TEST(the_idlest_gives_first)
     ck_assert_int_eq(g[1].hold, HOLD_MOVING);
     ck_assert_int_eq(g[0].action, CONTROL_NONE);
 }
-END_TEST
 
-START_TEST(room_is_made_on_demand)
+TEST(rules, room_is_made_on_demand)
 {
     struct control_host h = host(30000);
     struct control_guest g = guest();
@@ -206,10 +204,9 @@ START_TEST(room_is_made_on_demand)
     ck_assert_int_eq(g.action, CONTROL_SHRINK);
     ck_assert_uint_eq(h.missing_bytes, 100 * MIB);
 }
-END_TEST
 
 /* Neither by a claim beyond its share, nor by what was given and is not touched yet. */
-START_TEST(room_is_not_given_away)
+TEST(rules, room_is_not_given_away)
 {
     struct control_host h = host(30000);
     struct control_guest g[2] = {guest(), guest()};
@@ -230,9 +227,8 @@ START_TEST(room_is_not_given_away)
     run(&h, g, 2);
     ck_assert_uint_eq(h.missing_bytes, 200 * MIB);
 }
-END_TEST
 
-START_TEST(a_veto_holds)
+TEST(rules, a_veto_holds)
 {
     struct control_host h = host(100);
     struct control_guest g = guest();
@@ -243,9 +239,8 @@ START_TEST(a_veto_holds)
     ck_assert_int_eq(g.hold, HOLD_DECISION);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "VFIO"));
 }
-END_TEST
 
-START_TEST(the_excluded_and_the_unknown_are_left_alone)
+TEST(rules, the_excluded_and_the_unknown_are_left_alone)
 {
     struct control_host h = host(100);
     struct control_guest g[2] = {guest(), guest()};
@@ -258,7 +253,6 @@ START_TEST(the_excluded_and_the_unknown_are_left_alone)
     ck_assert_int_eq(g[0].action, CONTROL_NONE);
     ck_assert_int_eq(g[1].action, CONTROL_NONE);
 }
-END_TEST
 
 /* --- growth and panic ------------------------------------------------------------------------- */
 
@@ -273,7 +267,7 @@ static struct control_guest hungry(void)
     return g;
 }
 
-START_TEST(growth_is_at_once)
+TEST(rules, growth_is_at_once)
 {
     struct control_host h = host(10000);
     struct control_guest g = hungry();
@@ -282,9 +276,8 @@ START_TEST(growth_is_at_once)
     ck_assert_int_eq(g.action, CONTROL_GROW);
     ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
 }
-END_TEST
 
-START_TEST(growth_has_two_phases_when_the_host_is_short)
+TEST(rules, growth_has_two_phases_when_the_host_is_short)
 {
     struct control_host h = host(1338); /* 500 above hard */
     struct control_guest g[2] = {guest(), hungry()};
@@ -312,7 +305,6 @@ START_TEST(growth_has_two_phases_when_the_host_is_short)
     ck_assert_uint_le(g[1].target_bytes - g[1].input.actual_bytes, 205 * MIB);
     ck_assert_uint_ge(g[1].target_bytes - g[1].input.actual_bytes, 203 * MIB);
 }
-END_TEST
 
 static struct control_guest rested(void)
 {
@@ -335,7 +327,7 @@ static int decisions_until_it_gives(struct control_host *h, struct control_guest
     return decisions;
 }
 
-START_TEST(what_growth_waits_for_is_given_after_three_decisions)
+TEST(rules, what_growth_waits_for_is_given_after_three_decisions)
 {
     struct control_host h = host(2178); /* the level high */
     struct control_guest calm = rested(), g[2] = {rested(), hungry()};
@@ -369,10 +361,9 @@ START_TEST(what_growth_waits_for_is_given_after_three_decisions)
     g[0].state.pace.known_since_s = 0;
     ck_assert_int_ge(decisions_until_it_gives(&h, g, 2), 60);
 }
-END_TEST
 
 /* While a guest panics there is a decision every two seconds, by the same statistics. */
-START_TEST(decisions_that_follow_fast_take_no_sooner)
+TEST(rules, decisions_that_follow_fast_take_no_sooner)
 {
     struct control_host h = host(2178);
     struct control_guest g[2] = {rested(), hungry()};
@@ -385,9 +376,8 @@ START_TEST(decisions_that_follow_fast_take_no_sooner)
     ck_assert_double_ge(h.now_s - began_s, 20);
     ck_assert_double_le(h.now_s - began_s, 26);
 }
-END_TEST
 
-START_TEST(growth_that_reaches_no_guest_is_nothing_to_wait_for)
+TEST(rules, growth_that_reaches_no_guest_is_nothing_to_wait_for)
 {
     struct control_host h = host(2178);
     struct control_guest g[2] = {rested(), hungry()};
@@ -406,10 +396,9 @@ START_TEST(growth_that_reaches_no_guest_is_nothing_to_wait_for)
     run(&h, g, 2);
     ck_assert_uint_gt(h.waiting_bytes, 0);
 }
-END_TEST
 
 /* Nothing is known of a guest while its balloon is being proven. */
-START_TEST(a_decision_with_a_veto_is_none_that_wants_less)
+TEST(rules, a_decision_with_a_veto_is_none_that_wants_less)
 {
     struct control_host h = host(800);
     struct control_guest g = rested();
@@ -433,9 +422,8 @@ START_TEST(a_decision_with_a_veto_is_none_that_wants_less)
     ck_assert_double_ge(h.now_s - 2 - valid_s, 20);
     ck_assert_double_le(h.now_s - 2 - valid_s, 24);
 }
-END_TEST
 
-START_TEST(below_hard_memory_is_given_after_three_decisions)
+TEST(rules, below_hard_memory_is_given_after_three_decisions)
 {
     struct control_host h = host(1600); /* soft is 1677 */
     struct control_guest g = rested();
@@ -445,10 +433,9 @@ START_TEST(below_hard_memory_is_given_after_three_decisions)
     g = rested();
     ck_assert_int_eq(decisions_until_it_gives(&h, &g, 1), 3);
 }
-END_TEST
 
 /* Less than a MiB is not given, and is nothing to wait for. */
-START_TEST(a_fraction_of_a_mib_is_no_growth_that_waits)
+TEST(rules, a_fraction_of_a_mib_is_no_growth_that_waits)
 {
     struct control_host h = host(3000);
     struct control_guest g[8];
@@ -465,7 +452,6 @@ START_TEST(a_fraction_of_a_mib_is_no_growth_that_waits)
         ck_assert_int_ne(g[i].hold, HOLD_ROOM);
     ck_assert_uint_eq(h.waiting_bytes, 0);
 }
-END_TEST
 
 /* It grew, its load has gone, and it is asked for what it no longer needs. */
 static double seconds_until_it_gives(uint64_t free_mib)
@@ -489,7 +475,7 @@ static double seconds_until_it_gives(uint64_t free_mib)
     return h.now_s - gone_s;
 }
 
-START_TEST(growth_is_a_reason_to_wait_unless_the_host_is_short)
+TEST(rules, growth_is_a_reason_to_wait_unless_the_host_is_short)
 {
     ck_assert_double_ge(seconds_until_it_gives(20000), 3500);
     ck_assert_double_ge(seconds_until_it_gives(2500), 3500); /* level high */
@@ -499,11 +485,10 @@ START_TEST(growth_is_a_reason_to_wait_unless_the_host_is_short)
     ck_assert_double_ge(waited_s, 600);
     ck_assert_double_le(waited_s, 700);
 }
-END_TEST
 
 /* A record is older than the order that turned a balloon on its way down: what was resident then
  * and has come back since is not what was touched of what was given. */
-START_TEST(what_is_given_is_pending_until_a_record_of_after_it)
+TEST(rules, what_is_given_is_pending_until_a_record_of_after_it)
 {
     struct control_host h = host(1338); /* 500 above hard */
     struct control_guest g = hungry();
@@ -523,9 +508,8 @@ START_TEST(what_is_given_is_pending_until_a_record_of_after_it)
     run(&h, &g, 1); /* the guest has touched 400 MiB of it, as a new record says */
     ck_assert_int_eq(g.action, CONTROL_GROW);
 }
-END_TEST
 
-START_TEST(panic_gives_all_at_once_and_holds_off_for_longer_each_time)
+TEST(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -557,9 +541,8 @@ START_TEST(panic_gives_all_at_once_and_holds_off_for_longer_each_time)
         run(&h, &g, 1);
     ck_assert_double_ge(h.now_s - calm_s, 1180);
 }
-END_TEST
 
-START_TEST(panics_are_served_first)
+TEST(rules, panics_are_served_first)
 {
     struct control_host h = host(2838); /* 2000 above hard */
     struct control_guest g[2] = {hungry(), hungry()};
@@ -572,11 +555,10 @@ START_TEST(panics_are_served_first)
     ck_assert_int_eq(g[0].action, CONTROL_NONE);
     ck_assert_int_eq(g[0].hold, HOLD_ROOM);
 }
-END_TEST
 
 /* --- trust ------------------------------------------------------------------------------------ */
 
-START_TEST(a_claim_beyond_the_share_takes_only_what_is_free_above_high)
+TEST(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high)
 {
     struct control_host h = host(3655); /* high is 2621, and left at 3276 */
     struct control_guest g[8];
@@ -597,10 +579,9 @@ START_TEST(a_claim_beyond_the_share_takes_only_what_is_free_above_high)
     for (size_t i = 1; i < 8; i++)
         ck_assert_int_eq(g[i].action, CONTROL_NONE);
 }
-END_TEST
 
 /* The lower bound of what is free wanders by noise; donors are asked for nothing on its account. */
-START_TEST(a_claim_takes_nothing_from_donors_through_the_hysteresis)
+TEST(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis)
 {
     struct control_host h = host(3300); /* high is left at 3276 */
     struct control_guest g[2] = {guest(), guest()};
@@ -641,7 +622,6 @@ START_TEST(a_claim_takes_nothing_from_donors_through_the_hysteresis)
     }
     ck_assert_uint_ge(g[1].input.actual_bytes, (4096 - 1100) * MIB);
 }
-END_TEST
 
 /* --- what balloons do ------------------------------------------------------------------------- */
 
@@ -654,7 +634,7 @@ static void begin_shrink(struct control_host *h, struct control_guest *g)
     issue(h, g);
 }
 
-START_TEST(a_balloon_that_stalls_settles_where_it_is)
+TEST(rules, a_balloon_that_stalls_settles_where_it_is)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -675,10 +655,9 @@ START_TEST(a_balloon_that_stalls_settles_where_it_is)
         run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_SHRINK);
 }
-END_TEST
 
 /* A MiB a decision would take all night, and a byte at a time for ever. */
-START_TEST(a_balloon_that_creeps_settles_where_it_is)
+TEST(rules, a_balloon_that_creeps_settles_where_it_is)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -697,9 +676,8 @@ START_TEST(a_balloon_that_creeps_settles_where_it_is)
     }
     ck_assert_int_eq(g.action, CONTROL_SETTLE);
 }
-END_TEST
 
-START_TEST(a_guest_without_driver_is_inhibited)
+TEST(rules, a_guest_without_driver_is_inhibited)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -717,10 +695,9 @@ START_TEST(a_guest_without_driver_is_inhibited)
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_NONE);
 }
-END_TEST
 
 /* libvirtd ended at each order: nothing moves, and that is not for want of a driver. */
-START_TEST(orders_that_failed_do_not_inhibit)
+TEST(rules, orders_that_failed_do_not_inhibit)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -739,7 +716,6 @@ START_TEST(orders_that_failed_do_not_inhibit)
     ck_assert_uint_ge(n, 3);
     ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
 }
-END_TEST
 
 /* A panic is decided about every two seconds. */
 static void run_at_once(struct control_host *h, struct control_guest *g)
@@ -748,7 +724,7 @@ static void run_at_once(struct control_host *h, struct control_guest *g)
     run(h, g, 1);
 }
 
-START_TEST(a_panic_whose_order_failed_is_served_at_once)
+TEST(rules, a_panic_whose_order_failed_is_served_at_once)
 {
     struct control_host h = host(7000); /* not enough to give it twice */
     struct control_guest g = guest();
@@ -772,9 +748,8 @@ START_TEST(a_panic_whose_order_failed_is_served_at_once)
     ck_assert_int_eq(g.action, CONTROL_NONE); /* libvirt has taken it */
     ck_assert_int_eq(g.hold, HOLD_MOVING);
 }
-END_TEST
 
-START_TEST(a_panic_is_served_without_a_driver)
+TEST(rules, a_panic_is_served_without_a_driver)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -787,9 +762,8 @@ START_TEST(a_panic_is_served_without_a_driver)
     ck_assert_int_eq(g.action, CONTROL_FULL);
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
 }
-END_TEST
 
-START_TEST(a_balloon_that_returns_nothing_is_inhibited_and_restored)
+TEST(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -808,10 +782,9 @@ START_TEST(a_balloon_that_returns_nothing_is_inhibited_and_restored)
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "it gets back what it had; inhibited"));
 }
-END_TEST
 
 /* 256 MiB guests have less than 64 MiB a step: it is noticed all the same. */
-START_TEST(nothing_more_is_taken_until_the_last_step_has_come_back)
+TEST(rules, nothing_more_is_taken_until_the_last_step_has_come_back)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -826,9 +799,8 @@ START_TEST(nothing_more_is_taken_until_the_last_step_has_come_back)
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_RETURN);
     ck_assert_uint_eq(g.input.actual_bytes, 3892 * MIB); /* the first step */
 }
-END_TEST
 
-START_TEST(another_hand_is_noticed_under_way)
+TEST(rules, another_hand_is_noticed_under_way)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -839,10 +811,9 @@ START_TEST(another_hand_is_noticed_under_way)
     run(&h, &g, 1);
     ck_assert_int_eq(g.hold, HOLD_FOREIGN);
 }
-END_TEST
 
 /* As after a restart: what the controller before this one gives back is on its way. */
-START_TEST(what_it_has_under_way_is_not_what_it_had)
+TEST(rules, what_it_has_under_way_is_not_what_it_had)
 {
     struct control_host h = host(20000);
     struct control_guest g = hungry();
@@ -860,9 +831,8 @@ START_TEST(what_it_has_under_way_is_not_what_it_had)
     issue(&h, &g);
     ck_assert_uint_eq(g.state.before_bytes, 2000 * MIB);
 }
-END_TEST
 
-START_TEST(a_panic_under_way_leaves_it_all_in_the_end)
+TEST(rules, a_panic_under_way_leaves_it_all_in_the_end)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -874,10 +844,9 @@ START_TEST(a_panic_under_way_leaves_it_all_in_the_end)
     issue(&h, &g);
     ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
 }
-END_TEST
 
 /* As after a restart: the controller before this one has just given back what it had taken. */
-START_TEST(what_was_on_its_way_before_us_is_no_hand)
+TEST(rules, what_was_on_its_way_before_us_is_no_hand)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -892,9 +861,8 @@ START_TEST(what_was_on_its_way_before_us_is_no_hand)
     run(&h, &g, 1);
     ck_assert_int_eq(g.hold, HOLD_FOREIGN);
 }
-END_TEST
 
-START_TEST(another_hand_is_left_alone_for_an_hour)
+TEST(rules, another_hand_is_left_alone_for_an_hour)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -915,9 +883,8 @@ START_TEST(another_hand_is_left_alone_for_an_hour)
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_SHRINK);
 }
-END_TEST
 
-START_TEST(a_panic_is_served_whoever_moved_the_balloon)
+TEST(rules, a_panic_is_served_whoever_moved_the_balloon)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -932,10 +899,9 @@ START_TEST(a_panic_is_served_whoever_moved_the_balloon)
     ck_assert_int_eq(g.action, CONTROL_FULL);
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
 }
-END_TEST
 
 /* With deflate-on-oom, where it has nothing else left. */
-START_TEST(a_guest_that_deflates_by_itself_is_no_other_hand)
+TEST(rules, a_guest_that_deflates_by_itself_is_no_other_hand)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -959,9 +925,8 @@ START_TEST(a_guest_that_deflates_by_itself_is_no_other_hand)
         ck_assert_int_eq(g.action, CONTROL_FULL);
     }
 }
-END_TEST
 
-START_TEST(an_adopted_balloon_in_motion_is_ours)
+TEST(rules, an_adopted_balloon_in_motion_is_ours)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -976,13 +941,12 @@ START_TEST(an_adopted_balloon_in_motion_is_ours)
     ck_assert(g.state.proving);
     ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
 }
-END_TEST
 
 /* --- statistics ------------------------------------------------------------------------------- */
 
 /* Uses 3000 MiB of 4096, touches 200, and its statistics are those of the last record: a minute
  * apart, and a minute late. Its balloon follows at once. */
-START_TEST(the_floor_does_not_sink_with_the_balloon)
+TEST(rules, the_floor_does_not_sink_with_the_balloon)
 {
     const uint64_t used = 3000 * MIB;
     struct control_host h = host(20000);
@@ -1007,10 +971,9 @@ START_TEST(the_floor_does_not_sink_with_the_balloon)
     }
     ck_assert_uint_le(g.input.actual_bytes, 3300 * MIB); /* it went there, and no further */
 }
-END_TEST
 
 /* What was given is not held against statistics of before: it would be given once more. */
-START_TEST(growth_is_not_repeated_on_old_statistics)
+TEST(rules, growth_is_not_repeated_on_old_statistics)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -1029,9 +992,8 @@ START_TEST(growth_is_not_repeated_on_old_statistics)
         ck_assert_int_eq(g.action, CONTROL_NONE);
     }
 }
-END_TEST
 
-START_TEST(without_statistics_nothing_is_taken)
+TEST(rules, without_statistics_nothing_is_taken)
 {
     struct control_host h = host(20000);
     struct control_guest g[2] = {guest(), guest()};
@@ -1050,9 +1012,8 @@ START_TEST(without_statistics_nothing_is_taken)
     ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
     ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
 }
-END_TEST
 
-START_TEST(a_distrusted_guest_claims_no_more_than_it_had)
+TEST(rules, a_distrusted_guest_claims_no_more_than_it_had)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -1068,10 +1029,9 @@ START_TEST(a_distrusted_guest_claims_no_more_than_it_had)
     ck_assert_uint_eq(g.target_bytes, 3950 * MIB);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "no more than it had is given back"));
 }
-END_TEST
 
 /* Its agent reports stalls, and its statistics are old or missing. */
-START_TEST(a_stall_without_statistics_gives_back_what_it_had)
+TEST(rules, a_stall_without_statistics_gives_back_what_it_had)
 {
     struct control_host h = host(20000);
     struct control_guest g = guest();
@@ -1092,12 +1052,11 @@ START_TEST(a_stall_without_statistics_gives_back_what_it_had)
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_NONE);
 }
-END_TEST
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* It was given more than it had, and uses that by now. */
-START_TEST(the_end_lowers_nothing)
+TEST(rules, the_end_lowers_nothing)
 {
     static const enum control_restore all[] = {RESTORE_BEFORE, RESTORE_MAX, RESTORE_HOLD};
     struct control_host h = host(20000);
@@ -1117,9 +1076,8 @@ START_TEST(the_end_lowers_nothing)
         ck_assert_int_eq(g.hold, HOLD_NONE); /* what it is to be left with it gets */
     }
 }
-END_TEST
 
-START_TEST(the_end_restores_within_what_is_free)
+TEST(rules, the_end_restores_within_what_is_free)
 {
     struct control_host h = host(20000);
     struct control_guest g[2] = {guest(), guest()};
@@ -1143,7 +1101,6 @@ START_TEST(the_end_restores_within_what_is_free)
     control_restore(&h, RESTORE_HOLD, g, 2);
     ck_assert_int_eq(g[0].action, CONTROL_NONE);
 }
-END_TEST
 
 /* --- what must hold of anything ----------------------------------------------------------------
  */
@@ -1242,7 +1199,9 @@ static void check_orders(struct world *world)
     ck_assert_uint_le(granted, world->host.budget_bytes);
 }
 
-START_TEST(nothing_goes_below_its_floor_and_the_host_never_below_hard)
+FIXTURE(always, .setup = setup);
+
+TEST_EACH(always, nothing_goes_below_its_floor_and_the_host_never_below_hard, 0, 40)
 {
     struct world world;
     unsigned shrinks = 0, grows = 0;
@@ -1269,10 +1228,9 @@ START_TEST(nothing_goes_below_its_floor_and_the_host_never_below_hard)
         ck_assert_uint_gt(shrinks, 0);
     ck_assert(!shrinks || grows > 0);
 }
-END_TEST
 
 /* One of them claims whatever it likes; the others are as they were, and the host is ample. */
-START_TEST(a_lying_guest_takes_from_no_other)
+TEST_EACH(always, a_lying_guest_takes_from_no_other, 0, 20)
 {
     struct world world;
 
@@ -1297,7 +1255,6 @@ START_TEST(a_lying_guest_takes_from_no_other)
         carry_out(&world, &world.guests[0]);
     }
 }
-END_TEST
 
 /* --- virtio-mem ------------------------------------------------------------------------------- */
 
@@ -1319,7 +1276,7 @@ static void unplug(struct control_guest *guest, uint64_t plug_bytes)
            plug_bytes + guest->balloon.current_bytes);
 }
 
-START_TEST(virtio_mem_is_set_before_the_balloon)
+TEST(rules, virtio_mem_is_set_before_the_balloon)
 {
     struct control_host h = host(40000);
     struct control_guest g[] = {plugged()};
@@ -1344,9 +1301,8 @@ START_TEST(virtio_mem_is_set_before_the_balloon)
     ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
     ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
 }
-END_TEST
 
-START_TEST(a_guest_that_unplugs_nothing_is_inhibited_and_restored)
+TEST(rules, a_guest_that_unplugs_nothing_is_inhibited_and_restored)
 {
     struct control_host h = host(40000);
     struct control_guest g[] = {plugged()};
@@ -1370,9 +1326,8 @@ START_TEST(a_guest_that_unplugs_nothing_is_inhibited_and_restored)
     control_restore(&h, RESTORE_BEFORE, g, 1);
     ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
 }
-END_TEST
 
-START_TEST(the_end_requests_what_was_requested)
+TEST(rules, the_end_requests_what_was_requested)
 {
     struct control_host h = host(40000);
     struct control_guest g[] = {plugged()};
@@ -1389,10 +1344,9 @@ START_TEST(the_end_requests_what_was_requested)
     control_restore(&h, RESTORE_HOLD, g, 1);
     ck_assert_uint_eq(g[0].plug_bytes, 1000 * MIB);
 }
-END_TEST
 
 /* A device whose blocks are larger than a step, and no balloon. */
-START_TEST(a_block_that_is_larger_than_a_step_stays)
+TEST(rules, a_block_that_is_larger_than_a_step_stays)
 {
     struct control_host h = host(40000);
     struct control_guest g[] = {plugged()};
@@ -1405,69 +1359,4 @@ START_TEST(a_block_that_is_larger_than_a_step_stays)
     ck_assert_int_eq(g[0].action, CONTROL_NONE);
     ck_assert_int_eq(g[0].hold, HOLD_BLOCK);
     ck_assert(strstr(why(&h, &g[0]), "less than a block of its virtio-mem, 512 MiB"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("control");
-    TCase *rules = tcase_create("rules");
-    TCase *always = tcase_create("always");
-
-    tcase_add_checked_fixture(rules, setup, NULL);
-    tcase_add_test(rules, levels_have_hysteresis);
-    tcase_add_test(rules, lazy_takes_nothing_while_the_host_is_ample);
-    tcase_add_test(rules, proactive_takes_from_all);
-    tcase_add_test(rules, the_idlest_gives_first);
-    tcase_add_test(rules, room_is_made_on_demand);
-    tcase_add_test(rules, room_is_not_given_away);
-    tcase_add_test(rules, a_veto_holds);
-    tcase_add_test(rules, the_excluded_and_the_unknown_are_left_alone);
-    tcase_add_test(rules, growth_is_at_once);
-    tcase_add_test(rules, growth_has_two_phases_when_the_host_is_short);
-    tcase_add_test(rules, what_growth_waits_for_is_given_after_three_decisions);
-    tcase_add_test(rules, decisions_that_follow_fast_take_no_sooner);
-    tcase_add_test(rules, growth_that_reaches_no_guest_is_nothing_to_wait_for);
-    tcase_add_test(rules, a_decision_with_a_veto_is_none_that_wants_less);
-    tcase_add_test(rules, below_hard_memory_is_given_after_three_decisions);
-    tcase_add_test(rules, a_fraction_of_a_mib_is_no_growth_that_waits);
-    tcase_add_test(rules, growth_is_a_reason_to_wait_unless_the_host_is_short);
-    tcase_add_test(rules, what_is_given_is_pending_until_a_record_of_after_it);
-    tcase_add_test(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time);
-    tcase_add_test(rules, panics_are_served_first);
-    tcase_add_test(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high);
-    tcase_add_test(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis);
-    tcase_add_test(rules, a_balloon_that_stalls_settles_where_it_is);
-    tcase_add_test(rules, a_balloon_that_creeps_settles_where_it_is);
-    tcase_add_test(rules, a_guest_without_driver_is_inhibited);
-    tcase_add_test(rules, orders_that_failed_do_not_inhibit);
-    tcase_add_test(rules, a_panic_whose_order_failed_is_served_at_once);
-    tcase_add_test(rules, a_panic_is_served_without_a_driver);
-    tcase_add_test(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored);
-    tcase_add_test(rules, nothing_more_is_taken_until_the_last_step_has_come_back);
-    tcase_add_test(rules, another_hand_is_noticed_under_way);
-    tcase_add_test(rules, what_it_has_under_way_is_not_what_it_had);
-    tcase_add_test(rules, a_panic_under_way_leaves_it_all_in_the_end);
-    tcase_add_test(rules, what_was_on_its_way_before_us_is_no_hand);
-    tcase_add_test(rules, another_hand_is_left_alone_for_an_hour);
-    tcase_add_test(rules, a_panic_is_served_whoever_moved_the_balloon);
-    tcase_add_test(rules, a_guest_that_deflates_by_itself_is_no_other_hand);
-    tcase_add_test(rules, an_adopted_balloon_in_motion_is_ours);
-    tcase_add_test(rules, the_floor_does_not_sink_with_the_balloon);
-    tcase_add_test(rules, growth_is_not_repeated_on_old_statistics);
-    tcase_add_test(rules, without_statistics_nothing_is_taken);
-    tcase_add_test(rules, a_distrusted_guest_claims_no_more_than_it_had);
-    tcase_add_test(rules, a_stall_without_statistics_gives_back_what_it_had);
-    tcase_add_test(rules, the_end_lowers_nothing);
-    tcase_add_test(rules, virtio_mem_is_set_before_the_balloon);
-    tcase_add_test(rules, a_guest_that_unplugs_nothing_is_inhibited_and_restored);
-    tcase_add_test(rules, the_end_requests_what_was_requested);
-    tcase_add_test(rules, a_block_that_is_larger_than_a_step_stays);
-    tcase_add_test(rules, the_end_restores_within_what_is_free);
-    suite_add_tcase(suite, rules);
-    tcase_add_checked_fixture(always, setup, NULL);
-    tcase_add_loop_test(always, nothing_goes_below_its_floor_and_the_host_never_below_hard, 0, 40);
-    tcase_add_loop_test(always, a_lying_guest_takes_from_no_other, 0, 20);
-    suite_add_tcase(suite, always);
-    return run_suite(suite);
 }

@@ -68,7 +68,7 @@ static const char *why(const struct decide_input *input)
 
 /* --- terms ------------------------------------------------------------------------------------ */
 
-START_TEST(demand_is_the_largest_window)
+TEST(plain, demand_is_the_largest_window)
 {
     struct decide_input input = healthy();
     struct decide_decision decision = decided(&input);
@@ -87,19 +87,17 @@ START_TEST(demand_is_the_largest_window)
     input.day_bytes = 9000 * MIB;
     ck_assert_uint_eq(decided(&input).demand_bytes, 4096 * MIB);
 }
-END_TEST
 
-START_TEST(reserve_is_a_share_but_not_too_little)
+TEST(plain, reserve_is_a_share_but_not_too_little)
 {
     ck_assert_uint_eq(decide_reserve(POLICY, 4000 * MIB), 200 * MIB);
     ck_assert_uint_eq(decide_reserve(POLICY, 2560 * MIB), 128 * MIB);
     ck_assert_uint_eq(decide_reserve(POLICY, 512 * MIB), 128 * MIB);
     ck_assert_uint_eq(decide_reserve(POLICY, 64 * MIB), 64 * MIB);
 }
-END_TEST
 
 /* Swapless, it uses 500 MiB of 4096: what it does not touch of that cannot be dropped either. */
-START_TEST(floor_without_swap_is_what_it_uses)
+TEST(plain, floor_without_swap_is_what_it_uses)
 {
     struct decide_input input = healthy();
     struct decide_decision decision = decided(&input);
@@ -114,9 +112,8 @@ START_TEST(floor_without_swap_is_what_it_uses)
     ck_assert_uint_eq(decision.give_back_bytes, (4000 - 705) * MIB);
     ck_assert_int_eq(decision.confidence, CONFIDENCE_HIGH);
 }
-END_TEST
 
-START_TEST(floor_with_swap_is_less_what_swap_can_take)
+TEST(plain, floor_with_swap_is_less_what_swap_can_take)
 {
     struct decide_input input = healthy();
     uint64_t reserve = decide_reserve(POLICY, 4096 * MIB);
@@ -132,11 +129,10 @@ START_TEST(floor_with_swap_is_less_what_swap_can_take)
     input.guest.cold_anon_bytes = 4096 * MIB; /* nor than is used */
     ck_assert_uint_eq(decided(&input).floor_bytes, reserve);
 }
-END_TEST
 
 /* MemTotal lacks what the kernel reserved (crashkernel), or has the balloon in it (deflate-on-oom):
  * neither matters. */
-START_TEST(used_is_what_the_balloon_leaves_less_available)
+TEST(plain, used_is_what_the_balloon_leaves_less_available)
 {
     struct decide_input input = healthy();
 
@@ -149,9 +145,8 @@ START_TEST(used_is_what_the_balloon_leaves_less_available)
     input.guest.available_bytes = 5000 * MIB; /* nonsense */
     ck_assert_uint_eq(decided(&input).used_bytes, 0);
 }
-END_TEST
 
-START_TEST(floor_without_statistics_is_half)
+TEST(plain, floor_without_statistics_is_half)
 {
     struct decide_input input = healthy();
 
@@ -175,9 +170,8 @@ START_TEST(floor_without_statistics_is_half)
     input.guest.consistency = NAN; /* nothing could be compared yet */
     ck_assert_int_eq(decided(&input).floor_kind, FLOOR_SWAPLESS);
 }
-END_TEST
 
-START_TEST(a_panic_is_forgotten_by_half_a_day)
+TEST(plain, a_panic_is_forgotten_by_half_a_day)
 {
     struct decide_input input = healthy();
 
@@ -193,9 +187,8 @@ START_TEST(a_panic_is_forgotten_by_half_a_day)
     input.panic_age_s = 0;
     ck_assert_uint_eq(decided(&input).learned_bytes, 4096 * MIB);
 }
-END_TEST
 
-START_TEST(a_reservation_holds)
+TEST(plain, a_reservation_holds)
 {
     struct decide_input input = healthy();
 
@@ -205,9 +198,8 @@ START_TEST(a_reservation_holds)
     input.reserved_bytes = 9000 * MIB;
     ck_assert_uint_eq(decided(&input).target_bytes, 4096 * MIB);
 }
-END_TEST
 
-START_TEST(what_is_within_the_band_is_kept)
+TEST(plain, what_is_within_the_band_is_kept)
 {
     struct decide_input input = healthy();
 
@@ -228,9 +220,8 @@ START_TEST(what_is_within_the_band_is_kept)
     input.guest.available_bytes++;
     ck_assert_int_eq(decided(&input).action, ACTION_SHRINK);
 }
-END_TEST
 
-START_TEST(a_guest_that_needs_more_gets_it)
+TEST(plain, a_guest_that_needs_more_gets_it)
 {
     struct decide_input input = healthy();
 
@@ -241,11 +232,10 @@ START_TEST(a_guest_that_needs_more_gets_it)
     input.vetoes = VETO_MIGRATING; /* forbids shrinking only */
     ck_assert_int_eq(decided(&input).action, ACTION_GROW);
 }
-END_TEST
 
 /* k = 4: of two guests with as many shares and pages the idle one has a quarter of the other's
  * rho. */
-START_TEST(an_idle_guest_gives_first)
+TEST(plain, an_idle_guest_gives_first)
 {
     struct decide_input input = healthy();
 
@@ -260,7 +250,6 @@ START_TEST(an_idle_guest_gives_first)
     input.mid_wss.window_s = 0; /* not known: not taxed */
     ck_assert_double_eq_tol(decide_rho(POLICY, &input), 2, 1e-9);
 }
-END_TEST
 
 /* --- vetoes ----------------------------------------------------------------------------------- */
 
@@ -276,7 +265,7 @@ static void is_vetoed(const struct decide_input *input, unsigned veto, const cha
     ck_assert_msg(strstr(why(input), words), "%s", why(input));
 }
 
-START_TEST(old_numbers_shrink_nothing)
+TEST(plain, old_numbers_shrink_nothing)
 {
     struct decide_input input = healthy();
 
@@ -289,9 +278,8 @@ START_TEST(old_numbers_shrink_nothing)
     input.age_s = NAN;
     ck_assert_uint_eq(vetoes(&input), VETO_STALE);
 }
-END_TEST
 
-START_TEST(a_young_guest_is_left_alone)
+TEST(plain, a_young_guest_is_left_alone)
 {
     struct decide_input input = healthy();
 
@@ -302,9 +290,8 @@ START_TEST(a_young_guest_is_left_alone)
     input.up_s = NAN;
     is_vetoed(&input, VETO_YOUNG, "not known");
 }
-END_TEST
 
-START_TEST(what_could_not_be_measured)
+TEST(plain, what_could_not_be_measured)
 {
     struct decide_input input = healthy();
 
@@ -313,9 +300,8 @@ START_TEST(what_could_not_be_measured)
     input.unmeasurable_bytes++;
     is_vetoed(&input, VETO_UNMEASURABLE, "10% of what is resident");
 }
-END_TEST
 
-START_TEST(pressure)
+TEST(plain, pressure)
 {
     struct decide_input input = healthy();
 
@@ -324,10 +310,9 @@ START_TEST(pressure)
     input.guest.psi_some = 0.001;
     is_vetoed(&input, VETO_PRESSURE, "PSI some 0.1%");
 }
-END_TEST
 
 /* 0.2 % of the lower bound of 290 MiB, a minute. */
-START_TEST(refaults)
+TEST(plain, refaults)
 {
     struct decide_input input = healthy();
 
@@ -338,9 +323,8 @@ START_TEST(refaults)
     input.guest.refault_bytes_s = NAN;
     ck_assert_uint_eq(vetoes(&input), 0);
 }
-END_TEST
 
-START_TEST(its_own_verdict)
+TEST(plain, its_own_verdict)
 {
     struct decide_input input = healthy();
 
@@ -349,9 +333,8 @@ START_TEST(its_own_verdict)
     input.guest.reported = false;
     ck_assert_uint_eq(vetoes(&input), 0);
 }
-END_TEST
 
-START_TEST(what_the_caller_forbids)
+TEST(plain, what_the_caller_forbids)
 {
     static const char *const words[] = {
         "not measured", "long window", "suspended",  "migrated",
@@ -367,9 +350,8 @@ START_TEST(what_the_caller_forbids)
     }
     ck_assert_ptr_null(decide_veto_name(N_VETOES));
 }
-END_TEST
 
-START_TEST(a_guest_that_is_not_measured_keeps_what_it_has)
+TEST(plain, a_guest_that_is_not_measured_keeps_what_it_has)
 {
     struct decide_input input = healthy();
 
@@ -383,7 +365,6 @@ START_TEST(a_guest_that_is_not_measured_keeps_what_it_has)
     input.long_wss.window_s = 0;
     is_vetoed(&input, VETO_WINDOW, "long window");
 }
-END_TEST
 
 /* --- panic ------------------------------------------------------------------------------------ */
 
@@ -396,7 +377,7 @@ static void panics(const struct decide_input *input, unsigned expected)
     ck_assert_int_eq(strstr(why(input), "at once") != NULL, expected != 0);
 }
 
-START_TEST(on_panic_it_gets_all)
+TEST(plain, on_panic_it_gets_all)
 {
     struct decide_input small = healthy();
     struct decide_input input;
@@ -428,7 +409,6 @@ START_TEST(on_panic_it_gets_all)
     input.short_wss.low_bytes++;
     panics(&input, PANIC_WSS);
 }
-END_TEST
 
 /* --- properties ------------------------------------------------------------------------------- */
 
@@ -523,7 +503,9 @@ static struct decide_input any_input(void)
 
 #define ROUNDS 50000
 
-START_TEST(of_any_input)
+FIXTURE(any, .timeout_s = 120);
+
+TEST(any, of_any_input)
 {
     unsigned n_shrinks = 0;
     unsigned n_grows = 0;
@@ -557,7 +539,6 @@ START_TEST(of_any_input)
     ck_assert_uint_gt(n_shrinks, ROUNDS / 200);
     ck_assert_uint_gt(n_grows, ROUNDS / 200);
 }
-END_TEST
 
 static void raise_one(struct decide_input *input)
 {
@@ -570,7 +551,7 @@ static void raise_one(struct decide_input *input)
     *high = *high > UINT64_MAX - more ? UINT64_MAX : *high + more;
 }
 
-START_TEST(a_higher_bound_never_lowers_the_target)
+TEST(any, a_higher_bound_never_lowers_the_target)
 {
     for (int i = 0; i < ROUNDS; i++) {
         struct decide_input input = any_input();
@@ -580,11 +561,10 @@ START_TEST(a_higher_bound_never_lowers_the_target)
         ck_assert_uint_ge(decided(&input).target_bytes, before);
     }
 }
-END_TEST
 
 /* Nor does what a guest uses, nor a veto that is added, nor its falling silent when it uses less
  * than half. */
-START_TEST(more_in_use_never_lowers_the_target)
+TEST(any, more_in_use_never_lowers_the_target)
 {
     for (int i = 0; i < ROUNDS; i++) {
         struct decide_input input = any_input();
@@ -599,11 +579,10 @@ START_TEST(more_in_use_never_lowers_the_target)
         ck_assert_uint_ge(decided(&input).target_bytes, before);
     }
 }
-END_TEST
 
 /* A smaller guest must not seem colder: nothing here reads R but for what the host gets back, and
  * for a veto. */
-START_TEST(less_resident_is_no_smaller_target)
+TEST(any, less_resident_is_no_smaller_target)
 {
     for (int i = 0; i < ROUNDS; i++) {
         struct decide_input input = any_input();
@@ -613,9 +592,8 @@ START_TEST(less_resident_is_no_smaller_target)
         ck_assert_uint_ge(decided(&input).target_bytes, before);
     }
 }
-END_TEST
 
-START_TEST(a_short_buffer_is_not_overrun)
+TEST(any, a_short_buffer_is_not_overrun)
 {
     struct decide_input input = healthy();
     struct decide_decision decision;
@@ -633,7 +611,6 @@ START_TEST(a_short_buffer_is_not_overrun)
         ck_assert_int_eq(text[size], 'x');
     }
 }
-END_TEST
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
@@ -644,7 +621,7 @@ static uint64_t step(struct decide_pace *pace, const struct decide_input *input,
     return decide_step(pace, POLICY, input, &decision, now_s);
 }
 
-START_TEST(down_after_ten_minutes_and_slowly)
+TEST(plain, down_after_ten_minutes_and_slowly)
 {
     struct decide_input input = healthy();
     struct decide_pace pace = {0};
@@ -660,9 +637,8 @@ START_TEST(down_after_ten_minutes_and_slowly)
     input.guest.psi_some = 0;
     ck_assert_uint_eq(step(&pace, &input, 1620), 1100 * MIB);
 }
-END_TEST
 
-START_TEST(three_decisions_even_after_a_long_time)
+TEST(plain, three_decisions_even_after_a_long_time)
 {
     struct decide_input input = healthy();
     struct decide_pace pace = {0};
@@ -671,9 +647,8 @@ START_TEST(three_decisions_even_after_a_long_time)
     ck_assert_uint_eq(step(&pace, &input, 9000), 4096 * MIB);
     ck_assert_uint_lt(step(&pace, &input, 9010), 4096 * MIB);
 }
-END_TEST
 
-START_TEST(no_step_is_too_large)
+TEST(plain, no_step_is_too_large)
 {
     struct decide_input input = healthy();
     struct decide_pace pace = {.n_lower = 3, .lower = true};
@@ -695,9 +670,8 @@ START_TEST(no_step_is_too_large)
     input.guest.available_bytes = 70 * MIB;
     ck_assert_uint_eq(step(&pace, &input, 1000), 765 * MIB); /* 35 */
 }
-END_TEST
 
-START_TEST(up_at_once)
+TEST(plain, up_at_once)
 {
     struct decide_input input = healthy();
     struct decide_pace pace = {0};
@@ -706,9 +680,8 @@ START_TEST(up_at_once)
     input.guest.available_bytes = 110 * MIB;
     ck_assert_uint_eq(step(&pace, &input, 1000), 695 * MIB);
 }
-END_TEST
 
-START_TEST(after_a_panic_it_is_left_alone_for_longer_and_longer)
+TEST(plain, after_a_panic_it_is_left_alone_for_longer_and_longer)
 {
     static const double pauses[] = {600, 1200, 2400, 3600, 3600};
     struct decide_input calm = healthy();
@@ -733,10 +706,9 @@ START_TEST(after_a_panic_it_is_left_alone_for_longer_and_longer)
     step(&pace, &alarmed, pace.paused_until_s + 3601);
     ck_assert_double_eq(pace.pause_s, 600);
 }
-END_TEST
 
 /* Stalls that an agent reports one by one. */
-START_TEST(panics_without_calm_between_are_one)
+TEST(plain, panics_without_calm_between_are_one)
 {
     struct decide_input calm = healthy(), alarmed = healthy();
     struct decide_pace pace = {0};
@@ -752,9 +724,8 @@ START_TEST(panics_without_calm_between_are_one)
     step(&pace, &alarmed, 1080 + 60);
     ck_assert_double_eq(pace.pause_s, 1200);
 }
-END_TEST
 
-START_TEST(after_growth_nothing_is_taken_for_an_hour)
+TEST(plain, after_growth_nothing_is_taken_for_an_hour)
 {
     struct decide_pace pace = {0};
     struct decide_input input = healthy();
@@ -772,9 +743,8 @@ START_TEST(after_growth_nothing_is_taken_for_an_hour)
         ck_assert_uint_eq(step(&pace, &input, now_s), 1438 * MIB);
     ck_assert_uint_lt(step(&pace, &input, now_s + 30), 1438 * MIB);
 }
-END_TEST
 
-START_TEST(a_panic_at_full_size_teaches_nothing)
+TEST(plain, a_panic_at_full_size_teaches_nothing)
 {
     struct decide_input alarmed = healthy();
     struct decide_pace pace = {0};
@@ -786,9 +756,8 @@ START_TEST(a_panic_at_full_size_teaches_nothing)
     decide_remember(&pace, 2000, &alarmed);
     ck_assert_uint_eq(decided(&alarmed).learned_bytes, 0);
 }
-END_TEST
 
-START_TEST(any_step_is_between_what_is_and_the_target)
+TEST(any, any_step_is_between_what_is_and_the_target)
 {
     struct decide_pace pace = {0};
 
@@ -804,55 +773,4 @@ START_TEST(any_step_is_between_what_is_and_the_target)
         if (one_in(3))
             pace = (struct decide_pace){.n_lower = 3, .lower = true};
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("decide");
-    TCase *terms = tcase_create("terms");
-    TCase *rules = tcase_create("vetoes and panic");
-    TCase *any = tcase_create("any input");
-    TCase *steps = tcase_create("steps");
-
-    tcase_add_test(terms, demand_is_the_largest_window);
-    tcase_add_test(terms, reserve_is_a_share_but_not_too_little);
-    tcase_add_test(terms, floor_without_swap_is_what_it_uses);
-    tcase_add_test(terms, floor_with_swap_is_less_what_swap_can_take);
-    tcase_add_test(terms, used_is_what_the_balloon_leaves_less_available);
-    tcase_add_test(terms, floor_without_statistics_is_half);
-    tcase_add_test(terms, a_panic_is_forgotten_by_half_a_day);
-    tcase_add_test(terms, a_reservation_holds);
-    tcase_add_test(terms, what_is_within_the_band_is_kept);
-    tcase_add_test(terms, a_guest_that_needs_more_gets_it);
-    tcase_add_test(terms, an_idle_guest_gives_first);
-    tcase_add_test(rules, old_numbers_shrink_nothing);
-    tcase_add_test(rules, a_young_guest_is_left_alone);
-    tcase_add_test(rules, what_could_not_be_measured);
-    tcase_add_test(rules, pressure);
-    tcase_add_test(rules, refaults);
-    tcase_add_test(rules, its_own_verdict);
-    tcase_add_test(rules, what_the_caller_forbids);
-    tcase_add_test(rules, a_guest_that_is_not_measured_keeps_what_it_has);
-    tcase_add_test(rules, on_panic_it_gets_all);
-    tcase_set_timeout(any, 120);
-    tcase_add_test(any, of_any_input);
-    tcase_add_test(any, a_higher_bound_never_lowers_the_target);
-    tcase_add_test(any, more_in_use_never_lowers_the_target);
-    tcase_add_test(any, less_resident_is_no_smaller_target);
-    tcase_add_test(any, a_short_buffer_is_not_overrun);
-    tcase_add_test(any, any_step_is_between_what_is_and_the_target);
-    tcase_add_test(steps, down_after_ten_minutes_and_slowly);
-    tcase_add_test(steps, three_decisions_even_after_a_long_time);
-    tcase_add_test(steps, no_step_is_too_large);
-    tcase_add_test(steps, up_at_once);
-    tcase_add_test(steps, after_a_panic_it_is_left_alone_for_longer_and_longer);
-    tcase_add_test(steps, panics_without_calm_between_are_one);
-    tcase_add_test(steps, after_growth_nothing_is_taken_for_an_hour);
-    tcase_add_test(steps, a_panic_at_full_size_teaches_nothing);
-    suite_add_tcase(suite, terms);
-    suite_add_tcase(suite, rules);
-    suite_add_tcase(suite, any);
-    suite_add_tcase(suite, steps);
-    return run_suite(suite);
 }

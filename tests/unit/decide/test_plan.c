@@ -58,7 +58,9 @@ static struct plan_state prepare(struct plan_fleet *fleet, const struct plan_opt
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-START_TEST(slots_are_hours_of_weekdays_and_weekends)
+FIXTURE(cases, .timeout_s = 120);
+
+TEST(cases, slots_are_hours_of_weekdays_and_weekends)
 {
     ck_assert_uint_eq(plan_slot(0), 0); /* a Thursday */
     ck_assert_uint_eq(plan_slot(2 * DAY_S - 1), 23);
@@ -66,19 +68,17 @@ START_TEST(slots_are_hours_of_weekdays_and_weekends)
     ck_assert_uint_eq(plan_slot(4 * DAY_S - 1), 47);
     ck_assert_uint_eq(plan_slot(4 * DAY_S), 0);
 }
-END_TEST
 
-START_TEST(the_step_is_as_short_as_memory_allows)
+TEST(cases, the_step_is_as_short_as_memory_allows)
 {
     ck_assert_int_eq(plan_step_s(28 * DAY_S, 20), 60);
     ck_assert_int_eq(plan_step_s(28 * DAY_S, 20000), 180);
     ck_assert_int_eq(plan_step_s(14 * DAY_S, 20000), 120);
     ck_assert_int_eq(plan_step_s(36500 * DAY_S, 1000000), 3600);
 }
-END_TEST
 
 /* Never rounded down, the larger stays, and nothing outside of the fleet's time. */
-START_TEST(a_note_is_rounded_up)
+TEST(cases, a_note_is_rounded_up)
 {
     struct plan_fleet fleet = make_fleet(1, 2, 1);
     const double unit = plan_unit(&fleet.guests[0]);
@@ -97,17 +97,15 @@ START_TEST(a_note_is_rounded_up)
     ck_assert_uint_eq(plan_series(&fleet, 1)[0], PLAN_CODE_NONE);
     plan_fleet_free(&fleet);
 }
-END_TEST
 
-START_TEST(z_of_a_risk)
+TEST(cases, z_of_a_risk)
 {
     ck_assert_double_eq_tol(plan_z(0.5), 0, 1e-6);
     ck_assert_double_eq_tol(plan_z(0.025), 1.959964, 1e-5);
     ck_assert_double_eq_tol(plan_z(0.001), 3.090232, 1e-5);
 }
-END_TEST
 
-START_TEST(a_size_has_its_margins)
+TEST(cases, a_size_has_its_margins)
 {
     struct plan_guest guest = {.ram_bytes = 8 * GIB, .size_p99_bytes = 2.0 * GIB, .days = 10};
 
@@ -123,10 +121,9 @@ START_TEST(a_size_has_its_margins)
     guest.size_p99_bytes = 0;
     ck_assert_double_eq(plan_right_size(&guest), 0);
 }
-END_TEST
 
 /* A day of each week is far off, and one day is missing: the slope is still that of all others. */
-START_TEST(the_trend_is_robust)
+TEST(cases, the_trend_is_robust)
 {
     double day[42];
     struct trend trend;
@@ -143,11 +140,10 @@ START_TEST(the_trend_is_robust)
     ck_assert_double_eq(trend_days_until(120, 2, 120), 0);
     ck_assert(isinf(trend_days_until(100, -1, 120)));
 }
-END_TEST
 
 /* What falls instead of rising has the same interval, the other way round: both ends are equally
  * many pairs from the middle. */
-START_TEST(the_interval_of_a_trend_is_symmetric)
+TEST(cases, the_interval_of_a_trend_is_symmetric)
 {
     uint64_t random_state = 3;
     double up[28];
@@ -161,10 +157,9 @@ START_TEST(the_interval_of_a_trend_is_symmetric)
     ck_assert_double_eq(trend_of(up, 28).low, -trend_of(down, 28).high);
     ck_assert_double_eq(trend_of(up, 28).high, -trend_of(down, 28).low);
 }
-END_TEST
 
 /* Noise alone: the interval has 0 in it for at least nine of ten; 95 % on average. */
-START_TEST(noise_is_no_trend)
+TEST(cases, noise_is_no_trend)
 {
     uint64_t random_state = 7;
     int holds = 0;
@@ -181,13 +176,12 @@ START_TEST(noise_is_no_trend)
     ck_assert_int_ge(holds, 920);
     ck_assert_int_lt(holds, 1000);
 }
-END_TEST
 
 /* --- needs ------------------------------------------------------------------------------------ */
 
 /* Two guests that are busy for the same three minutes of each hour, and two that are not: the sum
  * is of the moments, not of the quantiles. */
-START_TEST(needs_are_joint)
+TEST(cases, needs_are_joint)
 {
     for (int together = 0; together < 2; together++) {
         struct plan_fleet fleet = make_fleet(1, 2, 21);
@@ -214,10 +208,9 @@ START_TEST(needs_are_joint)
         plan_fleet_free(&fleet);
     }
 }
-END_TEST
 
 /* 1 and 3 GiB in turn: mean 2, deviation 1. */
-START_TEST(little_history_is_five_sigmas)
+TEST(cases, little_history_is_five_sigmas)
 {
     float joint[1000];
     float draft[1000];
@@ -230,10 +223,9 @@ START_TEST(little_history_is_five_sigmas)
     plan_need_of(&(struct plan_sum){joint, 1000, 3600, 13.6}, 10, 0.001, draft, &need);
     ck_assert_double_eq_tol(need.risk_bytes, 3, 1e-9);
 }
-END_TEST
 
 /* 4 GiB more a day on a host of 64: from 20 to 85 % of it. */
-START_TEST(the_runway)
+TEST(cases, the_runway)
 {
     struct plan_runway runway;
     struct plan_sum sum = {.n = 28 * 24, .step_s = 3600, .days = 28};
@@ -259,7 +251,6 @@ START_TEST(the_runway)
     free(joint);
     free(draft);
 }
-END_TEST
 
 /* 1 and 3 GiB in turn: of guest 0 for 28 days, of guest 1 for the last three. */
 static void note_old_and_new(struct plan_fleet *fleet)
@@ -272,7 +263,7 @@ static void note_old_and_new(struct plan_fleet *fleet)
 }
 
 /* Two hosts of one guest each, of the same need; the one is new in a fleet of 28 days. */
-START_TEST(a_host_has_its_own_days)
+TEST(cases, a_host_has_its_own_days)
 {
     struct plan_fleet fleet = make_fleet_by(600, 3, 2, 28);
     struct plan_request request = {.options = bare};
@@ -290,10 +281,9 @@ START_TEST(a_host_has_its_own_days)
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
-END_TEST
 
 /* A place for the same guest: by three deviations on the one host, five on the other. */
-START_TEST(a_place_is_by_the_days_of_its_host)
+TEST(cases, a_place_is_by_the_days_of_its_host)
 {
     struct plan_fleet fleet = make_fleet_by(600, 2, 2, 28);
     struct plan_state state;
@@ -305,10 +295,9 @@ START_TEST(a_place_is_by_the_days_of_its_host)
     plan_state_free(&state);
     plan_fleet_free(&fleet);
 }
-END_TEST
 
 /* One day of twenty is known, its night busy: so are all nights, and the need is doubled. */
-START_TEST(a_young_guest_counts_for_more)
+TEST(cases, a_young_guest_counts_for_more)
 {
     struct plan_fleet fleet = make_fleet(1, 2, 20);
     const double unit = plan_unit(&fleet.guests[0]);
@@ -327,11 +316,10 @@ START_TEST(a_young_guest_counts_for_more)
     ck_assert_double_eq_tol(fleet.guests[0].slots[5].mean_bytes, 2.0 * GIB, 0.1 * GIB);
     plan_fleet_free(&fleet);
 }
-END_TEST
 
 /* An hour in which nothing was recorded is as a week before: guests that are not busy together do
  * not become so. */
-START_TEST(a_gap_is_as_a_week_before)
+TEST(cases, a_gap_is_as_a_week_before)
 {
     struct plan_fleet fleet = make_fleet(1, 1, 21);
     const double gap_s = MONDAY_S + 10 * DAY_S + 3600;
@@ -346,12 +334,11 @@ START_TEST(a_gap_is_as_a_week_before)
     ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 61], plan_series(&fleet, 0)[0]);
     plan_fleet_free(&fleet);
 }
-END_TEST
 
 /* --- placing ---------------------------------------------------------------------------------- */
 
 /* Three of six GiB each fit on 20 when they are busy at different times, not when together. */
-START_TEST(a_guest_fits_by_its_moments)
+TEST(cases, a_guest_fits_by_its_moments)
 {
     for (int together = 0; together < 2; together++) {
         struct plan_fleet fleet = make_fleet(2, 3, 14);
@@ -374,11 +361,10 @@ START_TEST(a_guest_fits_by_its_moments)
         plan_fleet_free(&fleet);
     }
 }
-END_TEST
 
 /* A new guest of 8 GiB is like those there, which need half of theirs: 64 GiB, of which 8 are
  * needed, take 14 more. */
-START_TEST(how_many_more)
+TEST(cases, how_many_more)
 {
     struct plan_fleet fleet = make_fleet_by(600, 1, 2, 14);
     struct plan_state state;
@@ -395,11 +381,10 @@ START_TEST(how_many_more)
     plan_fleet_free(&fleet);
     free(draws);
 }
-END_TEST
 
 /* All guests need a quarter of what they have: hosts take four times their memory, less what the
  * next guest would have needed. */
-START_TEST(the_ratio)
+TEST(cases, the_ratio)
 {
     struct plan_fleet fleet = make_fleet_by(1800, 4, 200, 14);
     struct plan_state state;
@@ -415,7 +400,6 @@ START_TEST(the_ratio)
     plan_state_free(&state);
     plan_fleet_free(&fleet);
 }
-END_TEST
 
 /* --- what every plan must hold ---------------------------------------------------------------- */
 
@@ -548,15 +532,14 @@ static void check_plan(uint64_t seed)
     plan_fleet_free(&fleet);
 }
 
-START_TEST(plans_hold_what_they_must)
+TEST(cases, plans_hold_what_they_must)
 {
     for (uint64_t seed = 0; seed < 60; seed++)
         check_plan(seed);
 }
-END_TEST
 
 /* Four hosts of a sixteenth full: one is enough. With two moves one of them can be emptied. */
-START_TEST(hosts_are_emptied)
+TEST(cases, hosts_are_emptied)
 {
     for (size_t max = 2; max <= 6; max += 4) {
         struct plan_fleet fleet = make_fleet(4, 8, 15);
@@ -574,10 +557,9 @@ START_TEST(hosts_are_emptied)
         plan_fleet_free(&fleet);
     }
 }
-END_TEST
 
 /* One guest too many: the smallest that suffices is moved, to an empty host if need be. */
-START_TEST(a_host_that_is_short_is_relieved)
+TEST(cases, a_host_that_is_short_is_relieved)
 {
     struct plan_fleet fleet = make_fleet(2, 10, 15);
     struct plan_request request = {.options = bare, .consolidate = true};
@@ -597,41 +579,4 @@ START_TEST(a_host_that_is_short_is_relieved)
     ck_assert_uint_gt(result.hosts[0].unplaced, 0);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("plan");
-    TCase *tcase = tcase_create("plan");
-
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, slots_are_hours_of_weekdays_and_weekends);
-    tcase_add_test(tcase, the_step_is_as_short_as_memory_allows);
-    tcase_add_test(tcase, a_note_is_rounded_up);
-    tcase_add_test(tcase, z_of_a_risk);
-    tcase_add_test(tcase, a_size_has_its_margins);
-    tcase_add_test(tcase, the_trend_is_robust);
-    tcase_add_test(tcase, the_interval_of_a_trend_is_symmetric);
-    tcase_add_test(tcase, noise_is_no_trend);
-    tcase_add_test(tcase, needs_are_joint);
-    tcase_add_test(tcase, little_history_is_five_sigmas);
-    tcase_add_test(tcase, the_runway);
-    tcase_add_test(tcase, a_host_has_its_own_days);
-    tcase_add_test(tcase, a_place_is_by_the_days_of_its_host);
-    tcase_add_test(tcase, a_young_guest_counts_for_more);
-    tcase_add_test(tcase, a_gap_is_as_a_week_before);
-    tcase_add_test(tcase, a_guest_fits_by_its_moments);
-    tcase_add_test(tcase, how_many_more);
-    tcase_add_test(tcase, the_ratio);
-    tcase_add_test(tcase, plans_hold_what_they_must);
-    tcase_add_test(tcase, hosts_are_emptied);
-    tcase_add_test(tcase, a_host_that_is_short_is_relieved);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

@@ -22,7 +22,9 @@ static int parse(const char *text)
 #define RESULT(result) \
     "{\"status\":\"success\",\"data\":{\"resultType\":\"x\",\"result\":" result "}}"
 
-START_TEST(a_matrix)
+FIXTURE(cases, .timeout_s = 60);
+
+TEST(cases, a_matrix)
 {
     double time_s;
     double value;
@@ -43,10 +45,9 @@ START_TEST(a_matrix)
     ck_assert(!prom_point(&answer, 1, 0, &time_s, &value));
     prom_answer_free(&answer);
 }
-END_TEST
 
 /* Points are cut out by their form; labels and what else there is are not. */
-START_TEST(several_series_keep_their_own_points)
+TEST(cases, several_series_keep_their_own_points)
 {
     double time_s;
     double value;
@@ -67,7 +68,6 @@ START_TEST(several_series_keep_their_own_points)
     ck_assert(prom_point(&answer, 2, 0, &time_s, &value) && value == 12345678901234567.0);
     prom_answer_free(&answer);
 }
-END_TEST
 
 static const char *const forged[] = {
     RESULT("[{\"metric\":{},\"values\":0}]"),
@@ -77,13 +77,12 @@ static const char *const forged[] = {
 };
 
 /* What stands for an array that was cut out. */
-START_TEST(a_number_in_place_of_points_is_refused)
+TEST_EACH(cases, a_number_in_place_of_points_is_refused, 0, sizeof(forged) / sizeof(forged[0]))
 {
     ck_assert_int_eq(parse(forged[_i]), -EPROTO);
 }
-END_TEST
 
-START_TEST(a_vector)
+TEST(cases, a_vector)
 {
     double time_s;
     double value;
@@ -94,12 +93,12 @@ START_TEST(a_vector)
     ck_assert_double_eq(value, -3);
     prom_answer_free(&answer);
 }
-END_TEST
 
 static const char *const not_values[] = {"NaN", "+Inf", "-Inf", "",      "1e999", "0x10",
                                          "1 ",  " 1",   "1,5",  "1e3e3", "-",     "infinity"};
 
-START_TEST(what_is_no_finite_number_is_no_value)
+TEST_EACH(cases, what_is_no_finite_number_is_no_value, 0,
+          sizeof(not_values) / sizeof(not_values[0]))
 {
     char text[256];
     double time_s;
@@ -110,7 +109,6 @@ START_TEST(what_is_no_finite_number_is_no_value)
     ck_assert_msg(!prom_point(&answer, 0, 0, &time_s, &value), "%s", not_values[_i]);
     prom_answer_free(&answer);
 }
-END_TEST
 
 static const char *const not_answers[] = {
     "",
@@ -134,24 +132,22 @@ static const char *const not_answers[] = {
     "{\"status\":\"success\",\"status\":\"success\",\"data\":{\"result\":[]}}",
 };
 
-START_TEST(another_form_is_refused)
+TEST_EACH(cases, another_form_is_refused, 0, sizeof(not_answers) / sizeof(not_answers[0]))
 {
     ck_assert_msg(parse(not_answers[_i]) == -EPROTO, "%s", not_answers[_i]);
     ck_assert_int_eq(error.code, -EPROTO);
     ck_assert_ptr_null(answer.root);
 }
-END_TEST
 
-START_TEST(each_shorter_piece_is_refused)
+TEST(cases, each_shorter_piece_is_refused)
 {
     const char *whole = RESULT("[{\"metric\":{\"a\":\"b\"},\"values\":[[1,\"1\"]]}]");
 
     for (size_t n = 0; n < strlen(whole); n++)
         ck_assert_int_eq(prom_answer_parse(whole, n, &answer, &error), -EPROTO);
 }
-END_TEST
 
-START_TEST(more_than_anything_asked_for_is_refused)
+TEST(cases, more_than_anything_asked_for_is_refused)
 {
     const char *begin = "{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{},\"values\":[";
     const char *point = "[1,\"1\"]";
@@ -165,10 +161,9 @@ START_TEST(more_than_anything_asked_for_is_refused)
     ck_assert_int_eq(parse(text), -E2BIG);
     free(text);
 }
-END_TEST
 
 /* Of empty objects the parser makes a hundred times their size, wherever they are. */
-START_TEST(more_containers_than_an_answer_has_are_refused)
+TEST_EACH(cases, more_containers_than_an_answer_has_are_refused, 0, 3)
 {
     static const char *const pieces[] = {"{}", "[]", "1"};
     const size_t n = 16UL << 20;
@@ -181,9 +176,8 @@ START_TEST(more_containers_than_an_answer_has_are_refused)
     ck_assert_int_eq(parse(text), -E2BIG);
     free(text);
 }
-END_TEST
 
-START_TEST(what_is_within_a_string_is_no_container)
+TEST(cases, what_is_within_a_string_is_no_container)
 {
     const size_t n = 4UL << 20;
     char *text = malloc(n + 200);
@@ -196,9 +190,8 @@ START_TEST(what_is_within_a_string_is_no_container)
     prom_answer_free(&answer);
     free(text);
 }
-END_TEST
 
-START_TEST(an_error_of_the_server_is_its_own_and_fit_to_print)
+TEST(cases, an_error_of_the_server_is_its_own_and_fit_to_print)
 {
     ck_assert_int_eq(parse("{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"parse "
                            "\\u001b[2J error\"}"),
@@ -207,9 +200,8 @@ START_TEST(an_error_of_the_server_is_its_own_and_fit_to_print)
     ck_assert_int_eq(parse("{\"status\":\"error\",\"errorType\":7}"), -EIO);
     ck_assert_str_eq(error.text, "error: no reason given");
 }
-END_TEST
 
-START_TEST(a_warning_is_kept)
+TEST(cases, a_warning_is_kept)
 {
     ck_assert_int_eq(parse("{\"status\":\"success\",\"warnings\":[\"a store\\nis gone\",\"b\"],"
                            "\"data\":{\"result\":[]}}"),
@@ -217,30 +209,4 @@ START_TEST(a_warning_is_kept)
     ck_assert_str_eq(answer.warning, "a store?is gone");
     ck_assert_uint_eq(answer.n, 0);
     prom_answer_free(&answer);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("prom_answer");
-    TCase *tcase = tcase_create("prom_answer");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, a_matrix);
-    tcase_add_test(tcase, several_series_keep_their_own_points);
-    tcase_add_loop_test(tcase, a_number_in_place_of_points_is_refused, 0,
-                        sizeof(forged) / sizeof(forged[0]));
-    tcase_add_test(tcase, a_vector);
-    tcase_add_loop_test(tcase, what_is_no_finite_number_is_no_value, 0,
-                        sizeof(not_values) / sizeof(not_values[0]));
-    tcase_add_loop_test(tcase, another_form_is_refused, 0,
-                        sizeof(not_answers) / sizeof(not_answers[0]));
-    tcase_add_test(tcase, each_shorter_piece_is_refused);
-    tcase_add_test(tcase, more_than_anything_asked_for_is_refused);
-    tcase_add_loop_test(tcase, more_containers_than_an_answer_has_are_refused, 0, 3);
-    tcase_add_test(tcase, what_is_within_a_string_is_no_container);
-    tcase_add_test(tcase, an_error_of_the_server_is_its_own_and_fit_to_print);
-    tcase_add_test(tcase, a_warning_is_kept);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

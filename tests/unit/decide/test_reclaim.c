@@ -85,7 +85,9 @@ static void takes_nothing(const struct control_guest *g, enum reclaim_hold hold)
     ck_assert_msg(g->reclaim_hold == hold, "%d, not %d", g->reclaim_hold, hold);
 }
 
-START_TEST(it_is_off_unless_it_is_on)
+FIXTURE(all, .setup = setup, .timeout_s = 60);
+
+TEST(all, it_is_off_unless_it_is_on)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -97,9 +99,8 @@ START_TEST(it_is_off_unless_it_is_on)
     takes_nothing(&g, RECLAIM_OFF);
     ck_assert_ptr_null(strstr(why(&h, &g), "reclaim"));
 }
-END_TEST
 
-START_TEST(cold_memory_of_a_guest_without_a_driver_is_taken)
+TEST(all, cold_memory_of_a_guest_without_a_driver_is_taken)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -120,9 +121,8 @@ START_TEST(cold_memory_of_a_guest_without_a_driver_is_taken)
     ck_assert_msg(strstr(why(&h, &g), "memory.reclaim of 204 MiB: 4096 are resident, 455 are kept"),
                   "%s", why(&h, &g));
 }
-END_TEST
 
-START_TEST(no_more_is_taken_than_is_cold)
+TEST(all, no_more_is_taken_than_is_cold)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -138,9 +138,8 @@ START_TEST(no_more_is_taken_than_is_cold)
     g.decision.measured = false;
     ck_assert_uint_eq(reclaim_keep(&g.input, &g.decision), 512 * MIB);
 }
-END_TEST
 
-START_TEST(a_reservation_is_kept)
+TEST(all, a_reservation_is_kept)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -149,9 +148,8 @@ START_TEST(a_reservation_is_kept)
     settle(&h, &g, 1);
     takes_nothing(&g, RECLAIM_ENOUGH);
 }
-END_TEST
 
-START_TEST(what_fits_into_swap_is_the_limit)
+TEST(all, what_fits_into_swap_is_the_limit)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -164,10 +162,9 @@ START_TEST(what_fits_into_swap_is_the_limit)
     takes_nothing(&g, RECLAIM_SWAP);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "3 MiB fit into swap"));
 }
-END_TEST
 
 /* Each group is told the same room, which is the host's. */
-START_TEST(all_guests_share_the_room)
+TEST(all, all_guests_share_the_room)
 {
     struct control_host h = host(60000);
     struct control_guest g[3] = {guest(), guest(), guest()};
@@ -186,9 +183,8 @@ START_TEST(all_guests_share_the_room)
             takes_nothing(&g[i], RECLAIM_SWAP);
     ck_assert_ptr_nonnull(strstr(why(&h, &g[2]), "other guests take what that allows"));
 }
-END_TEST
 
-START_TEST(the_next_step_waits_for_a_record_of_after_the_last)
+TEST(all, the_next_step_waits_for_a_record_of_after_the_last)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -208,10 +204,9 @@ START_TEST(the_next_step_waits_for_a_record_of_after_the_last)
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_SETTLING);
 }
-END_TEST
 
 /* A migration, a save, a dump: a hold, and no reason to begin to wait anew. */
-START_TEST(nothing_is_taken_while_a_job_runs)
+TEST(all, nothing_is_taken_while_a_job_runs)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -225,9 +220,8 @@ START_TEST(nothing_is_taken_while_a_job_runs)
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_RECLAIM);
 }
-END_TEST
 
-START_TEST(what_comes_back_stops_it)
+TEST(all, what_comes_back_stops_it)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -261,10 +255,9 @@ START_TEST(what_comes_back_stops_it)
     }
     ck_assert_double_eq(g.reclaim.pause_s, 3600);
 }
-END_TEST
 
 /* Wherever in a minute. */
-START_TEST(what_came_back_counts_once)
+TEST_EACH(all, what_came_back_counts_once, 0, 6)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -281,9 +274,8 @@ START_TEST(what_came_back_counts_once)
         run(&h, &g, 1);
     ck_assert_double_eq(g.reclaim.paused_until_s, until_s);
 }
-END_TEST
 
-START_TEST(little_by_little_stops_it_too)
+TEST(all, little_by_little_stops_it_too)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -295,9 +287,8 @@ START_TEST(little_by_little_stops_it_too)
     }
     takes_nothing(&g, RECLAIM_PAUSE);
 }
-END_TEST
 
-START_TEST(waiting_for_memory_stops_it)
+TEST(all, waiting_for_memory_stops_it)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -314,9 +305,8 @@ START_TEST(waiting_for_memory_stops_it)
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_RECLAIM);
 }
-END_TEST
 
-START_TEST(a_kernel_that_finds_little_is_left_alone)
+TEST(all, a_kernel_that_finds_little_is_left_alone)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -332,9 +322,8 @@ START_TEST(a_kernel_that_finds_little_is_left_alone)
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_PAUSE);
 }
-END_TEST
 
-START_TEST(a_group_that_is_refused_or_not_seen_is_left_alone)
+TEST(all, a_group_that_is_refused_or_not_seen_is_left_alone)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -352,9 +341,8 @@ START_TEST(a_group_that_is_refused_or_not_seen_is_left_alone)
     control_run(&policy, &h, &g, 1);
     takes_nothing(&g, RECLAIM_UNKNOWN);
 }
-END_TEST
 
-START_TEST(vetoes_hold_but_missing_statistics)
+TEST(all, vetoes_hold_but_missing_statistics)
 {
     for (unsigned veto = 1; veto < 1U << N_VETOES; veto <<= 1) {
         struct control_host h = host(60000);
@@ -383,7 +371,6 @@ START_TEST(vetoes_hold_but_missing_statistics)
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_VETO);
 }
-END_TEST
 
 /* It reports, and its balloon can give. */
 static struct control_guest with_driver(void)
@@ -397,7 +384,7 @@ static struct control_guest with_driver(void)
     return g;
 }
 
-START_TEST(a_guest_whose_balloon_gives_is_not_reclaimed_from)
+TEST(all, a_guest_whose_balloon_gives_is_not_reclaimed_from)
 {
     struct control_host h = host(60000);
     struct control_guest g = with_driver();
@@ -417,9 +404,8 @@ START_TEST(a_guest_whose_balloon_gives_is_not_reclaimed_from)
     }
     ck_assert_uint_lt(g.input.actual_bytes, 3000 * MIB);
 }
-END_TEST
 
-START_TEST(what_a_balloon_cannot_take_is_reclaimed)
+TEST(all, what_a_balloon_cannot_take_is_reclaimed)
 {
     struct control_host h = host(60000);
     struct control_guest g = with_driver();
@@ -443,9 +429,8 @@ START_TEST(what_a_balloon_cannot_take_is_reclaimed)
     ck_assert_int_eq(g.action, CONTROL_RESTORE); /* it gets back what it had */
     takes_nothing(&g, RECLAIM_BALLOON);
 }
-END_TEST
 
-START_TEST(lazy_reclaims_what_is_missing_from_the_lowest_rho_first)
+TEST(all, lazy_reclaims_what_is_missing_from_the_lowest_rho_first)
 {
     struct control_host h = host(60000);
     struct control_guest g[3] = {guest(), guest(), guest()};
@@ -466,9 +451,8 @@ START_TEST(lazy_reclaims_what_is_missing_from_the_lowest_rho_first)
     ck_assert_int_eq(g[1].action, CONTROL_RECLAIM);
     ck_assert_int_eq((g[0].action == CONTROL_RECLAIM) + (g[2].action == CONTROL_RECLAIM), 1);
 }
-END_TEST
 
-START_TEST(after_a_panic_nothing_is_reclaimed_either)
+TEST(all, after_a_panic_nothing_is_reclaimed_either)
 {
     struct control_host h = host(60000);
     struct control_guest g = with_driver();
@@ -483,9 +467,8 @@ START_TEST(after_a_panic_nothing_is_reclaimed_either)
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_PAUSE);
 }
-END_TEST
 
-START_TEST(a_pause_never_becomes_shorter)
+TEST(all, a_pause_never_becomes_shorter)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -501,9 +484,8 @@ START_TEST(a_pause_never_becomes_shorter)
     run(&h, &g, 1);
     ck_assert_double_ge(g.reclaim.paused_until_s, until_s - 5 + 600);
 }
-END_TEST
 
-START_TEST(a_record_of_the_future_is_none_of_after_the_last)
+TEST(all, a_record_of_the_future_is_none_of_after_the_last)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -520,9 +502,8 @@ START_TEST(a_record_of_the_future_is_none_of_after_the_last)
     balloon_observe(&state, &policy.balloon, &g.input, 1000 + policy.balloon.return_s - 1);
     ck_assert(state.proving);
 }
-END_TEST
 
-START_TEST(while_its_balloon_is_used_the_wait_begins_anew)
+TEST(all, while_its_balloon_is_used_the_wait_begins_anew)
 {
     struct control_host h = host(60000);
     struct control_guest g = guest();
@@ -536,10 +517,9 @@ START_TEST(while_its_balloon_is_used_the_wait_begins_anew)
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_WAITING);
 }
-END_TEST
 
 /* Whatever comes: never below what is kept, never with a balloon order, never without room. */
-START_TEST(whatever_comes_the_limits_hold)
+TEST(all, whatever_comes_the_limits_hold)
 {
     uint64_t random = 7;
     struct control_guest g[4];
@@ -581,39 +561,4 @@ START_TEST(whatever_comes_the_limits_hold)
         }
     }
     ck_assert_uint_gt(taken, 50);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("reclaim");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, NULL);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, it_is_off_unless_it_is_on);
-    tcase_add_test(all, cold_memory_of_a_guest_without_a_driver_is_taken);
-    tcase_add_test(all, no_more_is_taken_than_is_cold);
-    tcase_add_test(all, a_reservation_is_kept);
-    tcase_add_test(all, what_fits_into_swap_is_the_limit);
-    tcase_add_test(all, all_guests_share_the_room);
-    tcase_add_test(all, the_next_step_waits_for_a_record_of_after_the_last);
-    tcase_add_test(all, nothing_is_taken_while_a_job_runs);
-    tcase_add_test(all, what_comes_back_stops_it);
-    tcase_add_loop_test(all, what_came_back_counts_once, 0, 6);
-    tcase_add_test(all, little_by_little_stops_it_too);
-    tcase_add_test(all, waiting_for_memory_stops_it);
-    tcase_add_test(all, a_kernel_that_finds_little_is_left_alone);
-    tcase_add_test(all, a_group_that_is_refused_or_not_seen_is_left_alone);
-    tcase_add_test(all, vetoes_hold_but_missing_statistics);
-    tcase_add_test(all, a_guest_whose_balloon_gives_is_not_reclaimed_from);
-    tcase_add_test(all, what_a_balloon_cannot_take_is_reclaimed);
-    tcase_add_test(all, lazy_reclaims_what_is_missing_from_the_lowest_rho_first);
-    tcase_add_test(all, after_a_panic_nothing_is_reclaimed_either);
-    tcase_add_test(all, a_pause_never_becomes_shorter);
-    tcase_add_test(all, a_record_of_the_future_is_none_of_after_the_last);
-    tcase_add_test(all, while_its_balloon_is_used_the_wait_begins_anew);
-    tcase_add_test(all, whatever_comes_the_limits_hold);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

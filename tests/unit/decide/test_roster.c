@@ -128,8 +128,10 @@ static const struct plan_host *host_of(size_t guest)
 
 /* --- guests that were on two hosts ------------------------------------------------------------ */
 
+FIXTURE(cases, .setup = make_dir, .teardown = remove_dir, .timeout_s = 60);
+
 /* Within the hour: both hosts have records of it, and the guest has ended on the one. */
-START_TEST(a_guest_that_has_just_migrated_is_there)
+TEST_EACH(cases, a_guest_that_has_just_migrated_is_there, 0, 2)
 {
     const struct stay from = STAY("a", "web", UUID_1, 5, 0.3, .mib = 80, .used_mib = 300);
     const struct stay to = STAY("b", "web2", UUID_1, 0.2, 0);
@@ -145,9 +147,8 @@ START_TEST(a_guest_that_has_just_migrated_is_there)
     ck_assert_uint_eq(fleet.n_hosts, 2);
     ck_assert(!fleet.hosts[0].stale && !fleet.hosts[1].stale);
 }
-END_TEST
 
-START_TEST(two_guests_with_one_uuid_are_refused)
+TEST_EACH(cases, two_guests_with_one_uuid_are_refused, 0, 2)
 {
     const struct stay one = STAY("a", "web", UUID_1, 5, 0);
     const struct stay other = STAY("b", "copy", UUID_1, 3, 0);
@@ -158,10 +159,9 @@ START_TEST(two_guests_with_one_uuid_are_refused)
     ck_assert_ptr_nonnull(strstr(error.text, "web on a"));
     ck_assert_ptr_nonnull(strstr(error.text, "copy on b"));
 }
-END_TEST
 
 /* It migrated there and back, for hours. */
-START_TEST(nor_is_it_two_where_it_has_ended)
+TEST_EACH(cases, nor_is_it_two_where_it_has_ended, 0, 2)
 {
     const struct stay one = STAY("a", "web", UUID_1, 5, 0);
     const struct stay other = STAY("b", "web", UUID_1, 3, 1);
@@ -172,12 +172,11 @@ START_TEST(nor_is_it_two_where_it_has_ended)
     ck_assert_uint_eq(fleet.n_guests, 1);
     ck_assert_str_eq(host_of(0)->name, "a");
 }
-END_TEST
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
 /* The newest guest has none but short ones; another had a longer one not from the beginning. */
-START_TEST(a_size_is_from_the_longest_window_of_the_guest)
+TEST(cases, a_size_is_from_the_longest_window_of_the_guest)
 {
     const struct stay before = STAY("a", "web", UUID_1, 9, 5, .window_s = 60, .mib = 200);
     const struct stay then = STAY("a", "web", UUID_1, 4, 0, .window_s = 600, .mib = 50);
@@ -194,9 +193,8 @@ START_TEST(a_size_is_from_the_longest_window_of_the_guest)
     ck_assert_double_eq_tol(fleet.guests[1].size_p99_bytes, 141.0 * MIB, 3.0 * MIB);
     ck_assert_double_eq(fleet.guests[1].size_window_s, 60);
 }
-END_TEST
 
-START_TEST(of_two_files_the_longer_window_counts)
+TEST_EACH(cases, of_two_files_the_longer_window_counts, 0, 2)
 {
     const struct stay from = STAY("a", "web", UUID_1, 9, 5, .window_s = 600, .mib = 50);
     const struct stay to = STAY("b", "web", UUID_1, 4, 0, .window_s = 60, .mib = 200);
@@ -208,11 +206,10 @@ START_TEST(of_two_files_the_longer_window_counts)
     ck_assert_double_eq_tol(fleet.guests[0].size_p99_bytes, 101.0 * MIB, 2.0 * MIB);
     ck_assert_double_eq(fleet.guests[0].size_window_s, 600);
 }
-END_TEST
 
 /* --- guests without records ------------------------------------------------------------------- */
 
-START_TEST(suspended_and_unwatched_guests_stay)
+TEST_EACH(cases, suspended_and_unwatched_guests_stay, 0, 4)
 {
     static const enum event_kind kinds[] = {EVENT_SUSPEND, EVENT_UNWATCH, EVENT_RESUME, EVENT_END};
     const struct stay other = STAY("a", "other", UUID_2, 9, 0);
@@ -229,12 +226,11 @@ START_TEST(suspended_and_unwatched_guests_stay)
     }
     ck_assert(!fleet.guests[0].suspended && !fleet.guests[0].unwatched);
 }
-END_TEST
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
 /* Renamed long ago, and within the span. */
-START_TEST(a_host_is_there_with_an_hour_in_the_span)
+TEST(cases, a_host_is_there_with_an_hour_in_the_span)
 {
     const struct stay before = STAY("old", "web", UUID_1, 40 * DAY, 39 * DAY);
     const struct stay now = STAY("new", "web", UUID_1, 5, 0);
@@ -252,10 +248,9 @@ START_TEST(a_host_is_there_with_an_hour_in_the_span)
     ck_assert_uint_eq(fleet.n_hosts, 2);
     ck_assert(fleet.hosts[0].stale && !fleet.hosts[1].stale); /* no place */
 }
-END_TEST
 
 /* All have ended: in the span, or before. Without their end it is stale, or an error. */
-START_TEST(a_host_without_guests_is_a_place)
+TEST_EACH(cases, a_host_without_guests_is_a_place, 0, 2)
 {
     const struct stay gone = STAY("b", "gone", UUID_2, 10 * DAY, 9 * DAY);
     const struct stay web = STAY("a", "web", UUID_1, 5, 0);
@@ -274,9 +269,8 @@ START_TEST(a_host_without_guests_is_a_place)
         ck_assert_double_eq(fleet.hosts[1].last_s, 0);
     }
 }
-END_TEST
 
-START_TEST(nor_need_it_ever_have_had_any)
+TEST(cases, nor_need_it_ever_have_had_any)
 {
     const struct plan_source named = {path_of("a"), "fresh"};
     const struct plan_source unnamed = {path_of("a"), NULL};
@@ -289,9 +283,8 @@ START_TEST(nor_need_it_ever_have_had_any)
     ck_assert_int_eq(read_since(28 * DAY, &unnamed, 1), -ENODATA);
     ck_assert_ptr_nonnull(strstr(error.text, "HOST="));
 }
-END_TEST
 
-START_TEST(two_files_are_of_one_host_only_by_name)
+TEST(cases, two_files_are_of_one_host_only_by_name)
 {
     const struct stay one = STAY("localhost", "web", UUID_1, 5, 0);
     const struct stay other = STAY("localhost", "db", UUID_2, 5, 0);
@@ -311,10 +304,9 @@ START_TEST(two_files_are_of_one_host_only_by_name)
     ck_assert_msg(read_since(28 * DAY, sources, 2) == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_hosts, 2);
 }
-END_TEST
 
 /* A record of a minute each half hour: of an hour two minutes are known. */
-START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
+TEST(cases, minutes_that_were_missed_in_a_long_step_are_counted)
 {
     const struct stay web = STAY("a", "web", UUID_1, 30, 0);
     const struct plan_source source = {path_of("a"), NULL};
@@ -327,10 +319,9 @@ START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
     step_s = 60;
     ck_assert_double_eq_tol(fleet.hosts[0].missed_share, 58 / 60.0, 0.01);
 }
-END_TEST
 
 /* A guest that moved has the minutes of both hosts, whichever file comes first. */
-START_TEST(minutes_of_a_guest_that_moved_count_in_any_order)
+TEST(cases, minutes_of_a_guest_that_moved_count_in_any_order)
 {
     const struct stay from = STAY("a", "web", UUID_1, 20, 10.5);
     const struct stay to = STAY("b", "web", UUID_1, 10, 0);
@@ -345,7 +336,6 @@ START_TEST(minutes_of_a_guest_that_moved_count_in_any_order)
     }
     step_s = 60;
 }
-END_TEST
 
 /* --- guests that are measured seldom ---------------------------------------------------------- */
 
@@ -368,7 +358,7 @@ static double need_at(double ago)
 }
 
 /* No matter how long that is: until the next record, or until it is late, as an exporter has it. */
-START_TEST(a_need_stands_until_the_next_record)
+TEST(cases, a_need_stands_until_the_next_record)
 {
     const struct plan_source source = {path_of("a"), NULL};
     const struct stay other = STAY("testhost", "often", UUID_2, 30, 0, .mib = 1);
@@ -402,10 +392,9 @@ START_TEST(a_need_stands_until_the_next_record)
     for (double ago = 4; ago > 0.05; ago -= 0.1)
         ck_assert_double_eq_tol(need_at(ago), 153, 2.1);
 }
-END_TEST
 
 /* Its only record in the span, or none: that of before goes on. */
-START_TEST(also_into_the_span)
+TEST(cases, also_into_the_span)
 {
     const struct plan_source source = {path_of("a"), NULL};
     struct store *store = kept_open(path_of("a"));
@@ -423,35 +412,4 @@ START_TEST(also_into_the_span)
     ck_assert_uint_eq(fleet.n_guests, 1);
     ck_assert_double_eq_tol(need_at(0.4), 203, 2.1);
     ck_assert_double_eq_tol(need_at(0.05), 203, 2.1);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("roster");
-    TCase *tcase = tcase_create("roster");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, make_dir, remove_dir);
-    tcase_add_loop_test(tcase, a_guest_that_has_just_migrated_is_there, 0, 2);
-    tcase_add_loop_test(tcase, two_guests_with_one_uuid_are_refused, 0, 2);
-    tcase_add_loop_test(tcase, nor_is_it_two_where_it_has_ended, 0, 2);
-    tcase_add_test(tcase, a_size_is_from_the_longest_window_of_the_guest);
-    tcase_add_loop_test(tcase, of_two_files_the_longer_window_counts, 0, 2);
-    tcase_add_loop_test(tcase, suspended_and_unwatched_guests_stay, 0, 4);
-    tcase_add_test(tcase, a_host_is_there_with_an_hour_in_the_span);
-    tcase_add_loop_test(tcase, a_host_without_guests_is_a_place, 0, 2);
-    tcase_add_test(tcase, nor_need_it_ever_have_had_any);
-    tcase_add_test(tcase, two_files_are_of_one_host_only_by_name);
-    tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
-    tcase_add_test(tcase, minutes_of_a_guest_that_moved_count_in_any_order);
-    tcase_add_test(tcase, a_need_stands_until_the_next_record);
-    tcase_add_test(tcase, also_into_the_span);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

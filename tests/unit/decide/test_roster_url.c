@@ -299,8 +299,10 @@ static int read_url(void)
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
+FIXTURE(cases, .setup = begin, .teardown = end, .timeout_s = 60);
+
 /* Its only guest has ended; another host of the URL has one. */
-START_TEST(a_live_host_without_guests_is_a_place)
+TEST(cases, a_live_host_without_guests_is_a_place)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -313,10 +315,9 @@ START_TEST(a_live_host_without_guests_is_a_place)
     ck_assert(!fleet.hosts[1].stale);
     ck_assert_str_eq(warnings, "");
 }
-END_TEST
 
 /* The last scrape of the host failed, which marked all its series as stale. */
-START_TEST(one_failed_scrape_does_not_end_what_the_host_has)
+TEST(cases, one_failed_scrape_does_not_end_what_the_host_has)
 {
     add_host("a", 70);
     add_guest("a", "web", 70);
@@ -332,10 +333,9 @@ START_TEST(one_failed_scrape_does_not_end_what_the_host_has)
     ck_assert(!fleet.hosts[0].stale);
     ck_assert_str_eq(warnings, "");
 }
-END_TEST
 
 /* As it was when it was scraped last. */
-START_TEST(a_host_that_is_not_scraped_any_more_has_what_it_had)
+TEST(cases, a_host_that_is_not_scraped_any_more_has_what_it_had)
 {
     add_host("a", 5 * HOUR_S);
     add_of("vmwss_plan_ram_bytes", "a", "sleeper", 70 * MIB, 5 * HOUR_S);
@@ -348,7 +348,6 @@ START_TEST(a_host_that_is_not_scraped_any_more_has_what_it_had)
     ck_assert(fleet.guests[0].suspended);
     ck_assert(fleet.hosts[0].stale);
 }
-END_TEST
 
 /* What it needed in the cell that begins so long before the middle of the last hour, in MiB. */
 static double need_ago(double ago_s)
@@ -396,7 +395,7 @@ static void add_web(void)
 }
 
 /* Nothing was recorded in the last hour, nor before seven hours ago, nor for an hour in between. */
-START_TEST(scraped_needs_are_asked_for_only_where_none_are_recorded)
+TEST(cases, scraped_needs_are_asked_for_only_where_none_are_recorded)
 {
     step_s = 900;
     add_web();
@@ -411,10 +410,9 @@ START_TEST(scraped_needs_are_asked_for_only_where_none_are_recorded)
     ck_assert_double_eq(need_ago(900), 50);
     ck_assert_double_lt(scraped_span_s, 3 * HOUR_S);
 }
-END_TEST
 
 /* Of the hour that has begun only the first quarter is. */
-START_TEST(a_step_is_recorded_only_if_all_of_its_quarters_are)
+TEST(cases, a_step_is_recorded_only_if_all_of_its_quarters_are)
 {
     step_s = 3600;
     add_web();
@@ -425,10 +423,9 @@ START_TEST(a_step_is_recorded_only_if_all_of_its_quarters_are)
     ck_assert_double_eq(need_ago(2 * HOUR_S), 70);
     ck_assert_double_le(scraped_span_s, 2 * HOUR_S);
 }
-END_TEST
 
 /* The third quarter of an hour. */
-START_TEST(a_rule_that_was_not_evaluated_once_loses_no_peak)
+TEST(cases, a_rule_that_was_not_evaluated_once_loses_no_peak)
 {
     const double lost_s = 3 * HOUR_S; /* ago: at half past */
 
@@ -444,10 +441,9 @@ START_TEST(a_rule_that_was_not_evaluated_once_loses_no_peak)
     ck_assert_double_eq(need_ago(lost_s - HOUR_S), 70);
     ck_assert_double_eq(scraped_span_s, 0); /* one step */
 }
-END_TEST
 
 /* vmagent had to keep them, and delivers them after the rule was evaluated. */
-START_TEST(scrapes_that_arrive_after_their_quarter_was_recorded_count)
+TEST(cases, scrapes_that_arrive_after_their_quarter_was_recorded_count)
 {
     const double late_s = 3 * HOUR_S;
 
@@ -464,10 +460,9 @@ START_TEST(scrapes_that_arrive_after_their_quarter_was_recorded_count)
     ck_assert_double_eq(need_ago(late_s - 900), 70);
     ck_assert_double_eq(scraped_span_s, 0);
 }
-END_TEST
 
 /* Another guest of its host has a quarter of that hour recorded. */
-START_TEST(a_guest_that_has_just_begun_is_not_mute)
+TEST(cases, a_guest_that_has_just_begun_is_not_mute)
 {
     add_web();
     add_recorded(9 * HOUR_S, 900);
@@ -477,10 +472,9 @@ START_TEST(a_guest_that_has_just_begun_is_not_mute)
     ck_assert_uint_eq(fleet.n_guests, 2);
     ck_assert_str_eq(warnings, "");
 }
-END_TEST
 
 /* Of every second hour the size is, and three quarters of its needs. */
-START_TEST(what_is_recorded_between_gaps_counts_once)
+TEST(cases, what_is_recorded_between_gaps_counts_once)
 {
     step_s = 3600;
     minutes_of_step = 40;
@@ -501,10 +495,9 @@ START_TEST(what_is_recorded_between_gaps_counts_once)
     ck_assert_ptr_nonnull(strstr(warnings, "67 % of its minutes are known"));
     ck_assert_uint_eq(scraped_sizes, 10 - 3);
 }
-END_TEST
 
 /* No rule is kept. */
-START_TEST(without_recorded_needs_all_scraped_ones_are_asked_for)
+TEST(cases, without_recorded_needs_all_scraped_ones_are_asked_for)
 {
     step_s = 900;
     add_host("a", 0);
@@ -513,10 +506,9 @@ START_TEST(without_recorded_needs_all_scraped_ones_are_asked_for)
     ck_assert_double_eq(need_ago(4 * HOUR_S), 50);
     ck_assert_double_eq(need_ago(900), 50);
 }
-END_TEST
 
 /* A scrape each three minutes; the maximum of a step is of what there is. */
-START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
+TEST(cases, minutes_that_were_missed_in_a_long_step_are_counted)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -530,7 +522,6 @@ START_TEST(minutes_that_were_missed_in_a_long_step_are_counted)
     ck_assert_double_eq(fleet.hosts[0].missed_share, 0);
     ck_assert_str_eq(warnings, "");
 }
-END_TEST
 
 static size_t count_known(size_t guest)
 {
@@ -542,7 +533,7 @@ static size_t count_known(size_t guest)
 }
 
 /* It has more guests than when the span began. */
-START_TEST(an_answer_that_is_too_large_is_asked_for_in_pieces)
+TEST(cases, an_answer_that_is_too_large_is_asked_for_in_pieces)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -553,10 +544,9 @@ START_TEST(an_answer_that_is_too_large_is_asked_for_in_pieces)
     ck_assert_int_eq(read_url(), -E2BIG);
     ck_assert_str_eq(error.text, "too many");
 }
-END_TEST
 
 /* Guest "z" migrated from the first to the second. */
-START_TEST(several_hosts_are_read_at_once)
+TEST(cases, several_hosts_are_read_at_once)
 {
     static const char *const hosts[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 
@@ -579,12 +569,11 @@ START_TEST(several_hosts_are_read_at_once)
     }
     ck_assert_str_eq(warnings, "");
 }
-END_TEST
 
 /* --- guests ----------------------------------------------------------------------------------- */
 
 /* A host that runs jobs has few guests at once, and many in a month. */
-START_TEST(guests_that_have_ended_do_not_count_for_the_limit)
+TEST(cases, guests_that_have_ended_do_not_count_for_the_limit)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -592,10 +581,9 @@ START_TEST(guests_that_have_ended_do_not_count_for_the_limit)
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_guests, 1);
 }
-END_TEST
 
 /* It needed something when it was not served: the server lost the rest. */
-START_TEST(without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out)
+TEST(cases, without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -606,10 +594,9 @@ START_TEST(without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out)
     ck_assert_str_eq(fleet.guests[0].name, "web");
     ck_assert_ptr_nonnull(strstr(warnings, "host b is left out"));
 }
-END_TEST
 
 /* Served, but without needs: as from a file it needs all of its RAM. */
-START_TEST(a_guest_without_needs_needs_all_of_its_ram)
+TEST(cases, a_guest_without_needs_needs_all_of_its_ram)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -624,10 +611,9 @@ START_TEST(a_guest_without_needs_needs_all_of_its_ram)
     ck_assert_ptr_nonnull(strstr(warnings, "mute"));
     ck_assert_ptr_null(strstr(warnings, "sleeper"));
 }
-END_TEST
 
 /* Its needs ended hours ago, and others of the host have some. */
-START_TEST(nor_does_one_whose_needs_have_ended_vanish)
+TEST(cases, nor_does_one_whose_needs_have_ended_vanish)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -637,16 +623,14 @@ START_TEST(nor_does_one_whose_needs_have_ended_vanish)
     ck_assert_uint_eq(fleet.n_guests, 2);
     ck_assert_ptr_nonnull(strstr(warnings, "mute"));
 }
-END_TEST
 
-START_TEST(without_needs_of_any_guest_the_window_is_wrong)
+TEST(cases, without_needs_of_any_guest_the_window_is_wrong)
 {
     add_host("a", 0);
     add_of("vmwss_plan_ram_bytes", "a", "mute", 70 * MIB, 0);
     ck_assert_int_eq(read_url(), -ENODATA);
     ck_assert_ptr_nonnull(strstr(error.text, "--window"));
 }
-END_TEST
 
 /* --- the URL ---------------------------------------------------------------------------------- */
 
@@ -655,7 +639,8 @@ static const char *const with_secrets[] = {
     "http://user:s3?cret@h",  "http://h/#s3cret",      "http://user:s3#cret@h",
 };
 
-START_TEST(a_url_with_a_secret_is_refused_and_not_printed)
+TEST_EACH(cases, a_url_with_a_secret_is_refused_and_not_printed, 0,
+          sizeof(with_secrets) / sizeof(with_secrets[0]))
 {
     const struct prom_options options = {.timeout_s = 1};
     struct prom_client *client = NULL;
@@ -666,10 +651,9 @@ START_TEST(a_url_with_a_secret_is_refused_and_not_printed)
     ck_assert_ptr_nonnull(strstr(error.text, "--user-file"));
     ck_assert_ptr_nonnull(strstr(error.text, "--token-file"));
 }
-END_TEST
 
 /* Everything is asked by the host's name. */
-START_TEST(two_hosts_of_one_name_are_refused)
+TEST(cases, two_hosts_of_one_name_are_refused)
 {
     add_host("localhost", 0);
     add_guest("localhost", "web", 0);
@@ -677,42 +661,4 @@ START_TEST(two_hosts_of_one_name_are_refused)
     ck_assert_int_eq(read_url(), -ENOTUNIQ);
     ck_assert_ptr_nonnull(strstr(error.text, URL));
     ck_assert_ptr_nonnull(strstr(error.text, "localhost"));
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("roster_url");
-    TCase *tcase = tcase_create("roster_url");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, begin, end);
-    tcase_add_test(tcase, a_live_host_without_guests_is_a_place);
-    tcase_add_test(tcase, one_failed_scrape_does_not_end_what_the_host_has);
-    tcase_add_test(tcase, a_host_that_is_not_scraped_any_more_has_what_it_had);
-    tcase_add_test(tcase, several_hosts_are_read_at_once);
-    tcase_add_test(tcase, guests_that_have_ended_do_not_count_for_the_limit);
-    tcase_add_test(tcase, an_answer_that_is_too_large_is_asked_for_in_pieces);
-    tcase_add_test(tcase, minutes_that_were_missed_in_a_long_step_are_counted);
-    tcase_add_test(tcase, a_guest_without_needs_needs_all_of_its_ram);
-    tcase_add_test(tcase, nor_does_one_whose_needs_have_ended_vanish);
-    tcase_add_test(tcase, without_needs_of_any_guest_the_window_is_wrong);
-    tcase_add_loop_test(tcase, a_url_with_a_secret_is_refused_and_not_printed, 0,
-                        sizeof(with_secrets) / sizeof(with_secrets[0]));
-    tcase_add_test(tcase, two_hosts_of_one_name_are_refused);
-    tcase_add_test(tcase, scraped_needs_are_asked_for_only_where_none_are_recorded);
-    tcase_add_test(tcase, a_step_is_recorded_only_if_all_of_its_quarters_are);
-    tcase_add_test(tcase, a_rule_that_was_not_evaluated_once_loses_no_peak);
-    tcase_add_test(tcase, scrapes_that_arrive_after_their_quarter_was_recorded_count);
-    tcase_add_test(tcase, a_guest_that_has_just_begun_is_not_mute);
-    tcase_add_test(tcase, what_is_recorded_between_gaps_counts_once);
-    tcase_add_test(tcase, without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out);
-    tcase_add_test(tcase, without_recorded_needs_all_scraped_ones_are_asked_for);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-START_TEST(pressure_is_read)
+TEST(plain, pressure_is_read)
 {
     struct fsroot root = fixture_open("guest-6.12");
     struct pressure pressure;
@@ -32,9 +32,8 @@ START_TEST(pressure_is_read)
     ck_assert_double_eq(pressure.some.avg10, 33);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(a_cpu_is_not_full_before_5_13)
+TEST(plain, a_cpu_is_not_full_before_5_13)
 {
     struct fsroot root = fixture_open("guest-5.10");
     struct pressure pressure;
@@ -50,9 +49,8 @@ START_TEST(a_cpu_is_not_full_before_5_13)
     json_decref(json);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(pressure_that_is_off_says_how_to_turn_it_on)
+TEST(plain, pressure_that_is_off_says_how_to_turn_it_on)
 {
     struct fsroot root = fixture_open("guest-4.19");
     struct error error = {0};
@@ -69,9 +67,8 @@ START_TEST(pressure_that_is_off_says_how_to_turn_it_on)
     ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x/io.pressure"));
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(what_is_no_pressure_is_refused)
+TEST(plain, what_is_no_pressure_is_refused)
 {
     struct pressure pressure;
 
@@ -82,9 +79,8 @@ START_TEST(what_is_no_pressure_is_refused)
     ck_assert_int_eq(pressure_parse("x\n\nsome avg10=0 avg60=0 avg300=0 total=1", &pressure), 0);
     ck_assert_uint_eq(pressure.some.total_us, 1);
 }
-END_TEST
 
-START_TEST(triggers_are_parsed)
+TEST(plain, triggers_are_parsed)
 {
     static const char *const bad[] = {
         "",
@@ -111,9 +107,8 @@ START_TEST(triggers_are_parsed)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(stall_trigger_parse(bad[i], &trigger) == -EINVAL, "'%s'", bad[i]);
 }
-END_TEST
 
-START_TEST(paging_has_one_meaning_in_all_kernels)
+TEST(plain, paging_has_one_meaning_in_all_kernels)
 {
     static const char *const names[] = {"guest-4.19", "guest-5.10", "guest-6.12"};
 
@@ -144,7 +139,6 @@ START_TEST(paging_has_one_meaning_in_all_kernels)
         fsroot_close(&root);
     }
 }
-END_TEST
 
 static struct paging_rates rates_of(struct paging now)
 {
@@ -162,7 +156,7 @@ static enum paging_verdict verdict_of(struct paging now)
     return paging_verdict(&rates);
 }
 
-START_TEST(the_classical_rule)
+TEST(plain, the_classical_rule)
 {
     ck_assert_int_eq(verdict_of((struct paging){0}), PAGING_BELOW);
     /* Over two seconds: 31.5 and 32 a second. */
@@ -186,9 +180,8 @@ START_TEST(the_classical_rule)
                      PAGING_BELOW);
     ck_assert_int_eq(verdict_of((struct paging){.refault_file_pages = 9999}), PAGING_BELOW);
 }
-END_TEST
 
-START_TEST(a_reason_says_the_numbers)
+TEST(plain, a_reason_says_the_numbers)
 {
     struct paging_rates rates = rates_of(
         (struct paging){.scanned_kswapd_pages = 1000, .swap_in_pages = 50});
@@ -200,9 +193,8 @@ START_TEST(a_reason_says_the_numbers)
     rates = rates_of((struct paging){.refault_file_pages = 50});
     ck_assert_ptr_nonnull(strstr(paging_reason(&rates, text, sizeof(text)), "control group"));
 }
-END_TEST
 
-START_TEST(what_is_unknown_or_fell_has_no_rate)
+TEST(plain, what_is_unknown_or_fell_has_no_rate)
 {
     struct paging before = {.swap_in_pages = 7, .refault_anon_pages = KEYED_UNKNOWN};
     struct paging now = {.swap_in_pages = 3, .refault_anon_pages = 5, .oom_kills = 4};
@@ -218,9 +210,8 @@ START_TEST(what_is_unknown_or_fell_has_no_rate)
                                 strcmp(paging_counter_name(i), "oom_kills") == 0 ? 1 : 0);
     ck_assert_int_eq(paging_verdict(&rates), PAGING_BELOW);
 }
-END_TEST
 
-START_TEST(cgroups_of_version_2_are_found)
+TEST(plain, cgroups_of_version_2_are_found)
 {
     struct fsroot root = fixture_open("guest-6.12");
     struct cgroups cgroups;
@@ -233,9 +224,8 @@ START_TEST(cgroups_of_version_2_are_found)
     cgroups_free(&cgroups);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(without_version_2_it_is_said)
+TEST(plain, without_version_2_it_is_said)
 {
     struct fsroot root = fixture_open("guest-4.19");
     struct error error = {0};
@@ -248,9 +238,8 @@ START_TEST(without_version_2_it_is_said)
     ck_assert_ptr_nonnull(strstr(error.text, "no cgroup v2"));
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(all_groups_are_surveyed)
+TEST(plain, all_groups_are_surveyed)
 {
     struct fsroot root = fixture_open("guest-6.12");
     struct pressure_survey survey;
@@ -271,13 +260,14 @@ START_TEST(all_groups_are_surveyed)
     ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x/"));
     fsroot_close(&root);
 }
-END_TEST
 
 #define MANY_TIMEOUT_S 60
 
+FIXTURE(many, .timeout_s = MANY_TIMEOUT_S);
+
 /* As many as are followed. To look for each of them one after the other, ten times, takes 100 s of
  * CPU time and more, where this takes less than one. */
-START_TEST(of_many_groups_each_is_found)
+TEST(many, of_many_groups_each_is_found)
 {
     enum { MANY = 65536, TIMES = 10 };
     unsigned found = 0;
@@ -299,9 +289,8 @@ START_TEST(of_many_groups_each_is_found)
     ck_assert_ptr_null(pressure_survey_find(&survey, NULL));
     pressure_survey_free(&survey);
 }
-END_TEST
 
-START_TEST(a_share_is_of_the_interval)
+TEST(plain, a_share_is_of_the_interval)
 {
     struct stalled before = {.total_us = 1000000}, after = {.total_us = 1500000};
 
@@ -310,11 +299,10 @@ START_TEST(a_share_is_of_the_interval)
     after.total_us = KEYED_UNKNOWN;
     ck_assert(isnan(pressure_share(&before, &after, 2000000000)));
 }
-END_TEST
 
 /* 6.12 has huge pages of another size besides, and a line for all of them; the others say how many,
  * and of what size. */
-START_TEST(huge_pages_and_buffers_are_told)
+TEST(plain, huge_pages_and_buffers_are_told)
 {
     static const struct {
         const char *tree;
@@ -339,9 +327,8 @@ START_TEST(huge_pages_and_buffers_are_told)
         fsroot_close(&root);
     }
 }
-END_TEST
 
-START_TEST(the_kernel_s_own_memory_is_read)
+TEST(plain, the_kernel_s_own_memory_is_read)
 {
     struct fsroot root = fixture_open("guest-6.12");
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -375,9 +362,8 @@ START_TEST(the_kernel_s_own_memory_is_read)
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_MEM_ALLOC_PROFILING"));
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(profiling_that_is_off_says_how_to_turn_it_on)
+TEST(plain, profiling_that_is_off_says_how_to_turn_it_on)
 {
     struct fsroot root = fixture_open("guest-alloc-off");
     struct kernel_items items;
@@ -387,10 +373,9 @@ START_TEST(profiling_that_is_off_says_how_to_turn_it_on)
     ck_assert_ptr_nonnull(strstr(error.text, "echo 1 >/proc/sys/vm/mem_profiling"));
     fsroot_close(&root);
 }
-END_TEST
 
 /* A total that grows by 10 % of the time, but stood still in the second before the last sample. */
-START_TEST(what_violated_a_trigger_is_of_a_window_at_least)
+TEST(plain, what_violated_a_trigger_is_of_a_window_at_least)
 {
     static const uint64_t ms = 1000000;
     struct stall_history history = {0};
@@ -412,35 +397,4 @@ START_TEST(what_violated_a_trigger_is_of_a_window_at_least)
     ck_assert_uint_eq(stalled_us, 7000);
     ck_assert_uint_eq(over_us, 1100000);
     ck_assert(!stall_history_since(&history, 11100 * ms, 1, 1000000, &stalled_us, &over_us));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guest_pressure");
-    TCase *tcase = tcase_create("all");
-    TCase *many = tcase_create("many");
-
-    tcase_add_test(tcase, pressure_is_read);
-    tcase_add_test(tcase, a_cpu_is_not_full_before_5_13);
-    tcase_add_test(tcase, pressure_that_is_off_says_how_to_turn_it_on);
-    tcase_add_test(tcase, what_is_no_pressure_is_refused);
-    tcase_add_test(tcase, triggers_are_parsed);
-    tcase_add_test(tcase, paging_has_one_meaning_in_all_kernels);
-    tcase_add_test(tcase, the_classical_rule);
-    tcase_add_test(tcase, a_reason_says_the_numbers);
-    tcase_add_test(tcase, what_is_unknown_or_fell_has_no_rate);
-    tcase_add_test(tcase, cgroups_of_version_2_are_found);
-    tcase_add_test(tcase, without_version_2_it_is_said);
-    tcase_add_test(tcase, all_groups_are_surveyed);
-    tcase_add_test(many, of_many_groups_each_is_found);
-    tcase_set_timeout(many, MANY_TIMEOUT_S);
-    tcase_add_test(tcase, what_violated_a_trigger_is_of_a_window_at_least);
-    tcase_add_test(tcase, a_share_is_of_the_interval);
-    tcase_add_test(tcase, huge_pages_and_buffers_are_told);
-    tcase_add_test(tcase, the_kernel_s_own_memory_is_read);
-    tcase_add_test(tcase, profiling_that_is_off_says_how_to_turn_it_on);
-    suite_add_tcase(suite, tcase);
-    suite_add_tcase(suite, many);
-    return run_suite(suite);
 }

@@ -27,7 +27,7 @@ static size_t parse(const char *text, struct numbers *numbers)
     return keyed_parse(text, fields, 3, numbers);
 }
 
-START_TEST(numbers_are_found_by_name)
+TEST(plain, numbers_are_found_by_name)
 {
     struct numbers numbers;
 
@@ -36,18 +36,16 @@ START_TEST(numbers_are_found_by_name)
     ck_assert_uint_eq(numbers.b, 12);
     ck_assert_uint_eq(numbers.c, KEYED_UNKNOWN);
 }
-END_TEST
 
-START_TEST(lines_of_one_name_add_up)
+TEST(plain, lines_of_one_name_add_up)
 {
     struct numbers numbers;
 
     ck_assert_uint_eq(parse("B: 1 kB\nC: 1\nB: 2 kB", &numbers), 2);
     ck_assert_uint_eq(numbers.b, 3072);
 }
-END_TEST
 
-START_TEST(what_is_no_number_is_unknown)
+TEST(plain, what_is_no_number_is_unknown)
 {
     struct numbers numbers;
 
@@ -58,10 +56,9 @@ START_TEST(what_is_no_number_is_unknown)
     ck_assert_uint_eq(numbers.b, KEYED_UNKNOWN);
     ck_assert_uint_eq(numbers.c, KEYED_UNKNOWN);
 }
-END_TEST
 
 /* A sum of which a line is no amount is not known, whatever comes after it. */
-START_TEST(a_sum_without_one_of_its_lines_is_unknown)
+TEST(plain, a_sum_without_one_of_its_lines_is_unknown)
 {
     static const char *const texts[] = {"B 5\nB -1\nB 7\nC 1\n",
                                         "B -1\nB 7\nC 1\n",
@@ -77,10 +74,9 @@ START_TEST(a_sum_without_one_of_its_lines_is_unknown)
         ck_assert_uint_eq(numbers.c, 1);
     }
 }
-END_TEST
 
 /* Linux 7.3: counters below 0, and pairs behind a function. */
-START_TEST(what_the_kernel_counted_below_0_stays_so)
+TEST(plain, what_the_kernel_counted_below_0_stays_so)
 {
     struct fsroot root = fixture_open("guest-7.3");
     int64_t page = sysconf(_SC_PAGESIZE);
@@ -125,10 +121,9 @@ START_TEST(what_the_kernel_counted_below_0_stays_so)
     kernel_items_free(&items);
     fsroot_close(&root);
 }
-END_TEST
 
 /* A line is an item, a heading, or counted as one that is not understood. */
-START_TEST(no_line_is_dropped_in_silence)
+TEST(plain, no_line_is_dropped_in_silence)
 {
     struct fsroot root = fixture_open("guest-unread");
     struct kernel_items items;
@@ -147,9 +142,8 @@ START_TEST(no_line_is_dropped_in_silence)
     kernel_items_free(&items);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(more_columns_do_not_become_names)
+TEST(plain, more_columns_do_not_become_names)
 {
     struct fsroot root = fixture_open("guest-more-columns");
     struct kernel_items items;
@@ -166,10 +160,9 @@ START_TEST(more_columns_do_not_become_names)
     kernel_items_free(&items);
     fsroot_close(&root);
 }
-END_TEST
 
 /* What cannot be is not there; what can is not lost by it. */
-START_TEST(counters_that_cannot_be_are_unknown)
+TEST(plain, counters_that_cannot_be_are_unknown)
 {
     struct fsroot root = fixture_open("guest-7.3");
     struct pressure pressure;
@@ -196,9 +189,8 @@ START_TEST(counters_that_cannot_be_are_unknown)
     ck_assert_uint_eq(pressure.some.total_us, 9);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(columns_are_as_wide_as_their_cells)
+TEST(plain, columns_are_as_wide_as_their_cells)
 {
     static const struct column column[] = {{.name = "NAME"}, {.name = "N", .right = true}};
     struct columns *columns = columns_new(column, 2);
@@ -213,23 +205,4 @@ START_TEST(columns_are_as_wide_as_their_cells)
     ck_assert_str_eq(text, "NAME         N\nevil??[2J    1\nx         1234\n");
     free(text);
     columns_free(columns);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guest_proc");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_test(tcase, numbers_are_found_by_name);
-    tcase_add_test(tcase, lines_of_one_name_add_up);
-    tcase_add_test(tcase, what_is_no_number_is_unknown);
-    tcase_add_test(tcase, a_sum_without_one_of_its_lines_is_unknown);
-    tcase_add_test(tcase, what_the_kernel_counted_below_0_stays_so);
-    tcase_add_test(tcase, no_line_is_dropped_in_silence);
-    tcase_add_test(tcase, more_columns_do_not_become_names);
-    tcase_add_test(tcase, counters_that_cannot_be_are_unknown);
-    tcase_add_test(tcase, columns_are_as_wide_as_their_cells);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -88,16 +88,16 @@ static const struct {
     {"1 (cut \xe2\x82) S 1", "cut ??"},
 };
 
-START_TEST(a_name_is_what_stands_between_the_outermost_parentheses)
+TEST_EACH(plain, a_name_is_what_stands_between_the_outermost_parentheses, 0,
+          sizeof(names) / sizeof(names[0]))
 {
     char name[PROCESS_NAME_MAX];
 
     ck_assert_int_eq(proc_stat_name(names[_i].stat, name, sizeof(name)), 0);
     ck_assert_str_eq(name, names[_i].name);
 }
-END_TEST
 
-START_TEST(a_line_without_a_name_is_refused)
+TEST(plain, a_line_without_a_name_is_refused)
 {
     char name[PROCESS_NAME_MAX];
 
@@ -105,9 +105,10 @@ START_TEST(a_line_without_a_name_is_refused)
     ck_assert_int_eq(proc_stat_name("1 )x( S", name, sizeof(name)), -EINVAL);
     ck_assert_int_eq(proc_stat_name("1 (x S", name, sizeof(name)), -EINVAL);
 }
-END_TEST
 
-START_TEST(processes_are_listed_with_what_is_known_cheaply)
+FIXTURE(made, .setup = make_root, .teardown = remove_root);
+
+TEST(made, processes_are_listed_with_what_is_known_cheaply)
 {
     struct processes processes;
 
@@ -125,9 +126,8 @@ START_TEST(processes_are_listed_with_what_is_known_cheaply)
     ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
     processes_free(&processes);
 }
-END_TEST
 
-START_TEST(memory_is_summed_up_from_smaps_where_there_is_no_rollup)
+TEST(made, memory_is_summed_up_from_smaps_where_there_is_no_rollup)
 {
     struct process_memory memory;
     char *text = malloc(200000);
@@ -149,9 +149,8 @@ START_TEST(memory_is_summed_up_from_smaps_where_there_is_no_rollup)
     ck_assert_uint_eq(memory.referenced_bytes, 1000 * KIB);
     ck_assert_uint_eq(memory.swap_bytes, 3000 * KIB);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_says_why)
+TEST(made, what_cannot_be_read_says_why)
 {
     struct process_memory memory;
     struct processes processes;
@@ -173,7 +172,6 @@ START_TEST(what_cannot_be_read_says_why)
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
     processes_free(&processes);
 }
-END_TEST
 
 /* A directory opens for reading and cannot be read, for root too: it stands for a file that may not
  * be opened. */
@@ -193,7 +191,7 @@ static void remove_process(int pid)
     ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
+TEST(made, one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
 {
     struct processes processes;
 
@@ -220,10 +218,9 @@ START_TEST(one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
     ck_assert_str_eq(processes.process[0].name, "broken");
     processes_free(&processes);
 }
-END_TEST
 
 /* As somebody who is not root, for whom a file may be closed. */
-START_TEST(what_is_refused_is_told_from_what_has_ended)
+TEST(made, what_is_refused_is_told_from_what_has_ended)
 {
     struct processes processes;
     char path[160];
@@ -251,7 +248,6 @@ START_TEST(what_is_refused_is_told_from_what_has_ended)
     ck_assert_uint_eq(processes.process[1].memory.swap_bytes, 900 * KIB);
     processes_free(&processes);
 }
-END_TEST
 
 static void set_user(int pid, unsigned effective)
 {
@@ -285,7 +281,7 @@ static void expect_group(const struct process_group *group, const char *name, si
     ck_assert_uint_eq(group->memory.pss_bytes, pss_kib * KIB);
 }
 
-START_TEST(programs_and_users_are_summed_up)
+TEST(made, programs_and_users_are_summed_up)
 {
     struct processes processes;
     struct process_groups groups;
@@ -320,7 +316,6 @@ START_TEST(programs_and_users_are_summed_up)
     process_groups_free(&groups);
     processes_free(&processes);
 }
-END_TEST
 
 static void expect_largest(size_t n, uint64_t walk_bytes, const char *expected)
 {
@@ -335,7 +330,7 @@ static void expect_largest(size_t n, uint64_t walk_bytes, const char *expected)
     processes_free(&processes);
 }
 
-START_TEST(the_largest_by_pss_are_found)
+TEST(made, the_largest_by_pss_are_found)
 {
     make_process(1, "large rss, small pss", 1000, 10);
     make_process(2, "second", 500, 300);
@@ -350,10 +345,9 @@ START_TEST(the_largest_by_pss_are_found)
     expect_largest(3, 999 * KIB, "1 4 2");
     expect_largest(2, 0, "1 2");
 }
-END_TEST
 
 /* Of 100 kB in memory 1000 are walked when 900 more are swapped out. */
-START_TEST(what_is_swapped_out_is_walked_too)
+TEST(made, what_is_swapped_out_is_walked_too)
 {
     struct processes processes;
 
@@ -374,16 +368,14 @@ START_TEST(what_is_swapped_out_is_walked_too)
     ck_assert_uint_eq(processes.process[1].memory.swap_bytes, 2 * KIB); /* as smaps_rollup says */
     processes_free(&processes);
 }
-END_TEST
 
-START_TEST(page_tables_are_walked_only_where_it_can_matter)
+TEST(made, page_tables_are_walked_only_where_it_can_matter)
 {
     make_process(1, "a", 1000, 500);
     make_process(2, "b", 400, 900); /* which cannot be: so that it shows if it was read */
     expect_largest(1, UINT64_MAX, "1");
     expect_largest(2, UINT64_MAX, "2 1");
 }
-END_TEST
 
 /* 6.18 is captured; the others are written as those kernels' fs/proc/task_mmu.c prints them. */
 static const struct {
@@ -398,7 +390,7 @@ static const struct {
     {"guest-processes-no-rollup", 314, "my) R (prog", 148, 124, 52, 28, 100, false},
 };
 
-START_TEST(other_kernels_are_understood)
+TEST_EACH(plain, other_kernels_are_understood, 0, sizeof(trees) / sizeof(trees[0]))
 {
     struct fsroot tree = fixture_open(trees[_i].tree);
     struct processes processes;
@@ -422,9 +414,8 @@ START_TEST(other_kernels_are_understood)
     processes_free(&processes);
     fsroot_close(&tree);
 }
-END_TEST
 
-START_TEST(json_is_as_on_the_wire)
+TEST(plain, json_is_as_on_the_wire)
 {
     struct process process = {.pid = 7, .name = "a) \"b\\n", .memory = {8, 4, 3, KEYED_UNKNOWN}};
     struct processes processes = {.process = &process, .n = 1};
@@ -436,9 +427,8 @@ START_TEST(json_is_as_on_the_wire)
     free(text);
     json_decref(array);
 }
-END_TEST
 
-START_TEST(this_process_is_as_large_as_the_kernel_says)
+TEST(plain, this_process_is_as_large_as_the_kernel_says)
 {
     struct fsroot live;
     struct process process;
@@ -452,32 +442,4 @@ START_TEST(this_process_is_as_large_as_the_kernel_says)
     ck_assert_uint_le(memory.pss_bytes, memory.rss_bytes);
     ck_assert_uint_le(memory.referenced_bytes, memory.rss_bytes);
     fsroot_close(&live);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guest_processes");
-    TCase *made = tcase_create("made trees");
-    TCase *rest = tcase_create("the rest");
-
-    tcase_add_checked_fixture(made, make_root, remove_root);
-    tcase_add_test(made, processes_are_listed_with_what_is_known_cheaply);
-    tcase_add_test(made, memory_is_summed_up_from_smaps_where_there_is_no_rollup);
-    tcase_add_test(made, what_cannot_be_read_says_why);
-    tcase_add_test(made, one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped);
-    tcase_add_test(made, what_is_refused_is_told_from_what_has_ended);
-    tcase_add_test(made, programs_and_users_are_summed_up);
-    tcase_add_test(made, the_largest_by_pss_are_found);
-    tcase_add_test(made, what_is_swapped_out_is_walked_too);
-    tcase_add_test(made, page_tables_are_walked_only_where_it_can_matter);
-    tcase_add_loop_test(rest, a_name_is_what_stands_between_the_outermost_parentheses, 0,
-                        sizeof(names) / sizeof(names[0]));
-    tcase_add_test(rest, a_line_without_a_name_is_refused);
-    tcase_add_loop_test(rest, other_kernels_are_understood, 0, sizeof(trees) / sizeof(trees[0]));
-    tcase_add_test(rest, json_is_as_on_the_wire);
-    tcase_add_test(rest, this_process_is_as_large_as_the_kernel_says);
-    suite_add_tcase(suite, made);
-    suite_add_tcase(suite, rest);
-    return run_suite(suite);
 }

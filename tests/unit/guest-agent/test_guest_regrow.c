@@ -20,7 +20,7 @@
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-START_TEST(shared_memory_is_no_page_cache_of_files)
+TEST(plain, shared_memory_is_no_page_cache_of_files)
 {
     struct fsroot root = fixture_open("guest-4.19");
     struct regrow_reading reading;
@@ -40,9 +40,8 @@ START_TEST(shared_memory_is_no_page_cache_of_files)
     ck_assert_uint_eq(regrow_cache_bytes(&reading), 0);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(what_the_disks_read_must_be_known)
+TEST(plain, what_the_disks_read_must_be_known)
 {
     struct fsroot root = fixture_open("guest-6.12"); /* whose vmstat was cut */
     struct regrow_reading reading;
@@ -56,7 +55,6 @@ START_TEST(what_the_disks_read_must_be_known)
     ck_assert_ptr_nonnull(strstr(error.text, "/proc/"));
     fsroot_close(&root);
 }
-END_TEST
 
 /* --- the curve -------------------------------------------------------------------------------- */
 
@@ -84,7 +82,7 @@ static struct regrow_curve dropped(void)
     return curve;
 }
 
-START_TEST(what_comes_back_is_what_was_needed)
+TEST(plain, what_comes_back_is_what_was_needed)
 {
     struct regrow_curve curve = dropped();
 
@@ -105,9 +103,8 @@ START_TEST(what_comes_back_is_what_was_needed)
     regrow_curve_free(&curve);
     ck_assert_ptr_null(curve.point);
 }
-END_TEST
 
-START_TEST(what_was_read_during_the_drop_has_come_back)
+TEST(plain, what_was_read_during_the_drop_has_come_back)
 {
     struct regrow_curve curve = dropped();
     size_t knee;
@@ -125,9 +122,8 @@ START_TEST(what_was_read_during_the_drop_has_come_back)
     ck_assert_uint_eq(knee, 0);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(tmpfs_that_grows_is_not_what_comes_back)
+TEST(plain, tmpfs_that_grows_is_not_what_comes_back)
 {
     struct regrow_curve curve = dropped();
 
@@ -137,9 +133,8 @@ START_TEST(tmpfs_that_grows_is_not_what_comes_back)
     ck_assert_uint_eq(regrow_result(&curve).back_bytes, 11 * MIB);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(counters_that_fall_or_are_unknown_add_nothing)
+TEST(plain, counters_that_fall_or_are_unknown_add_nothing)
 {
     struct regrow_curve curve = dropped();
 
@@ -161,9 +156,8 @@ START_TEST(counters_that_fall_or_are_unknown_add_nothing)
     ck_assert_double_eq(regrow_io_wait_s(&curve, 1), 1.5);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(growth_has_ended_when_nothing_came_for_so_long)
+TEST(plain, growth_has_ended_when_nothing_came_for_so_long)
 {
     struct regrow_curve curve = dropped();
 
@@ -181,9 +175,8 @@ START_TEST(growth_has_ended_when_nothing_came_for_so_long)
     ck_assert(!regrow_settled(&curve, 6));
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(a_machine_that_needs_nothing_has_settled)
+TEST(plain, a_machine_that_needs_nothing_has_settled)
 {
     struct regrow_curve curve = dropped();
 
@@ -195,9 +188,8 @@ START_TEST(a_machine_that_needs_nothing_has_settled)
     ck_assert(regrow_settled(&curve, 5));
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(a_drop_that_took_long_is_no_time_without_growth)
+TEST(plain, a_drop_that_took_long_is_no_time_without_growth)
 {
     struct regrow_curve curve = dropped();
 
@@ -210,9 +202,8 @@ START_TEST(a_drop_that_took_long_is_no_time_without_growth)
     ck_assert(regrow_settled(&curve, 30));
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(what_came_back_after_reclaim_says_that_there_was_some)
+TEST(plain, what_came_back_after_reclaim_says_that_there_was_some)
 {
     struct regrow_curve curve = dropped();
 
@@ -230,9 +221,8 @@ START_TEST(what_came_back_after_reclaim_says_that_there_was_some)
     ck_assert(!regrow_result(&curve).reclaim);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(more_than_was_read_has_been_written)
+TEST(plain, more_than_was_read_has_been_written)
 {
     struct regrow_curve curve = dropped();
 
@@ -246,9 +236,8 @@ START_TEST(more_than_was_read_has_been_written)
     ck_assert(regrow_result(&curve).written);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written)
+TEST(plain, what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written)
 {
     struct regrow_curve curve = dropped();
 
@@ -260,9 +249,8 @@ START_TEST(what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written)
     ck_assert(regrow_result(&curve).written);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(the_knee_is_where_growth_ends)
+TEST(plain, the_knee_is_where_growth_ends)
 {
     struct regrow_curve curve = dropped();
     size_t knee = 0;
@@ -275,9 +263,8 @@ START_TEST(the_knee_is_where_growth_ends)
     ck_assert_uint_eq(regrow_back_bytes(&curve, knee), 97 * MIB);
     regrow_curve_free(&curve);
 }
-END_TEST
 
-START_TEST(an_even_growth_and_none_have_no_knee)
+TEST(plain, an_even_growth_and_none_have_no_knee)
 {
     struct regrow_curve even = dropped(), none = dropped();
     size_t knee;
@@ -293,7 +280,6 @@ START_TEST(an_even_growth_and_none_have_no_knee)
     regrow_curve_free(&even);
     regrow_curve_free(&none);
 }
-END_TEST
 
 /* --- dropping --------------------------------------------------------------------------------- */
 
@@ -360,7 +346,9 @@ static int allowed(struct error *error)
     return rc;
 }
 
-START_TEST(a_machine_of_its_own_may)
+FIXTURE(drop, .setup = setup, .teardown = teardown);
+
+TEST(drop, a_machine_of_its_own_may)
 {
     if (geteuid() != 0)
         return;
@@ -370,9 +358,8 @@ START_TEST(a_machine_of_its_own_may)
     unlink(path_of("proc/1/root"));
     ck_assert_int_eq(allowed(NULL), 0);
 }
-END_TEST
 
-START_TEST(who_is_not_root_may_not)
+TEST(drop, who_is_not_root_may_not)
 {
     struct error error = {0};
 
@@ -381,7 +368,6 @@ START_TEST(who_is_not_root_may_not)
     ck_assert_ptr_nonnull(strstr(error.text, "run as root"));
     ck_assert(getuid() != 0 || seteuid(0) == 0);
 }
-END_TEST
 
 static void check_container(const char *what)
 {
@@ -391,7 +377,7 @@ static void check_container(const char *what)
     ck_assert_ptr_nonnull(strstr(error.text, "a container"));
 }
 
-START_TEST(a_container_may_not)
+TEST(drop, a_container_may_not)
 {
     static const char *const marks[] = {".dockerenv", "run/.containerenv", "run/systemd/container"};
 
@@ -416,9 +402,8 @@ START_TEST(a_container_may_not)
     make_link("proc/1/root", "../../run"); /* Kubernetes with hostPID: the host's PID 1 */
     check_container("a root of its own");
 }
-END_TEST
 
-START_TEST(clean_page_cache_only_is_dropped)
+TEST(drop, clean_page_cache_only_is_dropped)
 {
     struct fsroot root;
     struct error error = {0};
@@ -432,35 +417,4 @@ START_TEST(clean_page_cache_only_is_dropped)
     ck_assert_int_eq(drop_clean_caches(&root, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "/proc/sys/vm/drop_caches: "));
     fsroot_close(&root);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guest-regrow");
-    TCase *tcase = tcase_create("curve");
-    TCase *drop = tcase_create("drop");
-
-    tcase_add_test(tcase, shared_memory_is_no_page_cache_of_files);
-    tcase_add_test(tcase, what_the_disks_read_must_be_known);
-    tcase_add_test(tcase, what_comes_back_is_what_was_needed);
-    tcase_add_test(tcase, what_was_read_during_the_drop_has_come_back);
-    tcase_add_test(tcase, tmpfs_that_grows_is_not_what_comes_back);
-    tcase_add_test(tcase, counters_that_fall_or_are_unknown_add_nothing);
-    tcase_add_test(tcase, growth_has_ended_when_nothing_came_for_so_long);
-    tcase_add_test(tcase, a_machine_that_needs_nothing_has_settled);
-    tcase_add_test(tcase, a_drop_that_took_long_is_no_time_without_growth);
-    tcase_add_test(tcase, what_came_back_after_reclaim_says_that_there_was_some);
-    tcase_add_test(tcase, more_than_was_read_has_been_written);
-    tcase_add_test(tcase, what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written);
-    tcase_add_test(tcase, the_knee_is_where_growth_ends);
-    tcase_add_test(tcase, an_even_growth_and_none_have_no_knee);
-    suite_add_tcase(suite, tcase);
-    tcase_add_checked_fixture(drop, setup, teardown);
-    tcase_add_test(drop, a_machine_of_its_own_may);
-    tcase_add_test(drop, who_is_not_root_may_not);
-    tcase_add_test(drop, a_container_may_not);
-    tcase_add_test(drop, clean_page_cache_only_is_dropped);
-    suite_add_tcase(suite, drop);
-    return run_suite(suite);
 }

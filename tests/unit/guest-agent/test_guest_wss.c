@@ -29,7 +29,7 @@
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-START_TEST(a_plan_says_when_to_read)
+TEST(plain, a_plan_says_when_to_read)
 {
     struct plan once = {.kind = PLAN_ONCE, .duration_s = 3};
     struct plan growth = {.kind = PLAN_GROWTH, .duration_s = 2, .total_s = 6};
@@ -47,7 +47,6 @@ START_TEST(a_plan_says_when_to_read)
     ck_assert(plan_goes_on(&snapshots, 1000, 1e9)); /* until interrupted */
     ck_assert_double_eq(plan_due_s(&snapshots, 1000), 1);
 }
-END_TEST
 
 /* --- a made kernel ---------------------------------------------------------------------------- */
 
@@ -188,7 +187,9 @@ static void touch(uint64_t pfn)
     write_u64(IDLE_BITMAP_PATH, pfn / 64, bitmap_word(pfn / 64) & ~(1ULL << pfn % 64));
 }
 
-START_TEST(idle_flags_tell_touched_from_untouched_and_unknown)
+FIXTURE(made, .setup = make_kernel, .teardown = remove_kernel);
+
+TEST(made, idle_flags_tell_touched_from_untouched_and_unknown)
 {
     void *state = NULL;
     struct wss_reading reading;
@@ -210,11 +211,10 @@ START_TEST(idle_flags_tell_touched_from_untouched_and_unknown)
     ck_assert_uint_eq(reading.unmeasurable_bytes, 3 * PAGE);      /* 101, 102, 200 */
     wss_page_idle.forget(state);
 }
-END_TEST
 
 /* Faulted in just before: it waits in a batch of its CPU's when it is to be marked, and is on a
  * list when it is read. */
-START_TEST(a_page_that_comes_to_a_list_after_marking_is_unknown)
+TEST(made, a_page_that_comes_to_a_list_after_marking_is_unknown)
 {
     void *state = NULL;
     struct wss_reading reading;
@@ -232,10 +232,9 @@ START_TEST(a_page_that_comes_to_a_list_after_marking_is_unknown)
     ck_assert_uint_eq(reading.memory.referenced_bytes, PAGE);
     wss_page_idle.forget(state);
 }
-END_TEST
 
 /* The pagemap has an entry for each base page, whatever its size: pages 16..31 lie elsewhere. */
-START_TEST(base_pages_are_the_kernels)
+TEST_EACH(made, base_pages_are_the_kernels, 0, 3)
 {
     static const struct page_sizes kernels[] = {{12, 21}, {14, 25}, {16, 29}};
     const unsigned shift = kernels[_i].base_shift;
@@ -258,9 +257,8 @@ START_TEST(base_pages_are_the_kernels)
     ck_assert_uint_eq(reading.unmeasurable_bytes, 3ULL << shift);      /* 101, 102, 200 */
     wss_page_idle.forget(state);
 }
-END_TEST
 
-START_TEST(without_frame_numbers_nothing_is_claimed)
+TEST(made, without_frame_numbers_nothing_is_claimed)
 {
     void *state = NULL;
 
@@ -268,7 +266,6 @@ START_TEST(without_frame_numbers_nothing_is_claimed)
     ck_assert_int_eq(wss_page_idle.mark(&subject, &state), -EPERM);
     wss_page_idle.forget(state);
 }
-END_TEST
 
 static struct watch watch_of(const struct wss_method *method, pid_t other)
 {
@@ -281,7 +278,7 @@ static struct watch watch_of(const struct wss_method *method, pid_t other)
     return watch;
 }
 
-START_TEST(clear_refs_is_written_and_referenced_is_read)
+TEST(made, clear_refs_is_written_and_referenced_is_read)
 {
     struct watch watch = watch_of(&wss_clear_refs, 0);
     char text[4] = "";
@@ -297,9 +294,8 @@ START_TEST(clear_refs_is_written_and_referenced_is_read)
     ck_assert_double_ge(watched_duration_s(&watch.watched[0]), watched_est_s(&watch.watched[0]));
     watch_end(&watch);
 }
-END_TEST
 
-START_TEST(page_idle_has_rss_and_pss_too)
+TEST(made, page_idle_has_rss_and_pss_too)
 {
     struct watch watch = watch_of(&wss_page_idle, 0);
 
@@ -310,9 +306,8 @@ START_TEST(page_idle_has_rss_and_pss_too)
     ck_assert_uint_eq(watch.watched[0].reading.memory.pss_bytes, 30720);
     watch_end(&watch);
 }
-END_TEST
 
-START_TEST(who_has_ended_is_dropped)
+TEST(made, who_has_ended_is_dropped)
 {
     struct watch watch = watch_of(&wss_clear_refs, 8);
 
@@ -327,9 +322,8 @@ START_TEST(who_has_ended_is_dropped)
     ck_assert_uint_eq(watch.gone, 2);
     watch_end(&watch);
 }
-END_TEST
 
-START_TEST(an_interruption_ends_it_before_anything_more_is_marked)
+TEST(made, an_interruption_ends_it_before_anything_more_is_marked)
 {
     struct watch watch = watch_of(&wss_clear_refs, 0);
     struct wss_reading reading;
@@ -351,7 +345,6 @@ START_TEST(an_interruption_ends_it_before_anything_more_is_marked)
     wss_page_idle.forget(state);
     watch_end(&watch);
 }
-END_TEST
 
 static bool huge(const char *more)
 {
@@ -368,13 +361,12 @@ static bool huge(const char *more)
     return answer;
 }
 
-START_TEST(huge_pages_are_told_of)
+TEST(made, huge_pages_are_told_of)
 {
     ck_assert(!huge("AnonHugePages: 0 kB\nShmemPmdMapped: 0 kB\nFilePmdMapped: 0 kB\n"));
     ck_assert(huge("AnonHugePages: 0 kB\nShmemPmdMapped: 2048 kB\nFilePmdMapped: 0 kB\n"));
     ck_assert(huge("AnonHugePages: 2048 kB\nShmemPmdMapped:    0 kB\nFilePmdMapped: 0 kB\n"));
 }
-END_TEST
 
 static void make_vmstat(unsigned kswapd, unsigned direct)
 {
@@ -385,7 +377,7 @@ static void make_vmstat(unsigned kswapd, unsigned direct)
     write_bytes("proc/vmstat", text, strlen(text));
 }
 
-START_TEST(who_else_clears_accessed_bits_is_told_of)
+TEST(made, who_else_clears_accessed_bits_is_told_of)
 {
     struct watch watch = watch_of(&wss_clear_refs, 0);
 
@@ -406,7 +398,6 @@ START_TEST(who_else_clears_accessed_bits_is_told_of)
     ck_assert(watch.disturbed.damon);
     watch_end(&watch);
 }
-END_TEST
 
 /* Marking takes long, but for the first process. */
 static uint64_t marked_at_ns[8];
@@ -430,7 +421,7 @@ static int read_nothing(const struct wss_subject *whom, void *state, struct wss_
     return 0;
 }
 
-START_TEST(each_process_has_its_own_time)
+TEST(made, each_process_has_its_own_time)
 {
     static const struct wss_method slow = {
         .name = "slow", .mark = mark_slowly, .read = read_nothing, .reads_memory = true};
@@ -449,9 +440,8 @@ START_TEST(each_process_has_its_own_time)
                         (double)(all_marked_ns - marked_at_ns[1]) / 1e9);
     watch_end(&watch);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_not_called_refused)
+TEST(made, what_cannot_be_read_is_not_called_refused)
 {
     struct watch watch = watch_of(&wss_page_idle, PID);
 
@@ -462,14 +452,13 @@ START_TEST(what_cannot_be_read_is_not_called_refused)
     ck_assert_uint_eq(watch.unread, 2);
     watch_end(&watch);
 }
-END_TEST
 
 static const struct wss_method *find(const char *name, struct error *error)
 {
     return wss_method_find(&root, name, error);
 }
 
-START_TEST(auto_takes_page_idle_where_it_is)
+TEST(made, auto_takes_page_idle_where_it_is)
 {
     struct error error = {0};
     char path[160];
@@ -484,7 +473,6 @@ START_TEST(auto_takes_page_idle_where_it_is)
     ck_assert_ptr_null(find("page_idle", &error));
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_IDLE_PAGE_TRACKING"));
 }
-END_TEST
 
 /* --- the command line ------------------------------------------------------------------------- */
 
@@ -505,7 +493,7 @@ static int parse(struct wss_options *options, const char *line)
     return wss_options_read(options, argc, argv);
 }
 
-START_TEST(options_are_those_that_people_know)
+TEST(plain, options_are_those_that_people_know)
 {
     struct wss_options options;
 
@@ -525,7 +513,6 @@ START_TEST(options_are_those_that_people_know)
     ck_assert_uint_eq(options.output.top, 20);
     ck_assert_double_eq(options.plan.duration_s, 2);
 }
-END_TEST
 
 static const char *const wrong[] = {
     "",          "x",          "0",         "-1",        "1,x",    "1 0",         "1 2 3",
@@ -533,38 +520,9 @@ static const char *const wrong[] = {
     "--all 1 2", "-n 0 --all",
 };
 
-START_TEST(what_makes_no_sense_is_refused)
+TEST_EACH(plain, what_makes_no_sense_is_refused, 0, sizeof(wrong) / sizeof(wrong[0]))
 {
     struct wss_options options;
 
     ck_assert_int_eq(parse(&options, wrong[_i]), -EINVAL);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guest_wss");
-    TCase *made = tcase_create("a made kernel");
-    TCase *rest = tcase_create("the rest");
-
-    tcase_add_checked_fixture(made, make_kernel, remove_kernel);
-    tcase_add_test(made, idle_flags_tell_touched_from_untouched_and_unknown);
-    tcase_add_test(made, a_page_that_comes_to_a_list_after_marking_is_unknown);
-    tcase_add_loop_test(made, base_pages_are_the_kernels, 0, 3);
-    tcase_add_test(made, without_frame_numbers_nothing_is_claimed);
-    tcase_add_test(made, clear_refs_is_written_and_referenced_is_read);
-    tcase_add_test(made, page_idle_has_rss_and_pss_too);
-    tcase_add_test(made, who_has_ended_is_dropped);
-    tcase_add_test(made, what_cannot_be_read_is_not_called_refused);
-    tcase_add_test(made, huge_pages_are_told_of);
-    tcase_add_test(made, who_else_clears_accessed_bits_is_told_of);
-    tcase_add_test(made, each_process_has_its_own_time);
-    tcase_add_test(made, an_interruption_ends_it_before_anything_more_is_marked);
-    tcase_add_test(made, auto_takes_page_idle_where_it_is);
-    tcase_add_test(rest, a_plan_says_when_to_read);
-    tcase_add_test(rest, options_are_those_that_people_know);
-    tcase_add_loop_test(rest, what_makes_no_sense_is_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
-    suite_add_tcase(suite, made);
-    suite_add_tcase(suite, rest);
-    return run_suite(suite);
 }

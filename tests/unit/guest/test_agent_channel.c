@@ -139,7 +139,9 @@ static void expect_fault(enum agent_event_kind kind, enum agent_fault fault, con
     ck_assert_int_eq(agent_channel_fd(channel) < 0, kind == AGENT_FAILED);
 }
 
-START_TEST(hello_once_and_a_report_each)
+FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
+
+TEST(cases_tests, hello_once_and_a_report_each)
 {
     ck_assert_ptr_null(agent_channel_hello(channel));
     ck_assert_uint_eq(agent_channel_deadline(channel), UINT64_MAX);
@@ -155,9 +157,8 @@ START_TEST(hello_once_and_a_report_each)
     say_report(8);
     expect_report(8);
 }
-END_TEST
 
-START_TEST(an_answer_in_pieces)
+TEST(cases_tests, an_answer_in_pieces)
 {
     greet();
     say("{\"seq\":");
@@ -170,10 +171,9 @@ START_TEST(an_answer_in_pieces)
     say("\n\n\n");
     expect_report(3);
 }
-END_TEST
 
 /* A thousand of them are part of the daemon's 64 MiB. */
-START_TEST(a_channel_at_rest_is_small)
+TEST(cases_tests, a_channel_at_rest_is_small)
 {
     ck_assert_uint_le(sizeof(*channel), 2560);
     greet();
@@ -193,9 +193,8 @@ START_TEST(a_channel_at_rest_is_small)
     ck_assert_int_eq(next(), AGENT_NOTHING);
     ck_assert_ptr_null(channel->inbox);
 }
-END_TEST
 
-START_TEST(silence_ends_at_the_deadline)
+TEST(cases_tests, silence_ends_at_the_deadline)
 {
     greet();
     now += 2 * SECOND - 1;
@@ -204,9 +203,8 @@ START_TEST(silence_ends_at_the_deadline)
     expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, "no answer within 2 s");
     ck_assert_int_eq(next(), AGENT_NOTHING);
 }
-END_TEST
 
-START_TEST(failures_in_a_row_back_off)
+TEST(cases_tests, failures_in_a_row_back_off)
 {
     for (unsigned n = 1; n <= 10; n++) {
         uint64_t seconds = n < 8 ? 1ULL << n : AGENT_BACKOFF_MAX_S;
@@ -227,10 +225,9 @@ START_TEST(failures_in_a_row_back_off)
     expect_fault(AGENT_FAILED, AGENT_FAULT_CLOSED, "hung up");
     ck_assert_uint_eq(agent_channel_backoff_ns(channel), now + 2 * SECOND);
 }
-END_TEST
 
 /* As when it answers a client before us, or late. */
-START_TEST(other_answers_are_ignored)
+TEST(cases_tests, other_answers_are_ignored)
 {
     greet();
     seq--;
@@ -243,9 +240,8 @@ START_TEST(other_answers_are_ignored)
     expect_report(5);
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SEQUENCE), 2);
 }
-END_TEST
 
-START_TEST(an_answer_of_another_kind)
+TEST(cases_tests, an_answer_of_another_kind)
 {
     connect_to_it();
     say_report(5);
@@ -254,9 +250,8 @@ START_TEST(an_answer_of_another_kind)
     expect_fault(AGENT_FAILED, AGENT_FAULT_SEQUENCE, "what came is wrong: an answer to");
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SILENT), 0);
 }
-END_TEST
 
-START_TEST(garbage_is_skipped_and_told_once)
+TEST(cases_tests, garbage_is_skipped_and_told_once)
 {
     greet();
     say_bytes("\0\xff{}\n{\"seq\":1,\"seq\":1}\n", 23);
@@ -270,9 +265,8 @@ START_TEST(garbage_is_skipped_and_told_once)
     expect_report(6);
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_MESSAGE), 3);
 }
-END_TEST
 
-START_TEST(a_lie_fails_by_its_reason)
+TEST(cases_tests, a_lie_fails_by_its_reason)
 {
     char line[256];
 
@@ -292,9 +286,8 @@ START_TEST(a_lie_fails_by_its_reason)
     say(line);
     expect_report(1);
 }
-END_TEST
 
-START_TEST(a_line_without_end_is_skipped)
+TEST(cases_tests, a_line_without_end_is_skipped)
 {
     static char line[WIRE_LINE_MAX + 100];
 
@@ -309,7 +302,6 @@ START_TEST(a_line_without_end_is_skipped)
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_LONG), 1);
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_MESSAGE), 0);
 }
-END_TEST
 
 /* Sends until it is cut off; how many bytes it could send. */
 static size_t flood(const char *piece, size_t length)
@@ -327,7 +319,7 @@ static size_t flood(const char *piece, size_t length)
     }
 }
 
-START_TEST(bytes_that_nobody_asked_for_have_an_end)
+TEST(cases_tests, bytes_that_nobody_asked_for_have_an_end)
 {
     static char piece[4096];
 
@@ -343,12 +335,11 @@ START_TEST(bytes_that_nobody_asked_for_have_an_end)
     greet();
     ck_assert_uint_ge(flood(piece, sizeof(piece)), AGENT_UNASKED_BYTES);
 }
-END_TEST
 
 static const char stall[] =
     "{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\",\"uptime_s\":1}}\n";
 
-START_TEST(stalls_are_told_and_have_an_end)
+TEST(cases_tests, stalls_are_told_and_have_an_end)
 {
     greet();
     say(stall);
@@ -368,10 +359,9 @@ START_TEST(stalls_are_told_and_have_an_end)
     ck_assert_int_eq(next(), AGENT_STALL);
     expect_fault(AGENT_FAILED, AGENT_FAULT_FLOOD, "64 lines");
 }
-END_TEST
 
 /* Two minutes between two questions, in which it told of a stall every 0.9 s. */
-START_TEST(stalls_that_nobody_read_are_no_flood)
+TEST(cases_tests, stalls_that_nobody_read_are_no_flood)
 {
     int told = 0;
 
@@ -390,10 +380,9 @@ START_TEST(stalls_that_nobody_read_are_no_flood)
                   event.error.text);
     ck_assert_int_eq(told, 133);
 }
-END_TEST
 
 /* As many triggers as an agent has, all of which fire all the time. */
-START_TEST(eight_triggers_are_no_flood)
+TEST(cases_tests, eight_triggers_are_no_flood)
 {
     greet();
     say_report(5);
@@ -407,10 +396,9 @@ START_TEST(eight_triggers_are_no_flood)
         ck_assert_int_eq(next(), AGENT_NOTHING);
     }
 }
-END_TEST
 
 /* Who was quiet for a day may say what sockets keep, and no more. */
-START_TEST(a_quiet_day_does_not_pay_for_a_flood)
+TEST(cases_tests, a_quiet_day_does_not_pay_for_a_flood)
 {
     static char piece[4096];
     int told = 0;
@@ -432,10 +420,9 @@ START_TEST(a_quiet_day_does_not_pay_for_a_flood)
     ck_assert_int_eq(event.fault, AGENT_FAULT_FLOOD);
     ck_assert_int_le(told, AGENT_UNREAD_LINES);
 }
-END_TEST
 
 /* Answers are asked for: they cost nothing. */
-START_TEST(an_honest_agent_is_never_a_flood)
+TEST(cases_tests, an_honest_agent_is_never_a_flood)
 {
     static char line[WIRE_LINE_MAX];
 
@@ -452,9 +439,8 @@ START_TEST(an_honest_agent_is_never_a_flood)
         hear("report", false);
     }
 }
-END_TEST
 
-START_TEST(a_slow_drip_has_no_more_time)
+TEST(cases_tests, a_slow_drip_has_no_more_time)
 {
     greet();
     for (int i = 0; i < 20; i++) {
@@ -464,18 +450,16 @@ START_TEST(a_slow_drip_has_no_more_time)
     }
     expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, "no answer within 2 s");
 }
-END_TEST
 
-START_TEST(what_nobody_takes_is_busy)
+TEST(cases_tests, what_nobody_takes_is_busy)
 {
     ck_assert_int_eq(agent_channel_ask(channel, now), 0); /* another has its turn */
     ck_assert_int_eq(next(), AGENT_NOTHING);
     now += 2 * SECOND;
     expect_fault(AGENT_FAILED, AGENT_FAULT_BUSY, "by vmwssd or another program");
 }
-END_TEST
 
-START_TEST(a_full_queue_is_busy)
+TEST(cases_tests, a_full_queue_is_busy)
 {
     struct agent_channel *others[2];
 
@@ -490,9 +474,8 @@ START_TEST(a_full_queue_is_busy)
     for (int i = 0; i < 2; i++)
         agent_channel_free(others[i]);
 }
-END_TEST
 
-START_TEST(no_socket_and_nobody_behind_it)
+TEST(cases_tests, no_socket_and_nobody_behind_it)
 {
     close(listener);
     listener = -1;
@@ -504,10 +487,9 @@ START_TEST(no_socket_and_nobody_behind_it)
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
     expect_fault(AGENT_FAILED, AGENT_FAULT_CONNECT, "No such file");
 }
-END_TEST
 
 /* By the clock, for a second and less. */
-START_TEST(asked_too_soon_it_fails_for_the_same_reason)
+TEST(cases_tests, asked_too_soon_it_fails_for_the_same_reason)
 {
     close(listener);
     listener = -1;
@@ -520,9 +502,8 @@ START_TEST(asked_too_soon_it_fails_for_the_same_reason)
     }
     ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_CONNECT), 1); /* not asked */
 }
-END_TEST
 
-START_TEST(a_restarted_guest_is_greeted_again)
+TEST(cases_tests, a_restarted_guest_is_greeted_again)
 {
     greet();
     say_report(1000);
@@ -549,9 +530,8 @@ START_TEST(a_restarted_guest_is_greeted_again)
     say_report(11);
     expect_report(11);
 }
-END_TEST
 
-START_TEST(a_suspended_guest_is_not_to_blame)
+TEST(cases_tests, a_suspended_guest_is_not_to_blame)
 {
     greet();
     agent_channel_suspend(channel);
@@ -563,26 +543,23 @@ START_TEST(a_suspended_guest_is_not_to_blame)
     say_report(5);
     expect_report(5);
 }
-END_TEST
 
-START_TEST(a_newer_protocol_is_not_guessed_at)
+TEST(cases_tests, a_newer_protocol_is_not_guessed_at)
 {
     connect_to_it();
     say_answer("\"hello\":{\"protocol\":2}");
     expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, "speaks protocol 2, this host 1");
     ck_assert_ptr_null(agent_channel_hello(channel));
 }
-END_TEST
 
-START_TEST(a_refusal_fails_in_its_words)
+TEST(cases_tests, a_refusal_fails_in_its_words)
 {
     connect_to_it();
     say_answer("\"error\":\"no such question\"");
     expect_fault(AGENT_FAILED, AGENT_FAULT_REFUSED, "refuses the question: no such question");
 }
-END_TEST
 
-START_TEST(another_socket_has_no_grudge)
+TEST(cases_tests, another_socket_has_no_grudge)
 {
     close(listener);
     ck_assert_int_eq(agent_channel_ask(channel, now), 0);
@@ -595,7 +572,6 @@ START_TEST(another_socket_has_no_grudge)
     say_report(5);
     expect_report(5);
 }
-END_TEST
 
 /* Makes endpoint that of another process, which listens until the pipe is closed; its pid. */
 static pid_t serve_as_another(int *end_fd)
@@ -624,7 +600,7 @@ static pid_t serve_as_another(int *end_fd)
     return pid;
 }
 
-START_TEST(a_socket_of_another_process_is_refused)
+TEST(cases_tests, a_socket_of_another_process_is_refused)
 {
     struct error error = {0};
     int end_fd;
@@ -637,7 +613,6 @@ START_TEST(a_socket_of_another_process_is_refused)
     close(end_fd);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
-END_TEST
 
 /* --- what a QEMU serves ----------------------------------------------------------------------- */
 
@@ -698,7 +673,7 @@ static void copy_shell(const char *to)
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
-START_TEST(of_a_qemu_only_the_port_is_taken)
+TEST(cases_tests, of_a_qemu_only_the_port_is_taken)
 {
     static const char *const other_device = "virtserialport,chardev=c,name=org.qemu.guest_agent.0";
     static const char *const port = "virtserialport,chardev=c,name=org.vmwss.guest.0";
@@ -734,9 +709,8 @@ START_TEST(of_a_qemu_only_the_port_is_taken)
     unlink(exe);
     ck_assert_int_eq(rmdir(dir), 0);
 }
-END_TEST
 
-START_TEST(what_is_no_socket_is_refused)
+TEST(cases_tests, what_is_no_socket_is_refused)
 {
     struct agent_endpoint other = {0};
     struct error error = {0};
@@ -751,9 +725,8 @@ START_TEST(what_is_no_socket_is_refused)
     strcpy(other.path, "/dev/null");
     ck_assert_int_eq(agent_endpoint_connect(&other, &error), -ENOTSOCK);
 }
-END_TEST
 
-START_TEST(ways_to_an_agent)
+TEST(cases_tests, ways_to_an_agent)
 {
     struct agent_endpoint way;
     struct agent_port port = {.present = true, .path = "/run/x", .closed = true, .uuid = "0b"};
@@ -776,45 +749,4 @@ START_TEST(ways_to_an_agent)
     ck_assert_int_eq(agent_endpoint_choose(&port, &way, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "<channel type='unix'><target type='virtio' "
                                              "name='org.vmwss.guest.0'/></channel>"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("agent_channel");
-    TCase *tcase = tcase_create("agent_channel");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, hello_once_and_a_report_each);
-    tcase_add_test(tcase, an_answer_in_pieces);
-    tcase_add_test(tcase, a_channel_at_rest_is_small);
-    tcase_add_test(tcase, silence_ends_at_the_deadline);
-    tcase_add_test(tcase, failures_in_a_row_back_off);
-    tcase_add_test(tcase, other_answers_are_ignored);
-    tcase_add_test(tcase, an_answer_of_another_kind);
-    tcase_add_test(tcase, garbage_is_skipped_and_told_once);
-    tcase_add_test(tcase, a_lie_fails_by_its_reason);
-    tcase_add_test(tcase, a_line_without_end_is_skipped);
-    tcase_add_test(tcase, bytes_that_nobody_asked_for_have_an_end);
-    tcase_add_test(tcase, stalls_are_told_and_have_an_end);
-    tcase_add_test(tcase, stalls_that_nobody_read_are_no_flood);
-    tcase_add_test(tcase, eight_triggers_are_no_flood);
-    tcase_add_test(tcase, a_quiet_day_does_not_pay_for_a_flood);
-    tcase_add_test(tcase, an_honest_agent_is_never_a_flood);
-    tcase_add_test(tcase, a_slow_drip_has_no_more_time);
-    tcase_add_test(tcase, what_nobody_takes_is_busy);
-    tcase_add_test(tcase, a_full_queue_is_busy);
-    tcase_add_test(tcase, no_socket_and_nobody_behind_it);
-    tcase_add_test(tcase, asked_too_soon_it_fails_for_the_same_reason);
-    tcase_add_test(tcase, a_restarted_guest_is_greeted_again);
-    tcase_add_test(tcase, a_suspended_guest_is_not_to_blame);
-    tcase_add_test(tcase, a_newer_protocol_is_not_guessed_at);
-    tcase_add_test(tcase, a_refusal_fails_in_its_words);
-    tcase_add_test(tcase, another_socket_has_no_grudge);
-    tcase_add_test(tcase, a_socket_of_another_process_is_refused);
-    tcase_add_test(tcase, of_a_qemu_only_the_port_is_taken);
-    tcase_add_test(tcase, what_is_no_socket_is_refused);
-    tcase_add_test(tcase, ways_to_an_agent);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -41,7 +41,7 @@ static void refuses(const char *line, size_t length, int code, const char *words
 
 #define REFUSES(line, code, words) refuses(line, sizeof(line) - 1, code, words)
 
-START_TEST(hello_is_read)
+TEST(plain, hello_is_read)
 {
     ck_assert_int_eq(
         parse("{\"seq\":1,\"hello\":{\"protocol\":1,\"agent\":\"0.1.0\",\"kernel\":\"6.1.0\","
@@ -54,9 +54,8 @@ START_TEST(hello_is_read)
     ck_assert_str_eq(message.hello.boot_id, "b");
     ck_assert_uint_eq(message.hello.page_bytes, 4096);
 }
-END_TEST
 
-START_TEST(report_is_read)
+TEST(plain, report_is_read)
 {
     ck_assert_int_eq(
         parse(
@@ -95,9 +94,8 @@ START_TEST(report_is_read)
     ck_assert_double_eq(r->working_set.age_s, 2.5);
     ck_assert_str_eq(r->working_set.how, "clear_refs");
 }
-END_TEST
 
-START_TEST(what_is_not_told_is_unknown)
+TEST(plain, what_is_not_told_is_unknown)
 {
     ck_assert_int_eq(parse("{\"seq\":2,\"report\":{\"pressure_off\":\"psi=0\"}}"), 0);
     ck_assert(isnan(message.report.uptime_s));
@@ -107,9 +105,8 @@ START_TEST(what_is_not_told_is_unknown)
     ck_assert_uint_eq(message.top.n, 0);
     ck_assert(isnan(message.report.working_set.window_s));
 }
-END_TEST
 
-START_TEST(stall_and_error_are_read)
+TEST(plain, stall_and_error_are_read)
 {
     ck_assert_int_eq(parse("{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"threshold_us\":"
                            "150000,\"window_us\":1000000,\"uptime_s\":813.01,\"total_us\":4}}"),
@@ -125,9 +122,8 @@ START_TEST(stall_and_error_are_read)
     REFUSES("{\"stall\":{\"resource\":\"disk\",\"kind\":\"some\"}}", -EINVAL, "stall.resource");
     REFUSES("{\"stall\":{\"resource\":\"io\",\"kind\":\"all\"}}", -EINVAL, "stall.kind");
 }
-END_TEST
 
-START_TEST(hostile_json_is_refused)
+TEST(plain, hostile_json_is_refused)
 {
     REFUSES("", -EINVAL, "ends too early");
     REFUSES("{\"seq\":1", -EINVAL, "ends too early");
@@ -145,10 +141,9 @@ START_TEST(hostile_json_is_refused)
     REFUSES("{\"seq\":1,\"error\":\"\\ud800\"}", -EINVAL, "not JSON");
     REFUSES("{\"seq\":1,\"error\":\"x\"}{}", -EINVAL, "goes on after its end");
 }
-END_TEST
 
 /* jansson's own messages quote what they read; ours must not. */
-START_TEST(nothing_of_the_guest_gets_into_an_error)
+TEST(plain, nothing_of_the_guest_gets_into_an_error)
 {
     REFUSES("{\"seq\":1,[2Jevil", -EINVAL, "not JSON");
     ck_assert_ptr_null(strstr(error.text, "evil"));
@@ -156,9 +151,8 @@ START_TEST(nothing_of_the_guest_gets_into_an_error)
     ck_assert_ptr_null(strstr(error.text, "evil"));
     ck_assert_ptr_null(strchr(error.text, '\x1b'));
 }
-END_TEST
 
-START_TEST(text_is_printable_or_refused)
+TEST(plain, text_is_printable_or_refused)
 {
     REFUSES("{\"seq\":1,\"error\":\"\\u001b[2J\"}", -EINVAL, "message.error: has control");
     REFUSES("{\"seq\":1,\"error\":\"\\u007f\"}", -EINVAL, "control");
@@ -169,9 +163,8 @@ START_TEST(text_is_printable_or_refused)
     REFUSES("{\"seq\":2,\"report\":{\"processes\":[{},{\"name\":\"a\\nb\"}]}}", -EINVAL,
             "report.processes[1].name: has control");
 }
-END_TEST
 
-START_TEST(text_has_an_end)
+TEST(plain, text_has_an_end)
 {
     char line[512];
     char text[256];
@@ -183,9 +176,8 @@ START_TEST(text_has_an_end)
     snprintf(line, sizeof(line), "{\"seq\":1,\"error\":\"%.*s\"}", WIRE_TEXT_MAX + 1, text);
     refuses(line, strlen(line), -ERANGE, "longer than 128");
 }
-END_TEST
 
-START_TEST(forms_that_are_no_message)
+TEST(plain, forms_that_are_no_message)
 {
     REFUSES("{}", -EINVAL, "neither");
     REFUSES("{\"seq\":1,\"hello\":{\"protocol\":1},\"error\":\"x\"}", -EINVAL, "two messages");
@@ -204,9 +196,8 @@ START_TEST(forms_that_are_no_message)
     REFUSES("{\"seq\":1,\"report\":{\"pressure\":{\"io\":{\"full\":3}}}}", -EINVAL,
             "report.pressure.io.full: not an object");
 }
-END_TEST
 
-START_TEST(numbers_that_cannot_be)
+TEST(plain, numbers_that_cannot_be)
 {
     REFUSES("{\"seq\":1,\"report\":{\"memory\":{\"total_bytes\":1073741825}}}", -ERANGE,
             "report.memory.total_bytes: 1073741825 bytes, but the domain's configuration has "
@@ -229,7 +220,6 @@ START_TEST(numbers_that_cannot_be)
     REFUSES("{\"seq\":1,\"report\":{\"processes\":[{\"pss_bytes\":1073741825}]}}", -ERANGE, "pss");
     REFUSES("{\"seq\":1,\"report\":{\"paging\":{\"oom_kills\":null}}}", -EINVAL, "oom_kills");
 }
-END_TEST
 
 /* @p n brackets deep. */
 static void deep(char *line, size_t n)
@@ -241,7 +231,7 @@ static void deep(char *line, size_t n)
     strcpy(line + at + 2 * n, "}");
 }
 
-START_TEST(depth_is_bounded)
+TEST(plain, depth_is_bounded)
 {
     static char line[WIRE_LINE_MAX];
 
@@ -252,9 +242,8 @@ START_TEST(depth_is_bounded)
     deep(line, 8000);
     refuses(line, strlen(line), -E2BIG, "levels deep");
 }
-END_TEST
 
-START_TEST(length_and_number_are_bounded)
+TEST(plain, length_and_number_are_bounded)
 {
     static char line[WIRE_LINE_MAX + 1];
     size_t at = (size_t)sprintf(line, "{\"seq\":1,\"error\":\"x\",\"y\":[0");
@@ -267,9 +256,8 @@ START_TEST(length_and_number_are_bounded)
         memcpy(line + at + 2 * i, ",0", 2);
     refuses(line, WIRE_LINE_MAX - 1, -E2BIG, "more than 512 values");
 }
-END_TEST
 
-START_TEST(unknown_ram_is_no_limit_but_sense)
+TEST(plain, unknown_ram_is_no_limit_but_sense)
 {
     const char *line = "{\"seq\":1,\"report\":{\"memory\":{\"total_bytes\":1125899906842624}}}";
     const char *more = "{\"seq\":1,\"report\":{\"memory\":{\"total_bytes\":1125899906842625}}}";
@@ -278,10 +266,9 @@ START_TEST(unknown_ram_is_no_limit_but_sense)
     ck_assert_int_eq(agent_message_parse(more, strlen(more), AGENT_UNKNOWN, &message, &error),
                      -ERANGE);
 }
-END_TEST
 
 /* What is kept of what was told reads as it was told. */
-START_TEST(told_is_read_again)
+TEST(plain, told_is_read_again)
 {
     struct agent_last_report last_report;
     struct agent_hello hello;
@@ -316,28 +303,4 @@ START_TEST(told_is_read_again)
     ck_assert_int_eq(
         agent_last_report_parse("{\"seq\":1,\"error\":\"x\"}\n{}", RAM, &last_report, &error),
         -EINVAL);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("agent_message");
-    TCase *tcase = tcase_create("agent_message");
-
-    tcase_add_test(tcase, hello_is_read);
-    tcase_add_test(tcase, report_is_read);
-    tcase_add_test(tcase, what_is_not_told_is_unknown);
-    tcase_add_test(tcase, stall_and_error_are_read);
-    tcase_add_test(tcase, hostile_json_is_refused);
-    tcase_add_test(tcase, nothing_of_the_guest_gets_into_an_error);
-    tcase_add_test(tcase, text_is_printable_or_refused);
-    tcase_add_test(tcase, text_has_an_end);
-    tcase_add_test(tcase, forms_that_are_no_message);
-    tcase_add_test(tcase, numbers_that_cannot_be);
-    tcase_add_test(tcase, depth_is_bounded);
-    tcase_add_test(tcase, length_and_number_are_bounded);
-    tcase_add_test(tcase, unknown_ram_is_no_limit_but_sense);
-    tcase_add_test(tcase, told_is_read_again);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

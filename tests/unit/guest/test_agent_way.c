@@ -144,7 +144,9 @@ static void teardown(void)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-START_TEST(one_that_is_there_is_asked)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, one_that_is_there_is_asked)
 {
     start_agent();
     start_domain_with_channel();
@@ -156,9 +158,8 @@ START_TEST(one_that_is_there_is_asked)
     end_domain(); /* while it answers nobody asks for the XML */
     ck_assert_int_eq(ask(), 0);
 }
-END_TEST
 
-START_TEST(a_channel_that_is_plugged_in_later_is_found)
+TEST(cases, a_channel_that_is_plugged_in_later_is_found)
 {
     start_domain("");
     for (int i = 0; i < 2; i++) {
@@ -170,10 +171,9 @@ START_TEST(a_channel_that_is_plugged_in_later_is_found)
     start_domain_with_channel();
     ck_assert_msg(ask() == 0, "%s", way.missing.text);
 }
-END_TEST
 
 /* As the XML has it before and after. */
-START_TEST(an_agent_that_starts_later_is_found)
+TEST(cases, an_agent_that_starts_later_is_found)
 {
     port.closed = true;
     ck_assert_int_eq(agent_way_take(&way, &port, RAM), -ENOTCONN);
@@ -183,9 +183,8 @@ START_TEST(an_agent_that_starts_later_is_found)
     start_domain_with_channel();
     ck_assert_msg(ask() == 0, "%s", way.missing.text);
 }
-END_TEST
 
-START_TEST(an_agent_that_comes_back_is_asked_at_once)
+TEST(cases, an_agent_that_comes_back_is_asked_at_once)
 {
     start_agent();
     start_domain_with_channel();
@@ -200,9 +199,8 @@ START_TEST(an_agent_that_comes_back_is_asked_at_once)
     ck_assert_int_eq(agent_way_take(&way, &port, RAM), -ENOTCONN);
     ck_assert_msg(ask() == 0, "%s", way.missing.text);
 }
-END_TEST
 
-START_TEST(a_way_that_leads_elsewhere_is_taken)
+TEST(cases, a_way_that_leads_elsewhere_is_taken)
 {
     struct agent_port other = port;
 
@@ -213,30 +211,12 @@ START_TEST(a_way_that_leads_elsewhere_is_taken)
     way.missing.code = -EPIPE; /* the last question failed */
     ck_assert_msg(ask() == 0, "%s", way.missing.text);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_changes_nothing)
+TEST(cases, what_cannot_be_read_changes_nothing)
 {
     start_agent();
     ck_assert_int_eq(ask(), -ENOENT); /* no such domain */
     ck_assert_ptr_nonnull(strstr(way.missing.text, "no such domain"));
     ck_assert_int_eq(agent_way_take(&way, &port, RAM), 0);
     ck_assert_msg(ask() == 0, "%s", way.missing.text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("agent_way");
-    TCase *tcase = tcase_create("agent_way");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, one_that_is_there_is_asked);
-    tcase_add_test(tcase, a_channel_that_is_plugged_in_later_is_found);
-    tcase_add_test(tcase, an_agent_that_starts_later_is_found);
-    tcase_add_test(tcase, an_agent_that_comes_back_is_asked_at_once);
-    tcase_add_test(tcase, a_way_that_leads_elsewhere_is_taken);
-    tcase_add_test(tcase, what_cannot_be_read_changes_nothing);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

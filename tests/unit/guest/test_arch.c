@@ -47,7 +47,9 @@ static int lay_out(const char *exe, const char *machine, struct gpa_layout *layo
     return gpa_layout_deduce(&fake.root, &fake.process, &fake.ram, layout, &error);
 }
 
-START_TEST(this_program_was_built_for_one)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, this_program_was_built_for_one)
 {
 #if defined(__x86_64__)
     ck_assert_ptr_eq(__real_arch_host(), &arch_x86_64);
@@ -56,9 +58,8 @@ START_TEST(this_program_was_built_for_one)
 #endif
     ck_assert(!(arch_x86_64.host && arch_arm64.host));
 }
-END_TEST
 
-START_TEST(emulators_are_known)
+TEST(cases, emulators_are_known)
 {
     ck_assert_ptr_eq(arch_of_emulator("/usr/bin/qemu-system-x86_64"), &arch_x86_64);
     ck_assert_ptr_eq(arch_of_emulator("qemu-system-x86_64-microvm"), &arch_x86_64);
@@ -76,10 +77,9 @@ START_TEST(emulators_are_known)
     ck_assert_ptr_eq(arch_of_emulator("/usr/bin/kvm"), __real_arch_host());
     ck_assert_ptr_eq(arch_of_emulator(""), __real_arch_host());
 }
-END_TEST
 
 /* 8 GiB, which on x86-64 would be in two pieces. */
-START_TEST(ram_of_virt_is_one_stretch)
+TEST_EACH(cases, ram_of_virt_is_one_stretch, 0, 3)
 {
     static const char *const machines[] = {"virt", "virt-7.2", "virt-rhel9.2.0"};
     struct gpa_layout layout;
@@ -97,9 +97,8 @@ START_TEST(ram_of_virt_is_one_stretch)
         ck_assert_uint_eq(
             gpa_to_page(&layout, &fake.ram, gpa_of_page(&layout, &fake.ram, page) + 77), page);
 }
-END_TEST
 
-START_TEST(other_machines_are_refused)
+TEST_EACH(cases, other_machines_are_refused, 0, 6)
 {
     static const struct {
         const char *exe, *machine, *named;
@@ -116,10 +115,9 @@ START_TEST(other_machines_are_refused)
     ck_assert_int_eq(lay_out(others[_i].exe, others[_i].machine, &layout), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, others[_i].named));
 }
-END_TEST
 
 /* Red Hat's has no architecture in its name, and machine types of its own. */
-START_TEST(qemu_kvm_is_of_the_host)
+TEST_EACH(cases, qemu_kvm_is_of_the_host, 0, 2)
 {
 #if defined(__x86_64__)
     static const char *const machines[] = {"pc-q35-rhel9.2.0", "pc-i440fx-rhel7.6.0"};
@@ -132,7 +130,6 @@ START_TEST(qemu_kvm_is_of_the_host)
     for (size_t i = 0; i < 2; i++)
         ck_assert_msg(lay_out(exes[i], machines[_i], &layout) == 0, "%s", error.text);
 }
-END_TEST
 
 #define FORMAT(field) "\tfield:u64 " field ";\toffset:24;\tsize:8;\tsigned:0;\n"
 
@@ -146,7 +143,7 @@ static void make_event(const char *name, const char *format)
     fake_write(&fake, path, format);
 }
 
-START_TEST(each_has_its_tracepoint)
+TEST(cases, each_has_its_tracepoint)
 {
     ck_assert_int_eq(fault_trace_host(&fake.root, &error), -ENOENT);
     make_event("kvm_page_fault", FORMAT("fault_address"));
@@ -161,9 +158,8 @@ START_TEST(each_has_its_tracepoint)
     make_event("kvm_guest_fault", FORMAT("ipa"));
     ck_assert_int_eq(fault_trace_host(&fake.root, &error), 0);
 }
-END_TEST
 
-START_TEST(arm64_counts_no_mappings)
+TEST(cases, arm64_counts_no_mappings)
 {
     fake_write(&fake, "sys/module/kvm/parameters/any", "Y\n");
     fake_write(&fake, "sys/kernel/debug/kvm/4242-11/pages_4k", "1\n");
@@ -172,10 +168,9 @@ START_TEST(arm64_counts_no_mappings)
     ck_assert_int_eq(kvm_stats_host(&fake.root, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "arm64"));
 }
-END_TEST
 
 /* Also where files of those names are: what they would count there is not known. */
-START_TEST(zap_all_is_refused_on_arm64)
+TEST(cases, zap_all_is_refused_on_arm64)
 {
     fake_write(&fake, "proc/self/clear_refs", "");
     fake_write(&fake, "proc/4242/clear_refs", "");
@@ -193,7 +188,6 @@ START_TEST(zap_all_is_refused_on_arm64)
     ck_assert_int_eq(method_zap_all.probe(&fake.target, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "arm64 has no counters pages_4k"));
 }
-END_TEST
 
 /* --- what follows after accessed bits were cleared -------------------------------------------- */
 
@@ -241,7 +235,7 @@ static bool flush_panel(uint64_t n)
 
 /* KVM's counter of flushes cannot be read. On x86-64 some drops are believed to have ended in one;
  * on arm64 none does, so every page must be dropped, or it is in doubt. */
-START_TEST(drops_that_flush_the_vm)
+TEST(cases, drops_that_flush_the_vm)
 {
     ck_assert(flush_panel(1000));
     ck_assert_uint_eq(dropped, 128);
@@ -252,20 +246,18 @@ START_TEST(drops_that_flush_the_vm)
     ck_assert(flush_panel(4095));
     ck_assert_uint_eq(dropped, 4095);
 }
-END_TEST
 
 /* More than are dropped: the rest would stay stale, so that each fault would be for nothing. */
-START_TEST(too_many_are_not_dropped_on_arm64)
+TEST(cases, too_many_are_not_dropped_on_arm64)
 {
     host = &arch_arm64;
     ck_assert(!flush_panel(10000));
     ck_assert_uint_eq(dropped, 0);
 }
-END_TEST
 
 /* A huge page has one idle flag. Where KVM maps it as one, one drop is enough; where it may map it
  * in pieces all of them must go, or touches of the others stay unseen. */
-START_TEST(units_are_dropped_whole_on_arm64)
+TEST(cases, units_are_dropped_whole_on_arm64)
 {
     const unsigned huge = huge_page_order();
     struct gpa_layout layout;
@@ -290,10 +282,9 @@ START_TEST(units_are_dropped_whole_on_arm64)
     ck_assert(!flush_panel_of(100, huge));
     ck_assert_uint_eq(dropped_bytes, 0);
 }
-END_TEST
 
 /* A page that was touched and then migrated. */
-START_TEST(a_drop_carries_the_accessed_bit_on_x86_64_alone)
+TEST(cases, a_drop_carries_the_accessed_bit_on_x86_64_alone)
 {
     fake.process.accel = ACCEL_KVM;
     fake_write(&fake, "proc/sys/kernel/osrelease", "6.12.0\n");
@@ -303,27 +294,4 @@ START_TEST(a_drop_carries_the_accessed_bit_on_x86_64_alone)
     host = &arch_x86_64;
     fake_write(&fake, "proc/sys/kernel/osrelease", "6.13.0\n");
     ck_assert(!accessed_bits_are_carried(&fake.target));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("arch");
-    TCase *tcase = tcase_create("arch");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, this_program_was_built_for_one);
-    tcase_add_test(tcase, emulators_are_known);
-    tcase_add_loop_test(tcase, ram_of_virt_is_one_stretch, 0, 3);
-    tcase_add_loop_test(tcase, other_machines_are_refused, 0, 6);
-    tcase_add_loop_test(tcase, qemu_kvm_is_of_the_host, 0, 2);
-    tcase_add_test(tcase, each_has_its_tracepoint);
-    tcase_add_test(tcase, arm64_counts_no_mappings);
-    tcase_add_test(tcase, zap_all_is_refused_on_arm64);
-    tcase_add_test(tcase, drops_that_flush_the_vm);
-    tcase_add_test(tcase, too_many_are_not_dropped_on_arm64);
-    tcase_add_test(tcase, units_are_dropped_whole_on_arm64);
-    tcase_add_test(tcase, a_drop_carries_the_accessed_bit_on_x86_64_alone);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

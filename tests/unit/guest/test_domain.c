@@ -26,7 +26,9 @@ static void teardown(void)
     fsroot_close(&root);
 }
 
-START_TEST(list)
+FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
+
+TEST(cases_tests, list)
 {
     struct domain_info *all;
 
@@ -39,9 +41,8 @@ START_TEST(list)
     ck_assert(!all[0].migrating);
     free(all);
 }
-END_TEST
 
-START_TEST(lookup_by_name_id_and_uuid)
+TEST(cases_tests, lookup_by_name_id_and_uuid)
 {
     struct domain_info *all;
     char *xml;
@@ -56,9 +57,8 @@ START_TEST(lookup_by_name_id_and_uuid)
     }
     free(all);
 }
-END_TEST
 
-START_TEST(unknown_names)
+TEST(cases_tests, unknown_names)
 {
     static const char *const none[] = {"",
                                        "nosuch",
@@ -78,9 +78,8 @@ START_TEST(unknown_names)
     }
     ck_assert_ptr_null(xml);
 }
-END_TEST
 
-START_TEST(paused_shut_off_and_foreign)
+TEST(cases_tests, paused_shut_off_and_foreign)
 {
     virDomainPtr domain = virDomainLookupByName(connection->conn, "test");
     virConnectPtr writer = virConnectOpen("test:///default");
@@ -103,9 +102,8 @@ START_TEST(paused_shut_off_and_foreign)
     virDomainFree(domain);
     virConnectClose(writer);
 }
-END_TEST
 
-START_TEST(connections_that_fail)
+TEST(cases_tests, connections_that_fail)
 {
     struct domain_connection *none = NULL;
 
@@ -114,9 +112,8 @@ START_TEST(connections_that_fail)
     ck_assert_ptr_null(none);
     domain_disconnect(NULL);
 }
-END_TEST
 
-START_TEST(where_pid_files_are)
+TEST(cases_tests, where_pid_files_are)
 {
     static const struct {
         const char *uri, *dir;
@@ -152,10 +149,9 @@ START_TEST(where_pid_files_are)
         "qemu:///embed?root=/0123456789012345678901234567890123456789012345678901234567890123", dir,
         sizeof(dir)));
 }
-END_TEST
 
 /* Migrated from one libvirtd of this machine to another: neither process is taken for the other. */
-START_TEST(of_two_processes_none_is_found)
+TEST(cases_tests, of_two_processes_none_is_found)
 {
     char copy[] = "/tmp/vmwss-domain.XXXXXX";
     char command[4200];
@@ -172,10 +168,9 @@ START_TEST(of_two_processes_none_is_found)
     snprintf(command, sizeof(command), "rm -r %s", copy);
     ck_assert_int_eq(system(command), 0);
 }
-END_TEST
 
 /* In the fixture the pid file of sys1 is missing: it is found by its uuid and name. */
-START_TEST(found_without_pid_file)
+TEST(cases_tests, found_without_pid_file)
 {
     struct fsroot tree = fixture_open("libvirt");
     struct domain_name name = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444"};
@@ -187,23 +182,4 @@ START_TEST(found_without_pid_file)
     name.uuid = "1b0b0b0b-1111-2222-3333-444444444444";
     ck_assert_int_eq(domain_process_find(&tree, &name), 0);
     fsroot_close(&tree);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *s = suite_create("domain");
-    TCase *c = tcase_create("all");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, list);
-    tcase_add_test(c, lookup_by_name_id_and_uuid);
-    tcase_add_test(c, unknown_names);
-    tcase_add_test(c, paused_shut_off_and_foreign);
-    tcase_add_test(c, connections_that_fail);
-    tcase_add_test(c, where_pid_files_are);
-    tcase_add_test(c, found_without_pid_file);
-    tcase_add_test(c, of_two_processes_none_is_found);
-    suite_add_tcase(s, c);
-    return run_suite(s);
 }

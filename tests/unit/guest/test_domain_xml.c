@@ -40,7 +40,7 @@ static void parse_fixture(const char *name)
     fsroot_close(&root);
 }
 
-START_TEST(captured)
+TEST(plain, captured)
 {
     parse_fixture("libvirt");
     ck_assert_str_eq(d.name, "sys1");
@@ -52,9 +52,8 @@ START_TEST(captured)
     ck_assert_int_eq(d.ram.backends[0].source, RAM_SOURCE_UNKNOWN);
     ck_assert(!d.ram.locked);
 }
-END_TEST
 
-START_TEST(captured_with_cells_and_dimms)
+TEST(plain, captured_with_cells_and_dimms)
 {
     static const char *const ids[] = {"ram-node0", "ram-node1", "memdimm0", "memdimm1"};
 
@@ -68,9 +67,8 @@ START_TEST(captured_with_cells_and_dimms)
     }
     ck_assert_uint_eq(d.ram.total_bytes, 352 * MIB);
 }
-END_TEST
 
-START_TEST(launch_security)
+TEST(plain, launch_security)
 {
     static const struct {
         const char *element, *kind;
@@ -89,9 +87,8 @@ START_TEST(launch_security)
         ck_assert_pstr_eq(d.ram.in_guest_memfd, cases[i].kind);
     }
 }
-END_TEST
 
-START_TEST(units)
+TEST(plain, units)
 {
     static const struct {
         const char *memory;
@@ -116,9 +113,8 @@ START_TEST(units)
         ck_assert_msg(d.ram.total_bytes == cases[i].bytes, "%s", cases[i].memory);
     }
 }
-END_TEST
 
-START_TEST(sizes_that_are_none)
+TEST(plain, sizes_that_are_none)
 {
     static const struct {
         const char *elements;
@@ -157,9 +153,8 @@ START_TEST(sizes_that_are_none)
         ck_assert_ptr_nonnull(strstr(error.text, "domain web1: "));
     }
 }
-END_TEST
 
-START_TEST(dimms_are_part_of_the_total)
+TEST(plain, dimms_are_part_of_the_total)
 {
     ck_assert_int_eq(
         parse_domain("<memory unit='MiB'>1000</memory><devices>"
@@ -177,9 +172,8 @@ START_TEST(dimms_are_part_of_the_total)
     ck_assert(d.ram.backends[2].dimm);
     ck_assert_uint_eq(d.ram.total_bytes, 800 * MIB);
 }
-END_TEST
 
-START_TEST(backing)
+TEST(plain, backing)
 {
     static const struct {
         const char *backing;
@@ -211,9 +205,8 @@ START_TEST(backing)
         ck_assert_msg(d.ram.locked == cases[i].locked, "%s: locked", cases[i].backing);
     }
 }
-END_TEST
 
-START_TEST(identity)
+TEST(plain, identity)
 {
     ck_assert_int_eq(
         parse("<domain type='qemu'><name>a &amp; b &lt;&#x41;</name>"
@@ -234,9 +227,8 @@ START_TEST(identity)
                            "<memory>4</memory></domain>"),
                      -EINVAL);
 }
-END_TEST
 
-START_TEST(no_xml_of_a_domain)
+TEST(plain, no_xml_of_a_domain)
 {
     static const char *const bad[] = {"",
                                       " ",
@@ -256,9 +248,8 @@ START_TEST(no_xml_of_a_domain)
     }
     ck_assert_int_eq(domain_xml_parse("<domain>\0<name/>", 16, &d, &error), -EINVAL);
 }
-END_TEST
 
-START_TEST(entities_are_refused)
+TEST(plain, entities_are_refused)
 {
     static const char laughs[] =
         "<!DOCTYPE l [<!ENTITY a 'haha'>"
@@ -280,9 +271,8 @@ START_TEST(entities_are_refused)
                      -EINVAL);
     ck_assert_int_eq(parse("<domain><name>&undefined;</name><memory>4</memory></domain>"), -EINVAL);
 }
-END_TEST
 
-START_TEST(too_much)
+TEST(plain, too_much)
 {
     size_t size = (17UL << 20) + 1;
     char *xml = malloc(size);
@@ -303,9 +293,8 @@ START_TEST(too_much)
     ck_assert_int_eq(parse(xml), -E2BIG);
     free(xml);
 }
-END_TEST
 
-START_TEST(cells)
+TEST(plain, cells)
 {
     ck_assert_int_eq(
         parse_domain("<cpu><numa><cell memory='1' unit='GiB'/><cell id='7' memory='1024'/>"
@@ -317,13 +306,12 @@ START_TEST(cells)
     ck_assert_str_eq(d.ram.backends[1].id, "ram-node7");
     ck_assert_uint_eq(d.ram.total_bytes, 1025 * MIB);
 }
-END_TEST
 
 #define DEVICES(content) MEMORY_OF_ONE "<devices>" content "</devices>"
 #define MEMORY_OF_ONE "<memory unit='MiB'>64</memory>"
 #define PORT(attributes) "<target type='virtio' name='org.vmwss.guest.0'" attributes "/>"
 
-START_TEST(ways_to_an_agent)
+TEST(plain, ways_to_an_agent)
 {
     ck_assert_int_eq(parse_domain(MEMORY_OF_ONE), 0);
     ck_assert(!d.agent_port.present && d.agent_port.vsock_cid == 0);
@@ -340,9 +328,8 @@ START_TEST(ways_to_an_agent)
     ck_assert_str_eq(d.agent_port.uuid, d.uuid);
     ck_assert_uint_eq(d.agent_port.vsock_cid, 3);
 }
-END_TEST
 
-START_TEST(ways_that_lead_elsewhere)
+TEST(plain, ways_that_lead_elsewhere)
 {
     char path[600];
 
@@ -361,28 +348,4 @@ START_TEST(ways_that_lead_elsewhere)
              DEVICES("<channel type='unix'><source path='/%0300d'/>" PORT("") "</channel>"), 0);
     ck_assert_int_eq(parse_domain(path), 0);
     ck_assert_str_eq(d.agent_port.path, "");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *s = suite_create("domain_xml");
-    TCase *c = tcase_create("all");
-
-    tcase_add_test(c, captured);
-    tcase_add_test(c, captured_with_cells_and_dimms);
-    tcase_add_test(c, launch_security);
-    tcase_add_test(c, units);
-    tcase_add_test(c, sizes_that_are_none);
-    tcase_add_test(c, dimms_are_part_of_the_total);
-    tcase_add_test(c, backing);
-    tcase_add_test(c, identity);
-    tcase_add_test(c, no_xml_of_a_domain);
-    tcase_add_test(c, entities_are_refused);
-    tcase_add_test(c, too_much);
-    tcase_add_test(c, cells);
-    tcase_add_test(c, ways_to_an_agent);
-    tcase_add_test(c, ways_that_lead_elsewhere);
-    suite_add_tcase(s, c);
-    return run_suite(s);
 }

@@ -56,7 +56,9 @@ static const struct {
     {"microvm", 4 * GIB, 3 * GIB},
 };
 
-START_TEST(known_corners)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST_EACH(cases, known_corners, 0, sizeof(corners) / sizeof(corners[0]))
 {
     make(corners[_i].machine, &corners[_i].ram_bytes, 1);
     ck_assert_uint_eq(layout.low_bytes, corners[_i].low_bytes);
@@ -71,17 +73,15 @@ START_TEST(known_corners)
     if (high)
         ck_assert_uint_eq(gpa_to_page(&layout, &ram, layout.low_bytes), GPA_NONE);
 }
-END_TEST
 
-START_TEST(there_and_back)
+TEST(cases, there_and_back)
 {
     make("q35", (uint64_t[]){GIB, 3 * GIB, GIB}, 3);
     for (uint64_t page = 0; page < ram.n_pages; page += 4093)
         ck_assert_uint_eq(gpa_to_page(&layout, &ram, gpa_of_page(&layout, &ram, page) + 123), page);
 }
-END_TEST
 
-START_TEST(dimms_have_no_deducible_address)
+TEST(cases, dimms_have_no_deducible_address)
 {
     make("pc", (uint64_t[]){GIB, 512 * MIB, GIB}, 3);
     blocks[1].dimm = true;
@@ -91,9 +91,8 @@ START_TEST(dimms_have_no_deducible_address)
     ck_assert_uint_eq(gpa_of_page(&layout, &ram, blocks[2].first_page), GIB);
     ck_assert_uint_eq(gpa_to_page(&layout, &ram, GIB), blocks[2].first_page);
 }
-END_TEST
 
-START_TEST(unknown_machine_is_refused_by_name)
+TEST(cases, unknown_machine_is_refused_by_name)
 {
     struct error error = {0};
 
@@ -101,7 +100,6 @@ START_TEST(unknown_machine_is_refused_by_name)
     ck_assert_int_eq(gpa_layout_deduce(&fake.root, &process, &ram, &layout, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "virt"));
 }
-END_TEST
 
 /* A page of a mapping of this order: the order of the pieces in which KVM maps it. */
 static const struct {
@@ -123,7 +121,7 @@ static const struct {
     {14, 25, 66 * MIB, 2048, 7, 0},
 };
 
-START_TEST(kvm_maps_what_is_aligned_in_both)
+TEST_EACH(cases, kvm_maps_what_is_aligned_in_both, 0, sizeof(pieces) / sizeof(pieces[0]))
 {
     const struct page_sizes of_host = page_sizes_now;
 
@@ -135,11 +133,10 @@ START_TEST(kvm_maps_what_is_aligned_in_both)
     blocks[0].hva = 0;
     page_sizes_now = of_host;
 }
-END_TEST
 
 /* A guest of 2 GiB less 1 MiB on hugetlb of 2 MiB: QEMU's last page is whole, the guest's is not.
  */
-START_TEST(a_page_that_the_guest_has_in_part_is_in_pieces)
+TEST(cases, a_page_that_the_guest_has_in_part_is_in_pieces)
 {
     const uint64_t per_huge = huge_page_pages();
 
@@ -153,7 +150,6 @@ START_TEST(a_page_that_the_guest_has_in_part_is_in_pieces)
                       huge_page_order());
     blocks[0].beyond_bytes = blocks[0].hva = 0;
 }
-END_TEST
 
 /* With an AMD vCPU, from machine type 7.1 on, high RAM begins at 1 TiB if the map reaches 1012
  * GiB. */
@@ -191,7 +187,7 @@ static const struct {
     {"pc-q35-7.2", "", 8 * GIB, 0, 0, 0, true, 0},
 };
 
-START_TEST(high_ram_moves_to_1_tib)
+TEST_EACH(cases, high_ram_moves_to_1_tib, 0, sizeof(maps) / sizeof(maps[0]))
 {
     struct error error = {0};
 
@@ -221,32 +217,11 @@ START_TEST(high_ram_moves_to_1_tib)
     if (maps[_i].high_begin > 4 * GIB)
         ck_assert_uint_eq(gpa_to_page(&layout, &ram, 4 * GIB), GPA_NONE);
 }
-END_TEST
 
-START_TEST(on_another_host_it_stays)
+TEST(cases, on_another_host_it_stays)
 {
     fake_write(&fake, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
     process.config.max_ram_bytes = 2048 * GIB;
     make("pc-q35-7.2", (uint64_t[]){8 * GIB}, 1);
     ck_assert_uint_eq(layout.high_begin, 4 * GIB);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("gpa");
-    TCase *tcase = tcase_create("gpa");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, known_corners, 0, sizeof(corners) / sizeof(corners[0]));
-    tcase_add_test(tcase, there_and_back);
-    tcase_add_test(tcase, dimms_have_no_deducible_address);
-    tcase_add_test(tcase, a_page_that_the_guest_has_in_part_is_in_pieces);
-    tcase_add_loop_test(tcase, kvm_maps_what_is_aligned_in_both, 0,
-                        sizeof(pieces) / sizeof(pieces[0]));
-    tcase_add_loop_test(tcase, high_ram_moves_to_1_tib, 0, sizeof(maps) / sizeof(maps[0]));
-    tcase_add_test(tcase, on_another_host_it_stays);
-    tcase_add_test(tcase, unknown_machine_is_refused_by_name);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

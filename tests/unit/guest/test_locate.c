@@ -28,7 +28,7 @@ static int locate_fixture(const char *name)
     return rc;
 }
 
-START_TEST(every_captured_backing)
+TEST(plain, every_captured_backing)
 {
     static const struct {
         const char *fixture;
@@ -72,9 +72,8 @@ START_TEST(every_captured_backing)
         guest_ram_free(&ram);
     }
 }
-END_TEST
 
-START_TEST(two_numa_nodes)
+TEST(plain, two_numa_nodes)
 {
     ck_assert_int_eq(locate_fixture("two-numa"), 0);
     ck_assert_uint_eq(ram.n_blocks, 2);
@@ -93,9 +92,8 @@ START_TEST(two_numa_nodes)
                       ram.blocks[0].resident_bytes + ram.blocks[1].resident_bytes);
     guest_ram_free(&ram);
 }
-END_TEST
 
-START_TEST(a_dimm_beside_the_boot_memory)
+TEST(plain, a_dimm_beside_the_boot_memory)
 {
     ck_assert_int_eq(locate_fixture("dimm"), 0);
     ck_assert_uint_eq(ram.n_blocks, 2);
@@ -105,19 +103,17 @@ START_TEST(a_dimm_beside_the_boot_memory)
     ck_assert_int_eq(ram.blocks[1].backing, RAM_BACKING_SHMEM);
     guest_ram_free(&ram);
 }
-END_TEST
 
 /* 16 MiB of RAM and 16 MiB of VRAM, both anonymous. */
-START_TEST(what_cannot_be_told_apart_is_refused)
+TEST(plain, what_cannot_be_told_apart_is_refused)
 {
     ck_assert_int_eq(locate_fixture("vga16"), -ENOTUNIQ);
     ck_assert_ptr_nonnull(strstr(error.text, "pc.ram"));
     ck_assert_ptr_nonnull(strstr(error.text, "16384 KiB"));
 }
-END_TEST
 
 /* The command line knows one DIMM of two; the live XML knows both. */
-START_TEST(plugged_since_the_start)
+TEST(plain, plugged_since_the_start)
 {
     struct fsroot root = fixture_open("libvirt-hotplug");
     struct domain_description d;
@@ -140,7 +136,6 @@ START_TEST(plugged_since_the_start)
     free(xml);
     fsroot_close(&root);
 }
-END_TEST
 
 static void write_file(const char *dir, const char *name, const char *text)
 {
@@ -216,7 +211,7 @@ static void one_backend(uint64_t mib, enum ram_source source)
 
 /* What maps has no guard for is not read: here it is no smaps at all. A mapping like RAM behind the
  * first is. */
-START_TEST(smaps_is_read_no_further_than_ram_may_be)
+TEST(plain, smaps_is_read_no_further_than_ram_may_be)
 {
     static const char maps[] = "100000-500000 rw-p 00000000 00:00 0 \n"
                                "500000-501000 ---p 00000000 00:00 0 \n"
@@ -242,9 +237,8 @@ START_TEST(smaps_is_read_no_further_than_ram_may_be)
     ck_assert_int_eq(locate_maps("no maps\n", smaps, &config), -EBADMSG);
     ck_assert_int_eq(locate_maps("", smaps, &config), -EBADMSG);
 }
-END_TEST
 
-START_TEST(ram_in_guest_memfd_is_refused)
+TEST(plain, ram_in_guest_memfd_is_refused)
 {
     const char *smaps = ANON("10000000-10400000", "") GUARD("10400000-10401000");
 
@@ -260,10 +254,9 @@ START_TEST(ram_in_guest_memfd_is_refused)
     ck_assert_int_eq(locate_fixture("guest-memfd"), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "guest_memfd"));
 }
-END_TEST
 
 /* As kernels with pages of 4 and of 64 KiB print it: a captured tree may be of another host. */
-START_TEST(base_pages_of_another_host_are_refused)
+TEST_EACH(plain, base_pages_of_another_host_are_refused, 0, 2)
 {
     static const uint64_t sizes[] = {4096, 65536};
     static const char *const smaps[] = {
@@ -286,9 +279,8 @@ START_TEST(base_pages_of_another_host_are_refused)
         strstr(error.text, _i ? "in base pages of 4 KiB, but those of this host have 64 KiB"
                               : "in base pages of 64 KiB, but those of this host have 4 KiB"));
 }
-END_TEST
 
-START_TEST(pieces_are_put_together)
+TEST(plain, pieces_are_put_together)
 {
     one_backend(4, RAM_SOURCE_ANON);
     ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") ANON("10100000-10300000", "lo mg")
@@ -303,10 +295,9 @@ START_TEST(pieces_are_put_together)
     ck_assert(ram.blocks[0].locked && ram.blocks[0].mergeable);
     guest_ram_free(&ram);
 }
-END_TEST
 
 /* With --pid nothing tells of a DIMM that was plugged since QEMU began but its mapping. */
-START_TEST(what_no_configuration_has_may_be_a_dimm)
+TEST(plain, what_no_configuration_has_may_be_a_dimm)
 {
     one_backend(4, RAM_SOURCE_ANON);
     ck_assert_int_eq(locate_text(ANON("10000000-10400000", "") GUARD("10400000-10401000")
@@ -319,9 +310,8 @@ START_TEST(what_no_configuration_has_may_be_a_dimm)
     ck_assert_uint_eq(ram.unclaimed_resident_bytes, 100 << 10);
     guest_ram_free(&ram);
 }
-END_TEST
 
-START_TEST(pieces_of_a_file_must_follow_each_other)
+TEST(plain, pieces_of_a_file_must_follow_each_other)
 {
     one_backend(2, RAM_SOURCE_MEMFD);
     const char *good = RAM("10000000-10100000", "rw-s", "00000000", "9", "/memfd:m (deleted)", "")
@@ -340,9 +330,8 @@ START_TEST(pieces_of_a_file_must_follow_each_other)
     ck_assert_int_eq(locate_text(other_offset, &config), -ENXIO);
     ck_assert_int_eq(locate_text(other_file, &config), -ENXIO);
 }
-END_TEST
 
-START_TEST(the_rule)
+TEST(plain, the_rule)
 {
     one_backend(1, RAM_SOURCE_UNKNOWN);
     static const char *const no_ram[] = {
@@ -369,10 +358,9 @@ START_TEST(the_rule)
     guest_ram_free(&ram);
     ck_assert_int_eq(locate_text("garbage", &config), -EBADMSG);
 }
-END_TEST
 
 /* The same size four times over; only the kind tells which is meant. */
-START_TEST(backing_decides)
+TEST(plain, backing_decides)
 {
     static const char four[] = ANON("10000000-10200000", "") GUARD("10200000-10201000") RAM(
         "20000000-20200000", "rw-s", "00000000", "3", "/memfd:m (deleted)",
@@ -407,10 +395,9 @@ START_TEST(backing_decides)
     ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
     guest_ram_free(&ram);
 }
-END_TEST
 
 /* hugetlbfs rounds up to its page: a backend of 3 MiB is mapped as 4 MiB. */
-START_TEST(hugetlb_is_rounded_up)
+TEST(plain, hugetlb_is_rounded_up)
 {
     static const char map[] =
         "40000000-40400000 rw-p 00000000 00:0f 5 /dev/hugepages/x\nKernelPageSize: 2048 kB\n"
@@ -424,11 +411,10 @@ START_TEST(hugetlb_is_rounded_up)
     config.backends[0].source = RAM_SOURCE_MEMFD;
     ck_assert_int_eq(locate_text(map, &config), -ENXIO);
 }
-END_TEST
 
 /* The path of QEMU's or libvirt's own file names its backend: then a twin does no harm, and the
  * order none. */
-START_TEST(ids_in_paths)
+TEST(plain, ids_in_paths)
 {
     static const char map[] = RAM("10000000-10100000", "rw-s", "00000000", "3",
                                   "/var/ram/1-web/ram-node1", "") GUARD("10100000-10101000")
@@ -448,9 +434,8 @@ START_TEST(ids_in_paths)
     strcpy(config.backends[0].id, "ram-node");
     ck_assert_int_eq(locate_text(map, &config), -ENOTUNIQ);
 }
-END_TEST
 
-START_TEST(an_unplugged_dimm_is_left_out)
+TEST(plain, an_unplugged_dimm_is_left_out)
 {
     one_backend(1, RAM_SOURCE_ANON);
     add_backend(&(struct ram_backend){.id = "d", .size_bytes = 8 * MIB, .dimm = true});
@@ -463,10 +448,9 @@ START_TEST(an_unplugged_dimm_is_left_out)
     ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
                      -ENXIO);
 }
-END_TEST
 
 /* Those of which most is known choose first, or the first backend would take the second's. */
-START_TEST(knowledge_goes_first)
+TEST(plain, knowledge_goes_first)
 {
     one_backend(1, RAM_SOURCE_UNKNOWN);
     add_backend(&(struct ram_backend){.id = "m", .size_bytes = MIB, .source = RAM_SOURCE_MEMFD});
@@ -479,10 +463,9 @@ START_TEST(knowledge_goes_first)
     ck_assert_uint_eq(ram.blocks[1].hva, 0x20000000);
     guest_ram_free(&ram);
 }
-END_TEST
 
 /* Beside a VGA of the same size. QEMU 7.2 shares /dev/zero, QEMU 10 a memfd. */
-START_TEST(shared_without_a_file)
+TEST(plain, shared_without_a_file)
 {
     static const char *const paths[] = {"/dev/zero (deleted)", "/memfd:ram0 (deleted)"};
 
@@ -500,9 +483,8 @@ START_TEST(shared_without_a_file)
         guest_ram_free(&ram);
     }
 }
-END_TEST
 
-START_TEST(backing_by_path)
+TEST(plain, backing_by_path)
 {
     static const struct {
         const char *path;
@@ -523,33 +505,4 @@ START_TEST(backing_by_path)
         ck_assert_msg(ram.blocks[0].backing == cases[i].backing, "%s", cases[i].path);
         guest_ram_free(&ram);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *s = suite_create("locate");
-    TCase *c = tcase_create("all");
-
-    tcase_add_test(c, every_captured_backing);
-    tcase_add_test(c, two_numa_nodes);
-    tcase_add_test(c, a_dimm_beside_the_boot_memory);
-    tcase_add_test(c, what_cannot_be_told_apart_is_refused);
-    tcase_add_test(c, plugged_since_the_start);
-    tcase_add_test(c, smaps_is_read_no_further_than_ram_may_be);
-    tcase_add_test(c, ram_in_guest_memfd_is_refused);
-    tcase_add_loop_test(c, base_pages_of_another_host_are_refused, 0, 2);
-    tcase_add_test(c, pieces_are_put_together);
-    tcase_add_test(c, what_no_configuration_has_may_be_a_dimm);
-    tcase_add_test(c, pieces_of_a_file_must_follow_each_other);
-    tcase_add_test(c, the_rule);
-    tcase_add_test(c, backing_decides);
-    tcase_add_test(c, hugetlb_is_rounded_up);
-    tcase_add_test(c, ids_in_paths);
-    tcase_add_test(c, an_unplugged_dimm_is_left_out);
-    tcase_add_test(c, knowledge_goes_first);
-    tcase_add_test(c, shared_without_a_file);
-    tcase_add_test(c, backing_by_path);
-    suite_add_tcase(s, c);
-    return run_suite(s);
 }

@@ -32,7 +32,7 @@ static const struct ram_backend *backend(size_t i)
     return &line.ram.backends[i];
 }
 
-START_TEST(sockets_and_what_they_are_for)
+TEST(plain, sockets_and_what_they_are_for)
 {
 #define PORT "org.vmwss.guest.0"
 #define CASE(may, path, options)                                  \
@@ -91,10 +91,9 @@ START_TEST(sockets_and_what_they_are_for)
 #undef CASE
 #undef PORT
 }
-END_TEST
 
 /* As of QEMU's manual, and as of libvirt. */
-START_TEST(confidential_guests)
+TEST(plain, confidential_guests)
 {
     ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
                            "sev-snp-guest,id=sev0,cbitpos=51,reduced-phys-bits=1\0"),
@@ -110,10 +109,9 @@ START_TEST(confidential_guests)
                      0);
     ck_assert_ptr_null(line.ram.in_guest_memfd);
 }
-END_TEST
 
 /* Options as qemu-server of Proxmox VE 8 writes them. */
-START_TEST(uuid_of_smbios)
+TEST(plain, uuid_of_smbios)
 {
     ck_assert_int_eq(PARSE("-id\000100\0-name\0web,debug-threads=on\0-no-shutdown\0-smbios\0"
                            "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0-smp\0"
@@ -133,9 +131,8 @@ START_TEST(uuid_of_smbios)
                      0);
     ck_assert_str_eq(line.uuid, "");
 }
-END_TEST
 
-START_TEST(plain_size_in_every_spelling)
+TEST(plain, plain_size_in_every_spelling)
 {
     static const struct {
         const char *text;
@@ -170,9 +167,8 @@ START_TEST(plain_size_in_every_spelling)
         ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
     }
 }
-END_TEST
 
-START_TEST(sizes_that_are_none)
+TEST(plain, sizes_that_are_none)
 {
     static const char *const bad[] = {"",
                                       "-1",
@@ -203,9 +199,8 @@ START_TEST(sizes_that_are_none)
         ck_assert_ptr_nonnull(strstr(error.text, "-m"));
     }
 }
-END_TEST
 
-START_TEST(no_memory_option_is_the_default)
+TEST(plain, no_memory_option_is_the_default)
 {
     ck_assert_int_eq(PARSE("-display\0none\0"), 0);
     ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
@@ -213,9 +208,8 @@ START_TEST(no_memory_option_is_the_default)
     ck_assert_str_eq(line.name, "");
     ck_assert_str_eq(line.uuid, "");
 }
-END_TEST
 
-START_TEST(the_last_option_wins)
+TEST(plain, the_last_option_wins)
 {
     ck_assert_int_eq(PARSE("-m\0"
                            "1G\0--m\0"
@@ -225,9 +219,8 @@ START_TEST(the_last_option_wins)
     ck_assert_int_eq(PARSE("-m\0size=1G,size=3G\0"), 0);
     ck_assert_uint_eq(line.ram.total_bytes, 3 * GIB);
 }
-END_TEST
 
-START_TEST(machine_backend_in_both_syntaxes)
+TEST(plain, machine_backend_in_both_syntaxes)
 {
     ck_assert_int_eq(PARSE("-machine\0pc,memory-backend=ram0\0-m\0"
                            "40\0-object\0"
@@ -260,10 +253,9 @@ START_TEST(machine_backend_in_both_syntaxes)
                      0);
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
 }
-END_TEST
 
 /* QEMU 7.1 (softmmu/vl.c, parse_memory_options()). */
-START_TEST(memory_of_the_machine)
+TEST(plain, memory_of_the_machine)
 {
     ck_assert_int_eq(PARSE("-M\0pc,memory.size=256M,memory.max-size=4G,memory.slots=2\0"), 0);
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
@@ -277,10 +269,9 @@ START_TEST(memory_of_the_machine)
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
     ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
 }
-END_TEST
 
 /* What tells where its high RAM lies (guest/ram/gpa.h). */
-START_TEST(size_of_the_map)
+TEST(plain, size_of_the_map)
 {
     ck_assert_int_eq(
         PARSE("-m\0size=96M,slots=2,maxmem=2048G\0-cpu\0EPYC,vendor=AuthenticAMD,+svm\0"
@@ -300,9 +291,8 @@ START_TEST(size_of_the_map)
     ck_assert_str_eq(line.cpu_vendor, "");
     ck_assert(!line.cxl);
 }
-END_TEST
 
-START_TEST(numa_nodes_and_dimms)
+TEST(plain, numa_nodes_and_dimms)
 {
     ck_assert_int_eq(PARSE("-m\0size=96M,slots=2,maxmem=1G\0"
                            "-object\0memory-backend-ram,id=n0,size=48M\0"
@@ -325,10 +315,9 @@ START_TEST(numa_nodes_and_dimms)
     ck_assert(backend(2)->dimm);
     ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
 }
-END_TEST
 
 /* In the order of the nodes, of which one has no memory; a DIMM may be of one. */
-START_TEST(numa_nodes)
+TEST(plain, numa_nodes)
 {
     ck_assert_int_eq(PARSE("-m\000112\0-object\0memory-backend-memfd,id=a,size=32M\0"
                            "-object\0memory-backend-memfd,id=b,size=48M\0"
@@ -348,9 +337,8 @@ START_TEST(numa_nodes)
     ck_assert_str_eq(backend(3)->id, "d");
     ck_assert_uint_eq(backend(3)->node, 2 + 1);
 }
-END_TEST
 
-START_TEST(numa_nodes_without_numbers)
+TEST(plain, numa_nodes_without_numbers)
 {
     ck_assert_int_eq(PARSE("-object\0memory-backend-memfd,id=a,size=32M\0"
                            "-object\0memory-backend-memfd,id=b,size=48M\0"
@@ -359,9 +347,8 @@ START_TEST(numa_nodes_without_numbers)
     ck_assert_uint_eq(backend(0)->node, 0 + 1);
     ck_assert_uint_eq(backend(1)->node, 1 + 1);
 }
-END_TEST
 
-START_TEST(balloon_that_reports_free_pages)
+TEST(plain, balloon_that_reports_free_pages)
 {
     ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,id=b\0"), 0);
     ck_assert(!line.free_page_reporting);
@@ -372,7 +359,6 @@ START_TEST(balloon_that_reports_free_pages)
                      0);
     ck_assert(line.free_page_reporting);
 }
-END_TEST
 
 /* libvirt passes a descriptor. */
 #define CHARDEV_OF_LIBVIRT "-chardev\0socket,id=charmonitor,fd=26,server=on,wait=off\0"
@@ -442,7 +428,7 @@ static const struct qmp_case {
              "it is no UNIX socket"),
 };
 
-START_TEST(qmp_socket)
+TEST_EACH(plain, qmp_socket, 0, sizeof(qmp_cases) / sizeof(qmp_cases[0]))
 {
     const struct qmp_case *c = &qmp_cases[_i];
     char cmdline[1024] = "qemu";
@@ -453,9 +439,8 @@ START_TEST(qmp_socket)
     ck_assert_str_eq(line.qmp_path, c->path);
     ck_assert_pstr_eq(line.qmp_unreachable, c->unreachable);
 }
-END_TEST
 
-START_TEST(qmp_path_that_does_not_fit)
+TEST(plain, qmp_path_that_does_not_fit)
 {
     char cmdline[400] = "qemu\0-qmp\0unix:";
     size_t length = 15;
@@ -467,9 +452,8 @@ START_TEST(qmp_path_that_does_not_fit)
     ck_assert_str_eq(line.qmp_path, "");
     ck_assert_str_eq(line.qmp_unreachable, "its path is too long");
 }
-END_TEST
 
-START_TEST(default_block_beside_dimms_and_plain_numa)
+TEST(plain, default_block_beside_dimms_and_plain_numa)
 {
     ck_assert_int_eq(PARSE("-m\0"
                            "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
@@ -481,9 +465,8 @@ START_TEST(default_block_beside_dimms_and_plain_numa)
     ck_assert_uint_eq(backend(1)->size_bytes, GIB);
     ck_assert(backend(1)->dimm);
 }
-END_TEST
 
-START_TEST(objects_that_cannot_be_used)
+TEST(plain, objects_that_cannot_be_used)
 {
     static const char long_id[] =
         "-M\0memory-backend=a\0-object\0memory-backend-ram,size=1M,id="
@@ -511,9 +494,8 @@ START_TEST(objects_that_cannot_be_used)
     ck_assert_int_eq(PARSE("-machine\0none,accel=kvm:tcg\0"), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "no guest"));
 }
-END_TEST
 
-START_TEST(more_backends_than_possible)
+TEST(plain, more_backends_than_possible)
 {
     size_t size = 200000;
     char *text = calloc(1, size);
@@ -543,9 +525,8 @@ START_TEST(more_backends_than_possible)
     ck_assert_int_eq(parse(text, at), -EINVAL);
     free(text);
 }
-END_TEST
 
-START_TEST(accelerators)
+TEST(plain, accelerators)
 {
     ck_assert_int_eq(PARSE("-accel\0tcg,thread=multi\0"), 0);
     ck_assert_int_eq(line.accel, ACCEL_TCG);
@@ -566,9 +547,8 @@ START_TEST(accelerators)
     ck_assert_str_eq(accel_name(ACCEL_TCG), "tcg");
     ck_assert_str_eq(accel_name(ACCEL_UNKNOWN), "unknown");
 }
-END_TEST
 
-START_TEST(names_and_uuid)
+TEST(plain, names_and_uuid)
 {
     ck_assert_int_eq(PARSE("-name\0guest=two,,commas,debug-threads=on\0-uuid\0"
                            "0a0a0a0a-1111-2222-3333-444444444444\0"),
@@ -582,18 +562,16 @@ START_TEST(names_and_uuid)
     ck_assert_int_eq(PARSE("-name\0{curly}\0"), 0); /* a name is never JSON */
     ck_assert_str_eq(line.name, "{curly}");
 }
-END_TEST
 
-START_TEST(locked_memory)
+TEST(plain, locked_memory)
 {
     ck_assert_int_eq(PARSE("-overcommit\0mem-lock=on\0"), 0);
     ck_assert(line.ram.locked);
     ck_assert_int_eq(PARSE("-overcommit\0mem-lock=off,cpu-pm=on\0"), 0);
     ck_assert(!line.ram.locked);
 }
-END_TEST
 
-START_TEST(arguments_that_look_like_options)
+TEST(plain, arguments_that_look_like_options)
 {
     ck_assert_int_eq(PARSE("-append\0-m\0-m\0"
                            "64\0"),
@@ -605,9 +583,8 @@ START_TEST(arguments_that_look_like_options)
     ck_assert_str_eq(line.name, "-m");
     ck_assert_uint_eq(line.ram.total_bytes, 32 * MIB);
 }
-END_TEST
 
-START_TEST(bytes_that_are_no_command_line)
+TEST(plain, bytes_that_are_no_command_line)
 {
     char unterminated[] = {'q', 0, '-', 'm', 0, '6', '4'};
     char *huge = malloc(4 << 20);
@@ -626,9 +603,8 @@ START_TEST(bytes_that_are_no_command_line)
     ck_assert_int_eq(parse(huge, 4 << 20), -EINVAL);
     free(huge);
 }
-END_TEST
 
-START_TEST(option_values)
+TEST(plain, option_values)
 {
     struct qemu_option option = {.text = "first,flag,a=1,,2,b=,a=x,,"};
     char value[8];
@@ -647,9 +623,8 @@ START_TEST(option_values)
     ck_assert_str_eq(value, "fi");
     ck_assert_int_eq(qemu_option_get(&option, NULL, "c", value, sizeof(value)), 0);
 }
-END_TEST
 
-START_TEST(size_limits)
+TEST(plain, size_limits)
 {
     uint64_t bytes = 42;
 
@@ -661,9 +636,8 @@ START_TEST(size_limits)
     ck_assert_int_eq(qemu_size_parse("9223372036854775807", 1, &bytes), 0);
     ck_assert_uint_eq(bytes, INT64_MAX);
 }
-END_TEST
 
-START_TEST(captured_from_libvirt)
+TEST(plain, captured_from_libvirt)
 {
     struct fsroot root = fixture_open("libvirt-hotplug");
     char *text;
@@ -681,41 +655,4 @@ START_TEST(captured_from_libvirt)
     ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
     free(text);
     fsroot_close(&root);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *s = suite_create("qemu_cmdline");
-    TCase *c = tcase_create("all");
-
-    tcase_add_test(c, sockets_and_what_they_are_for);
-    tcase_add_test(c, confidential_guests);
-    tcase_add_test(c, uuid_of_smbios);
-    tcase_add_test(c, plain_size_in_every_spelling);
-    tcase_add_test(c, sizes_that_are_none);
-    tcase_add_test(c, no_memory_option_is_the_default);
-    tcase_add_test(c, the_last_option_wins);
-    tcase_add_test(c, machine_backend_in_both_syntaxes);
-    tcase_add_test(c, memory_of_the_machine);
-    tcase_add_test(c, size_of_the_map);
-    tcase_add_test(c, numa_nodes_and_dimms);
-    tcase_add_test(c, numa_nodes);
-    tcase_add_test(c, numa_nodes_without_numbers);
-    tcase_add_test(c, balloon_that_reports_free_pages);
-    tcase_add_loop_test(c, qmp_socket, 0, sizeof(qmp_cases) / sizeof(qmp_cases[0]));
-    tcase_add_test(c, qmp_path_that_does_not_fit);
-    tcase_add_test(c, default_block_beside_dimms_and_plain_numa);
-    tcase_add_test(c, objects_that_cannot_be_used);
-    tcase_add_test(c, more_backends_than_possible);
-    tcase_add_test(c, accelerators);
-    tcase_add_test(c, names_and_uuid);
-    tcase_add_test(c, locked_memory);
-    tcase_add_test(c, arguments_that_look_like_options);
-    tcase_add_test(c, bytes_that_are_no_command_line);
-    tcase_add_test(c, option_values);
-    tcase_add_test(c, size_limits);
-    tcase_add_test(c, captured_from_libvirt);
-    suite_add_tcase(s, c);
-    return run_suite(s);
 }

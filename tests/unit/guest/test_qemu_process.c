@@ -71,7 +71,7 @@ static void link_exe(const char *target)
     ck_assert_int_eq(symlink(target, path), 0);
 }
 
-START_TEST(told_apart_by_their_uuid)
+TEST(plain, told_apart_by_their_uuid)
 {
     struct fsroot root;
     char uuid[37];
@@ -88,9 +88,8 @@ START_TEST(told_apart_by_their_uuid)
     qemu_process_close(&process);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(tcg_with_named_threads)
+TEST(plain, tcg_with_named_threads)
 {
     struct fsroot root;
 
@@ -103,9 +102,8 @@ START_TEST(tcg_with_named_threads)
     ck_assert_str_eq(process.config.name, "sys1");
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(tcg_without_names_has_all_threads)
+TEST(plain, tcg_without_names_has_all_threads)
 {
     struct fsroot root;
 
@@ -116,9 +114,8 @@ START_TEST(tcg_without_names_has_all_threads)
     ck_assert_int_eq(process.vcpus[0], FIXTURE_PID);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(kvm_with_and_without_names_agree)
+TEST(plain, kvm_with_and_without_names_agree)
 {
     static const char *const names[] = {"kvm-named", "kvm-unnamed"};
 
@@ -136,9 +133,8 @@ START_TEST(kvm_with_and_without_names_agree)
         fsroot_close(&root);
     }
 }
-END_TEST
 
-START_TEST(single_threaded_tcg)
+TEST(plain, single_threaded_tcg)
 {
     struct fsroot root = copy_fixture("libvirt");
 
@@ -150,9 +146,8 @@ START_TEST(single_threaded_tcg)
     ck_assert_int_eq(process.accel, ACCEL_TCG);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(vcpus_come_and_go)
+TEST(plain, vcpus_come_and_go)
 {
     struct fsroot root = copy_fixture("libvirt");
 
@@ -172,7 +167,6 @@ START_TEST(vcpus_come_and_go)
     ck_assert(process.vcpus[0] == first && process.vcpus[1] == last);
     remove_copy(&root);
 }
-END_TEST
 
 static const char *name_of(const struct qemu_threads *threads, pid_t tid)
 {
@@ -184,7 +178,7 @@ static const char *name_of(const struct qemu_threads *threads, pid_t tid)
 
 /* The name of a thread is read until it has had ten seconds to name itself, and again of another
  * one that got its id. */
-START_TEST(names_of_threads_are_read_once)
+TEST(plain, names_of_threads_are_read_once)
 {
     struct fsroot root = copy_fixture("libvirt");
     struct qemu_threads threads = {0};
@@ -218,9 +212,8 @@ START_TEST(names_of_threads_are_read_once)
     qemu_threads_free(&threads);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(jobs_by_their_threads)
+TEST(plain, jobs_by_their_threads)
 {
     struct fsroot root = copy_fixture("libvirt");
     static const struct {
@@ -242,9 +235,8 @@ START_TEST(jobs_by_their_threads)
     }
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(what_was_written)
+TEST(plain, what_was_written)
 {
     struct fsroot root = copy_fixture("libvirt");
 
@@ -258,11 +250,10 @@ START_TEST(what_was_written)
     ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 0);
     remove_copy(&root);
 }
-END_TEST
 
 /* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
  * by the main thread. */
-START_TEST(what_devices_moved)
+TEST(plain, what_devices_moved)
 {
     struct fsroot root = copy_fixture("libvirt");
 
@@ -286,11 +277,10 @@ START_TEST(what_devices_moved)
     ck_assert_uint_eq(qemu_io_device_bytes(&direct, &before), 0);
     remove_copy(&root);
 }
-END_TEST
 
 /* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs and
  * those of a job could have copied, the main thread within limits. */
-START_TEST(what_helpers_may_have_moved)
+TEST(plain, what_helpers_may_have_moved)
 {
     struct fsroot root = copy_fixture("kvm-named");
     struct qemu_io before, now;
@@ -334,9 +324,8 @@ START_TEST(what_helpers_may_have_moved)
     ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(cpu_time_without_schedstat)
+TEST(plain, cpu_time_without_schedstat)
 {
     struct fsroot root = copy_fixture("kvm-named");
     uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -351,10 +340,9 @@ START_TEST(cpu_time_without_schedstat)
     ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345);
     remove_copy(&root);
 }
-END_TEST
 
 /* One that is unplugged takes along all the time that it ever ran. */
-START_TEST(a_clock_of_vcpus_that_come_and_go)
+TEST(plain, a_clock_of_vcpus_that_come_and_go)
 {
     struct fsroot root = copy_fixture("libvirt");
     struct vcpu_clock clock = {0};
@@ -379,7 +367,6 @@ START_TEST(a_clock_of_vcpus_that_come_and_go)
     ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 600);
     remove_copy(&root);
 }
-END_TEST
 
 static void put_guest_ticks(const char *path, unsigned ticks)
 {
@@ -392,7 +379,7 @@ static void put_guest_ticks(const char *path, unsigned ticks)
     write_file(path, line);
 }
 
-START_TEST(guest_time_of_vcpus_that_have_ended)
+TEST(plain, guest_time_of_vcpus_that_have_ended)
 {
     struct fsroot root = copy_fixture("kvm-named");
 
@@ -409,9 +396,8 @@ START_TEST(guest_time_of_vcpus_that_have_ended)
     ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(vcpus_that_qemu_has_stopped)
+TEST(plain, vcpus_that_qemu_has_stopped)
 {
     struct fsroot root = copy_fixture("kvm-named");
 
@@ -426,9 +412,8 @@ START_TEST(vcpus_that_qemu_has_stopped)
     ck_assert(qemu_process_vcpus_stopped(&root, &process));
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(other_executables_are_refused)
+TEST(plain, other_executables_are_refused)
 {
     struct fsroot root = copy_fixture("anon-thp");
     static const char *const good[] = {"/usr/bin/qemu-system-x86_64 (deleted)",
@@ -453,9 +438,8 @@ START_TEST(other_executables_are_refused)
     }
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(an_upgrade_is_no_replacement)
+TEST(plain, an_upgrade_is_no_replacement)
 {
     struct fsroot root = copy_fixture("anon-thp");
 
@@ -466,7 +450,6 @@ START_TEST(an_upgrade_is_no_replacement)
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
     remove_copy(&root);
 }
-END_TEST
 
 static void write_stack(unsigned stack)
 {
@@ -479,7 +462,7 @@ static void write_stack(unsigned stack)
 }
 
 /* A live update of QEMU is an exec(2): the stack is elsewhere, or the program. */
-START_TEST(another_address_space_is_stale)
+TEST(plain, another_address_space_is_stale)
 {
     struct fsroot root = copy_fixture("anon-thp");
 
@@ -498,9 +481,8 @@ START_TEST(another_address_space_is_stale)
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(reused_dead_and_stopped)
+TEST(plain, reused_dead_and_stopped)
 {
     struct fsroot root = copy_fixture("anon-thp");
     char stat[256];
@@ -528,9 +510,8 @@ START_TEST(reused_dead_and_stopped)
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -EINVAL);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(bad_command_line)
+TEST(plain, bad_command_line)
 {
     struct fsroot root = copy_fixture("anon-thp");
 
@@ -539,9 +520,8 @@ START_TEST(bad_command_line)
     ck_assert_ptr_nonnull(strstr(error.text, "process 1000"));
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(pids_that_are_none)
+TEST(plain, pids_that_are_none)
 {
     static const pid_t none[] = {0, -1, -1000, 7, INT32_MAX};
     struct fsroot root = fixture_open("anon-thp");
@@ -550,9 +530,8 @@ START_TEST(pids_that_are_none)
         ck_assert_int_eq(qemu_process_open(&root, none[i], &process, &error), -ESRCH);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(find_all)
+TEST(plain, find_all)
 {
     struct fsroot root = copy_fixture("anon-thp");
     pid_t *pids;
@@ -565,9 +544,8 @@ START_TEST(find_all)
     free(pids);
     remove_copy(&root);
 }
-END_TEST
 
-START_TEST(stat_lines)
+TEST(plain, stat_lines)
 {
     struct proc_stat s;
 
@@ -586,10 +564,9 @@ START_TEST(stat_lines)
     ck_assert_int_eq(proc_stat_parse("1 a S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77", &s),
                      -EINVAL);
 }
-END_TEST
 
 /* The running system: this very process is no QEMU, and a child that has ended is none either. */
-START_TEST(live_processes)
+TEST(plain, live_processes)
 {
     struct fsroot root;
     pid_t child = fork();
@@ -606,38 +583,4 @@ START_TEST(live_processes)
     waitpid(child, NULL, 0);
     ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
     fsroot_close(&root);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *s = suite_create("qemu_process");
-    TCase *c = tcase_create("all");
-
-    tcase_add_test(c, told_apart_by_their_uuid);
-    tcase_add_test(c, tcg_with_named_threads);
-    tcase_add_test(c, tcg_without_names_has_all_threads);
-    tcase_add_test(c, kvm_with_and_without_names_agree);
-    tcase_add_test(c, single_threaded_tcg);
-    tcase_add_test(c, names_of_threads_are_read_once);
-    tcase_add_test(c, vcpus_come_and_go);
-    tcase_add_test(c, jobs_by_their_threads);
-    tcase_add_test(c, what_was_written);
-    tcase_add_test(c, what_devices_moved);
-    tcase_add_test(c, what_helpers_may_have_moved);
-    tcase_add_test(c, cpu_time_without_schedstat);
-    tcase_add_test(c, a_clock_of_vcpus_that_come_and_go);
-    tcase_add_test(c, guest_time_of_vcpus_that_have_ended);
-    tcase_add_test(c, vcpus_that_qemu_has_stopped);
-    tcase_add_test(c, other_executables_are_refused);
-    tcase_add_test(c, an_upgrade_is_no_replacement);
-    tcase_add_test(c, another_address_space_is_stale);
-    tcase_add_test(c, reused_dead_and_stopped);
-    tcase_add_test(c, bad_command_line);
-    tcase_add_test(c, pids_that_are_none);
-    tcase_add_test(c, find_all);
-    tcase_add_test(c, stat_lines);
-    tcase_add_test(c, live_processes);
-    suite_add_tcase(s, c);
-    return run_suite(s);
 }

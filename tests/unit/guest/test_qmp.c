@@ -45,7 +45,9 @@ static void part(void)
     close(server);
 }
 
-START_TEST(answers_among_events)
+FIXTURE(cases, .setup = virtual_clock_start);
+
+TEST(cases, answers_among_events)
 {
     json_t *result = NULL;
 
@@ -63,9 +65,8 @@ START_TEST(answers_among_events)
     ck_assert_str_eq(error.text, "QMP stop: no?[2Jway");
     part();
 }
-END_TEST
 
-START_TEST(sends_one_line_per_command)
+TEST(cases, sends_one_line_per_command)
 {
     char sent[256] = {0};
 
@@ -76,9 +77,8 @@ START_TEST(sends_one_line_per_command)
                            "{\"execute\": \"cont\", \"id\": 2}\n");
     part();
 }
-END_TEST
 
-START_TEST(silence_ends_in_time)
+TEST(cases, silence_ends_in_time)
 {
     uint64_t began_ns = clock_ns();
 
@@ -89,9 +89,8 @@ START_TEST(silence_ends_in_time)
     part();
     ck_assert_uint_eq(clock_ns() - began_ns, 2 * 200000000);
 }
-END_TEST
 
-START_TEST(what_is_not_qmp)
+TEST(cases, what_is_not_qmp)
 {
     static const char *const said[] = {
         "\n",
@@ -109,9 +108,8 @@ START_TEST(what_is_not_qmp)
         close(server);
     }
 }
-END_TEST
 
-START_TEST(a_line_has_a_limit)
+TEST(cases, a_line_has_a_limit)
 {
     size_t length = 40000;
     char *flood = malloc(length);
@@ -125,30 +123,12 @@ START_TEST(a_line_has_a_limit)
     close(server);
     free(flood);
 }
-END_TEST
 
-START_TEST(the_other_end_closes)
+TEST(cases, the_other_end_closes)
 {
     ck_assert_int_eq(greet_text(GREETING CAPABLE), 0);
     close(server);
     ck_assert_int_eq(qmp_execute(qmp, "stop", 200, NULL, &error), -EPIPE);
     server = -1;
     part();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("qmp");
-    TCase *tcase = tcase_create("qmp");
-
-    tcase_add_checked_fixture(tcase, virtual_clock_start, NULL);
-    tcase_add_test(tcase, answers_among_events);
-    tcase_add_test(tcase, sends_one_line_per_command);
-    tcase_add_test(tcase, silence_ends_in_time);
-    tcase_add_test(tcase, what_is_not_qmp);
-    tcase_add_test(tcase, a_line_has_a_limit);
-    tcase_add_test(tcase, the_other_end_closes);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -78,7 +78,9 @@ static void read_now(void)
     ck_assert_uint_le(now.mapped_bytes, now.resident_bytes);
 }
 
-START_TEST(of_anonymous_ram_all_that_changes_is_the_guests)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, of_anonymous_ram_all_that_changes_is_the_guests)
 {
     fake.block.mapped_bytes = 10 * MIB;
     status(30, 1);
@@ -94,7 +96,6 @@ START_TEST(of_anonymous_ram_all_that_changes_is_the_guests)
     read_now();
     ck_assert_uint_eq(now.mapped_bytes, 0);
 }
-END_TEST
 
 /* QEMU's own: 64 MiB of heap that is there, of which @p pages first ones have a page, @p files of
  * them of a file. */
@@ -113,7 +114,7 @@ static void put_heap(uint64_t pages, uint64_t files)
                      1ULL << 63 | (i < files ? 1ULL << 61 : 0));
 }
 
-START_TEST(of_anonymous_ram_the_heap_does_not_count)
+TEST(cases, of_anonymous_ram_the_heap_does_not_count)
 {
     fake.block.mapped_bytes = 10 * MIB;
     put_heap(512, 0);
@@ -131,10 +132,9 @@ START_TEST(of_anonymous_ram_the_heap_does_not_count)
     read_now();
     ck_assert_uint_eq(now.mapped_bytes, 13 * MIB);
 }
-END_TEST
 
 /* Pages of libraries come and go; anonymous RAM has none of files. */
-START_TEST(of_anonymous_ram_files_do_not_count)
+TEST(cases, of_anonymous_ram_files_do_not_count)
 {
     fake.block.mapped_bytes = 10 * MIB;
     status(30, 1);
@@ -145,9 +145,8 @@ START_TEST(of_anonymous_ram_files_do_not_count)
     read_now();
     ck_assert_uint_eq(now.mapped_bytes, 10 * MIB);
 }
-END_TEST
 
-START_TEST(per_cpu_counters_have_an_error)
+TEST(cases, per_cpu_counters_have_an_error)
 {
     ck_assert_uint_eq(resident_counter_error("6.1.0-42-amd64", 64), 0);
     ck_assert_uint_eq(resident_counter_error("6.12.94+deb13-amd64", 8), MIB);
@@ -157,7 +156,6 @@ START_TEST(per_cpu_counters_have_an_error)
     ck_assert_uint_eq(resident_counter_error("5.10.0", 128), 0);
     ck_assert_uint_eq(resident_counter_error("", 128), 0);
 }
-END_TEST
 
 /* QEMU takes or frees shared memory of its own, a display's or that of a backend which no device
  * uses. */
@@ -179,7 +177,7 @@ static void put_shmem(uint64_t pages)
 
 /* Of a whole file (_i: 0), or of a part of one, of which RssShmem is all that tells what is
  * resident. */
-START_TEST(of_shared_ram_other_shared_memory_does_not_count)
+TEST_EACH(cases, of_shared_ram_other_shared_memory_does_not_count, 0, 2)
 {
     if (_i == 0)
         put_file();
@@ -197,10 +195,9 @@ START_TEST(of_shared_ram_other_shared_memory_does_not_count)
     if (_i > 0)
         ck_assert_uint_eq(now.resident_bytes, 3 * MIB);
 }
-END_TEST
 
 /* What cannot be looked at may be QEMU's or the guest's. */
-START_TEST(what_cannot_be_looked_at_is_in_the_error)
+TEST(cases, what_cannot_be_looked_at_is_in_the_error)
 {
     fake.block.mapped_bytes = 10 * MIB;
     fake_write(&fake, "proc/4242/maps", "7f00 is no mapping\n");
@@ -219,10 +216,9 @@ START_TEST(what_cannot_be_looked_at_is_in_the_error)
     read_now();
     ck_assert_uint_eq(now.mapped_error_bytes, 12 * MIB);
 }
-END_TEST
 
 /* More than the file holds cannot be of it. */
-START_TEST(of_a_whole_file_no_more_is_mapped_than_it_holds)
+TEST(cases, of_a_whole_file_no_more_is_mapped_than_it_holds)
 {
     put_file();
     fake.block.mapped_bytes = MIB;
@@ -234,10 +230,9 @@ START_TEST(of_a_whole_file_no_more_is_mapped_than_it_holds)
     ck_assert_uint_lt(now.mapped_bytes, (FILE_MIB + 1) * MIB);
     ck_assert_uint_eq(now.resident_bytes, now.mapped_bytes);
 }
-END_TEST
 
 /* What QEMU frees of its own after it has begun is more than a young guest's RAM. */
-START_TEST(of_a_whole_file_qemus_own_memory_does_not_count)
+TEST(cases, of_a_whole_file_qemus_own_memory_does_not_count)
 {
     put_file();
     fake.block.mapped_bytes = fake.block.resident_bytes = 2 * MIB;
@@ -252,10 +247,9 @@ START_TEST(of_a_whole_file_qemus_own_memory_does_not_count)
     read_now();
     ck_assert_uint_eq(now.mapped_bytes, 3 * MIB);
 }
-END_TEST
 
 /* What was swapped when the RAM was located may be back. */
-START_TEST(what_is_mapped_is_resident)
+TEST(cases, what_is_mapped_is_resident)
 {
     put_file();
     fake.block.mapped_bytes = MIB;
@@ -267,9 +261,8 @@ START_TEST(what_is_mapped_is_resident)
     ck_assert_uint_eq(now.mapped_bytes, 4 * MIB);
     ck_assert_uint_eq(now.resident_bytes, 4 * MIB);
 }
-END_TEST
 
-START_TEST(of_a_file_and_anonymous_ram_each_follows_its_kind)
+TEST(cases, of_a_file_and_anonymous_ram_each_follows_its_kind)
 {
     struct ram_block blocks[2];
 
@@ -286,10 +279,9 @@ START_TEST(of_a_file_and_anonymous_ram_each_follows_its_kind)
     read_now();
     ck_assert_uint_eq(now.mapped_bytes, (FILE_MIB + 5) * MIB);
 }
-END_TEST
 
 /* A panel is read meanwhile: its pages are of no one moment. */
-START_TEST(what_moves_between_two_readings_is_in_the_error)
+TEST(cases, what_moves_between_two_readings_is_in_the_error)
 {
     struct resident_now before;
 
@@ -307,10 +299,9 @@ START_TEST(what_moves_between_two_readings_is_in_the_error)
     ck_assert_uint_eq(now.mapped_bytes, before.mapped_bytes - 5 * MIB);
     ck_assert_uint_eq(now.resident_error_bytes, before.resident_error_bytes + 5 * MIB);
 }
-END_TEST
 
 /* What is mapped is part of what is resident, also where only one of them has moved. */
-START_TEST(both_settle_or_neither)
+TEST(cases, both_settle_or_neither)
 {
     const struct resident_now before = {.mapped_bytes = 100 * MIB, .resident_bytes = 110 * MIB};
     const uint64_t little = 100ULL << 10;
@@ -327,37 +318,12 @@ START_TEST(both_settle_or_neither)
     ck_assert_uint_eq(now.resident_bytes, 110 * MIB);
     ck_assert_uint_eq(now.mapped_error_bytes, little);
 }
-END_TEST
 
 /* A zombie has a status, but no memory. */
-START_TEST(of_a_process_that_is_gone_nothing_is_told)
+TEST(cases, of_a_process_that_is_gone_nothing_is_told)
 {
     status(30, 1);
     begin();
     fake_write(&fake, "proc/4242/status", "Name:\tqemu\nState:\tZ (zombie)\n");
     ck_assert_int_eq(resident_meter_read(&meter, &fake.root, FAKE_PID, &now), -ESRCH);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("resident");
-    TCase *tcase = tcase_create("resident");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, of_anonymous_ram_all_that_changes_is_the_guests);
-    tcase_add_test(tcase, of_anonymous_ram_the_heap_does_not_count);
-    tcase_add_test(tcase, of_anonymous_ram_files_do_not_count);
-    tcase_add_test(tcase, per_cpu_counters_have_an_error);
-    tcase_add_test(tcase, of_a_whole_file_qemus_own_memory_does_not_count);
-    tcase_add_loop_test(tcase, of_shared_ram_other_shared_memory_does_not_count, 0, 2);
-    tcase_add_test(tcase, what_cannot_be_looked_at_is_in_the_error);
-    tcase_add_test(tcase, of_a_whole_file_no_more_is_mapped_than_it_holds);
-    tcase_add_test(tcase, what_is_mapped_is_resident);
-    tcase_add_test(tcase, of_a_file_and_anonymous_ram_each_follows_its_kind);
-    tcase_add_test(tcase, what_moves_between_two_readings_is_in_the_error);
-    tcase_add_test(tcase, both_settle_or_neither);
-    tcase_add_test(tcase, of_a_process_that_is_gone_nothing_is_told);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

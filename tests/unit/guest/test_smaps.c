@@ -36,7 +36,9 @@ static int parse(const char *text)
     "Locked:              256 kB\nTHPeligible:           1\nProtectionKey:         0\n"     \
     "VmFlags: rd wr mr mw me lo dc ac hg mg \n"
 
-START_TEST(every_field)
+FIXTURE(cases, .timeout_s = 60);
+
+TEST(cases, every_field)
 {
     ck_assert_int_eq(parse(ONE_VMA), 0);
     ck_assert_uint_eq(n_seen, 1);
@@ -59,9 +61,8 @@ START_TEST(every_field)
     ck_assert(v->thp_eligible && v->dont_copy && v->mergeable && v->locked);
     ck_assert(!v->hugetlb);
 }
-END_TEST
 
-START_TEST(maps_format)
+TEST(cases, maps_format)
 {
     ck_assert_int_eq(
         parse("00400000-00401000 r-xp 00001000 fe:01 4242                       /usr/bin/x y\n"
@@ -81,9 +82,8 @@ START_TEST(maps_format)
     ck_assert_str_eq(seen[3].path, "/memfd:a (deleted)");
     ck_assert_uint_eq(seen[3].inode, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(odd_paths)
+TEST(cases, odd_paths)
 {
     char *text = malloc(20000);
     int at = sprintf(
@@ -99,9 +99,8 @@ START_TEST(odd_paths)
     ck_assert_str_eq(seen[2].path, "/Rss: 1");
     free(text);
 }
-END_TEST
 
-START_TEST(unknown_fields_and_flags_are_skipped)
+TEST(cases, unknown_fields_and_flags_are_skipped)
 {
     ck_assert_int_eq(
         parse("1000-2000 rw-p 00000000 00:00 0 \nNewThing:   many words\nPss_Dirty: 1 kB\n"
@@ -114,9 +113,8 @@ START_TEST(unknown_fields_and_flags_are_skipped)
     ck_assert_int_eq(parse(""), 0);
     ck_assert_uint_eq(n_seen, 0);
 }
-END_TEST
 
-START_TEST(bad_headers)
+TEST(cases, bad_headers)
 {
     static const char *const bad[] = {
         "1000",
@@ -149,9 +147,8 @@ START_TEST(bad_headers)
         ck_assert_uint_gt(strlen(error.text), 0);
     }
 }
-END_TEST
 
-START_TEST(bad_fields)
+TEST(cases, bad_fields)
 {
     static const char *const bad[] = {
         "Rss:",
@@ -182,9 +179,8 @@ START_TEST(bad_fields)
     }
     ck_assert_int_eq(parse("Rss: 1 kB\n"), -EBADMSG); /* of no VMA */
 }
-END_TEST
 
-START_TEST(long_lines_and_nuls)
+TEST(cases, long_lines_and_nuls)
 {
     size_t size = 1 << 20;
     char *text = malloc(size + 64);
@@ -200,10 +196,9 @@ START_TEST(long_lines_and_nuls)
     ck_assert_int_eq(smaps_parse(text, 38, collect, NULL, &error), -EBADMSG);
     free(text);
 }
-END_TEST
 
 /* Whatever is cut off or changed: an answer, no crash, and never more VMAs than there are. */
-START_TEST(damaged_real_smaps)
+TEST(cases, damaged_real_smaps)
 {
     struct fsroot root = fixture_open("memfd");
     char *text;
@@ -236,7 +231,6 @@ START_TEST(damaged_real_smaps)
     free(text);
     fsroot_close(&root);
 }
-END_TEST
 
 static int stop_at_second(const struct vma *vma, void *context)
 {
@@ -246,7 +240,7 @@ static int stop_at_second(const struct vma *vma, void *context)
     return ++*n == 2 ? 77 : 0;
 }
 
-START_TEST(the_visitor_ends_the_walk)
+TEST(cases, the_visitor_ends_the_walk)
 {
     struct fsroot root = fixture_open("memfd");
     size_t n = 0;
@@ -258,9 +252,8 @@ START_TEST(the_visitor_ends_the_walk)
     ck_assert_int_eq(smaps_walk(&root, 1, stop_at_second, &n, &error), -ESRCH);
     fsroot_close(&root);
 }
-END_TEST
 
-START_TEST(hugetlb_has_its_own_fields)
+TEST(cases, hugetlb_has_its_own_fields)
 {
     struct fsroot root = fixture_open("hugetlb-memfd");
     char *text;
@@ -279,25 +272,4 @@ START_TEST(hugetlb_has_its_own_fields)
     ck_assert_uint_eq(seen[0].hugetlb_bytes, 6 << 20);
     free(text);
     fsroot_close(&root);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *s = suite_create("smaps");
-    TCase *c = tcase_create("all");
-
-    tcase_add_test(c, every_field);
-    tcase_add_test(c, maps_format);
-    tcase_add_test(c, odd_paths);
-    tcase_add_test(c, unknown_fields_and_flags_are_skipped);
-    tcase_add_test(c, bad_headers);
-    tcase_add_test(c, bad_fields);
-    tcase_add_test(c, long_lines_and_nuls);
-    tcase_add_test(c, damaged_real_smaps);
-    tcase_add_test(c, the_visitor_ends_the_walk);
-    tcase_add_test(c, hugetlb_has_its_own_fields);
-    tcase_set_timeout(c, 60);
-    suite_add_tcase(s, c);
-    return run_suite(s);
 }

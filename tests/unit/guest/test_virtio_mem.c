@@ -33,7 +33,7 @@ static int parse(const char *xml)
     return domain_virtio_mem_parse(xml, strlen(xml), &found, &error);
 }
 
-START_TEST(a_device_is_read)
+TEST(plain, a_device_is_read)
 {
     ck_assert_int_eq(parse(DOMAIN(DIMM DEVICE("virtiomem0", "307200") BALLOON)), 0);
     ck_assert_uint_eq(found.n, 1);
@@ -47,27 +47,24 @@ START_TEST(a_device_is_read)
     ck_assert_int_eq(parse(DOMAIN(DEVICE("a", "0") "<memballoon model='none'/>")), 0);
     ck_assert(!found.balloon);
 }
-END_TEST
 
-START_TEST(several_are_summed_up)
+TEST(plain, several_are_summed_up)
 {
     ck_assert_int_eq(parse(DOMAIN(DEVICE("a", "307200") DIMM DEVICE("b", "262144"))), 0);
     ck_assert_uint_eq(found.n, 2);
     ck_assert_uint_eq(found.size_bytes, 1024 * MIB);
     ck_assert_uint_eq(found.requested_bytes, 556 * MIB);
 }
-END_TEST
 
-START_TEST(none_is_no_error)
+TEST(plain, none_is_no_error)
 {
     ck_assert_int_eq(parse(DOMAIN(DIMM BALLOON)), 0);
     ck_assert_uint_eq(found.n, 0);
     ck_assert_int_eq(parse("<domain/>"), 0);
     ck_assert_uint_eq(found.n, 0);
 }
-END_TEST
 
-START_TEST(sizes_that_cannot_be_are_refused)
+TEST(plain, sizes_that_cannot_be_are_refused)
 {
     ck_assert_int_eq(parse(DOMAIN(DEVICE("a", "524289"))), -EINVAL);
     ck_assert_int_eq(parse(DOMAIN(DEVICE("a", "-1"))), -EINVAL);
@@ -76,10 +73,9 @@ START_TEST(sizes_that_cannot_be_are_refused)
     ck_assert_int_eq(parse("<domain"), -EINVAL);
     ck_assert_uint_eq(found.n, 0);
 }
-END_TEST
 
 /* All of it but what is requested is as libvirt had it. */
-START_TEST(a_request_changes_nothing_else)
+TEST(plain, a_request_changes_nothing_else)
 {
     const char *xml = DOMAIN(DIMM DEVICE("virtiomem0", "307200") BALLOON);
     char *device = domain_virtio_mem_device(xml, strlen(xml), 4 * MIB, &error);
@@ -98,9 +94,8 @@ START_TEST(a_request_changes_nothing_else)
     ck_assert_str_eq(at, "</memory>");
     free(device);
 }
-END_TEST
 
-START_TEST(only_of_one_device)
+TEST(plain, only_of_one_device)
 {
     const char *two = DOMAIN(DEVICE("a", "0") DEVICE("b", "0"));
     const char *none = DOMAIN(DIMM);
@@ -109,20 +104,4 @@ START_TEST(only_of_one_device)
     ck_assert_msg(strstr(error.text, "more than one"), "%s", error.text);
     ck_assert_ptr_null(domain_virtio_mem_device(none, strlen(none), 0, &error));
     ck_assert_msg(strstr(error.text, "no device"), "%s", error.text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("virtio_mem");
-    TCase *all = tcase_create("all");
-
-    tcase_add_test(all, a_device_is_read);
-    tcase_add_test(all, several_are_summed_up);
-    tcase_add_test(all, none_is_no_error);
-    tcase_add_test(all, sizes_that_cannot_be_are_refused);
-    tcase_add_test(all, a_request_changes_nothing_else);
-    tcase_add_test(all, only_of_one_device);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

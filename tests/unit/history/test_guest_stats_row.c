@@ -101,7 +101,9 @@ static struct guest_stats bucket(int level_s)
 
 /* --- as it was -------------------------------------------------------------------------------- */
 
-START_TEST(a_word_comes_back_as_it_was)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, a_word_comes_back_as_it_was)
 {
     struct ages_record record = reported(T0, 300, 0.25);
     struct guest_stats *was = &record.sample.guest;
@@ -134,9 +136,8 @@ START_TEST(a_word_comes_back_as_it_was)
     ck_assert(is.at_least_allocation);
     ck_assert_double_eq(is.consistency, 0.875);
 }
-END_TEST
 
-START_TEST(why_there_is_none_comes_back)
+TEST(cases, why_there_is_none_comes_back)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0, 100);
 
@@ -151,9 +152,8 @@ START_TEST(why_there_is_none_comes_back)
     ck_assert_sql(kept.path, "SELECT count(*) FROM word_bucket", "0");
     ck_assert_int_eq(bucket(BUCKET_MINUTE).source, GUEST_STATS_NONE);
 }
-END_TEST
 
-START_TEST(who_was_not_asked_has_no_row)
+TEST(cases, who_was_not_asked_has_no_row)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0, 100);
 
@@ -162,9 +162,8 @@ START_TEST(who_was_not_asked_has_no_row)
     ck_assert_int_eq(latest().source, GUEST_STATS_NONE);
     ck_assert_str_eq(latest().unavailable, "");
 }
-END_TEST
 
-START_TEST(the_stream_has_it)
+TEST(cases, the_stream_has_it)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0, 100);
     struct guest_stats stats = {0};
@@ -179,7 +178,6 @@ START_TEST(the_stream_has_it)
     ck_assert_double_eq(stats.psi_some, 0.5);
     stream_close(stream);
 }
-END_TEST
 
 static void run_sql(const char *sql)
 {
@@ -191,7 +189,7 @@ static void run_sql(const char *sql)
 }
 
 /* When all samples had grown old their numbers begin at one again. */
-START_TEST(the_stream_goes_on_after_the_table_was_emptied)
+TEST(cases, the_stream_goes_on_after_the_table_was_emptied)
 {
     struct ages_record record = reported(T0, 300, 0.1);
     struct guest_stats stats = {0};
@@ -209,11 +207,10 @@ START_TEST(the_stream_goes_on_after_the_table_was_emptied)
     ck_assert_double_eq(stats.psi_some, 0.5);
     stream_close(stream);
 }
-END_TEST
 
 /* The daemon sets a file aside and begins another: that one is marked as ours before it has
  * tables. */
-START_TEST(the_stream_waits_for_a_file_that_is_being_made)
+TEST(cases, the_stream_waits_for_a_file_that_is_being_made)
 {
     struct ages_record record = reported(T0, 300, 0.1);
     struct guest_stats stats = {0};
@@ -235,13 +232,12 @@ START_TEST(the_stream_waits_for_a_file_that_is_being_made)
     ck_assert_double_eq(stats.psi_some, 0.5);
     stream_close(stream);
 }
-END_TEST
 
 /* --- minutes and hours ------------------------------------------------------------------------ */
 
 /* 10 s at 0.1, 30 s at 0.5: 0.4; the least available, the most used, the worst verdict, the lowest
  * consistency score. */
-START_TEST(a_minute_sums_up)
+TEST(cases, a_minute_sums_up)
 {
     struct ages_record first = reported(T0 + 10, 300, 0.1);
     struct ages_record second = reported(T0 + 40, 100, 0.5);
@@ -266,10 +262,9 @@ START_TEST(a_minute_sums_up)
         ck_assert(isnan(stats.psi_full));
     }
 }
-END_TEST
 
 /* The first report after a boot has no rates: it does not count among them. */
-START_TEST(what_is_unknown_does_not_count)
+TEST(cases, what_is_unknown_does_not_count)
 {
     struct ages_record first = reported(T0 + 10, 300, NAN);
     struct ages_record second = reported(T0 + 20, 200, 0.5);
@@ -287,11 +282,10 @@ START_TEST(what_is_unknown_does_not_count)
     ck_assert_uint_eq(stats.available_bytes, 200 * MIB);
     ck_assert_double_eq(stats.consistency, 0.875);
 }
-END_TEST
 
 /* --- retention -------------------------------------------------------------------------------- */
 
-START_TEST(it_goes_with_its_record)
+TEST(cases, it_goes_with_its_record)
 {
     const struct store_retention retention = {6000, 360000, 720000, 0};
     struct ages_record record = reported(T0, 300, 0.1);
@@ -318,10 +312,9 @@ START_TEST(it_goes_with_its_record)
     ck_assert_sql(kept.path, "SELECT count(*) FROM word_bucket", "0");
     store_close(store);
 }
-END_TEST
 
 /* 10 s at 0.1, 20 s in which no PSI was told, 30 s at 0.5: 0.4. */
-START_TEST(means_weigh_only_what_was_told)
+TEST(cases, means_weigh_only_what_was_told)
 {
     struct ages_record records[] = {reported(T0 + 10, 300, 0.1), reported(T0 + 20, 300, NAN),
                                     reported(T0 + 50, 300, 0.5)};
@@ -339,11 +332,10 @@ START_TEST(means_weigh_only_what_was_told)
     ck_assert_double_eq_tol(stats.swap_in_bytes_s, records[1].sample.guest.swap_in_bytes_s, 1e-6);
     ck_assert_sql(kept.path, "SELECT psi_some_ms / 1000 FROM word_bucket WHERE level_s = 60", "40");
 }
-END_TEST
 
 /* --- what few tell ---------------------------------------------------------------------------- */
 
-START_TEST(its_own_working_set_comes_back)
+TEST(cases, its_own_working_set_comes_back)
 {
     struct ages_record record = reported(T0, 300, 0.1);
     struct guest_stats *was = &record.sample.guest;
@@ -366,7 +358,6 @@ START_TEST(its_own_working_set_comes_back)
     ck_assert_uint_eq(is.own_anon_bytes, 33 * MIB);
     ck_assert_uint_eq(is.own_file_bytes, 2 * MIB);
 }
-END_TEST
 
 static void add_last_report(const struct ages_record *record, const char *lines)
 {
@@ -395,7 +386,7 @@ static int last_report(char lines[AGENT_LAST_REPORT_MAX], double *time_s)
     return rc;
 }
 
-START_TEST(what_its_agent_told_last_is_kept)
+TEST(cases, what_its_agent_told_last_is_kept)
 {
     static char lines[AGENT_LAST_REPORT_MAX];
     struct ages_record record = reported(T0, 300, 0.1);
@@ -415,7 +406,6 @@ START_TEST(what_its_agent_told_last_is_kept)
     free(kept_ask(kept.path, "UPDATE told SET lines = CAST(zeroblob(40000) AS TEXT)"));
     ck_assert_int_eq(last_report(lines, &time_s), -EUCLEAN);
 }
-END_TEST
 
 static const char strange_stats[] =
     "INSERT INTO word(sample_id, source, missing, window_s, verdict, reasons, at_least, doubts)"
@@ -423,7 +413,7 @@ static const char strange_stats[] =
 
 /* What a guest says must not make the host's record beside it unreadable: a rate that is none is
  * not known. */
-START_TEST(a_figure_that_is_none_is_unknown)
+TEST(cases, a_figure_that_is_none_is_unknown)
 {
     static const char *const strange[] = {
         "UPDATE word SET psi_some = -1, agreement = 9e999, swap_in_bytes_s = 9e999",
@@ -442,10 +432,9 @@ START_TEST(a_figure_that_is_none_is_unknown)
         ck_assert(isnan(latest().swap_in_bytes_s));
     }
 }
-END_TEST
 
 /* And an infinite one is not even kept. */
-START_TEST(an_infinite_rate_is_not_kept)
+TEST(cases, an_infinite_rate_is_not_kept)
 {
     struct ages_record record = reported(T0, 300, 0.1);
 
@@ -454,10 +443,9 @@ START_TEST(an_infinite_rate_is_not_kept)
     ck_assert(isnan(latest().swap_in_bytes_s));
     ck_assert(isnan(bucket(BUCKET_MINUTE).swap_in_bytes_s));
 }
-END_TEST
 
 /* Whatever somebody wrote into the file is refused. */
-START_TEST(a_strange_row_is_refused)
+TEST(cases, a_strange_row_is_refused)
 {
     static const char *const strange[] = {
         "UPDATE word SET total_bytes = -1",
@@ -478,35 +466,4 @@ START_TEST(a_strange_row_is_refused)
         ck_assert_int_eq(history_latest(store, see_latest, &stats, &error), -EUCLEAN);
         store_close(store);
     }
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("guest_stats_row");
-    TCase *tcase = tcase_create("guest_stats_row");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, a_word_comes_back_as_it_was);
-    tcase_add_test(tcase, why_there_is_none_comes_back);
-    tcase_add_test(tcase, who_was_not_asked_has_no_row);
-    tcase_add_test(tcase, the_stream_has_it);
-    tcase_add_test(tcase, the_stream_goes_on_after_the_table_was_emptied);
-    tcase_add_test(tcase, the_stream_waits_for_a_file_that_is_being_made);
-    tcase_add_test(tcase, a_minute_sums_up);
-    tcase_add_test(tcase, what_is_unknown_does_not_count);
-    tcase_add_test(tcase, it_goes_with_its_record);
-    tcase_add_test(tcase, means_weigh_only_what_was_told);
-    tcase_add_test(tcase, its_own_working_set_comes_back);
-    tcase_add_test(tcase, what_its_agent_told_last_is_kept);
-    tcase_add_test(tcase, a_figure_that_is_none_is_unknown);
-    tcase_add_test(tcase, an_infinite_rate_is_not_kept);
-    tcase_add_test(tcase, a_strange_row_is_refused);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

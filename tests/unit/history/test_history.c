@@ -55,9 +55,11 @@ static void ask_in_another_process(void)
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 120);
+
 /* close(2) of any descriptor of the file drops the locks of the process; who comes then takes the
  * WAL for left over. */
-START_TEST(a_reader_beside_the_writer_costs_it_no_lock)
+TEST(cases, a_reader_beside_the_writer_costs_it_no_lock)
 {
     struct store *writer = kept_open(kept.path);
     struct store *reader = NULL;
@@ -73,7 +75,6 @@ START_TEST(a_reader_beside_the_writer_costs_it_no_lock)
     store_close(writer);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
 }
-END_TEST
 
 /* --- links ------------------------------------------------------------------------------------ */
 
@@ -110,7 +111,7 @@ static void check_refused(int rc, const struct error *error)
 }
 
 /* SQLite would make its files beside the target, which may be in any directory of root's. */
-START_TEST(root_follows_no_link)
+TEST(cases, root_follows_no_link)
 {
     struct kept_dir target = make_linked();
     struct store *store = NULL;
@@ -126,10 +127,9 @@ START_TEST(root_follows_no_link)
     }
     kept_dir_remove(&target);
 }
-END_TEST
 
 /* What the administrator has linked is another matter than the file, which the service owns. */
-START_TEST(root_follows_a_link_to_the_directory)
+TEST(cases, root_follows_a_link_to_the_directory)
 {
     char link[96];
     char path[128];
@@ -147,9 +147,8 @@ START_TEST(root_follows_a_link_to_the_directory)
     store_close(store);
     unlink(link);
 }
-END_TEST
 
-START_TEST(users_follow_links)
+TEST(cases, users_follow_links)
 {
     const uid_t nobody = 65534;
     struct kept_dir target = make_linked();
@@ -169,7 +168,6 @@ START_TEST(users_follow_links)
     ck_assert_int_eq(seteuid(getuid()), 0);
     kept_dir_remove(&target);
 }
-END_TEST
 
 /* --- points ----------------------------------------------------------------------------------- */
 
@@ -202,7 +200,7 @@ static void read_points(struct points *points, int level_s, double window_s)
 }
 
 /* 100 MiB for 10 s, 200 MiB for 30 s, then 400 MiB for 20 s in the next minute. */
-START_TEST(minutes_and_hours_hold_what_they_must)
+TEST(cases, minutes_and_hours_hold_what_they_must)
 {
     static struct points points;
     struct store *store = kept_open(kept.path);
@@ -241,9 +239,8 @@ START_TEST(minutes_and_hours_hold_what_they_must)
     ck_assert_double_eq_tol(points.at[0].est_window_s, 60.01, 1e-9);
     ck_assert_uint_eq(points.at[0].summary.flags, FLAG_THP | FLAG_PARTIAL);
 }
-END_TEST
 
-START_TEST(a_window_that_is_not_kept_has_no_points)
+TEST(cases, a_window_that_is_not_kept_has_no_points)
 {
     static struct points points;
     double window_s[RUN_MAX_WINDOWS];
@@ -259,7 +256,6 @@ START_TEST(a_window_that_is_not_kept_has_no_points)
     ck_assert_double_eq(window_s[1], 60);
     store_close(store);
 }
-END_TEST
 
 /* --- quantiles -------------------------------------------------------------------------------- */
 
@@ -309,15 +305,14 @@ static uint64_t heavy_tailed(unsigned i)
     return (uint64_t)exp((double)((uint64_t)i * 7919 % 5000) / 5000 * 42);
 }
 
-START_TEST(quantiles_are_within_their_error)
+TEST(cases, quantiles_are_within_their_error)
 {
     quantiles_of(constant);
     quantiles_of(ramp);
     quantiles_of(heavy_tailed);
 }
-END_TEST
 
-START_TEST(quantiles_weigh_by_time)
+TEST(cases, quantiles_weigh_by_time)
 {
     static struct sketch sketch;
 
@@ -329,7 +324,6 @@ START_TEST(quantiles_weigh_by_time)
     sketch_clear(&sketch);
     ck_assert_double_eq(sketch_quantile(&sketch, 0.5), 0);
 }
-END_TEST
 
 static int add_up(int64_t guest_id, int64_t start_s, const struct bucket *bucket, void *context)
 {
@@ -340,7 +334,7 @@ static int add_up(int64_t guest_id, int64_t start_s, const struct bucket *bucket
 
 /* A day of records; both levels are merged to the same quantiles, and these are the exact ones
  * within 1 %. */
-START_TEST(merged_buckets_have_the_quantiles_of_the_records)
+TEST(cases, merged_buckets_have_the_quantiles_of_the_records)
 {
     static struct sketch merged[2];
     static uint64_t exact[2880];
@@ -367,7 +361,6 @@ START_TEST(merged_buckets_have_the_quantiles_of_the_records)
     }
     store_close(store);
 }
-END_TEST
 
 /* --- retention -------------------------------------------------------------------------------- */
 
@@ -382,7 +375,7 @@ static void maintain(struct store *store, double wall_s, double steady_s)
 }
 
 /* Records every ten minutes for ten days; what is left of each level afterwards, to the row. */
-START_TEST(each_level_is_kept_for_its_time)
+TEST(cases, each_level_is_kept_for_its_time)
 {
     const double end = T0 + 10 * 86400;
     struct store *store = kept_open(kept.path);
@@ -409,9 +402,8 @@ START_TEST(each_level_is_kept_for_its_time)
     ck_assert_sql(kept.path, "SELECT group_concat(uuid) FROM guest", UUID_1);
     store_close(store);
 }
-END_TEST
 
-START_TEST(a_clock_that_jumps_deletes_nothing)
+TEST(cases, a_clock_that_jumps_deletes_nothing)
 {
     struct store *store = kept_open(kept.path);
 
@@ -426,9 +418,8 @@ START_TEST(a_clock_that_jumps_deletes_nothing)
     ck_assert_sql(kept.path, "SELECT count(*) FROM bucket", "2");
     store_close(store);
 }
-END_TEST
 
-START_TEST(retention_that_reports_could_not_live_with_is_refused)
+TEST(cases, retention_that_reports_could_not_live_with_is_refused)
 {
     struct store_retention retention = store_retention_default;
     struct error error = {0};
@@ -443,7 +434,6 @@ START_TEST(retention_that_reports_could_not_live_with_is_refused)
     retention.hour_s = retention.minute_s - 1;
     ck_assert_int_eq(store_retention_check(&retention, &error), -EINVAL);
 }
-END_TEST
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -455,7 +445,7 @@ static int see_latest(const struct kept_sample *sample, void *context)
     return 0;
 }
 
-START_TEST(a_record_comes_back_as_it_was)
+TEST(cases, a_record_comes_back_as_it_was)
 {
     static struct kept_sample latest;
     struct store *store = kept_open(kept.path);
@@ -486,11 +476,10 @@ START_TEST(a_record_comes_back_as_it_was)
     store_close(reader);
     store_close(store);
 }
-END_TEST
 
 /* Without the vCPU time of each window, and without the bound of units where it is the other one.
  */
-START_TEST(windows_of_an_older_file)
+TEST(cases, windows_of_an_older_file)
 {
     struct sample_record sample;
 
@@ -504,9 +493,8 @@ START_TEST(windows_of_an_older_file)
     ck_assert_double_eq(sample.windows[0].vcpu_s, 0.75);
     ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5,0,0.75,1]]"), -EUCLEAN);
 }
-END_TEST
 
-START_TEST(guests_are_found_by_name_and_uuid)
+TEST(cases, guests_are_found_by_name_and_uuid)
 {
     struct store *store = kept_open(kept.path);
     struct history_guest guest;
@@ -522,9 +510,8 @@ START_TEST(guests_are_found_by_name_and_uuid)
     ck_assert_str_eq(guest.uuid, UUID_2);
     store_close(store);
 }
-END_TEST
 
-START_TEST(a_reader_makes_nothing_and_says_what_is_missing)
+TEST(cases, a_reader_makes_nothing_and_says_what_is_missing)
 {
     struct store *store;
     struct error error = {0};
@@ -533,7 +520,6 @@ START_TEST(a_reader_makes_nothing_and_says_what_is_missing)
     ck_assert_ptr_nonnull(strstr(error.text, "--database"));
     ck_assert_int_lt(access(kept.path, F_OK), 0);
 }
-END_TEST
 
 /* --- hostile files ---------------------------------------------------------------------------- */
 
@@ -601,7 +587,7 @@ static const struct {
     {"UPDATE guest SET uuid = printf('%.*c', 37, 'x')", 0},
 };
 
-START_TEST(a_hostile_row_is_an_error)
+TEST_EACH(cases, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]))
 {
     struct error error = {0};
 
@@ -609,7 +595,6 @@ START_TEST(a_hostile_row_is_an_error)
     ck_assert_ptr_nonnull(strstr(error.text, kept.path));
     ck_assert_ptr_nonnull(strstr(error.text, "vmwss has not written"));
 }
-END_TEST
 
 static int see_kind(enum event_kind kind, double time_s, void *context)
 {
@@ -621,7 +606,7 @@ static int see_kind(enum event_kind kind, double time_s, void *context)
 }
 
 /* What a later version writes is no damage, and says nothing of whether the guest runs. */
-START_TEST(an_event_of_another_kind_is_shown_as_such)
+TEST(cases, an_event_of_another_kind_is_shown_as_such)
 {
     struct store *store = kept_open(kept.path);
     enum event_kind kind = EVENT_START;
@@ -639,10 +624,9 @@ START_TEST(an_event_of_another_kind_is_shown_as_such)
     ck_assert_int_eq(kind, EVENT_END);
     store_close(store);
 }
-END_TEST
 
 /* As long as a later version likes. */
-START_TEST(an_event_of_a_kind_with_a_long_name_is_no_damage)
+TEST(cases, an_event_of_a_kind_with_a_long_name_is_no_damage)
 {
     struct store *store = kept_open(kept.path);
     enum event_kind kind = EVENT_START;
@@ -656,9 +640,8 @@ START_TEST(an_event_of_a_kind_with_a_long_name_is_no_damage)
     ck_assert_int_eq(kind, EVENT_OTHER);
     store_close(store);
 }
-END_TEST
 
-START_TEST(a_view_in_place_of_a_table_is_not_run)
+TEST(cases, a_view_in_place_of_a_table_is_not_run)
 {
     struct store *store = kept_open(kept.path);
     struct error error = {0};
@@ -672,10 +655,9 @@ START_TEST(a_view_in_place_of_a_table_is_not_run)
     ck_assert_int_eq(history_open(kept.path, &store, &error), -EUCLEAN);
     ck_assert_ptr_nonnull(strstr(error.text, "table guest"));
 }
-END_TEST
 
 /* Who writes gets over a bucket that he cannot read. */
-START_TEST(a_bucket_that_cannot_be_read_is_begun_anew)
+TEST(cases, a_bucket_that_cannot_be_read_is_begun_anew)
 {
     static struct points points;
     struct store *store = kept_open(kept.path);
@@ -687,42 +669,4 @@ START_TEST(a_bucket_that_cannot_be_read_is_begun_anew)
     read_points(&points, BUCKET_HOUR, 10);
     ck_assert_uint_eq(points.n, 1);
     ck_assert_uint_eq(points.at[0].wss_bytes, 2 * MIB);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("history");
-    TCase *tcase = tcase_create("history");
-
-    tcase_set_timeout(tcase, 120); /* on a busy machine */
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, a_reader_beside_the_writer_costs_it_no_lock);
-    tcase_add_test(tcase, root_follows_no_link);
-    tcase_add_test(tcase, root_follows_a_link_to_the_directory);
-    tcase_add_test(tcase, users_follow_links);
-    tcase_add_test(tcase, minutes_and_hours_hold_what_they_must);
-    tcase_add_test(tcase, a_window_that_is_not_kept_has_no_points);
-    tcase_add_test(tcase, quantiles_are_within_their_error);
-    tcase_add_test(tcase, quantiles_weigh_by_time);
-    tcase_add_test(tcase, merged_buckets_have_the_quantiles_of_the_records);
-    tcase_add_test(tcase, each_level_is_kept_for_its_time);
-    tcase_add_test(tcase, a_clock_that_jumps_deletes_nothing);
-    tcase_add_test(tcase, retention_that_reports_could_not_live_with_is_refused);
-    tcase_add_test(tcase, a_record_comes_back_as_it_was);
-    tcase_add_test(tcase, windows_of_an_older_file);
-    tcase_add_test(tcase, guests_are_found_by_name_and_uuid);
-    tcase_add_test(tcase, a_reader_makes_nothing_and_says_what_is_missing);
-    tcase_add_loop_test(tcase, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]));
-    tcase_add_test(tcase, an_event_of_another_kind_is_shown_as_such);
-    tcase_add_test(tcase, an_event_of_a_kind_with_a_long_name_is_no_damage);
-    tcase_add_test(tcase, a_view_in_place_of_a_table_is_not_run);
-    tcase_add_test(tcase, a_bucket_that_cannot_be_read_is_begun_anew);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

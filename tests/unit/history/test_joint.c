@@ -73,8 +73,10 @@ static void forget_minutes(void)
     free(kept_ask(kept.path, "DELETE FROM host_need WHERE level_s = 60"));
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 120);
+
 /* Three guests, each measured every four hours, one after the other, and one each minute. */
-START_TEST(records_of_hours_overlap)
+TEST(cases, records_of_hours_overlap)
 {
     for (int minute = 0; minute < 12 * 60; minute++) {
         if (minute % 80 == 0)
@@ -97,10 +99,9 @@ START_TEST(records_of_hours_overlap)
     ck_assert_double_ge(report.short_s, 12 * HOUR - MINUTE); /* the last minute goes on */
     ck_assert_double_eq(report.longest_short_s, report.short_s);
 }
-END_TEST
 
 /* One touched 800 MiB in the four hours before its record, the other 150 in the same ones. */
-START_TEST(a_record_stands_for_the_time_before_it)
+TEST(cases, a_record_stands_for_the_time_before_it)
 {
     for (int minute = 0; minute < 16 * 60; minute++) {
         if (minute % 240 == 0)
@@ -115,9 +116,8 @@ START_TEST(a_record_stands_for_the_time_before_it)
     make(5 * HOUR, 7 * HOUR, 500); /* neither its record nor the one before is of that time */
     ck_assert_double_eq(report.short_s, 2 * HOUR);
 }
-END_TEST
 
-START_TEST(not_for_a_time_before_its_guest_began)
+TEST(cases, not_for_a_time_before_its_guest_began)
 {
     add(0, 0, 50, MINUTE);
     for (int minute = 0; minute < 5 * 60; minute++) {
@@ -131,7 +131,6 @@ START_TEST(not_for_a_time_before_its_guest_began)
     make(0, 5 * HOUR, 300);
     ck_assert_double_eq(report.short_s, 21 * MINUTE); /* from its start to its end */
 }
-END_TEST
 
 static void lengthen(unsigned g, int hours)
 {
@@ -146,7 +145,7 @@ static void lengthen(unsigned g, int hours)
 
 /* However long it is: a guest that was measured three times in two weeks. The writer, which has
  * tests of its own, would add up all of that time. */
-START_TEST(nor_is_there_a_longest_period)
+TEST(cases, nor_is_there_a_longest_period)
 {
     for (int n = 0; n <= 2; n++)
         add(0, n * 100 * HOUR, 400, MINUTE);
@@ -159,10 +158,9 @@ START_TEST(nor_is_there_a_longest_period)
     ck_assert_double_eq(report.short_s, report.known_s);
     ck_assert_double_eq(report.known_s, 199 * HOUR);
 }
-END_TEST
 
 /* Neither more nor less, where records do not follow one after the other. */
-START_TEST(a_record_stands_for_its_own_period)
+TEST(cases, a_record_stands_for_its_own_period)
 {
     const struct standing_events none = {0};
     const struct standing hour = {T0, HOUR, HOUR};
@@ -178,7 +176,6 @@ START_TEST(a_record_stands_for_its_own_period)
     ck_assert_double_eq(standing_until(&minute, &none, false), T0 + 1.1 * MINUTE);
     ck_assert_double_eq(standing_until(&minute, &none, true), T0 + MINUTE);
 }
-END_TEST
 
 /* --- minutes short ---------------------------------------------------------------------------- */
 
@@ -192,7 +189,7 @@ static void add_stairs(int hours)
     add(0, hours * HOUR, 1, MINUTE);
 }
 
-START_TEST(minutes_of_hours_are_counted_each)
+TEST(cases, minutes_of_hours_are_counted_each)
 {
     add_stairs(5);
     for (uint64_t capacity = 995; capacity < 1065; capacity += 3) {
@@ -216,10 +213,9 @@ START_TEST(minutes_of_hours_are_counted_each)
     }
     ck_assert_double_eq(report.total_p50, 1029.0 * MIB);
 }
-END_TEST
 
 /* A file of before: bounds that hold the truth, and nothing that would be taken for exact. */
-START_TEST(what_has_the_distribution_only_is_bounded)
+TEST(cases, what_has_the_distribution_only_is_bounded)
 {
     bool wide = false;
 
@@ -239,7 +235,6 @@ START_TEST(what_has_the_distribution_only_is_bounded)
     }
     ck_assert(wide);
 }
-END_TEST
 
 /* --- against the records themselves ----------------------------------------------------------- */
 
@@ -312,7 +307,7 @@ static void check_needs(int level_s, int to_minute)
 }
 
 /* The last record of each is behind the first minutes that are compared. */
-START_TEST(sums_are_those_of_the_records)
+TEST_EACH(cases, sums_are_those_of_the_records, 0, 4)
 {
     static const int lumps[] = {1, 1, 45, 90};
     static const int writers[] = {10000, 61, 10000, 61};
@@ -327,7 +322,6 @@ START_TEST(sums_are_those_of_the_records)
     forget_minutes();
     check_needs(3600, SPAN_MINUTES - 241);
 }
-END_TEST
 
 /* --- what is assumed -------------------------------------------------------------------------- */
 
@@ -361,7 +355,7 @@ static char *print_report(enum show_format format)
     return text;
 }
 
-START_TEST(what_is_assumed_is_said)
+TEST(cases, what_is_assumed_is_said)
 {
     char *text;
 
@@ -396,25 +390,4 @@ START_TEST(what_is_assumed_is_said)
     text = print_report(SHOW_TABLE);
     ck_assert_ptr_null(strstr(text, "Not measured"));
     free(text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("joint");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 120); /* hours, minute by minute, are written on a busy machine */
-    tcase_add_test(tcase, records_of_hours_overlap);
-    tcase_add_test(tcase, a_record_stands_for_the_time_before_it);
-    tcase_add_test(tcase, not_for_a_time_before_its_guest_began);
-    tcase_add_test(tcase, nor_is_there_a_longest_period);
-    tcase_add_test(tcase, a_record_stands_for_its_own_period);
-    tcase_add_test(tcase, minutes_of_hours_are_counted_each);
-    tcase_add_test(tcase, what_has_the_distribution_only_is_bounded);
-    tcase_add_loop_test(tcase, sums_are_those_of_the_records, 0, 4);
-    tcase_add_test(tcase, what_is_assumed_is_said);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

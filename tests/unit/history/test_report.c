@@ -70,7 +70,9 @@ static bool runs(const char *uuid)
     return false;
 }
 
-START_TEST(between_two_records_a_guest_is_there)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, between_two_records_a_guest_is_there)
 {
     add(UUID_1, MINUTE, HOUR, MINUTE);
     add(UUID_2, 5 * MINUTE, HOUR - 5 * MINUTE, 5 * MINUTE);
@@ -78,7 +80,6 @@ START_TEST(between_two_records_a_guest_is_there)
     ck_assert_double_eq_tol(report.total_p50, 202.0 * MIB, 1.0); /* of upper bounds */
     ck_assert(runs(UUID_2));                                     /* its next is yet to come */
 }
-END_TEST
 
 /* As after a month. */
 static void forget_minutes(void)
@@ -87,7 +88,7 @@ static void forget_minutes(void)
     free(kept_ask(kept.path, "DELETE FROM host_need WHERE level_s = 60"));
 }
 
-START_TEST(a_guest_that_has_ended_is_not_there_for_an_hour_more)
+TEST(cases, a_guest_that_has_ended_is_not_there_for_an_hour_more)
 {
     add(UUID_1, HOUR, 2 * DAY, 30);
     add(UUID_2, HOUR, 2 * DAY - HOUR, 30);
@@ -97,7 +98,6 @@ START_TEST(a_guest_that_has_ended_is_not_there_for_an_hour_more)
     ck_assert(!runs(UUID_2));
     ck_assert_uint_eq(report.ram_bytes, 1024 * MIB);
 }
-END_TEST
 
 static void add_event(const char *uuid, double at_s, enum event_kind kind)
 {
@@ -107,7 +107,7 @@ static void add_event(const char *uuid, double at_s, enum event_kind kind)
     ck_assert_int_eq(store_add_event(store, &event, NULL), 0);
 }
 
-START_TEST(one_that_was_ended_does_not_run)
+TEST(cases, one_that_was_ended_does_not_run)
 {
     add(UUID_1, MINUTE, HOUR, MINUTE);
     add(UUID_2, MINUTE, HOUR, MINUTE);
@@ -122,10 +122,9 @@ START_TEST(one_that_was_ended_does_not_run)
     make(HOUR + 12);
     ck_assert(runs(UUID_1) && runs(UUID_2));
 }
-END_TEST
 
 /* UUID_2 had one minute, and the others of two days are UUID_1's alone. */
-START_TEST(nor_is_it_in_any_sum)
+TEST(cases, nor_is_it_in_any_sum)
 {
     add(UUID_1, HOUR, 2 * DAY, 30);
     add(UUID_2, HOUR, 0, 30);
@@ -137,9 +136,8 @@ START_TEST(nor_is_it_in_any_sum)
     ck_assert_uint_eq(report.level_s, 3600);
     ck_assert_double_eq_tol(report.total_p95, 101.0 * MIB, MIB); /* one hour of 25, not two */
 }
-END_TEST
 
-START_TEST(who_is_measured_every_minute_runs_on_when_an_hour_begins)
+TEST(cases, who_is_measured_every_minute_runs_on_when_an_hour_begins)
 {
     add(UUID_1, HOUR, 2 * DAY, 30);
     add(UUID_2, HOUR, 2 * DAY - HOUR, 60);
@@ -149,7 +147,6 @@ START_TEST(who_is_measured_every_minute_runs_on_when_an_hour_begins)
     make(2 * DAY + 2 * MINUTE);
     ck_assert(!runs(UUID_2));
 }
-END_TEST
 
 /* From @p from_s to @p to_s: it runs, 512 MiB of it are resident, and more is not known. */
 static void add_unmeasured(const char *uuid, double from_s, double to_s)
@@ -167,7 +164,7 @@ static void add_unmeasured(const char *uuid, double from_s, double to_s)
 }
 
 /* Else its RAM would be missing in what all need, and more guests would seem to fit. */
-START_TEST(what_is_not_measured_counts_as_resident)
+TEST(cases, what_is_not_measured_counts_as_resident)
 {
     add(UUID_1, MINUTE, HOUR, MINUTE);
     add_unmeasured(UUID_2, 0, HOUR);
@@ -180,9 +177,8 @@ START_TEST(what_is_not_measured_counts_as_resident)
     ck_assert(report.guests[1].not_measured && report.guests[1].records == 0);
     ck_assert(!report.guests[0].not_measured);
 }
-END_TEST
 
-START_TEST(one_that_was_measured_before)
+TEST(cases, one_that_was_measured_before)
 {
     add(UUID_1, MINUTE, HOUR, MINUTE);
     add(UUID_2, MINUTE, HOUR / 2, MINUTE);
@@ -193,7 +189,6 @@ START_TEST(one_that_was_measured_before)
     ck_assert_uint_eq(report.guests[1].reclaimable_bytes, 0);
     ck_assert_double_eq_tol(report.total_max, 612.0 * MIB, 6.0 * MIB);
 }
-END_TEST
 
 /* Both guests have 100 MiB, but 500 in the first three minutes of each hour, as by cron. */
 static void add_cron(double last_s)
@@ -211,7 +206,7 @@ static void add_cron(double last_s)
 
 /* Each hour is high for a twentieth of it: if each guest's hour were drawn on its own, both would
  * be in a four hundredth of the time, and p99 600 MiB. */
-START_TEST(what_peaks_in_the_same_minutes_is_added_up)
+TEST(cases, what_peaks_in_the_same_minutes_is_added_up)
 {
     add_cron(5 * HOUR);
     make(5 * HOUR);
@@ -226,7 +221,6 @@ START_TEST(what_peaks_in_the_same_minutes_is_added_up)
     ck_assert_double_eq_tol(report.total_p50, 200.0 * MIB, 4.0 * MIB);
     ck_assert_double_eq_tol(report.total_max, 1002.0 * MIB, 1.0);
 }
-END_TEST
 
 #define CRON_GUESTS 20
 static void add_many(double last_s)
@@ -249,7 +243,7 @@ static void add_many(double last_s)
 }
 
 /* Twenty guests that cron starts together, of which minutes are not kept any more. */
-START_TEST(many_that_peak_together_are_added_up_after_a_month)
+TEST(cases, many_that_peak_together_are_added_up_after_a_month)
 {
     const struct report_options options = {.from_s = T0,
                                            .to_s = T0 + 3 * HOUR,
@@ -266,7 +260,6 @@ START_TEST(many_that_peak_together_are_added_up_after_a_month)
     ck_assert_double_eq_tol(report.shortage, 0.05, 0.01);
     ck_assert_double_eq(report.short_s, 3 * 3 * MINUTE);
 }
-END_TEST
 
 /* --- the sums of each minute ------------------------------------------------------------------ */
 
@@ -282,7 +275,7 @@ static void check_need(int level_s, double after_s, const char *mib)
     ck_assert_sql(kept.path, sql, mib);
 }
 
-START_TEST(a_minute_is_the_sum_of_upper_bounds)
+TEST(cases, a_minute_is_the_sum_of_upper_bounds)
 {
     add(UUID_1, MINUTE, 10 * MINUTE, MINUTE);
     check_need(60, 9 * MINUTE, "101");
@@ -295,9 +288,8 @@ START_TEST(a_minute_is_the_sum_of_upper_bounds)
     ck_assert_sql(kept.path, "SELECT min(guests) || max(guests) FROM host_need", "22");
     ck_assert_sql(kept.path, "SELECT minutes FROM host_need WHERE level_s = 3600", "10");
 }
-END_TEST
 
-START_TEST(who_is_measured_less_often_stands_until_the_next)
+TEST(cases, who_is_measured_less_often_stands_until_the_next)
 {
     add(UUID_2, 5 * MINUTE, 10 * MINUTE, 5 * MINUTE);
     add(UUID_1, MINUTE, 20 * MINUTE, MINUTE);
@@ -305,9 +297,8 @@ START_TEST(who_is_measured_less_often_stands_until_the_next)
     check_need(60, 15 * MINUTE, "202"); /* its next is not late yet */
     check_need(60, 16 * MINUTE, "101");
 }
-END_TEST
 
-START_TEST(but_not_after_its_end)
+TEST(cases, but_not_after_its_end)
 {
     add(UUID_2, 5 * MINUTE, 10 * MINUTE, 5 * MINUTE);
     add_event(UUID_2, 12 * MINUTE + 1, EVENT_END);
@@ -315,7 +306,6 @@ START_TEST(but_not_after_its_end)
     check_need(60, 12 * MINUTE, "202");
     check_need(60, 13 * MINUTE, "101");
 }
-END_TEST
 
 static void add_at(const char *uuid, double at_s, double period_s)
 {
@@ -325,7 +315,7 @@ static void add_at(const char *uuid, double at_s, double period_s)
     ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
 }
 
-START_TEST(nor_by_a_record_before_its_last)
+TEST(cases, nor_by_a_record_before_its_last)
 {
     add_at(UUID_2, 0, 10 * MINUTE);
     add_at(UUID_2, MINUTE, 30);
@@ -333,10 +323,9 @@ START_TEST(nor_by_a_record_before_its_last)
     check_need(60, MINUTE, "202");
     check_need(60, 5 * MINUTE, "101");
 }
-END_TEST
 
 /* It ended and began again within the minute of its last record. */
-START_TEST(who_begins_again_stands)
+TEST(cases, who_begins_again_stands)
 {
     add_at(UUID_2, 0, 10 * MINUTE);
     add_event(UUID_2, 10, EVENT_END);
@@ -345,10 +334,9 @@ START_TEST(who_begins_again_stands)
     add(UUID_1, MINUTE, 10 * MINUTE, MINUTE);
     check_need(60, 5 * MINUTE, "202");
 }
-END_TEST
 
 /* What was measured seldom before vmwssd began anew still stands. */
-START_TEST(a_new_writer_knows_who_stands)
+TEST(cases, a_new_writer_knows_who_stands)
 {
     add_at(UUID_2, 0, 10 * MINUTE);
     add(UUID_1, MINUTE, MINUTE, MINUTE);
@@ -360,10 +348,9 @@ START_TEST(a_new_writer_knows_who_stands)
     check_need(60, 5 * MINUTE, "202");
     check_need(60, 11 * MINUTE, "101");
 }
-END_TEST
 
 /* Also where records are from a clock that was years ahead. */
-START_TEST(a_new_writer_knows_who_stands_now)
+TEST(cases, a_new_writer_knows_who_stands_now)
 {
     add_at(UUID_1, 3650 * DAY, MINUTE);
     add_at(UUID_1, 3650 * DAY + MINUTE, MINUTE);
@@ -374,7 +361,6 @@ START_TEST(a_new_writer_knows_who_stands_now)
         add_at(UUID_1, minute * MINUTE, MINUTE);
     check_need(60, 5 * MINUTE, "202");
 }
-END_TEST
 
 static void add_one(double at_s)
 {
@@ -385,7 +371,7 @@ static void add_one(double at_s)
 }
 
 /* The last minute before a stop is added up when it goes on; those between are a gap. */
-START_TEST(a_stop_is_a_gap)
+TEST(cases, a_stop_is_a_gap)
 {
     add(UUID_1, MINUTE, 10 * MINUTE, MINUTE);
     store_close(store);
@@ -398,10 +384,9 @@ START_TEST(a_stop_is_a_gap)
     check_need(60, HOUR + 30 * MINUTE, "101");
     check_need(3600, HOUR, "101");
 }
-END_TEST
 
 /* For a moment the clock was years ahead. */
-START_TEST(a_clock_that_was_ahead_stops_nothing)
+TEST(cases, a_clock_that_was_ahead_stops_nothing)
 {
     add_one(0);
     add_one(3650 * DAY);
@@ -412,10 +397,9 @@ START_TEST(a_clock_that_was_ahead_stops_nothing)
     check_need(60, 2 * MINUTE, "101");
     check_need(60, 3 * MINUTE, NULL);
 }
-END_TEST
 
 /* Retention has taken minutes of it. */
-START_TEST(a_late_record_does_not_make_an_hour_smaller)
+TEST(cases, a_late_record_does_not_make_an_hour_smaller)
 {
     add(UUID_1, MINUTE, HOUR, MINUTE);
     forget_minutes();
@@ -423,9 +407,8 @@ START_TEST(a_late_record_does_not_make_an_hour_smaller)
     add_one(6 * MINUTE);
     ck_assert_sql(kept.path, "SELECT max(minutes) FROM host_need WHERE level_s = 3600", "60");
 }
-END_TEST
 
-START_TEST(a_gap_is_told_from_the_time_that_is_known)
+TEST(cases, a_gap_is_told_from_the_time_that_is_known)
 {
     add(UUID_1, MINUTE, 10 * MINUTE - 1, MINUTE);
     add(UUID_2, MINUTE, 10 * MINUTE - 1, MINUTE);
@@ -435,9 +418,8 @@ START_TEST(a_gap_is_told_from_the_time_that_is_known)
     ck_assert_double_eq(report.known_s, 12 * MINUTE);
     ck_assert_double_eq(report.to_s - report.from_s, 40 * MINUTE);
 }
-END_TEST
 
-START_TEST(minutes_that_are_short_are_counted)
+TEST(cases, minutes_that_are_short_are_counted)
 {
     add_cron(5 * HOUR);
     make_within(800 * MIB, 5 * HOUR);
@@ -448,10 +430,9 @@ START_TEST(minutes_that_are_short_are_counted)
     make_within(150 * MIB, 5 * HOUR);
     ck_assert_double_eq(report.longest_short_s, 5 * HOUR);
 }
-END_TEST
 
 /* Of an hour ten minutes have the window of 60 s, and five of them were short. */
-START_TEST(minutes_without_the_window_are_not_known)
+TEST(cases, minutes_without_the_window_are_not_known)
 {
     const struct report_options options = {.from_s = T0,
                                            .to_s = T0 + 3 * HOUR,
@@ -473,10 +454,9 @@ START_TEST(minutes_without_the_window_are_not_known)
     ck_assert_double_eq(report.known_s, 10 * MINUTE);
     ck_assert_double_eq(report.short_s, 5 * MINUTE);
 }
-END_TEST
 
 /* It was begun before sums were kept. */
-START_TEST(an_older_history_is_read_and_goes_on)
+TEST(cases, an_older_history_is_read_and_goes_on)
 {
     const struct report_options options = {.from_s = T0,
                                            .to_s = T0 + 3 * HOUR,
@@ -502,10 +482,9 @@ START_TEST(an_older_history_is_read_and_goes_on)
     add_at(UUID_1, 2 * HOUR + MINUTE, MINUTE);
     check_need(60, 2 * HOUR, "101");
 }
-END_TEST
 
 /* Minutes without a record are not said to have been short, and end an episode. */
-START_TEST(a_gap_is_no_shortage)
+TEST(cases, a_gap_is_no_shortage)
 {
     add(UUID_1, MINUTE, 10 * MINUTE - 1, MINUTE);
     add(UUID_2, MINUTE, 10 * MINUTE - 1, MINUTE);
@@ -519,7 +498,6 @@ START_TEST(a_gap_is_no_shortage)
     ck_assert_double_eq(report.short_s, 15 * MINUTE);
     ck_assert_double_eq(report.longest_short_s, 10 * MINUTE);
 }
-END_TEST
 
 /* The page of the report, without any picture of a guest. */
 static char *page_of_report(void)
@@ -542,7 +520,7 @@ static char *page_of_report(void)
     return text;
 }
 
-START_TEST(a_page_has_the_doubts_of_the_table)
+TEST(cases, a_page_has_the_doubts_of_the_table)
 {
     char *page;
 
@@ -556,10 +534,9 @@ START_TEST(a_page_has_the_doubts_of_the_table)
     ck_assert_ptr_nonnull(strstr(page, "from 12 minutes: too few to know"));
     free(page);
 }
-END_TEST
 
 /* The sums of an hour are of its minutes: what peaks together is in them. */
-START_TEST(a_page_from_hours_does_not_doubt_its_sums)
+TEST(cases, a_page_from_hours_does_not_doubt_its_sums)
 {
     char *page;
 
@@ -571,10 +548,9 @@ START_TEST(a_page_from_hours_does_not_doubt_its_sums)
     ck_assert_ptr_null(strstr(page, "busy in the same minutes"));
     free(page);
 }
-END_TEST
 
 /* Upper bounds of 300 MiB where 100 are touched: of new guests they count as well. */
-START_TEST(new_guests_need_their_upper_bounds)
+TEST(cases, new_guests_need_their_upper_bounds)
 {
     const struct report_options options = {.from_s = T0,
                                            .to_s = T0 + 3 * HOUR,
@@ -601,7 +577,6 @@ START_TEST(new_guests_need_their_upper_bounds)
     ck_assert_uint_eq(report.level_s, 3600);
     ck_assert_double_eq(report.fit, 2);
 }
-END_TEST
 
 /* What is printed of the report, which the caller frees. */
 static char *print_report(enum show_format format)
@@ -619,7 +594,7 @@ static char *print_report(enum show_format format)
 }
 
 /* U+202E would show "1.gpj" for "1.jpg", a terminal obeys ESC, and 0xff is no UTF-8. */
-START_TEST(names_are_fit_to_print)
+TEST(cases, names_are_fit_to_print)
 {
     const struct ages_record turned = kept_record("a\u202e\033[2J", UUID_1, T0, 100);
     const struct ages_record broken = kept_record("b\xff", UUID_2, T0, 100);
@@ -636,43 +611,4 @@ START_TEST(names_are_fit_to_print)
     text = print_report(SHOW_JSON);
     ck_assert_ptr_nonnull(strstr(text, "\"domain\":\"b?\""));
     free(text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("report");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, between_two_records_a_guest_is_there);
-    tcase_add_test(tcase, a_guest_that_has_ended_is_not_there_for_an_hour_more);
-    tcase_add_test(tcase, one_that_was_ended_does_not_run);
-    tcase_add_test(tcase, nor_is_it_in_any_sum);
-    tcase_add_test(tcase, who_is_measured_every_minute_runs_on_when_an_hour_begins);
-    tcase_add_test(tcase, what_is_not_measured_counts_as_resident);
-    tcase_add_test(tcase, one_that_was_measured_before);
-    tcase_add_test(tcase, what_peaks_in_the_same_minutes_is_added_up);
-    tcase_add_test(tcase, many_that_peak_together_are_added_up_after_a_month);
-    tcase_add_test(tcase, a_minute_is_the_sum_of_upper_bounds);
-    tcase_add_test(tcase, who_is_measured_less_often_stands_until_the_next);
-    tcase_add_test(tcase, but_not_after_its_end);
-    tcase_add_test(tcase, nor_by_a_record_before_its_last);
-    tcase_add_test(tcase, who_begins_again_stands);
-    tcase_add_test(tcase, a_new_writer_knows_who_stands);
-    tcase_add_test(tcase, a_new_writer_knows_who_stands_now);
-    tcase_add_test(tcase, a_stop_is_a_gap);
-    tcase_add_test(tcase, a_clock_that_was_ahead_stops_nothing);
-    tcase_add_test(tcase, a_late_record_does_not_make_an_hour_smaller);
-    tcase_add_test(tcase, a_gap_is_told_from_the_time_that_is_known);
-    tcase_add_test(tcase, minutes_that_are_short_are_counted);
-    tcase_add_test(tcase, minutes_without_the_window_are_not_known);
-    tcase_add_test(tcase, an_older_history_is_read_and_goes_on);
-    tcase_add_test(tcase, a_gap_is_no_shortage);
-    tcase_add_test(tcase, a_page_has_the_doubts_of_the_table);
-    tcase_add_test(tcase, a_page_from_hours_does_not_doubt_its_sums);
-    tcase_add_test(tcase, new_guests_need_their_upper_bounds);
-    tcase_add_test(tcase, names_are_fit_to_print);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -26,7 +26,9 @@ static void teardown(void)
     kept_dir_remove(&kept);
 }
 
-START_TEST(a_record_is_one_row)
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
+TEST(cases, a_record_is_one_row)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000.25, 64);
@@ -49,10 +51,9 @@ START_TEST(a_record_is_one_row)
                   "web1 134217728 1970-01-01T00:16:40.250Z");
     store_close(store);
 }
-END_TEST
 
 /* Windows of 10 s and 60 s. */
-START_TEST(a_record_stands_for_no_more_than_was_seen)
+TEST(cases, a_record_stands_for_no_more_than_was_seen)
 {
     struct ages_record record = kept_record("web1", UUID_1, 1e9, 100);
     struct sample_record *sample = &record.sample;
@@ -66,9 +67,8 @@ START_TEST(a_record_stands_for_no_more_than_was_seen)
     sample->n_windows = 0;
     ck_assert_double_eq(sample_period_s(sample, 45, 30), 30);
 }
-END_TEST
 
-START_TEST(a_guest_is_its_uuid_and_goes_by_its_last_name)
+TEST(cases, a_guest_is_its_uuid_and_goes_by_its_last_name)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record records[] = {
@@ -83,9 +83,8 @@ START_TEST(a_guest_is_its_uuid_and_goes_by_its_last_name)
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample WHERE guest_id = 1", "2");
     store_close(store);
 }
-END_TEST
 
-START_TEST(names_are_data)
+TEST(cases, names_are_data)
 {
     static const char name[] = "x'); DROP TABLE sample; --\"\n\x1b[31m";
     struct store *store = kept_open(kept.path);
@@ -97,9 +96,8 @@ START_TEST(names_are_data)
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
     store_close(store);
 }
-END_TEST
 
-START_TEST(all_of_a_call_or_nothing)
+TEST(cases, all_of_a_call_or_nothing)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
@@ -119,10 +117,9 @@ START_TEST(all_of_a_call_or_nothing)
     ck_assert_int_eq(store_add(store, entries, 1, &error), 0);
     store_close(store);
 }
-END_TEST
 
 /* What a reader would refuse, and with it all of the guest's history. */
-START_TEST(a_working_set_that_cannot_be_is_not_kept)
+TEST(cases, a_working_set_that_cannot_be_is_not_kept)
 {
     struct store *store = kept_open(kept.path);
     const struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
@@ -144,9 +141,8 @@ START_TEST(a_working_set_that_cannot_be_is_not_kept)
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
     store_close(store);
 }
-END_TEST
 
-START_TEST(it_is_found_again)
+TEST(cases, it_is_found_again)
 {
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
 
@@ -160,9 +156,8 @@ START_TEST(it_is_found_again)
     ck_assert_sql(kept.path, "PRAGMA journal_mode", "wal");
     ck_assert_sql(kept.path, "PRAGMA application_id", "1986885491");
 }
-END_TEST
 
-START_TEST(nothing_is_written_while_somebody_holds_it)
+TEST(cases, nothing_is_written_while_somebody_holds_it)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
@@ -178,7 +173,6 @@ START_TEST(nothing_is_written_while_somebody_holds_it)
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
     store_close(store);
 }
-END_TEST
 
 /* --- whose file it is ------------------------------------------------------------------------- */
 
@@ -200,7 +194,7 @@ static void write_file(const char *path, const char *text)
     fclose(file);
 }
 
-START_TEST(other_files_are_refused_and_left_alone)
+TEST(cases, other_files_are_refused_and_left_alone)
 {
     char path[128];
     sqlite3 *db;
@@ -219,10 +213,9 @@ START_TEST(other_files_are_refused_and_left_alone)
     refused(kept.dir, -EISDIR, "is no file");
     refused("/nonexistent/history.db", -ENOENT, "No such file");
 }
-END_TEST
 
 /* Also by a reader: nothing of it is changed, nor is it set aside. */
-START_TEST(another_version_is_refused_and_left_alone)
+TEST(cases, another_version_is_refused_and_left_alone)
 {
     static const char *const versions[] = {"99", "6", "2", "-1"};
     struct store *reader;
@@ -244,7 +237,6 @@ START_TEST(another_version_is_refused_and_left_alone)
     }
     ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", "10");
 }
-END_TEST
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
@@ -285,7 +277,7 @@ static void set_aside_and_begun_anew(void)
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
 }
 
-START_TEST(damaged_pages_are_set_aside)
+TEST(cases, damaged_pages_are_set_aside)
 {
     fill(200);
     overwrite(2 * 4096, 8 * 4096);
@@ -294,25 +286,22 @@ START_TEST(damaged_pages_are_set_aside)
     overwrite(2 * 4096, 2 * 4096);
     set_aside_and_begun_anew();
 }
-END_TEST
 
-START_TEST(a_lost_first_page_is_set_aside)
+TEST(cases, a_lost_first_page_is_set_aside)
 {
     fill(20);
     overwrite(0, 4096);
     set_aside_and_begun_anew();
 }
-END_TEST
 
-START_TEST(a_cut_file_is_set_aside)
+TEST(cases, a_cut_file_is_set_aside)
 {
     fill(200);
     ck_assert_int_eq(truncate(kept.path, 3 * 4096 + 77), 0);
     set_aside_and_begun_anew();
 }
-END_TEST
 
-START_TEST(other_tables_are_set_aside)
+TEST(cases, other_tables_are_set_aside)
 {
     store_close(kept_open(kept.path));
     free(kept_ask(kept.path, "DROP VIEW wss"));
@@ -320,17 +309,15 @@ START_TEST(other_tables_are_set_aside)
                   "ALTER TABLE sample ADD COLUMN evil INTEGER AS (abs(-9223372036854775808))"));
     set_aside_and_begun_anew();
 }
-END_TEST
 
-START_TEST(an_empty_file_is_new)
+TEST(cases, an_empty_file_is_new)
 {
     write_file(kept.path, "");
     store_close(kept_open(kept.path));
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "0");
 }
-END_TEST
 
-START_TEST(others_may_not_read_it)
+TEST(cases, others_may_not_read_it)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
@@ -347,7 +334,6 @@ START_TEST(others_may_not_read_it)
     }
     store_close(store);
 }
-END_TEST
 
 /* A reader in the middle of a query, as one whose output is not read. */
 static sqlite3_stmt *begin_reading(sqlite3 **db)
@@ -361,7 +347,7 @@ static sqlite3_stmt *begin_reading(sqlite3 **db)
     return statement;
 }
 
-START_TEST(a_reader_that_does_not_finish_has_a_bound)
+TEST(cases, a_reader_that_does_not_finish_has_a_bound)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
@@ -388,7 +374,6 @@ START_TEST(a_reader_that_does_not_finish_has_a_bound)
     ck_assert_uint_eq(store_wal_held_bytes(store), 0);
     store_close(store);
 }
-END_TEST
 
 static int64_t number(const char *sql)
 {
@@ -404,7 +389,7 @@ static int64_t file_bytes(void)
     return number("PRAGMA page_count") * 4096;
 }
 
-START_TEST(the_oldest_goes_when_it_is_too_large)
+TEST(cases, the_oldest_goes_when_it_is_too_large)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
@@ -434,39 +419,4 @@ START_TEST(the_oldest_goes_when_it_is_too_large)
     ck_assert_int_eq(number("SELECT sum(records) FROM bucket WHERE level_s = 3600"), 12000);
     ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");
     store_close(store);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("store");
-    TCase *tcase = tcase_create("store");
-
-    tcase_set_timeout(tcase, 60); /* on a busy machine */
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, a_record_is_one_row);
-    tcase_add_test(tcase, a_record_stands_for_no_more_than_was_seen);
-    tcase_add_test(tcase, a_guest_is_its_uuid_and_goes_by_its_last_name);
-    tcase_add_test(tcase, names_are_data);
-    tcase_add_test(tcase, all_of_a_call_or_nothing);
-    tcase_add_test(tcase, a_working_set_that_cannot_be_is_not_kept);
-    tcase_add_test(tcase, it_is_found_again);
-    tcase_add_test(tcase, nothing_is_written_while_somebody_holds_it);
-    tcase_add_test(tcase, other_files_are_refused_and_left_alone);
-    tcase_add_test(tcase, another_version_is_refused_and_left_alone);
-    tcase_add_test(tcase, damaged_pages_are_set_aside);
-    tcase_add_test(tcase, a_lost_first_page_is_set_aside);
-    tcase_add_test(tcase, a_cut_file_is_set_aside);
-    tcase_add_test(tcase, other_tables_are_set_aside);
-    tcase_add_test(tcase, an_empty_file_is_new);
-    tcase_add_test(tcase, others_may_not_read_it);
-    tcase_add_test(tcase, the_oldest_goes_when_it_is_too_large);
-    tcase_add_test(tcase, a_reader_that_does_not_finish_has_a_bound);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

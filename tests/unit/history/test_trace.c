@@ -147,7 +147,9 @@ static off_t size_of_file(void)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-START_TEST(what_is_written_is_read)
+FIXTURE(tc, .setup = setup, .teardown = teardown);
+
+TEST(tc, what_is_written_is_read)
 {
     struct trace_reader reader;
     struct error error = {0};
@@ -188,9 +190,8 @@ START_TEST(what_is_written_is_read)
     ck_assert_uint_eq(reader.end.periods, N_FIVE);
     trace_reader_close(&reader);
 }
-END_TEST
 
-START_TEST(panels_and_regions_are_read)
+TEST(tc, panels_and_regions_are_read)
 {
     struct page_set panel;
     struct trace_layout made;
@@ -224,10 +225,9 @@ START_TEST(panels_and_regions_are_read)
     page_set_free(&panel);
     free(out.bytes);
 }
-END_TEST
 
 /* Cut at every byte: as many periods as are whole, and never an error. */
-START_TEST(a_cut_file_is_read_up_to_its_last_period)
+TEST(tc, a_cut_file_is_read_up_to_its_last_period)
 {
     enum trace_part last;
     struct error error = {0};
@@ -254,10 +254,9 @@ START_TEST(a_cut_file_is_read_up_to_its_last_period)
     }
     ck_assert_int_eq(before, 0);
 }
-END_TEST
 
 /* What a disk may hold of a block that was not written when power failed. */
-START_TEST(zeros_at_the_end_are_a_cut)
+TEST(tc, zeros_at_the_end_are_a_cut)
 {
     enum trace_part last;
     struct error error = {0};
@@ -267,10 +266,9 @@ START_TEST(zeros_at_the_end_are_a_cut)
     ck_assert_int_eq(read_trace(&last, &error), N_FIVE);
     ck_assert_int_eq(last, TRACE_AT_CUT);
 }
-END_TEST
 
 /* Each byte made another one: refused, or cut, with a message; never another trace. */
-START_TEST(a_damaged_byte_is_found)
+TEST(tc, a_damaged_byte_is_found)
 {
     enum trace_part last;
     struct error error = {0};
@@ -297,7 +295,6 @@ START_TEST(a_damaged_byte_is_found)
         close(fd);
     }
 }
-END_TEST
 
 static void put(const void *bytes, size_t n)
 {
@@ -320,7 +317,7 @@ static int read_blocks(uint32_t kind, const struct trace_out *payload, struct er
     return read_trace(&last, error);
 }
 
-START_TEST(lies_are_refused)
+TEST(tc, lies_are_refused)
 {
     struct error error = {0};
     enum trace_part last;
@@ -356,10 +353,9 @@ START_TEST(lies_are_refused)
     ck_assert_int_eq(read_trace(&last, &error), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "not a regular file"));
 }
-END_TEST
 
 /* Runs that are of fewer pages, or of more, than the layout has; and an unknown reading. */
-START_TEST(runs_are_of_the_pages_of_the_layout)
+TEST(tc, runs_are_of_the_pages_of_the_layout)
 {
     const struct {
         uint64_t class, n;
@@ -393,10 +389,9 @@ START_TEST(runs_are_of_the_pages_of_the_layout)
         free(out.bytes);
     }
 }
-END_TEST
 
 /* Whole blocks are missing, or were written twice. */
-START_TEST(an_end_of_other_periods_is_refused)
+TEST(tc, an_end_of_other_periods_is_refused)
 {
     struct error error = {0};
     struct trace_out payload = {0};
@@ -407,9 +402,8 @@ START_TEST(an_end_of_other_periods_is_refused)
     ck_assert_ptr_nonnull(strstr(error.text, "another number of periods"));
     free(payload.bytes);
 }
-END_TEST
 
-START_TEST(a_day_of_many_vcpus_is_read)
+TEST(tc, a_day_of_many_vcpus_is_read)
 {
     struct trace_period period = period_of("1", 1);
     struct trace_out block_of = {0};
@@ -427,9 +421,8 @@ START_TEST(a_day_of_many_vcpus_is_read)
     trace_period_free(&back);
     free(block_of.bytes);
 }
-END_TEST
 
-START_TEST(the_file_ends_before_its_limit)
+TEST(tc, the_file_ends_before_its_limit)
 {
     struct trace_writer writer;
     struct error error = {0};
@@ -451,9 +444,8 @@ START_TEST(the_file_ends_before_its_limit)
     ck_assert_int_eq(read_trace(&last, &error), (int)writer.periods);
     ck_assert_int_eq(last, TRACE_AT_END);
 }
-END_TEST
 
-START_TEST(no_file_is_overwritten_and_none_is_left_empty)
+TEST(tc, no_file_is_overwritten_and_none_is_left_empty)
 {
     struct trace_writer writer;
     struct error error = {0};
@@ -465,7 +457,6 @@ START_TEST(no_file_is_overwritten_and_none_is_left_empty)
     ck_assert_int_eq(trace_writer_open(&writer, path, PLENTY, &head, &error), -EEXIST);
     ck_assert_int_eq(size_of_file(), 8);
 }
-END_TEST
 
 /* --- what it says ----------------------------------------------------------------------------- */
 
@@ -491,7 +482,7 @@ static void summarize(const char *const *texts, size_t n, struct summary *summar
     trace_stats_free(stats);
 }
 
-START_TEST(changes_are_counted)
+TEST(tc, changes_are_counted)
 {
     struct summary summary;
 
@@ -513,9 +504,8 @@ START_TEST(changes_are_counted)
     ck_assert_uint_eq(summary.change[3].first, 0); /* both were touched in the first */
     ck_assert_uint_eq(summary.change[4].kept, 1);
 }
-END_TEST
 
-START_TEST(departed_pages_say_where_they_are)
+TEST(tc, departed_pages_say_where_they_are)
 {
     const char *const texts[] = {"11111", ".-u1g"};
     struct summary summary;
@@ -525,10 +515,9 @@ START_TEST(departed_pages_say_where_they_are)
     ck_assert_uint_eq(summary.change[1].departed_missing, 2);
     ck_assert_uint_eq(summary.change[1].departed_unmeasurable, 1);
 }
-END_TEST
 
 /* By hand: sets {0-3}, {0,2}, {4}, {0,1}, {0} of pages; 6 and 7 unmeasurable in the first. */
-START_TEST(windows_of_several_periods_are_unions)
+TEST(tc, windows_of_several_periods_are_unions)
 {
     struct summary summary;
 
@@ -560,10 +549,9 @@ START_TEST(windows_of_several_periods_are_unions)
     ck_assert_uint_eq(summary.span[3].wss.bytes, 9 * 4096 / 2);
     ck_assert_double_eq_tol(summary.span[3].missed, 0, 1e-9);
 }
-END_TEST
 
 /* Unmeasurable in the second period, but known to be in the set by the first. */
-START_TEST(what_is_touched_need_not_be_measurable)
+TEST(tc, what_is_touched_need_not_be_measurable)
 {
     const char *const texts[] = {"11", "u1"};
     struct summary summary;
@@ -573,10 +561,9 @@ START_TEST(what_is_touched_need_not_be_measurable)
     ck_assert_uint_eq(summary.span[2].wss.bytes, 2 * 4096);
     ck_assert_uint_eq(summary.span[2].wss.high_bytes, 2 * 4096);
 }
-END_TEST
 
 /* What flags add to the bounds of a period is in those of each window that has it. */
-START_TEST(what_flags_hide_is_in_the_bounds)
+TEST(tc, what_flags_hide_is_in_the_bounds)
 {
     struct trace_stats *stats = trace_stats_new(&head);
     struct trace_change change;
@@ -603,10 +590,9 @@ START_TEST(what_flags_hide_is_in_the_bounds)
     ck_assert_uint_eq(span[n - 1].wss.high_bytes, 40 * 4096);
     trace_stats_free(stats);
 }
-END_TEST
 
 /* 32 of 1024 pages were drawn, each a quarter of the time: figures are scaled, with an interval. */
-START_TEST(a_panel_has_intervals)
+TEST(tc, a_panel_has_intervals)
 {
     struct trace_change change;
     struct trace_stats *stats = trace_stats_new(&head);
@@ -637,9 +623,8 @@ START_TEST(a_panel_has_intervals)
     trace_period_free(&period);
     trace_stats_free(stats);
 }
-END_TEST
 
-START_TEST(a_clock_that_was_set_back_makes_no_short_window)
+TEST(tc, a_clock_that_was_set_back_makes_no_short_window)
 {
     struct trace_stats *stats = trace_stats_new(&head);
     struct trace_change change;
@@ -659,10 +644,9 @@ START_TEST(a_clock_that_was_set_back_makes_no_short_window)
     ck_assert_double_eq(span[n - 1].window_s, 4);
     trace_stats_free(stats);
 }
-END_TEST
 
 /* Draws of a huge page are one observation, also of a set of which nothing is touched any more. */
-START_TEST(a_panel_remembers_huge_pages)
+TEST(tc, a_panel_remembers_huge_pages)
 {
     struct trace_change change;
     struct trace_stats *stats = trace_stats_new(&head);
@@ -687,10 +671,9 @@ START_TEST(a_panel_remembers_huge_pages)
     ck_assert_uint_eq(change.units, 0);
     trace_stats_free(stats);
 }
-END_TEST
 
 /* Other pages after RAM was plugged: nothing of before is of these. */
-START_TEST(a_new_layout_forgets)
+TEST(tc, a_new_layout_forgets)
 {
     struct trace_stats *stats = trace_stats_new(&head);
     struct trace_change change;
@@ -705,35 +688,4 @@ START_TEST(a_new_layout_forgets)
         trace_period_free(&period);
     }
     trace_stats_free(stats);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("trace");
-    TCase *tc = tcase_create("trace");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, what_is_written_is_read);
-    tcase_add_test(tc, panels_and_regions_are_read);
-    tcase_add_test(tc, a_cut_file_is_read_up_to_its_last_period);
-    tcase_add_test(tc, zeros_at_the_end_are_a_cut);
-    tcase_add_test(tc, a_damaged_byte_is_found);
-    tcase_add_test(tc, lies_are_refused);
-    tcase_add_test(tc, runs_are_of_the_pages_of_the_layout);
-    tcase_add_test(tc, the_file_ends_before_its_limit);
-    tcase_add_test(tc, no_file_is_overwritten_and_none_is_left_empty);
-    tcase_add_test(tc, changes_are_counted);
-    tcase_add_test(tc, departed_pages_say_where_they_are);
-    tcase_add_test(tc, windows_of_several_periods_are_unions);
-    tcase_add_test(tc, what_is_touched_need_not_be_measurable);
-    tcase_add_test(tc, what_flags_hide_is_in_the_bounds);
-    tcase_add_test(tc, a_panel_has_intervals);
-    tcase_add_test(tc, a_panel_remembers_huge_pages);
-    tcase_add_test(tc, a_clock_that_was_set_back_makes_no_short_window);
-    tcase_add_test(tc, an_end_of_other_periods_is_refused);
-    tcase_add_test(tc, a_day_of_many_vcpus_is_read);
-    tcase_add_test(tc, a_new_layout_forgets);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
 }

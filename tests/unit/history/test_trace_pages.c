@@ -78,7 +78,9 @@ static void read_on(int host)
     ck_assert_int_eq(trace_reader_next(&reader, &error), TRACE_AT_PERIOD);
 }
 
-START_TEST(figures_are_of_the_traces_own_pages)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST_EACH(cases, figures_are_of_the_traces_own_pages, 0, 3)
 {
     struct trace_stats *stats = trace_stats_new(&head);
     struct trace_change change;
@@ -100,9 +102,8 @@ START_TEST(figures_are_of_the_traces_own_pages)
     trace_stats_free(stats);
     trace_reader_close(&reader);
 }
-END_TEST
 
-START_TEST(csv_is_of_the_traces_own_pages)
+TEST_EACH(cases, csv_is_of_the_traces_own_pages, 0, 3)
 {
     char text[1024] = "";
     FILE *printed = tmpfile();
@@ -123,9 +124,8 @@ START_TEST(csv_is_of_the_traces_own_pages)
     ck_assert_msg(strstr(text, ",4295000064,32768,8192,4096,touched,") != NULL, "%s", text);
     trace_reader_close(&reader);
 }
-END_TEST
 
-START_TEST(json_is_of_the_traces_own_pages)
+TEST_EACH(cases, json_is_of_the_traces_own_pages, 0, 3)
 {
     struct trace_stats *stats = trace_stats_new(&head);
     struct trace_change change;
@@ -140,10 +140,9 @@ START_TEST(json_is_of_the_traces_own_pages)
     trace_stats_free(stats);
     trace_reader_close(&reader);
 }
-END_TEST
 
 /* ... and the file does not say that they were larger. */
-START_TEST(other_pages_are_not_written)
+TEST_EACH(cases, other_pages_are_not_written, 1, 3)
 {
     struct trace_writer writer;
 
@@ -151,19 +150,4 @@ START_TEST(other_pages_are_not_written)
     ck_assert_int_eq(trace_writer_open(&writer, path, PLENTY, &head, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, _i == 1 ? "16 KiB" : "64 KiB"));
     ck_assert_int_eq(access(path, F_OK), -1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("trace_pages");
-    TCase *tcase = tcase_create("trace_pages");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, figures_are_of_the_traces_own_pages, 0, 3);
-    tcase_add_loop_test(tcase, csv_is_of_the_traces_own_pages, 0, 3);
-    tcase_add_loop_test(tcase, json_is_of_the_traces_own_pages, 0, 3);
-    tcase_add_loop_test(tcase, other_pages_are_not_written, 1, 3);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

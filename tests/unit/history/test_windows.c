@@ -60,8 +60,10 @@ static void windows_are(int64_t guest_id, double from_s, double to_s, const char
     store_close(store);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
 /* After the configuration was changed, and of guests that are measured differently. */
-START_TEST(the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
+TEST(cases, the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
 {
     struct store *store = kept_open(kept.path);
     double window_s[RUN_MAX_WINDOWS];
@@ -83,10 +85,9 @@ START_TEST(the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
     ck_assert_int_eq(history_windows(store, 0, window_s, NULL), 4);
     store_close(store);
 }
-END_TEST
 
 /* Of many guests their sums are read, and of the newest hour, which may not be among them. */
-START_TEST(what_all_needed_has_the_windows_of_all)
+TEST(cases, what_all_needed_has_the_windows_of_all)
 {
     struct store *store = kept_open(kept.path);
 
@@ -99,17 +100,4 @@ START_TEST(what_all_needed_has_the_windows_of_all)
     windows_are(0, T0, T0 + 4 * 3600, "10 60 120 300 ");
     windows_are(0, T0, T0 + 3599, "10 60 300 ");
     windows_are(0, T0 + 3600, T0 + 7199, "10 60 ");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("windows");
-    TCase *tcase = tcase_create("windows");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, the_windows_of_a_span_are_those_of_all_its_hours_and_guests);
-    tcase_add_test(tcase, what_all_needed_has_the_windows_of_all);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

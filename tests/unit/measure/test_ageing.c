@@ -57,7 +57,9 @@ static uint64_t odometer(void)
     return ageing_odometer(&fake.target, SIGNAL_IDLE_FLAG);
 }
 
-START_TEST(each_walk_counts_on_each_node)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, each_walk_counts_on_each_node)
 {
     uint64_t before = odometer();
 
@@ -68,9 +70,8 @@ START_TEST(each_walk_counts_on_each_node)
     put_generations(8, 5, 9, 10);
     ck_assert_uint_eq(odometer(), before + 2);
 }
-END_TEST
 
-START_TEST(eviction_counts)
+TEST(cases, eviction_counts)
 {
     uint64_t before = odometer();
 
@@ -79,19 +80,17 @@ START_TEST(eviction_counts)
     put_group("pgscan 104\npgscan_kswapd 104\npgrefill 5\n");
     ck_assert_uint_eq(odometer(), before + 6);
 }
-END_TEST
 
 /* The host's own reclaim is in the group's counters; others' does not matter. */
-START_TEST(elsewhere_does_not_count_while_generations_tell)
+TEST(cases, elsewhere_does_not_count_while_generations_tell)
 {
     uint64_t before = odometer();
 
     fake_write(&fake, "proc/vmstat", "pgrefill 100\npgscan_anon 1\npgscan_file 900\n");
     ck_assert_uint_eq(odometer(), before);
 }
-END_TEST
 
-START_TEST(without_debugfs_reclaim_anywhere_counts)
+TEST(cases, without_debugfs_reclaim_anywhere_counts)
 {
     char path[128];
 
@@ -103,9 +102,8 @@ START_TEST(without_debugfs_reclaim_anywhere_counts)
     fake_write(&fake, "proc/vmstat", "pgrefill 1\npgscan_anon 1\npgscan_file 2\n");
     ck_assert_uint_eq(odometer(), before + 1);
 }
-END_TEST
 
-START_TEST(groups_of_version_1_count_no_scans)
+TEST(cases, groups_of_version_1_count_no_scans)
 {
     fake_write(&fake, "proc/4242/cgroup", "9:cpu:/x\n4:memory:/machine.slice/one\n0::/\n");
     fake_write(&fake, "sys/fs/cgroup/memory/machine.slice/one/memory.stat", "pgpgin 5\n");
@@ -117,7 +115,6 @@ START_TEST(groups_of_version_1_count_no_scans)
     put_generations(8, 4, 9, 10);
     ck_assert_uint_eq(odometer(), before + 2);
 }
-END_TEST
 
 static uint64_t group_odometer(void)
 {
@@ -125,7 +122,7 @@ static uint64_t group_odometer(void)
 }
 
 /* Of a group, whoever is in it; in version 1 it is not below the root of version 2. */
-START_TEST(a_group_of_either_version)
+TEST(cases, a_group_of_either_version)
 {
     uint64_t before = group_odometer();
 
@@ -144,9 +141,8 @@ START_TEST(a_group_of_either_version)
     fake_write(&fake, "proc/vmstat", "pgrefill 3\npgscan_anon 1\npgscan_file 1\n");
     ck_assert_uint_eq(group_odometer(), before + 1);
 }
-END_TEST
 
-START_TEST(classic_reclaim_clears_the_idle_flag_itself)
+TEST(cases, classic_reclaim_clears_the_idle_flag_itself)
 {
     fake_write(&fake, MGLRU, "0x0000\n");
     ck_assert_uint_eq(odometer(), 0);
@@ -156,17 +152,15 @@ START_TEST(classic_reclaim_clears_the_idle_flag_itself)
     put_group("pgscan 101\npgrefill 3\n");
     ck_assert_uint_eq(ageing_odometer(&fake.target, SIGNAL_REFERENCED), before + 1);
 }
-END_TEST
 
-START_TEST(faults_do_not_mind)
+TEST(cases, faults_do_not_mind)
 {
     ck_assert_uint_eq(ageing_odometer(&fake.target, SIGNAL_MMU), 0);
     ck_assert(!ageing_goes_on(&fake.target, SIGNAL_MMU));
 }
-END_TEST
 
 /* Whether it is this guest that loses bits to NUMA balancing nobody counts. */
-START_TEST(numa_balancing_takes_bits_that_are_not_carried)
+TEST(cases, numa_balancing_takes_bits_that_are_not_carried)
 {
     fake_write(&fake, MGLRU, "0x0000\n");
     fake_write(&fake, "proc/sys/kernel/osrelease", "6.13.0\n");
@@ -185,9 +179,8 @@ START_TEST(numa_balancing_takes_bits_that_are_not_carried)
     ck_assert(!ageing_goes_on(&fake.target, SIGNAL_IDLE_FLAG));
     ck_assert_uint_eq(odometer(), 0);
 }
-END_TEST
 
-START_TEST(goes_on)
+TEST(cases, goes_on)
 {
     /* All generations of a young group began at once. */
     ck_assert(!ageing_goes_on(&fake.target, SIGNAL_IDLE_FLAG));
@@ -201,7 +194,6 @@ START_TEST(goes_on)
                "  3 90000000 0 0 \n  4 3600001 0 0 \n");
     ck_assert(!ageing_goes_on(&fake.target, SIGNAL_IDLE_FLAG)); /* long ago */
 }
-END_TEST
 
 /* --- what follows from it --------------------------------------------------------------------- */
 
@@ -301,7 +293,7 @@ static struct tally ages(const struct panel *panel, double from_s, double to_s)
 }
 
 /* More than a twentieth of its private memory, of which a share cannot be measured by its bits. */
-START_TEST(a_guest_that_ksm_has_merged)
+TEST(cases, a_guest_that_ksm_has_merged)
 {
     const enum accel accel = fake.process.accel;
 
@@ -319,10 +311,9 @@ START_TEST(a_guest_that_ksm_has_merged)
     ck_assert(!method_bits_are_taken(&fake.target));
     fake.process.accel = accel;
 }
-END_TEST
 
 /* Aged between two and three seconds ago. */
-START_TEST(a_window_that_reaches_back_over_it_is_in_doubt)
+TEST(cases, a_window_that_reaches_back_over_it_is_in_doubt)
 {
     struct panel *panel = follow();
 
@@ -343,27 +334,4 @@ START_TEST(a_window_that_reaches_back_over_it_is_in_doubt)
     ck_assert_uint_eq(ages(panel, 3, 4).hidden_units, 0);
     ck_assert_uint_eq(ages(panel, 4, HUGE_VAL).younger_units, HIDDEN_ANY);
     panel_close(panel);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ageing");
-    TCase *tcase = tcase_create("ageing");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, each_walk_counts_on_each_node);
-    tcase_add_test(tcase, eviction_counts);
-    tcase_add_test(tcase, elsewhere_does_not_count_while_generations_tell);
-    tcase_add_test(tcase, without_debugfs_reclaim_anywhere_counts);
-    tcase_add_test(tcase, groups_of_version_1_count_no_scans);
-    tcase_add_test(tcase, a_group_of_either_version);
-    tcase_add_test(tcase, classic_reclaim_clears_the_idle_flag_itself);
-    tcase_add_test(tcase, faults_do_not_mind);
-    tcase_add_test(tcase, numa_balancing_takes_bits_that_are_not_carried);
-    tcase_add_test(tcase, goes_on);
-    tcase_add_test(tcase, a_guest_that_ksm_has_merged);
-    tcase_add_test(tcase, a_window_that_reaches_back_over_it_is_in_doubt);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

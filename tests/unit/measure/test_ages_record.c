@@ -138,9 +138,11 @@ static void check_bin(size_t b, uint64_t bytes, uint64_t low, uint64_t high)
     ck_assert_uint_eq(record.bins[b].high_bytes, high);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
 /* Two huge pages in full, then one page of the first of them: all but that page is older than the
  * panel says. */
-START_TEST(what_is_older_than_its_huge_page)
+TEST(cases, what_is_older_than_its_huge_page)
 {
     second(0, 1);
     second(7, 6);
@@ -152,11 +154,10 @@ START_TEST(what_is_older_than_its_huge_page)
     ck_assert_uint_eq(record.sample.windows[1].wss_low_bytes, 2 * 4096);
     ck_assert_uint_eq(record.sample.windows[1].unit_low_bytes, 2 * HUGE_BYTES);
 }
-END_TEST
 
 /* Two huge pages are touched, then all are moved, and nothing is known of the last second, nor of
  * what is older than three. */
-START_TEST(what_is_not_known_may_be_all)
+TEST(cases, what_is_not_known_may_be_all)
 {
     second(0, 1);
     second(0, 1);
@@ -172,10 +173,9 @@ START_TEST(what_is_not_known_may_be_all)
     check_bin(0, 0, 0, fake.ram.bytes);
     ck_assert_uint_eq(record.bins[2].high_bytes, fake.ram.bytes);
 }
-END_TEST
 
 /* It ran until two seconds ago: the last second is idle, the last three are not. */
-START_TEST(each_window_has_its_own_vcpu_time)
+TEST(cases, each_window_has_its_own_vcpu_time)
 {
     static pid_t vcpus[] = {4243};
 
@@ -198,11 +198,10 @@ START_TEST(each_window_has_its_own_vcpu_time)
     ck_assert(record.sample.flags & FLAG_IDLE_GUEST);
     ck_assert(!(record.sample.flags & FLAG_PAUSED));
 }
-END_TEST
 
 /* A panel of few base pages, half of which are touched in each second. While cohorts are replaced,
  * and while the panel is too young for the longest window. */
-START_TEST(no_window_says_less_than_a_shorter_one)
+TEST(cases, no_window_says_less_than_a_shorter_one)
 {
     size_t n_long = 0;
 
@@ -220,19 +219,4 @@ START_TEST(no_window_says_less_than_a_shorter_one)
                           record.sample.windows[0].wss_high_bytes);
     }
     ck_assert_uint_ge(n_long, 97);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ages_record");
-    TCase *tcase = tcase_create("ages_record");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, what_is_older_than_its_huge_page);
-    tcase_add_test(tcase, what_is_not_known_may_be_all);
-    tcase_add_test(tcase, each_window_has_its_own_vcpu_time);
-    tcase_add_test(tcase, no_window_says_less_than_a_shorter_one);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

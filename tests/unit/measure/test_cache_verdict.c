@@ -70,12 +70,11 @@ static void assert_unknown(struct cache_seen seen, const char *word)
     ck_assert_msg(strstr(verdict.reason, word) != NULL, "'%s' has no '%s'", verdict.reason, word);
 }
 
-START_TEST(what_was_counted_decides)
+TEST(plain, what_was_counted_decides)
 {
     ck_assert_int_eq(answer(fitting()), CACHE_ANSWER_FITS);
     ck_assert_int_eq(answer(thrashing()), CACHE_ANSWER_LARGER);
 }
-END_TEST
 
 /* The reason that applies to both a guest that seems to fit and one that does not. */
 static const struct {
@@ -87,7 +86,7 @@ static const struct {
     {CACHE_CPU_GROUPS, "CPUs of its own"}, {CACHE_MBM_GAP, "not counted all the time"},
 };
 
-START_TEST(a_doubt_about_all_leaves_no_answer)
+TEST_EACH(plain, a_doubt_about_all_leaves_no_answer, 0, sizeof(always) / sizeof(always[0]))
 {
     struct cache_seen fits = fitting();
     struct cache_seen larger = thrashing();
@@ -97,7 +96,6 @@ START_TEST(a_doubt_about_all_leaves_no_answer)
     assert_unknown(fits, always[_i].word);
     assert_unknown(larger, always[_i].word);
 }
-END_TEST
 
 /* Flag, and what is left of either answer. */
 static const struct {
@@ -111,7 +109,8 @@ static const struct {
     {CACHE_FOREIGN_GROUP, CACHE_ANSWER_FITS, CACHE_ANSWER_UNKNOWN},
 };
 
-START_TEST(a_doubt_about_one_answer_leaves_the_other)
+TEST_EACH(plain, a_doubt_about_one_answer_leaves_the_other, 0,
+          sizeof(one_sided) / sizeof(one_sided[0]))
 {
     struct cache_seen fits = fitting();
     struct cache_seen larger = thrashing();
@@ -121,9 +120,8 @@ START_TEST(a_doubt_about_one_answer_leaves_the_other)
     ck_assert_int_eq(answer(fits), one_sided[_i].fits);
     ck_assert_int_eq(answer(larger), one_sided[_i].larger);
 }
-END_TEST
 
-START_TEST(a_guest_that_did_not_run_says_nothing)
+TEST(plain, a_guest_that_did_not_run_says_nothing)
 {
     struct cache_seen seen = fitting();
 
@@ -136,9 +134,8 @@ START_TEST(a_guest_that_did_not_run_says_nothing)
     seen.ran_s = 1.1;
     ck_assert_int_eq(answer(seen), CACHE_ANSWER_FITS);
 }
-END_TEST
 
-START_TEST(misses_alone_do_not_tell)
+TEST(plain, misses_alone_do_not_tell)
 {
     struct cache_seen seen = fitting();
 
@@ -146,9 +143,8 @@ START_TEST(misses_alone_do_not_tell)
     seen.n_caches = 0;
     assert_unknown(seen, "misses alone");
 }
-END_TEST
 
-START_TEST(counts_of_the_pmu_are_not_needed_but_may_contradict)
+TEST(plain, counts_of_the_pmu_are_not_needed_but_may_contradict)
 {
     struct cache_seen seen = fitting();
 
@@ -160,9 +156,8 @@ START_TEST(counts_of_the_pmu_are_not_needed_but_may_contradict)
     seen.counts.level = COUNTED_L2; /* AMD: these may have hit L3 */
     ck_assert_int_eq(answer(seen), CACHE_ANSWER_FITS);
 }
-END_TEST
 
-START_TEST(loads_that_are_not_known_say_nothing)
+TEST(plain, loads_that_are_not_known_say_nothing)
 {
     struct cache_seen seen = fitting();
 
@@ -181,11 +176,10 @@ START_TEST(loads_that_are_not_known_say_nothing)
     seen.n_caches = 0;
     assert_unknown(seen, "not known");
 }
-END_TEST
 
 /* Lines of a guest that is pushed out by others, one that streams through a part, one that was
  * full at the end only. */
-START_TEST(larger_needs_a_full_cache_loaded_twice_since)
+TEST(plain, larger_needs_a_full_cache_loaded_twice_since)
 {
     struct cache_seen seen = thrashing();
 
@@ -197,9 +191,8 @@ START_TEST(larger_needs_a_full_cache_loaded_twice_since)
     seen.caches[0].loaded_while_full_bytes = 64 * MIB;
     ck_assert_int_eq(answer(seen), CACHE_ANSWER_LARGER);
 }
-END_TEST
 
-START_TEST(what_a_former_owner_left_is_not_the_guests)
+TEST(plain, what_a_former_owner_left_is_not_the_guests)
 {
     struct cache_seen seen = thrashing();
 
@@ -212,9 +205,8 @@ START_TEST(what_a_former_owner_left_is_not_the_guests)
     seen.caches[0].leftover_bytes = CACHE_UNKNOWN;
     assert_unknown(seen, "did not fill");
 }
-END_TEST
 
-START_TEST(a_share_of_the_cache_is_what_counts)
+TEST(plain, a_share_of_the_cache_is_what_counts)
 {
     struct cache_seen seen = thrashing();
 
@@ -228,9 +220,8 @@ START_TEST(a_share_of_the_cache_is_what_counts)
     seen.caches[0].usable_bytes = 4 * MIB; /* of which a quarter was loaded */
     assert_unknown(seen, "did not fill");
 }
-END_TEST
 
-START_TEST(a_guest_on_several_caches_is_not_larger_than_one)
+TEST(plain, a_guest_on_several_caches_is_not_larger_than_one)
 {
     struct cache_seen seen = thrashing();
 
@@ -246,9 +237,8 @@ START_TEST(a_guest_on_several_caches_is_not_larger_than_one)
     seen.caches[1].loaded_bytes = 2 * MIB;
     assert_unknown(seen, "did not fill");
 }
-END_TEST
 
-START_TEST(host_code_in_the_vcpu_threads_is_not_the_guest)
+TEST(plain, host_code_in_the_vcpu_threads_is_not_the_guest)
 {
     struct cache_seen seen = thrashing();
 
@@ -257,9 +247,8 @@ START_TEST(host_code_in_the_vcpu_threads_is_not_the_guest)
     seen.guest_share = NAN;
     assert_unknown(seen, "QEMU");
 }
-END_TEST
 
-START_TEST(flags_of_what_was_counted)
+TEST(plain, flags_of_what_was_counted)
 {
     struct cache_seen seen = fitting();
 
@@ -277,29 +266,4 @@ START_TEST(flags_of_what_was_counted)
     for (unsigned f = 0; f < CACHE_FLAGS; f++)
         ck_assert(*cache_flag_name(f));
     ck_assert_str_eq(cache_flag_name(CACHE_FLAGS), "");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("cache_verdict");
-    TCase *tcase = tcase_create("cache_verdict");
-
-    tcase_add_test(tcase, what_was_counted_decides);
-    tcase_add_loop_test(tcase, a_doubt_about_all_leaves_no_answer, 0,
-                        sizeof(always) / sizeof(always[0]));
-    tcase_add_loop_test(tcase, a_doubt_about_one_answer_leaves_the_other, 0,
-                        sizeof(one_sided) / sizeof(one_sided[0]));
-    tcase_add_test(tcase, a_guest_that_did_not_run_says_nothing);
-    tcase_add_test(tcase, misses_alone_do_not_tell);
-    tcase_add_test(tcase, counts_of_the_pmu_are_not_needed_but_may_contradict);
-    tcase_add_test(tcase, loads_that_are_not_known_say_nothing);
-    tcase_add_test(tcase, larger_needs_a_full_cache_loaded_twice_since);
-    tcase_add_test(tcase, what_a_former_owner_left_is_not_the_guests);
-    tcase_add_test(tcase, a_share_of_the_cache_is_what_counts);
-    tcase_add_test(tcase, a_guest_on_several_caches_is_not_larger_than_one);
-    tcase_add_test(tcase, host_code_in_the_vcpu_threads_is_not_the_guest);
-    tcase_add_test(tcase, flags_of_what_was_counted);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

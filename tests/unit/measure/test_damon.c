@@ -85,7 +85,9 @@ static void refused(int rc, const char *part)
 
 /* --- others ----------------------------------------------------------------------------------- */
 
-START_TEST(refuses_what_is_not_there)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, refuses_what_is_not_there)
 {
     struct fake_kernel empty;
 
@@ -94,9 +96,8 @@ START_TEST(refuses_what_is_not_there)
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_DAMON_SYSFS"));
     fake_kernel_remove(&empty);
 }
-END_TEST
 
-START_TEST(refuses_while_others_use_it)
+TEST(cases, refuses_while_others_use_it)
 {
     ck_assert_int_eq(damon_sysfs_free(&fake.root, &error), 0);
 
@@ -116,9 +117,8 @@ START_TEST(refuses_while_others_use_it)
     fake_write(&fake, "sys/module/damon_stat/parameters/enabled", "Y\n");
     refused(-EBUSY, "echo N > /sys/module/damon_stat/parameters/enabled");
 }
-END_TEST
 
-START_TEST(refuses_a_second_vmwss)
+TEST(cases, refuses_a_second_vmwss)
 {
     struct damon_slot *slot;
     struct run_lock theirs = RUN_LOCK_NONE;
@@ -130,7 +130,6 @@ START_TEST(refuses_a_second_vmwss)
     run_lock_release(&theirs);
     ck_assert_int_eq(damon_sysfs_free(&fake.root, &error), 0);
 }
-END_TEST
 
 /* --- configuring, and giving back ------------------------------------------------------------- */
 
@@ -142,7 +141,7 @@ static struct damon_slot *take(void)
     return slot;
 }
 
-START_TEST(configures_and_gives_back)
+TEST(cases, configures_and_gives_back)
 {
     const uint64_t pages[] = {0x7f0000000000, 0x7f0000005000};
     pid_t kdamond = 0;
@@ -166,9 +165,8 @@ START_TEST(configures_and_gives_back)
     holds(KDAMOND "state", "off");
     holds(KDAMONDS "nr_kdamonds", "0");
 }
-END_TEST
 
-START_TEST(says_when_the_thread_is_gone)
+TEST(cases, says_when_the_thread_is_gone)
 {
     pid_t kdamond = 0;
     struct damon_slot *slot = take();
@@ -178,9 +176,8 @@ START_TEST(says_when_the_thread_is_gone)
     damon_slot_give_back(slot);
     holds(KDAMONDS "nr_kdamonds", "0");
 }
-END_TEST
 
-START_TEST(leaves_alone_what_others_made_meanwhile)
+TEST(cases, leaves_alone_what_others_made_meanwhile)
 {
     char ours[128];
     char aside[128];
@@ -202,9 +199,8 @@ START_TEST(leaves_alone_what_others_made_meanwhile)
     ck_assert_ptr_nonnull(strstr(error.text, "another program has reconfigured DAMON"));
     damon_slot_give_back(slot);
 }
-END_TEST
 
-START_TEST(gives_back_after_kill)
+TEST(cases, gives_back_after_kill)
 {
     pid_t pid = fork();
     struct run_lock after = RUN_LOCK_NONE;
@@ -225,9 +221,8 @@ START_TEST(gives_back_after_kill)
     holds(KDAMOND "state", "off");
     holds(KDAMONDS "nr_kdamonds", "0");
 }
-END_TEST
 
-START_TEST(reads_the_format_of_the_event)
+TEST(cases, reads_the_format_of_the_event)
 {
     static const char format[] =
         "name: damon_aggregated\nID: 734\nformat:\n"
@@ -247,7 +242,6 @@ START_TEST(reads_the_format_of_the_event)
     fake_write(&fake, EVENT_DIR "format", text);
     ck_assert_int_eq(damon_trace_host(&fake.root, &error), -EBADMSG);
 }
-END_TEST
 
 /* --- what is believed ------------------------------------------------------------------------- */
 
@@ -282,7 +276,7 @@ static void marked_and_told(struct damon *damon)
     }
 }
 
-START_TEST(believes_only_what_is_proven)
+TEST(cases, believes_only_what_is_proven)
 {
     static const uint64_t pages[] = {3, 4, 5, 6, 7, 8, 9};
     struct page_set set;
@@ -320,7 +314,6 @@ START_TEST(believes_only_what_is_proven)
     ck_assert_int_eq(set.state[4], PAGE_IDLE);
     finish(damon, &set);
 }
-END_TEST
 
 /* KVM's accessed bit is lost on the way, if the kernel is not known to carry it. */
 static void migrate_two(const char *release, enum page_state idle_one)
@@ -342,19 +335,17 @@ static void migrate_two(const char *release, enum page_state idle_one)
     finish(damon, &set);
 }
 
-START_TEST(idle_page_that_was_migrated_is_unmeasurable)
+TEST(cases, idle_page_that_was_migrated_is_unmeasurable)
 {
     migrate_two("6.13.0-1-amd64\n", PAGE_UNMEASURABLE);
 }
-END_TEST
 
-START_TEST(idle_page_that_was_migrated_is_idle_where_the_bit_is_carried)
+TEST(cases, idle_page_that_was_migrated_is_idle_where_the_bit_is_carried)
 {
     migrate_two("6.12.117-amd64\n", PAGE_IDLE);
 }
-END_TEST
 
-START_TEST(one_region_for_a_huge_page)
+TEST(cases, one_region_for_a_huge_page)
 {
     static const uint64_t pages[] = {3, 4, 5, 512, 513};
     struct page_set set;
@@ -381,10 +372,9 @@ START_TEST(one_region_for_a_huge_page)
     ck_assert_int_eq(set.state[513], PAGE_TOUCHED);
     finish(damon, &set);
 }
-END_TEST
 
 /* KVM maps it in pages of 4 KiB, of which DAMON would ask about one. */
-START_TEST(first_huge_page_of_a_kvm_guest_is_unmeasurable)
+TEST(cases, first_huge_page_of_a_kvm_guest_is_unmeasurable)
 {
     static const uint64_t pages[] = {3, 4, 512};
     struct page_set set;
@@ -403,9 +393,8 @@ START_TEST(first_huge_page_of_a_kvm_guest_is_unmeasurable)
     ck_assert_int_eq(set.state[3], PAGE_UNMEASURABLE);
     finish(damon, &set);
 }
-END_TEST
 
-START_TEST(a_trial_must_see_something)
+TEST(cases, a_trial_must_see_something)
 {
     const struct trial seen = {.pages = {[PAGE_IDLE] = 200, [PAGE_TOUCHED] = 1},
                                .vcpu_ns = 9000000};
@@ -421,7 +410,6 @@ START_TEST(a_trial_must_see_something)
     ck_assert_int_eq(trial_judge(&none, NULL), -ENOTSUP);
     ck_assert_int_eq(trial_judge(&empty, NULL), -ENODATA);
 }
-END_TEST
 
 /* A PC's high RAM begins at 4 GiB, so where QEMU has it in another place of a huge page, KVM maps
  * pieces. */
@@ -442,7 +430,7 @@ static const char *judged(uint64_t hva, unsigned order, enum accel accel)
     return error.text;
 }
 
-START_TEST(huge_pages_in_pieces_are_no_blindness)
+TEST(cases, huge_pages_in_pieces_are_no_blindness)
 {
     const char *text = judged(3 << 20, 9, ACCEL_KVM);
 
@@ -456,9 +444,8 @@ START_TEST(huge_pages_in_pieces_are_no_blindness)
     ck_assert_ptr_nonnull(strstr(judged(2 << 20, 9, ACCEL_KVM), "blind"));
     ck_assert_ptr_nonnull(strstr(judged(3 << 20, 9, ACCEL_TCG), "blind"));
 }
-END_TEST
 
-START_TEST(a_trial_counts_huge_pages_that_it_could_not_look_at)
+TEST(cases, a_trial_counts_huge_pages_that_it_could_not_look_at)
 {
     uint8_t state[] = {PAGE_UNMEASURABLE, PAGE_IDLE, PAGE_UNMEASURABLE, PAGE_TOUCHED};
     uint8_t order[] = {9, 9, 0, 0};
@@ -475,39 +462,10 @@ START_TEST(a_trial_counts_huge_pages_that_it_could_not_look_at)
     ck_assert_uint_eq(trial.huge_page, 700);
     ck_assert_uint_eq(trial.huge_order, 9);
 }
-END_TEST
 
-START_TEST(probe_names_the_remedy)
+TEST(cases, probe_names_the_remedy)
 {
     ck_assert_int_lt(method_damon.probe(&fake.target, &error),
                      0); /* the tree has no PAGEMAP_SCAN */
     ck_assert_ptr_nonnull(strstr(error.text, "6.7"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("damon");
-    TCase *tcase = tcase_create("damon");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, refuses_what_is_not_there);
-    tcase_add_test(tcase, refuses_while_others_use_it);
-    tcase_add_test(tcase, refuses_a_second_vmwss);
-    tcase_add_test(tcase, configures_and_gives_back);
-    tcase_add_test(tcase, says_when_the_thread_is_gone);
-    tcase_add_test(tcase, leaves_alone_what_others_made_meanwhile);
-    tcase_add_test(tcase, gives_back_after_kill);
-    tcase_add_test(tcase, reads_the_format_of_the_event);
-    tcase_add_test(tcase, believes_only_what_is_proven);
-    tcase_add_test(tcase, idle_page_that_was_migrated_is_unmeasurable);
-    tcase_add_test(tcase, idle_page_that_was_migrated_is_idle_where_the_bit_is_carried);
-    tcase_add_test(tcase, one_region_for_a_huge_page);
-    tcase_add_test(tcase, first_huge_page_of_a_kvm_guest_is_unmeasurable);
-    tcase_add_test(tcase, a_trial_must_see_something);
-    tcase_add_test(tcase, huge_pages_in_pieces_are_no_blindness);
-    tcase_add_test(tcase, a_trial_counts_huge_pages_that_it_could_not_look_at);
-    tcase_add_test(tcase, probe_names_the_remedy);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -65,7 +65,9 @@ static bool watches(void)
     return damon_watches(&fake.target);
 }
 
-START_TEST(nobody)
+FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
+
+TEST(cases_tests, nobody)
 {
     put(KDAMONDS "/0/state", "off\n");
     put(TARGET "/pid_target", "4242\n");
@@ -74,18 +76,16 @@ START_TEST(nobody)
     put(KDAMONDS "/0/state", "on\n");
     ck_assert(!watches());
 }
-END_TEST
 
-START_TEST(another_process)
+TEST(cases_tests, another_process)
 {
     ck_assert(!watches());
     put(CONTEXT "/operations", "fvaddr\n");
     ck_assert(!watches());
 }
-END_TEST
 
 /* Itself, or by one of its threads: their memory is the same. */
-START_TEST(the_guest)
+TEST(cases_tests, the_guest)
 {
     put(TARGET "/pid_target", "4242\n");
     ck_assert(watches());
@@ -95,10 +95,9 @@ START_TEST(the_guest)
     put("proc/4250/maps", "");
     ck_assert(watches());
 }
-END_TEST
 
 /* Of the guest's process, but none of its RAM; or the last byte of it. */
-START_TEST(fixed_addresses_of_the_guest)
+TEST(cases_tests, fixed_addresses_of_the_guest)
 {
     put(CONTEXT "/operations", "fvaddr\n");
     put(TARGET "/pid_target", "4242\n");
@@ -113,11 +112,10 @@ START_TEST(fixed_addresses_of_the_guest)
     put_region(0, FAKE_HVA - 8192, FAKE_HVA);
     ck_assert(watches());
 }
-END_TEST
 
 /* A back end of vhost-user, or another guest of the same template; and one that is not known to
  * have executed its program yet. */
-START_TEST(a_process_that_shares_guest_ram)
+TEST(cases_tests, a_process_that_shares_guest_ram)
 {
     fake.block.inode = INODE;
     ck_assert(!watches());
@@ -128,9 +126,8 @@ START_TEST(a_process_that_shares_guest_ram)
     put("proc/500/status", "Name:\tqemu\nPPid:\t4242\n");
     ck_assert(watches());
 }
-END_TEST
 
-START_TEST(host_memory)
+TEST(cases_tests, host_memory)
 {
     const uint64_t ram = 1000 * base_page_bytes();
 
@@ -151,10 +148,9 @@ START_TEST(host_memory)
     put_region(1, 1000 + PAGES, 1000000);
     ck_assert(watches());
 }
-END_TEST
 
 /* Nothing that is not told is taken for harmless. */
-START_TEST(what_cannot_be_told)
+TEST(cases_tests, what_cannot_be_told)
 {
     static const struct {
         const char *path, *text;
@@ -180,11 +176,10 @@ START_TEST(what_cannot_be_told)
         ck_assert_msg(watches(), "%s: %s", cases[i].path, cases[i].text);
     }
 }
-END_TEST
 
 /* Frame numbers are 0 to those that may not see them; of a large guest looking them up takes long.
  */
-START_TEST(frames_that_are_not_known)
+TEST(cases_tests, frames_that_are_not_known)
 {
     put(CONTEXT "/operations", "paddr\n");
     put_region(0, 4096, 8192);
@@ -195,31 +190,10 @@ START_TEST(frames_that_are_not_known)
     fake_map(&fake, 3, 0, 0);
     ck_assert(watches());
 }
-END_TEST
 
-START_TEST(a_module_watches_all)
+TEST(cases_tests, a_module_watches_all)
 {
     ck_assert(!watches());
     put("sys/module/damon_stat/parameters/enabled", "Y\n");
     ck_assert(watches());
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("damon_others");
-    TCase *tcase = tcase_create("damon_others");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, nobody);
-    tcase_add_test(tcase, another_process);
-    tcase_add_test(tcase, the_guest);
-    tcase_add_test(tcase, fixed_addresses_of_the_guest);
-    tcase_add_test(tcase, a_process_that_shares_guest_ram);
-    tcase_add_test(tcase, host_memory);
-    tcase_add_test(tcase, what_cannot_be_told);
-    tcase_add_test(tcase, frames_that_are_not_known);
-    tcase_add_test(tcase, a_module_watches_all);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -94,7 +94,9 @@ static bool any_page_is_doubtful(void)
     return collect().doubts & DOUBT_DAMON;
 }
 
-START_TEST(pages_of_a_census)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, pages_of_a_census)
 {
     struct tally tally;
 
@@ -112,10 +114,9 @@ START_TEST(pages_of_a_census)
     ck_assert_uint_eq(tally.unmeasurable_bytes, 4 * base_page_bytes());
     ck_assert(!(tally.doubts & DOUBT_DAMON));
 }
-END_TEST
 
 /* A page that was lost is marked again, and measured in the next period. */
-START_TEST(pages_of_a_panel)
+TEST(cases, pages_of_a_panel)
 {
     static const uint64_t pages[] = {3, 10, 11, 40};
     struct error error = {0};
@@ -138,11 +139,10 @@ START_TEST(pages_of_a_panel)
     ck_assert_uint_eq(tally.drawn_unmeasurable, 1);
     ck_assert_int_eq(set.state[2], PAGE_UNMEASURABLE);
 }
-END_TEST
 
 /* It was turned on within the window, or none of its events is of this guest. What a window missed
  * stays missing until its pages are marked anew. */
-START_TEST(any_page_where_they_are_not_known)
+TEST(cases, any_page_where_they_are_not_known)
 {
     struct error error = {0};
 
@@ -158,9 +158,8 @@ START_TEST(any_page_where_they_are_not_known)
     fake.process.accel = ACCEL_TCG;
     ck_assert(any_page_is_doubtful());
 }
-END_TEST
 
-START_TEST(bytes_of_a_census)
+TEST(cases, bytes_of_a_census)
 {
     struct damon_mark mark;
     struct tally tally = {.missed_bytes = 1000};
@@ -175,19 +174,4 @@ START_TEST(bytes_of_a_census)
     fake.process.accel = ACCEL_TCG;
     damon_taken_of_census(&fake.target, &mark, &tally);
     ck_assert_uint_eq(tally.doubts, DOUBT_DAMON);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("damon_taken");
-    TCase *tcase = tcase_create("damon_taken");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, pages_of_a_census);
-    tcase_add_test(tcase, pages_of_a_panel);
-    tcase_add_test(tcase, any_page_where_they_are_not_known);
-    tcase_add_test(tcase, bytes_of_a_census);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -12,7 +12,7 @@
 #define MIB (1ULL << 20)
 #define RESIDENT (200 * MIB)
 
-START_TEST(tails_are_those_of_the_binomial_distribution)
+TEST(plain, tails_are_those_of_the_binomial_distribution)
 {
     ck_assert(fabs(binomial_tail(10, .5, 5) - .623046875) < 1e-12);
     ck_assert(fabs(binomial_tail(200, .005, 1) - (1 - pow(.995, 200))) < 1e-12);
@@ -20,10 +20,9 @@ START_TEST(tails_are_those_of_the_binomial_distribution)
     ck_assert_double_eq(binomial_tail(66, 0, 1), 0);
     ck_assert_double_eq(binomial_tail(66, 1, 66), 1);
 }
-END_TEST
 
 /* How many pages must differ. */
-START_TEST(few_pages_prove_a_disturbance)
+TEST(plain, few_pages_prove_a_disturbance)
 {
     static const struct {
         float n, noise, others, missed;
@@ -47,10 +46,9 @@ START_TEST(few_pages_prove_a_disturbance)
     }
     ck_assert(!witness_disputes(&(struct witness_count){0}));
 }
-END_TEST
 
 /* A guest of which others touch 0.3 %, rings and firmware: no more than 1 period in 1,000. */
-START_TEST(false_alarms_are_rare)
+TEST(plain, false_alarms_are_rare)
 {
     uint64_t seed = 7;
     unsigned alarms = 0;
@@ -65,7 +63,6 @@ START_TEST(false_alarms_are_rare)
     }
     ck_assert_uint_le(alarms, periods / 1000);
 }
-END_TEST
 
 static struct wss_estimate estimate(const struct tally *tally)
 {
@@ -85,7 +82,7 @@ static struct tally census(uint64_t touched_bytes)
         .census = true, .resident_bytes = RESIDENT, .touched_bytes = touched_bytes};
 }
 
-START_TEST(a_witness_that_agrees_changes_nothing)
+TEST(plain, a_witness_that_agrees_changes_nothing)
 {
     struct tally tally = census(80 * MIB);
     const struct witness_count count = {.n = 200, .both = 80};
@@ -98,10 +95,9 @@ START_TEST(a_witness_that_agrees_changes_nothing)
     ck_assert_uint_eq(wss.wss_high_bytes, 80 * MIB);
     ck_assert(!wss.disputed);
 }
-END_TEST
 
 /* 64 of 80 MiB were read by somebody else: the bounds hold 16 as well as 80. */
-START_TEST(bounds_hold_both)
+TEST(plain, bounds_hold_both)
 {
     struct tally tally = census(80 * MIB);
     const struct witness_count count = {.n = 200, .both = 16, .others = 64};
@@ -115,10 +111,9 @@ START_TEST(bounds_hold_both)
     ck_assert_uint_eq(wss.wss_high_bytes, 80 * MIB);
     ck_assert(wss.disputed);
 }
-END_TEST
 
 /* The bits of 60 of 64 MiB were taken. */
-START_TEST(bounds_hold_what_was_missed)
+TEST(plain, bounds_hold_what_was_missed)
 {
     struct tally tally = census(4 * MIB);
     const struct witness_count count = {.n = 200, .both = 4, .missed = 60};
@@ -131,11 +126,10 @@ START_TEST(bounds_hold_what_was_missed)
     ck_assert_uint_ge(wss.wss_high_bytes, 64 * MIB);
     ck_assert_uint_le(wss.wss_high_bytes, 80 * MIB);
 }
-END_TEST
 
 /* With a witness that saw nothing missing, what the host's reclaim may have hidden is some percent,
  * not everything. */
-START_TEST(a_witness_bounds_what_ageing_hides)
+TEST(plain, a_witness_bounds_what_ageing_hides)
 {
     struct tally tally = census(80 * MIB);
     const struct witness_count count = {.n = 200, .both = 80};
@@ -149,10 +143,9 @@ START_TEST(a_witness_bounds_what_ageing_hides)
     tally_doubt(&tally, DOUBT_NEW_VCPU, HIDDEN_ANY);
     ck_assert_uint_eq(estimate(&tally).wss_high_bytes, RESIDENT);
 }
-END_TEST
 
 /* Somebody reads all of RAM each period: no sum of periods falls below what one of them proves. */
-START_TEST(periods_add_up)
+TEST(plain, periods_add_up)
 {
     struct tally tally = census(200 * MIB);
     const struct witness_count count = {.n = 200, .both = 16, .others = 184};
@@ -166,10 +159,9 @@ START_TEST(periods_add_up)
     ck_assert_uint_ge(wss.wss_low_bytes, 8 * MIB);
     ck_assert(dispute_surplus(&tally.within) <= 1);
 }
-END_TEST
 
 /* A third of RAM is read again and again: most of it before pages are dropped, too. */
-START_TEST(early_touches_are_others_where_others_are_at_work)
+TEST(plain, early_touches_are_others_where_others_are_at_work)
 {
     struct tally tally = census(80 * MIB);
     const struct witness_count count = {.n = 200, .both = 16, .others = 10, .early = 54};
@@ -181,10 +173,9 @@ START_TEST(early_touches_are_others_where_others_are_at_work)
     dispute_add(&tally.within, &(struct witness_count){.n = 200, .both = 70, .early = 10}, false);
     ck_assert_uint_eq(estimate(&tally).wss_low_bytes, 80 * MIB);
 }
-END_TEST
 
 /* The ring of a device, two pages in ten ticks of a panel: they do not add up. */
-START_TEST(undisputed_periods_do_not_add_up)
+TEST(plain, undisputed_periods_do_not_add_up)
 {
     struct tally tally = census(80 * MIB);
     struct witness_count count = {.n = 64, .both = 25};
@@ -196,11 +187,10 @@ START_TEST(undisputed_periods_do_not_add_up)
     ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 77 * MIB);
     ck_assert_uint_lt(estimate(&tally).wss_low_bytes, 80 * MIB);
 }
-END_TEST
 
 /* What others touched in a younger age may be older than it seems, so an older bin may hold more,
  * and the other way round. */
-START_TEST(younger_touches_bound_older_ages)
+TEST(plain, younger_touches_bound_older_ages)
 {
     struct tally tally = census(50 * MIB);
     const struct witness_count others = {.n = 200, .both = 10, .others = 40};
@@ -214,7 +204,6 @@ START_TEST(younger_touches_bound_older_ages)
     ck_assert_uint_eq(estimate(&tally).wss_high_bytes, 50 * MIB);
     ck_assert_uint_le(estimate(&tally).wss_low_bytes, 10 * MIB);
 }
-END_TEST
 
 static bool judge(const struct tally *tally, float faulted, struct witness_count *count)
 {
@@ -223,7 +212,7 @@ static bool judge(const struct tally *tally, float faulted, struct witness_count
 }
 
 /* mglru has 16 of 200 MiB, or 80 as somebody read 64, or 2 as somebody took bits. */
-START_TEST(a_witness_alone_disputes_what_chance_does_not_explain)
+TEST(plain, a_witness_alone_disputes_what_chance_does_not_explain)
 {
     struct tally tally = census(16 * MIB);
     struct witness_count count;
@@ -256,26 +245,4 @@ START_TEST(a_witness_alone_disputes_what_chance_does_not_explain)
 
     count = (struct witness_count){0};
     ck_assert(!witness_alone_judge(&tally, &count));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("dispute");
-    TCase *tcase = tcase_create("dispute");
-
-    tcase_add_test(tcase, tails_are_those_of_the_binomial_distribution);
-    tcase_add_test(tcase, few_pages_prove_a_disturbance);
-    tcase_add_test(tcase, false_alarms_are_rare);
-    tcase_add_test(tcase, a_witness_that_agrees_changes_nothing);
-    tcase_add_test(tcase, bounds_hold_both);
-    tcase_add_test(tcase, bounds_hold_what_was_missed);
-    tcase_add_test(tcase, a_witness_bounds_what_ageing_hides);
-    tcase_add_test(tcase, periods_add_up);
-    tcase_add_test(tcase, early_touches_are_others_where_others_are_at_work);
-    tcase_add_test(tcase, undisputed_periods_do_not_add_up);
-    tcase_add_test(tcase, younger_touches_bound_older_ages);
-    tcase_add_test(tcase, a_witness_alone_disputes_what_chance_does_not_explain);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -52,7 +52,9 @@ static void put(const char *path, const char *text)
     close(fd);
 }
 
-START_TEST(nobody_in_an_empty_tree)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, nobody_in_an_empty_tree)
 {
     ck_assert(!disturbance_damon(&root));
     ck_assert(!numa_balancing_on(&root));
@@ -60,9 +62,8 @@ START_TEST(nobody_in_an_empty_tree)
     ck_assert(!disturbance_merged(&root, 7));
     ck_assert(!disturbance_swap(&root));
 }
-END_TEST
 
-START_TEST(merged_pages_stay_so)
+TEST(cases, merged_pages_stay_so)
 {
     put("proc/7/ksm_merging_pages", "0\n");
     ck_assert(!disturbance_merged(&root, 7));
@@ -73,10 +74,9 @@ START_TEST(merged_pages_stay_so)
     put("sys/kernel/mm/ksm/pages_shared", "0\n"); /* of the whole host */
     ck_assert(!disturbance_merged(&root, 7));
 }
-END_TEST
 
 /* What stays open is read anew each time, from its beginning. */
-START_TEST(a_file_that_stays_open)
+TEST(cases, a_file_that_stays_open)
 {
     struct host_file file = {.path = "sys/number"};
     uint64_t number = 0;
@@ -94,10 +94,9 @@ START_TEST(a_file_that_stays_open)
     close(atomic_load(&file.fd) - 1);
     root.live = false;
 }
-END_TEST
 
 /* "/dev/kvm" is none, and a group that is open is one. */
-START_TEST(assigned_devices)
+TEST(cases, assigned_devices)
 {
     const struct qemu_process process = {.pid = 7, .pidfd = -1};
 
@@ -108,9 +107,8 @@ START_TEST(assigned_devices)
     ck_assert_int_eq(symlinkat("/dev/vfio/42", root.dirfd, "proc/7/fd/5"), 0);
     ck_assert(qemu_process_has_vfio(&root, &process));
 }
-END_TEST
 
-START_TEST(swap)
+TEST(cases, swap)
 {
     put("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
     ck_assert(!disturbance_swap(&root));
@@ -118,9 +116,8 @@ START_TEST(swap)
         "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/zram0 partition 9 0 1\n");
     ck_assert(disturbance_swap(&root));
 }
-END_TEST
 
-START_TEST(damon)
+TEST(cases, damon)
 {
     put(KDAMONDS "/nr_kdamonds", "2\n");
     put(KDAMONDS "/0/state", "off\n");
@@ -142,10 +139,9 @@ START_TEST(damon)
     put("sys/module/damon_lru_sort/parameters/enabled", "Y\n");
     ck_assert(disturbance_damon(&root));
 }
-END_TEST
 
 /* It acts on nothing that it finds. */
-START_TEST(damon_stat_alone)
+TEST(cases, damon_stat_alone)
 {
     put(KDAMONDS "/nr_kdamonds", "1\n");
     put(KDAMONDS "/0/state", "off\n");
@@ -161,9 +157,8 @@ START_TEST(damon_stat_alone)
     ck_assert(!damon_only_looks(&root));
     ck_assert_uint_eq(damon_others_on(&root), 2);
 }
-END_TEST
 
-START_TEST(numa_balancing_needs_two_nodes)
+TEST(cases, numa_balancing_needs_two_nodes)
 {
     put("sys/devices/system/node/node0/cpulist", "0\n");
     put("proc/sys/kernel/numa_balancing", "1\n");
@@ -173,19 +168,17 @@ START_TEST(numa_balancing_needs_two_nodes)
     put("proc/sys/kernel/numa_balancing", "0\n");
     ck_assert(!numa_balancing_on(&root));
 }
-END_TEST
 
-START_TEST(ksm)
+TEST(cases, ksm)
 {
     put("sys/kernel/mm/ksm/run", "1\n");
     ck_assert(disturbance_ksm(&root));
     put("sys/kernel/mm/ksm/run", "2\n"); /* stopped, and everything unmerged */
     ck_assert(!disturbance_ksm(&root));
 }
-END_TEST
 
 /* They stay dropped when it does so no more. */
-START_TEST(ksm_drops_zeros)
+TEST(cases, ksm_drops_zeros)
 {
     ck_assert(!disturbance_ksm_drops_zeros(&root));
     put("sys/kernel/mm/ksm/use_zero_pages", "0\n");
@@ -196,25 +189,4 @@ START_TEST(ksm_drops_zeros)
     put("sys/kernel/mm/ksm/ksm_zero_pages", "0\n");
     put("sys/kernel/mm/ksm/use_zero_pages", "1\n");
     ck_assert(disturbance_ksm_drops_zeros(&root));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("disturbance");
-    TCase *tcase = tcase_create("disturbance");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, nobody_in_an_empty_tree);
-    tcase_add_test(tcase, merged_pages_stay_so);
-    tcase_add_test(tcase, a_file_that_stays_open);
-    tcase_add_test(tcase, swap);
-    tcase_add_test(tcase, assigned_devices);
-    tcase_add_test(tcase, damon);
-    tcase_add_test(tcase, damon_stat_alone);
-    tcase_add_test(tcase, numa_balancing_needs_two_nodes);
-    tcase_add_test(tcase, ksm);
-    tcase_add_test(tcase, ksm_drops_zeros);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -14,8 +14,10 @@
 
 #define PAGE 4096ULL
 
+FIXTURE(cases, .timeout_s = 300);
+
 /* Values of prop.test(x, n, correct = FALSE) of R 4.2. */
-START_TEST(wilson_known_values)
+TEST(cases, wilson_known_values)
 {
     struct interval a = wilson_interval(10, 100, Z_95);
     struct interval b = wilson_interval(0, 100, Z_95);
@@ -28,24 +30,21 @@ START_TEST(wilson_known_values)
     ck_assert_double_eq_tol(c.low, 0.96300648, 1e-7);
     ck_assert_double_eq_tol(c.high, 1, 1e-12);
 }
-END_TEST
 
-START_TEST(wilson_without_observations_knows_nothing)
+TEST(cases, wilson_without_observations_knows_nothing)
 {
     struct interval a = wilson_interval(0, 0, Z_95);
 
     ck_assert_double_eq(a.low, 0);
     ck_assert_double_eq(a.high, 1);
 }
-END_TEST
 
-START_TEST(finite_population)
+TEST(cases, finite_population)
 {
     ck_assert_double_eq_tol(finite_population_n(100, 1e12), 100, 1e-6);
     ck_assert_double_eq_tol(finite_population_n(50, 101), 50 * 100.0 / 51, 1e-9);
     ck_assert(isinf(finite_population_n(100, 100)));
 }
-END_TEST
 
 static struct tally panel(uint64_t granularity, uint64_t units, uint64_t touched)
 {
@@ -56,7 +55,7 @@ static struct tally panel(uint64_t granularity, uint64_t units, uint64_t touched
     return tally;
 }
 
-START_TEST(census_counts)
+TEST(cases, census_counts)
 {
     struct tally tally = {.census = true,
                           .resident_bytes = 100 * PAGE,
@@ -73,9 +72,8 @@ START_TEST(census_counts)
     ck_assert_uint_eq(wss.wss_high_bytes, 30 * PAGE);
     ck_assert_double_eq_tol(wss.touched_fraction, 20.0 / 90, 1e-12);
 }
-END_TEST
 
-START_TEST(nothing_measurable_is_no_number)
+TEST(cases, nothing_measurable_is_no_number)
 {
     struct tally all_huge = {
         .census = true, .resident_bytes = 8 * PAGE, .unmeasurable_bytes = 8 * PAGE};
@@ -93,9 +91,8 @@ START_TEST(nothing_measurable_is_no_number)
                      &wss),
         -ENODATA);
 }
-END_TEST
 
-START_TEST(panel_of_base_pages)
+TEST(cases, panel_of_base_pages)
 {
     struct tally tally = panel(PAGE, 2000, 500);
     struct wss_estimate wss;
@@ -115,9 +112,8 @@ START_TEST(panel_of_base_pages)
     ck_assert(expected.high - 0.25 < 0.022); /* the target: ±2.2 points at n = 2000 */
     ck_assert_uint_eq(wss.granularity_bytes, PAGE);
 }
-END_TEST
 
-START_TEST(panel_of_everything_is_exact)
+TEST(cases, panel_of_everything_is_exact)
 {
     struct tally tally = panel(2 << 20, 256, 32);
     struct wss_estimate wss;
@@ -134,9 +130,8 @@ START_TEST(panel_of_everything_is_exact)
     ck_assert_uint_eq(wss.wss_high_bytes, wss.wss_bytes);
     ck_assert_uint_eq(wss.granularity_bytes, 2 << 20);
 }
-END_TEST
 
-START_TEST(unmeasurable_draws_widen_mostly_upward)
+TEST(cases, unmeasurable_draws_widen_mostly_upward)
 {
     struct tally tally = panel(PAGE, 1000, 100);
     struct wss_estimate with;
@@ -158,11 +153,10 @@ START_TEST(unmeasurable_draws_widen_mostly_upward)
     ck_assert_uint_ge(with.wss_high_bytes, without.wss_high_bytes + measured);
     ck_assert_uint_le(with.wss_high_bytes, without.wss_high_bytes + measured + measured / 20);
 }
-END_TEST
 
 /* --- bytes that are certain: of each unit touched one base page ------------------------------- */
 
-START_TEST(a_census_of_huge_pages_is_sure_of_a_page_of_each)
+TEST(cases, a_census_of_huge_pages_is_sure_of_a_page_of_each)
 {
     /* 33 of 64 huge pages touched, and 100 base pages. */
     struct tally tally = {
@@ -183,11 +177,10 @@ START_TEST(a_census_of_huge_pages_is_sure_of_a_page_of_each)
     ck_assert_uint_eq(wss.unit_low_bytes, tally.touched_bytes);
     ck_assert_uint_eq(wss.wss_low_bytes, (33 + 100) * PAGE);
 }
-END_TEST
 
 /* smaps says how much was touched, and how much is huge, but not how much of the one is the
  * other. */
-START_TEST(a_census_without_strata_takes_the_worst)
+TEST(cases, a_census_without_strata_takes_the_worst)
 {
     struct tally tally = {.census = true, .n_strata = 2, .touched_bytes = (10ULL << 21) + 7 * PAGE};
     struct wss_estimate wss;
@@ -208,9 +201,8 @@ START_TEST(a_census_without_strata_takes_the_worst)
                      0);
     ck_assert_uint_eq(wss.wss_low_bytes, (4 + 6 * 512 + 7) * PAGE);
 }
-END_TEST
 
-START_TEST(a_panel_of_folios_between)
+TEST(cases, a_panel_of_folios_between)
 {
     struct tally tally = panel(64 << 10, 400, 100);
     struct wss_estimate wss;
@@ -223,10 +215,9 @@ START_TEST(a_panel_of_folios_between)
         0);
     ck_assert_double_eq_tol((double)wss.wss_low_bytes, (double)wss.unit_low_bytes / 16, 1);
 }
-END_TEST
 
 /* A guest ends between the look at its pages and the question how much is mapped. */
-START_TEST(a_population_is_no_less_than_was_found)
+TEST(cases, a_population_is_no_less_than_was_found)
 {
     struct tally tally = panel(PAGE, 400, 400);
     struct wss_estimate wss;
@@ -243,11 +234,10 @@ START_TEST(a_population_is_no_less_than_was_found)
     ck_assert_uint_eq(wss.wss_high_bytes, 500 * PAGE);
     ck_assert_uint_eq(wss.resident_bytes, 500 * PAGE);
 }
-END_TEST
 
 /* Pages of a shared file that QEMU does not map are not drawn as present, and say nothing of those
  * that are. */
-START_TEST(what_is_unmeasurable_is_a_share_of_the_population)
+TEST(cases, what_is_unmeasurable_is_a_share_of_the_population)
 {
     struct tally tally = panel(PAGE, 300, 30);
     struct wss_estimate wss;
@@ -261,7 +251,6 @@ START_TEST(what_is_unmeasurable_is_a_share_of_the_population)
     ck_assert_uint_eq(wss.unmeasurable_bytes, 10000 * PAGE);
     ck_assert_uint_eq(wss.wss_bytes, 3000 * PAGE);
 }
-END_TEST
 
 /* --- a population that moves ------------------------------------------------------------------ */
 
@@ -278,7 +267,7 @@ static struct tally moved(uint64_t absent, uint64_t idle, uint64_t touched)
 
 /* Half of what the panel found is gone from the counters, or QEMU's own memory has grown: the
  * bounds hold both. */
-START_TEST(a_population_that_the_panel_contradicts)
+TEST(cases, a_population_that_the_panel_contradicts)
 {
     static const uint64_t counted[] = {40000 * PAGE, 95000 * PAGE};
     struct tally tally = moved(400, 1200, 400);
@@ -296,9 +285,8 @@ START_TEST(a_population_that_the_panel_contradicts)
         ck_assert_uint_ge(wss.wss_high_bytes, counted[i] / 4);
     }
 }
-END_TEST
 
-START_TEST(a_population_that_the_panel_confirms)
+TEST(cases, a_population_that_the_panel_confirms)
 {
     struct tally tally = moved(400, 1200, 400);
     const struct wss_memory memory = {.ram_bytes = RAM_PAGES * PAGE,
@@ -310,10 +298,9 @@ START_TEST(a_population_that_the_panel_confirms)
     ck_assert(!wss.unsettled);
     ck_assert_uint_eq(wss.wss_bytes, 20500 * PAGE);
 }
-END_TEST
 
 /* 400 MiB touched, 300 of it gone, 200 resident: the working set is what is left of it. */
-START_TEST(what_was_touched_and_is_gone)
+TEST(cases, what_was_touched_and_is_gone)
 {
     struct tally tally = moved(1600, 200, 200);
     const struct wss_memory memory = {.ram_bytes = RAM_PAGES * PAGE,
@@ -327,7 +314,6 @@ START_TEST(what_was_touched_and_is_gone)
     ck_assert_uint_eq(wss.gone_bytes, 30000 * PAGE);
     ck_assert_uint_le(wss.wss_high_bytes, 20000 * PAGE);
 }
-END_TEST
 
 /* --- coverage: does the 95 % interval hold the truth in 95 % of the cases? -------------------- */
 
@@ -376,7 +362,7 @@ static double coverage(uint64_t n, uint64_t population, double p)
 /* Of the oldest bin of ages the bound of the units counts: what seems older may have been touched
  * later. */
 /* A guest that touches all it has, and counters that may be wrong: no more than its RAM is used. */
-START_TEST(no_bound_is_above_ram)
+TEST(cases, no_bound_is_above_ram)
 {
     const uint64_t ram = 10000 * PAGE;
     struct tally tally = panel(PAGE, 2000, 2000);
@@ -392,9 +378,8 @@ START_TEST(no_bound_is_above_ram)
     ck_assert_uint_eq(out.wss_bytes, ram);
     ck_assert_uint_eq(out.wss_high_bytes, ram);
 }
-END_TEST
 
-START_TEST(a_later_touch_lowers_both_bounds)
+TEST(cases, a_later_touch_lowers_both_bounds)
 {
     const struct wss_memory memory = {.resident_bytes = 100000 * PAGE,
                                       .population_bytes = 100000 * PAGE};
@@ -413,9 +398,8 @@ START_TEST(a_later_touch_lowers_both_bounds)
     ck_assert_uint_eq(wss.wss_low_bytes, 0);
     ck_assert_uint_eq(wss.unit_low_bytes, 0);
 }
-END_TEST
 
-START_TEST(interval_covers)
+TEST_EACH(cases, interval_covers, 0, 6)
 {
     static const double fractions[] = {.01, .05, .1, .3, .5, .9};
     static const struct {
@@ -436,7 +420,6 @@ START_TEST(interval_covers)
                       fractions[_i], share);
     }
 }
-END_TEST
 
 #define MIXED_HUGE_PAGES 1000
 
@@ -470,7 +453,7 @@ static struct tally draw_mixed(int hot)
 }
 
 /* 80 % of the huge pages are hot: post-stratified. */
-START_TEST(interval_covers_mixed_page_sizes)
+TEST(cases, interval_covers_mixed_page_sizes)
 {
     enum { SMALL = 512000, REPEATS = 4000 };
     double truth = 0.5 * 0.8 + 0.5 * 0.1;
@@ -491,7 +474,6 @@ START_TEST(interval_covers_mixed_page_sizes)
     ck_assert_msg(held > 0.93 * REPEATS && held < 0.97 * REPEATS, "covers %.4f",
                   (double)held / REPEATS);
 }
-END_TEST
 
 /* A panel of 2,000 of 2^20 pages, of which the share u is unmeasurable and p of the rest was
  * touched. */
@@ -514,7 +496,7 @@ static struct tally draw_partly_measurable(double u, double p)
 /* The share that is unmeasurable is an estimate, too. Were none of it touched, the truth may fall
  * below the low bound in 2.5 % of the panels; were all of it, above the high one in as many.
  * Counting only the error of the measurable pages, it fell below in 5 to 18 %. */
-START_TEST(interval_covers_what_is_partly_measurable)
+TEST_EACH(cases, interval_covers_what_is_partly_measurable, 0, 5)
 {
     static const double fractions[] = {.1, .5, .7, .9, .99};
     enum { REPEATS = 10000 };
@@ -543,11 +525,10 @@ START_TEST(interval_covers_what_is_partly_measurable)
                   "p = %g: the high bound is below the truth in %.2f %%", p,
                   100.0 * below_truth / REPEATS);
 }
-END_TEST
 
 /* The worst: of each of half of the huge pages one base page is touched, beside base pages of which
  * a tenth is. */
-START_TEST(least_holds_the_bytes)
+TEST(cases, least_holds_the_bytes)
 {
     enum { REPEATS = 4000 };
     const uint64_t pages = 2 * MIXED_HUGE_PAGES * 512;
@@ -569,37 +550,4 @@ START_TEST(least_holds_the_bytes)
     }
     ck_assert_msg(held > 0.965 * REPEATS && held < 0.99 * REPEATS, "holds %.4f",
                   (double)held / REPEATS);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("estimate");
-    TCase *tcase = tcase_create("estimate");
-
-    tcase_set_timeout(tcase, 300);
-    tcase_add_test(tcase, wilson_known_values);
-    tcase_add_test(tcase, wilson_without_observations_knows_nothing);
-    tcase_add_test(tcase, finite_population);
-    tcase_add_test(tcase, census_counts);
-    tcase_add_test(tcase, nothing_measurable_is_no_number);
-    tcase_add_test(tcase, panel_of_base_pages);
-    tcase_add_test(tcase, panel_of_everything_is_exact);
-    tcase_add_test(tcase, a_population_is_no_less_than_was_found);
-    tcase_add_test(tcase, what_is_unmeasurable_is_a_share_of_the_population);
-    tcase_add_test(tcase, unmeasurable_draws_widen_mostly_upward);
-    tcase_add_test(tcase, a_population_that_the_panel_contradicts);
-    tcase_add_test(tcase, a_population_that_the_panel_confirms);
-    tcase_add_test(tcase, what_was_touched_and_is_gone);
-    tcase_add_test(tcase, no_bound_is_above_ram);
-    tcase_add_test(tcase, a_later_touch_lowers_both_bounds);
-    tcase_add_loop_test(tcase, interval_covers, 0, 6);
-    tcase_add_test(tcase, interval_covers_mixed_page_sizes);
-    tcase_add_loop_test(tcase, interval_covers_what_is_partly_measurable, 0, 5);
-    tcase_add_test(tcase, a_census_of_huge_pages_is_sure_of_a_page_of_each);
-    tcase_add_test(tcase, a_census_without_strata_takes_the_worst);
-    tcase_add_test(tcase, a_panel_of_folios_between);
-    tcase_add_test(tcase, least_holds_the_bytes);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

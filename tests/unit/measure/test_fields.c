@@ -175,7 +175,9 @@ static int see(const struct kept_sample *sample, void *context)
     return 0;
 }
 
-START_TEST(the_history_has_it)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, the_history_has_it)
 {
     static struct kept_sample latest;
     struct store *store = read_open();
@@ -190,9 +192,8 @@ START_TEST(the_history_has_it)
     ck_assert_double_eq(latest.record.sample.guest.interval_s, 0.375);
     store_close(store);
 }
-END_TEST
 
-START_TEST(the_json_of_a_record_has_it)
+TEST(cases, the_json_of_a_record_has_it)
 {
     char *text;
 
@@ -204,7 +205,6 @@ START_TEST(the_json_of_a_record_has_it)
     ck_assert_has(text, "\"guest\":{\"source\":\"agent\",\"extra_json\":0.375,");
     free(text);
 }
-END_TEST
 
 static int print_point(const struct history_point *point, void *context)
 {
@@ -228,7 +228,7 @@ static char *history_text(enum show_format format, int level_s)
     return caught_output();
 }
 
-START_TEST(the_csv_of_the_history_has_it)
+TEST(cases, the_csv_of_the_history_has_it)
 {
     static const struct {
         int level_s;
@@ -245,9 +245,8 @@ START_TEST(the_csv_of_the_history_has_it)
         free(text);
     }
 }
-END_TEST
 
-START_TEST(the_json_of_the_history_has_it)
+TEST(cases, the_json_of_the_history_has_it)
 {
     char *text = history_text(SHOW_JSON, BUCKET_MINUTE);
 
@@ -255,9 +254,8 @@ START_TEST(the_json_of_the_history_has_it)
     ck_assert_has(text, "\"extra_json\":0.375");
     free(text);
 }
-END_TEST
 
-START_TEST(the_page_of_the_exporter_has_it)
+TEST(cases, the_page_of_the_exporter_has_it)
 {
     struct store *store = read_open();
     struct current current;
@@ -276,9 +274,8 @@ START_TEST(the_page_of_the_exporter_has_it)
     ck_assert_has(text, "vmwss_guest_extra{domain=\"web1\"} 0.375\n");
     free(text);
 }
-END_TEST
 
-START_TEST(the_message_between_the_processes_of_vmwssd_has_it)
+TEST(cases, the_message_between_the_processes_of_vmwssd_has_it)
 {
     static struct scan_sampled sampled;
     struct ages_record back;
@@ -288,7 +285,6 @@ START_TEST(the_message_between_the_processes_of_vmwssd_has_it)
     ck_assert_uint_eq(back.sample.fine.granularity_bytes, 1007);
     ck_assert_uint_eq(back.sample.windows[1].unmeasurable_bytes, 8192);
 }
-END_TEST
 
 /* --- the tables as they are ------------------------------------------------------------------- */
 
@@ -313,7 +309,7 @@ static void check_table(const struct field *fields)
 }
 
 /* Else it would be printed, in minutes and hours, as the column whose place it has. */
-START_TEST(each_rollup_has_a_place_of_its_own)
+TEST(cases, each_rollup_has_a_place_of_its_own)
 {
     const struct field *fields = __real_sample_fields();
 
@@ -324,9 +320,8 @@ START_TEST(each_rollup_has_a_place_of_its_own)
                           "%s has the place of %s", field->column, other->column);
     }
 }
-END_TEST
 
-START_TEST(a_line_without_rollup_has_no_value_in_a_summary)
+TEST(cases, a_line_without_rollup_has_no_value_in_a_summary)
 {
     static const struct field forgotten = {.type = FIELD_U64, .csv = "forgotten"};
     const struct record_summary summary = {.ram_bytes = 1 << 30};
@@ -335,36 +330,10 @@ START_TEST(a_line_without_rollup_has_no_value_in_a_summary)
     field_get_summary(&forgotten, &summary, &value);
     ck_assert_int_eq(value.kind, VALUE_NONE);
 }
-END_TEST
 
-START_TEST(a_line_is_complete_and_its_names_are_its_own)
+TEST(cases, a_line_is_complete_and_its_names_are_its_own)
 {
     check_table(__real_sample_fields());
     check_table(__real_window_fields());
     check_table(__real_guest_stats_fields());
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("fields");
-    TCase *tcase = tcase_create("fields");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, the_history_has_it);
-    tcase_add_test(tcase, the_json_of_a_record_has_it);
-    tcase_add_test(tcase, the_csv_of_the_history_has_it);
-    tcase_add_test(tcase, the_json_of_the_history_has_it);
-    tcase_add_test(tcase, the_page_of_the_exporter_has_it);
-    tcase_add_test(tcase, the_message_between_the_processes_of_vmwssd_has_it);
-    tcase_add_test(tcase, a_line_is_complete_and_its_names_are_its_own);
-    tcase_add_test(tcase, each_rollup_has_a_place_of_its_own);
-    tcase_add_test(tcase, a_line_without_rollup_has_no_value_in_a_summary);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

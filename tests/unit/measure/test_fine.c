@@ -16,7 +16,7 @@
 #define MIB (1ULL << 20)
 
 /* qt(.975, df) of R 4.2. */
-START_TEST(students_quantiles)
+TEST(plain, students_quantiles)
 {
     static const struct {
         double df, t;
@@ -26,7 +26,6 @@ START_TEST(students_quantiles)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         ck_assert_double_eq_tol(student_975(known[i].df), known[i].t, 0.003 * known[i].t);
 }
-END_TEST
 
 static struct fine_tally alike(size_t n, double touched)
 {
@@ -37,7 +36,7 @@ static struct fine_tally alike(size_t n, double touched)
     return fine;
 }
 
-START_TEST(all_looked_at_is_exact)
+TEST(plain, all_looked_at_is_exact)
 {
     struct fine_tally fine = alike(8, 0.25);
 
@@ -49,9 +48,8 @@ START_TEST(all_looked_at_is_exact)
     ck_assert_double_eq_tol(d.low, 0.3125, 1e-12);
     ck_assert_double_eq_tol(d.high, 0.3125, 1e-12);
 }
-END_TEST
 
-START_TEST(none_looked_at_knows_nothing)
+TEST(plain, none_looked_at_knows_nothing)
 {
     struct fine_tally fine = {.n = 0};
     struct density d = fine_density(&fine, 100);
@@ -60,9 +58,8 @@ START_TEST(none_looked_at_knows_nothing)
     ck_assert_double_eq_tol(d.low, 1.0 / 512, 1e-12);
     ck_assert_double_eq(d.high, 1);
 }
-END_TEST
 
-START_TEST(alike_ones_leave_room_for_others)
+TEST(plain, alike_ones_leave_room_for_others)
 {
     struct fine_tally fine = alike(32, 1.0 / 16);
     struct density d = fine_density(&fine, 1e9);
@@ -72,9 +69,8 @@ START_TEST(alike_ones_leave_room_for_others)
     ck_assert_double_eq_tol(d.high, 3.0 / 33 + 2.037 * 0.9375 / 33, 1e-3);
     ck_assert_double_eq_tol(d.low, 2.0 / 33 - 2.037 * 0.0625 / 33, 1e-3);
 }
-END_TEST
 
-START_TEST(untouched_in_the_second_window_widen)
+TEST(plain, untouched_in_the_second_window_widen)
 {
     struct fine_tally steady = alike(32, 0.5);
     struct fine_tally changing = steady;
@@ -92,11 +88,10 @@ START_TEST(untouched_in_the_second_window_widen)
     ck_assert_double_lt(b.low, a.low);
     ck_assert_double_gt(b.high, a.high);
 }
-END_TEST
 
 /* One of nine was drawn and not measured; it may be empty or full, and nothing else is
  * uncertain. */
-START_TEST(lost_ones_may_be_empty_or_full)
+TEST(plain, lost_ones_may_be_empty_or_full)
 {
     struct fine_tally fine = alike(8, 0.25);
 
@@ -115,9 +110,8 @@ START_TEST(lost_ones_may_be_empty_or_full)
     ck_assert_double_lt(wide.low, narrow.low);
     ck_assert_double_gt(wide.high, narrow.high);
 }
-END_TEST
 
-START_TEST(census_of_both_sizes)
+TEST(plain, census_of_both_sizes)
 {
     /* 64 huge pages of which 48 touched, 1000 base pages of which 300, and 10 unmeasurable. */
     struct tally tally = {
@@ -140,9 +134,8 @@ START_TEST(census_of_both_sizes)
     ck_assert_uint_eq(e.wss_high_bytes, e.wss_bytes + 10 * PAGE);
     ck_assert_uint_eq(e.granularity_bytes, PAGE);
 }
-END_TEST
 
-START_TEST(without_huge_pages_it_is_the_measured)
+TEST(plain, without_huge_pages_it_is_the_measured)
 {
     struct tally tally = {
         .n_strata = 1,
@@ -166,9 +159,8 @@ START_TEST(without_huge_pages_it_is_the_measured)
     ck_assert_uint_eq(e.wss_low_bytes, measured.wss_low_bytes);
     ck_assert_uint_eq(e.wss_high_bytes, measured.wss_high_bytes);
 }
-END_TEST
 
-START_TEST(nothing_touched)
+TEST(plain, nothing_touched)
 {
     struct tally tally = {
         .n_strata = 1,
@@ -190,11 +182,10 @@ START_TEST(nothing_touched)
     ck_assert_uint_eq(e.wss_bytes, 0);
     ck_assert_uint_eq(e.wss_high_bytes, measured.wss_high_bytes);
 }
-END_TEST
 
 /* --- what can be split ------------------------------------------------------------------------ */
 
-START_TEST(only_anonymous_memory_is_split)
+TEST_EACH(plain, only_anonymous_memory_is_split, 0, 6)
 {
     static const struct {
         struct ram_block block;
@@ -217,7 +208,6 @@ START_TEST(only_anonymous_memory_is_split)
     if (cases[_i].why)
         ck_assert_ptr_nonnull(strstr(error.text, cases[_i].why));
 }
-END_TEST
 
 /* --- coverage --------------------------------------------------------------------------------- */
 
@@ -310,7 +300,7 @@ static double coverage(const double *population, size_t n, uint64_t *seed)
 
 /* 95 % or more, for every pattern and from few to many huge pages; 94, for 4000 runs are not
  * endless. */
-START_TEST(interval_covers)
+TEST_EACH(plain, interval_covers, 0, PATTERNS)
 {
     static const size_t sizes[] = {4, 8, 16, 32, 128};
     double population[POPULATION];
@@ -323,25 +313,4 @@ START_TEST(interval_covers)
 
         ck_assert_msg(percent >= 94, "pattern %d, n = %zu: %.1f %%", _i, sizes[k], percent);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("fine");
-    TCase *tcase = tcase_create("fine");
-
-    tcase_add_test(tcase, students_quantiles);
-    tcase_add_test(tcase, all_looked_at_is_exact);
-    tcase_add_test(tcase, none_looked_at_knows_nothing);
-    tcase_add_test(tcase, alike_ones_leave_room_for_others);
-    tcase_add_test(tcase, untouched_in_the_second_window_widen);
-    tcase_add_test(tcase, lost_ones_may_be_empty_or_full);
-    tcase_add_test(tcase, census_of_both_sizes);
-    tcase_add_test(tcase, without_huge_pages_it_is_the_measured);
-    tcase_add_test(tcase, nothing_touched);
-    tcase_add_loop_test(tcase, only_anonymous_memory_is_split, 0, 6);
-    tcase_add_loop_test(tcase, interval_covers, 0, PATTERNS);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -36,15 +36,16 @@ static unsigned flags_at(double now_s)
     return record.flags;
 }
 
-START_TEST(nothing_happened)
+FIXTURE(cases, .setup = setup);
+
+TEST(cases, nothing_happened)
 {
     flag_memory_scan(&memory, FLAG_THP | FLAG_PARTIAL | FLAG_IDLE_GUEST, 1);
     ck_assert_uint_eq(flags_at(2), 0);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
-END_TEST
 
-START_TEST(between_two_looks)
+TEST(cases, between_two_looks)
 {
     flag_memory_scan(&memory, 0, 100);
     flag_memory_note(&memory, FLAG_DUMP, 130);
@@ -62,10 +63,9 @@ START_TEST(between_two_looks)
     ck_assert_uint_eq(flags_at(731), 0);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
-END_TEST
 
 /* It was there at one scan and not at the next, so it ended in between: nobody knows when. */
-START_TEST(it_ended_before_a_look)
+TEST(cases, it_ended_before_a_look)
 {
     flag_memory_scan(&memory, FLAG_MIGRATING, 100);
     flag_memory_scan(&memory, 0, 200);
@@ -73,20 +73,18 @@ START_TEST(it_ended_before_a_look)
     flag_memory_scan(&memory, 0, 300);
     ck_assert_uint_eq(flags_at(801), 0);
 }
-END_TEST
 
 /* Others only make a number less certain: DAMON for a method that does not wait for the idle
  * flag. */
-START_TEST(others_keep_the_bounds)
+TEST(cases, others_keep_the_bounds)
 {
     flag_memory_scan(&memory, FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP, 100);
     ck_assert_uint_eq(flags_at(400), FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
-END_TEST
 
 /* What DAMON has taken of touches is missing, in each window that reaches back so far. */
-START_TEST(damon_takes_what_idle_waits_for)
+TEST(cases, damon_takes_what_idle_waits_for)
 {
     struct ages_record ages = {.n_bins = 2};
 
@@ -108,10 +106,9 @@ START_TEST(damon_takes_what_idle_waits_for)
     ck_assert_uint_eq(ages.bins[1].low_bytes, 0);
     ck_assert_uint_eq(ages.bins[1].high_bytes, 500 * MIB);
 }
-END_TEST
 
 /* Which pages these were is known: the bounds have them, and what is always on is no flag. */
-START_TEST(damon_whose_pages_are_known)
+TEST(cases, damon_whose_pages_are_known)
 {
     struct ages_record ages = {.n_bins = 1,
                                .bins = {{60, HUGE_VAL, 400 * MIB, 390 * MIB, 410 * MIB}}};
@@ -134,10 +131,9 @@ START_TEST(damon_whose_pages_are_known)
     ck_assert_uint_eq(ages.sample.windows[2].wss_high_bytes, 500 * MIB);
     ck_assert_uint_eq(ages.bins[0].low_bytes, 0);
 }
-END_TEST
 
 /* So of one measurement, of which only its own flags are known; others stay. */
-START_TEST(damon_of_one_measurement)
+TEST(cases, damon_of_one_measurement)
 {
     flags_at(0);
     record.method = "mglru";
@@ -155,10 +151,9 @@ START_TEST(damon_of_one_measurement)
     ck_assert_uint_eq(record.windows[0].wss_high_bytes, 500 * MIB);
     ck_assert_uint_eq(record.windows[2].wss_high_bytes, 440 * MIB);
 }
-END_TEST
 
 /* Who was touched then or before is not known; what came after is. */
-START_TEST(ages_too)
+TEST(cases, ages_too)
 {
     struct ages_record ages = {.n_bins = 3};
 
@@ -175,12 +170,11 @@ START_TEST(ages_too)
     ck_assert_uint_eq(ages.bins[1].low_bytes, 0);
     ck_assert_uint_eq(ages.bins[2].high_bytes, 500 * MIB);
 }
-END_TEST
 
 /* It reads sampled pages, most huge ones among them: a method that counts what QEMU touches cannot
  * tell how many the guest touched, one that counts the vCPUs' touches can, and has no flag, and so
  * can a witness. */
-START_TEST(a_dirty_rate_calculation_reads)
+TEST(cases, a_dirty_rate_calculation_reads)
 {
     struct ages_record ages = {.n_bins = 1};
 
@@ -211,9 +205,8 @@ START_TEST(a_dirty_rate_calculation_reads)
     ck_assert_uint_le(record.windows[2].wss_low_bytes, 392 * MIB); /* 1.9 % of 500 less */
     ck_assert_uint_ge(record.windows[2].wss_low_bytes, 388 * MIB);
 }
-END_TEST
 
-START_TEST(of_one_measurement)
+TEST(cases, of_one_measurement)
 {
     flags_at(0);
     record.flags = FLAG_DUMP | FLAG_THP;
@@ -221,25 +214,4 @@ START_TEST(of_one_measurement)
     ck_assert_uint_eq(record.flags, FLAG_DUMP | FLAG_THP);
     ck_assert_uint_eq(record.windows[0].wss_low_bytes, 0);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("flag_memory");
-    TCase *tcase = tcase_create("flag_memory");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, nothing_happened);
-    tcase_add_test(tcase, between_two_looks);
-    tcase_add_test(tcase, it_ended_before_a_look);
-    tcase_add_test(tcase, others_keep_the_bounds);
-    tcase_add_test(tcase, damon_takes_what_idle_waits_for);
-    tcase_add_test(tcase, damon_whose_pages_are_known);
-    tcase_add_test(tcase, damon_of_one_measurement);
-    tcase_add_test(tcase, ages_too);
-    tcase_add_test(tcase, a_dirty_rate_calculation_reads);
-    tcase_add_test(tcase, of_one_measurement);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -81,7 +81,9 @@ static struct frames_seen collect(const char *path, enum frame_kind kind)
     return group_scan_seen(scan, index_of(path))->kinds[kind];
 }
 
-START_TEST(finds_groups)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, finds_groups)
 {
     ck_assert_uint_eq(tree.n, 3);
     index_of("/");
@@ -98,10 +100,9 @@ START_TEST(finds_groups)
     ck_assert_int_eq(cgroup_tree_read(&fake.root, "/nowhere", &tree, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere"));
 }
-END_TEST
 
 /* The guests of a group, and its generations, are found by its path. */
-START_TEST(paths_are_plain)
+TEST(cases, paths_are_plain)
 {
     cgroup_tree_free(&tree);
     ck_assert_int_eq(cgroup_tree_read(&fake.root, "//a.slice//b/", &tree, NULL), 0);
@@ -117,9 +118,8 @@ START_TEST(paths_are_plain)
     index_of("/");
     index_of("/a.slice");
 }
-END_TEST
 
-START_TEST(counts_by_group_and_kind)
+TEST(cases, counts_by_group_and_kind)
 {
     for (uint64_t pfn = 1000; pfn < 1100; pfn++)
         charge(pfn, "/a.slice", ANON);
@@ -153,7 +153,6 @@ START_TEST(counts_by_group_and_kind)
     ck_assert_uint_eq(b->kinds[FRAME_SHMEM].touched, 1);
     ck_assert_uint_eq(b->kernel_frames, 10);
 }
-END_TEST
 
 /* A huge page of 512 frames from @p head on: the tails have no group of their own. */
 static void charge_huge(uint64_t head, const char *path)
@@ -164,7 +163,7 @@ static void charge_huge(uint64_t head, const char *path)
 }
 
 /* The tails of a huge page have no group, and its head's mark is theirs. */
-START_TEST(tails_are_of_their_head)
+TEST(cases, tails_are_of_their_head)
 {
     charge_huge(4096, "/a.slice");
     charge(4608, "/a.slice/b", ANON);
@@ -177,9 +176,8 @@ START_TEST(tails_are_of_their_head)
     ck_assert_uint_eq(seen.touched, 512);
     ck_assert_uint_eq(seen.units, 1);
 }
-END_TEST
 
-START_TEST(a_split_is_unmeasurable)
+TEST(cases, a_split_is_unmeasurable)
 {
     charge_huge(4096, "/a.slice");
     begin(UINT64_MAX);
@@ -191,10 +189,9 @@ START_TEST(a_split_is_unmeasurable)
     ck_assert_uint_eq(seen.unmeasurable, 511);
     ck_assert_uint_eq(seen.touched, 0);
 }
-END_TEST
 
 /* Freed, charged to another group, isolated, not on a list when it was marked. */
-START_TEST(what_is_not_known)
+TEST(cases, what_is_not_known)
 {
     for (uint64_t pfn = 1000; pfn < 1010; pfn++)
         charge(pfn, "/a.slice", ANON);
@@ -213,10 +210,9 @@ START_TEST(what_is_not_known)
     ck_assert_uint_eq(seen.unmeasurable, 2);
     ck_assert_uint_eq(seen.touched, 0);
 }
-END_TEST
 
 /* Its flag is of an earlier marking, which asks nothing of a page that is off its list now. */
-START_TEST(a_flag_of_before_is_no_mark)
+TEST(cases, a_flag_of_before_is_no_mark)
 {
     charge(1000, "/a.slice", ANON);
     charge(1001, "/a.slice", ANON & ~KPF_LRU);
@@ -230,9 +226,8 @@ START_TEST(a_flag_of_before_is_no_mark)
     ck_assert_uint_eq(seen.touched, 0);
     ck_assert_uint_eq(seen.unmeasurable, 1);
 }
-END_TEST
 
-START_TEST(keeps_off_what_is_taken)
+TEST(cases, keeps_off_what_is_taken)
 {
     for (uint64_t pfn = 1000; pfn < 1064; pfn++)
         charge(pfn, "/a.slice", ANON);
@@ -246,10 +241,9 @@ START_TEST(keeps_off_what_is_taken)
     ck_assert_uint_eq(seen.frames, 64);
     ck_assert_uint_eq(seen.drawn, 63);
 }
-END_TEST
 
 /* Every frame is as likely: of 20 samples of 50 of 200 each half has its half. */
-START_TEST(samples_are_fair)
+TEST(cases, samples_are_fair)
 {
     uint64_t touched = 0;
 
@@ -274,9 +268,8 @@ START_TEST(samples_are_fair)
     ck_assert_uint_gt(touched, 418);
     ck_assert_uint_lt(touched, 582);
 }
-END_TEST
 
-START_TEST(usage)
+TEST(cases, usage)
 {
     struct frames_seen seen = {.frames = 1000, .drawn = 1000, .units = 1000, .touched = 250};
     struct group_usage all = group_usage_of(&seen, false);
@@ -304,10 +297,9 @@ START_TEST(usage)
     ck_assert_uint_eq(all.low, 0);
     ck_assert_uint_eq(all.high, 10 * 4096);
 }
-END_TEST
 
 /* Mappings have accessed bits, read() has none. */
-START_TEST(calls_are_missed_under_mglru)
+TEST(cases, calls_are_missed_under_mglru)
 {
     ck_assert(!group_scan_misses_calls(&fake.root, FRAME_FILE));
     fake_write(&fake, "sys/kernel/mm/lru_gen/enabled", "0x0000\n");
@@ -318,9 +310,8 @@ START_TEST(calls_are_missed_under_mglru)
     ck_assert(!group_scan_misses_calls(&fake.root, FRAME_ANON));
     ck_assert(!group_scan_misses_calls(&fake.root, FRAME_GUEST_RAM));
 }
-END_TEST
 
-START_TEST(refuses_by_name)
+TEST(cases, refuses_by_name)
 {
     struct error error = {0};
     char path[128];
@@ -330,10 +321,9 @@ START_TEST(refuses_by_name)
     ck_assert_int_eq(group_scan_check(&fake.root, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_MEMCG"));
 }
-END_TEST
 
 /* Figures were never held against the truth there. */
-START_TEST(base_pages_of_another_size_are_refused)
+TEST(cases, base_pages_of_another_size_are_refused)
 {
     const struct page_sizes of_host = page_sizes_now;
     struct error error = {0};
@@ -344,28 +334,4 @@ START_TEST(base_pages_of_another_size_are_refused)
     page_sizes_now = (struct page_sizes){.base_shift = 12, .huge_shift = 21};
     ck_assert_int_eq(group_scan_check(&fake.root, &error), 0);
     page_sizes_now = of_host;
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("group_frames");
-    TCase *tcase = tcase_create("group_frames");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, finds_groups);
-    tcase_add_test(tcase, paths_are_plain);
-    tcase_add_test(tcase, counts_by_group_and_kind);
-    tcase_add_test(tcase, tails_are_of_their_head);
-    tcase_add_test(tcase, a_split_is_unmeasurable);
-    tcase_add_test(tcase, what_is_not_known);
-    tcase_add_test(tcase, a_flag_of_before_is_no_mark);
-    tcase_add_test(tcase, keeps_off_what_is_taken);
-    tcase_add_test(tcase, samples_are_fair);
-    tcase_add_test(tcase, usage);
-    tcase_add_test(tcase, calls_are_missed_under_mglru);
-    tcase_add_test(tcase, refuses_by_name);
-    tcase_add_test(tcase, base_pages_of_another_size_are_refused);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

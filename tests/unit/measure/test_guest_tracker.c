@@ -65,8 +65,10 @@ static const struct guest_stats *tell(double now_s)
 }
 
 /* A thousand of them are part of the daemon's 64 MiB. */
+FIXTURE(cases, .setup = setup);
+
 /* A remedy that is cut is none. */
-START_TEST(the_remedy_is_whole)
+TEST(cases, the_remedy_is_whole)
 {
     const struct agent_port none = {.path = ""};
     struct agent_endpoint endpoint;
@@ -78,15 +80,13 @@ START_TEST(the_remedy_is_whole)
     guest_tracker_annotate(&tracker, &record, 0, STALE_S);
     ck_assert_str_eq(record.guest.unavailable, error.text);
 }
-END_TEST
 
-START_TEST(a_tracker_is_small)
+TEST(cases, a_tracker_is_small)
 {
     ck_assert_uint_le(sizeof(tracker), 3072);
 }
-END_TEST
 
-START_TEST(until_it_tells_the_reason_is_told)
+TEST(cases, until_it_tells_the_reason_is_told)
 {
     ck_assert_str_eq(tell(0)->unavailable, "not asked yet");
     ck_assert_int_eq(record.guest.source, GUEST_STATS_NONE);
@@ -99,9 +99,8 @@ START_TEST(until_it_tells_the_reason_is_told)
     hear(40);
     ck_assert_double_eq(tell(41)->interval_s, 30); /* of the same boot: the rates go on */
 }
-END_TEST
 
-START_TEST(nothing_of_the_hosts_changes)
+TEST(cases, nothing_of_the_hosts_changes)
 {
     struct sample_record was = record;
 
@@ -113,18 +112,16 @@ START_TEST(nothing_of_the_hosts_changes)
     memset(&record.guest, 0, sizeof(record.guest));
     ck_assert_mem_eq(&record, &was, sizeof(was));
 }
-END_TEST
 
-START_TEST(what_is_old_is_not_told)
+TEST(cases, what_is_old_is_not_told)
 {
     hear(10);
     ck_assert_int_eq(tell(10 + STALE_S)->source, GUEST_STATS_AGENT);
     ck_assert_str_eq(tell(11 + STALE_S)->unavailable, "its last report is 101 s old");
 }
-END_TEST
 
 /* Asked again at once after a stall: the rates are still over some seconds. */
-START_TEST(rates_are_over_some_seconds)
+TEST(cases, rates_are_over_some_seconds)
 {
     hear(100);
     hear(130);
@@ -137,10 +134,9 @@ START_TEST(rates_are_over_some_seconds)
     hear(137);
     ck_assert_double_eq(tell(137)->interval_s, 7);
 }
-END_TEST
 
 /* Asked every two seconds: neither over two, nor ever longer. */
-START_TEST(rates_are_over_some_seconds_of_many_reports)
+TEST(cases, rates_are_over_some_seconds_of_many_reports)
 {
     for (double at_s = 100; at_s < 160; at_s += 2) {
         hear(at_s);
@@ -150,10 +146,9 @@ START_TEST(rates_are_over_some_seconds_of_many_reports)
         }
     }
 }
-END_TEST
 
 /* One report counts once, however many records it stands beside. */
-START_TEST(agreement_is_of_reports)
+TEST(cases, agreement_is_of_reports)
 {
     double consistency;
 
@@ -170,11 +165,10 @@ START_TEST(agreement_is_of_reports)
     hear(70);
     ck_assert_double_gt(tell(71)->consistency, consistency);
 }
-END_TEST
 
 /* Given 300 of its 512 MiB, it has what it says; the window that is compared is the first that is
  * long enough. */
-START_TEST(the_balloon_is_known)
+TEST(cases, the_balloon_is_known)
 {
     report.memory.total_bytes = 280 * MIB;
     report.memory.free_bytes = 50 * MIB;
@@ -196,9 +190,8 @@ START_TEST(the_balloon_is_known)
     hear(100);
     ck_assert_uint_eq(tell(101)->inconsistencies, 0);
 }
-END_TEST
 
-START_TEST(a_balloon_tells_what_it_knows)
+TEST(cases, a_balloon_tells_what_it_knows)
 {
     ck_assert(guest_tracker_update_balloon(&tracker, &memory, 10));
     ck_assert(!guest_tracker_update_balloon(&tracker, &memory, 20)); /* nothing new */
@@ -211,9 +204,8 @@ START_TEST(a_balloon_tells_what_it_knows)
     ck_assert_double_eq_tol(tell(21)->swap_in_bytes_s, 10 * (double)MIB, 1);
     ck_assert_int_eq(record.guest.verdict, VERDICT_ABOVE);
 }
-END_TEST
 
-START_TEST(a_balloon_that_was_never_asked)
+TEST(cases, a_balloon_that_was_never_asked)
 {
     memory.updated_s = 0;
     ck_assert(!guest_tracker_update_balloon(&tracker, &memory, 10));
@@ -222,7 +214,6 @@ START_TEST(a_balloon_that_was_never_asked)
     ck_assert(!guest_tracker_update_balloon(&tracker, &memory, 10));
     ck_assert_str_eq(tell(11)->unavailable, "not asked yet");
 }
-END_TEST
 
 /* Is it believed at 1060 s what it told at 1000? */
 static bool believed(const struct domain_memory *said)
@@ -235,7 +226,7 @@ static bool believed(const struct domain_memory *said)
     return domain_memory_is_reported(&checked);
 }
 
-START_TEST(a_balloon_is_believed_within_bounds)
+TEST(cases, a_balloon_is_believed_within_bounds)
 {
     ck_assert(believed(&memory));
     memory.updated_s = 999; /* unasked it tells but once */
@@ -254,9 +245,8 @@ START_TEST(a_balloon_is_believed_within_bounds)
     memory.available_bytes = 471 * MIB;
     ck_assert(!believed(&memory));
 }
-END_TEST
 
-START_TEST(a_balloon_leaves_no_more_than_there_is)
+TEST(cases, a_balloon_leaves_no_more_than_there_is)
 {
     memory.maximum_bytes = 512 * MIB;
     memory.current_bytes = 600 * MIB;
@@ -268,33 +258,4 @@ START_TEST(a_balloon_leaves_no_more_than_there_is)
     memory.current_bytes = DOMAIN_MEMORY_UNKNOWN;
     domain_memory_check(&memory, 1000);
     ck_assert_uint_eq(memory.current_bytes, DOMAIN_MEMORY_UNKNOWN);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("guest_tracker");
-    TCase *tcase = tcase_create("guest_tracker");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, the_remedy_is_whole);
-    tcase_add_test(tcase, a_tracker_is_small);
-    tcase_add_test(tcase, until_it_tells_the_reason_is_told);
-    tcase_add_test(tcase, nothing_of_the_hosts_changes);
-    tcase_add_test(tcase, what_is_old_is_not_told);
-    tcase_add_test(tcase, rates_are_over_some_seconds);
-    tcase_add_test(tcase, rates_are_over_some_seconds_of_many_reports);
-    tcase_add_test(tcase, agreement_is_of_reports);
-    tcase_add_test(tcase, the_balloon_is_known);
-    tcase_add_test(tcase, a_balloon_tells_what_it_knows);
-    tcase_add_test(tcase, a_balloon_that_was_never_asked);
-    tcase_add_test(tcase, a_balloon_is_believed_within_bounds);
-    tcase_add_test(tcase, a_balloon_leaves_no_more_than_there_is);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

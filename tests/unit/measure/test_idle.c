@@ -62,7 +62,9 @@ static struct tally collect(void)
     return tally;
 }
 
-START_TEST(counts_touched_pages)
+FIXTURE(cases_tests, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
+TEST(cases_tests, counts_touched_pages)
 {
     for (uint64_t page = 0; page < 100; page++)
         fake_map(&fake, page, 1000 + 7 * page, PLAIN);
@@ -76,11 +78,10 @@ START_TEST(counts_touched_pages)
     ck_assert_uint_eq(tally.touched_bytes, 30 * base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, 0);
 }
-END_TEST
 
 /* There is no PAGEMAP_SCAN here, as before Linux 6.7: the TLB is not flushed, and what it holds may
  * read idle. */
-START_TEST(a_flush_that_is_not_possible_is_a_doubt)
+TEST(cases_tests, a_flush_that_is_not_possible_is_a_doubt)
 {
     fake.process.accel = ACCEL_KVM;
     fake.process.n_vcpus = 2;
@@ -94,9 +95,8 @@ START_TEST(a_flush_that_is_not_possible_is_a_doubt)
     ck_assert_uint_ge(tally.hidden_units, 2 * 4096);
     ck_assert_uint_lt(tally.hidden_units, HIDDEN_ANY);
 }
-END_TEST
 
-START_TEST(touches_add_up_over_windows)
+TEST(cases_tests, touches_add_up_over_windows)
 {
     fake_map(&fake, 0, 500, PLAIN);
     fake_map(&fake, 1, 501, PLAIN);
@@ -106,9 +106,8 @@ START_TEST(touches_add_up_over_windows)
     fake_touch(&fake, 501);
     ck_assert_uint_eq(collect().touched_bytes, 2 * base_page_bytes());
 }
-END_TEST
 
-START_TEST(rearm_begins_a_period_of_its_own)
+TEST(cases_tests, rearm_begins_a_period_of_its_own)
 {
     struct error error = {0};
 
@@ -128,9 +127,8 @@ START_TEST(rearm_begins_a_period_of_its_own)
     ck_assert_uint_eq(collect().touched_bytes, base_page_bytes());
     ck_assert_int_eq(set.state[1], PAGE_TOUCHED);
 }
-END_TEST
 
-START_TEST(writes_only_its_own_bits)
+TEST(cases_tests, writes_only_its_own_bits)
 {
     fake_map(&fake, 0, 640, PLAIN);
     fake_map(&fake, 1, 703, PLAIN);
@@ -142,9 +140,8 @@ START_TEST(writes_only_its_own_bits)
         if (word != 10 && word != 100)
             ck_assert_uint_eq(fake_get_u64(&fake, IDLE_BITMAP_PATH, word), 0);
 }
-END_TEST
 
-START_TEST(swapped_entry_is_no_frame)
+TEST(cases_tests, swapped_entry_is_no_frame)
 {
     /* A swap offset of 77 where the frame number would be. */
     fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + 5, PAGEMAP_SWAPPED | 77);
@@ -158,9 +155,8 @@ START_TEST(swapped_entry_is_no_frame)
     ck_assert_uint_eq(tally.swapped_pages, 1);
     ck_assert_uint_eq(tally.resident_bytes, base_page_bytes());
 }
-END_TEST
 
-START_TEST(what_does_not_take_the_mark_is_unmeasurable)
+TEST(cases_tests, what_does_not_take_the_mark_is_unmeasurable)
 {
     fake_map(&fake, 0, 300, KPF_LRU);  /* on the LRU, yet the flag does not show */
     fake_map(&fake, 1, 301, KPF_IDLE); /* not on the LRU */
@@ -174,9 +170,8 @@ START_TEST(what_does_not_take_the_mark_is_unmeasurable)
     ck_assert_uint_eq(tally.touched_bytes, 0);
     ck_assert_uint_eq(tally.resident_bytes, 4 * base_page_bytes());
 }
-END_TEST
 
-START_TEST(census_puts_new_pages_on_their_list)
+TEST(cases_tests, census_puts_new_pages_on_their_list)
 {
     fake_map(&fake, 0, 1000, PLAIN);
     fake_map(&fake, 1, 1001, 0);
@@ -188,10 +183,9 @@ START_TEST(census_puts_new_pages_on_their_list)
     ck_assert_uint_eq(tally.unmeasurable_bytes, 0);
     ck_assert_uint_eq(tally.touched_bytes, 0);
 }
-END_TEST
 
 /* It would interrupt all CPUs for each scan of a daemon. */
-START_TEST(panel_leaves_the_batches_alone)
+TEST(cases_tests, panel_leaves_the_batches_alone)
 {
     struct error error = {0};
 
@@ -203,16 +197,14 @@ START_TEST(panel_leaves_the_batches_alone)
     ck_assert_int_eq(method_idle.mark(state, &error), 0);
     ck_assert_uint_eq(set.state[1], PAGE_UNMEASURABLE);
 }
-END_TEST
 
-START_TEST(zero_page_is_not_resident)
+TEST(cases_tests, zero_page_is_not_resident)
 {
     fake_map(&fake, 0, 300, KPF_ZERO_PAGE | PLAIN);
     begin();
     ck_assert_int_eq(set.state[0], PAGE_ABSENT);
     ck_assert_uint_eq(collect().resident_bytes, 0);
 }
-END_TEST
 
 /* A THP of 512 pages at frame 1024: only the head has a bit, the tails must follow it. */
 static void map_thp(uint64_t first_page)
@@ -222,7 +214,7 @@ static void map_thp(uint64_t first_page)
                  i == 0 ? KPF_COMPOUND_HEAD | KPF_THP | PLAIN : KPF_COMPOUND_TAIL | KPF_THP);
 }
 
-START_TEST(idle_huge_page_is_idle_to_the_last_tail)
+TEST(cases_tests, idle_huge_page_is_idle_to_the_last_tail)
 {
     map_thp(512);
     begin();
@@ -236,20 +228,18 @@ START_TEST(idle_huge_page_is_idle_to_the_last_tail)
     ck_assert_uint_eq(tally.resident_bytes, 2 << 20);
     ck_assert_uint_eq(tally.strata[0].granularity_bytes, 2 << 20);
 }
-END_TEST
 
-START_TEST(touched_huge_page_counts_whole)
+TEST(cases_tests, touched_huge_page_counts_whole)
 {
     map_thp(512);
     begin();
     fake_touch(&fake, 1024);
     ck_assert_uint_eq(collect().touched_bytes, 2 << 20);
 }
-END_TEST
 
 /* By the numbers of their frames the huge page is among base pages: those on either side of it are
  * marked and read. */
-START_TEST(base_pages_around_a_huge_page_are_measured)
+TEST(cases_tests, base_pages_around_a_huge_page_are_measured)
 {
     map_thp(512);
     for (uint64_t k = 0; k < 300; k++) {
@@ -268,10 +258,9 @@ START_TEST(base_pages_around_a_huge_page_are_measured)
     ck_assert_uint_eq(tally.unmeasurable_bytes, 100 * base_page_bytes());
     ck_assert_uint_eq(tally.n_strata, 2);
 }
-END_TEST
 
 /* As reclaim and compaction do it: the bit says nothing of touches then. */
-START_TEST(isolated_page_is_unmeasurable)
+TEST(cases_tests, isolated_page_is_unmeasurable)
 {
     for (uint64_t page = 0; page < 3; page++)
         fake_map(&fake, page, 500 + page, PLAIN);
@@ -285,9 +274,8 @@ START_TEST(isolated_page_is_unmeasurable)
     ck_assert_uint_eq(tally.unmeasurable_bytes, base_page_bytes());
     ck_assert_int_eq(set.state[2], PAGE_IDLE);
 }
-END_TEST
 
-START_TEST(isolated_huge_page_is_unmeasurable)
+TEST(cases_tests, isolated_huge_page_is_unmeasurable)
 {
     map_thp(512);
     begin();
@@ -298,9 +286,8 @@ START_TEST(isolated_huge_page_is_unmeasurable)
     ck_assert_uint_eq(tally.touched_bytes, 0);
     ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
 }
-END_TEST
 
-START_TEST(draws_of_one_huge_page_are_one_unit)
+TEST(cases_tests, draws_of_one_huge_page_are_one_unit)
 {
     struct error error = {0};
     struct tally tally;
@@ -317,9 +304,8 @@ START_TEST(draws_of_one_huge_page_are_one_unit)
     ck_assert_uint_eq(tally.strata[0].touched_units, 1);
     ck_assert_uint_eq(tally.drawn_absent, 1536);
 }
-END_TEST
 
-START_TEST(page_that_appears_was_touched)
+TEST(cases_tests, page_that_appears_was_touched)
 {
     fake_map(&fake, 0, 300, PLAIN);
     begin();
@@ -327,9 +313,8 @@ START_TEST(page_that_appears_was_touched)
     ck_assert_uint_eq(collect().touched_bytes, base_page_bytes());
     ck_assert_int_eq(set.state[9], PAGE_TOUCHED);
 }
-END_TEST
 
-START_TEST(page_that_vanishes_is_not_resident)
+TEST(cases_tests, page_that_vanishes_is_not_resident)
 {
     fake_map(&fake, 0, 300, PLAIN);
     fake_map(&fake, 1, 301, PLAIN);
@@ -341,10 +326,9 @@ START_TEST(page_that_vanishes_is_not_resident)
     ck_assert_uint_eq(tally.resident_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.touched_bytes, 0);
 }
-END_TEST
 
 /* Touched and then taken by the balloon; it comes back, and is part of the working set again. */
-START_TEST(touched_page_that_vanishes_is_gone)
+TEST(cases_tests, touched_page_that_vanishes_is_gone)
 {
     fake_map(&fake, 0, 300, PLAIN);
     fake_map(&fake, 1, 301, PLAIN);
@@ -363,9 +347,8 @@ START_TEST(touched_page_that_vanishes_is_gone)
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.gone_bytes, 0);
 }
-END_TEST
 
-START_TEST(migrated_page_keeps_its_flag)
+TEST(cases_tests, migrated_page_keeps_its_flag)
 {
     fake_map(&fake, 0, 300, PLAIN);
     begin();
@@ -373,7 +356,6 @@ START_TEST(migrated_page_keeps_its_flag)
     fake_set_u64(&fake, IDLE_BITMAP_PATH, 333 / 64, 1ULL << (333 % 64));
     ck_assert_uint_eq(collect().touched_bytes, 0);
 }
-END_TEST
 
 /* Pages 0 and 1 are touched, then all four migrated; KVM's bit of page 0 is lost. */
 static struct tally migrate_four(enum accel accel, const char *release, const char *mglru)
@@ -392,7 +374,7 @@ static struct tally migrate_four(enum accel accel, const char *release, const ch
     return collect();
 }
 
-START_TEST(idle_page_that_was_migrated_is_unmeasurable)
+TEST_EACH(cases_tests, idle_page_that_was_migrated_is_unmeasurable, 0, 7)
 {
     static const struct {
         enum accel accel;
@@ -415,10 +397,9 @@ START_TEST(idle_page_that_was_migrated_is_unmeasurable)
     ck_assert_uint_eq(tally.unmeasurable_bytes, cases[_i].unmeasurable * base_page_bytes());
     ck_assert_int_eq(set.state[4], PAGE_IDLE); /* where it was */
 }
-END_TEST
 
 /* Until it is marked again: a new period. */
-START_TEST(migrated_page_is_measured_again_once_it_is_marked)
+TEST(cases_tests, migrated_page_is_measured_again_once_it_is_marked)
 {
     struct error error = {0};
 
@@ -429,10 +410,9 @@ START_TEST(migrated_page_is_measured_again_once_it_is_marked)
     ck_assert_uint_eq(collect().unmeasurable_bytes, 0);
     ck_assert_int_eq(set.state[0], PAGE_IDLE);
 }
-END_TEST
 
 /* The frames stay, and carry the flag. */
-START_TEST(idle_rest_of_a_huge_page_that_was_split_is_unmeasurable)
+TEST(cases_tests, idle_rest_of_a_huge_page_that_was_split_is_unmeasurable)
 {
     map_thp(512);
     begin();
@@ -447,10 +427,9 @@ START_TEST(idle_rest_of_a_huge_page_that_was_split_is_unmeasurable)
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, 511 * base_page_bytes());
 }
-END_TEST
 
 /* Its mapping was split, it was not: nothing tells that but a counter, and how it is mapped now. */
-START_TEST(idle_huge_page_of_a_host_that_split_mappings_is_asked_for)
+TEST(cases_tests, idle_huge_page_of_a_host_that_split_mappings_is_asked_for)
 {
     map_thp(512);
     fake_write(&fake, "proc/vmstat", "thp_split_pmd 7\n");
@@ -459,10 +438,9 @@ START_TEST(idle_huge_page_of_a_host_that_split_mappings_is_asked_for)
     fake_write(&fake, "proc/vmstat", "thp_split_pmd_failed 3\nthp_split_pmd 8\n");
     ck_assert_uint_eq(collect().unmeasurable_bytes, 2 << 20); /* not huge any more */
 }
-END_TEST
 
 /* A migration entry looks swapped: 28 is the type of one on the lab's kernel. */
-START_TEST(page_in_motion_is_not_swapped)
+TEST(cases_tests, page_in_motion_is_not_swapped)
 {
     const uint64_t in_motion = PAGEMAP_SWAPPED | 300 << 5 | 28;
 
@@ -483,9 +461,8 @@ START_TEST(page_in_motion_is_not_swapped)
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, 2 * base_page_bytes());
 }
-END_TEST
 
-START_TEST(collapse_into_a_huge_page_is_not_a_touch)
+TEST(cases_tests, collapse_into_a_huge_page_is_not_a_touch)
 {
     for (uint64_t i = 0; i < 512; i++)
         fake_map(&fake, 512 + i, 5000 + i, PLAIN);
@@ -497,13 +474,12 @@ START_TEST(collapse_into_a_huge_page_is_not_a_touch)
     ck_assert_uint_eq(tally.touched_bytes, 0);
     ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
 }
-END_TEST
 
 #define VMSTAT(n) "nr_free_pages 7\nthp_collapse_alloc " n "\nthp_collapse_alloc_failed 3\n"
 
 /* One page of 512 was there, and khugepaged made a huge page of them: 511 have appeared that nobody
  * touched. */
-START_TEST(hole_that_khugepaged_fills_is_not_a_touch)
+TEST(cases_tests, hole_that_khugepaged_fills_is_not_a_touch)
 {
     fake_write(&fake, "proc/vmstat", VMSTAT("41"));
     fake_map(&fake, 512, 5000, PLAIN);
@@ -516,19 +492,17 @@ START_TEST(hole_that_khugepaged_fills_is_not_a_touch)
     ck_assert_uint_eq(tally.touched_bytes, 0);
     ck_assert_uint_eq(tally.unmeasurable_bytes, 2 << 20);
 }
-END_TEST
 
 /* The same without khugepaged is a fault of the guest. */
-START_TEST(huge_page_that_appears_was_touched)
+TEST(cases_tests, huge_page_that_appears_was_touched)
 {
     fake_write(&fake, "proc/vmstat", VMSTAT("41"));
     begin();
     map_thp(512);
     ck_assert_uint_eq(collect().touched_bytes, 2 << 20);
 }
-END_TEST
 
-START_TEST(merged_page_of_two_owners_is_unmeasurable)
+TEST(cases_tests, merged_page_of_two_owners_is_unmeasurable)
 {
     fake_write(&fake, "proc/4242/ksm_merging_pages", "2\n");
     fake_map(&fake, 0, 300, PLAIN | KPF_KSM);
@@ -539,11 +513,10 @@ START_TEST(merged_page_of_two_owners_is_unmeasurable)
     ck_assert_int_eq(set.state[0], PAGE_UNMEASURABLE);
     ck_assert_int_eq(set.state[1], PAGE_IDLE);
 }
-END_TEST
 
 /* Page 0 had been touched when it was merged with page 1, which was not, and whose frame it has
  * now: it reads idle. Page 2 is merged, and the other owner touches it. */
-START_TEST(ksm_begins_within_the_window)
+TEST(cases_tests, ksm_begins_within_the_window)
 {
     for (uint64_t page = 0; page < 4; page++)
         fake_map(&fake, page, 300 + page, PLAIN);
@@ -563,10 +536,9 @@ START_TEST(ksm_begins_within_the_window)
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, 3 * base_page_bytes());
 }
-END_TEST
 
 /* The balloon took it, and a dump reads what is left. */
-START_TEST(a_hole_that_is_read_is_absent)
+TEST(cases_tests, a_hole_that_is_read_is_absent)
 {
     fake_map(&fake, 0, 500, PLAIN);
     fake_map(&fake, 1, 600, PLAIN);
@@ -575,7 +547,6 @@ START_TEST(a_hole_that_is_read_is_absent)
     ck_assert_uint_eq(collect().resident_bytes, base_page_bytes());
     ck_assert_int_eq(set.state[1], PAGE_ABSENT);
 }
-END_TEST
 
 static void swap_out(uint64_t page)
 {
@@ -601,16 +572,15 @@ static void two_swapped(void)
     begin();
 }
 
-START_TEST(comes_back_from_swap_when_it_is_touched)
+TEST(cases_tests, comes_back_from_swap_when_it_is_touched)
 {
     two_swapped();
     fake_map(&fake, 1, 600, PLAIN);
     ck_assert_uint_eq(collect().touched_bytes, base_page_bytes());
 }
-END_TEST
 
 /* Device by device, and every page of it, whoever wanted it. */
-START_TEST(swapoff_is_no_touch)
+TEST(cases_tests, swapoff_is_no_touch)
 {
     struct error error = {0};
 
@@ -632,11 +602,10 @@ START_TEST(swapoff_is_no_touch)
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, 0);
 }
-END_TEST
 
 /* Memory that ends within a word of the bitmap: the kernel marks those frames but does not deliver
  * their word. */
-START_TEST(partial_last_word_is_unmeasurable)
+TEST(cases_tests, partial_last_word_is_unmeasurable)
 {
     char path[128];
 
@@ -651,9 +620,8 @@ START_TEST(partial_last_word_is_unmeasurable)
     ck_assert_uint_eq(tally.unmeasurable_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.touched_bytes, 0);
 }
-END_TEST
 
-START_TEST(refuses_a_kernel_without_page_idle)
+TEST(cases_tests, refuses_a_kernel_without_page_idle)
 {
     struct error error = {0};
     char path[128];
@@ -663,9 +631,8 @@ START_TEST(refuses_a_kernel_without_page_idle)
     ck_assert_int_eq(method_idle.probe(&fake.target, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_IDLE_PAGE_TRACKING"));
 }
-END_TEST
 
-START_TEST(probe_refuses_hugetlb_only)
+TEST(cases_tests, probe_refuses_hugetlb_only)
 {
     struct error error = {0};
 
@@ -673,52 +640,4 @@ START_TEST(probe_refuses_hugetlb_only)
         fake_map(&fake, i, 4096 + i, KPF_HUGE | (i % 512 ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
     ck_assert_int_eq(method_idle.probe(&fake.target, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "hugetlb"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("idle");
-    TCase *tcase = tcase_create("idle");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, counts_touched_pages);
-    tcase_add_test(tcase, a_flush_that_is_not_possible_is_a_doubt);
-    tcase_add_test(tcase, touches_add_up_over_windows);
-    tcase_add_test(tcase, rearm_begins_a_period_of_its_own);
-    tcase_add_test(tcase, writes_only_its_own_bits);
-    tcase_add_test(tcase, swapped_entry_is_no_frame);
-    tcase_add_test(tcase, what_does_not_take_the_mark_is_unmeasurable);
-    tcase_add_test(tcase, census_puts_new_pages_on_their_list);
-    tcase_add_test(tcase, panel_leaves_the_batches_alone);
-    tcase_add_test(tcase, zero_page_is_not_resident);
-    tcase_add_test(tcase, idle_huge_page_is_idle_to_the_last_tail);
-    tcase_add_test(tcase, touched_huge_page_counts_whole);
-    tcase_add_test(tcase, base_pages_around_a_huge_page_are_measured);
-    tcase_add_test(tcase, isolated_page_is_unmeasurable);
-    tcase_add_test(tcase, isolated_huge_page_is_unmeasurable);
-    tcase_add_test(tcase, draws_of_one_huge_page_are_one_unit);
-    tcase_add_test(tcase, page_that_appears_was_touched);
-    tcase_add_test(tcase, page_that_vanishes_is_not_resident);
-    tcase_add_test(tcase, touched_page_that_vanishes_is_gone);
-    tcase_add_test(tcase, migrated_page_keeps_its_flag);
-    tcase_add_test(tcase, page_in_motion_is_not_swapped);
-    tcase_add_loop_test(tcase, idle_page_that_was_migrated_is_unmeasurable, 0, 7);
-    tcase_add_test(tcase, migrated_page_is_measured_again_once_it_is_marked);
-    tcase_add_test(tcase, idle_rest_of_a_huge_page_that_was_split_is_unmeasurable);
-    tcase_add_test(tcase, idle_huge_page_of_a_host_that_split_mappings_is_asked_for);
-    tcase_add_test(tcase, hole_that_khugepaged_fills_is_not_a_touch);
-    tcase_add_test(tcase, huge_page_that_appears_was_touched);
-    tcase_add_test(tcase, collapse_into_a_huge_page_is_not_a_touch);
-    tcase_add_test(tcase, merged_page_of_two_owners_is_unmeasurable);
-    tcase_add_test(tcase, a_hole_that_is_read_is_absent);
-    tcase_add_test(tcase, ksm_begins_within_the_window);
-    tcase_add_test(tcase, comes_back_from_swap_when_it_is_touched);
-    tcase_add_test(tcase, swapoff_is_no_touch);
-    tcase_add_test(tcase, partial_last_word_is_unmeasurable);
-    tcase_add_test(tcase, refuses_a_kernel_without_page_idle);
-    tcase_add_test(tcase, probe_refuses_hugetlb_only);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

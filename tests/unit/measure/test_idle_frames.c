@@ -46,7 +46,9 @@ static void read_all(void)
     ck_assert_int_eq(frames_read(frames, lost), 0);
 }
 
-START_TEST(frames_come_in_ascending_order)
+FIXTURE(tests, .setup = setup, .teardown = teardown);
+
+TEST(tests, frames_come_in_ascending_order)
 {
     uint64_t frame_of[PAGES];
 
@@ -63,7 +65,6 @@ START_TEST(frames_come_in_ascending_order)
         ck_assert_uint_eq(frames->frame[i].pfn, frame_of[frames->frame[i].i]);
     }
 }
-END_TEST
 
 /* Puts a folio at a frame behind as many pages. */
 static uint64_t map_folio(uint64_t page, uint64_t pfn, unsigned order)
@@ -76,7 +77,7 @@ static uint64_t map_folio(uint64_t page, uint64_t pfn, unsigned order)
     return page + (1ULL << order);
 }
 
-START_TEST(every_frame_finds_its_folio)
+TEST(tests, every_frame_finds_its_folio)
 {
     /* Of many sizes, each at a multiple of it; close together, so that a wrong guess meets a
      * neighbour. */
@@ -112,10 +113,9 @@ START_TEST(every_frame_finds_its_folio)
         ck_assert(frame->trackable);
     }
 }
-END_TEST
 
 /* Only some pages of each folio are looked at, as a panel does: heads are found from tails. */
-START_TEST(tails_alone_find_their_heads)
+TEST(tests, tails_alone_find_their_heads)
 {
     map_folio(0, 1024, 9);
     map_folio(512, 1544, 3);
@@ -132,18 +132,4 @@ START_TEST(tails_alone_find_their_heads)
     ck_assert_uint_eq(frames->frame[1].order, 3);
     ck_assert_uint_eq(frames->frame[2].pfn, 1552);
     ck_assert_uint_eq(frames->frame[2].order, 4);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("idle_frames");
-    TCase *tests = tcase_create("frames");
-
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, frames_come_in_ascending_order);
-    tcase_add_test(tests, every_frame_finds_its_folio);
-    tcase_add_test(tests, tails_alone_find_their_heads);
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
 }

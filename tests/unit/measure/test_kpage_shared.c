@@ -27,7 +27,9 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-START_TEST(all_read_through_one_file)
+FIXTURE(tests, .setup = setup, .teardown = teardown);
+
+TEST(tests, all_read_through_one_file)
 {
     fake.root.live = true;
 
@@ -48,9 +50,8 @@ START_TEST(all_read_through_one_file)
     kpage_release(&count);
     ck_assert_int_eq(count, -1);
 }
-END_TEST
 
-START_TEST(it_is_opened_again)
+TEST(tests, it_is_opened_again)
 {
     fake.root.live = true;
     for (int i = 0; i < 2; i++) {
@@ -60,9 +61,8 @@ START_TEST(it_is_opened_again)
         kpage_release(&fd);
     }
 }
-END_TEST
 
-START_TEST(a_captured_tree_is_not_mixed_with_another)
+TEST(tests, a_captured_tree_is_not_mixed_with_another)
 {
     int first = kpageflags_share(&fake.root, NULL);
     int second = kpageflags_share(&fake.root, NULL);
@@ -75,9 +75,8 @@ START_TEST(a_captured_tree_is_not_mixed_with_another)
     ck_assert(is_open(first));
     kpage_release(&first);
 }
-END_TEST
 
-START_TEST(what_cannot_be_opened_is_nobodys)
+TEST(tests, what_cannot_be_opened_is_nobodys)
 {
     struct error why;
 
@@ -92,19 +91,4 @@ START_TEST(what_cannot_be_opened_is_nobodys)
     fd = kpageflags_share(&fake.root, &why);
     ck_assert(is_open(fd));
     kpage_release(&fd);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("kpage_shared");
-    TCase *tests = tcase_create("files");
-
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, all_read_through_one_file);
-    tcase_add_test(tests, it_is_opened_again);
-    tcase_add_test(tests, a_captured_tree_is_not_mixed_with_another);
-    tcase_add_test(tests, what_cannot_be_opened_is_nobodys);
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
 }

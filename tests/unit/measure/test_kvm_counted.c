@@ -48,7 +48,9 @@ static void set_counters(const char *small, const char *large)
     fake_write(&fake, COUNTERS "pages_1g", "0\n");
 }
 
-START_TEST(zap_all_adds_the_counters)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, zap_all_adds_the_counters)
 {
     struct error error = {0};
     struct tally tally;
@@ -66,7 +68,6 @@ START_TEST(zap_all_adds_the_counters)
     ck_assert_uint_eq(tally_stratum(&tally, 2 << 20)->touched_units, 512);
     method_zap_all.close(state);
 }
-END_TEST
 
 /* Looks at the counters 4k[0], 4k[1], ... and collects at the last. */
 static struct tally watched(const char *const *small, size_t n, const char *smaps_then)
@@ -92,7 +93,7 @@ static struct tally watched(const char *const *small, size_t n, const char *smap
 }
 
 /* Those that are not touched again are missing. */
-START_TEST(zap_all_says_when_mappings_were_dropped_meanwhile)
+TEST(cases, zap_all_says_when_mappings_were_dropped_meanwhile)
 {
     static const char *const grows[] = {"300\n", "700\n", "698\n"};
     static const char *const falls[] = {"300\n", "700\n", "100\n", "400\n"};
@@ -106,9 +107,8 @@ START_TEST(zap_all_says_when_mappings_were_dropped_meanwhile)
     ck_assert_uint_eq(watched(split, 2, with_huge).doubts, DOUBT_DROPPED);
     free(with_huge);
 }
-END_TEST
 
-START_TEST(zap_all_says_when_kvm_dropped_nothing)
+TEST(cases, zap_all_says_when_kvm_dropped_nothing)
 {
     struct error error = {0};
     void *state;
@@ -119,18 +119,16 @@ START_TEST(zap_all_says_when_kvm_dropped_nothing)
     ck_assert_ptr_nonnull(strstr(error.text, "did not drop"));
     method_zap_all.close(state);
 }
-END_TEST
 
-START_TEST(zap_all_without_counters_names_the_remedy)
+TEST(cases, zap_all_without_counters_names_the_remedy)
 {
     struct error error = {0};
 
     ck_assert_int_eq(method_zap_all.probe(&fake.target, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "mount -t debugfs"));
 }
-END_TEST
 
-START_TEST(kvm_methods_refuse_tcg)
+TEST(cases, kvm_methods_refuse_tcg)
 {
     struct error error = {0};
 
@@ -139,9 +137,8 @@ START_TEST(kvm_methods_refuse_tcg)
     ck_assert_int_eq(method_zap.probe(&fake.target, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "TCG"));
 }
-END_TEST
 
-START_TEST(tcg_methods_refuse_kvm)
+TEST(cases, tcg_methods_refuse_kvm)
 {
     struct error error = {0};
 
@@ -150,9 +147,8 @@ START_TEST(tcg_methods_refuse_kvm)
     ck_assert_int_eq(method_cold.probe(&fake.target, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "blind to KVM guests"));
 }
-END_TEST
 
-START_TEST(referenced_counts_guest_ram_only)
+TEST(cases, referenced_counts_guest_ram_only)
 {
     struct error error = {0};
     struct tally tally;
@@ -171,10 +167,9 @@ START_TEST(referenced_counts_guest_ram_only)
     ck_assert_uint_eq(tally.resident_bytes, 4 << 20);
     method_referenced.close(state);
 }
-END_TEST
 
 /* Where DAMON takes what idle waits for, methods that do not care come first. */
-START_TEST(auto_minds_damon)
+TEST(cases, auto_minds_damon)
 {
     const struct method_verdict all[] = {
         {.method = &method_idle}, {.method = &method_zap}, {.method = &method_cold}};
@@ -185,9 +180,8 @@ START_TEST(auto_minds_damon)
     fake.process.accel = ACCEL_TCG;
     ck_assert_ptr_eq(method_choose(&fake.target, all, 3), &method_idle);
 }
-END_TEST
 
-START_TEST(auto_takes_the_first_that_proves_itself)
+TEST(cases, auto_takes_the_first_that_proves_itself)
 {
     struct error error = {0};
 
@@ -201,7 +195,6 @@ START_TEST(auto_takes_the_first_that_proves_itself)
     ck_assert_ptr_eq(method_auto(&fake.target, &(struct method_needs){.census = true}, &error),
                      &method_referenced);
 }
-END_TEST
 
 static void is_order(enum method_order order, const char *expected)
 {
@@ -215,7 +208,7 @@ static void is_order(enum method_order order, const char *expected)
 }
 
 /* As vmwss(1) and vmwssd(8) say it; and that no method is cut off by a gap between the places. */
-START_TEST(orders_are_as_documented)
+TEST(cases, orders_are_as_documented)
 {
     is_order(ORDER_KVM, "idle, damon, zap, pageout, zap-all");
     is_order(ORDER_KVM_AGEING, "zap, pageout, idle, damon, zap-all");
@@ -234,7 +227,6 @@ START_TEST(orders_are_as_documented)
         ck_assert_uint_eq(places, ranked);
     }
 }
-END_TEST
 
 /* What is refused is of this method: others measure on such a host. */
 static void is_promised_where_measured(const struct method *method, unsigned base_shift,
@@ -253,7 +245,7 @@ static void is_promised_where_measured(const struct method *method, unsigned bas
 }
 
 /* `doctor` promises nothing that measuring refuses. */
-START_TEST(no_method_is_promised_for_other_base_pages)
+TEST(cases, no_method_is_promised_for_other_base_pages)
 {
     const struct page_sizes of_host = page_sizes_now;
 
@@ -271,26 +263,4 @@ START_TEST(no_method_is_promised_for_other_base_pages)
         ck_assert_msg(strstr(why.text, "base pages") == NULL, "%s", why.text);
     }
     page_sizes_now = of_host;
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("kvm_counted");
-    TCase *tcase = tcase_create("kvm_counted");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, zap_all_adds_the_counters);
-    tcase_add_test(tcase, zap_all_says_when_kvm_dropped_nothing);
-    tcase_add_test(tcase, zap_all_says_when_mappings_were_dropped_meanwhile);
-    tcase_add_test(tcase, zap_all_without_counters_names_the_remedy);
-    tcase_add_test(tcase, kvm_methods_refuse_tcg);
-    tcase_add_test(tcase, tcg_methods_refuse_kvm);
-    tcase_add_test(tcase, referenced_counts_guest_ram_only);
-    tcase_add_test(tcase, auto_minds_damon);
-    tcase_add_test(tcase, auto_takes_the_first_that_proves_itself);
-    tcase_add_test(tcase, orders_are_as_documented);
-    tcase_add_test(tcase, no_method_is_promised_for_other_base_pages);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -15,6 +15,8 @@
 #include "measure/page_set.h"
 #include "measure/record/ram_map.h"
 
+#include "unit.h"
+
 #include <check.h>
 #include <string.h>
 
@@ -33,7 +35,9 @@ static void teardown(void)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-START_TEST(a_census_is_counted_in_its_units)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST_EACH(cases, a_census_is_counted_in_its_units, 0, N_KERNELS)
 {
     struct page_set set;
     struct tally tally;
@@ -65,9 +69,8 @@ START_TEST(a_census_is_counted_in_its_units)
     ck_assert_uint_eq(estimate.granularity_bytes, huge);
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(a_panel_is_counted_in_its_units)
+TEST_EACH(cases, a_panel_is_counted_in_its_units, 0, N_KERNELS)
 {
     struct page_set set;
     struct tally tally;
@@ -92,9 +95,8 @@ START_TEST(a_panel_is_counted_in_its_units)
     ck_assert(!least_differs(&tally));
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(base_pages_of_huge_ones_are_estimated)
+TEST_EACH(cases, base_pages_of_huge_ones_are_estimated, 0, N_KERNELS)
 {
     struct fine_tally fine = {.n = 1, .touched = {0.25}};
     struct fine_estimate out;
@@ -117,16 +119,14 @@ START_TEST(base_pages_of_huge_ones_are_estimated)
     ck_assert_double_eq_tol(fine_density(&(struct fine_tally){0}, 9).low, 1.0 / (double)per_huge,
                             1e-12);
 }
-END_TEST
 
-START_TEST(frames_of_a_group_are_base_pages)
+TEST_EACH(cases, frames_of_a_group_are_base_pages, 0, N_KERNELS)
 {
     const struct frames_seen seen = {.frames = 1000, .drawn = 100, .units = 100};
 
     boot(_i);
     ck_assert_uint_eq(group_usage_of(&seen, false).bytes, 1000 * base);
 }
-END_TEST
 
 /* One mapping: a huge page and 12 base pages, of which 4 were referenced. */
 static void write_smaps(void)
@@ -152,7 +152,7 @@ static const struct stratum *stratum_of(struct tally *tally, uint64_t bytes)
     return NULL;
 }
 
-START_TEST(smaps_is_in_its_units)
+TEST_EACH(cases, smaps_is_in_its_units, 0, N_KERNELS)
 {
     struct ram_smaps sums;
     struct referenced_count count = {.target = &fake.target};
@@ -168,9 +168,8 @@ START_TEST(smaps_is_in_its_units)
     ck_assert_uint_eq(stratum_of(&tally, base)->draws, 12);
     ck_assert_uint_eq(stratum_of(&tally, huge)->draws, per_huge);
 }
-END_TEST
 
-START_TEST(generations_are_in_its_units)
+TEST_EACH(cases, generations_are_in_its_units, 0, N_KERNELS)
 {
     const struct mglru_figure figure = {.touched_pages = 40, .merged_pages = 3, .listed_pages = 7};
     struct ram_smaps sums = {.swapped_bytes = 5 * kernels[_i].base};
@@ -187,10 +186,9 @@ START_TEST(generations_are_in_its_units)
     ck_assert_uint_eq(stratum_of(&tally, base)->draws, 12);
     ck_assert_uint_eq(stratum_of(&tally, huge)->draws, per_huge);
 }
-END_TEST
 
 /* Chunks of a huge page each, the second one mapped by a PMD, the third of folios half as large. */
-START_TEST(a_map_is_cut_in_its_units)
+TEST_EACH(cases, a_map_is_cut_in_its_units, 0, N_KERNELS)
 {
     struct page_set set;
     struct ram_map map;
@@ -219,22 +217,4 @@ START_TEST(a_map_is_cut_in_its_units)
     }
     ram_map_free(&map);
     page_set_free(&set);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("large_counts");
-    TCase *tcase = tcase_create("large_counts");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, a_census_is_counted_in_its_units, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_panel_is_counted_in_its_units, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, base_pages_of_huge_ones_are_estimated, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, frames_of_a_group_are_base_pages, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, smaps_is_in_its_units, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, generations_are_in_its_units, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_map_is_cut_in_its_units, 0, N_KERNELS);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

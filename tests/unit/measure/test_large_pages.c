@@ -9,6 +9,8 @@
 #include "guest/ram/own_memory.h"
 #include "measure/method/tlb_flush.h"
 
+#include "unit.h"
+
 #include <check.h>
 #include <stdlib.h>
 
@@ -97,7 +99,9 @@ static void teardown(void)
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-START_TEST(pages_are_found_in_the_page_table)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST_EACH(cases, pages_are_found_in_the_page_table, 0, N_KERNELS)
 {
     const uint64_t page[] = {0, 5, per_huge};
     uint64_t entry[3];
@@ -117,9 +121,8 @@ START_TEST(pages_are_found_in_the_page_table)
     ck_assert_uint_eq(range[1], PAGEMAP_PRESENT | 1235);
     close(fd);
 }
-END_TEST
 
-START_TEST(pages_are_found_by_guest_physical_address)
+TEST_EACH(cases, pages_are_found_by_guest_physical_address, 0, N_KERNELS)
 {
     struct gpa_layout layout = {.boot_bytes = N_HUGE * kernels[_i].huge,
                                 .low_begin = 1ULL << 30,
@@ -139,7 +142,6 @@ START_TEST(pages_are_found_by_guest_physical_address)
     blocks[1].first_page = N_HUGE * per_huge;
     ck_assert_uint_eq(gpa_of_page(&layout, &ram, N_HUGE * per_huge + 3), (1ULL << 30) + 3 * base);
 }
-END_TEST
 
 struct seen {
     uint64_t n, unit_hva[8];
@@ -177,7 +179,7 @@ static struct seen probe_four(void)
     return seen;
 }
 
-START_TEST(a_huge_page_is_asked_for_once)
+TEST_EACH(cases, a_huge_page_is_asked_for_once, 0, N_KERNELS)
 {
     boot(_i);
     model.huge_hva = FAKE_HVA;
@@ -192,9 +194,8 @@ START_TEST(a_huge_page_is_asked_for_once)
     ck_assert_uint_eq(seen.unit_hva[3], FAKE_HVA + (per_huge + 1) * base);
     ck_assert_uint_eq(model.asked, 2);
 }
-END_TEST
 
-START_TEST(hugetlb_has_its_own_size)
+TEST_EACH(cases, hugetlb_has_its_own_size, 0, N_KERNELS)
 {
     boot(_i);
     fake.block.page_bytes = 4 * base;
@@ -207,10 +208,9 @@ START_TEST(hugetlb_has_its_own_size)
     ck_assert_uint_eq(seen.unit_hva[2], FAKE_HVA + (per_huge - 4) * base);
     ck_assert_uint_eq(model.asked, 0);
 }
-END_TEST
 
 /* Neither present nor swapped: the last page of a huge page counts, and the next one's does not. */
-START_TEST(holes_are_looked_for_in_all_of_it)
+TEST_EACH(cases, holes_are_looked_for_in_all_of_it, 0, N_KERNELS)
 {
     boot(_i);
     for (uint64_t i = 0; i < per_huge; i++)
@@ -224,10 +224,9 @@ START_TEST(holes_are_looked_for_in_all_of_it)
     ck_assert_int_eq(has_holes(fd, FAKE_HVA), 1);
     close(fd);
 }
-END_TEST
 
 /* Three anonymous pages of QEMU's own. */
-START_TEST(own_memory_is_in_its_units)
+TEST_EACH(cases, own_memory_is_in_its_units, 0, N_KERNELS)
 {
     struct own_memory own;
     char text[128];
@@ -243,10 +242,9 @@ START_TEST(own_memory_is_in_its_units)
         own_memory_read(&fake.root, FAKE_PID, &fake.ram, PAGE_KIND_BIT(PAGE_KIND_ANON), &own), 0);
     ck_assert_uint_eq(own.bytes[PAGE_KIND_ANON], 3 * base);
 }
-END_TEST
 
 /* A file whose huge pages lie as the mapping's do is not split by advice. */
-START_TEST(advice_knows_how_huge_pages_lie)
+TEST_EACH(cases, advice_knows_how_huge_pages_lie, 0, N_KERNELS)
 {
     boot(_i);
     fake_write(&fake, "sys/kernel/mm/transparent_hugepage/shmem_enabled", "[always] never\n");
@@ -258,7 +256,6 @@ START_TEST(advice_knows_how_huge_pages_lie)
     fake.block.hva += huge / 2;
     ck_assert(!advice_splits(&fake.root, &fake.block));
 }
-END_TEST
 
 /* --- zap -------------------------------------------------------------------------------------- */
 
@@ -273,7 +270,7 @@ static struct zap zap_of(struct page_set *set)
 }
 
 /* A fault in the second of the guest's huge pages, of which the set has only single pages. */
-START_TEST(a_fault_is_near_in_its_huge_page)
+TEST_EACH(cases, a_fault_is_near_in_its_huge_page, 0, N_KERNELS)
 {
     struct page_set set;
 
@@ -291,10 +288,9 @@ START_TEST(a_fault_is_near_in_its_huge_page)
     free(zap.near);
     page_set_free(&set);
 }
-END_TEST
 
 /* ... and where they are mapped by a PMD it is all of the unit. */
-START_TEST(a_fault_touches_its_unit)
+TEST_EACH(cases, a_fault_touches_its_unit, 0, N_KERNELS)
 {
     struct page_set set;
 
@@ -312,9 +308,8 @@ START_TEST(a_fault_touches_its_unit)
     free(zap.near);
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(a_census_drops_huge_page_by_huge_page)
+TEST_EACH(cases, a_census_drops_huge_page_by_huge_page, 0, N_KERNELS)
 {
     struct page_set set;
 
@@ -330,11 +325,10 @@ START_TEST(a_census_drops_huge_page_by_huge_page)
     free(zap.near);
     page_set_free(&set);
 }
-END_TEST
 
 /* RAM and its GPA do not lie alike: KVM maps no huge page, and holds its lock for few base pages.
  */
-START_TEST(a_census_drops_few_pages_at_a_time)
+TEST_EACH(cases, a_census_drops_few_pages_at_a_time, 0, N_KERNELS)
 {
     struct page_set set;
 
@@ -351,10 +345,9 @@ START_TEST(a_census_drops_few_pages_at_a_time)
     free(zap.near);
     page_set_free(&set);
 }
-END_TEST
 
 /* A page that has come as part of a huge page, near which there was a fault. */
-START_TEST(what_came_with_a_huge_page_is_of_its_order)
+TEST_EACH(cases, what_came_with_a_huge_page_is_of_its_order, 0, N_KERNELS)
 {
     struct page_set set;
     struct page_probe probe = {.state = PAGE_IDLE};
@@ -375,9 +368,8 @@ START_TEST(what_came_with_a_huge_page_is_of_its_order)
     free(zap.near);
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(a_panel_drops_whole_units)
+TEST_EACH(cases, a_panel_drops_whole_units, 0, N_KERNELS)
 {
     struct page_set set;
     bool to_drop[2] = {true, true};
@@ -398,11 +390,10 @@ START_TEST(a_panel_drops_whole_units)
     free(zap.near);
     page_set_free(&set);
 }
-END_TEST
 
 /* Stretches in a scattered order: all of RAM, nothing twice, and nothing behind its end, which need
  * not be that of a huge page. */
-START_TEST(the_scout_drops_all_of_ram)
+TEST_EACH(cases, the_scout_drops_all_of_ram, 0, N_KERNELS)
 {
     struct gpa_layout layout = {0};
     const struct zap_scout scout = {.target = &fake.target, .layout = &layout, .pagemap_fd = -1};
@@ -421,17 +412,15 @@ START_TEST(the_scout_drops_all_of_ram)
         ck_assert_uint_eq(model.dropped[i], 1);
     page_set_free(&few);
 }
-END_TEST
 
-START_TEST(a_page_of_it_splits_a_huge_page)
+TEST_EACH(cases, a_page_of_it_splits_a_huge_page, 0, N_KERNELS)
 {
     boot(_i);
     ck_assert_int_eq(huge_split(-1, -1, FAKE_HVA), 0);
     ck_assert_uint_eq(model.advised_bytes, base);
 }
-END_TEST
 
-START_TEST(a_flush_drops_single_pages)
+TEST_EACH(cases, a_flush_drops_single_pages, 0, N_KERNELS)
 {
     struct page_set set;
 
@@ -442,31 +431,4 @@ START_TEST(a_flush_drops_single_pages)
     ck_assert_uint_eq(model.drops, set.n);
     ck_assert_uint_eq(model.most, base);
     page_set_free(&set);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("large_pages");
-    TCase *tcase = tcase_create("large_pages");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, pages_are_found_in_the_page_table, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, pages_are_found_by_guest_physical_address, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_huge_page_is_asked_for_once, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, hugetlb_has_its_own_size, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, holes_are_looked_for_in_all_of_it, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, own_memory_is_in_its_units, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, advice_knows_how_huge_pages_lie, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_fault_is_near_in_its_huge_page, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_fault_touches_its_unit, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_census_drops_huge_page_by_huge_page, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_census_drops_few_pages_at_a_time, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, what_came_with_a_huge_page_is_of_its_order, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_panel_drops_whole_units, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, the_scout_drops_all_of_ram, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_page_of_it_splits_a_huge_page, 0, N_KERNELS);
-    tcase_add_loop_test(tcase, a_flush_drops_single_pages, 0, N_KERNELS);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

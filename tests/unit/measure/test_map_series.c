@@ -40,7 +40,9 @@ static void add_period(uint64_t drawn, uint64_t touched, time_t end)
     ck_assert_ptr_null(map.chunks); /* the series' now */
 }
 
-START_TEST(periods_are_kept_in_order)
+FIXTURE(cases, .teardown = teardown);
+
+TEST(cases, periods_are_kept_in_order)
 {
     add_period(512, 512, 1000);
     add_period(512, 3, 1002);
@@ -50,9 +52,8 @@ START_TEST(periods_are_kept_in_order)
     ck_assert_int_eq(series.period[1].record.time.tv_sec, 1002);
     ck_assert_double_eq(map_series_begin_s(&series), 998.5);
 }
-END_TEST
 
-START_TEST(a_head_is_of_all_of_them)
+TEST(cases, a_head_is_of_all_of_them)
 {
     static const unsigned flags[] = {FLAG_THP, FLAG_THP | FLAG_DUMP, FLAG_THP | FLAG_PAUSED};
 
@@ -74,9 +75,8 @@ START_TEST(a_head_is_of_all_of_them)
     ck_assert_uint_eq(map_series_some_flags(&series), FLAG_DUMP | FLAG_PAUSED);
     ck_assert_uint_eq(series.period[2].record.flags, FLAG_THP | FLAG_PAUSED); /* as it was */
 }
-END_TEST
 
-START_TEST(the_worst_cell_says_how_right_they_are)
+TEST(cases, the_worst_cell_says_how_right_they_are)
 {
     add_period(512, 256, 1000);
     ck_assert_double_eq(map_series_widest(&series), 0); /* all pages were looked at */
@@ -90,9 +90,8 @@ START_TEST(the_worst_cell_says_how_right_they_are)
     add_period(0, 0, 1004);
     ck_assert_double_eq(map_series_widest(&series), 1); /* nothing is known of a cell */
 }
-END_TEST
 
-START_TEST(there_is_an_end_to_cells)
+TEST(cases, there_is_an_end_to_cells)
 {
     const struct sample_record record = {.n_windows = 1};
 
@@ -108,19 +107,4 @@ START_TEST(there_is_an_end_to_cells)
     ck_assert_ptr_nonnull(map.chunks); /* still the caller's */
     ck_assert_uint_eq(series.n, 4);
     ram_map_free(&map);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("map-series");
-    TCase *tcase = tcase_create("map-series");
-
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, periods_are_kept_in_order);
-    tcase_add_test(tcase, a_head_is_of_all_of_them);
-    tcase_add_test(tcase, the_worst_cell_says_how_right_they_are);
-    tcase_add_test(tcase, there_is_an_end_to_cells);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

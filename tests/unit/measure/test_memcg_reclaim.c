@@ -97,14 +97,15 @@ static void is_refused(int code, const char *why)
     ck_assert_int_eq(group.fd, -1);
 }
 
-START_TEST(the_nearest_group_with_memory_is_the_guests)
+FIXTURE(all, .setup = setup, .teardown = teardown);
+
+TEST(all, the_nearest_group_with_memory_is_the_guests)
 {
     ck_assert_int_eq(open_group(), 0);
     ck_assert_str_eq(group.path, "/" SCOPE);
 }
-END_TEST
 
-START_TEST(its_counters)
+TEST(all, its_counters)
 {
     struct memcg_counters counters;
 
@@ -127,9 +128,8 @@ START_TEST(its_counters)
     ck_assert(isnan(counters.pressure_s));
     memcg_reclaim_close(&group);
 }
-END_TEST
 
-START_TEST(so_many_bytes_are_written)
+TEST(all, so_many_bytes_are_written)
 {
     char text[32];
 
@@ -140,9 +140,8 @@ START_TEST(so_many_bytes_are_written)
                      0);
     ck_assert_str_eq(text, "12345678");
 }
-END_TEST
 
-START_TEST(its_helpers_and_threads_of_the_kernel_may_be_in_it)
+TEST(all, its_helpers_and_threads_of_the_kernel_may_be_in_it)
 {
     fake_write(&fake, CGROUP SCOPE "/libvirt/emulator/cgroup.procs", "4242\n50\n51\n52\n");
     make_process(50, "swtpm", true);
@@ -150,10 +149,9 @@ START_TEST(its_helpers_and_threads_of_the_kernel_may_be_in_it)
     /* 52 has ended */
     ck_assert_int_eq(open_group(), 0);
 }
-END_TEST
 
 /* One for each queue of each of its interfaces. */
-START_TEST(its_threads_of_the_kernel_are_as_many_as_they_are)
+TEST(all, its_threads_of_the_kernel_are_as_many_as_they_are)
 {
     char procs[1024] = "4242\n";
     size_t n = strlen(procs);
@@ -168,9 +166,8 @@ START_TEST(its_threads_of_the_kernel_are_as_many_as_they_are)
         make_process(pid, "swtpm", true);
     is_refused(-EBUSY, "more than 64 other processes");
 }
-END_TEST
 
-START_TEST(another_process_in_it_is_refused)
+TEST(all, another_process_in_it_is_refused)
 {
     fake_write(&fake, CGROUP SCOPE "/libvirt/emulator/cgroup.procs", "50\n4242\n");
     make_process(50, "bash", true);
@@ -182,17 +179,15 @@ START_TEST(another_process_in_it_is_refused)
     fake_write(&fake, CGROUP SCOPE "/libvirt/emulator/cgroup.procs", "0\n4242\n");
     is_refused(-EBUSY, "another namespace");
 }
-END_TEST
 
-START_TEST(groups_below_count_whatever_controllers_they_have)
+TEST(all, groups_below_count_whatever_controllers_they_have)
 {
     make_group(SCOPE "/nested", "60\n");
     make_process(60, "postgres", true);
     is_refused(-EBUSY, "process 60 (postgres)");
 }
-END_TEST
 
-START_TEST(a_group_above_with_other_guests_is_refused)
+TEST(all, a_group_above_with_other_guests_is_refused)
 {
     make_group("machine.slice", "");
     fake_write(&fake, CGROUP "machine.slice/other.scope/cgroup.procs", "70\n");
@@ -200,16 +195,14 @@ START_TEST(a_group_above_with_other_guests_is_refused)
     in_group("/machine.slice/own.scope"); /* without a memory controller */
     is_refused(-EXDEV, "control group /machine.slice, which has the memory controller, is no");
 }
-END_TEST
 
-START_TEST(a_group_that_it_has_left_is_refused)
+TEST(all, a_group_that_it_has_left_is_refused)
 {
     fake_write(&fake, CGROUP SCOPE "/libvirt/emulator/cgroup.procs", "");
     is_refused(-ESRCH, "process 4242 is not in control group");
 }
-END_TEST
 
-START_TEST(paths_that_lead_elsewhere_are_refused)
+TEST(all, paths_that_lead_elsewhere_are_refused)
 {
     static const char *const paths[] = {"/../../etc/x.scope", "/" SCOPE "/../../../etc",
                                         "/x.scope/../..", "/../x.scope"};
@@ -225,9 +218,8 @@ START_TEST(paths_that_lead_elsewhere_are_refused)
     in_group("/link.scope");
     is_refused(-EXDEV, "control group /link.scope: ");
 }
-END_TEST
 
-START_TEST(a_link_among_the_groups_below_is_not_followed)
+TEST(all, a_link_among_the_groups_below_is_not_followed)
 {
     char link[256];
 
@@ -237,9 +229,8 @@ START_TEST(a_link_among_the_groups_below_is_not_followed)
     ck_assert_int_eq(symlink("../../user.slice", link), 0);
     ck_assert_int_eq(open_group(), 0);
 }
-END_TEST
 
-START_TEST(a_link_in_place_of_the_file_is_not_written_to)
+TEST(all, a_link_in_place_of_the_file_is_not_written_to)
 {
     char link[256], other[256];
 
@@ -252,9 +243,8 @@ START_TEST(a_link_in_place_of_the_file_is_not_written_to)
     ck_assert_int_eq(memcg_reclaim_write(&group, 4096, &error), -ELOOP);
     memcg_reclaim_close(&group);
 }
-END_TEST
 
-START_TEST(what_is_no_machine_is_refused)
+TEST(all, what_is_no_machine_is_refused)
 {
     static const char *const paths[] = {"/", "/system.slice/libvirtd.service", "/user.slice",
                                         "/machine.slice/a.scopes", "/kubepods.slice/pod1"};
@@ -272,9 +262,8 @@ START_TEST(what_is_no_machine_is_refused)
     in_group("/machine.slice/machine-qemu-1-a.scopes.scope");
     ck_assert_int_eq(open_group(), 0);
 }
-END_TEST
 
-START_TEST(version_1_is_refused_by_name)
+TEST(all, version_1_is_refused_by_name)
 {
     fake_write(&fake, "proc/4242/cgroup",
                "5:cpu,memory:/machine.slice\n0::/" SCOPE "/libvirt/emulator\n");
@@ -284,9 +273,8 @@ START_TEST(version_1_is_refused_by_name)
     fake_write(&fake, "proc/4242/cgroup", "4:cpu:/machine.slice\n");
     is_refused(-EOPNOTSUPP, "in no control group");
 }
-END_TEST
 
-START_TEST(an_older_kernel_is_refused_by_name)
+TEST(all, an_older_kernel_is_refused_by_name)
 {
     char file[256];
 
@@ -297,17 +285,15 @@ START_TEST(an_older_kernel_is_refused_by_name)
     ck_assert_int_eq(unlink(file), 0);
     is_refused(-EOPNOTSUPP, "has the memory controller");
 }
-END_TEST
 
-START_TEST(a_process_that_has_ended_is_refused)
+TEST(all, a_process_that_has_ended_is_refused)
 {
     ck_assert_int_eq(memcg_reclaim_open(&fake.root, 4243, &group, &error), -ESRCH);
     in_group("/machine.slice/gone.scope");
     is_refused(-ESRCH, "/machine.slice/gone.scope: ");
 }
-END_TEST
 
-START_TEST(a_path_without_an_end_is_refused)
+TEST(all, a_path_without_an_end_is_refused)
 {
     char path[3000];
 
@@ -317,7 +303,6 @@ START_TEST(a_path_without_an_end_is_refused)
     in_group(path);
     is_refused(-EXDEV, "too long");
 }
-END_TEST
 
 /* --- swap ------------------------------------------------------------------------------------- */
 
@@ -346,7 +331,7 @@ static void swaps(const char *format, int first, int second)
     fake_write(&fake, "proc/swaps", text);
 }
 
-START_TEST(only_zram_that_is_filled_first_has_room)
+TEST(all, only_zram_that_is_filled_first_has_room)
 {
     ck_assert_uint_eq(room(true), 0); /* a kernel without swap */
     fake_write(&fake, "proc/swaps", SWAPS);
@@ -367,9 +352,8 @@ START_TEST(only_zram_that_is_filled_first_has_room)
     fake_write(&fake, "proc/swaps", SWAPS "/dev/zram0 partition 10 20 1\n/dev/zram1 bad\n");
     ck_assert_uint_eq(room(true), 0);
 }
-END_TEST
 
-START_TEST(of_zram_what_may_be_used_and_shrinks_counts)
+TEST(all, of_zram_what_may_be_used_and_shrinks_counts)
 {
     swaps(SWAPS ZRAM, 100, 0);
     fake_write(&fake, "sys/block/zram0/mm_stat", "25165824 6000000 7000000 0 7000000 0 0 0 0\n");
@@ -383,34 +367,4 @@ START_TEST(of_zram_what_may_be_used_and_shrinks_counts)
     ck_assert_uint_eq(room(true), 1000 * MIB);
     fake_write(&fake, "sys/block/zram0/mm_stat", "10000000 9000000 9100000 0 1 0 0 0 0\n");
     ck_assert_uint_eq(room(false), 1000 * MIB); /* too little to judge by */
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("memcg_reclaim");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, the_nearest_group_with_memory_is_the_guests);
-    tcase_add_test(all, its_counters);
-    tcase_add_test(all, so_many_bytes_are_written);
-    tcase_add_test(all, its_helpers_and_threads_of_the_kernel_may_be_in_it);
-    tcase_add_test(all, its_threads_of_the_kernel_are_as_many_as_they_are);
-    tcase_add_test(all, another_process_in_it_is_refused);
-    tcase_add_test(all, groups_below_count_whatever_controllers_they_have);
-    tcase_add_test(all, a_group_above_with_other_guests_is_refused);
-    tcase_add_test(all, a_group_that_it_has_left_is_refused);
-    tcase_add_test(all, paths_that_lead_elsewhere_are_refused);
-    tcase_add_test(all, a_link_among_the_groups_below_is_not_followed);
-    tcase_add_test(all, a_link_in_place_of_the_file_is_not_written_to);
-    tcase_add_test(all, what_is_no_machine_is_refused);
-    tcase_add_test(all, version_1_is_refused_by_name);
-    tcase_add_test(all, an_older_kernel_is_refused_by_name);
-    tcase_add_test(all, a_process_that_has_ended_is_refused);
-    tcase_add_test(all, a_path_without_an_end_is_refused);
-    tcase_add_test(all, only_zram_that_is_filled_first_has_room);
-    tcase_add_test(all, of_zram_what_may_be_used_and_shrinks_counts);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

@@ -101,15 +101,16 @@ static void one_window(uint64_t touched, struct tally *tally)
     method_mglru.close(state);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
 /* 13 wait when the window begins, and count with the pages before it; 16 are touched within it. */
-START_TEST(new_pages_count_in_the_window_that_touched_them)
+TEST(cases, new_pages_count_in_the_window_that_touched_them)
 {
     struct tally tally;
 
     one_window(16, &tally);
     ck_assert_uint_eq(tally.touched_bytes, 16 * base_page_bytes());
 }
-END_TEST
 
 /* --- large folios ----------------------------------------------------------------------------- */
 
@@ -141,7 +142,7 @@ static void map_folios(void)
 }
 
 /* A touch in one page of a folio moved all 16 to the youngest generation: one of them is sure. */
-START_TEST(folios_that_are_mapped_page_by_page)
+TEST(cases, folios_that_are_mapped_page_by_page)
 {
     struct tally tally;
 
@@ -157,10 +158,9 @@ START_TEST(folios_that_are_mapped_page_by_page)
     one_window(33, &tally);
     ck_assert_uint_eq(least_of_census(&tally), 3 * base_page_bytes());
 }
-END_TEST
 
 /* Hugetlb, locked pages and the huge zero page are in no generation: none of what was touched. */
-START_TEST(frames_that_are_on_no_list)
+TEST_EACH(cases, frames_that_are_on_no_list, 0, 3)
 {
     static const uint64_t flags[] = {KPF_HUGE, KPF_LRU | KPF_THP | KPF_UNEVICTABLE,
                                      KPF_THP | KPF_ZERO_PAGE};
@@ -178,10 +178,9 @@ START_TEST(frames_that_are_on_no_list)
     ck_assert(!least_differs(&tally));
     ck_assert_uint_eq(least_of_census(&tally), 16 * base_page_bytes());
 }
-END_TEST
 
 /* Taken off its list for a moment, as by migration: it may be what was touched. */
-START_TEST(a_folio_on_its_way_counts)
+TEST(cases, a_folio_on_its_way_counts)
 {
     struct tally tally;
 
@@ -191,10 +190,9 @@ START_TEST(a_folio_on_its_way_counts)
     one_window(16, &tally);
     ck_assert_uint_eq(least_of_census(&tally), base_page_bytes());
 }
-END_TEST
 
 /* Then no frame is looked at. */
-START_TEST(no_such_folios_by_the_kernels_counters)
+TEST(cases, no_such_folios_by_the_kernels_counters)
 {
     struct tally tally;
 
@@ -208,7 +206,6 @@ START_TEST(no_such_folios_by_the_kernels_counters)
     one_window(16, &tally);
     ck_assert(least_differs(&tally));
 }
-END_TEST
 
 /* Whole ones, and of shared memory such as are mapped page by page from the first. */
 static void huge_pages_were_taken_apart(void)
@@ -223,7 +220,7 @@ static void huge_pages_were_taken_apart(void)
 
 /* A huge page more than are mapped whole; a kernel without these counters; and one without other
  * sizes, by what was split since boot. */
-START_TEST(folios_of_huge_pages_and_older_kernels)
+TEST(cases, folios_of_huge_pages_and_older_kernels)
 {
     char path[128];
 
@@ -239,10 +236,9 @@ START_TEST(folios_of_huge_pages_and_older_kernels)
     setup();
     huge_pages_were_taken_apart();
 }
-END_TEST
 
 /* Linux 6.8 to 6.11 have the sizes, and do not count how many folios there are. */
-START_TEST(folios_of_kernels_that_do_not_count_them)
+TEST(cases, folios_of_kernels_that_do_not_count_them)
 {
     fake_write(&fake, SIZES "64kB/enabled", "always inherit madvise [never]\n");
     fake_write(&fake, SIZES "2048kB/enabled", "always [inherit] madvise never\n");
@@ -257,10 +253,9 @@ START_TEST(folios_of_kernels_that_do_not_count_them)
     fake_write(&fake, SIZES "64kB/stats/anon_fault_alloc", "1\n");
     ck_assert(large_folios_exist(&fake.root));
 }
-END_TEST
 
 /* The counters say that there are folios, and frames cannot be read: all may be huge. */
-START_TEST(folios_that_cannot_be_read)
+TEST(cases, folios_that_cannot_be_read)
 {
     struct tally tally;
     char path[128];
@@ -270,23 +265,4 @@ START_TEST(folios_that_cannot_be_read)
     ck_assert_int_eq(unlink(path), 0);
     one_window(700, &tally);
     ck_assert_uint_eq(least_of_census(&tally), 2 * base_page_bytes());
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("mglru");
-    TCase *tcase = tcase_create("mglru");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, new_pages_count_in_the_window_that_touched_them);
-    tcase_add_test(tcase, folios_that_are_mapped_page_by_page);
-    tcase_add_loop_test(tcase, frames_that_are_on_no_list, 0, 3);
-    tcase_add_test(tcase, a_folio_on_its_way_counts);
-    tcase_add_test(tcase, no_such_folios_by_the_kernels_counters);
-    tcase_add_test(tcase, folios_of_huge_pages_and_older_kernels);
-    tcase_add_test(tcase, folios_of_kernels_that_do_not_count_them);
-    tcase_add_test(tcase, folios_that_cannot_be_read);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -60,7 +60,9 @@ static pid_t publish(bool alive)
     return pid;
 }
 
-START_TEST(published_and_read)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, published_and_read)
 {
     struct neighbour read;
     pid_t owner = publish(true);
@@ -78,9 +80,8 @@ START_TEST(published_and_read)
     neighbour_read(&root, 7, &read);
     ck_assert_int_eq(read.owner, 0);
 }
-END_TEST
 
-START_TEST(none_of_the_dead_and_of_oneself)
+TEST(cases, none_of_the_dead_and_of_oneself)
 {
     struct neighbour read;
 
@@ -91,10 +92,9 @@ START_TEST(none_of_the_dead_and_of_oneself)
     neighbour_read(&root, 7, &read);
     ck_assert_int_eq(read.owner, 0);
 }
-END_TEST
 
 /* Cut off at every length, and each of its bytes changed: none, or one that can be searched. */
-START_TEST(spoilt_files)
+TEST(cases, spoilt_files)
 {
     char whole[512];
     struct neighbour read;
@@ -124,9 +124,8 @@ START_TEST(spoilt_files)
     }
     close(fd);
 }
-END_TEST
 
-START_TEST(what_goes_together)
+TEST(cases, what_goes_together)
 {
     ck_assert(neighbour_allows(&panel, &method_pageout, ACCEL_KVM, false));
     ck_assert(neighbour_allows(&panel, &method_cold, ACCEL_KVM, true));
@@ -144,7 +143,6 @@ START_TEST(what_goes_together)
     ck_assert(!neighbour_allows(&panel, &method_idle, ACCEL_TCG, false)); /* its flush */
     ck_assert(!neighbour_allows(&panel, &method_cold, ACCEL_KVM, true));
 }
-END_TEST
 
 static bool bears_flush(enum accel accel, const char *release)
 {
@@ -163,7 +161,7 @@ static bool bears_flush(enum accel accel, const char *release)
 }
 
 /* Since Linux 6.13 a mapping that is dropped takes the bit of its huge page with it. */
-START_TEST(what_bears_a_flush)
+TEST(cases, what_bears_a_flush)
 {
     panel.huge = true;
     ck_assert(bears_flush(ACCEL_TCG, "6.13.0\n")); /* by pageout */
@@ -175,20 +173,4 @@ START_TEST(what_bears_a_flush)
     panel.huge = false;
     ck_assert(bears_flush(ACCEL_KVM, "6.13.0\n"));
     ck_assert(!bears_flush(ACCEL_TCG, "6.12.0\n"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("neighbour");
-    TCase *tcase = tcase_create("neighbour");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, published_and_read);
-    tcase_add_test(tcase, none_of_the_dead_and_of_oneself);
-    tcase_add_test(tcase, spoilt_files);
-    tcase_add_test(tcase, what_goes_together);
-    tcase_add_test(tcase, what_bears_a_flush);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

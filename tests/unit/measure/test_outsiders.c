@@ -232,7 +232,9 @@ static void expect_bounds(const struct tally *tally, uint64_t least, uint64_t mo
 
 /* --- the tests -------------------------------------------------------------------------------- */
 
-START_TEST(left_alone_it_is_exact_and_has_no_doubt)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, left_alone_it_is_exact_and_has_no_doubt)
 {
     void *state = mark();
 
@@ -246,11 +248,10 @@ START_TEST(left_alone_it_is_exact_and_has_no_doubt)
     }
     method_cold.close(state);
 }
-END_TEST
 
 /* Nothing clears the flag of a sentinel there, so some pages are in the upper bound only: the same
  * ones in each window. */
-START_TEST(by_generations_a_few_pages_are_not_known)
+TEST(cases, by_generations_a_few_pages_are_not_known)
 {
     turn_mglru_on();
 
@@ -268,9 +269,8 @@ START_TEST(by_generations_a_few_pages_are_not_known)
     }
     method_cold.close(state);
 }
-END_TEST
 
-START_TEST(bits_that_others_take)
+TEST_EACH(cases, bits_that_others_take, 0, 2)
 {
     if (_i)
         turn_mglru_on();
@@ -292,10 +292,9 @@ START_TEST(bits_that_others_take)
     ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, _i ? DOUBT_BITS_TAKEN : tally.doubts);
     method_cold.close(state);
 }
-END_TEST
 
 /* In the second window, after which fewer are touched than were in the first. */
-START_TEST(bits_that_are_taken_between_two_windows)
+TEST(cases, bits_that_are_taken_between_two_windows)
 {
     void *state = mark();
     struct tally tally;
@@ -323,10 +322,9 @@ START_TEST(bits_that_are_taken_between_two_windows)
     expect_bounds(&tally, N_HOT, N_HOT);
     method_cold.close(state);
 }
-END_TEST
 
 /* Of a part of RAM, in which there is no sentinel. */
-START_TEST(a_count_that_falls)
+TEST(cases, a_count_that_falls)
 {
     void *state = mark();
     struct tally tally;
@@ -347,9 +345,8 @@ START_TEST(a_count_that_falls)
     expect_bounds(&tally, least, N_PAGES);
     method_cold.close(state);
 }
-END_TEST
 
-START_TEST(memory_that_others_read)
+TEST_EACH(cases, memory_that_others_read, 0, 2)
 {
     if (_i)
         turn_mglru_on();
@@ -367,11 +364,10 @@ START_TEST(memory_that_others_read)
     ck_assert_uint_ge(base_pages(tally.surplus_bytes), N_PAGES / 2 - SENTINELS);
     method_cold.close(state);
 }
-END_TEST
 
 /* QEMU has read half of RAM, which was never written: the zero page is behind it, and somebody on
  * the host has read that. */
-START_TEST(the_zero_page_tells_nothing)
+TEST(cases, the_zero_page_tells_nothing)
 {
     const uint64_t zero = PFN(N_PAGES);
 
@@ -389,10 +385,9 @@ START_TEST(the_zero_page_tells_nothing)
     expect_bounds(&tally, N_HOT, N_HOT);
     method_cold.close(state);
 }
-END_TEST
 
 /* Its file had it all, and QEMU has mapped nothing of the second half. */
-START_TEST(first_mappings_are_counted_by_faults)
+TEST(cases, first_mappings_are_counted_by_faults)
 {
     make_shared();
     unmap(N_PAGES / 2, N_PAGES / 2);
@@ -417,10 +412,9 @@ START_TEST(first_mappings_are_counted_by_faults)
     expect_bounds(&tally, N_HOT, N_HOT);
     method_cold.close(state);
 }
-END_TEST
 
 /* A page that the file did not have comes alone. */
-START_TEST(new_pages_count_in_full)
+TEST(cases, new_pages_count_in_full)
 {
     make_shared();
     unmap(N_PAGES / 2, N_PAGES / 2);
@@ -441,9 +435,8 @@ START_TEST(new_pages_count_in_full)
     expect_bounds(&tally, N_HOT + AROUND, N_HOT + AROUND);
     method_cold.close(state);
 }
-END_TEST
 
-START_TEST(pages_that_others_unmap)
+TEST(cases, pages_that_others_unmap)
 {
     make_shared();
 
@@ -460,10 +453,9 @@ START_TEST(pages_that_others_unmap)
     ck_assert_uint_le(low_pages(&tally), 1);
     method_cold.close(state);
 }
-END_TEST
 
 /* What cannot be told, as the file cannot be opened, may have been there. */
-START_TEST(a_file_that_cannot_be_opened)
+TEST(cases, a_file_that_cannot_be_opened)
 {
     fake.block.backing = RAM_BACKING_SHMEM;
     fake.block.shared = true;
@@ -481,10 +473,9 @@ START_TEST(a_file_that_cannot_be_opened)
     expect_bounds(&tally, N_HOT + 1, N_HOT + AROUND);
     method_cold.close(state);
 }
-END_TEST
 
 /* Pages that move to other frames, as by compaction, tell nothing, nor do those that leave. */
-START_TEST(pages_that_move_or_leave)
+TEST(cases, pages_that_move_or_leave)
 {
     void *state = mark();
 
@@ -499,11 +490,10 @@ START_TEST(pages_that_move_or_leave)
     ck_assert_uint_eq(tally.doubts, 0);
     method_cold.close(state);
 }
-END_TEST
 
 /* Huge pages, whose accessed bit a read would set, are not read. */
 /* A dump read the holes; the flag of the one page that all of them are is anybody's. */
-START_TEST(a_flag_of_the_zero_page_is_no_reader)
+TEST(cases, a_flag_of_the_zero_page_is_no_reader)
 {
     void *state = mark();
 
@@ -518,9 +508,8 @@ START_TEST(a_flag_of_the_zero_page_is_no_reader)
     ck_assert_uint_eq(tally.surplus_bytes, 0);
     method_cold.close(state);
 }
-END_TEST
 
-START_TEST(huge_pages_hold_no_sentinel)
+TEST(cases, huge_pages_hold_no_sentinel)
 {
     for (uint64_t page = 0; page < N_PAGES; page++)
         set_flags(page, KPF_LRU | KPF_THP |
@@ -535,7 +524,6 @@ START_TEST(huge_pages_hold_no_sentinel)
     ck_assert_uint_eq(reads, 0);
     sentinels_close(&sentinels);
 }
-END_TEST
 
 /* The page comes off QEMU's page table, finds nowhere to go, and is mapped again. */
 static void come_off(uint64_t page)
@@ -544,7 +532,7 @@ static void come_off(uint64_t page)
 }
 
 /* The panels of a method that unmaps take one page of each range that a fault maps. */
-START_TEST(pairs_of_sentinels_tell_who_unmaps)
+TEST_EACH(cases, pairs_of_sentinels_tell_who_unmaps, 0, 2)
 {
     struct sentinels sentinels;
 
@@ -578,10 +566,9 @@ START_TEST(pairs_of_sentinels_tell_who_unmaps)
     }
     sentinels_close(&sentinels);
 }
-END_TEST
 
 /* Those that others have read twice cannot be taken back, and there is no room for more. */
-START_TEST(sentinels_that_all_stay)
+TEST(cases, sentinels_that_all_stay)
 {
     struct sentinels sentinels;
     struct sentinels_seen seen;
@@ -597,7 +584,6 @@ START_TEST(sentinels_that_all_stay)
     ck_assert_uint_eq(sentinels.n, SENTINELS);
     sentinels_close(&sentinels);
 }
-END_TEST
 
 /* Folios of four pages. */
 static void make_folios(void)
@@ -606,7 +592,7 @@ static void make_folios(void)
         set_flags(page, KPF_LRU | (PFN(page) % 4 ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
 }
 
-START_TEST(large_folios_of_a_file_are_refused)
+TEST(cases, large_folios_of_a_file_are_refused)
 {
     make_shared();
     fake.block.backing = RAM_BACKING_FILE;
@@ -619,32 +605,4 @@ START_TEST(large_folios_of_a_file_are_refused)
     error = (struct error){0};
     fake.block.backing = RAM_BACKING_ANON;
     ck_assert_msg(method_cold.probe(&fake.target, &error) == 0, "%s", error.text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("outsiders");
-    TCase *tcase = tcase_create("outsiders");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, left_alone_it_is_exact_and_has_no_doubt);
-    tcase_add_test(tcase, by_generations_a_few_pages_are_not_known);
-    tcase_add_loop_test(tcase, bits_that_others_take, 0, 2);
-    tcase_add_test(tcase, bits_that_are_taken_between_two_windows);
-    tcase_add_test(tcase, a_count_that_falls);
-    tcase_add_loop_test(tcase, memory_that_others_read, 0, 2);
-    tcase_add_test(tcase, the_zero_page_tells_nothing);
-    tcase_add_test(tcase, first_mappings_are_counted_by_faults);
-    tcase_add_test(tcase, new_pages_count_in_full);
-    tcase_add_test(tcase, pages_that_others_unmap);
-    tcase_add_test(tcase, a_file_that_cannot_be_opened);
-    tcase_add_test(tcase, pages_that_move_or_leave);
-    tcase_add_test(tcase, a_flag_of_the_zero_page_is_no_reader);
-    tcase_add_test(tcase, huge_pages_hold_no_sentinel);
-    tcase_add_loop_test(tcase, pairs_of_sentinels_tell_who_unmaps, 0, 2);
-    tcase_add_test(tcase, sentinels_that_all_stay);
-    tcase_add_test(tcase, large_folios_of_a_file_are_refused);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

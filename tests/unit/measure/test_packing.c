@@ -12,8 +12,10 @@
 static const struct sketch_step coin[] = {{0, 0.5}, {1, 1}};
 static double draws[DRAWS];
 
+FIXTURE(cases, .timeout_s = 60);
+
 /* Ten of them: a binomial distribution. P(X <= 7) = 0.9453, P(X <= 8) = 0.9893 */
-START_TEST(totals_are_binomial)
+TEST(cases, totals_are_binomial)
 {
     struct packing_guest guests[10];
     uint64_t state = 1;
@@ -31,11 +33,10 @@ START_TEST(totals_are_binomial)
     ck_assert_double_eq(packing_quantile(draws, DRAWS, 0.995), 9);
     ck_assert_double_eq(packing_quantile(draws, DRAWS, 1), 10);
 }
-END_TEST
 
 /* Room for four that use all: of n new guests more than four do so with P(4) = 0, P(5) = 1/32, P(6)
  * = 7/64, P(7) = 29/128. */
-START_TEST(what_fits_is_binomial)
+TEST(cases, what_fits_is_binomial)
 {
     const struct packing_guest guest = {coin, 2, 1};
     uint64_t state = 2;
@@ -50,9 +51,8 @@ START_TEST(what_fits_is_binomial)
     ck_assert_double_eq(packing_reached(draws, DRAWS, 0.22), 6);
     ck_assert_double_eq(packing_reached(draws, DRAWS, 0.24), 7);
 }
-END_TEST
 
-START_TEST(the_edges)
+TEST(cases, the_edges)
 {
     static const struct sketch_step nothing[] = {{0, 1}};
     static const struct sketch_step more_than_all[] = {{3, 1}};
@@ -68,23 +68,4 @@ START_TEST(the_edges)
     ck_assert_double_eq(packing_quantile(one, 1, 0), 7);
     ck_assert_double_eq(packing_quantile(one, 1, 1), 7);
     ck_assert_double_eq(packing_reached(one, 1, 1), 7);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("packing");
-    TCase *tcase = tcase_create("packing");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, totals_are_binomial);
-    tcase_add_test(tcase, what_fits_is_binomial);
-    tcase_add_test(tcase, the_edges);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

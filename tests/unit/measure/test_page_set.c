@@ -21,7 +21,7 @@ static void resize(uint64_t n_pages)
     ram.bytes = block.bytes = n_pages * base_page_bytes();
 }
 
-START_TEST(panel_is_distinct_and_ascending)
+TEST_EACH(plain, panel_is_distinct_and_ascending, 0, 6)
 {
     static const uint64_t sizes[] = {1, 62, 63, 500, 999, 1000};
     struct page_set set;
@@ -35,9 +35,8 @@ START_TEST(panel_is_distinct_and_ascending)
     }
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(panel_larger_than_ram_is_all_of_it)
+TEST(plain, panel_larger_than_ram_is_all_of_it)
 {
     struct page_set set;
 
@@ -46,10 +45,9 @@ START_TEST(panel_larger_than_ram_is_all_of_it)
     ck_assert_uint_eq(set.n, 64);
     page_set_free(&set);
 }
-END_TEST
 
 /* The memory of those that do not stay is given back: a method may keep one page in sixteen. */
-START_TEST(keeps_the_first)
+TEST(plain, keeps_the_first)
 {
     struct page_set set;
     uint64_t first[10];
@@ -68,9 +66,8 @@ START_TEST(keeps_the_first)
     ck_assert_ptr_nonnull(set.page);
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(same_seed_same_panel)
+TEST(plain, same_seed_same_panel)
 {
     struct page_set a;
     struct page_set b;
@@ -86,11 +83,10 @@ START_TEST(same_seed_same_panel)
     page_set_free(&b);
     page_set_free(&c);
 }
-END_TEST
 
 /* Every page equally often: chi-squared of 20 cells over 2,000 panels; 99.9 % point of χ²(19) =
  * 43.8. */
-START_TEST(panel_is_uniform)
+TEST_EACH(plain, panel_is_uniform, 0, 2)
 {
     enum { CELLS = 20, PANELS = 2000, PAGES = 400 };
     static const uint64_t sizes[] = {10, 300}; /* drawn one by one, and selected in one pass */
@@ -111,9 +107,8 @@ START_TEST(panel_is_uniform)
         chi += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
     ck_assert_msg(chi < 43.8, "chi-squared %.1f", chi);
 }
-END_TEST
 
-START_TEST(more_is_drawn_where_little_is_present)
+TEST(plain, more_is_drawn_where_little_is_present)
 {
     ck_assert_uint_eq(page_set_draws(2000, 1), 2000);
     ck_assert_uint_eq(page_set_draws(2000, 1.01),
@@ -122,10 +117,9 @@ START_TEST(more_is_drawn_where_little_is_present)
     ck_assert_uint_eq(page_set_draws(2000, 0.00390625), 512000);
     ck_assert_uint_eq(page_set_draws(2000, 0), 512000);
 }
-END_TEST
 
 /* Nothing of what is taken, and about as many as were wanted. */
-START_TEST(panel_beside_another)
+TEST(plain, panel_beside_another)
 {
     enum { PAGES = 16000, REACH = 16 };
     struct taken_span spans[PAGES / REACH / 4];
@@ -149,9 +143,8 @@ START_TEST(panel_beside_another)
     page_set_free(&set);
     ram.taken = NULL;
 }
-END_TEST
 
-START_TEST(census_tally)
+TEST(plain, census_tally)
 {
     static const uint8_t states[] = {PAGE_ABSENT, PAGE_SWAPPED, PAGE_UNMEASURABLE,
                                      PAGE_IDLE,   PAGE_TOUCHED, PAGE_TOUCHED};
@@ -170,9 +163,8 @@ START_TEST(census_tally)
     ck_assert_uint_eq(tally.swapped_pages, 1);
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(panel_tally_counts_units)
+TEST(plain, panel_tally_counts_units)
 {
     struct page_set set;
     struct tally tally;
@@ -196,10 +188,9 @@ START_TEST(panel_tally_counts_units)
     ck_assert_uint_eq(tally.strata[1].touched_units, 512);
     page_set_free(&set);
 }
-END_TEST
 
 /* Its first page was noted before khugepaged made it huge. */
-START_TEST(a_huge_page_that_was_small_is_a_unit)
+TEST(plain, a_huge_page_that_was_small_is_a_unit)
 {
     struct page_set set;
     struct tally tally;
@@ -217,10 +208,9 @@ START_TEST(a_huge_page_that_was_small_is_a_unit)
     ck_assert_uint_eq(tally.strata[1].touched_units, 1);
     page_set_free(&set);
 }
-END_TEST
 
 /* Every fourth page was touched before khugepaged made one huge page of all. */
-START_TEST(small_draws_do_not_divide_a_huge_page)
+TEST(plain, small_draws_do_not_divide_a_huge_page)
 {
     struct page_set set;
     struct tally tally;
@@ -238,25 +228,4 @@ START_TEST(small_draws_do_not_divide_a_huge_page)
     ck_assert_uint_eq(tally.strata[1].units, 1);
     ck_assert_uint_eq(tally.strata[1].touched_units, 1);
     page_set_free(&set);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("page_set");
-    TCase *tcase = tcase_create("page_set");
-
-    tcase_add_loop_test(tcase, panel_is_distinct_and_ascending, 0, 6);
-    tcase_add_test(tcase, panel_larger_than_ram_is_all_of_it);
-    tcase_add_test(tcase, keeps_the_first);
-    tcase_add_test(tcase, same_seed_same_panel);
-    tcase_add_loop_test(tcase, panel_is_uniform, 0, 2);
-    tcase_add_test(tcase, more_is_drawn_where_little_is_present);
-    tcase_add_test(tcase, panel_beside_another);
-    tcase_add_test(tcase, census_tally);
-    tcase_add_test(tcase, panel_tally_counts_units);
-    tcase_add_test(tcase, a_huge_page_that_was_small_is_a_unit);
-    tcase_add_test(tcase, small_draws_do_not_divide_a_huge_page);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -69,40 +69,38 @@ static void check_all_steps(void)
         check_against_entries(steps[i]);
 }
 
-START_TEST(none_is_present)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, none_is_present)
 {
     check_all_steps();
 }
-END_TEST
 
-START_TEST(all_are_present)
+TEST(cases, all_are_present)
 {
     for (uint64_t i = 0; i < N_PAGES; i++)
         touch(i);
     check_all_steps();
 }
-END_TEST
 
 /* More runs of present pages than one walk has room for, and at its very end one. */
-START_TEST(many_runs_are_present)
+TEST(cases, many_runs_are_present)
 {
     for (uint64_t i = 0; i < N_PAGES; i += 2)
         touch(i);
     touch(N_PAGES - 1);
     check_all_steps();
 }
-END_TEST
 
-START_TEST(runs_of_all_lengths_are_present)
+TEST(cases, runs_of_all_lengths_are_present)
 {
     for (uint64_t i = 0, length = 1; i + length < N_PAGES; i += 2 * length++)
         for (uint64_t k = 0; k < length; k++)
             touch(i + k);
     check_all_steps();
 }
-END_TEST
 
-START_TEST(pages_in_any_order)
+TEST(cases, pages_in_any_order)
 {
     static const uint64_t page[] = {5000, 3, 4, 3, 8191, 0};
     bool present[sizeof(page) / sizeof(page[0])];
@@ -112,21 +110,4 @@ START_TEST(pages_in_any_order)
     ck_assert_int_eq(pagemap_present(fd, &ram, page, sizeof(page) / sizeof(page[0]), present), 0);
     for (size_t i = 0; i < sizeof(page) / sizeof(page[0]); i++)
         ck_assert_int_eq(present[i], page[i] == 3 || page[i] == 8191);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("pagemap");
-    TCase *tcase = tcase_create("pagemap");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, none_is_present);
-    tcase_add_test(tcase, all_are_present);
-    tcase_add_test(tcase, many_runs_are_present);
-    tcase_add_test(tcase, runs_of_all_lengths_are_present);
-    tcase_add_test(tcase, pages_in_any_order);
-    suite_add_tcase(suite, tcase);
-
-    return run_suite(suite);
 }

@@ -144,8 +144,10 @@ static void teardown(void)
     fake_kernel_remove(&fake);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
 /* A panel is followed for hours: swap that is added meanwhile must not get the guest's pages. */
-START_TEST(swap_that_comes_later_ends_it)
+TEST(cases, swap_that_comes_later_ends_it)
 {
     struct error error = {0};
     void *state = NULL;
@@ -159,10 +161,9 @@ START_TEST(swap_that_comes_later_ends_it)
     ck_assert_int_eq(method_pageout.mark(state, &error), -ENOTSUP);
     method_pageout.close(state);
 }
-END_TEST
 
 /* A guest is suspended before the marking has ended: its touches until then count. */
-START_TEST(touched_while_marked_and_suspended_since)
+TEST(cases, touched_while_marked_and_suspended_since)
 {
     void *state = open_method(1, 1);
 
@@ -170,10 +171,9 @@ START_TEST(touched_while_marked_and_suspended_since)
     expect_states(PAGE_TOUCHED, PAGE_IDLE);
     method_pageout.close(state);
 }
-END_TEST
 
 /* Before Linux 6.9 the first call only takes the accessed bit of the time before. */
-START_TEST(touched_before_the_marking)
+TEST(cases, touched_before_the_marking)
 {
     void *state = open_method(2, 0);
 
@@ -181,9 +181,8 @@ START_TEST(touched_before_the_marking)
     expect_states(PAGE_IDLE, PAGE_IDLE);
     method_pageout.close(state);
 }
-END_TEST
 
-START_TEST(touched_between_two_calls)
+TEST(cases, touched_between_two_calls)
 {
     void *state = open_method(2, 1);
 
@@ -191,10 +190,9 @@ START_TEST(touched_between_two_calls)
     expect_states(PAGE_TOUCHED, PAGE_IDLE);
     method_pageout.close(state);
 }
-END_TEST
 
 /* Its pages come off at the first call on every kernel: a second one would take touches back. */
-START_TEST(touched_while_marked_under_tcg)
+TEST(cases, touched_while_marked_under_tcg)
 {
     fake.process.accel = ACCEL_TCG;
 
@@ -204,7 +202,6 @@ START_TEST(touched_while_marked_under_tcg)
     expect_states(PAGE_TOUCHED, PAGE_IDLE);
     method_pageout.close(state);
 }
-END_TEST
 
 static void punch(uint64_t first, uint64_t n)
 {
@@ -219,7 +216,7 @@ static void punch(uint64_t first, uint64_t n)
 
 /* Cohorts are read together, in the order of their pages: each page has its own state, also where
  * one answer is that of a whole hole, and behind it. */
-START_TEST(several_sets_at_once)
+TEST(cases, several_sets_at_once)
 {
     void *states[2] = {open_method(1, 0)};
     struct page_set second;
@@ -264,7 +261,6 @@ START_TEST(several_sets_at_once)
     page_merge_free(&merge);
     page_set_free(&second);
 }
-END_TEST
 
 /* --- others ----------------------------------------------------------------------------------- */
 
@@ -314,7 +310,7 @@ static void neighbours_come(void)
         fake_set_u64(&fake, FILE_NAME, page * base_page_bytes() / 8, 1);
 }
 
-START_TEST(neighbours_that_others_unmap)
+TEST_EACH(cases, neighbours_that_others_unmap, 0, 2)
 {
     void *state = open_live(_i ? ACCEL_TCG : ACCEL_KVM);
     struct error error = {0};
@@ -339,9 +335,8 @@ START_TEST(neighbours_that_others_unmap)
     ck_assert_uint_eq(model.advised, PANEL);
     method_pageout.close(state);
 }
-END_TEST
 
-START_TEST(neighbours_that_leave)
+TEST(cases, neighbours_that_leave)
 {
     void *state = open_live(ACCEL_TCG);
     struct tally tally = mark_then(state, neighbours_are_discarded);
@@ -349,7 +344,6 @@ START_TEST(neighbours_that_leave)
     ck_assert_uint_eq(tally.doubts, 0);
     method_pageout.close(state);
 }
-END_TEST
 
 static void two_are_touched_and_one_read(void)
 {
@@ -358,7 +352,7 @@ static void two_are_touched_and_one_read(void)
 }
 
 /* Under KVM the guest's own faults set the flag. */
-START_TEST(pages_that_others_read)
+TEST_EACH(cases, pages_that_others_read, 0, 2)
 {
     void *state = open_live(_i ? ACCEL_TCG : ACCEL_KVM);
     struct tally tally = mark_then(state, two_are_touched_and_one_read);
@@ -368,7 +362,6 @@ START_TEST(pages_that_others_read)
     ck_assert_int_eq(set.state[1], _i ? PAGE_UNMEASURABLE : PAGE_TOUCHED);
     method_pageout.close(state);
 }
-END_TEST
 
 static void a_monitor_reads(void)
 {
@@ -376,7 +369,7 @@ static void a_monitor_reads(void)
     fake_write(&fake, "proc/4242/task/4242/io", "wchar: 8388608\n");
 }
 
-START_TEST(what_a_monitor_reads)
+TEST(cases, what_a_monitor_reads)
 {
     fake_write(&fake, "proc/4242/io", "rchar: 1\nwchar: 0\nread_bytes: 0\nwrite_bytes: 0\n");
     fake_write(&fake, "proc/4242/task/4242/io", "wchar: 0\n");
@@ -387,25 +380,4 @@ START_TEST(what_a_monitor_reads)
     ck_assert_uint_eq(tally.doubts, DOUBT_READ_BY_OTHERS);
     ck_assert_uint_eq(tally.younger_units, base_pages(8388608));
     method_pageout.close(state);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("pageout");
-    TCase *tcase = tcase_create("pageout");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, swap_that_comes_later_ends_it);
-    tcase_add_test(tcase, touched_while_marked_and_suspended_since);
-    tcase_add_test(tcase, touched_before_the_marking);
-    tcase_add_test(tcase, touched_between_two_calls);
-    tcase_add_test(tcase, touched_while_marked_under_tcg);
-    tcase_add_test(tcase, several_sets_at_once);
-    tcase_add_loop_test(tcase, neighbours_that_others_unmap, 0, 2);
-    tcase_add_test(tcase, neighbours_that_leave);
-    tcase_add_loop_test(tcase, pages_that_others_read, 0, 2);
-    tcase_add_test(tcase, what_a_monitor_reads);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

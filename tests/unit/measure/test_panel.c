@@ -370,7 +370,7 @@ static uint64_t units(double to_s)
 }
 
 /* All pages drawn: three cohorts of 4000 and every page in each, so counts are exact. */
-START_TEST(windows_of_one_panel)
+TEST(plain, windows_of_one_panel)
 {
     begin_with(3 * PAGES, 1, 10);
     second(0, 100);
@@ -383,9 +383,8 @@ START_TEST(windows_of_one_panel)
     between(0, 10, 10, -EAGAIN); /* not watched for so long */
     ck_assert(fabs(panel_elapsed_s(panel) - 3) < 1e-6);
 }
-END_TEST
 
-START_TEST(histogram_of_ages)
+TEST(plain, histogram_of_ages)
 {
     begin_with(3 * PAGES, 1, 10);
     second(0, 100);
@@ -396,10 +395,9 @@ START_TEST(histogram_of_ages)
     ck_assert_uint_eq(touched_units(2, 3, 3), 100);
     ck_assert_uint_eq(touched_units(3, HUGE_VAL, 3), PAGES - 157);
 }
-END_TEST
 
 /* A page touched again is young again, and is in one bin only. */
-START_TEST(last_touch_counts)
+TEST(plain, last_touch_counts)
 {
     begin_with(3 * PAGES, 1, 10);
     second(0, 100);
@@ -407,9 +405,8 @@ START_TEST(last_touch_counts)
     ck_assert_uint_eq(touched_units(0, 1, 2), 10);
     ck_assert_uint_eq(touched_units(1, 2, 2), 90);
 }
-END_TEST
 
-START_TEST(only_touched_pages_are_marked_again)
+TEST(plain, only_touched_pages_are_marked_again)
 {
     begin_with(3 * PAGES, 1, 10);
     ck_assert_uint_eq(marks, 4 * PAGES);
@@ -418,11 +415,10 @@ START_TEST(only_touched_pages_are_marked_again)
     second(0, 0);
     ck_assert_uint_eq(marks, 4 * PAGES + 4 * 100);
 }
-END_TEST
 
 /* However long it goes on, the longest window is answered by the three older cohorts, with all
  * pages wanted. */
-START_TEST(cohorts_are_replaced)
+TEST(plain, cohorts_are_replaced)
 {
     begin_with(300, 1, 5);
     for (int s = 0; s < 40; s++) {
@@ -441,9 +437,8 @@ START_TEST(cohorts_are_replaced)
     panel_close(panel);
     ck_assert_uint_eq(open_now, 0);
 }
-END_TEST
 
-START_TEST(cohorts_of_another_size)
+TEST(plain, cohorts_of_another_size)
 {
     begin_with(400, 1, 4);
 
@@ -457,9 +452,8 @@ START_TEST(cohorts_of_another_size)
     ck_assert_uint_ge(panel_pages(panel), 2 * before - 8);
     panel_close(panel);
 }
-END_TEST
 
-START_TEST(absent_and_appearing_pages)
+TEST(plain, absent_and_appearing_pages)
 {
     begin_with(3 * PAGES, 1, 10);
     for (uint64_t page = 3000; page < PAGES; page++)
@@ -482,10 +476,9 @@ START_TEST(absent_and_appearing_pages)
     ck_assert_uint_eq(between(0, 1, 1, 0).drawn_gone, 0);
     ck_assert_uint_eq(between(0, 1, 1, 0).drawn_absent, 1000);
 }
-END_TEST
 
 /* Touched and taken away between the same two ticks. */
-START_TEST(gone_within_one_period)
+TEST(plain, gone_within_one_period)
 {
     begin_with(3 * PAGES, 1, 10);
     for (uint64_t page = 0; page < 50; page++)
@@ -503,11 +496,10 @@ START_TEST(gone_within_one_period)
     ck_assert_uint_eq(touched_units(0, 1, 1), 100);
     ck_assert_uint_eq(between(0, 3, 3, 0).drawn_gone, 0);
 }
-END_TEST
 
 /* Swapped out after it was touched: not in the working set, and the record shall say that there is
  * swap. */
-START_TEST(gone_to_swap)
+TEST(plain, gone_to_swap)
 {
     begin_with(3 * PAGES, 1, 10);
     second(0, 100);
@@ -529,10 +521,9 @@ START_TEST(gone_to_swap)
     ck_assert_uint_eq(between(0, 1, 1, 0).swapped_pages, 80);
     ck_assert_uint_eq(between(0, 2, 2, 0).drawn_gone, 30);
 }
-END_TEST
 
 /* A page that could not be watched for part of a window is neither hot nor cold in it. */
-START_TEST(unmeasurable_for_a_while)
+TEST(plain, unmeasurable_for_a_while)
 {
     begin_with(3 * PAGES, 1, 10);
     second(0, 10);
@@ -548,9 +539,8 @@ START_TEST(unmeasurable_for_a_while)
     ck_assert_uint_eq(between(0, 4, 4, 0).drawn_unmeasurable, 100);
     ck_assert_uint_eq(touched_units(0, 4, 4), 10);
 }
-END_TEST
 
-START_TEST(ticks_too_far_apart_do_not_answer)
+TEST(plain, ticks_too_far_apart_do_not_answer)
 {
     struct error error = {0};
 
@@ -560,11 +550,10 @@ START_TEST(ticks_too_far_apart_do_not_answer)
     between(0, 1, 1, -EAGAIN);
     between(0, 10, 10, 0);
 }
-END_TEST
 
 /* Half of the huge pages are touched every second. Without a stop before the first collect only one
  * cohort of four sees it: 4 % in every fourth longest window. */
-START_TEST(cohorts_on_the_same_huge_pages)
+TEST(plain, cohorts_on_the_same_huge_pages)
 {
     struct error error = {0};
 
@@ -581,7 +570,6 @@ START_TEST(cohorts_on_the_same_huge_pages)
     panel_close(panel);
     followed_method = &fake_method;
 }
-END_TEST
 
 static bool wakes(void)
 {
@@ -592,7 +580,7 @@ static bool wakes(void)
 
 /* Any cohort's buffer wakes the follower, until it is emptied; also one of a cohort that came
  * later. */
-START_TEST(a_full_buffer_wakes)
+TEST(plain, a_full_buffer_wakes)
 {
     struct error error = {0};
 
@@ -614,17 +602,15 @@ START_TEST(a_full_buffer_wakes)
     panel_close(panel);
     ck_assert_uint_eq(open_now, 0);
 }
-END_TEST
 
-START_TEST(nothing_wakes_without_a_buffer)
+TEST(plain, nothing_wakes_without_a_buffer)
 {
     begin_with(300, 1, 2);
     ck_assert_int_eq(panel_wake_fd(panel), -1);
 }
-END_TEST
 
 /* A window has the doubts of its own readings, and of no others. */
-START_TEST(doubts_are_of_their_time)
+TEST(plain, doubts_are_of_their_time)
 {
     begin_with(3 * PAGES, 1, 10);
     doubt = (struct tally){
@@ -648,10 +634,9 @@ START_TEST(doubts_are_of_their_time)
     ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
     ck_assert_uint_eq(tally.younger_units, HIDDEN_ANY);
 }
-END_TEST
 
 /* A dump between two scans, that left no thread. */
-START_TEST(qemu_reads_it_all)
+TEST(plain, qemu_reads_it_all)
 {
     begin_with(300, 1, 10);
     second(0, 400);
@@ -670,9 +655,8 @@ START_TEST(qemu_reads_it_all)
     ck_assert(panel_read_all(panel));
     panel_close(panel);
 }
-END_TEST
 
-START_TEST(qemu_reads_it_all_across_a_tick)
+TEST(plain, qemu_reads_it_all_across_a_tick)
 {
     begin_with(300, 1, 10);
     second(0, 400);
@@ -682,9 +666,8 @@ START_TEST(qemu_reads_it_all_across_a_tick)
     ck_assert(panel_read_all(panel));
     panel_close(panel);
 }
-END_TEST
 
-START_TEST(the_guest_touches_it_all)
+TEST(plain, the_guest_touches_it_all)
 {
     begin_with(300, 1, 10);
     for (int s = 0; s < 5; s++) { /* it alone */
@@ -701,10 +684,9 @@ START_TEST(the_guest_touches_it_all)
     }
     panel_close(panel);
 }
-END_TEST
 
 /* Of what is asked, a quarter is near enough. */
-START_TEST(ticks_that_answer_a_window)
+TEST(plain, ticks_that_answer_a_window)
 {
     ck_assert(panel_ticks_answer(2, 2));
     ck_assert(panel_ticks_answer(2, 2.6));
@@ -716,33 +698,4 @@ START_TEST(ticks_that_answer_a_window)
     ck_assert(panel_ticks_answer(30, 3600));
     ck_assert(panel_ticks_answer(1, 0.8)); /* the next one comes a little later */
     ck_assert(!panel_ticks_answer(1, 0.7));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("panel");
-    TCase *tcase = tcase_create("panel");
-
-    tcase_add_test(tcase, windows_of_one_panel);
-    tcase_add_test(tcase, ticks_that_answer_a_window);
-    tcase_add_test(tcase, histogram_of_ages);
-    tcase_add_test(tcase, last_touch_counts);
-    tcase_add_test(tcase, only_touched_pages_are_marked_again);
-    tcase_add_test(tcase, cohorts_are_replaced);
-    tcase_add_test(tcase, cohorts_of_another_size);
-    tcase_add_test(tcase, absent_and_appearing_pages);
-    tcase_add_test(tcase, gone_within_one_period);
-    tcase_add_test(tcase, gone_to_swap);
-    tcase_add_test(tcase, unmeasurable_for_a_while);
-    tcase_add_test(tcase, ticks_too_far_apart_do_not_answer);
-    tcase_add_test(tcase, cohorts_on_the_same_huge_pages);
-    tcase_add_test(tcase, doubts_are_of_their_time);
-    tcase_add_test(tcase, qemu_reads_it_all);
-    tcase_add_test(tcase, qemu_reads_it_all_across_a_tick);
-    tcase_add_test(tcase, the_guest_touches_it_all);
-    tcase_add_test(tcase, a_full_buffer_wakes);
-    tcase_add_test(tcase, nothing_wakes_without_a_buffer);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -17,7 +17,7 @@ static double half_width(double p, double n)
 }
 
 /* n draws are enough, and one in fifty less would not be. */
-START_TEST(precision_is_reached_and_not_overdone)
+TEST(plain, precision_is_reached_and_not_overdone)
 {
     static const double fractions[] = {0, .001, .01, .05, .1, .3, .5, .9, 1};
     static const double widths[] = {.001, .005, .01, .022, .05, .1, .2};
@@ -33,9 +33,8 @@ START_TEST(precision_is_reached_and_not_overdone)
                 ck_assert(half_width(p, n * .98) > widths[j]);
         }
 }
-END_TEST
 
-START_TEST(precision_knows_small_guests)
+TEST(plain, precision_knows_small_guests)
 {
     ck_assert_uint_eq(precision_samples(.5, .5, 1000, 1), 1);
     ck_assert_uint_le(precision_samples(.01, .5, 1000, 1), 1000);
@@ -45,17 +44,15 @@ START_TEST(precision_knows_small_guests)
     ck_assert_uint_ge(precision_samples(.02, .5, UINT64_MAX / 2, 4),
                       4 * precision_samples(.02, .5, UINT64_MAX / 2, 1) - 4);
 }
-END_TEST
 
-START_TEST(worst_fraction_of_an_interval)
+TEST(plain, worst_fraction_of_an_interval)
 {
     ck_assert(precision_worst(.1, .2) == .2);
     ck_assert(precision_worst(.7, .9) == .7);
     ck_assert(precision_worst(.4, .6) == .5);
 }
-END_TEST
 
-START_TEST(pace_doubles_while_nothing_changes)
+TEST(plain, pace_doubles_while_nothing_changes)
 {
     struct pace pace = pace_start(10, 160);
 
@@ -69,9 +66,8 @@ START_TEST(pace_doubles_while_nothing_changes)
     ck_assert(pace_next(&pace, 98 * MIB, 106 * MIB, 0) == 20);
     ck_assert(pace_next(&pace, 0, 1 * MIB, 0) == 10); /* it fell */
 }
-END_TEST
 
-START_TEST(pace_within_other_limits)
+TEST(plain, pace_within_other_limits)
 {
     struct pace pace = pace_start(10, 160);
 
@@ -91,9 +87,8 @@ START_TEST(pace_within_other_limits)
     ck_assert(pace.period_s == 10);
     ck_assert(pace_next(&pace, 60 * MIB, 68 * MIB, 0) == 10); /* nothing to compare with */
 }
-END_TEST
 
-START_TEST(pace_of_a_census)
+TEST(plain, pace_of_a_census)
 {
     struct pace pace = pace_start(10, 160);
 
@@ -101,16 +96,14 @@ START_TEST(pace_of_a_census)
     ck_assert(pace_next(&pace, 65 * MIB, 65 * MIB, 8 * MIB) == 20);
     ck_assert(pace_next(&pace, 95 * MIB, 95 * MIB, 8 * MIB) == 10);
 }
-END_TEST
 
-START_TEST(pace_that_is_not_stretched)
+TEST(plain, pace_that_is_not_stretched)
 {
     struct pace pace = pace_start(10, 0);
 
     for (int i = 0; i < 10; i++)
         ck_assert(pace_next(&pace, 1, 2, 0) == 10);
 }
-END_TEST
 
 static uint64_t noise(uint64_t *state)
 {
@@ -124,7 +117,7 @@ static uint64_t noise(uint64_t *state)
  * Lost: how far the number last reported is from the truth, on average, in points of what is
  * resident.
  */
-START_TEST(intermittent_tracking_saves_work)
+TEST(plain, intermittent_tracking_saves_work)
 {
     struct pace pace = pace_start(10, 160);
     uint64_t state = 42;
@@ -149,22 +142,4 @@ START_TEST(intermittent_tracking_saves_work)
            100.0 * (periods - measured) / periods, 100 * lost);
     ck_assert(measured <= periods / 5);
     ck_assert(lost <= .04);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("policy");
-    TCase *tcase = tcase_create("policy");
-
-    tcase_add_test(tcase, precision_is_reached_and_not_overdone);
-    tcase_add_test(tcase, precision_knows_small_guests);
-    tcase_add_test(tcase, worst_fraction_of_an_interval);
-    tcase_add_test(tcase, pace_doubles_while_nothing_changes);
-    tcase_add_test(tcase, pace_within_other_limits);
-    tcase_add_test(tcase, pace_of_a_census);
-    tcase_add_test(tcase, pace_that_is_not_stretched);
-    tcase_add_test(tcase, intermittent_tracking_saves_work);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -173,8 +173,10 @@ static void measure(const struct sample_plan *how, struct sample_record *record)
     fill(record);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
 /* Half of the guest leaves between the readings of two windows: each has its own population. */
-START_TEST(each_window_has_the_population_of_its_reading)
+TEST(cases, each_window_has_the_population_of_its_reading)
 {
     struct sample_plan between = plan;
     struct sample_record record;
@@ -190,7 +192,6 @@ START_TEST(each_window_has_the_population_of_its_reading)
     ck_assert_uint_eq(record.windows[0].wss_high_bytes, THERE_MIB * MIB);
     ck_assert_uint_eq(record.windows[1].wss_high_bytes, THERE_MIB / 2 * MIB);
 }
-END_TEST
 
 static void shrink_a_little(const struct page_set *set, size_t window, void *context)
 {
@@ -202,7 +203,7 @@ static void shrink_a_little(const struct page_set *set, size_t window, void *con
 
 /* Touches add up: a longer window of the same pages says no less, whatever a counter of the whole
  * process does by a few pages. */
-START_TEST(at_rest_all_windows_have_one_population)
+TEST(cases, at_rest_all_windows_have_one_population)
 {
     struct sample_plan between = plan;
     struct sample_record record;
@@ -213,7 +214,6 @@ START_TEST(at_rest_all_windows_have_one_population)
     ck_assert_uint_eq(result.windows[1].now.mapped_bytes, THERE_MIB * MIB);
     ck_assert_uint_ge(result.windows[1].now.mapped_error_bytes, 12 * 1024);
 }
-END_TEST
 
 /* By the counter of one moment alone. */
 static struct window_record first_of(uint64_t resident_mib)
@@ -229,7 +229,7 @@ static struct window_record first_of(uint64_t resident_mib)
 #define LEAVE_MIB 4
 
 /* So little that chance may explain it: the panel itself does not tell. */
-START_TEST(what_leaves_while_a_window_is_read_is_in_its_bounds)
+TEST(cases, what_leaves_while_a_window_is_read_is_in_its_bounds)
 {
     struct sample_record record;
 
@@ -247,7 +247,6 @@ START_TEST(what_leaves_while_a_window_is_read_is_in_its_bounds)
     ck_assert_uint_le(record.windows[0].wss_low_bytes, after.wss_low_bytes);
     ck_assert_uint_ge(record.windows[0].wss_high_bytes, before.wss_high_bytes);
 }
-END_TEST
 
 static uint64_t time_ns;
 
@@ -258,7 +257,7 @@ static uint64_t test_clock(void *context)
 }
 
 /* The same of a panel that is followed, as vmwss ages and vmwssd do. */
-START_TEST(what_leaves_while_a_panel_is_read_is_in_the_bounds)
+TEST(cases, what_leaves_while_a_panel_is_read_is_in_the_bounds)
 {
     const struct panel_plan panel_plan = {.method = &leaving,
                                           .samples = SAMPLES,
@@ -288,19 +287,4 @@ START_TEST(what_leaves_while_a_panel_is_read_is_in_the_bounds)
     ck_assert(record.sample.flags & FLAG_RESIDENT_UNSURE);
     check_holds(&record.sample.windows[0]);
     panel_close(panel);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("population");
-    TCase *tcase = tcase_create("population");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, each_window_has_the_population_of_its_reading);
-    tcase_add_test(tcase, at_rest_all_windows_have_one_population);
-    tcase_add_test(tcase, what_leaves_while_a_window_is_read_is_in_its_bounds);
-    tcase_add_test(tcase, what_leaves_while_a_panel_is_read_is_in_the_bounds);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -43,8 +43,10 @@ static struct guest_ram ram_of(struct ram_block *blocks, size_t n)
     return ram;
 }
 
+FIXTURE(tc, .teardown = teardown);
+
 /* Two nodes, of which the second lies on both sides of the hole, and a DIMM. */
-START_TEST(regions_are_contiguous)
+TEST(tc, regions_are_contiguous)
 {
     struct ram_block blocks[] = {
         block("node0", 0, 2 * GIB, false),
@@ -73,9 +75,8 @@ START_TEST(regions_are_contiguous)
     ck_assert(map.regions[3].dimm);
     ck_assert_uint_eq(map.n_chunks, 32 + 16 + 16 + 2);
 }
-END_TEST
 
-START_TEST(without_addresses_there_are_blocks)
+TEST(tc, without_addresses_there_are_blocks)
 {
     struct ram_block blocks[] = {block("mem", 0, 5 * GIB, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
@@ -85,9 +86,8 @@ START_TEST(without_addresses_there_are_blocks)
     ck_assert_uint_eq(map.regions[0].gpa, GPA_NONE);
     ck_assert_int_eq(map.regions[0].node, -1);
 }
-END_TEST
 
-START_TEST(the_last_chunk_may_be_smaller)
+TEST(tc, the_last_chunk_may_be_smaller)
 {
     struct ram_block blocks[] = {block("mem", 0, 5 * MIB, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
@@ -97,9 +97,8 @@ START_TEST(the_last_chunk_may_be_smaller)
     ck_assert_uint_eq(ram_map_figures(&map, 0).bytes, 2 * MIB);
     ck_assert_uint_eq(ram_map_figures(&map, 2).bytes, MIB);
 }
-END_TEST
 
-START_TEST(chunks_are_few_enough)
+TEST(tc, chunks_are_few_enough)
 {
     struct ram_block blocks[] = {block("mem", 0, 5 * GIB, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
@@ -110,10 +109,9 @@ START_TEST(chunks_are_few_enough)
     ck_assert_uint_eq(ram_map_chunk_bytes(&ram, NULL, 1), 8 * GIB);
     ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 4096, 1), -E2BIG);
 }
-END_TEST
 
 /* 16 pages in two chunks: touched by the first window are 2, by the second 3. */
-START_TEST(a_census_is_exact)
+TEST(tc, a_census_is_exact)
 {
     struct ram_block blocks[] = {block("mem", 0, 16 * 4096, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
@@ -144,10 +142,9 @@ START_TEST(a_census_is_exact)
     ck_assert_uint_eq(ram_map_figures(&map, 1).huge_bytes, 4096);
     page_set_free(&set);
 }
-END_TEST
 
 /* Of 1,000 pages 100 are drawn, half of them touched; a second chunk has none. */
-START_TEST(a_panel_has_an_interval)
+TEST(tc, a_panel_has_an_interval)
 {
     struct ram_block blocks[] = {block("mem", 0, 2000 * 4096, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
@@ -175,10 +172,9 @@ START_TEST(a_panel_has_an_interval)
     ck_assert_uint_eq(none.high_bytes, 1000 * 4096);
     page_set_free(&set);
 }
-END_TEST
 
 /* All draws in one huge page: one observation, which says nearly nothing. */
-START_TEST(a_huge_page_is_one_observation)
+TEST(tc, a_huge_page_is_one_observation)
 {
     struct ram_block blocks[] = {block("mem", 0, 1024 * 4096, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
@@ -196,11 +192,10 @@ START_TEST(a_huge_page_is_one_observation)
     ck_assert_uint_lt(ram_map_touched(&map, 0, 0).low_bytes, 250 * 4096);
     page_set_free(&set);
 }
-END_TEST
 
 /* A DIMM before the second node's block, as they may lie in memory; the second node's draws are all
  * of one huge page, which reaches into both of its chunks. */
-START_TEST(nodes_have_sums)
+TEST(tc, nodes_have_sums)
 {
     struct ram_block blocks[] = {
         block("a", 0, 1024 * 4096, false),
@@ -250,9 +245,8 @@ START_TEST(nodes_have_sums)
     ck_assert_uint_eq(ram_map_node_figures(&map, 0).resident_bytes, 1024 * 4096);
     page_set_free(&set);
 }
-END_TEST
 
-START_TEST(a_guest_without_nodes_has_none)
+TEST(tc, a_guest_without_nodes_has_none)
 {
     struct ram_block blocks[] = {block("mem", 0, 5 * MIB, false), block("dimm", 1280, MIB, true)};
     const struct guest_ram ram = ram_of(blocks, 2);
@@ -260,24 +254,4 @@ START_TEST(a_guest_without_nodes_has_none)
 
     ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 2 * MIB, 1), 0);
     ck_assert_uint_eq(ram_map_nodes(&map, nodes), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ram_map");
-    TCase *tc = tcase_create("map");
-
-    tcase_add_checked_fixture(tc, NULL, teardown);
-    tcase_add_test(tc, regions_are_contiguous);
-    tcase_add_test(tc, without_addresses_there_are_blocks);
-    tcase_add_test(tc, the_last_chunk_may_be_smaller);
-    tcase_add_test(tc, chunks_are_few_enough);
-    tcase_add_test(tc, a_census_is_exact);
-    tcase_add_test(tc, a_panel_has_an_interval);
-    tcase_add_test(tc, a_huge_page_is_one_observation);
-    tcase_add_test(tc, nodes_have_sums);
-    tcase_add_test(tc, a_guest_without_nodes_has_none);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
 }

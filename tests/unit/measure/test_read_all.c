@@ -19,7 +19,7 @@ static double share_of(struct tally tally)
     return read_all_share(&tally);
 }
 
-START_TEST(shares)
+TEST(plain, shares)
 {
     struct tally census = {.census = true,
                            .resident_bytes = 500 * 4096,
@@ -35,11 +35,10 @@ START_TEST(shares)
     census.unmeasurable_bytes = census.resident_bytes;
     ck_assert(share_of(census) == 0);
 }
-END_TEST
 
 /* One touch of a huge page makes all of it touched: so does an idle guest. What it did before
  * tells. */
-START_TEST(huge_pages_say_nothing_alone)
+TEST(plain, huge_pages_say_nothing_alone)
 {
     struct tally tally = panel(100, 100);
 
@@ -53,9 +52,8 @@ START_TEST(huge_pages_say_nothing_alone)
     tally = panel(100, 100);
     ck_assert(read_all_tells_alone(&tally));
 }
-END_TEST
 
-START_TEST(no_vcpu_ran)
+TEST(plain, no_vcpu_ran)
 {
     struct tally tally = panel(40, 100);
 
@@ -68,10 +66,9 @@ START_TEST(no_vcpu_ran)
     tally.n_strata = 2;
     ck_assert(read_without_guest(&tally, 20 * MS));
 }
-END_TEST
 
 /* By smaps there are no units, but bytes. */
-START_TEST(no_vcpu_ran_in_a_census)
+TEST(plain, no_vcpu_ran_in_a_census)
 {
     struct tally tally = {.census = true,
                           .resident_bytes = 1000 * 4096,
@@ -84,11 +81,10 @@ START_TEST(no_vcpu_ran_in_a_census)
     tally.touched_bytes = 20 * 4096;
     ck_assert(!read_without_guest(&tally, 20 * MS));
 }
-END_TEST
 
 /* A plain dump in its thread (85 ms) while query-block is asked all the time (133 ms): the rows of
  * the test below, added. */
-START_TEST(a_dump_is_seen_beside_a_busy_monitor)
+TEST(plain, a_dump_is_seen_beside_a_busy_monitor)
 {
     const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378}};
     const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000}};
@@ -96,10 +92,9 @@ START_TEST(a_dump_is_seen_beside_a_busy_monitor)
     ck_assert(own_work_reads_ram(&work));
     ck_assert(own_work_reads_ram(&longer));
 }
-END_TEST
 
 /* Each as it was measured of QEMU 7.2 with 128 MiB: CPU time, written bytes, calls of write(). */
-START_TEST(reading_is_not_a_monitors_work)
+TEST(plain, reading_is_not_a_monitors_work)
 {
     const struct {
         struct own_work work;
@@ -121,9 +116,8 @@ START_TEST(reading_is_not_a_monitors_work)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         ck_assert_int_eq(own_work_reads_ram(&rows[i].work), rows[i].reads);
 }
-END_TEST
 
-START_TEST(both_are_needed)
+TEST(plain, both_are_needed)
 {
     ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
     ck_assert(read_all_likely(0, 0.98, 200 * MS, GIB)); /* before is not known */
@@ -133,9 +127,8 @@ START_TEST(both_are_needed)
     ck_assert(!read_all_likely(0.98, 1, 100 * MS, GIB));  /* the guest does that all the time */
     ck_assert(!read_all_likely(0.1, 1, 5 * MS, 1 << 20)); /* a timer's */
 }
-END_TEST
 
-START_TEST(what_is_used_anyhow)
+TEST(plain, what_is_used_anyhow)
 {
     struct own_time own = {.begun_at_ns = 0, .sampled_at_ns = 2000 * MS, .sampled_ns = 900 * MS};
 
@@ -148,22 +141,4 @@ START_TEST(what_is_used_anyhow)
     ck_assert_uint_eq(own_time_excess_ns(&own), 100 * MS);
     own.least_rate = 0.5;
     ck_assert_uint_eq(own_time_excess_ns(&own), 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tcase = tcase_create("read_all");
-    Suite *suite = suite_create("read_all");
-
-    tcase_add_test(tcase, shares);
-    tcase_add_test(tcase, huge_pages_say_nothing_alone);
-    tcase_add_test(tcase, no_vcpu_ran);
-    tcase_add_test(tcase, no_vcpu_ran_in_a_census);
-    tcase_add_test(tcase, reading_is_not_a_monitors_work);
-    tcase_add_test(tcase, a_dump_is_seen_beside_a_busy_monitor);
-    tcase_add_test(tcase, both_are_needed);
-    tcase_add_test(tcase, what_is_used_anyhow);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

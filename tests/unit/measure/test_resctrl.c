@@ -62,7 +62,7 @@ static void assert_tasks(const char *path, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-START_TEST(the_group_has_the_vcpus_and_goes)
+TEST(plain, the_group_has_the_vcpus_and_goes)
 {
     begin_case();
     begin_group();
@@ -87,9 +87,8 @@ START_TEST(the_group_has_the_vcpus_and_goes)
     ck_assert_uint_eq(seen.caches[1].loaded_bytes, 0);
     end_case();
 }
-END_TEST
 
-START_TEST(below_the_control_group_that_they_are_in)
+TEST(plain, below_the_control_group_that_they_are_in)
 {
     begin_case();
     fake_write(&fake, RESCTRL_TREE "/db/tasks", "101\n102\n");
@@ -107,11 +106,10 @@ START_TEST(below_the_control_group_that_they_are_in)
     ck_assert(exists(RESCTRL_TREE "/db/mon_groups/theirs"));
     end_case();
 }
-END_TEST
 
 /* --- groups of others ------------------------------------------------------------------------- */
 
-START_TEST(a_group_of_others_is_read_and_left_alone)
+TEST(plain, a_group_of_others_is_read_and_left_alone)
 {
     begin_case();
     set_group(RESCTRL_TREE "/mon_groups/vcpus_0-1", "101\n102\n");
@@ -129,9 +127,8 @@ START_TEST(a_group_of_others_is_read_and_left_alone)
     assert_tasks(RESCTRL_TREE "/mon_groups/vcpus_0-1", "101\n102");
     end_case();
 }
-END_TEST
 
-START_TEST(one_that_has_other_threads_is_flagged)
+TEST(plain, one_that_has_other_threads_is_flagged)
 {
     begin_case();
     set_group(RESCTRL_TREE "/mon_groups/all", "101\n102\n103\n");
@@ -140,9 +137,8 @@ START_TEST(one_that_has_other_threads_is_flagged)
     ck_assert_uint_eq(seen.flags, CACHE_FOREIGN_GROUP | CACHE_OTHER_CODE);
     end_case();
 }
-END_TEST
 
-START_TEST(no_thread_is_taken_out_of_a_group_of_others)
+TEST(plain, no_thread_is_taken_out_of_a_group_of_others)
 {
     begin_case();
     set_group(RESCTRL_TREE "/mon_groups/one", "102\n");
@@ -154,10 +150,9 @@ START_TEST(no_thread_is_taken_out_of_a_group_of_others)
     ck_assert_int_eq(open_group(), -EBUSY);
     end_case();
 }
-END_TEST
 
 /* It was in none when the group was made. */
-START_TEST(nor_one_that_was_just_put_there)
+TEST(plain, nor_one_that_was_just_put_there)
 {
     begin_case();
     ck_assert_int_eq(open_group(), 0);
@@ -167,9 +162,8 @@ START_TEST(nor_one_that_was_just_put_there)
     assert_tasks(OUR_GROUP, "101");
     end_case();
 }
-END_TEST
 
-START_TEST(several_control_groups_are_refused)
+TEST(plain, several_control_groups_are_refused)
 {
     begin_case();
     place_thread(102, "db", "");
@@ -177,9 +171,8 @@ START_TEST(several_control_groups_are_refused)
     ck_assert_msg(strstr(error.text, "several control groups") != NULL, "%s", error.text);
     end_case();
 }
-END_TEST
 
-START_TEST(hostile_places_are_refused)
+TEST(plain, hostile_places_are_refused)
 {
     begin_case();
     place_thread(101, "/", "../../../etc");
@@ -190,7 +183,6 @@ START_TEST(hostile_places_are_refused)
     ck_assert_int_eq(open_group(), -ENOTSUP);
     end_case();
 }
-END_TEST
 
 /* --- what is doubtful ------------------------------------------------------------------------- */
 
@@ -216,7 +208,7 @@ static const struct {
      CACHE_MBM_FILTERED},
 };
 
-START_TEST(what_rules_over_the_group_is_flagged)
+TEST_EACH(plain, what_rules_over_the_group_is_flagged, 0, sizeof(configs) / sizeof(configs[0]))
 {
     begin_case();
     fake_write(&fake, configs[_i].path, configs[_i].text);
@@ -224,9 +216,8 @@ START_TEST(what_rules_over_the_group_is_flagged)
     ck_assert_uint_eq(seen.flags, configs[_i].flags);
     end_case();
 }
-END_TEST
 
-START_TEST(sizes_that_cannot_be_are_unknown)
+TEST(plain, sizes_that_cannot_be_are_unknown)
 {
     static const char *const bad[] = {"L3:0=2097152;1=1048576", "L3:0=x", "L3:1=1048576"};
 
@@ -243,9 +234,8 @@ START_TEST(sizes_that_cannot_be_are_unknown)
     ck_assert_uint_eq(seen.caches[0].usable_bytes, MIB);
     end_case();
 }
-END_TEST
 
-START_TEST(what_a_former_owner_left_is_read_first)
+TEST(plain, what_a_former_owner_left_is_read_first)
 {
     begin_case();
     new_occupied = "131072";
@@ -254,11 +244,10 @@ START_TEST(what_a_former_owner_left_is_read_first)
     ck_assert_uint_eq(seen.caches[1].leftover_bytes, 0);
     end_case();
 }
-END_TEST
 
 static const char *const gaps[] = {"Unavailable", "Error", "Unassigned", "999999", "-5", ""};
 
-START_TEST(a_gap_in_the_bandwidth_is_never_filled)
+TEST_EACH(plain, a_gap_in_the_bandwidth_is_never_filled, 0, sizeof(gaps) / sizeof(gaps[0]))
 {
     begin_case();
     begin_group();
@@ -272,11 +261,10 @@ START_TEST(a_gap_in_the_bandwidth_is_never_filled)
     ck_assert_uint_eq(seen.caches[0].loaded_bytes, CACHE_UNKNOWN);
     end_case();
 }
-END_TEST
 
 static const char *const local_gaps[] = {"Unavailable", "999999"};
 
-START_TEST(nor_one_in_that_of_the_same_node)
+TEST_EACH(plain, nor_one_in_that_of_the_same_node, 0, 2)
 {
     begin_case();
     begin_group();
@@ -295,9 +283,8 @@ START_TEST(nor_one_in_that_of_the_same_node)
     ck_assert_uint_eq(seen.flags, 0);
     end_case();
 }
-END_TEST
 
-START_TEST(one_that_is_never_there_is_a_gap)
+TEST(plain, one_that_is_never_there_is_a_gap)
 {
     begin_case();
     new_total = "Unavailable";
@@ -306,9 +293,8 @@ START_TEST(one_that_is_never_there_is_a_gap)
     ck_assert(seen.flags & CACHE_MBM_GAP);
     end_case();
 }
-END_TEST
 
-START_TEST(full_is_counted_from_its_first_reading_on)
+TEST(plain, full_is_counted_from_its_first_reading_on)
 {
     static const struct {
         const char *occupied, *total;
@@ -333,7 +319,6 @@ START_TEST(full_is_counted_from_its_first_reading_on)
     }
     end_case();
 }
-END_TEST
 
 static void change_schemata(void)
 {
@@ -377,7 +362,7 @@ static const struct {
     {unplug_cache, CACHE_GROUP_CHANGED},    {add_thread, CACHE_OTHER_CODE},
 };
 
-START_TEST(what_changes_meanwhile_is_flagged)
+TEST_EACH(plain, what_changes_meanwhile_is_flagged, 0, sizeof(changes) / sizeof(changes[0]))
 {
     begin_case();
     begin_group();
@@ -388,11 +373,10 @@ START_TEST(what_changes_meanwhile_is_flagged)
     ck_assert_uint_eq(seen.flags, changes[_i].flag);
     end_case();
 }
-END_TEST
 
 /* --- what cannot be --------------------------------------------------------------------------- */
 
-START_TEST(no_group_is_left_for_us)
+TEST(plain, no_group_is_left_for_us)
 {
     begin_case();
     mkdir_errno = ENOSPC;
@@ -403,7 +387,6 @@ START_TEST(no_group_is_left_for_us)
     ck_assert_msg(strstr(error.text, "root") != NULL, "%s", error.text);
     end_case();
 }
-END_TEST
 
 /* --- nothing is left -------------------------------------------------------------------------- */
 
@@ -437,16 +420,15 @@ static void end_by(int number)
 
 static const int signals[] = {SIGKILL, SIGTERM, SIGQUIT, SIGINT};
 
-START_TEST(a_killed_process_leaves_no_group)
+TEST_EACH(plain, a_killed_process_leaves_no_group, 0, sizeof(signals) / sizeof(signals[0]))
 {
     begin_case();
     end_by(signals[_i]);
     ck_assert(!exists(OUR_GROUP));
     end_case();
 }
-END_TEST
 
-START_TEST(what_was_left_by_two_killed_at_once_goes_next_time)
+TEST(plain, what_was_left_by_two_killed_at_once_goes_next_time)
 {
     begin_case();
     set_group(OUR_GROUP, "101\n102\n");
@@ -472,37 +454,4 @@ START_TEST(what_was_left_by_two_killed_at_once_goes_next_time)
     ck_assert(exists(RESCTRL_TREE "/mon_groups/vmwss-cache-80"));
     run_lock_release(&lock);
     end_case();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("resctrl");
-    TCase *tcase = tcase_create("resctrl");
-
-    tcase_add_test(tcase, the_group_has_the_vcpus_and_goes);
-    tcase_add_test(tcase, below_the_control_group_that_they_are_in);
-    tcase_add_test(tcase, a_group_of_others_is_read_and_left_alone);
-    tcase_add_test(tcase, one_that_has_other_threads_is_flagged);
-    tcase_add_test(tcase, no_thread_is_taken_out_of_a_group_of_others);
-    tcase_add_test(tcase, nor_one_that_was_just_put_there);
-    tcase_add_test(tcase, several_control_groups_are_refused);
-    tcase_add_test(tcase, hostile_places_are_refused);
-    tcase_add_loop_test(tcase, what_rules_over_the_group_is_flagged, 0,
-                        sizeof(configs) / sizeof(configs[0]));
-    tcase_add_test(tcase, sizes_that_cannot_be_are_unknown);
-    tcase_add_test(tcase, what_a_former_owner_left_is_read_first);
-    tcase_add_loop_test(tcase, a_gap_in_the_bandwidth_is_never_filled, 0,
-                        sizeof(gaps) / sizeof(gaps[0]));
-    tcase_add_loop_test(tcase, nor_one_in_that_of_the_same_node, 0, 2);
-    tcase_add_test(tcase, one_that_is_never_there_is_a_gap);
-    tcase_add_test(tcase, full_is_counted_from_its_first_reading_on);
-    tcase_add_loop_test(tcase, what_changes_meanwhile_is_flagged, 0,
-                        sizeof(changes) / sizeof(changes[0]));
-    tcase_add_test(tcase, no_group_is_left_for_us);
-    tcase_add_loop_test(tcase, a_killed_process_leaves_no_group, 0,
-                        sizeof(signals) / sizeof(signals[0]));
-    tcase_add_test(tcase, what_was_left_by_two_killed_at_once_goes_next_time);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

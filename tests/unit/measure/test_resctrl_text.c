@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(a_counter_is_a_number_or_none)
+TEST(plain, a_counter_is_a_number_or_none)
 {
     static const char *const bad[] = {"",
                                       "-1",
@@ -41,9 +41,8 @@ START_TEST(a_counter_is_a_number_or_none)
         ck_assert_msg(resctrl_parse_counter(bad[i], &value) == -EBADMSG, "'%s'", bad[i]);
     ck_assert_uint_eq(value, 7);
 }
-END_TEST
 
-START_TEST(where_a_thread_is)
+TEST(plain, where_a_thread_is)
 {
     struct resctrl_place place;
 
@@ -60,9 +59,8 @@ START_TEST(where_a_thread_is)
     ck_assert_str_eq(place.monitor, "x");
     ck_assert_int_eq(resctrl_parse_place("res:\nmon:", &place), -ENODEV);
 }
-END_TEST
 
-START_TEST(names_that_lead_elsewhere_are_refused)
+TEST(plain, names_that_lead_elsewhere_are_refused)
 {
     static const char *const bad[] = {"",
                                       "res:/",
@@ -87,9 +85,8 @@ START_TEST(names_that_lead_elsewhere_are_refused)
     text[10 + RESCTRL_NAME_BYTES - 1] = '\0';
     ck_assert_int_eq(resctrl_parse_place(text, &place), 0);
 }
-END_TEST
 
-START_TEST(tasks_are_one_a_line)
+TEST(plain, tasks_are_one_a_line)
 {
     pid_t tids[3];
 
@@ -104,9 +101,8 @@ START_TEST(tasks_are_one_a_line)
     ck_assert_int_eq(resctrl_parse_tasks("4294967296\n", tids, 3), -EBADMSG);
     ck_assert_int_eq(resctrl_parse_tasks("1\n\n2", tids, 3), -EBADMSG);
 }
-END_TEST
 
-START_TEST(shares_of_each_domain)
+TEST(plain, shares_of_each_domain)
 {
     static const char text[] = "    MB:0=100;1=50\n    L3:0=33554432;1=1048576\nL3CODE:0=1";
     struct resctrl_shares shares;
@@ -122,9 +118,8 @@ START_TEST(shares_of_each_domain)
     ck_assert_int_eq(resctrl_parse_shares(text, "L3DATA", &shares), -ENOENT);
     ck_assert_int_eq(resctrl_parse_shares("", "L3", &shares), -ENOENT);
 }
-END_TEST
 
-START_TEST(shares_that_are_none_are_refused)
+TEST(plain, shares_that_are_none_are_refused)
 {
     static const char *const bad[] = {
         "L3:0",       "L3:0=",   "L3:=1",    "L3:0=1;0=2",      "L3:0=-1",
@@ -138,9 +133,8 @@ START_TEST(shares_that_are_none_are_refused)
         snprintf(many + strlen(many), 16, "%u=1;", i);
     ck_assert_int_eq(resctrl_parse_shares(many, "L3", &shares), -EBADMSG);
 }
-END_TEST
 
-START_TEST(what_mbm_is_told_to_count)
+TEST(plain, what_mbm_is_told_to_count)
 {
     ck_assert(resctrl_counts_all_reads("0=0x7f;1=0x7f"));
     ck_assert(resctrl_counts_all_reads("0=0x33"));
@@ -154,7 +148,6 @@ START_TEST(what_mbm_is_told_to_count)
                                         "remote_reads_slow_memory"));
     ck_assert(!resctrl_filter_has_reads(""));
 }
-END_TEST
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
@@ -173,7 +166,7 @@ static void write_index(struct fake_kernel *fake, unsigned cpu, unsigned index, 
     }
 }
 
-START_TEST(the_last_level_is_the_cache)
+TEST(plain, the_last_level_is_the_cache)
 {
     struct fake_kernel fake;
     struct cpu_caches caches;
@@ -202,9 +195,8 @@ START_TEST(the_last_level_is_the_cache)
     ck_assert_uint_eq(cpu_caches_bytes(&caches, 4), CACHE_UNKNOWN);
     fake_kernel_remove(&fake);
 }
-END_TEST
 
-START_TEST(facts_of_the_cpu)
+TEST(plain, facts_of_the_cpu)
 {
     struct fake_kernel fake;
     struct cpu_facts facts;
@@ -226,7 +218,6 @@ START_TEST(facts_of_the_cpu)
     ck_assert_int_eq(facts.level, COUNTED_L2);
     fake_kernel_remove(&fake);
 }
-END_TEST
 
 static void assert_missing(const struct fake_kernel *fake, const char *word)
 {
@@ -239,7 +230,7 @@ static void assert_missing(const struct fake_kernel *fake, const char *word)
                   error.text);
 }
 
-START_TEST(what_is_missing_is_named)
+TEST(plain, what_is_missing_is_named)
 {
     static const char features[] = "sys/fs/resctrl/info/L3_MON/mon_features";
     struct fake_kernel fake;
@@ -259,24 +250,4 @@ START_TEST(what_is_missing_is_named)
     fake_write(&fake, features, "llc_occupancy\nmbm_total_bytes\n");
     ck_assert_int_eq(resctrl_check(&fake.root, &facts, &error), 0);
     fake_kernel_remove(&fake);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("resctrl_text");
-    TCase *tcase = tcase_create("resctrl_text");
-
-    tcase_add_test(tcase, a_counter_is_a_number_or_none);
-    tcase_add_test(tcase, where_a_thread_is);
-    tcase_add_test(tcase, names_that_lead_elsewhere_are_refused);
-    tcase_add_test(tcase, tasks_are_one_a_line);
-    tcase_add_test(tcase, shares_of_each_domain);
-    tcase_add_test(tcase, shares_that_are_none_are_refused);
-    tcase_add_test(tcase, what_mbm_is_told_to_count);
-    tcase_add_test(tcase, the_last_level_is_the_cache);
-    tcase_add_test(tcase, facts_of_the_cpu);
-    tcase_add_test(tcase, what_is_missing_is_named);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -53,8 +53,10 @@ static void fill(void)
         "%s", error.text);
 }
 
+FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
+
 /* What is asked of the guest after the last reading takes time: here 5 s. */
-START_TEST(the_time_is_that_of_the_last_reading)
+TEST(cases_tests, the_time_is_that_of_the_last_reading)
 {
     struct timespec now;
 
@@ -68,11 +70,10 @@ START_TEST(the_time_is_that_of_the_last_reading)
     ck_assert_double_eq(record.marking_s, 0.25);
     ck_assert_double_eq(record.reading_s, 0.5);
 }
-END_TEST
 
 /* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest
  * window alone. */
-START_TEST(each_window_has_its_own_unmeasurable_pages)
+TEST(cases_tests, each_window_has_its_own_unmeasurable_pages)
 {
     window(60, PAGES, 10, 0);
     window(3600, 200, 20, 800);
@@ -89,10 +90,9 @@ START_TEST(each_window_has_its_own_unmeasurable_pages)
     ck_assert_uint_lt(record.windows[0].wss_high_bytes, 800 * base_page_bytes());
     ck_assert(record.flags & FLAG_PARTIAL);
 }
-END_TEST
 
 /* It clears accessed bits, which some methods do not use. */
-START_TEST(damon_is_nothing_to_some)
+TEST(cases_tests, damon_is_nothing_to_some)
 {
     fake_write(&fake, "sys/module/damon_stat/parameters/enabled", "Y\n");
     window(60, PAGES, 10, 0);
@@ -108,10 +108,9 @@ START_TEST(damon_is_nothing_to_some)
     fill();
     ck_assert(record.flags & FLAG_DAMON_ACTIVE);
 }
-END_TEST
 
 /* What most pages of most guests have on a host with KSM says nothing of most numbers. */
-START_TEST(ksm_where_it_bears_on_the_number)
+TEST(cases_tests, ksm_where_it_bears_on_the_number)
 {
     static const struct {
         const char *what, *method;
@@ -140,10 +139,9 @@ START_TEST(ksm_where_it_bears_on_the_number)
         ck_assert_msg(!!(record.flags & FLAG_KSM) == cases[i].flagged, "%s", cases[i].what);
     }
 }
-END_TEST
 
 /* Once KSM has stopped, with what it merged; and where it may begin. */
-START_TEST(ksm_that_merged_or_may_merge)
+TEST(cases_tests, ksm_that_merged_or_may_merge)
 {
     plan.method = method_by_name("referenced");
     window(60, PAGES, 10, 0);
@@ -160,11 +158,10 @@ START_TEST(ksm_that_merged_or_may_merge)
     fill();
     ck_assert(record.flags & FLAG_KSM);
 }
-END_TEST
 
 /* It is on wherever a host has two nodes. Where idle and damon lose a bit by it the flag is
  * ageing. */
-START_TEST(numa_balancing_is_nothing_to_some)
+TEST(cases_tests, numa_balancing_is_nothing_to_some)
 {
     static const char *const none[] = {"zap", "pageout", "idle", "damon"};
     static const char *const flagged[] = {"mglru", "zap-all", "cold", "referenced"};
@@ -183,10 +180,9 @@ START_TEST(numa_balancing_is_nothing_to_some)
         ck_assert_msg(record.flags & FLAG_NUMA_BALANCING, "%s", flagged[i]);
     }
 }
-END_TEST
 
 /* What is swapped out of a shared file looks absent: only the mapping tells. */
-START_TEST(swap_of_a_shared_file)
+TEST(cases_tests, swap_of_a_shared_file)
 {
     fake.block.backing = RAM_BACKING_SHMEM;
     fake.block.shared = true;
@@ -199,10 +195,9 @@ START_TEST(swap_of_a_shared_file)
     fill();
     ck_assert(record.flags & FLAG_SWAP);
 }
-END_TEST
 
 /* The host aged the guest: what reads idle may have been touched. What was seen stays. */
-START_TEST(a_doubt_reaches_up_to_what_is_resident)
+TEST(cases_tests, a_doubt_reaches_up_to_what_is_resident)
 {
     uint64_t reclaimable;
 
@@ -234,9 +229,8 @@ START_TEST(a_doubt_reaches_up_to_what_is_resident)
     ck_assert_uint_eq(record.windows[1].wss_high_bytes,
                       before.wss_high_bytes + 100 * base_page_bytes());
 }
-END_TEST
 
-START_TEST(what_resident_lacks_is_in_the_bounds)
+TEST(cases_tests, what_resident_lacks_is_in_the_bounds)
 {
     const uint64_t resident = fake.ram.bytes;
     struct window_record was;
@@ -256,10 +250,9 @@ START_TEST(what_resident_lacks_is_in_the_bounds)
     ck_assert_double_eq_tol((double)record.windows[0].wss_high_bytes,
                             1.1 * (double)was.wss_high_bytes, 1);
 }
-END_TEST
 
 /* A DIMM that the command line does not know may be used, all of it. */
-START_TEST(a_dimm_of_no_configuration_is_in_the_upper_bound)
+TEST(cases_tests, a_dimm_of_no_configuration_is_in_the_upper_bound)
 {
     struct window_record was;
 
@@ -274,9 +267,8 @@ START_TEST(a_dimm_of_no_configuration_is_in_the_upper_bound)
     ck_assert_uint_eq(record.windows[0].wss_low_bytes, was.wss_low_bytes);
     ck_assert_uint_eq(record.windows[0].wss_high_bytes, was.wss_high_bytes + (1 << 20));
 }
-END_TEST
 
-START_TEST(a_record_stands_for_no_more_than_it_saw)
+TEST(cases_tests, a_record_stands_for_no_more_than_it_saw)
 {
     window(60, PAGES, 10, 0);
     fill();
@@ -284,11 +276,10 @@ START_TEST(a_record_stands_for_no_more_than_it_saw)
     ck_assert_double_eq(sample_period_s(&record, 4000, 10), 60);
     ck_assert_double_eq(sample_period_s(&record, 4000, 300), 300);
 }
-END_TEST
 
 /* Another panel has unmapped its idle pages, and this one is drawn from the rest, all of which is
  * mapped. */
-START_TEST(beside_a_panel_that_unmaps)
+TEST(cases_tests, beside_a_panel_that_unmaps)
 {
     const struct taken taken = {.n = 20, .unmaps = true};
 
@@ -301,11 +292,10 @@ START_TEST(beside_a_panel_that_unmaps)
     ck_assert_uint_eq(record.windows[0].wss_bytes,
                       (uint64_t)llround((double)fake.ram.bytes * 100 / 900));
 }
-END_TEST
 
 /* A tenth, and more than marking and reading may take: longer, or of a panel whose scans come late
  * shorter. */
-START_TEST(an_est_window_far_from_the_one_asked_for)
+TEST(cases_tests, an_est_window_far_from_the_one_asked_for)
 {
     static const struct {
         double window_s, est_window_s;
@@ -322,28 +312,4 @@ START_TEST(an_est_window_far_from_the_one_asked_for)
         ck_assert_msg(!!(record.flags & FLAG_STRETCHED) == cases[i].stretched, "%g s of %g s",
                       cases[i].est_window_s, cases[i].window_s);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sample_record");
-    TCase *tcase = tcase_create("sample_record");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, the_time_is_that_of_the_last_reading);
-    tcase_add_test(tcase, each_window_has_its_own_unmeasurable_pages);
-    tcase_add_test(tcase, damon_is_nothing_to_some);
-    tcase_add_test(tcase, ksm_where_it_bears_on_the_number);
-    tcase_add_test(tcase, ksm_that_merged_or_may_merge);
-    tcase_add_test(tcase, numa_balancing_is_nothing_to_some);
-    tcase_add_test(tcase, swap_of_a_shared_file);
-    tcase_add_test(tcase, an_est_window_far_from_the_one_asked_for);
-    tcase_add_test(tcase, a_doubt_reaches_up_to_what_is_resident);
-    tcase_add_test(tcase, what_resident_lacks_is_in_the_bounds);
-    tcase_add_test(tcase, beside_a_panel_that_unmaps);
-    tcase_add_test(tcase, a_dimm_of_no_configuration_is_in_the_upper_bound);
-    tcase_add_test(tcase, a_record_stands_for_no_more_than_it_saw);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -151,7 +151,9 @@ static void check_window(size_t w, double vcpu_s, uint64_t bytes, uint64_t high_
     ck_assert_uint_eq(record.windows[w].wss_high_bytes, high_bytes);
 }
 
-START_TEST(all_the_time)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, all_the_time)
 {
     ran_in_window_ns[0] = ran_in_window_ns[1] = SECOND;
     measure();
@@ -159,10 +161,9 @@ START_TEST(all_the_time)
     check_window(1, 2, HOT * base_page_bytes(), HOT * base_page_bytes());
     ck_assert_uint_eq(record.flags, 0);
 }
-END_TEST
 
 /* The short window is a true one, of a guest that stood still; the long one is of another. */
-START_TEST(not_in_the_first_window)
+TEST(cases, not_in_the_first_window)
 {
     seen_from = 1;
     ran_in_window_ns[1] = SECOND;
@@ -171,11 +172,10 @@ START_TEST(not_in_the_first_window)
     check_window(1, 1, HOT * base_page_bytes(), HOT * base_page_bytes());
     ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
 }
-END_TEST
 
 /* Half of marking is in the est window, and what a page was touched before it was marked is not
  * seen: nor is the method blind to the guest, which then stood still. */
-START_TEST(only_while_it_was_marked)
+TEST(cases, only_while_it_was_marked)
 {
     seen_from = 2;
     ran_in_marking_ns = SECOND;
@@ -184,10 +184,9 @@ START_TEST(only_while_it_was_marked)
     check_window(1, 0.5, 0, fake.ram.bytes);
     ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
 }
-END_TEST
 
 /* It ran and must have touched something, and the later window shows that the method sees that. */
-START_TEST(nothing_seen_of_a_vcpu_that_ran)
+TEST(cases, nothing_seen_of_a_vcpu_that_ran)
 {
     seen_from = 1;
     ran_in_window_ns[0] = SECOND;
@@ -196,38 +195,19 @@ START_TEST(nothing_seen_of_a_vcpu_that_ran)
     check_window(1, 1, HOT * base_page_bytes(), HOT * base_page_bytes());
     ck_assert_uint_eq(record.flags, FLAG_PARTIAL);
 }
-END_TEST
 
-START_TEST(blind_to_the_end)
+TEST(cases, blind_to_the_end)
 {
     seen_from = 2;
     ran_in_window_ns[0] = SECOND;
     ck_assert_int_eq(sample_run(&fake.target, &plan, &result, &error), -ENOMSG);
 }
-END_TEST
 
 /* The kernel adds to the CPU time at ticks. */
-START_TEST(what_the_clock_can_tell)
+TEST(cases, what_the_clock_can_tell)
 {
     ck_assert(!vcpus_hardly_ran(0, 0.01));
     ck_assert(vcpus_hardly_ran(0, 0.02));
     ck_assert(vcpus_hardly_ran(0.019, 2));
     ck_assert(!vcpus_hardly_ran(0.021, 2));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("starved");
-    TCase *tcase = tcase_create("starved");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, all_the_time);
-    tcase_add_test(tcase, not_in_the_first_window);
-    tcase_add_test(tcase, only_while_it_was_marked);
-    tcase_add_test(tcase, nothing_seen_of_a_vcpu_that_ran);
-    tcase_add_test(tcase, blind_to_the_end);
-    tcase_add_test(tcase, what_the_clock_can_tell);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -17,7 +17,7 @@ static struct resident_now with_address_space(uint64_t mib)
     return (struct resident_now){.address_bytes = mib * MIB};
 }
 
-START_TEST(what_stays_the_same_raises_no_doubt)
+TEST(plain, what_stays_the_same_raises_no_doubt)
 {
     struct subject subject = {0};
     struct resident_now now = with_address_space(900);
@@ -25,9 +25,8 @@ START_TEST(what_stays_the_same_raises_no_doubt)
     ck_assert(!subject_in_doubt(&subject, &now));
     ck_assert(!subject_in_doubt(&subject, &now));
 }
-END_TEST
 
-START_TEST(a_change_is_doubted_until_it_is_old)
+TEST(plain, a_change_is_doubted_until_it_is_old)
 {
     struct subject subject = {0};
     struct resident_now before = with_address_space(900);
@@ -42,9 +41,8 @@ START_TEST(a_change_is_doubted_until_it_is_old)
     ck_assert(!subject_in_doubt(&subject, &after));
     ck_assert(subject_in_doubt(&subject, &before)); /* unplugged */
 }
-END_TEST
 
-START_TEST(what_was_given_back_needs_no_answer)
+TEST(plain, what_was_given_back_needs_no_answer)
 {
     struct subject subject = {0};
     struct resident_now before = with_address_space(900);
@@ -55,7 +53,6 @@ START_TEST(what_was_given_back_needs_no_answer)
     ck_assert(!subject_in_doubt(&subject, &before));
     ck_assert_uint_eq(subject.doubted_ns, 0);
 }
-END_TEST
 
 static struct ram_config two_backends(const char *id)
 {
@@ -70,7 +67,7 @@ static struct ram_config two_backends(const char *id)
     return config;
 }
 
-START_TEST(configurations_differ_by_any_backend)
+TEST(plain, configurations_differ_by_any_backend)
 {
     struct ram_config a = two_backends("memdimm0");
     struct ram_config b = two_backends("memdimm0");
@@ -87,9 +84,8 @@ START_TEST(configurations_differ_by_any_backend)
     ram_config_free(&a);
     ram_config_free(&b);
 }
-END_TEST
 
-START_TEST(a_configuration_has_bounds)
+TEST(plain, a_configuration_has_bounds)
 {
     const struct ram_backend large = {.size_bytes = RAM_CONFIG_MAX_BYTES};
     const struct ram_backend small = {.size_bytes = 1};
@@ -106,7 +102,6 @@ START_TEST(a_configuration_has_bounds)
     ram_config_free(&config);
     ck_assert_uint_eq(config.n_backends, 0);
 }
-END_TEST
 
 /* A QEMU whose address space is as large as that, with these mappings. */
 static void write_qemu(struct fake_kernel *fake, unsigned mib, const char *smaps, const char *maps)
@@ -167,7 +162,7 @@ static int refresh(void)
 
 /* A DIMM that is plugged while the guest is followed by --pid, between it was located and the first
  * look or later (_i), is told from RAM that is as large by its address. */
-START_TEST(what_is_plugged_meanwhile_is_found)
+TEST_EACH(plain, what_is_plugged_meanwhile_is_found, 0, 2)
 {
     follow();
     if (_i > 0)
@@ -188,10 +183,9 @@ START_TEST(what_is_plugged_meanwhile_is_found)
     ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
     let_go();
 }
-END_TEST
 
 /* A guard follows a thread's stack, too; and memory of QEMU's may be as large as a DIMM. */
-START_TEST(what_is_not_made_like_ram_is_not)
+TEST(plain, what_is_not_made_like_ram_is_not)
 {
     follow();
     write_qemu(&fake, 912,
@@ -203,10 +197,9 @@ START_TEST(what_is_not_made_like_ram_is_not)
     ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
     let_go();
 }
-END_TEST
 
 /* As long as nobody could look, all that was added may be RAM. */
-START_TEST(what_cannot_be_looked_at_may_be_plugged)
+TEST(plain, what_cannot_be_looked_at_may_be_plugged)
 {
     follow();
     ck_assert_int_eq(refresh(), 0);
@@ -224,37 +217,12 @@ START_TEST(what_cannot_be_looked_at_may_be_plugged)
     ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
     let_go();
 }
-END_TEST
 
-START_TEST(ram_that_is_mapped_no_more_is_stale)
+TEST(plain, ram_that_is_mapped_no_more_is_stale)
 {
     follow();
     ck_assert_int_eq(refresh(), 0);
     write_qemu(&fake, 896, IN_SMAPS(DIMM, DIMM_GUARD, "dc"), MAPPED(DIMM) GUARD(DIMM_GUARD));
     ck_assert_int_eq(refresh(), -ESTALE);
     let_go();
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("subject");
-    TCase *tcase = tcase_create("subject");
-
-    tcase_add_test(tcase, what_stays_the_same_raises_no_doubt);
-    tcase_add_test(tcase, a_change_is_doubted_until_it_is_old);
-    tcase_add_test(tcase, what_was_given_back_needs_no_answer);
-    tcase_add_test(tcase, configurations_differ_by_any_backend);
-    tcase_add_test(tcase, a_configuration_has_bounds);
-    tcase_add_loop_test(tcase, what_is_plugged_meanwhile_is_found, 0, 2);
-    tcase_add_test(tcase, what_is_not_made_like_ram_is_not);
-    tcase_add_test(tcase, what_cannot_be_looked_at_may_be_plugged);
-    tcase_add_test(tcase, ram_that_is_mapped_no_more_is_stale);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

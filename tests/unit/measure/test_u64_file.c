@@ -37,7 +37,9 @@ static void check_gather(const uint64_t *index, uint64_t n, uint64_t bridge)
         ck_assert_uint_eq(out[i], index[i] < ENTRIES ? 3 * index[i] + 1 : 0);
 }
 
-START_TEST(gathers_in_any_order)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, gathers_in_any_order)
 {
     const uint64_t gaps[] = {5, 6, 7, 9, 12, 13, 40, 41};
     const uint64_t twice[] = {5, 5, 6, 6, 7, 9, 9};
@@ -49,9 +51,8 @@ START_TEST(gathers_in_any_order)
         check_gather(descending, sizeof(descending) / sizeof(*descending), bridge);
     }
 }
-END_TEST
 
-START_TEST(gathers_long_stretches)
+TEST(cases, gathers_long_stretches)
 {
     static uint64_t index[ENTRIES];
 
@@ -64,17 +65,4 @@ START_TEST(gathers_long_stretches)
         index[i] = i + 2;
     check_gather(index, ENTRIES, 0);
     check_gather(index, ENTRIES, 32);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("u64_file");
-    TCase *tcase = tcase_create("u64_file");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, gathers_in_any_order);
-    tcase_add_test(tcase, gathers_long_stretches);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -34,14 +34,13 @@ static const struct {
 
 #define N_GUESTS (sizeof(guests) / sizeof(guests[0]))
 
-START_TEST(filters_are_what_the_kernel_reads)
+TEST_EACH(plain, filters_are_what_the_kernel_reads, 0, N_GUESTS)
 {
     char text[FAULT_FILTER_BYTES];
 
     fault_filter(guests[_i].arch, &guests[_i].layout, text, sizeof(text));
     ck_assert_str_eq(text, guests[_i].text);
 }
-END_TEST
 
 /* As the kernel would: one of the stretches holds it. */
 static bool passes(const char *filter, const char *field, uint64_t gpa)
@@ -59,7 +58,7 @@ static bool passes(const char *filter, const char *field, uint64_t gpa)
     return false;
 }
 
-START_TEST(only_ram_passes)
+TEST_EACH(plain, only_ram_passes, 0, N_GUESTS)
 {
     const struct gpa_layout *layout = &guests[_i].layout;
     const char *field = guests[_i].arch->fault_field;
@@ -76,10 +75,9 @@ START_TEST(only_ram_passes)
     ck_assert(passes(text, field, layout->high_begin) == (high_bytes > 0));
     ck_assert(!passes(text, field, layout->high_begin + high_bytes));
 }
-END_TEST
 
 /* The largest numbers there can be: it fits, and is not cut. */
-START_TEST(the_longest_fits)
+TEST(plain, the_longest_fits)
 {
     const struct gpa_layout layout = {.boot_bytes = (1ULL << 63) + 1,
                                       .low_begin = 1ULL << 60,
@@ -90,17 +88,4 @@ START_TEST(the_longest_fits)
     fault_filter(&arch_x86_64, &layout, text, sizeof(text));
     ck_assert_uint_lt(strlen(text), sizeof(text) - 1);
     ck_assert_int_eq(text[strlen(text) - 1], ')');
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("zap_filter");
-    TCase *tcase = tcase_create("zap_filter");
-
-    tcase_add_loop_test(tcase, filters_are_what_the_kernel_reads, 0, N_GUESTS);
-    tcase_add_loop_test(tcase, only_ram_passes, 0, N_GUESTS);
-    tcase_add_test(tcase, the_longest_fits);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

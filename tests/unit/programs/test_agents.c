@@ -107,9 +107,11 @@ static void greet(void)
     ck_assert(peer.tracker.updated);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
 /* After each failure it is there again; the grudge is left out, which would take two seconds
  * each. */
-START_TEST(one_that_alternates_does_not_fill_the_log)
+TEST(cases, one_that_alternates_does_not_fill_the_log)
 {
     for (int i = 0; i < 5; i++) {
         greet();
@@ -123,10 +125,9 @@ START_TEST(one_that_alternates_does_not_fill_the_log)
     ck_assert_uint_eq(logged("<5>domain g: its agent (closed): "), 1);
     ck_assert_uint_eq(logged("domain g: "), 2);
 }
-END_TEST
 
 /* Asked after each, it does not say each. */
-START_TEST(stalls_do_not_fill_the_log)
+TEST(cases, stalls_do_not_fill_the_log)
 {
     greet();
     for (int i = 0; i < 5; i++) {
@@ -138,13 +139,12 @@ START_TEST(stalls_do_not_fill_the_log)
     }
     ck_assert_uint_eq(logged("<6>domain g: says that it stalls for memory (full)"), 1);
 }
-END_TEST
 
 static const char severe[] = "{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"uptime_s\":1,"
                              "\"threshold_us\":100000,\"window_us\":1000000}}\n";
 
 /* With the budget used up: who drives balloons waits for it. */
-START_TEST(a_stall_is_heard_while_the_ledger_has_all_wait)
+TEST(cases, a_stall_is_heard_while_the_ledger_has_all_wait)
 {
     greet();
     agents_listen(&agents, clock_ns(), true);
@@ -156,9 +156,8 @@ START_TEST(a_stall_is_heard_while_the_ledger_has_all_wait)
     ck_assert_uint_gt(peer.stall_ns, 0);
     ck_assert_uint_eq(agent_channel_deadline(peer.channel), UINT64_MAX); /* asking waits */
 }
-END_TEST
 
-START_TEST(stalls_that_are_not_said_are_counted)
+TEST(cases, stalls_that_are_not_said_are_counted)
 {
     greet();
     for (int i = 0; i < 5; i++)
@@ -174,9 +173,8 @@ START_TEST(stalls_that_are_not_said_are_counted)
         1);
     ck_assert_uint_eq(logged("stalls"), 2);
 }
-END_TEST
 
-START_TEST(who_answers_is_said_once)
+TEST(cases, who_answers_is_said_once)
 {
     struct log_limit log_limit = {0};
     const struct agent_hello hello = {.agent = "0.1", .kernel = "6.1", .boot_id = "b1"};
@@ -198,9 +196,8 @@ START_TEST(who_answers_is_said_once)
     ck_assert_uint_le(n, 1);
     ck_assert_str_eq(log_limit.hello.kernel, "6.1");
 }
-END_TEST
 
-START_TEST(a_fault_is_said_again_when_it_comes_back_later)
+TEST(cases, a_fault_is_said_again_when_it_comes_back_later)
 {
     struct log_limit log_limit = {0};
     const struct agent_hello hello = {.agent = "0.1"};
@@ -220,10 +217,9 @@ START_TEST(a_fault_is_said_again_when_it_comes_back_later)
     ck_assert(!log_limit_answer(&log_limit, &hello, now + 3 * HOUR));
     ck_assert(log_limit_fault(&log_limit, AGENT_FAULT_BUSY, now + 3 * HOUR));
 }
-END_TEST
 
 /* A day of failures and reports, each second. */
-START_TEST(a_day_has_so_many_lines)
+TEST(cases, a_day_has_so_many_lines)
 {
     struct log_limit log_limit = {0};
     const struct agent_hello hello = {.agent = "0.1"};
@@ -242,22 +238,4 @@ START_TEST(a_day_has_so_many_lines)
     ck_assert_uint_le(faults, 24 * AGENT_FAULTS);
     ck_assert_uint_eq(stalls, 24 * 60);
     ck_assert_uint_eq(all + log_limit.stalls, 86400);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("agents");
-    TCase *tcase = tcase_create("agents");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, one_that_alternates_does_not_fill_the_log);
-    tcase_add_test(tcase, stalls_do_not_fill_the_log);
-    tcase_add_test(tcase, a_stall_is_heard_while_the_ledger_has_all_wait);
-    tcase_add_test(tcase, stalls_that_are_not_said_are_counted);
-    tcase_add_test(tcase, who_answers_is_said_once);
-    tcase_add_test(tcase, a_fault_is_said_again_when_it_comes_back_later);
-    tcase_add_test(tcase, a_day_has_so_many_lines);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

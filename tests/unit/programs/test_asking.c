@@ -47,7 +47,9 @@ static void setup(void)
     rc = 0;
 }
 
-START_TEST(what_vmwssd_has)
+FIXTURE(cases, .setup = setup);
+
+TEST(cases, what_vmwssd_has)
 {
     const struct sample_record record = annotated();
     json_t *json = guest_stats_json(&record.guest);
@@ -59,7 +61,6 @@ START_TEST(what_vmwssd_has)
     ck_assert_int_eq(record.guest.verdict, VERDICT_NEAR);
     ck_assert_str_eq(asking.instead, "20 s old, from vmwssd: in use, by vmwssd");
 }
-END_TEST
 
 static void is_unavailable(void)
 {
@@ -70,7 +71,7 @@ static void is_unavailable(void)
     ck_assert_str_eq(asking.instead, "");
 }
 
-START_TEST(vmwssd_has_nothing)
+TEST(cases, vmwssd_has_nothing)
 {
     rc = -ENOENT;
     is_unavailable();
@@ -81,35 +82,18 @@ START_TEST(vmwssd_has_nothing)
     made_up.sample.record.sample.guest.source = GUEST_STATS_BALLOON; /* it was not the agent */
     is_unavailable();
 }
-END_TEST
 
 /* A dead agent, a channel that was removed, a guest that is not of libvirt. */
-START_TEST(nobody_holds_the_channel)
+TEST(cases, nobody_holds_the_channel)
 {
     asking.held = false;
     is_unavailable();
 }
-END_TEST
 
-START_TEST(what_is_old_is_not_of_now)
+TEST(cases, what_is_old_is_not_of_now)
 {
     made_up.record_age_s = 46;
     is_unavailable();
     made_up.record_age_s = 44;
     ck_assert_int_eq(annotated().guest.source, GUEST_STATS_AGENT);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("asking");
-    TCase *tcase = tcase_create("asking");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, what_vmwssd_has);
-    tcase_add_test(tcase, vmwssd_has_nothing);
-    tcase_add_test(tcase, nobody_holds_the_channel);
-    tcase_add_test(tcase, what_is_old_is_not_of_now);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

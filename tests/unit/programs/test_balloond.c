@@ -53,7 +53,9 @@ static int load(const char *text)
     return balloond_config_load(&config, path, &error);
 }
 
-START_TEST(by_default_it_is_a_lazy_dry_run)
+FIXTURE(all, .setup = setup, .teardown = teardown);
+
+TEST(all, by_default_it_is_a_lazy_dry_run)
 {
     ck_assert_int_eq(load(""), 0);
     ck_assert(!config.act);
@@ -65,9 +67,8 @@ START_TEST(by_default_it_is_a_lazy_dry_run)
     ck_assert_int_eq(config.restore, RESTORE_BEFORE);
     ck_assert_double_eq(config.policy.decide.down_after_s, 600);
 }
-END_TEST
 
-START_TEST(every_key_is_taken)
+TEST(all, every_key_is_taken)
 {
     ck_assert_int_eq(
         load("[vmwss-balloond]\nact = yes\nmode = proactive\nrestore = hold\n"
@@ -106,19 +107,17 @@ START_TEST(every_key_is_taken)
     ck_assert(balloond_config_guest(&config, "any", UUID_1)->excluded);
     ck_assert_ptr_null(balloond_config_guest(&config, "any", UUID_2));
 }
-END_TEST
 
 /* A group is looked at once an interval. */
-START_TEST(a_look_is_no_older_than_two_intervals)
+TEST(all, a_look_is_no_older_than_two_intervals)
 {
     ck_assert_int_eq(load("[vmwss-balloond]\ninterval = 10\n"), 0);
     ck_assert_double_eq(config.policy.reclaim.stale_s, 60);
     ck_assert_int_eq(load("[vmwss-balloond]\ninterval = 120\n"), 0);
     ck_assert_double_eq(config.policy.reclaim.stale_s, 240);
 }
-END_TEST
 
-START_TEST(sections_by_name_and_uuid)
+TEST(all, sections_by_name_and_uuid)
 {
     ck_assert_int_eq(load("[guest \t db1 ]\nreservation = 2G\n[guest " UUID_2 "]\nexclude = yes\n"),
                      0);
@@ -130,9 +129,8 @@ START_TEST(sections_by_name_and_uuid)
     ck_assert_ptr_nonnull(
         balloond_config_guest(&config, "any", "abcdef00-0000-4000-8000-000000000001"));
 }
-END_TEST
 
-START_TEST(what_is_dumped_can_be_read)
+TEST(all, what_is_dumped_can_be_read)
 {
     static const char *const windows[] = {"60", "60,600", "60,600,3600"};
     static struct balloond_config before;
@@ -160,7 +158,6 @@ START_TEST(what_is_dumped_can_be_read)
         free(text);
     }
 }
-END_TEST
 
 static void is_refused(const char *text, const char *why)
 {
@@ -168,16 +165,15 @@ static void is_refused(const char *text, const char *why)
     ck_assert_msg(strstr(error.text, why), "%s", error.text);
 }
 
-START_TEST(it_reclaims_into_zram_unless_any_swap_is_allowed)
+TEST(all, it_reclaims_into_zram_unless_any_swap_is_allowed)
 {
     ck_assert_int_eq(load("[vmwss-balloond]\nreclaim = zram\n"), 0);
     ck_assert(config.policy.reclaim.on && !config.reclaim_any_swap);
     ck_assert_int_eq(load("[vmwss-balloond]\nreclaim = swap\nreclaim = no\n"), 0);
     ck_assert(!config.policy.reclaim.on && !config.reclaim_any_swap);
 }
-END_TEST
 
-START_TEST(what_is_wrong_is_named)
+TEST(all, what_is_wrong_is_named)
 {
     is_refused("[vmwss-balloond]\nreclaim = yes\n", ":2: reclaim = yes: expected no, zram or swap");
     is_refused("[vmwss-balloond]\nact = perhaps\n", ":2: act = perhaps: expected yes or no");
@@ -188,7 +184,6 @@ START_TEST(what_is_wrong_is_named)
     is_refused("[guest a]\nceiling = 1G\n", ":2: unknown key 'ceiling'");
     is_refused("[vmwss-balloond]\nact yes\n", ":2: neither [section] nor key = value");
 }
-END_TEST
 
 /* --- the journal ------------------------------------------------------------------------------ */
 
@@ -229,7 +224,7 @@ static int see(const struct journal_entry *entry, void *context)
     return 0;
 }
 
-START_TEST(what_was_reclaimed_is_kept)
+TEST(all, what_was_reclaimed_is_kept)
 {
     struct journal_entry entry = entry_of("web1", UUID_1, 1000);
 
@@ -246,9 +241,8 @@ START_TEST(what_was_reclaimed_is_kept)
     ck_assert_int_eq(journal_latest(journal, see, NULL, &error), 0);
     ck_assert_uint_eq(seen[0].reclaimed_bytes, 19 * MIB);
 }
-END_TEST
 
-START_TEST(decisions_are_read_as_they_were_added)
+TEST(all, decisions_are_read_as_they_were_added)
 {
     add("web1", UUID_1, 1000);
     add("db1", UUID_2, 1001);
@@ -274,7 +268,6 @@ START_TEST(decisions_are_read_as_they_were_added)
     ck_assert_int_eq(journal_entries(journal, NULL, 10, see, NULL, &error), 0);
     ck_assert_uint_eq(n_seen, 1);
 }
-END_TEST
 
 static const struct journal_balloon balloon = {.uuid = UUID_1,
                                                .boot_id = "a-boot",
@@ -309,7 +302,7 @@ static unsigned count_balloons(void)
     return n;
 }
 
-START_TEST(a_balloon_is_known_until_it_is_disowned)
+TEST(all, a_balloon_is_known_until_it_is_disowned)
 {
     ck_assert_uint_eq(count_balloons(), 0);
     ck_assert_int_eq(journal_own(journal, &balloon, &error), 0);
@@ -320,7 +313,6 @@ START_TEST(a_balloon_is_known_until_it_is_disowned)
     ck_assert_int_eq(journal_disown(journal, UUID_1, &error), 0);
     ck_assert_uint_eq(count_balloons(), 0);
 }
-END_TEST
 
 static bool is_of(const struct journal_balloon *row, const char *boot_id, int id, uint64_t bytes,
                   bool saved)
@@ -330,7 +322,7 @@ static bool is_of(const struct journal_balloon *row, const char *boot_id, int id
     return journal_balloon_is_of(row, &run, 1000);
 }
 
-START_TEST(a_balloon_is_of_the_run_that_it_was_set_in)
+TEST(all, a_balloon_is_of_the_run_that_it_was_set_in)
 {
     struct journal_balloon learned = balloon;
     uint64_t set = balloon.set_bytes, other = balloon.set_bytes + 64 * MIB;
@@ -350,7 +342,6 @@ START_TEST(a_balloon_is_of_the_run_that_it_was_set_in)
     learned.boot_id[0] = 0;
     ck_assert(!is_of(&learned, "", 7, other, false)); /* not known is not the same */
 }
-END_TEST
 
 static int see_count(const struct journal_count *count, void *context)
 {
@@ -360,7 +351,7 @@ static int see_count(const struct journal_count *count, void *context)
 }
 
 /* As it was before rows had the boot, and the rest. */
-START_TEST(an_older_journal_is_taken_over)
+TEST(all, an_older_journal_is_taken_over)
 {
     struct journal_host host;
     unsigned n = 0;
@@ -394,9 +385,8 @@ START_TEST(an_older_journal_is_taken_over)
     ck_assert_int_eq(journal_balloons(journal, see_balloon, &n, &error), 0);
     ck_assert_uint_eq(n, 1);
 }
-END_TEST
 
-START_TEST(room_is_asked_for_until_then)
+TEST(all, room_is_asked_for_until_then)
 {
     uint64_t bytes = 1;
 
@@ -409,7 +399,6 @@ START_TEST(room_is_asked_for_until_then)
     ck_assert_int_eq(journal_room(journal, 3000, &bytes, &error), 0);
     ck_assert_uint_eq(bytes, 0);
 }
-END_TEST
 
 /* --- what is known of a guest ----------------------------------------------------------------- */
 
@@ -434,7 +423,7 @@ static struct domain_memory by_libvirt(uint64_t available, uint64_t updated_s)
     return (struct domain_memory){.available_bytes = available, .updated_s = updated_s};
 }
 
-START_TEST(libvirt_statistics_count_where_they_are_newer)
+TEST(all, libvirt_statistics_count_where_they_are_newer)
 {
     struct decide_input record = recorded();
     struct domain_memory memory = by_libvirt(400 * MIB, 900); /* 100 s old: the record's is newer */
@@ -450,10 +439,9 @@ START_TEST(libvirt_statistics_count_where_they_are_newer)
     ck_assert_double_eq(input.guest.psi_some, 0.2); /* the record is fresh enough for that */
     ck_assert(input.guest.oom_kill);
 }
-END_TEST
 
 /* vmwssd was stopped an hour ago, and the guest waited for memory then. */
-START_TEST(of_an_old_record_nothing_stands_but_what_libvirt_says)
+TEST(all, of_an_old_record_nothing_stands_but_what_libvirt_says)
 {
     struct decide_input record = recorded();
     struct domain_memory memory = by_libvirt(400 * MIB, 995);
@@ -467,9 +455,8 @@ START_TEST(of_an_old_record_nothing_stands_but_what_libvirt_says)
     ck_assert_uint_eq(decide_panics(&decide_policy_default, &input), PANIC_AVAILABLE);
     ck_assert(decide_vetoes(&decide_policy_default, &input) & VETO_STALE);
 }
-END_TEST
 
-START_TEST(a_panic_is_known_without_the_history)
+TEST(all, a_panic_is_known_without_the_history)
 {
     static struct domain_memory memory = {.name = "a", .uuid = UUID_1, .id = 1};
     struct decide_input none = {.vetoes = VETO_NOT_MEASURED, .up_s = NAN, .panic_age_s = NAN};
@@ -481,9 +468,8 @@ START_TEST(a_panic_is_known_without_the_history)
     input.assigned_bytes = input.actual_bytes = 4096 * MIB;
     ck_assert_uint_eq(decide_panics(&decide_policy_default, &input), PANIC_AVAILABLE);
 }
-END_TEST
 
-START_TEST(no_history_is_no_measurement_but_no_end)
+TEST(all, no_history_is_no_measurement_but_no_end)
 {
     struct members members = {0};
     struct balloon_guest member = {.uuid = UUID_1,
@@ -499,9 +485,8 @@ START_TEST(no_history_is_no_measurement_but_no_end)
     ck_assert_uint_ne(guest.input.vetoes & VETO_NOT_MEASURED, 0);
     ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), PANIC_AVAILABLE);
 }
-END_TEST
 
-START_TEST(a_stall_is_heard_without_a_record)
+TEST(all, a_stall_is_heard_without_a_record)
 {
     const double now_s = store_clock_now().wall_s;
     struct members members = {0};
@@ -538,9 +523,8 @@ START_TEST(a_stall_is_heard_without_a_record)
     store_close(store);
     kept_dir_remove(&history);
 }
-END_TEST
 
-START_TEST(a_stall_is_a_panic)
+TEST(all, a_stall_is_a_panic)
 {
     const double now_s = store_clock_now().wall_s;
     struct balloon_guest member = {
@@ -567,9 +551,8 @@ START_TEST(a_stall_is_a_panic)
     members_take_sizes(&member, &guest, &memory, &config);
     ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), 0);
 }
-END_TEST
 
-START_TEST(a_job_or_a_write_is_known_without_a_record)
+TEST(all, a_job_or_a_write_is_known_without_a_record)
 {
     struct balloon_guest member = {.measured = recorded()};
     struct control_guest guest = {0};
@@ -584,7 +567,6 @@ START_TEST(a_job_or_a_write_is_known_without_a_record)
     members_take_sizes(&member, &guest, &memory, &config);
     ck_assert(guest.busy);
 }
-END_TEST
 
 /* --- whose balloon ---------------------------------------------------------------------------- */
 
@@ -645,7 +627,7 @@ static void own_now(void)
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
 }
 
-START_TEST(a_balloon_is_adopted_with_what_was_learned)
+TEST(all, a_balloon_is_adopted_with_what_was_learned)
 {
     own_now();
     appear(7, 1000 * MIB); /* on its way to 900 */
@@ -667,10 +649,9 @@ START_TEST(a_balloon_is_adopted_with_what_was_learned)
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
 }
-END_TEST
 
 /* Its journal is that of the host it came from. */
-START_TEST(a_guest_from_another_host_is_adopted_by_its_mark)
+TEST(all, a_guest_from_another_host_is_adopted_by_its_mark)
 {
     marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 900 * MIB);
@@ -690,10 +671,9 @@ START_TEST(a_guest_from_another_host_is_adopted_by_its_mark)
     ck_assert_int_eq(adoption_restored(&controller, 0, &error), 0);
     ck_assert_uint_eq(marked.before_bytes, 0);
 }
-END_TEST
 
 /* Someone else has moved the balloon since. A mark that cannot be read does not stop decisions. */
-START_TEST(a_mark_that_does_not_fit_is_removed)
+TEST(all, a_mark_that_does_not_fit_is_removed)
 {
     marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 1000 * MIB);
@@ -711,10 +691,9 @@ START_TEST(a_mark_that_does_not_fit_is_removed)
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     mark_rc = 0;
 }
-END_TEST
 
 /* Its balloon was on its way; until it runs here its size is that of before. */
-START_TEST(a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
+TEST(all, a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
 {
     marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 2000 * MIB);
@@ -734,10 +713,9 @@ START_TEST(a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
     ck_assert(one_guest.state.moving);
     ck_assert_int_eq(adoption_count(&controller, &error), 1);
 }
-END_TEST
 
 /* libvirtd was restarted just then. */
-START_TEST(a_mark_that_cannot_be_read_is_read_again)
+TEST(all, a_mark_that_cannot_be_read_is_read_again)
 {
     marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
     appear(3, 900 * MIB);
@@ -748,9 +726,8 @@ START_TEST(a_mark_that_cannot_be_read_is_read_again)
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
 }
-END_TEST
 
-START_TEST(of_another_run_only_what_was_learned_is_left)
+TEST(all, of_another_run_only_what_was_learned_is_left)
 {
     own_now();
     appear(8, 4096 * MIB);
@@ -763,10 +740,9 @@ START_TEST(of_another_run_only_what_was_learned_is_left)
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(one_guest.state.pace.panic_bytes, 800 * MIB);
 }
-END_TEST
 
 /* The last controller has set it to what it had, and ended; it stands still half way. */
-START_TEST(what_is_being_restored_is_not_what_it_has)
+TEST(all, what_is_being_restored_is_not_what_it_has)
 {
     struct journal_balloon row = balloon;
 
@@ -807,7 +783,6 @@ START_TEST(what_is_being_restored_is_not_what_it_has)
     ck_assert_int_eq(journal_trim(journal, balloond_wall_s(), &error), 0);
     ck_assert_sql(dir.path, "SELECT count(*) FROM balloon", "0");
 }
-END_TEST
 
 /* --- what is journalled ----------------------------------------------------------------------- */
 
@@ -826,7 +801,7 @@ static void record(enum control_action action, enum control_hold hold, uint64_t 
 }
 
 /* Decided about every two seconds; what it would get is what the host has free, each time. */
-START_TEST(who_cannot_be_served_does_not_fill_the_journal)
+TEST(all, who_cannot_be_served_does_not_fill_the_journal)
 {
     appear(7, 1000 * MIB);
     one_guest.decision.panics = PANIC_AVAILABLE;
@@ -841,9 +816,8 @@ START_TEST(who_cannot_be_served_does_not_fill_the_journal)
     record(CONTROL_FULL, HOLD_NONE, 4096 * MIB, true); /* a balloon that was set always is */
     ck_assert_sql(dir.path, "SELECT max(target_bytes) >> 20 FROM decision", "4096");
 }
-END_TEST
 
-START_TEST(what_is_given_little_by_little_is_one_row)
+TEST(all, what_is_given_little_by_little_is_one_row)
 {
     appear(7, 1000 * MIB);
     for (uint64_t i = 0; i < 100; i++)
@@ -857,9 +831,8 @@ START_TEST(what_is_given_little_by_little_is_one_row)
         record(CONTROL_SHRINK, HOLD_NONE, (1000 - i) * MIB, true);
     ck_assert_sql(dir.path, "SELECT count(*) FROM decision", "5");
 }
-END_TEST
 
-START_TEST(a_shortage_is_one_whatever_is_given)
+TEST(all, a_shortage_is_one_whatever_is_given)
 {
     appear(7, 4096 * MIB);
     one_guest.decision.panics = PANIC_WSS; /* at full size: it is busy */
@@ -876,10 +849,9 @@ START_TEST(a_shortage_is_one_whatever_is_given)
     record(CONTROL_NONE, HOLD_SHARE, 4096 * MIB, false);
     ck_assert_sql(dir.path, "SELECT sum(panic) FROM decision", "2");
 }
-END_TEST
 
 /* libvirt is not there; with nothing to restore that is no failure. */
-START_TEST(an_end_that_restores_nothing_says_so)
+TEST(all, an_end_that_restores_nothing_says_so)
 {
     own_now();
     config.act = true;
@@ -893,7 +865,6 @@ START_TEST(an_end_that_restores_nothing_says_so)
     ck_assert_int_eq(balloond_end(&controller), 0);
     journal = NULL;
 }
-END_TEST
 
 /* What runs, where libvirt is not asked. */
 static const struct domain_memory *running;
@@ -937,14 +908,13 @@ static void is_not_restored(const char *section, uint64_t current_bytes)
     ck_assert_int_eq(journal_open(dir.path, &journal, &error), 0);
 }
 
-START_TEST(what_cannot_be_restored_stays_in_the_journal)
+TEST(all, what_cannot_be_restored_stays_in_the_journal)
 {
     is_not_restored("[guest web1]\nexclude = yes\n", 900 * MIB);
     is_not_restored("", DOMAIN_MEMORY_UNKNOWN);
 }
-END_TEST
 
-START_TEST(a_decision_is_made_though_no_room_can_be_read)
+TEST(all, a_decision_is_made_though_no_room_can_be_read)
 {
     sqlite3 *db;
 
@@ -961,7 +931,6 @@ START_TEST(a_decision_is_made_though_no_room_can_be_read)
     ck_assert_int_eq(balloond_end(&controller), 0);
     journal = NULL;
 }
-END_TEST
 
 /* --- an order that fails ---------------------------------------------------------------------- */
 
@@ -1050,7 +1019,7 @@ static void tick_now(void)
 #define ROWS "SELECT group_concat((before_bytes >> 20) || ' ' || (set_bytes >> 20)) FROM balloon"
 
 /* libvirtd may have given it before it ended. */
-START_TEST(a_balloon_that_may_be_set_is_to_be_restored)
+TEST_EACH(all, a_balloon_that_may_be_set_is_to_be_restored, 0, 2)
 {
     const int codes[] = {-EIO, -ENOTCONN};
 
@@ -1071,9 +1040,8 @@ START_TEST(a_balloon_that_may_be_set_is_to_be_restored)
     ck_assert_sql(dir.path, ROWS, "128 128");
     end_order();
 }
-END_TEST
 
-START_TEST(a_balloon_that_is_not_set_is_not_to_be_restored)
+TEST(all, a_balloon_that_is_not_set_is_not_to_be_restored)
 {
     begin_order(-EBUSY);
     tick_now();
@@ -1082,10 +1050,9 @@ START_TEST(a_balloon_that_is_not_set_is_not_to_be_restored)
     ck_assert_uint_eq(marked.before_bytes, 0);
     end_order();
 }
-END_TEST
 
 /* Another host adopts it only if its size is the one in the mark. */
-START_TEST(a_mark_says_what_is_set)
+TEST(all, a_mark_says_what_is_set)
 {
     struct balloon_state *state;
 
@@ -1103,7 +1070,6 @@ START_TEST(a_mark_says_what_is_set)
     ck_assert_uint_eq(marked.set_bytes, 64 * MIB);
     end_order();
 }
-END_TEST
 
 /* --- an order that waits ---------------------------------------------------------------------- */
 
@@ -1130,7 +1096,7 @@ void __wrap_control_run(const struct control_policy *policy, struct control_host
     " action = 'reclaim'"
 
 /* The process that reclaims is at another guest's. */
-START_TEST(an_order_that_waits_is_journalled_once)
+TEST(all, an_order_that_waits_is_journalled_once)
 {
     int fds[2];
 
@@ -1153,10 +1119,9 @@ START_TEST(an_order_that_waits_is_journalled_once)
     end_order();
     close(fds[1]);
 }
-END_TEST
 
 /* As with a full disk: nothing can be added, what is there stays, and later it goes on. */
-START_TEST(a_full_journal_is_an_error_and_no_more)
+TEST(all, a_full_journal_is_an_error_and_no_more)
 {
     struct rlimit had, none = {0};
     struct journal_entry entry = entry_of("web1", UUID_1, 1000);
@@ -1175,10 +1140,9 @@ START_TEST(a_full_journal_is_an_error_and_no_more)
     ck_assert_int_eq(journal_add(journal, &entry, &error), 0);
     ck_assert_int_eq(journal_disown(journal, UUID_1, &error), 0);
 }
-END_TEST
 
 /* Who owns its directory can name another file there. */
-START_TEST(root_follows_no_link_at_its_name)
+TEST(all, root_follows_no_link_at_its_name)
 {
     struct journal *other = NULL;
     char link[160];
@@ -1192,9 +1156,8 @@ START_TEST(root_follows_no_link_at_its_name)
     ck_assert_ptr_null(strstr(error.text, "--database")); /* no remedy for a journal */
     unlink(link);
 }
-END_TEST
 
-START_TEST(no_journal_and_no_database)
+TEST(all, no_journal_and_no_database)
 {
     struct journal *other;
     FILE *file;
@@ -1212,7 +1175,6 @@ START_TEST(no_journal_and_no_database)
     ck_assert_int_lt(journal_open(dir.path, &journal, &error), 0);
     ck_assert_ptr_null(journal);
 }
-END_TEST
 
 /* --- virtio-mem ------------------------------------------------------------------------------- */
 
@@ -1260,7 +1222,7 @@ static void end_plug(void)
 }
 
 /* Also where virtio-mem may not be used any more. */
-START_TEST(what_was_requested_is_requested_again)
+TEST_EACH(all, what_was_requested_is_requested_again, 0, 2)
 {
     begin_plug(_i > 0);
     own_plug(100 * MIB);
@@ -1274,10 +1236,9 @@ START_TEST(what_was_requested_is_requested_again)
     ck_assert_sql(dir.path, "SELECT plug_bytes >> 20 FROM decision", "100");
     end_plug();
 }
-END_TEST
 
 /* The device has more in store, which is not ours to give. */
-START_TEST(no_more_is_requested_than_was)
+TEST(all, no_more_is_requested_than_was)
 {
     begin_plug(true);
     tick_now();
@@ -1285,9 +1246,8 @@ START_TEST(no_more_is_requested_than_was)
     ck_assert_int_eq(n_requested, 0);
     end_plug();
 }
-END_TEST
 
-START_TEST(virtio_mem_that_may_not_be_used_is_left_alone)
+TEST_EACH(all, virtio_mem_that_may_not_be_used_is_left_alone, 0, 3)
 {
     const char *refused;
 
@@ -1306,9 +1266,8 @@ START_TEST(virtio_mem_that_may_not_be_used_is_left_alone)
     ck_assert_sql(dir.path, "SELECT count(plug_bytes) FROM decision", "0");
     end_plug();
 }
-END_TEST
 
-START_TEST(a_device_that_refuses_is_inhibited)
+TEST(all, a_device_that_refuses_is_inhibited)
 {
     begin_plug(true);
     own_plug(100 * MIB);
@@ -1318,59 +1277,4 @@ START_TEST(a_device_that_refuses_is_inhibited)
     ck_assert_int_eq(controller.members.guests[0].state.trouble, TROUBLE_NO_DRIVER);
     plug_rc = 0; /* or the end waits */
     end_plug();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("balloond");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, by_default_it_is_a_lazy_dry_run);
-    tcase_add_test(all, every_key_is_taken);
-    tcase_add_test(all, it_reclaims_into_zram_unless_any_swap_is_allowed);
-    tcase_add_test(all, what_is_dumped_can_be_read);
-    tcase_add_test(all, what_is_wrong_is_named);
-    tcase_add_test(all, decisions_are_read_as_they_were_added);
-    tcase_add_test(all, what_was_reclaimed_is_kept);
-    tcase_add_test(all, a_balloon_is_known_until_it_is_disowned);
-    tcase_add_test(all, a_balloon_is_of_the_run_that_it_was_set_in);
-    tcase_add_test(all, an_older_journal_is_taken_over);
-    tcase_add_test(all, room_is_asked_for_until_then);
-    tcase_add_test(all, libvirt_statistics_count_where_they_are_newer);
-    tcase_add_test(all, of_an_old_record_nothing_stands_but_what_libvirt_says);
-    tcase_add_test(all, a_panic_is_known_without_the_history);
-    tcase_add_test(all, no_history_is_no_measurement_but_no_end);
-    tcase_add_test(all, a_stall_is_heard_without_a_record);
-    tcase_add_test(all, a_stall_is_a_panic);
-    tcase_add_test(all, a_job_or_a_write_is_known_without_a_record);
-    tcase_add_test(all, a_balloon_is_adopted_with_what_was_learned);
-    tcase_add_test(all, a_guest_from_another_host_is_adopted_by_its_mark);
-    tcase_add_test(all, a_mark_that_does_not_fit_is_removed);
-    tcase_add_test(all, a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had);
-    tcase_add_test(all, a_mark_that_cannot_be_read_is_read_again);
-    tcase_add_test(all, of_another_run_only_what_was_learned_is_left);
-    tcase_add_test(all, what_is_being_restored_is_not_what_it_has);
-    tcase_add_test(all, who_cannot_be_served_does_not_fill_the_journal);
-    tcase_add_test(all, what_is_given_little_by_little_is_one_row);
-    tcase_add_test(all, a_shortage_is_one_whatever_is_given);
-    tcase_add_test(all, an_end_that_restores_nothing_says_so);
-    tcase_add_test(all, what_cannot_be_restored_stays_in_the_journal);
-    tcase_add_test(all, a_decision_is_made_though_no_room_can_be_read);
-    tcase_add_loop_test(all, a_balloon_that_may_be_set_is_to_be_restored, 0, 2);
-    tcase_add_test(all, a_balloon_that_is_not_set_is_not_to_be_restored);
-    tcase_add_test(all, a_mark_says_what_is_set);
-    tcase_add_loop_test(all, what_was_requested_is_requested_again, 0, 2);
-    tcase_add_test(all, no_more_is_requested_than_was);
-    tcase_add_loop_test(all, virtio_mem_that_may_not_be_used_is_left_alone, 0, 3);
-    tcase_add_test(all, a_device_that_refuses_is_inhibited);
-    tcase_add_test(all, an_order_that_waits_is_journalled_once);
-    tcase_add_test(all, a_look_is_no_older_than_two_intervals);
-    tcase_add_test(all, sections_by_name_and_uuid);
-    tcase_add_test(all, a_full_journal_is_an_error_and_no_more);
-    tcase_add_test(all, root_follows_no_link_at_its_name);
-    tcase_add_test(all, no_journal_and_no_database);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

@@ -58,7 +58,9 @@ static void refused(const char *text, const char *expected)
     ck_assert_msg(strstr(error.text, message), "'%s' does not have '%s'", error.text, message);
 }
 
-START_TEST(file_is_read)
+FIXTURE(files, .setup = setup, .teardown = teardown);
+
+TEST(files, file_is_read)
 {
     ck_assert_int_eq(load("# a comment\n[vmwssd]\nconnect = qemu:///session\n"
                           "connect = qemu:///embed?root=/x ; ours\nperiod=5\nwindow = 20,10\n"
@@ -83,9 +85,8 @@ START_TEST(file_is_read)
               config.retention.hour_s == 100 * 86400);
     ck_assert_uint_eq(config.retention.max_bytes, 1536ULL << 20);
 }
-END_TEST
 
-START_TEST(mistakes_are_named_with_file_and_line)
+TEST(files, mistakes_are_named_with_file_and_line)
 {
     char longer[400] = "[vmwssd]\nperiod = 5\ndatabase = /";
 
@@ -107,9 +108,8 @@ START_TEST(mistakes_are_named_with_file_and_line)
     refused(longer, ":3: the line is too long");
     ck_assert_int_eq(config_load(&config, "/nonexistent/file", &error), -ENOENT);
 }
-END_TEST
 
-START_TEST(what_is_dumped_can_be_read)
+TEST(files, what_is_dumped_can_be_read)
 {
     char *text = NULL;
     size_t size;
@@ -129,9 +129,8 @@ START_TEST(what_is_dumped_can_be_read)
     free(text);
     ck_assert_int_eq(memcmp(&before, &config, sizeof(config)), 0);
 }
-END_TEST
 
-START_TEST(agents_are_those_of_libvirt)
+TEST(files, agents_are_those_of_libvirt)
 {
     ck_assert(config_asks_agents(&config));
     ck_assert_int_eq(option_set(config_keys, &config, "agents", "no", &error), 0);
@@ -143,9 +142,8 @@ START_TEST(agents_are_those_of_libvirt)
     ck_assert_int_eq(option_set(config_keys, &config, "connect", "qemu:///session", &error), 0);
     ck_assert(config_asks_agents(&config));
 }
-END_TEST
 
-START_TEST(values_must_go_together)
+TEST(files, values_must_go_together)
 {
     ck_assert_int_eq(config_check(&config, &error), 0);
     ck_assert(!config.publish);
@@ -170,9 +168,8 @@ START_TEST(values_must_go_together)
     config.retention.raw_s = 5999;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
 }
-END_TEST
 
-START_TEST(command_line_prevails)
+TEST(files, command_line_prevails)
 {
     struct options options;
     char *argv[] = {"vmwssd", "--config", path, "--connect", "x:///y", "--period=7", NULL};
@@ -186,7 +183,6 @@ START_TEST(command_line_prevails)
     ck_assert(config.period_s == 7);
     ck_assert_uint_eq(config.samples, 99);
 }
-END_TEST
 
 /* --- budget ----------------------------------------------------------------------------------- */
 
@@ -204,7 +200,7 @@ static struct budget_cost learnt(double fixed_s, double page_s)
     return cost;
 }
 
-START_TEST(costs_are_learnt)
+TEST(plain, costs_are_learnt)
 {
     struct budget_cost cost = {0};
 
@@ -221,9 +217,8 @@ START_TEST(costs_are_learnt)
         budget_learn(&cost, 1000, 0); /* below what the clock tells */
     ck_assert(cost.page_s >= 0 && budget_cost_s(&cost, 5000) >= 0);
 }
-END_TEST
 
-START_TEST(one_guest_has_all_it_wants)
+TEST(plain, one_guest_has_all_it_wants)
 {
     struct budget_cost cost = learnt(100e-6, 2e-6);
     struct budget_plan plan = budget_fit(&limits, &cost, 1);
@@ -231,9 +226,8 @@ START_TEST(one_guest_has_all_it_wants)
     ck_assert(plan.period_s == 30);
     ck_assert(budget_samples(&plan, &limits, &cost) == 2000);
 }
-END_TEST
 
-START_TEST(unknown_guests_begin_small)
+TEST(plain, unknown_guests_begin_small)
 {
     struct budget_cost cost = {0};
     struct budget_plan plan = budget_fit(&limits, &cost, 1);
@@ -241,9 +235,8 @@ START_TEST(unknown_guests_begin_small)
     ck_assert(budget_samples(&plan, &limits, &cost) == BUDGET_MIN_SAMPLES);
     ck_assert(budget_fit(&limits, NULL, 0).period_s == 30);
 }
-END_TEST
 
-START_TEST(a_guest_keeps_to_its_own_share)
+TEST(plain, a_guest_keeps_to_its_own_share)
 {
     struct budget_cost cost = learnt(0, 100e-6); /* 2000 pages would be 200 ms of the 45 */
     struct budget_plan plan = budget_fit(&limits, &cost, 1);
@@ -251,7 +244,6 @@ START_TEST(a_guest_keeps_to_its_own_share)
 
     ck_assert_double_eq_tol(pages, 450, 2);
 }
-END_TEST
 
 static double share_used(const struct budget_plan *plan, const struct budget_cost *costs, size_t n)
 {
@@ -262,7 +254,7 @@ static double share_used(const struct budget_plan *plan, const struct budget_cos
     return sum / plan->period_s;
 }
 
-START_TEST(many_guests_share)
+TEST(plain, many_guests_share)
 {
     static struct budget_cost costs[1000];
 
@@ -280,9 +272,8 @@ START_TEST(many_guests_share)
     ck_assert(budget_samples(&plan, &limits, &costs[0]) <
               budget_samples(&(struct budget_plan){30, 1}, &limits, &costs[0]));
 }
-END_TEST
 
-START_TEST(the_period_stretches_when_nothing_else_helps)
+TEST(plain, the_period_stretches_when_nothing_else_helps)
 {
     static struct budget_cost costs[1000];
 
@@ -303,9 +294,8 @@ START_TEST(the_period_stretches_when_nothing_else_helps)
     plan = budget_fit(&busy, learnt(1e3, 1).weight > 0 ? costs : NULL, 1000);
     ck_assert_double_le(plan.period_s, limits.max_period_s);
 }
-END_TEST
 
-START_TEST(who_waits_is_planned_for)
+TEST(plain, who_waits_is_planned_for)
 {
     static struct budget_cost costs[1000];
 
@@ -319,11 +309,10 @@ START_TEST(who_waits_is_planned_for)
     ck_assert(costs[999].weight == 0); /* it is no knowledge */
     ck_assert_double_eq_tol(budget_fit(&limits, costs, 1000).period_s, 2.2 / (0.01 * 0.9), 1);
 }
-END_TEST
 
 /* Asking a thousand agents: the period pays for a round as well, and one guest's looks for it
  * within a period. */
-START_TEST(a_round_of_questions_is_paid_for)
+TEST(plain, a_round_of_questions_is_paid_for)
 {
     struct budget_limits asking = limits;
     struct budget_cost costs[] = {learnt(0.001, 1e-6)};
@@ -341,11 +330,10 @@ START_TEST(a_round_of_questions_is_paid_for)
     ck_assert_double_eq(plan.period_s, 30);
     ck_assert_double_eq_tol(plan.scan_s, 0.07, 1e-6);
 }
-END_TEST
 
 #define SECOND 1000000000ULL
 
-START_TEST(rounds_of_questions_give_way)
+TEST(plain, rounds_of_questions_give_way)
 {
     struct polling polling = {.wanted_s = 30};
 
@@ -368,10 +356,9 @@ START_TEST(rounds_of_questions_give_way)
     polling_begin(&polling, 600 * SECOND, 2.5);
     ck_assert_double_eq(polling.cost_s, 0.75); /* lately */
 }
-END_TEST
 
 /* A thousand guests, every other of which has a channel, from the first round on. */
-START_TEST(xml_is_read_in_turns)
+TEST(plain, xml_is_read_in_turns)
 {
     static struct xml_turn turns[1000];
     static unsigned reads[1000];
@@ -401,9 +388,8 @@ START_TEST(xml_is_read_in_turns)
     }
     ck_assert_uint_eq(again, 500); /* those without */
 }
-END_TEST
 
-START_TEST(what_was_plugged_is_read)
+TEST(plain, what_was_plugged_is_read)
 {
     struct xml_turn turn = {.polls = 50, .plugged = true};
     size_t left = 0;
@@ -416,9 +402,8 @@ START_TEST(what_was_plugged_is_read)
     ck_assert(!polling_xml_due(&turn, true, &left));
     ck_assert_uint_eq(left, 1);
 }
-END_TEST
 
-START_TEST(a_panel_is_not_thrown_away_for_nothing)
+TEST(plain, a_panel_is_not_thrown_away_for_nothing)
 {
     ck_assert(budget_panel_fits(1000, 1000, 1333, true));
     ck_assert(budget_panel_fits(1500, 1000, 1333, true));
@@ -435,9 +420,8 @@ START_TEST(a_panel_is_not_thrown_away_for_nothing)
     ck_assert(budget_panel_fits(128, 2000, 256, true));
     ck_assert(!budget_panel_fits(127, 2000, 256, true));
 }
-END_TEST
 
-START_TEST(a_panel_is_young_until_its_cost_is_known)
+TEST(plain, a_panel_is_young_until_its_cost_is_known)
 {
     ck_assert(budget_panel_young(10, 359, 3600));
     ck_assert(!budget_panel_young(10, 360, 3600));
@@ -446,11 +430,10 @@ START_TEST(a_panel_is_young_until_its_cost_is_known)
     ck_assert(budget_panel_young(2, 10, 60));
     ck_assert(!budget_panel_young(3, 15, 60));
 }
-END_TEST
 
 /* --- who is due ------------------------------------------------------------------------------- */
 
-START_TEST(the_first_due_comes_first)
+TEST(plain, the_first_due_comes_first)
 {
     struct deadline_queue queue = {0};
     static struct deadline all[500];
@@ -477,7 +460,6 @@ START_TEST(the_first_due_comes_first)
     }
     deadline_queue_free(&queue);
 }
-END_TEST
 
 /* --- who has something to say ----------------------------------------------------------------- */
 
@@ -489,7 +471,7 @@ static struct guest_event only_one(int fd)
     return event[0];
 }
 
-START_TEST(a_guest_is_heard_once_for_each_time_it_is_asked)
+TEST(plain, a_guest_is_heard_once_for_each_time_it_is_asked)
 {
     struct guest_event event;
     int fd = guest_epoll_open();
@@ -514,10 +496,9 @@ START_TEST(a_guest_is_heard_once_for_each_time_it_is_asked)
     close(method[0]);
     close(method[1]);
 }
-END_TEST
 
 /* A panel that begins anew closes its descriptor, and the next may get the same number. */
-START_TEST(another_panel_is_another_descriptor)
+TEST(plain, another_panel_is_another_descriptor)
 {
     struct guest_event event;
     int fd = guest_epoll_open();
@@ -539,7 +520,6 @@ START_TEST(another_panel_is_another_descriptor)
     close(second[0]);
     close(second[1]);
 }
-END_TEST
 
 /* --- what a guest's RAM is made of ------------------------------------------------------------ */
 
@@ -557,7 +537,7 @@ static struct ram_config two_backends(const char *dimm, uint64_t dimm_bytes)
     return ram;
 }
 
-START_TEST(a_swapped_dimm_is_noticed)
+TEST(plain, a_swapped_dimm_is_noticed)
 {
     const struct fsroot root = {.dirfd = -1};
     struct guest guest = {.process = {.pidfd = -1}, .ram = two_backends("memdimm0", 1 << 28)};
@@ -575,11 +555,10 @@ START_TEST(a_swapped_dimm_is_noticed)
     ram_config_free(&swapped);
     ram_config_free(&larger);
 }
-END_TEST
 
 /* --- what is logged --------------------------------------------------------------------------- */
 
-START_TEST(a_flood_is_cut)
+TEST(plain, a_flood_is_cut)
 {
     struct log_rate rate = {0};
     unsigned admitted = 0;
@@ -593,7 +572,6 @@ START_TEST(a_flood_is_cut)
     for (int i = 4; i < 1000; i++)
         ck_assert(log_rate_admit(&rate, (uint64_t)i * SECOND)); /* one a second is let through */
 }
-END_TEST
 
 /* What a call writes to standard error. */
 static void log_to(char *text, size_t size, const char *message)
@@ -611,48 +589,10 @@ static void log_to(char *text, size_t size, const char *message)
     fclose(file);
 }
 
-START_TEST(a_name_is_no_other_message)
+TEST(plain, a_name_is_no_other_message)
 {
     char text[256];
 
     log_to(text, sizeof(text), "/tmp/\x1b[2J\n<0>forged");
     ck_assert_str_eq(text, "<4>process 7: /tmp/?[2J?<0>forged\n");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("daemon");
-    TCase *files = tcase_create("config");
-    TCase *rest = tcase_create("rest");
-
-    tcase_add_checked_fixture(files, setup, teardown);
-    tcase_add_test(files, file_is_read);
-    tcase_add_test(files, mistakes_are_named_with_file_and_line);
-    tcase_add_test(files, what_is_dumped_can_be_read);
-    tcase_add_test(files, agents_are_those_of_libvirt);
-    tcase_add_test(files, values_must_go_together);
-    tcase_add_test(files, command_line_prevails);
-    suite_add_tcase(suite, files);
-    tcase_add_test(rest, costs_are_learnt);
-    tcase_add_test(rest, one_guest_has_all_it_wants);
-    tcase_add_test(rest, unknown_guests_begin_small);
-    tcase_add_test(rest, a_guest_keeps_to_its_own_share);
-    tcase_add_test(rest, many_guests_share);
-    tcase_add_test(rest, the_period_stretches_when_nothing_else_helps);
-    tcase_add_test(rest, who_waits_is_planned_for);
-    tcase_add_test(rest, a_round_of_questions_is_paid_for);
-    tcase_add_test(rest, rounds_of_questions_give_way);
-    tcase_add_test(rest, xml_is_read_in_turns);
-    tcase_add_test(rest, what_was_plugged_is_read);
-    tcase_add_test(rest, a_panel_is_not_thrown_away_for_nothing);
-    tcase_add_test(rest, a_panel_is_young_until_its_cost_is_known);
-    tcase_add_test(rest, the_first_due_comes_first);
-    tcase_add_test(rest, a_guest_is_heard_once_for_each_time_it_is_asked);
-    tcase_add_test(rest, another_panel_is_another_descriptor);
-    tcase_add_test(rest, a_swapped_dimm_is_noticed);
-    tcase_add_test(rest, a_flood_is_cut);
-    tcase_add_test(rest, a_name_is_no_other_message);
-    suite_add_tcase(suite, rest);
-    return run_suite(suite);
 }

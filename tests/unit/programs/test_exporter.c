@@ -126,7 +126,9 @@ static bool has_line(const char *text, const char *line)
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-START_TEST(a_record_is_shown_as_it_is_kept)
+FIXTURE(text_tests, .setup = setup, .teardown = teardown, .timeout_s = 120);
+
+TEST(text_tests, a_record_is_shown_as_it_is_kept)
 {
     char *text;
 
@@ -158,7 +160,6 @@ START_TEST(a_record_is_shown_as_it_is_kept)
                          "accel=\"kvm\",method=\"idle\",mode=\"panel\"} 1");
     free(text);
 }
-END_TEST
 
 static void add_stats(const struct guest_stats *stats)
 {
@@ -170,7 +171,7 @@ static void add_stats(const struct guest_stats *stats)
     store_close(store);
 }
 
-START_TEST(what_is_not_measured_has_its_size)
+TEST(text_tests, what_is_not_measured_has_its_size)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0, 64);
     struct store *store = kept_open(kept.path);
@@ -191,10 +192,9 @@ START_TEST(what_is_not_measured_has_its_size)
     ck_assert_ptr_null(strstr(text, "vmwss_last_scan_timestamp_seconds{"));
     free(text);
 }
-END_TEST
 
 /* Only what it told, and marked as told. */
-START_TEST(the_guests_word_is_marked_as_such)
+TEST(text_tests, the_guests_word_is_marked_as_such)
 {
     struct guest_stats stats;
     char *text;
@@ -223,9 +223,8 @@ START_TEST(the_guests_word_is_marked_as_such)
     ck_assert_ptr_null(strstr(text, "vmwss_guest_pressure_full_ratio"));
     free(text);
 }
-END_TEST
 
-START_TEST(an_empty_history_has_no_guests)
+TEST(text_tests, an_empty_history_has_no_guests)
 {
     char *text = text_at(T0);
 
@@ -234,9 +233,8 @@ START_TEST(an_empty_history_has_no_guests)
     ck_assert_ptr_null(strstr(text, "vmwss_newest_record_timestamp_seconds"));
     free(text);
 }
-END_TEST
 
-START_TEST(guests_of_one_name_are_told_apart)
+TEST(text_tests, guests_of_one_name_are_told_apart)
 {
     char *text;
 
@@ -257,9 +255,8 @@ START_TEST(guests_of_one_name_are_told_apart)
     ck_assert_line(text, "vmwss_working_set_bytes{domain=\"web1\",window=\"10\"} 2097152");
     free(text);
 }
-END_TEST
 
-START_TEST(of_one_uuid_the_newer_record_counts)
+TEST(text_tests, of_one_uuid_the_newer_record_counts)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0 + 100, 2);
     char *text;
@@ -274,9 +271,8 @@ START_TEST(of_one_uuid_the_newer_record_counts)
     ck_assert_ptr_null(strstr(text, "testhost"));
     free(text);
 }
-END_TEST
 
-START_TEST(a_guest_without_new_records_is_left_out)
+TEST(text_tests, a_guest_without_new_records_is_left_out)
 {
     struct ages_record slow = kept_record("slow", UUID_2, T0, 1);
     const struct store_entry entry = {.record = &slow, .period_s = 100, .precision = 0.022};
@@ -296,7 +292,6 @@ START_TEST(a_guest_without_new_records_is_left_out)
     ck_assert_line(text, "vmwss_newest_record_timestamp_seconds 1700002800");
     free(text);
 }
-END_TEST
 
 static void add_event(const char *uuid, double at_s, enum event_kind kind)
 {
@@ -307,7 +302,7 @@ static void add_event(const char *uuid, double at_s, enum event_kind kind)
     ck_assert_msg(store_add_event(store, &event, &error) >= 0, "%s", error.text);
 }
 
-START_TEST(a_guest_that_has_ended_is_left_out)
+TEST(text_tests, a_guest_that_has_ended_is_left_out)
 {
     char *text;
 
@@ -331,7 +326,6 @@ START_TEST(a_guest_that_has_ended_is_left_out)
     free(text);
     ck_assert_sql(kept.path, "SELECT count(*) FROM event", "3");
 }
-END_TEST
 
 static void decide_about(struct journal *journal, const char *uuid, double at_s, const char *action,
                          const char *hold, const char *level)
@@ -355,7 +349,7 @@ static void decide_about(struct journal *journal, const char *uuid, double at_s,
     ck_assert_int_eq(journal_add(journal, &entry, NULL), 0);
 }
 
-START_TEST(balloons_of_guests_that_are_measured)
+TEST(text_tests, balloons_of_guests_that_are_measured)
 {
     const struct journal_host hard = {.time_s = T0 - 30, .level = "hard"};
     struct journal *journal;
@@ -387,10 +381,9 @@ START_TEST(balloons_of_guests_that_are_measured)
     free(text);
     journal_close(journal);
 }
-END_TEST
 
 /* The last decision about a guest, which has gone since, was made on a host that was short. */
-START_TEST(the_level_of_a_host_is_not_its_last_guests)
+TEST(text_tests, the_level_of_a_host_is_not_its_last_guests)
 {
     struct journal_host host = {.time_s = T0, .level = "ample"};
     struct journal *journal;
@@ -410,9 +403,8 @@ START_TEST(the_level_of_a_host_is_not_its_last_guests)
     free(text);
     journal_close(journal);
 }
-END_TEST
 
-START_TEST(a_clock_that_was_ahead_hides_nothing)
+TEST(text_tests, a_clock_that_was_ahead_hides_nothing)
 {
     double now_s = store_clock_now().wall_s;
     char *text;
@@ -423,9 +415,8 @@ START_TEST(a_clock_that_was_ahead_hides_nothing)
     ck_assert_line(text, "vmwss_working_set_bytes{domain=\"web1\",window=\"10\"} 2097152");
     free(text);
 }
-END_TEST
 
-START_TEST(names_are_escaped)
+TEST(text_tests, names_are_escaped)
 {
     char *text;
 
@@ -436,10 +427,9 @@ START_TEST(names_are_escaped)
     ck_assert_line(text, "vmwss_ram_bytes{domain=\"Gast für \xe2\x82\xac\"} 1073741824");
     free(text);
 }
-END_TEST
 
 /* What is replaced makes them the same; both come from a file that anybody may have written. */
-START_TEST(names_that_are_not_utf8_are_replaced_and_told_apart)
+TEST(text_tests, names_that_are_not_utf8_are_replaced_and_told_apart)
 {
     char *text;
 
@@ -450,9 +440,8 @@ START_TEST(names_that_are_not_utf8_are_replaced_and_told_apart)
     ck_assert_line(text, "vmwss_ram_bytes{domain=\"x?\",uuid=\"" UUID_2 "\"} 1073741824");
     free(text);
 }
-END_TEST
 
-START_TEST(a_long_name_fits)
+TEST(text_tests, a_long_name_fits)
 {
     char name[256];
     char wanted[600] = "vmwss_ram_bytes{domain=\"";
@@ -469,9 +458,8 @@ START_TEST(a_long_name_fits)
     ck_assert_line(text, wanted);
     free(text);
 }
-END_TEST
 
-START_TEST(a_window_twice_is_shown_once)
+TEST(text_tests, a_window_twice_is_shown_once)
 {
     char *text;
 
@@ -483,7 +471,6 @@ START_TEST(a_window_twice_is_shown_once)
     ck_assert_line(text, "vmwss_working_set_bytes{domain=\"web1\",window=\"10\"} 1");
     free(text);
 }
-END_TEST
 
 static const struct {
     const char *value, *cleaned;
@@ -501,7 +488,7 @@ static const struct {
     {"\xe2\x82+\xc3\xa9", "??+\xc3\xa9"},
 };
 
-START_TEST(what_is_not_utf8_is_replaced)
+TEST_EACH(plain, what_is_not_utf8_is_replaced, 0, sizeof(utf8) / sizeof(utf8[0]))
 {
     char value[32];
 
@@ -509,7 +496,6 @@ START_TEST(what_is_not_utf8_is_replaced)
     utf8_clean(value);
     ck_assert_str_eq(value, utf8[_i].cleaned);
 }
-END_TEST
 
 static const struct {
     const char *value, *printable;
@@ -523,7 +509,7 @@ static const struct {
     {"\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8e", "????????????"}, /* lines and directions */
 };
 
-START_TEST(what_is_not_printable_is_replaced)
+TEST_EACH(plain, what_is_not_printable_is_replaced, 0, sizeof(unprintable) / sizeof(unprintable[0]))
 {
     char value[64];
 
@@ -531,9 +517,8 @@ START_TEST(what_is_not_printable_is_replaced)
     utf8_printable(value);
     ck_assert_str_eq(value, unprintable[_i].printable);
 }
-END_TEST
 
-START_TEST(a_label_that_does_not_fit_is_left_out_whole)
+TEST(plain, a_label_that_does_not_fit_is_left_out_whole)
 {
     char labels[16] = "";
 
@@ -545,9 +530,8 @@ START_TEST(a_label_that_does_not_fit_is_left_out_whole)
     exposition_label(labels, sizeof(labels), "a", "123456789012");
     ck_assert_str_eq(labels, "");
 }
-END_TEST
 
-START_TEST(a_history_that_cannot_be_read_is_an_error)
+TEST(text_tests, a_history_that_cannot_be_read_is_an_error)
 {
     struct prometheus_options options = {.database = "/nonexistent/history.db", .stale_s = 300};
     struct error error = {0};
@@ -561,7 +545,6 @@ START_TEST(a_history_that_cannot_be_read_is_an_error)
     ck_assert_int_eq(prometheus_text(&options, &text, &size, &error), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "schema version 99"));
 }
-END_TEST
 
 /* --- the file --------------------------------------------------------------------------------- */
 
@@ -574,7 +557,7 @@ static void read_file(const char *path, char *text, size_t size)
     fclose(file);
 }
 
-START_TEST(the_file_is_replaced_and_removed)
+TEST(text_tests, the_file_is_replaced_and_removed)
 {
     char path[128];
     char temporary[140];
@@ -600,20 +583,18 @@ START_TEST(the_file_is_replaced_and_removed)
     textfile_remove(path);
     ck_assert_int_lt(stat(path, &st), 0);
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_is_said)
+TEST(plain, a_file_that_cannot_be_written_is_said)
 {
     struct error error = {0};
 
     ck_assert_int_eq(textfile_write("/nonexistent/vmwss.prom", "", 0, &error), -ENOENT);
     ck_assert_str_eq(error.text, "/nonexistent/vmwss.prom: No such file or directory");
 }
-END_TEST
 
 /* --- address and options ---------------------------------------------------------------------- */
 
-START_TEST(addresses_are_numbers)
+TEST(plain, addresses_are_numbers)
 {
     const char *const bad[] = {"",       "127.0.0.1", "127.0.0.1:", "localhost:0",  "::1:0",
                                "[::1:0", "[]:0",      "1.2.3.4:x",  "1.2.3.4:99999"};
@@ -632,9 +613,8 @@ START_TEST(addresses_are_numbers)
         ck_assert_ptr_nonnull(strstr(error.text, "expected ADDRESS:PORT"));
     }
 }
-END_TEST
 
-START_TEST(a_port_that_is_taken_is_said)
+TEST(plain, a_port_that_is_taken_is_said)
 {
     struct sockaddr_in at;
     socklen_t size = sizeof(at);
@@ -648,7 +628,6 @@ START_TEST(a_port_that_is_taken_is_said)
     ck_assert_ptr_nonnull(strstr(error.text, address));
     close(fd);
 }
-END_TEST
 
 /* The options point into what was given, so that stays. */
 static int parse(struct exporter_options *options, const char *first, const char *second)
@@ -662,7 +641,7 @@ static int parse(struct exporter_options *options, const char *first, const char
     return exporter_options_parse(options, first ? second ? 3 : 2 : 1, argv);
 }
 
-START_TEST(options_are_understood_or_refused)
+TEST(plain, options_are_understood_or_refused)
 {
     struct exporter_options options;
 
@@ -680,48 +659,4 @@ START_TEST(options_are_understood_or_refused)
     ck_assert_int_eq(parse(&options, "--print", "--textfile=a.prom"), -EINVAL);
     ck_assert_int_eq(parse(&options, "--stale=0", NULL), -EINVAL);
     ck_assert_int_eq(parse(&options, "more", NULL), -EINVAL);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("exporter");
-    TCase *text = tcase_create("text");
-    TCase *parts = tcase_create("parts");
-
-    tcase_set_timeout(text, 120); /* on a busy machine */
-    tcase_add_checked_fixture(text, setup, teardown);
-    tcase_add_test(text, a_record_is_shown_as_it_is_kept);
-    tcase_add_test(text, an_empty_history_has_no_guests);
-    tcase_add_test(text, the_guests_word_is_marked_as_such);
-    tcase_add_test(text, what_is_not_measured_has_its_size);
-    tcase_add_test(text, guests_of_one_name_are_told_apart);
-    tcase_add_test(text, of_one_uuid_the_newer_record_counts);
-    tcase_add_test(text, a_guest_without_new_records_is_left_out);
-    tcase_add_test(text, a_guest_that_has_ended_is_left_out);
-    tcase_add_test(text, balloons_of_guests_that_are_measured);
-    tcase_add_test(text, the_level_of_a_host_is_not_its_last_guests);
-    tcase_add_test(text, a_clock_that_was_ahead_hides_nothing);
-    tcase_add_test(text, names_are_escaped);
-    tcase_add_test(text, names_that_are_not_utf8_are_replaced_and_told_apart);
-    tcase_add_test(text, a_long_name_fits);
-    tcase_add_test(text, a_window_twice_is_shown_once);
-    tcase_add_test(text, a_history_that_cannot_be_read_is_an_error);
-    tcase_add_test(text, the_file_is_replaced_and_removed);
-    tcase_add_loop_test(parts, what_is_not_printable_is_replaced, 0,
-                        sizeof(unprintable) / sizeof(unprintable[0]));
-    tcase_add_loop_test(parts, what_is_not_utf8_is_replaced, 0, sizeof(utf8) / sizeof(utf8[0]));
-    tcase_add_test(parts, a_label_that_does_not_fit_is_left_out_whole);
-    tcase_add_test(parts, a_file_that_cannot_be_written_is_said);
-    tcase_add_test(parts, addresses_are_numbers);
-    tcase_add_test(parts, a_port_that_is_taken_is_said);
-    tcase_add_test(parts, options_are_understood_or_refused);
-    suite_add_tcase(suite, text);
-    suite_add_tcase(suite, parts);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

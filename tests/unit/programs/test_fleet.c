@@ -245,8 +245,10 @@ static bool becomes(size_t n)
     return has_guests(n);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
 /* One that is not there is let go as soon as somebody looks. */
-START_TEST(others_are_looked_at_while_some_hang)
+TEST(cases, others_are_looked_at_while_some_hang)
 {
     for (int pid = FIRST_PID; pid < FIRST_PID + 5; pid++)
         make_hang(pid);
@@ -270,7 +272,6 @@ START_TEST(others_are_looked_at_while_some_hang)
     ck_assert(becomes(5));
     ck_assert(fleet_state(fleet).alive); /* the service manager need not end us for that */
 }
-END_TEST
 
 /* Threads that scan guests that hang, until there are no more. */
 static void make_all_hang(int n)
@@ -286,7 +287,7 @@ static size_t hanging(void)
     return fleet_state_at(fleet, clock_ns() + 20 * SECOND).hanging;
 }
 
-START_TEST(a_stalled_storage_is_not_the_end)
+TEST(cases, a_stalled_storage_is_not_the_end)
 {
     make_all_hang(20);
     for (int i = 0; i < 1000 && hanging() < 20; i++) {
@@ -302,9 +303,8 @@ START_TEST(a_stalled_storage_is_not_the_end)
     ck_assert(has_guests(20)); /* that one was looked at, and is not there */
     ck_assert(fleet_state_at(fleet, clock_ns() + 20 * SECOND).alive);
 }
-END_TEST
 
-START_TEST(when_all_threads_hang_the_watchdog_is_not_fed)
+TEST(cases, when_all_threads_hang_the_watchdog_is_not_fed)
 {
     make_all_hang(FLEET_WORKERS_MAX + 1);
     for (int i = 0; i < 1000 && hanging() < FLEET_WORKERS_MAX; i++) {
@@ -315,9 +315,8 @@ START_TEST(when_all_threads_hang_the_watchdog_is_not_fed)
     ck_assert(!fleet_state_at(fleet, clock_ns() + 20 * SECOND).alive);
     ck_assert(fleet_state(fleet).alive); /* for ten seconds it may be just slow */
 }
-END_TEST
 
-START_TEST(a_guest_whose_look_hung_is_set_apart)
+TEST(cases, a_guest_whose_look_hung_is_set_apart)
 {
     struct fleet_guest guest = {0};
     uint64_t now_ns = clock_ns();
@@ -330,10 +329,9 @@ START_TEST(a_guest_whose_look_hung_is_set_apart)
     ck_assert_uint_eq(fleet_set_apart(&guest, now_ns, now_ns), now_ns);
     ck_assert_uint_lt(fleet_set_apart(&guest, long_ago_ns, now_ns), now_ns + 90 * SECOND);
 }
-END_TEST
 
 /* Its panel does not fit the new rules: what was marked is restored before another is drawn. */
-START_TEST(nobody_else_waits_for_a_restoring_that_hangs)
+TEST(cases, nobody_else_waits_for_a_restoring_that_hangs)
 {
     struct config other;
 
@@ -354,9 +352,8 @@ START_TEST(nobody_else_waits_for_a_restoring_that_hangs)
     ck_assert(fleet_state(fleet).alive);
     close(restored[1]);
 }
-END_TEST
 
-START_TEST(the_end_does_not_wait_for_those_that_hang)
+TEST(cases, the_end_does_not_wait_for_those_that_hang)
 {
     make_hang(FIRST_PID);
     add(FIRST_PID);
@@ -364,9 +361,8 @@ START_TEST(the_end_does_not_wait_for_those_that_hang)
     fleet_stop(fleet);
     ck_assert(has_guests(1)); /* left to the end of the process */
 }
-END_TEST
 
-START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
+TEST(cases, a_guest_stays_when_what_is_plugged_is_no_memory)
 {
     struct ram_config xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
     const struct ram_backend dimm = {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true};
@@ -383,7 +379,6 @@ START_TEST(a_guest_stays_when_what_is_plugged_is_no_memory)
     ck_assert(has_guests(0));
     ram_config_free(&xml);
 }
-END_TEST
 
 static void *plug(void *context)
 {
@@ -392,7 +387,7 @@ static void *plug(void *context)
 }
 
 /* A scanner that hangs would hold up all that needs the mutex, and be noticed by nobody. */
-START_TEST(nobody_waits_while_what_was_plugged_is_compared)
+TEST(cases, nobody_waits_while_what_was_plugged_is_compared)
 {
     struct ram_config xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
     const struct ram_backend dimm = {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true};
@@ -413,7 +408,6 @@ START_TEST(nobody_waits_while_what_was_plugged_is_compared)
     ck_assert(has_guests(0));
     ram_config_free(&xml);
 }
-END_TEST
 
 static void make_task(int pid, int tid, const char *comm)
 {
@@ -444,7 +438,7 @@ static unsigned jobs_of_first(void)
 
 /* Where /proc is mounted with hidepid the fleet sees no process of another user, and the scanner
  * does. */
-START_TEST(jobs_are_seen_in_processes_that_are_hidden)
+TEST(cases, jobs_are_seen_in_processes_that_are_hidden)
 {
     char empty[64];
     struct fsroot hidden;
@@ -461,7 +455,6 @@ START_TEST(jobs_are_seen_in_processes_that_are_hidden)
     }
     ck_assert_uint_eq(jobs_of_first(), FLAG_MIGRATING);
 }
-END_TEST
 
 /* A guest with the UUID of the first, of this process. */
 static void add_uuid(int pid, unsigned source, bool from_libvirt)
@@ -475,7 +468,7 @@ static void add_uuid(int pid, unsigned source, bool from_libvirt)
 }
 
 /* Any local user can start a QEMU with the UUID of a guest that is off. */
-START_TEST(libvirts_guest_displaces_a_process_of_its_uuid)
+TEST(cases, libvirts_guest_displaces_a_process_of_its_uuid)
 {
     make_hang(FIRST_PID);
     make_hang(FIRST_PID + 1);
@@ -486,11 +479,10 @@ START_TEST(libvirts_guest_displaces_a_process_of_its_uuid)
     ck_assert(fleet_has(fleet, UUID, true));
     ck_assert(fleet_watches(fleet, FIRST_PID + 1, 1) && !fleet_watches(fleet, FIRST_PID, 1));
 }
-END_TEST
 
 /* One that was found as a process is not said to be watched to a libvirt that comes to know it, so
  * that it is added anew. */
-START_TEST(libvirt_takes_over_what_was_found_as_a_process)
+TEST(cases, libvirt_takes_over_what_was_found_as_a_process)
 {
     make_hang(FIRST_PID);
     add_uuid(FIRST_PID, 1, false);
@@ -500,9 +492,10 @@ START_TEST(libvirt_takes_over_what_was_found_as_a_process)
     ck_assert(has_guests(1));
     ck_assert(fleet_note(fleet, 0, UUID, FIRST_PID, 1, false));
 }
-END_TEST
 
-START_TEST(a_name_makes_always_the_same_uuid)
+FIXTURE(cases_3, .setup = setup_root, .teardown = teardown, .timeout_s = 60);
+
+TEST(cases_3, a_name_makes_always_the_same_uuid)
 {
     char one[37];
     char again[37];
@@ -517,7 +510,6 @@ START_TEST(a_name_makes_always_the_same_uuid)
     ck_assert_int_eq(one[14], '8');                 /* RFC 9562: version 8, ... */
     ck_assert_ptr_nonnull(strchr("89ab", one[19])); /* ... of its variant */
 }
-END_TEST
 
 /* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it
  * planned anew, while looks end well or badly. */
@@ -538,30 +530,29 @@ static void scan_and_plan(int result)
     }
 }
 
-START_TEST(a_fleet_is_planned_while_guests_are_looked_at)
+FIXTURE(cases_tests, .teardown = teardown, .timeout_s = 60);
+
+TEST(cases_tests, a_fleet_is_planned_while_guests_are_looked_at)
 {
     scan_and_plan(-EAGAIN);
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
     fleet_stop(fleet);
 }
-END_TEST
 
-START_TEST(a_fleet_is_counted_while_looks_fail)
+TEST(cases_tests, a_fleet_is_counted_while_looks_fail)
 {
     scan_and_plan(-EIO);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* Nor are they refused: nothing is wrong with them. */
-START_TEST(a_scanner_that_ends_is_not_the_end_of_guests)
+TEST(cases_tests, a_scanner_that_ends_is_not_the_end_of_guests)
 {
     scan_and_plan(-ESHUTDOWN);
     ck_assert_uint_eq(fleet_state(fleet).guests, 4);
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* Of a history in the test's directory. */
 static struct writer *history_writer(char path[64], const char *name)
@@ -582,7 +573,7 @@ static struct ages_record record_here(void)
     return record;
 }
 
-START_TEST(the_budget_does_not_pay_for_checking_the_history)
+TEST(cases_3, the_budget_does_not_pay_for_checking_the_history)
 {
     struct writer *writer;
     char path[64];
@@ -601,7 +592,6 @@ START_TEST(the_budget_does_not_pay_for_checking_the_history)
     writer_stop(writer);
     writer_free(writer);
 }
-END_TEST
 
 static bool writes(struct writer *writer, uint64_t n)
 {
@@ -617,7 +607,7 @@ static bool writes(struct writer *writer, uint64_t n)
 
 /* However long that takes: a history that was closed is written meanwhile, one that was not is
  * checked first. */
-START_TEST(nobody_waits_for_the_check_of_the_history)
+TEST(cases_3, nobody_waits_for_the_check_of_the_history)
 {
     const struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
     struct writer *writer;
@@ -648,11 +638,10 @@ START_TEST(nobody_waits_for_the_check_of_the_history)
     writer_stop(writer);
     writer_free(writer);
 }
-END_TEST
 
 /* A connection that has just found libvirt again asks when it may open guests, and whether they
  * run: at the end nobody waits for its thread. */
-START_TEST(a_connection_may_ask_when_all_has_stopped)
+TEST(cases_3, a_connection_may_ask_when_all_has_stopped)
 {
     const struct ages_record record = kept_record("web1", UUID_1, 1e9, 64);
     struct writer *writer;
@@ -672,10 +661,9 @@ START_TEST(a_connection_may_ask_when_all_has_stopped)
     ck_assert_uint_eq(dropped, 0); /* so nothing is said of the disk */
     writer_free(writer);
 }
-END_TEST
 
 /* How it began is known before its first record, which makes it a guest of the history. */
-START_TEST(the_start_of_a_new_guest_is_kept)
+TEST(cases_3, the_start_of_a_new_guest_is_kept)
 {
     const struct ages_record record = record_here();
     struct writer *writer;
@@ -701,10 +689,9 @@ START_TEST(the_start_of_a_new_guest_is_kept)
     ck_assert_sql(path, "SELECT group_concat(kind) FROM (SELECT kind FROM event ORDER BY id)",
                   "start,restore,suspend");
 }
-END_TEST
 
 /* Guests that are never measured come and go: each has another UUID. */
-START_TEST(guests_that_went_unmeasured_take_no_room)
+TEST(cases_3, guests_that_went_unmeasured_take_no_room)
 {
     const struct ages_record record = record_here();
     struct writer *writer;
@@ -728,11 +715,10 @@ START_TEST(guests_that_went_unmeasured_take_no_room)
     writer_free(writer);
     ck_assert_sql(path, "SELECT count(*) FROM event", "1");
 }
-END_TEST
 
 /* A libvirtd that restarts gives up the arrival, without an event. Much later the domain is started
  * as any other. */
-START_TEST(an_arrival_ends_with_its_connection)
+TEST(cases_3, an_arrival_ends_with_its_connection)
 {
     const struct ages_record record = record_here();
     static struct connection connection;
@@ -751,47 +737,4 @@ START_TEST(an_arrival_ends_with_its_connection)
     note_move(&connection, &event);
     virtual_clock_pass_ms(2000);
     ck_assert_sql(path, "SELECT count(*) FROM event WHERE kind = 'migrate-in'", "0");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("fleet");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, others_are_looked_at_while_some_hang);
-    tcase_add_test(tcase, a_stalled_storage_is_not_the_end);
-    tcase_add_test(tcase, when_all_threads_hang_the_watchdog_is_not_fed);
-    tcase_add_test(tcase, a_guest_whose_look_hung_is_set_apart);
-    tcase_add_test(tcase, a_guest_stays_when_what_is_plugged_is_no_memory);
-    tcase_add_test(tcase, nobody_waits_while_what_was_plugged_is_compared);
-    tcase_add_test(tcase, jobs_are_seen_in_processes_that_are_hidden);
-    tcase_add_test(tcase, libvirts_guest_displaces_a_process_of_its_uuid);
-    tcase_add_test(tcase, libvirt_takes_over_what_was_found_as_a_process);
-    tcase_add_test(tcase, nobody_else_waits_for_a_restoring_that_hangs);
-    tcase_add_test(tcase, the_end_does_not_wait_for_those_that_hang);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-
-    tcase = tcase_create("races");
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, a_fleet_is_planned_while_guests_are_looked_at);
-    tcase_add_test(tcase, a_fleet_is_counted_while_looks_fail);
-    tcase_add_test(tcase, a_scanner_that_ends_is_not_the_end_of_guests);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-
-    tcase = tcase_create("start");
-    tcase_add_checked_fixture(tcase, setup_root, teardown);
-    tcase_add_test(tcase, nobody_waits_for_the_check_of_the_history);
-    tcase_add_test(tcase, a_name_makes_always_the_same_uuid);
-    tcase_add_test(tcase, the_budget_does_not_pay_for_checking_the_history);
-    tcase_add_test(tcase, a_connection_may_ask_when_all_has_stopped);
-    tcase_add_test(tcase, the_start_of_a_new_guest_is_kept);
-    tcase_add_test(tcase, an_arrival_ends_with_its_connection);
-    tcase_add_test(tcase, guests_that_went_unmeasured_take_no_room);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -8,8 +8,10 @@
 
 #include <unistd.h>
 
+FIXTURE(cases, .teardown = teardown, .timeout_s = 120);
+
 /* They come one after the other, all over a period, and are soon scanned by few wake-ups. */
-START_TEST(guests_that_are_due_soon_are_asked_for_at_once)
+TEST(cases, guests_that_are_due_soon_are_asked_for_at_once)
 {
     unsigned most = 0;
     unsigned least = UINT32_MAX;
@@ -33,10 +35,9 @@ START_TEST(guests_that_are_due_soon_are_asked_for_at_once)
     ck_assert_msg(least >= most - most / 3, "from %u to %u scans", least, most);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* More than one batch has: none is left out. */
-START_TEST(more_than_one_batch_are_all_scanned)
+TEST(cases, more_than_one_batch_are_all_scanned)
 {
     start(3 * SCANNER_BATCH, 0.2);
     add_at_once(3 * SCANNER_BATCH);
@@ -45,10 +46,9 @@ START_TEST(more_than_one_batch_are_all_scanned)
     for (int i = 0; i < 3 * SCANNER_BATCH; i++)
         ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 1);
 }
-END_TEST
 
 /* The scanner, which closes the channel of a batch that was cut, has requests left there then. */
-START_TEST(a_scan_that_took_long_is_recorded)
+TEST(cases, a_scan_that_took_long_is_recorded)
 {
     uint64_t records;
     unsigned before[N];
@@ -72,11 +72,10 @@ START_TEST(a_scan_that_took_long_is_recorded)
         ck_assert_uint_eq(scans(i), before[i] + 1);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* None hangs, and an answer comes every now and then; but all together they take too long for one
  * thread. */
-START_TEST(a_batch_that_takes_long_is_shared)
+TEST(cases, a_batch_that_takes_long_is_shared)
 {
     pid_t first;
     bool shared_out = false;
@@ -98,10 +97,9 @@ START_TEST(a_batch_that_takes_long_is_shared)
     ck_assert(shared_out);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* Who sleeps is woken for those that are left. */
-START_TEST(nobody_sleeps_while_the_rest_of_a_batch_waits)
+TEST(cases, nobody_sleeps_while_the_rest_of_a_batch_waits)
 {
     unsigned before[N];
     int hangs;
@@ -121,11 +119,10 @@ START_TEST(nobody_sleeps_while_the_rest_of_a_batch_waits)
     ck_assert_uint_eq(scans(hangs), before[hangs]);
     virtual_clock_clear(&shared->of[hangs].hangs);
 }
-END_TEST
 
 /* Of two that wait the second comes a bit later; not so one that has waited for nothing to do, as
  * all guests were being scanned. */
-START_TEST(no_deadline_is_overslept_after_a_long_batch)
+TEST(cases, no_deadline_is_overslept_after_a_long_batch)
 {
     start(N, 0.8);
     add_at_once(N);
@@ -138,10 +135,9 @@ START_TEST(no_deadline_is_overslept_after_a_long_batch)
     ck_assert_uint_eq(atomic_load(&overslept), 0);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* What was to be told to a scan that was not made is told to the next. */
-START_TEST(a_scan_that_others_make_is_the_same)
+TEST(cases, a_scan_that_others_make_is_the_same)
 {
     char uuid[37];
     unsigned before[N];
@@ -166,10 +162,9 @@ START_TEST(a_scan_that_others_make_is_the_same)
     virtual_clock_clear(&shared->of[atomic_load(&hung)].hangs);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* Its panel does not fit them: it is not left for a whole period of the old ones. */
-START_TEST(rules_that_change_during_a_scan_take_effect_after_it)
+TEST(cases, rules_that_change_during_a_scan_take_effect_after_it)
 {
     struct config other;
 
@@ -185,7 +180,6 @@ START_TEST(rules_that_change_during_a_scan_take_effect_after_it)
     ck_assert(becomes(&shared->of[0].anew, 1));
     fleet_stop(fleet);
 }
-END_TEST
 
 static void queue(struct fleet *of, struct fleet_guest *guest, double period_s, uint64_t at_ns)
 {
@@ -195,7 +189,7 @@ static void queue(struct fleet *of, struct fleet_guest *guest, double period_s, 
 }
 
 /* It would be scanned a bit early each time, and so more often than its period is long. */
-START_TEST(a_guest_of_another_period_is_not_scanned_early)
+TEST(plain, a_guest_of_another_period_is_not_scanned_early)
 {
     static struct fleet of = {.plan.period_s = 8}; /* without threads */
     static struct fleet_guest guests[3];
@@ -215,28 +209,4 @@ START_TEST(a_guest_of_another_period_is_not_scanned_early)
     fleet_batch_take(&of, &batch, &guests[2], now_ns + SECOND);
     ck_assert_uint_eq(batch.n, 2); /* they have the same */
     deadline_queue_free(&of.queue);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("fleet_batch");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, guests_that_are_due_soon_are_asked_for_at_once);
-    tcase_add_test(tcase, more_than_one_batch_are_all_scanned);
-    tcase_add_test(tcase, a_scan_that_took_long_is_recorded);
-    tcase_add_test(tcase, a_batch_that_takes_long_is_shared);
-    tcase_add_test(tcase, nobody_sleeps_while_the_rest_of_a_batch_waits);
-    tcase_add_test(tcase, no_deadline_is_overslept_after_a_long_batch);
-    tcase_add_test(tcase, a_scan_that_others_make_is_the_same);
-    tcase_add_test(tcase, rules_that_change_during_a_scan_take_effect_after_it);
-    tcase_set_timeout(tcase, 120);
-    suite_add_tcase(suite, tcase);
-
-    tcase = tcase_create("queue");
-    tcase_add_test(tcase, a_guest_of_another_period_is_not_scanned_early);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

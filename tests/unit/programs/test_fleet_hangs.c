@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+FIXTURE(cases, .teardown = teardown, .timeout_s = 120);
+
 /* The thread of the scanner that had it scans nobody of that batch after it. */
-START_TEST(a_scan_that_hangs_stops_only_its_guest)
+TEST(cases, a_scan_that_hangs_stops_only_its_guest)
 {
     pid_t thread = 0;
     unsigned n;
@@ -35,10 +37,9 @@ START_TEST(a_scan_that_hangs_stops_only_its_guest)
     ck_assert_uint_eq(hanging(), 0);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* Who sleeps has taken it that there is nothing to do until all of them come back. */
-START_TEST(nobody_sleeps_while_the_last_of_a_batch_hangs)
+TEST(cases, nobody_sleeps_while_the_last_of_a_batch_hangs)
 {
     start(N, 0.8);
     atomic_store(&wakes_late, true); /* also who is asleep when it hangs */
@@ -51,10 +52,9 @@ START_TEST(nobody_sleeps_while_the_last_of_a_batch_hangs)
     ck_assert(are_scanned(N, atomic_load(&hung), 3));
     virtual_clock_clear(&shared->of[atomic_load(&hung)].hangs);
 }
-END_TEST
 
 /* Those that wait in the batch of one that hangs, and the one itself. */
-START_TEST(guests_may_go_while_a_worker_has_them)
+TEST(cases, guests_may_go_while_a_worker_has_them)
 {
     int i;
     int other;
@@ -81,11 +81,10 @@ START_TEST(guests_may_go_while_a_worker_has_them)
     for (int k = 0; k < N; k++)
         ck_assert_uint_eq(atomic_load(&shared->of[k].freed), 1);
 }
-END_TEST
 
 /* What restores a guest that was let go hangs, and is known to; another thread comes in its
  * place. */
-START_TEST(a_restoring_that_hangs_is_seen)
+TEST(cases, a_restoring_that_hangs_is_seen)
 {
     int i;
 
@@ -106,7 +105,6 @@ START_TEST(a_restoring_that_hangs_is_seen)
     ck_assert(becomes(&shared->of[i].freed, 1));
     fleet_stop(fleet);
 }
-END_TEST
 
 /* When it began with its guest was long ago then. */
 static void stop_clock(void)
@@ -120,7 +118,7 @@ static void stop_clock(void)
 
 /* What stops both halves, as a freezer does, makes no scan hang: a batch is not given to others
  * while the scanner goes on with it. */
-START_TEST(nobody_hangs_for_having_been_stopped)
+TEST(cases, nobody_hangs_for_having_been_stopped)
 {
     unsigned before[N];
     unsigned n;
@@ -145,10 +143,9 @@ START_TEST(nobody_hangs_for_having_been_stopped)
     ck_assert_uint_eq(fleet->n_workers, FLEET_WORKERS);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* A guest that is set apart for having hung does not come again at once for that. */
-START_TEST(rules_that_change_while_a_scan_hangs_wait_for_its_guest)
+TEST(cases, rules_that_change_while_a_scan_hangs_wait_for_its_guest)
 {
     struct config other;
     uint64_t at_ns = 0;
@@ -174,10 +171,9 @@ START_TEST(rules_that_change_while_a_scan_hangs_wait_for_its_guest)
     ck_assert_uint_eq(atomic_load(&shared->of[0].anew), 0);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* No further guest of a batch is scanned, and all are restored. */
-START_TEST(the_end_does_not_wait_for_a_whole_batch)
+TEST(cases, the_end_does_not_wait_for_a_whole_batch)
 {
     unsigned begun;
 
@@ -194,10 +190,9 @@ START_TEST(the_end_does_not_wait_for_a_whole_batch)
     for (int i = 0; i < 2 * N; i++)
         ck_assert_uint_eq(atomic_load(&shared->of[i].freed), 1);
 }
-END_TEST
 
 /* By other threads, though those guests were asked for together with it. */
-START_TEST(the_end_leaves_only_the_guest_that_hangs)
+TEST(cases, the_end_leaves_only_the_guest_that_hangs)
 {
     int hangs;
 
@@ -210,10 +205,9 @@ START_TEST(the_end_leaves_only_the_guest_that_hangs)
     ck_assert_uint_eq(fleet_state(fleet).guests, N); /* as they were before */
     kill(scanner_pid, SIGKILL);
 }
-END_TEST
 
 /* The scanner, which ends with us, waits for it. */
-START_TEST(the_end_leaves_a_restoring_that_hangs)
+TEST(cases, the_end_leaves_a_restoring_that_hangs)
 {
     int hangs;
 
@@ -232,9 +226,8 @@ START_TEST(the_end_leaves_a_restoring_that_hangs)
     virtual_clock_clear(&shared->of[hangs].restore_hangs);
     ck_assert(becomes(&shared->of[hangs].freed, 1));
 }
-END_TEST
 
-START_TEST(guests_stay_when_the_scanner_is_killed)
+TEST(cases, guests_stay_when_the_scanner_is_killed)
 {
     start(N, 0.2);
     add_at_once(N);
@@ -247,7 +240,6 @@ START_TEST(guests_stay_when_the_scanner_is_killed)
     ck_assert_uint_eq(fleet_state(fleet).refused, 0);
     fleet_stop(fleet);
 }
-END_TEST
 
 /* The other half, with a scan that hangs. */
 static void __attribute__((noreturn)) be_the_other_half(void)
@@ -263,7 +255,7 @@ static void __attribute__((noreturn)) be_the_other_half(void)
 
 /* The scanner holds marks on guests, and no other process may be left to end it. It must notice
  * that its channel was closed, and wait for the scan as long as at any other end. */
-START_TEST(the_scanner_ends_when_the_other_half_is_killed)
+TEST(cases, the_scanner_ends_when_the_other_half_is_killed)
 {
     struct pollfd alive = {.events = POLLIN};
     int ends[2]; /* which both halves have open as long as they live */
@@ -286,27 +278,4 @@ START_TEST(the_scanner_ends_when_the_other_half_is_killed)
     virtual_clock_pass_ms(2000);
     ck_assert_int_eq(read(ends[0], &byte, 1), 0);
     close(ends[0]);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("fleet_hangs");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, a_scan_that_hangs_stops_only_its_guest);
-    tcase_add_test(tcase, nobody_sleeps_while_the_last_of_a_batch_hangs);
-    tcase_add_test(tcase, guests_may_go_while_a_worker_has_them);
-    tcase_add_test(tcase, a_restoring_that_hangs_is_seen);
-    tcase_add_test(tcase, nobody_hangs_for_having_been_stopped);
-    tcase_add_test(tcase, rules_that_change_while_a_scan_hangs_wait_for_its_guest);
-    tcase_add_test(tcase, the_end_does_not_wait_for_a_whole_batch);
-    tcase_add_test(tcase, the_end_leaves_only_the_guest_that_hangs);
-    tcase_add_test(tcase, the_end_leaves_a_restoring_that_hangs);
-    tcase_add_test(tcase, guests_stay_when_the_scanner_is_killed);
-    tcase_add_test(tcase, the_scanner_ends_when_the_other_half_is_killed);
-    tcase_set_timeout(tcase, 120);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -226,7 +226,9 @@ static size_t cells_of_svg(void)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-START_TEST(a_period_without_a_number_is_left_out)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, a_period_without_a_number_is_left_out)
 {
     static const enum step how[] = {MEASURED, NOTHING_SEEN, NOTHING_MEASURABLE, LAST};
     const int out = memory();
@@ -238,9 +240,8 @@ START_TEST(a_period_without_a_number_is_left_out)
     ck_assert_uint_eq(count(said, "a period is left out: "), 2);
     ck_assert_ptr_nonnull(strstr(said, "a period is left out: all are unmeasurable"));
 }
-END_TEST
 
-START_TEST(what_the_method_cannot_do_ends_it)
+TEST(cases, what_the_method_cannot_do_ends_it)
 {
     static const enum step how[] = {MEASURED, NO_METHOD};
     const int out = memory();
@@ -251,13 +252,12 @@ START_TEST(what_the_method_cannot_do_ends_it)
     ck_assert_str_eq(error.text, "no page is resident");
     ck_assert_uint_eq(count(shown, "\r\n"), 2);
 }
-END_TEST
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
 static const enum step two[] = {MEASURED, LAST};
 
-START_TEST(interrupted_there_is_a_picture)
+TEST(cases, interrupted_there_is_a_picture)
 {
     const int out = memory();
 
@@ -268,35 +268,31 @@ START_TEST(interrupted_there_is_a_picture)
     ck_assert_uint_eq(cells_of_svg(), 8);
     ck_assert_ptr_null(strstr(said, "No space"));
 }
-END_TEST
 
-START_TEST(or_a_word_that_there_is_none)
+TEST(cases, or_a_word_that_there_is_none)
 {
     RUN(memory(), two, "--over", "1000", "--chunk", "2M", "--svg", "/dev/full");
     ck_assert_int_eq(rc, -EINTR);
     ck_assert_msg(strstr(said, "/dev/full: No space left on device") != NULL, "%s", said);
 }
-END_TEST
 
-START_TEST(likewise_of_that_in_the_terminal)
+TEST(cases, likewise_of_that_in_the_terminal)
 {
     RUN(full_disk(), two, "--over", "1000", "--chunk", "2M", "--svg", svg);
     ck_assert_int_eq(rc, -EINTR);
     ck_assert_msg(strstr(said, "standard output: No space left on device") != NULL, "%s", said);
     ck_assert_uint_eq(cells_of_svg(), 8);
 }
-END_TEST
 
-START_TEST(a_reader_that_has_gone_does_not_take_the_picture_along)
+TEST(cases, a_reader_that_has_gone_does_not_take_the_picture_along)
 {
     RUN(closed_pipe(), two, "--over", "1000", "--csv", "--chunk", "2M", "--svg", svg);
     ck_assert_int_eq(rc, -EPIPE);
     ck_assert_uint_eq(cells_of_svg(), 4); /* of the period that nobody read */
     ck_assert_msg(!strstr(said, "standard output"), "%s", said);
 }
-END_TEST
 
-START_TEST(nor_that_of_one_measurement)
+TEST(cases, nor_that_of_one_measurement)
 {
     static const enum step once[] = {MEASURED};
 
@@ -304,9 +300,8 @@ START_TEST(nor_that_of_one_measurement)
     ck_assert_int_eq(rc, -EPIPE);
     ck_assert_uint_eq(cells_of_svg(), 4 * 4); /* as many windows */
 }
-END_TEST
 
-START_TEST(of_two_failures_both_are_said)
+TEST(cases, of_two_failures_both_are_said)
 {
     static const enum step once[] = {MEASURED};
 
@@ -314,9 +309,8 @@ START_TEST(of_two_failures_both_are_said)
     ck_assert_int_eq(rc, -EPIPE);
     ck_assert_msg(strstr(said, "/dev/full: No space left on device") != NULL, "%s", said);
 }
-END_TEST
 
-START_TEST(one_alone_is_the_error)
+TEST(cases, one_alone_is_the_error)
 {
     static const enum step once[] = {MEASURED};
 
@@ -324,24 +318,4 @@ START_TEST(one_alone_is_the_error)
     ck_assert_int_eq(rc, -ENOSPC);
     ck_assert_msg(strstr(error.text, "/dev/full: ") == error.text, "%s", error.text);
     ck_assert_ptr_null(strstr(said, "/dev/full"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("map-over");
-    TCase *tcase = tcase_create("map-over");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, a_period_without_a_number_is_left_out);
-    tcase_add_test(tcase, what_the_method_cannot_do_ends_it);
-    tcase_add_test(tcase, interrupted_there_is_a_picture);
-    tcase_add_test(tcase, or_a_word_that_there_is_none);
-    tcase_add_test(tcase, likewise_of_that_in_the_terminal);
-    tcase_add_test(tcase, a_reader_that_has_gone_does_not_take_the_picture_along);
-    tcase_add_test(tcase, nor_that_of_one_measurement);
-    tcase_add_test(tcase, of_two_failures_both_are_said);
-    tcase_add_test(tcase, one_alone_is_the_error);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

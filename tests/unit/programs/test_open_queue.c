@@ -27,7 +27,7 @@ static const char *const one = "00000000-0000-0000-0000-000000000001";
 static const char *const two = "00000000-0000-0000-0000-000000000002";
 static const char *const three = "00000000-0000-0000-0000-000000000003";
 
-START_TEST(the_newest_is_next)
+TEST(plain, the_newest_is_next)
 {
     struct open_queue open_queue = {0};
 
@@ -48,9 +48,8 @@ START_TEST(the_newest_is_next)
     ck_assert_ptr_null(open_queue_next(&open_queue, 0));
     open_queue_free(&open_queue);
 }
-END_TEST
 
-START_TEST(one_that_cannot_be_opened_holds_nobody_up)
+TEST(plain, one_that_cannot_be_opened_holds_nobody_up)
 {
     struct open_queue open_queue = {0};
 
@@ -74,9 +73,8 @@ START_TEST(one_that_cannot_be_opened_holds_nobody_up)
     ck_assert_uint_eq(open_queue.n, 1);
     open_queue_free(&open_queue);
 }
-END_TEST
 
-START_TEST(a_thousand_may_wait)
+TEST(plain, a_thousand_may_wait)
 {
     struct open_queue open_queue = {0};
     char uuid[37];
@@ -94,11 +92,10 @@ START_TEST(a_thousand_may_wait)
     }
     open_queue_free(&open_queue);
 }
-END_TEST
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-START_TEST(the_ledger_has_all_wait)
+TEST(plain, the_ledger_has_all_wait)
 {
     struct ledger ledger = ledger_open(SHARE, 0, 5);
 
@@ -111,9 +108,8 @@ START_TEST(the_ledger_has_all_wait)
     ck_assert(ledger_wait_s(&ledger, 86400 * SECOND, 8.9) == 0);
     ck_assert(ledger_wait_s(&ledger, 86400 * SECOND, 9.1) > 0);
 }
-END_TEST
 
-START_TEST(another_budget_is_no_new_credit)
+TEST(plain, another_budget_is_no_new_credit)
 {
     struct ledger ledger = ledger_open(SHARE, 0, 0);
 
@@ -123,9 +119,8 @@ START_TEST(another_budget_is_no_new_credit)
     ledger_share(&ledger, SHARE, 1000 * SECOND, 1);
     ck_assert(ledger_wait_s(&ledger, 1000 * SECOND, 4.1) > 0);
 }
-END_TEST
 
-START_TEST(looks_that_are_due_longer_go_first)
+TEST(plain, looks_that_are_due_longer_go_first)
 {
     struct ledger ledger = ledger_open(SHARE, 0, LEDGER_BURST_S - 0.01);
     const struct opening_turn after = {.last_ns = 5, .next_scan_ns = 4};
@@ -146,7 +141,6 @@ START_TEST(looks_that_are_due_longer_go_first)
     ck_assert(ledger_opening_wait_s(&ledger, &after, 10, ledger.spent_s) > 0);
     ck_assert(ledger_opening_wait_s(&ledger, &before, 10, ledger.spent_s) == 0);
 }
-END_TEST
 
 /* --- a crowd ---------------------------------------------------------------------------------- */
 
@@ -246,28 +240,26 @@ static void run_crowd(size_t n, double most_s, bool openers_first)
         step(&host, openers_first);
 }
 
-START_TEST(a_few_guests_do_not_wait)
+TEST_EACH(plain, a_few_guests_do_not_wait, 0, 2)
 {
     run_crowd(10, 60, _i);
     ck_assert_uint_eq(host.recorded, 10);
     ck_assert_double_le((double)host.guests[9].opened_ns / 1e9, 0.5);
     ck_assert_double_le((double)host.now_ns / 1e9, 6);
 }
-END_TEST
 
 /* 11 ms each come to 11 s, and scans at those that are open already take their part of 10 ms a
  * second. */
-START_TEST(a_crowd_keeps_to_the_budget)
+TEST_EACH(plain, a_crowd_keeps_to_the_budget, 0, 2)
 {
     run_crowd(CROWD, 7200, _i);
     ck_assert_uint_eq(host.recorded, CROWD);
     ck_assert_double_le(host.worst_s, BEGUN_S);
     ck_assert_double_le((double)host.now_ns / 1e9, 2500);
 }
-END_TEST
 
 /* Looks that all the budget does not suffice for: a new guest has its turn none the less. */
-START_TEST(looks_that_are_late_keep_nobody_out)
+TEST_EACH(plain, looks_that_are_late_keep_nobody_out, 0, 2)
 {
     size_t before = CROWD / 2;
 
@@ -282,25 +274,4 @@ START_TEST(looks_that_are_late_keep_nobody_out)
         step(&host, _i);
     ck_assert_uint_gt(host.opened, before + 5);
     ck_assert_double_le(host.worst_s, BEGUN_S);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("open_queue");
-    TCase *next = tcase_create("who is next");
-    TCase *when = tcase_create("when");
-
-    tcase_add_test(next, the_newest_is_next);
-    tcase_add_test(next, one_that_cannot_be_opened_holds_nobody_up);
-    tcase_add_test(next, a_thousand_may_wait);
-    suite_add_tcase(suite, next);
-    tcase_add_test(when, the_ledger_has_all_wait);
-    tcase_add_test(when, another_budget_is_no_new_credit);
-    tcase_add_test(when, looks_that_are_due_longer_go_first);
-    tcase_add_loop_test(when, a_few_guests_do_not_wait, 0, 2);
-    tcase_add_loop_test(when, a_crowd_keeps_to_the_budget, 0, 2);
-    tcase_add_loop_test(when, looks_that_are_late_keep_nobody_out, 0, 2);
-    suite_add_tcase(suite, when);
-    return run_suite(suite);
 }

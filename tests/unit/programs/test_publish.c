@@ -31,14 +31,15 @@ static bool is_news(void)
     return publish_is_news(&published, &now);
 }
 
-START_TEST(the_first_is_news_and_the_same_is_not)
+FIXTURE(news, .setup = setup_records);
+
+TEST(news, the_first_is_news_and_the_same_is_not)
 {
     ck_assert(publish_is_news(NULL, &now));
     ck_assert(!is_news());
 }
-END_TEST
 
-START_TEST(a_move_out_of_the_interval_is_news)
+TEST(news, a_move_out_of_the_interval_is_news)
 {
     now.windows[0].wss_bytes = published.windows[0].wss_high_bytes;
     ck_assert(!is_news());
@@ -50,9 +51,8 @@ START_TEST(a_move_out_of_the_interval_is_news)
     now.windows[1].wss_bytes = 210 * MIB;
     ck_assert(is_news());
 }
-END_TEST
 
-START_TEST(what_a_census_moves_by_less_than_a_percent_is_not)
+TEST(news, what_a_census_moves_by_less_than_a_percent_is_not)
 {
     published.windows[0].unit_low_bytes = published.windows[0].wss_high_bytes = 100 * MIB;
     now.windows[0] = published.windows[0];
@@ -61,9 +61,8 @@ START_TEST(what_a_census_moves_by_less_than_a_percent_is_not)
     now.windows[0].wss_bytes = 102 * MIB;
     ck_assert(is_news());
 }
-END_TEST
 
-START_TEST(another_precision_is_news)
+TEST(news, another_precision_is_news)
 {
     published.windows[0].unit_low_bytes = 80 * MIB;
     published.windows[0].wss_high_bytes = 120 * MIB;
@@ -80,9 +79,8 @@ START_TEST(another_precision_is_news)
     now.windows[0].wss_high_bytes = 102 * MIB;
     ck_assert(!is_news());
 }
-END_TEST
 
-START_TEST(other_circumstances_are_news)
+TEST(news, other_circumstances_are_news)
 {
     now.method = "zap";
     ck_assert(is_news());
@@ -103,9 +101,8 @@ START_TEST(other_circumstances_are_news)
     now.windows[1].window_s = 600;
     ck_assert(is_news());
 }
-END_TEST
 
-START_TEST(a_number_is_renewed_before_it_looks_dead)
+TEST(news, a_number_is_renewed_before_it_looks_dead)
 {
     now.time.tv_sec = published.time.tv_sec + PUBLISH_AGAIN_S - 1;
     ck_assert(!is_news());
@@ -114,11 +111,10 @@ START_TEST(a_number_is_renewed_before_it_looks_dead)
     now.time.tv_sec = published.time.tv_sec - 1; /* the clock was set back */
     ck_assert(is_news());
 }
-END_TEST
 
 /* --- the element ------------------------------------------------------------------------------ */
 
-START_TEST(windows_have_names)
+TEST(news, windows_have_names)
 {
     static const struct {
         double window_s;
@@ -130,9 +126,8 @@ START_TEST(windows_have_names)
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         ck_assert_str_eq(wss_element_window(text, sizeof(text), all[i].window_s), all[i].name);
 }
-END_TEST
 
-START_TEST(the_text)
+TEST(news, the_text)
 {
     char *text = wss_element_text(&now, 0.02187);
 
@@ -144,11 +139,10 @@ START_TEST(the_text)
               "reclaimable=\"326107136\" flags=\"thp,partial\"/>");
     free(text);
 }
-END_TEST
 
 /* The history and the metadata read them back: the text of all of them must fit wherever it is
  * kept. */
-START_TEST(all_flags_fit)
+TEST(news, all_flags_fit)
 {
     char text[SAMPLE_FLAGS_TEXT];
     unsigned all = 0;
@@ -165,9 +159,8 @@ START_TEST(all_flags_fit)
     ck_assert_ptr_nonnull(strstr(element, text));
     free(element);
 }
-END_TEST
 
-START_TEST(nothing_to_reclaim_is_not_negative)
+TEST(news, nothing_to_reclaim_is_not_negative)
 {
     uint64_t bytes = 1;
 
@@ -175,10 +168,9 @@ START_TEST(nothing_to_reclaim_is_not_negative)
     ck_assert(sample_reclaimable(&now, &bytes));
     ck_assert_uint_eq(bytes, 0);
 }
-END_TEST
 
 /* What a minute did not touch may be what an hour needs. */
-START_TEST(nothing_is_told_to_reclaim_before_the_longest_window)
+TEST(news, nothing_is_told_to_reclaim_before_the_longest_window)
 {
     uint64_t bytes;
 
@@ -191,7 +183,6 @@ START_TEST(nothing_is_told_to_reclaim_before_the_longest_window)
     ck_assert_ptr_nonnull(strstr(text, "flags=\"thp,partial,young-panel\""));
     free(text);
 }
-END_TEST
 
 static void host_becomes(const char *host, const char *expected)
 {
@@ -211,13 +202,12 @@ static void host_becomes(const char *host, const char *expected)
     free(text);
 }
 
-START_TEST(a_host_of_any_name)
+TEST(news, a_host_of_any_name)
 {
     host_becomes("a\" wss-1m=\"1", "a\" wss-1m=\"1");
     host_becomes("</wss><x/>&amp;<", "</wss><x/>&amp;<");
     host_becomes("esc\033[2J\x01\n\xff\xc3\xa4", "esc?[2J?????");
 }
-END_TEST
 
 /* --- libvirt ---------------------------------------------------------------------------------- */
 
@@ -254,7 +244,9 @@ static bool has_element(const char *what)
     return has;
 }
 
-START_TEST(libvirt_takes_it_and_gives_it_up)
+FIXTURE(libvirt, .setup = setup_libvirt, .teardown = teardown_libvirt);
+
+TEST(libvirt, libvirt_takes_it_and_gives_it_up)
 {
     char *text = wss_element_text(&now, 0.02);
 
@@ -267,7 +259,6 @@ START_TEST(libvirt_takes_it_and_gives_it_up)
     ck_assert_int_eq(domain_metadata_clear(connection, &error), 0);
     free(text);
 }
-END_TEST
 
 static void check_mark(uint64_t before_bytes, uint64_t set_bytes)
 {
@@ -280,7 +271,7 @@ static void check_mark(uint64_t before_bytes, uint64_t set_bytes)
 }
 
 /* Beside the other element, which stays. */
-START_TEST(libvirt_keeps_what_a_balloon_had)
+TEST(libvirt, libvirt_keeps_what_a_balloon_had)
 {
     struct domain_mark mark = {UINT64_C(1) << 62, 900, 0};
 
@@ -299,40 +290,10 @@ START_TEST(libvirt_keeps_what_a_balloon_had)
     ck_assert_int_eq(domain_mark_set(connection, UUID_1, &mark, &error), -ENOENT);
     ck_assert_int_eq(domain_mark_get(connection, UUID_1, &mark, &error), -ENOENT);
 }
-END_TEST
 
-START_TEST(libvirt_refuses)
+TEST(libvirt, libvirt_refuses)
 {
     ck_assert_int_eq(domain_metadata_set(connection, UUID_1, "<wss/>", &error), -ENOENT);
     ck_assert_int_eq(domain_metadata_set(connection, domains[0].uuid, "<wss", &error), -EIO);
     ck_assert_ptr_nonnull(strstr(error.text, "domain test: "));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("publish");
-    TCase *news = tcase_create("news");
-    TCase *libvirt = tcase_create("libvirt");
-
-    tcase_add_checked_fixture(news, setup_records, NULL);
-    tcase_add_test(news, the_first_is_news_and_the_same_is_not);
-    tcase_add_test(news, a_move_out_of_the_interval_is_news);
-    tcase_add_test(news, what_a_census_moves_by_less_than_a_percent_is_not);
-    tcase_add_test(news, another_precision_is_news);
-    tcase_add_test(news, other_circumstances_are_news);
-    tcase_add_test(news, a_number_is_renewed_before_it_looks_dead);
-    tcase_add_test(news, windows_have_names);
-    tcase_add_test(news, the_text);
-    tcase_add_test(news, all_flags_fit);
-    tcase_add_test(news, nothing_to_reclaim_is_not_negative);
-    tcase_add_test(news, nothing_is_told_to_reclaim_before_the_longest_window);
-    tcase_add_test(news, a_host_of_any_name);
-    suite_add_tcase(suite, news);
-    tcase_add_checked_fixture(libvirt, setup_libvirt, teardown_libvirt);
-    tcase_add_test(libvirt, libvirt_takes_it_and_gives_it_up);
-    tcase_add_test(libvirt, libvirt_keeps_what_a_balloon_had);
-    tcase_add_test(libvirt, libvirt_refuses);
-    suite_add_tcase(suite, libvirt);
-    return run_suite(suite);
 }

@@ -91,7 +91,9 @@ static const char *written(void)
     return text;
 }
 
-START_TEST(a_look_writes_nothing)
+FIXTURE(all, .setup = setup, .teardown = teardown, .timeout_s = 120);
+
+TEST(all, a_look_writes_nothing)
 {
     serve(UUID_1, 0);
     ck_assert_str_eq(answer.group.refused, "");
@@ -100,9 +102,8 @@ START_TEST(a_look_writes_nothing)
     ck_assert_uint_eq(answer.asked_bytes, 0);
     ck_assert_str_eq(written(), "");
 }
-END_TEST
 
-START_TEST(an_order_is_written)
+TEST(all, an_order_is_written)
 {
     serve(UUID_1, 20 * MIB);
     ck_assert_str_eq(answer.group.refused, "");
@@ -110,9 +111,8 @@ START_TEST(an_order_is_written)
     ck_assert_str_eq(written(), "20971520");
     ck_assert_str_eq(answer.uuid, UUID_1);
 }
-END_TEST
 
-START_TEST(no_order_is_for_more_than_its_limits)
+TEST(all, no_order_is_for_more_than_its_limits)
 {
     serve(UUID_1, UINT64_MAX);
     ck_assert_str_eq(written(), "268435456");
@@ -127,9 +127,8 @@ START_TEST(no_order_is_for_more_than_its_limits)
     ck_assert_str_eq(written(), "");
     ck_assert_uint_eq(answer.asked_bytes, 0);
 }
-END_TEST
 
-START_TEST(a_quarter_of_the_swap_stays_free)
+TEST(all, a_quarter_of_the_swap_stays_free)
 {
     fake_write(&fake, "proc/swaps",
                "Filename Type Size Used Priority\n/dev/zram0 partition 1048576 776192 100\n");
@@ -143,7 +142,6 @@ START_TEST(a_quarter_of_the_swap_stays_free)
     ck_assert_uint_eq(answer.group.swap_room_bytes, 0);
     ck_assert_str_eq(written(), "");
 }
-END_TEST
 
 static void is_refused(const char *uuid, const char *why)
 {
@@ -152,7 +150,7 @@ static void is_refused(const char *uuid, const char *why)
     ck_assert_str_eq(written(), "");
 }
 
-START_TEST(only_a_qemu_of_that_uuid_is_a_guest)
+TEST(all, only_a_qemu_of_that_uuid_is_a_guest)
 {
     is_refused(UUID_2, "its QEMU process was not found");
     is_refused("", "was not found");
@@ -161,10 +159,9 @@ START_TEST(only_a_qemu_of_that_uuid_is_a_guest)
     make_qemu(70, "/usr/bin/qemu-system-x86_64", UUID_1);
     is_refused(UUID_1, "processes 50 and 70 are both this guest's");
 }
-END_TEST
 
 /* "" would say that it can be reclaimed from. */
-START_TEST(what_cannot_be_read_is_refused_with_a_reason)
+TEST(all, what_cannot_be_read_is_refused_with_a_reason)
 {
     char path[256];
 
@@ -177,18 +174,16 @@ START_TEST(what_cannot_be_read_is_refused_with_a_reason)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     is_refused(UUID_1, "/proc/swaps: ");
 }
-END_TEST
 
 /* prctl(2), PR_SET_NAME takes any byte. */
-START_TEST(a_name_commands_no_terminal)
+TEST(all, a_name_commands_no_terminal)
 {
     fake_write(&fake, CGROUP SCOPE "/cgroup.procs", "50\n60\n");
     fake_write(&fake, "proc/60/status", "Name:\t\x1b[2Jx\nVmRSS:\t 8 kB\n");
     is_refused(UUID_1, "process 60 (?[2Jx) is in the group");
 }
-END_TEST
 
-START_TEST(a_uuid_without_an_end_is_cut)
+TEST(all, a_uuid_without_an_end_is_cut)
 {
     struct reclaimer_request request = {.bytes = MIB};
 
@@ -197,9 +192,8 @@ START_TEST(a_uuid_without_an_end_is_cut)
     ck_assert_uint_eq(strlen(answer.uuid), 36);
     ck_assert_str_eq(written(), "");
 }
-END_TEST
 
-START_TEST(a_long_reason_is_cut)
+TEST(all, a_long_reason_is_cut)
 {
     char path[600];
 
@@ -210,16 +204,14 @@ START_TEST(a_long_reason_is_cut)
     serve(UUID_1, MIB);
     ck_assert_uint_eq(strlen(answer.group.refused), sizeof(answer.group.refused) - 1);
 }
-END_TEST
 
-START_TEST(swap_on_a_disk_only_if_it_is_asked_for)
+TEST(all, swap_on_a_disk_only_if_it_is_asked_for)
 {
     struct reclaimer_request request = {.uuid = UUID_1};
 
     reclaimer_serve(&fake.root, true, &request, &answer);
     ck_assert_uint_eq(answer.group.swap_room_bytes, 6912 * MIB);
 }
-END_TEST
 
 /* --- the process ------------------------------------------------------------------------------ */
 
@@ -233,7 +225,7 @@ static void start(struct reclaimer *reclaimer)
     ck_assert_msg(reclaimer_start(reclaimer, &plan, &error) == 0, "%s", error.text);
 }
 
-START_TEST(it_answers_one_at_a_time)
+TEST(all, it_answers_one_at_a_time)
 {
     const struct reclaimer_request request = {.uuid = UUID_2};
     struct reclaimer reclaimer;
@@ -252,9 +244,8 @@ START_TEST(it_answers_one_at_a_time)
     ck_assert_int_eq(waitpid(reclaimer.pid, NULL, WNOHANG), -1); /* it is no zombie */
     ck_assert_int_eq(reclaimer_ask(&reclaimer, &request, 3), -EPIPE);
 }
-END_TEST
 
-START_TEST(it_ends_with_what_started_it)
+TEST(all, it_ends_with_what_started_it)
 {
     struct reclaimer reclaimer;
 
@@ -262,9 +253,8 @@ START_TEST(it_ends_with_what_started_it)
     close(reclaimer.fd); /* as kill -9 does */
     ck_assert_int_eq(waitpid(reclaimer.pid, NULL, 0), reclaimer.pid);
 }
-END_TEST
 
-START_TEST(it_ends_at_what_is_no_request)
+TEST(all, it_ends_at_what_is_no_request)
 {
     struct reclaimer reclaimer;
 
@@ -273,9 +263,8 @@ START_TEST(it_ends_at_what_is_no_request)
     ck_assert_int_eq(waitpid(reclaimer.pid, NULL, 0), reclaimer.pid);
     close(reclaimer.fd);
 }
-END_TEST
 
-START_TEST(that_it_was_killed_is_noticed)
+TEST(all, that_it_was_killed_is_noticed)
 {
     const struct reclaimer_request request = {.uuid = UUID_2};
     struct reclaimer reclaimer;
@@ -290,10 +279,9 @@ START_TEST(that_it_was_killed_is_noticed)
     ck_assert_int_eq(reclaimer_hear(&reclaimer, 60000, &answer), -EPIPE);
     reclaimer_end(&reclaimer);
 }
-END_TEST
 
 /* The lock of vmwss-balloond is one that a child has, too. */
-START_TEST(it_keeps_no_descriptor)
+TEST(all, it_keeps_no_descriptor)
 {
     struct reclaimer reclaimer;
     struct pollfd gone;
@@ -308,31 +296,4 @@ START_TEST(it_keeps_no_descriptor)
     ck_assert_int_eq(waitpid(reclaimer.pid, NULL, WNOHANG), 0);
     reclaimer_end(&reclaimer);
     close(pipes[0]);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("reclaimer");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 120);
-    tcase_add_test(all, a_look_writes_nothing);
-    tcase_add_test(all, an_order_is_written);
-    tcase_add_test(all, no_order_is_for_more_than_its_limits);
-    tcase_add_test(all, a_quarter_of_the_swap_stays_free);
-    tcase_add_test(all, only_a_qemu_of_that_uuid_is_a_guest);
-    tcase_add_test(all, what_cannot_be_read_is_refused_with_a_reason);
-    tcase_add_test(all, a_name_commands_no_terminal);
-    tcase_add_test(all, a_uuid_without_an_end_is_cut);
-    tcase_add_test(all, a_long_reason_is_cut);
-    tcase_add_test(all, swap_on_a_disk_only_if_it_is_asked_for);
-    tcase_add_test(all, it_answers_one_at_a_time);
-    tcase_add_test(all, it_ends_with_what_started_it);
-    tcase_add_test(all, it_ends_at_what_is_no_request);
-    tcase_add_test(all, that_it_was_killed_is_noticed);
-    tcase_add_test(all, it_keeps_no_descriptor);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

@@ -67,7 +67,9 @@ static void answer(const char *uuid, uint64_t asked_bytes, uint64_t got_bytes, c
     ck_assert_int_eq(send(peer, &answer, sizeof(answer), 0), (ssize_t)sizeof(answer));
 }
 
-START_TEST(each_group_is_looked_at_once_an_interval)
+FIXTURE(all, .setup = setup, .teardown = teardown);
+
+TEST(all, each_group_is_looked_at_once_an_interval)
 {
     reclaiming_tick(&balloond);
     ck_assert_str_eq(asked().uuid, UUID_1);
@@ -86,7 +88,6 @@ START_TEST(each_group_is_looked_at_once_an_interval)
     reclaiming_tick(&balloond);
     ck_assert_str_eq(asked().uuid, UUID_2);
 }
-END_TEST
 
 static int64_t order(size_t i)
 {
@@ -111,7 +112,7 @@ static int see(const struct journal_entry *entry, void *context)
     return 0;
 }
 
-START_TEST(an_order_comes_first_and_its_answer_into_the_journal)
+TEST(all, an_order_comes_first_and_its_answer_into_the_journal)
 {
     struct reclaimer_request request;
 
@@ -129,9 +130,8 @@ START_TEST(an_order_comes_first_and_its_answer_into_the_journal)
     ck_assert_str_eq(request.uuid, UUID_1);
     ck_assert_uint_eq(request.bytes, 0);
 }
-END_TEST
 
-START_TEST(no_time_for_more_is_not_little)
+TEST(all, no_time_for_more_is_not_little)
 {
     order(1);
     reclaiming_tick(&balloond);
@@ -147,7 +147,6 @@ START_TEST(no_time_for_more_is_not_little)
     reclaiming_tick(&balloond);
     ck_assert_uint_eq(balloond.members.guests[1].reclaim.n_little, 1); /* it failed */
 }
-END_TEST
 
 static bool is_journalled_as_done(void)
 {
@@ -155,7 +154,7 @@ static bool is_journalled_as_done(void)
     return acted;
 }
 
-START_TEST(what_another_decision_does_not_want_is_withdrawn)
+TEST(all, what_another_decision_does_not_want_is_withdrawn)
 {
     order(1);
     ck_assert(is_journalled_as_done());
@@ -165,10 +164,9 @@ START_TEST(what_another_decision_does_not_want_is_withdrawn)
     reclaiming_tick(&balloond);
     ck_assert_uint_eq(asked().bytes, 0);
 }
-END_TEST
 
 /* Else the next decision would wait for a record of after it, and withdraw it. */
-START_TEST(an_order_that_was_not_sent_was_not_asked)
+TEST(all, an_order_that_was_not_sent_was_not_asked)
 {
     const struct reclaim_state *state = &balloond.members.guests[1].reclaim;
     double asked_at_s;
@@ -183,18 +181,16 @@ START_TEST(an_order_that_was_not_sent_was_not_asked)
     reclaiming_tick(&balloond);
     ck_assert_double_gt(state->asked_at_s, asked_at_s); /* the write has ended just now */
 }
-END_TEST
 
-START_TEST(the_oldest_order_comes_first)
+TEST(all, the_oldest_order_comes_first)
 {
     order(1);
     order(0);
     reclaiming_tick(&balloond);
     ck_assert_str_eq(asked().uuid, UUID_2);
 }
-END_TEST
 
-START_TEST(an_order_that_was_not_sent_stays_in_its_place)
+TEST(all, an_order_that_was_not_sent_stays_in_its_place)
 {
     struct reclaimer_request request;
 
@@ -212,9 +208,8 @@ START_TEST(an_order_that_was_not_sent_stays_in_its_place)
     balloond.members.guests[0].action = CONTROL_NONE;
     ck_assert_str_eq(asked().uuid, UUID_1);
 }
-END_TEST
 
-START_TEST(an_order_that_no_decision_renews_is_dropped)
+TEST(all, an_order_that_no_decision_renews_is_dropped)
 {
     order(1);
     balloond.members.members[1].reclaim.renewed_s -= 2 * config.interval_s + 1;
@@ -222,18 +217,16 @@ START_TEST(an_order_that_no_decision_renews_is_dropped)
     ck_assert_uint_eq(asked().bytes, 0);
     ck_assert(!is_journalled_as_done());
 }
-END_TEST
 
-START_TEST(an_end_withdraws_what_was_not_sent)
+TEST(all, an_end_withdraws_what_was_not_sent)
 {
     order(1);
     balloond.reclaimer.pid = 0; /* no child is waited for */
     reclaiming_end(&balloond);
     ck_assert(!is_journalled_as_done());
 }
-END_TEST
 
-START_TEST(no_order_is_sent_while_a_job_runs)
+TEST(all, no_order_is_sent_while_a_job_runs)
 {
     order(1);
     balloond.members.members[1].memory.busy = true;
@@ -244,9 +237,8 @@ START_TEST(no_order_is_sent_while_a_job_runs)
     reclaiming_tick(&balloond);
     ck_assert_uint_eq(asked().bytes, 20 * MIB);
 }
-END_TEST
 
-START_TEST(who_has_ended_meanwhile_is_forgotten)
+TEST(all, who_has_ended_meanwhile_is_forgotten)
 {
     order(1);
     reclaiming_tick(&balloond);
@@ -255,9 +247,8 @@ START_TEST(who_has_ended_meanwhile_is_forgotten)
     reclaiming_tick(&balloond);
     ck_assert_double_eq(balloond.members.guests[0].group.seen_s, 0);
 }
-END_TEST
 
-START_TEST(without_its_process_nothing_is_reclaimed)
+TEST(all, without_its_process_nothing_is_reclaimed)
 {
     close(peer);
     peer = -1;
@@ -267,9 +258,8 @@ START_TEST(without_its_process_nothing_is_reclaimed)
     ck_assert_int_eq(reclaiming_order(&balloond, 0, &error), -EPIPE);
     reclaiming_tick(&balloond);
 }
-END_TEST
 
-START_TEST(that_it_has_ended_is_noticed_without_a_guest)
+TEST(all, that_it_has_ended_is_noticed_without_a_guest)
 {
     balloond.members.n = 0;
     reclaiming_tick(&balloond);
@@ -279,9 +269,8 @@ START_TEST(that_it_has_ended_is_noticed_without_a_guest)
     reclaiming_tick(&balloond);
     ck_assert_int_eq(balloond.reclaimer.fd, -1);
 }
-END_TEST
 
-START_TEST(texts_without_an_end_end_it)
+TEST(all, texts_without_an_end_end_it)
 {
     struct reclaimer_answer answer = {.uuid = UUID_1};
 
@@ -291,18 +280,16 @@ START_TEST(texts_without_an_end_end_it)
     reclaiming_tick(&balloond);
     ck_assert_int_eq(balloond.reclaimer.fd, -1);
 }
-END_TEST
 
-START_TEST(what_is_no_answer_ends_it)
+TEST(all, what_is_no_answer_ends_it)
 {
     reclaiming_tick(&balloond);
     ck_assert_int_eq(send(peer, "nonsense", 8, 0), 8);
     reclaiming_tick(&balloond);
     ck_assert_int_eq(balloond.reclaimer.fd, -1);
 }
-END_TEST
 
-START_TEST(one_that_hangs_is_logged_once_and_waited_for)
+TEST(all, one_that_hangs_is_logged_once_and_waited_for)
 {
     reclaiming_tick(&balloond);
     ck_assert(!balloond.reclaim_hangs);
@@ -312,31 +299,4 @@ START_TEST(one_that_hangs_is_logged_once_and_waited_for)
     answer(UUID_1, 0, 0, "");
     reclaiming_tick(&balloond);
     ck_assert(!balloond.reclaim_hangs);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("reclaiming");
-    TCase *all = tcase_create("all");
-
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, each_group_is_looked_at_once_an_interval);
-    tcase_add_test(all, an_order_comes_first_and_its_answer_into_the_journal);
-    tcase_add_test(all, no_time_for_more_is_not_little);
-    tcase_add_test(all, what_another_decision_does_not_want_is_withdrawn);
-    tcase_add_test(all, an_order_that_was_not_sent_was_not_asked);
-    tcase_add_test(all, the_oldest_order_comes_first);
-    tcase_add_test(all, an_order_that_was_not_sent_stays_in_its_place);
-    tcase_add_test(all, an_order_that_no_decision_renews_is_dropped);
-    tcase_add_test(all, an_end_withdraws_what_was_not_sent);
-    tcase_add_test(all, no_order_is_sent_while_a_job_runs);
-    tcase_add_test(all, who_has_ended_meanwhile_is_forgotten);
-    tcase_add_test(all, without_its_process_nothing_is_reclaimed);
-    tcase_add_test(all, that_it_has_ended_is_noticed_without_a_guest);
-    tcase_add_test(all, texts_without_an_end_end_it);
-    tcase_add_test(all, what_is_no_answer_ends_it);
-    tcase_add_test(all, one_that_hangs_is_logged_once_and_waited_for);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

@@ -39,7 +39,9 @@ static void setup(void)
     memset(&reply, 0, sizeof(reply));
 }
 
-START_TEST(of_each_kind_there_is_one_size)
+FIXTURE(cases, .setup = setup);
+
+TEST(cases, of_each_kind_there_is_one_size)
 {
     for (unsigned op = 0; op < N_SCAN_OPS; op++) {
         size_t size = scan_request_size(op);
@@ -66,9 +68,8 @@ START_TEST(of_each_kind_there_is_one_size)
     ck_assert(!scan_request_valid(&request, 0));
     ck_assert_uint_eq(scan_request_size(UINT32_MAX), 0);
 }
-END_TEST
 
-START_TEST(a_domain_leads_nowhere_else)
+TEST(cases, a_domain_leads_nowhere_else)
 {
     request.op = SCAN_FIND;
     fill_domain(&request.find);
@@ -87,9 +88,8 @@ START_TEST(a_domain_leads_nowhere_else)
     strcpy(request.find.uuid, "short");
     ck_assert(!request_valid());
 }
-END_TEST
 
-START_TEST(a_process_has_a_number)
+TEST(cases, a_process_has_a_number)
 {
     request.op = SCAN_START;
     ck_assert(!request_valid());
@@ -98,9 +98,8 @@ START_TEST(a_process_has_a_number)
     request.pid = 1;
     ck_assert(request_valid());
 }
-END_TEST
 
-START_TEST(ram_is_no_more_than_there_can_be)
+TEST(cases, ram_is_no_more_than_there_can_be)
 {
     struct scan_backend *backends = request.open.ram.backends;
 
@@ -128,7 +127,6 @@ START_TEST(ram_is_no_more_than_there_can_be)
     request.open.pid = -1;
     ck_assert(!request_valid());
 }
-END_TEST
 
 static void fill_sample(void)
 {
@@ -137,7 +135,7 @@ static void fill_sample(void)
         .samples = 2000, .n_windows = 2, .window_s = {10, 60}, .tick_s = 30, .method = 1};
 }
 
-START_TEST(a_scan_has_windows_that_ascend)
+TEST(cases, a_scan_has_windows_that_ascend)
 {
     fill_sample();
     ck_assert(request_valid());
@@ -174,9 +172,8 @@ START_TEST(a_scan_has_windows_that_ascend)
     request.sample.ring = 2;
     ck_assert(!request_valid());
 }
-END_TEST
 
-START_TEST(agents_are_reached_and_nobody_else)
+TEST(cases, agents_are_reached_and_nobody_else)
 {
     request.op = SCAN_CONNECT;
     ck_assert(!request_valid()); /* vsock, of the host itself */
@@ -195,9 +192,8 @@ START_TEST(agents_are_reached_and_nobody_else)
     strcpy(request.connect.path, "relative");
     ck_assert(!request_valid());
 }
-END_TEST
 
-START_TEST(ram_comes_back_as_it_went)
+TEST(cases, ram_comes_back_as_it_went)
 {
     struct ram_config config = {.locked = true, .in_guest_memfd = "TDX"};
     const struct ram_backend backends[] = {
@@ -218,7 +214,6 @@ START_TEST(ram_comes_back_as_it_went)
     ram_config_free(&config);
     ram_config_free(&back);
 }
-END_TEST
 
 static struct ages_record record_of(void)
 {
@@ -287,7 +282,7 @@ static void fill_reply(uint32_t n_windows, uint32_t n_bins)
     fill_reply_over(0xff, n_windows, n_bins);
 }
 
-START_TEST(a_record_is_as_long_as_what_it_has)
+TEST(cases, a_record_is_as_long_as_what_it_has)
 {
     static const uint32_t counts[][2] = {
         {0, 0}, {0, 1}, {1, 2}, {3, 4}, {RUN_MAX_WINDOWS, SCAN_MAX_BINS}};
@@ -316,10 +311,9 @@ START_TEST(a_record_is_as_long_as_what_it_has)
     fill_reply(3, 4); /* by default */
     ck_assert_uint_le(scan_reply_size(&reply), 2048);
 }
-END_TEST
 
 /* Of a reply whose counts are others than what came with it, and of one that was cut. */
-START_TEST(no_count_is_believed_but_of_what_came)
+TEST(cases, no_count_is_believed_but_of_what_came)
 {
     struct scan_record *record = &reply.sampled.record;
     size_t size;
@@ -349,10 +343,9 @@ START_TEST(no_count_is_believed_but_of_what_came)
     reply.sampled.has_record = 2;
     ck_assert(!reply_valid());
 }
-END_TEST
 
 /* Memory that ends where the message does: what is read behind it the sanitizer sees. */
-START_TEST(what_did_not_come_is_not_read)
+TEST(cases, what_did_not_come_is_not_read)
 {
     fill_reply(3, 4);
 
@@ -366,10 +359,9 @@ START_TEST(what_did_not_come_is_not_read)
         free(given);
     }
 }
-END_TEST
 
 /* What was in the buffer before is not the other half's. */
-START_TEST(nothing_else_crosses_with_a_record)
+TEST(cases, nothing_else_crosses_with_a_record)
 {
     static unsigned char first[sizeof(struct scan_reply)];
     size_t size;
@@ -381,7 +373,6 @@ START_TEST(nothing_else_crosses_with_a_record)
     ck_assert_uint_eq(scan_reply_size(&reply), size);
     ck_assert_mem_eq(first, &reply, size);
 }
-END_TEST
 
 /* Of every line of the table that has a value which can cross. */
 static void check_same(const struct field *fields, const void *back, const void *was, size_t end)
@@ -418,16 +409,15 @@ static uint64_t *slot_of(const struct field *fields, size_t offset, uint64_t *sl
     return slots + field_slots_count(before, sizeof(struct ages_record));
 }
 
-START_TEST(there_is_room_for_every_field)
+TEST(cases, there_is_room_for_every_field)
 {
     ck_assert_uint_le(field_slots_count(sample_fields(), sizeof(struct ages_record)),
                       SCAN_RECORD_SLOTS);
     ck_assert_uint_le(field_slots_count(window_fields(), sizeof(struct window_record)),
                       SCAN_WINDOW_SLOTS);
 }
-END_TEST
 
-START_TEST(a_record_comes_back_without_names)
+TEST(cases, a_record_comes_back_without_names)
 {
     const struct ages_record record = record_of();
     struct ages_record back;
@@ -445,10 +435,9 @@ START_TEST(a_record_comes_back_without_names)
                sizeof(struct window_record));
     ck_assert_mem_eq(back.bins, record.bins, sizeof(record.bins)); /* no padding in these */
 }
-END_TEST
 
 /* Shares of three strata add up to a little more than 1, as floating point goes. */
-START_TEST(a_guest_that_touches_all_is_believed)
+TEST(cases, a_guest_that_touches_all_is_believed)
 {
     static const uint64_t sizes[] = {4096, 65536, 2 << 20};
     static const uint64_t draws[] = {134, 200, 32};
@@ -472,7 +461,6 @@ START_TEST(a_guest_that_touches_all_is_believed)
     put(&record);
     ck_assert(reply_valid());
 }
-END_TEST
 
 /* One slot of a valid record or of its window is another value. */
 static bool valid_with(const struct field *fields, size_t offset, uint64_t value)
@@ -495,7 +483,7 @@ static uint64_t real(double value)
     return slot;
 }
 
-START_TEST(an_impossible_record_is_none)
+TEST(cases, an_impossible_record_is_none)
 {
     const struct ages_record record = record_of();
     struct scan_record *crossed = &reply.sampled.record;
@@ -535,9 +523,8 @@ START_TEST(an_impossible_record_is_none)
     memset(reply.error, 'x', sizeof(reply.error));
     ck_assert(!reply_valid());
 }
-END_TEST
 
-START_TEST(no_list_is_longer_than_its_room)
+TEST(cases, no_list_is_longer_than_its_room)
 {
     reply.op = SCAN_LIST;
     reply.list.n = 1;
@@ -553,31 +540,4 @@ START_TEST(no_list_is_longer_than_its_room)
     ck_assert(!reply_valid());
     ck_assert_uint_eq(scan_reply_size(&reply), 0);
     ck_assert(!scan_reply_valid(&reply, sizeof(reply), SCAN_LIST));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("scan_message");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, of_each_kind_there_is_one_size);
-    tcase_add_test(tcase, a_domain_leads_nowhere_else);
-    tcase_add_test(tcase, a_process_has_a_number);
-    tcase_add_test(tcase, ram_is_no_more_than_there_can_be);
-    tcase_add_test(tcase, a_scan_has_windows_that_ascend);
-    tcase_add_test(tcase, agents_are_reached_and_nobody_else);
-    tcase_add_test(tcase, ram_comes_back_as_it_went);
-    tcase_add_test(tcase, there_is_room_for_every_field);
-    tcase_add_test(tcase, a_record_comes_back_without_names);
-    tcase_add_test(tcase, a_record_is_as_long_as_what_it_has);
-    tcase_add_test(tcase, no_count_is_believed_but_of_what_came);
-    tcase_add_test(tcase, what_did_not_come_is_not_read);
-    tcase_add_test(tcase, nothing_else_crosses_with_a_record);
-    tcase_add_test(tcase, a_guest_that_touches_all_is_believed);
-    tcase_add_test(tcase, an_impossible_record_is_none);
-    tcase_add_test(tcase, no_list_is_longer_than_its_room);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

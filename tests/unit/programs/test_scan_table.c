@@ -151,8 +151,10 @@ static void setup(void)
     sem_init(&scanning.go_on, 0, 0);
 }
 
+FIXTURE(cases_tests, .setup = setup, .timeout_s = 60);
+
 /* Nobody waits for a guest to be restored in order to compare it. */
-START_TEST(what_is_being_restored_is_not_compared)
+TEST(cases_tests, what_is_being_restored_is_not_compared)
 {
     uint64_t guest = open_one();
     pthread_t thread;
@@ -169,10 +171,9 @@ START_TEST(what_is_being_restored_is_not_compared)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert(!has_ram(guest));
 }
-END_TEST
 
 /* The other half has waited for it as well. */
-START_TEST(a_scan_that_hangs_is_left_five_seconds_after_its_begin)
+TEST_EACH(cases_tests, a_scan_that_hangs_is_left_five_seconds_after_its_begin, 0, 3)
 {
     static const struct {
         unsigned before_s, left_s;
@@ -189,10 +190,9 @@ START_TEST(a_scan_that_hangs_is_left_five_seconds_after_its_begin)
     ck_assert_uint_eq(scan_table_end(table), 1);
     ck_assert_uint_eq(clock_ns() - end_ns, cases[_i].left_s * SECOND_NS);
 }
-END_TEST
 
 /* What ends with a scanner is no guest. */
-START_TEST(a_scanner_that_has_ended_says_so)
+TEST(cases_tests, a_scanner_that_has_ended_says_so)
 {
     uint64_t guest = open_one();
 
@@ -204,10 +204,9 @@ START_TEST(a_scanner_that_has_ended_says_so)
         ck_assert_int_eq(answer(&request).rc, -ESHUTDOWN);
     }
 }
-END_TEST
 
 /* Of a half that has ended another process is the parent, the first one, which serves sockets. */
-START_TEST(sockets_are_ours_as_long_as_the_other_half_lives)
+TEST(cases_tests, sockets_are_ours_as_long_as_the_other_half_lives)
 {
     const struct scan_request request = {.op = SCAN_CONNECT, .connect.path = "/x"};
 
@@ -217,20 +216,4 @@ START_TEST(sockets_are_ours_as_long_as_the_other_half_lives)
     table = scan_table_new(&root, getppid() + 1);
     answer(&request);
     ck_assert_int_eq(believed, 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("scan_table");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, what_is_being_restored_is_not_compared);
-    tcase_add_loop_test(tcase, a_scan_that_hangs_is_left_five_seconds_after_its_begin, 0, 3);
-    tcase_add_test(tcase, a_scanner_that_has_ended_says_so);
-    tcase_add_test(tcase, sockets_are_ours_as_long_as_the_other_half_lives);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

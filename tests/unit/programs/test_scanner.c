@@ -70,7 +70,9 @@ static int status_at_end(void)
     return scanner_wait(pid);
 }
 
-START_TEST(a_guest_is_found_and_opened_beyond_the_wall)
+FIXTURE(cases, .setup = setup, .timeout_s = 30);
+
+TEST(cases, a_guest_is_found_and_opened_beyond_the_wall)
 {
     const struct domain_name name = {"", "sys1", UUID};
     struct scan_guest_ref guest;
@@ -94,9 +96,8 @@ START_TEST(a_guest_is_found_and_opened_beyond_the_wall)
     scanner_leave(scanner);
     ck_assert_int_eq(status_at_end(), 0);
 }
-END_TEST
 
-START_TEST(what_is_no_qemu_is_not_opened)
+TEST(cases, what_is_no_qemu_is_not_opened)
 {
     struct scan_guest_ref guest;
     struct error error = {0};
@@ -104,7 +105,6 @@ START_TEST(what_is_no_qemu_is_not_opened)
     ck_assert_int_eq(scanner_open_process(scanner, 1, &guest, &error), -ESRCH);
     ck_assert_ptr_nonnull(strstr(error.text, "process 1"));
 }
-END_TEST
 
 static struct scanner_batch batch_of(size_t n)
 {
@@ -119,7 +119,7 @@ static struct scanner_batch batch_of(size_t n)
 }
 
 /* One after the other over one channel, with other questions in between. */
-START_TEST(the_answers_about_a_batch_come_in_turn)
+TEST(cases, the_answers_about_a_batch_come_in_turn)
 {
     struct scan_sampled sampled;
     pid_t *pids = NULL;
@@ -141,10 +141,9 @@ START_TEST(the_answers_about_a_batch_come_in_turn)
         free(pids);
     }
 }
-END_TEST
 
 /* Not before: who waits for it sleeps through all of the others. All answers are there then. */
-START_TEST(the_bell_rings_when_a_batch_was_answered)
+TEST(cases, the_bell_rings_when_a_batch_was_answered)
 {
     struct scanner_batch batch = batch_of(SCANNER_BATCH);
     struct scan_sampled sampled;
@@ -164,7 +163,6 @@ START_TEST(the_bell_rings_when_a_batch_was_answered)
         scanner_batch_end(scanner, &batch);
     }
 }
-END_TEST
 
 static void *let_it_go_on(void *context)
 {
@@ -176,7 +174,7 @@ static void *let_it_go_on(void *context)
 
 /* Whoever reads the answers at once need not wait for the bell; the next batch is not given up for
  * it. */
-START_TEST(a_bell_that_nobody_waited_for_is_not_the_next_ones)
+TEST(cases, a_bell_that_nobody_waited_for_is_not_the_next_ones)
 {
     struct scanner_batch batch = batch_of(1);
     struct scan_sampled sampled;
@@ -198,11 +196,10 @@ START_TEST(a_bell_that_nobody_waited_for_is_not_the_next_ones)
     scanner_batch_end(scanner, &batch);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
-END_TEST
 
 /* As of a batch that was cut: the kernel speaks of what was not read before it gives what was
  * sent. */
-START_TEST(what_was_sent_is_received_though_its_sender_has_left_something)
+TEST(cases, what_was_sent_is_received_though_its_sender_has_left_something)
 {
     int fds[2];
     int number = 0;
@@ -222,7 +219,6 @@ START_TEST(what_was_sent_is_received_though_its_sender_has_left_something)
     ck_assert_int_eq(scan_socket_receive(fds[0], &number, sizeof(number), NULL, 0), -EPIPE);
     close(fds[0]);
 }
-END_TEST
 
 /* The lowest number of a file that process @p of does not have open. */
 static rlim_t lowest_free(pid_t of)
@@ -238,7 +234,7 @@ static rlim_t lowest_free(pid_t of)
 
 /* The scanner has room for a bell, but not for a second descriptor of it; or this half has none for
  * that. */
-START_TEST(a_bell_that_cannot_be_made_is_made_for_the_next_batch)
+TEST_EACH(cases, a_bell_that_cannot_be_made_is_made_for_the_next_batch, 0, 2)
 {
     const pid_t short_of_files = _i == 0 ? pid : getpid();
     struct scanner_batch batch = batch_of(2);
@@ -265,11 +261,10 @@ START_TEST(a_bell_that_cannot_be_made_is_made_for_the_next_batch)
         ck_assert_int_eq(scanner_batch_receive(scanner, &batch, 20000, &sampled, &error), -ESRCH);
     scanner_batch_end(scanner, &batch);
 }
-END_TEST
 
 /* Of an answer that is none nothing is handed out: neither a time that is no number nor a record
  * that nobody has looked through. */
-START_TEST(what_is_no_answer_is_not_handed_out)
+TEST(cases, what_is_no_answer_is_not_handed_out)
 {
     static struct scan_reply reply = {.op = SCAN_SAMPLE, .sampled.has_record = 1};
     static struct scan_sampled sampled;
@@ -290,10 +285,9 @@ START_TEST(what_is_no_answer_is_not_handed_out)
     scanner_batch_end(scanner, &batch);
     close(fds[1]);
 }
-END_TEST
 
 /* Nothing of it is taken for the answer to the next question. */
-START_TEST(a_batch_that_is_not_read_leaves_nothing_behind)
+TEST(cases, a_batch_that_is_not_read_leaves_nothing_behind)
 {
     struct scanner_batch batch = batch_of(SCANNER_BATCH);
     struct scan_sampled sampled;
@@ -310,9 +304,8 @@ START_TEST(a_batch_that_is_not_read_leaves_nothing_behind)
         free(pids);
     }
 }
-END_TEST
 
-START_TEST(a_batch_ends_with_a_scanner_that_is_killed)
+TEST(cases, a_batch_ends_with_a_scanner_that_is_killed)
 {
     struct scanner_batch batch = batch_of(SCANNER_BATCH);
     struct scan_sampled sampled;
@@ -338,7 +331,6 @@ START_TEST(a_batch_ends_with_a_scanner_that_is_killed)
         scanner_batch_receive(scanner, &batch, SCANNER_BATCH_WAIT_MS, &sampled, &error)));
     scanner_batch_end(scanner, &batch);
 }
-END_TEST
 
 /* A socket that this process, the other half, serves; the scanner takes that for ours. */
 static int serve_agent(char path[32])
@@ -356,7 +348,7 @@ static int serve_agent(char path[32])
 }
 
 /* What a domain's XML says is the host's, but a guest's owner may write it. */
-START_TEST(a_channel_that_is_none_does_not_end_the_others)
+TEST(cases, a_channel_that_is_none_does_not_end_the_others)
 {
     static const char *const paths[] = {"/x/monitor.sock", "monitor.sock", "relative"};
     struct agent_endpoint endpoint = {.uuid = UUID};
@@ -378,7 +370,6 @@ START_TEST(a_channel_that_is_none_does_not_end_the_others)
     close(fd);
     close(served);
 }
-END_TEST
 
 static void *list_once(void *context)
 {
@@ -391,7 +382,7 @@ static void *list_once(void *context)
 }
 
 /* More than there may be at once. */
-START_TEST(a_channel_ends_with_its_thread)
+TEST(cases, a_channel_ends_with_its_thread)
 {
     for (int i = 0; i < 600; i++) {
         pthread_t thread;
@@ -402,7 +393,6 @@ START_TEST(a_channel_ends_with_its_thread)
         ck_assert_msg(done != NULL, "thread %d", i);
     }
 }
-END_TEST
 
 static void *ask_often(void *context)
 {
@@ -417,7 +407,7 @@ static void *ask_often(void *context)
     return NULL;
 }
 
-START_TEST(many_threads_ask_at_once)
+TEST(cases, many_threads_ask_at_once)
 {
     pthread_t threads[8];
 
@@ -426,9 +416,8 @@ START_TEST(many_threads_ask_at_once)
     for (size_t i = 0; i < 8; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
 }
-END_TEST
 
-START_TEST(a_scanner_that_is_killed_is_missed)
+TEST(cases, a_scanner_that_is_killed_is_missed)
 {
     const struct domain_name name = {"", "sys1", UUID};
     pid_t *pids = NULL;
@@ -441,7 +430,6 @@ START_TEST(a_scanner_that_is_killed_is_missed)
     ck_assert_int_eq(scanner_find(&name, scanner), DOMAIN_PID_UNKNOWN); /* not: it has none */
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), -EPIPE);
 }
-END_TEST
 
 /* As a loop does, until it is missed. */
 static int ask_on(void)
@@ -455,17 +443,16 @@ static int ask_on(void)
     return rc;
 }
 
-START_TEST(a_scanner_that_hangs_is_missed)
+TEST(cases, a_scanner_that_hangs_is_missed)
 {
     stop_scanner();
     ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), 0);
     ck_assert_int_eq(ask_on(), -ETIMEDOUT);
     kill(pid, SIGKILL);
 }
-END_TEST
 
 /* A freezer stops both; who did not turn cannot tell what the other did meanwhile. */
-START_TEST(it_is_not_missed_by_who_was_stopped_as_well)
+TEST(cases, it_is_not_missed_by_who_was_stopped_as_well)
 {
     stop_scanner();
     ck_assert_int_eq(scanner_alive(scanner, 100 * MILLISECOND), 0);
@@ -474,7 +461,6 @@ START_TEST(it_is_not_missed_by_who_was_stopped_as_well)
     ck_assert_int_eq(ask_on(), -ETIMEDOUT);
     kill(pid, SIGKILL);
 }
-END_TEST
 
 static void *ask_once(void *context)
 {
@@ -486,7 +472,7 @@ static void *ask_once(void *context)
 }
 
 /* A thread that waits for a channel of its own has the first one. */
-START_TEST(it_is_missed_while_a_thread_waits_for_a_channel)
+TEST(cases, it_is_missed_while_a_thread_waits_for_a_channel)
 {
     pthread_t thread;
 
@@ -496,9 +482,8 @@ START_TEST(it_is_missed_while_a_thread_waits_for_a_channel)
     kill(pid, SIGKILL);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
-END_TEST
 
-START_TEST(what_is_no_request_ends_it)
+TEST_EACH(cases, what_is_no_request_ends_it, 0, 2)
 {
     const struct scan_request too_long = {.op = SCAN_ALIVE};
     bool long_one = _i;
@@ -507,18 +492,18 @@ START_TEST(what_is_no_request_ends_it)
         scan_socket_send(scanner_fd(scanner), &too_long, long_one ? sizeof(too_long) : 1, -1), 0);
     ck_assert_int_eq(status_at_end(), 0);
 }
-END_TEST
 
-START_TEST(it_ends_when_nobody_asks_any_more)
+FIXTURE(cases_tests, .timeout_s = 30);
+
+TEST(cases_tests, it_ends_when_nobody_asks_any_more)
 {
     start(200 * MILLISECOND);
     ck_assert_int_eq(scanner_alive(scanner, SCANNER_PATIENCE_NS), 0);
     virtual_clock_pass_ms(2000);
     ck_assert_int_eq(status_at_end(), SCANNER_EXIT_HUNG);
 }
-END_TEST
 
-START_TEST(it_does_not_end_for_having_been_stopped)
+TEST(cases_tests, it_does_not_end_for_having_been_stopped)
 {
     const uint64_t stopped_ns = SCANNER_STOPPED_NS + 400 * MILLISECOND;
 
@@ -533,10 +518,9 @@ START_TEST(it_does_not_end_for_having_been_stopped)
     scanner_leave(scanner);
     ck_assert_int_eq(status_at_end(), 0);
 }
-END_TEST
 
 /* A history of an older version is brought up to date first, however long that takes. */
-START_TEST(it_waits_for_the_other_half_to_begin)
+TEST(cases_tests, it_waits_for_the_other_half_to_begin)
 {
     pid_t *pids = NULL;
 
@@ -546,41 +530,4 @@ START_TEST(it_waits_for_the_other_half_to_begin)
     free(pids);
     scanner_leave(scanner);
     ck_assert_int_eq(status_at_end(), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("scanner");
-    TCase *tcase = tcase_create("all");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_test(tcase, a_guest_is_found_and_opened_beyond_the_wall);
-    tcase_add_test(tcase, what_is_no_qemu_is_not_opened);
-    tcase_add_test(tcase, the_answers_about_a_batch_come_in_turn);
-    tcase_add_test(tcase, the_bell_rings_when_a_batch_was_answered);
-    tcase_add_test(tcase, a_bell_that_nobody_waited_for_is_not_the_next_ones);
-    tcase_add_loop_test(tcase, a_bell_that_cannot_be_made_is_made_for_the_next_batch, 0, 2);
-    tcase_add_test(tcase, what_is_no_answer_is_not_handed_out);
-    tcase_add_test(tcase, what_was_sent_is_received_though_its_sender_has_left_something);
-    tcase_add_test(tcase, a_batch_that_is_not_read_leaves_nothing_behind);
-    tcase_add_test(tcase, a_batch_ends_with_a_scanner_that_is_killed);
-    tcase_add_test(tcase, a_channel_that_is_none_does_not_end_the_others);
-    tcase_add_test(tcase, a_channel_ends_with_its_thread);
-    tcase_add_test(tcase, many_threads_ask_at_once);
-    tcase_add_test(tcase, a_scanner_that_is_killed_is_missed);
-    tcase_add_test(tcase, a_scanner_that_hangs_is_missed);
-    tcase_add_test(tcase, it_is_not_missed_by_who_was_stopped_as_well);
-    tcase_add_test(tcase, it_is_missed_while_a_thread_waits_for_a_channel);
-    tcase_add_loop_test(tcase, what_is_no_request_ends_it, 0, 2);
-    tcase_set_timeout(tcase, 30);
-    suite_add_tcase(suite, tcase);
-
-    tcase = tcase_create("patience");
-    tcase_add_test(tcase, it_ends_when_nobody_asks_any_more);
-    tcase_add_test(tcase, it_does_not_end_for_having_been_stopped);
-    tcase_add_test(tcase, it_waits_for_the_other_half_to_begin);
-    tcase_set_timeout(tcase, 30);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -55,7 +55,9 @@ static int run(bool in_turn, size_t n, char **names)
 #define RUN(in_turn, ...) \
     run(in_turn, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *), (char *[]){__VA_ARGS__})
 
-START_TEST(the_code_of_all)
+FIXTURE(cases, .setup = setup, .timeout_s = 60);
+
+TEST_EACH(cases, the_code_of_all, 0, 2)
 {
     ck_assert_int_eq(RUN(_i, "0", "0", "0"), EXIT_DONE);
     ck_assert_int_eq(number_of(&shared->begun), 3);
@@ -63,9 +65,8 @@ START_TEST(the_code_of_all)
     ck_assert_int_eq(RUN(_i, "3", "2", "0"), EXIT_CANNOT);
     ck_assert_int_eq(RUN(_i, "0", "130", "2"), EXIT_INTERRUPTED);
 }
-END_TEST
 
-START_TEST(more_than_at_once)
+TEST(cases, more_than_at_once)
 {
     char *names[3 * SEVERAL_AT_ONCE + 1];
 
@@ -74,7 +75,6 @@ START_TEST(more_than_at_once)
     ck_assert_int_eq(run(false, sizeof(names) / sizeof(names[0]), names), EXIT_VANISHED);
     ck_assert_int_eq(number_of(&shared->begun), 3 * SEVERAL_AT_ONCE + 1);
 }
-END_TEST
 
 /* Comes to its end when all of them have begun. */
 static int with_all(const char *name, void *context)
@@ -86,14 +86,13 @@ static int with_all(const char *name, void *context)
     return EXIT_DONE;
 }
 
-START_TEST(at_the_same_time)
+TEST(cases, at_the_same_time)
 {
     char *names[] = {"a", "b", "c", "d"};
     int n = 4;
 
     ck_assert_int_eq(several_run(names, 4, false, with_all, &n), EXIT_DONE);
 }
-END_TEST
 
 /* Until a signal comes, which the first of them sends. */
 static int until_interrupted(const char *name, void *context)
@@ -110,7 +109,7 @@ static int until_interrupted(const char *name, void *context)
     return EXIT_INTERRUPTED;
 }
 
-START_TEST(a_signal_goes_to_all)
+TEST(cases, a_signal_goes_to_all)
 {
     char *names[] = {"a", "b", "c"};
     pid_t self = getpid();
@@ -118,7 +117,6 @@ START_TEST(a_signal_goes_to_all)
     ck_assert_int_eq(several_run(names, 3, false, until_interrupted, &self), EXIT_INTERRUPTED);
     ck_assert_int_eq(number_of(&shared->ended), 3);
 }
-END_TEST
 
 static int killed(const char *name, void *context)
 {
@@ -128,16 +126,15 @@ static int killed(const char *name, void *context)
     return EXIT_DONE;
 }
 
-START_TEST(one_that_is_killed_cannot)
+TEST(cases, one_that_is_killed_cannot)
 {
     char *names[] = {"b", "a"};
 
     ck_assert_int_eq(several_run(names, 2, false, killed, NULL), EXIT_CANNOT);
 }
-END_TEST
 
 /* kill -9 of the command: nobody goes on measuring. */
-START_TEST(they_end_with_it)
+TEST(cases, they_end_with_it)
 {
     char *names[] = {"b", "c", "d"};
     pid_t none = 0;
@@ -151,22 +148,4 @@ START_TEST(they_end_with_it)
     waitpid(pid, NULL, 0);
     while (number_of(&shared->ended) < 3)
         pause_shortly();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("several");
-    TCase *tcase = tcase_create("several");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, the_code_of_all, 0, 2);
-    tcase_add_test(tcase, more_than_at_once);
-    tcase_add_test(tcase, at_the_same_time);
-    tcase_add_test(tcase, a_signal_goes_to_all);
-    tcase_add_test(tcase, one_that_is_killed_cannot);
-    tcase_add_test(tcase, they_end_with_it);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -104,8 +104,10 @@ static void assert_status(const char *answer, unsigned status)
 static const char *const web_paths[] = {"/status", "/status.css", "/status.js", "/status.json"};
 #define N_WEB_PATHS (sizeof(web_paths) / sizeof(web_paths[0]))
 
+FIXTURE(served, .setup = begin, .teardown = end, .timeout_s = 120);
+
 /* As systemd has it, which starts the next exporter with the same. */
-START_TEST(the_socket_listens_on_when_it_ends)
+TEST(served, the_socket_listens_on_when_it_ends)
 {
     socklen_t size = sizeof(address);
     struct error error = {0};
@@ -123,9 +125,8 @@ START_TEST(the_socket_listens_on_when_it_ends)
     ck_assert_int_eq(http_start(&http, systemds, &metrics, NULL, &error), 0);
     assert_status(get("/metrics"), 200);
 }
-END_TEST
 
-START_TEST(pages_are_off_by_default)
+TEST(served, pages_are_off_by_default)
 {
     serve(false);
     for (size_t i = 0; i < N_WEB_PATHS; i++) {
@@ -139,7 +140,6 @@ START_TEST(pages_are_off_by_default)
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 200);
     ck_assert_uint_eq(begun(), 0);
 }
-END_TEST
 
 static void assert_policy(const char *answer)
 {
@@ -152,7 +152,7 @@ static void assert_policy(const char *answer)
     ck_assert_ptr_null(strstr(answer, "Access-Control-Allow"));
 }
 
-START_TEST(every_page_has_its_headers)
+TEST(served, every_page_has_its_headers)
 {
     static const char *const types[N_WEB_PATHS] = {
         "text/html; charset=utf-8", "text/css; charset=utf-8", "text/javascript; charset=utf-8",
@@ -171,9 +171,8 @@ START_TEST(every_page_has_its_headers)
     assert_has(get("/status"), "script-src 'self'; style-src 'self'; connect-src 'self';");
     assert_status(get("/metrics"), 200);
 }
-END_TEST
 
-START_TEST(nothing_else_is_served)
+TEST(served, nothing_else_is_served)
 {
     static const char *const others[] = {"/status/",           "/status.jso",        "/STATUS",
                                          "/../etc/passwd",     "/status/../metrics", "//",
@@ -189,9 +188,8 @@ START_TEST(nothing_else_is_served)
     ck_assert_ptr_null(strstr(get("/status?x=%0d%0aX-Evil:%20y"), "X-Evil"));
     ck_assert_ptr_null(strstr(get("/%0d%0aX-Evil:%20y"), "X-Evil"));
 }
-END_TEST
 
-START_TEST(methods_are_get_and_head)
+TEST(served, methods_are_get_and_head)
 {
     const char *answer;
 
@@ -205,9 +203,8 @@ START_TEST(methods_are_get_and_head)
     assert_policy(answer);
     ck_assert_str_eq(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
 }
-END_TEST
 
-START_TEST(another_name_is_refused)
+TEST(served, another_name_is_refused)
 {
     char request[256];
 
@@ -222,7 +219,6 @@ START_TEST(another_name_is_refused)
     assert_status(fetch("GET /status HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n"), 200);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 200);
 }
-END_TEST
 
 static const char *fetch_as(const char *path, const char *headers)
 {
@@ -234,7 +230,7 @@ static const char *fetch_as(const char *path, const char *headers)
 
 #define CROSS "Sec-Fetch-Site: cross-site\r\n"
 
-START_TEST(another_site_embeds_nothing)
+TEST(served, another_site_embeds_nothing)
 {
     serve(true);
     assert_status(fetch_as("/", CROSS "Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n"), 403);
@@ -250,9 +246,8 @@ START_TEST(another_site_embeds_nothing)
         fetch_as("/status.json", "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\n"), 200);
     ck_assert_uint_eq(begun(), 0);
 }
-END_TEST
 
-START_TEST(cookies_of_others_do_no_harm)
+TEST(served, cookies_of_others_do_no_harm)
 {
     char cookie[6200];
 
@@ -262,9 +257,8 @@ START_TEST(cookies_of_others_do_no_harm)
     assert_status(fetch_as("/status", cookie), 200);
     assert_status(fetch_as("/status.json", cookie), 200);
 }
-END_TEST
 
-START_TEST(a_page_being_made_keeps_nobody_waiting)
+TEST(served, a_page_being_made_keeps_nobody_waiting)
 {
     const char *answer;
 
@@ -288,9 +282,8 @@ START_TEST(a_page_being_made_keeps_nobody_waiting)
     assert_has(answer, "page 1");
     assert_policy(answer);
 }
-END_TEST
 
-START_TEST(a_page_that_fails_says_why)
+TEST(served, a_page_that_fails_says_why)
 {
     serve(true);
     let_one(-EUCLEAN);
@@ -300,9 +293,8 @@ START_TEST(a_page_that_fails_says_why)
     assert_has(get("/"), "\r\nContent-Type: text/plain; charset=utf-8\r\n");
     assert_has(get("/"), "\r\n\r\nhistory.db: damaged\n");
 }
-END_TEST
 
-START_TEST(a_history_that_cannot_be_read_says_why)
+TEST(served, a_history_that_cannot_be_read_says_why)
 {
     const char *answer;
     json_t *object;
@@ -316,9 +308,8 @@ START_TEST(a_history_that_cannot_be_read_says_why)
     json_decref(object);
     assert_status(get("/status"), 200);
 }
-END_TEST
 
-START_TEST(new_records_are_seen_in_time)
+TEST(served, new_records_are_seen_in_time)
 {
     struct ages_record record = kept_record("<img src=x onerror=alert(1)>", UUID_1,
                                             store_clock_now().wall_s, 64);
@@ -332,7 +323,6 @@ START_TEST(new_records_are_seen_in_time)
     virtual_clock_pass_ms(5000);
     assert_has(get("/status.json"), "<img src=x onerror=alert(1)>");
 }
-END_TEST
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -347,7 +337,7 @@ static int parse(struct exporter_options *options, const char *a, const char *b)
     return exporter_options_parse(options, a ? b ? 3 : 2 : 1, argv);
 }
 
-START_TEST(options_of_pages)
+TEST(plain, options_of_pages)
 {
     struct exporter_options options;
 
@@ -380,9 +370,8 @@ START_TEST(options_of_pages)
     ck_assert_int_eq(parse(&options, "--web-host=a:80", NULL), -EINVAL);
     ck_assert_int_eq(parse(&options, "--web-host=a b", NULL), -EINVAL);
 }
-END_TEST
 
-START_TEST(so_many_names_and_no_more)
+TEST(plain, so_many_names_and_no_more)
 {
     struct exporter_options options;
     char name[] = "--web-host=a";
@@ -396,37 +385,4 @@ START_TEST(so_many_names_and_no_more)
     ck_assert_int_eq(exporter_options_parse(&options, WEB_NAMES_MAX + 2, argv), 0);
     optind = 0;
     ck_assert_int_eq(exporter_options_parse(&options, WEB_NAMES_MAX + 3, argv), -EINVAL);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("web");
-    TCase *served = tcase_create("served");
-    TCase *options = tcase_create("options");
-
-    tcase_set_timeout(served, 120); /* on a busy machine */
-    tcase_add_checked_fixture(served, begin, end);
-    tcase_add_test(served, the_socket_listens_on_when_it_ends);
-    tcase_add_test(served, pages_are_off_by_default);
-    tcase_add_test(served, every_page_has_its_headers);
-    tcase_add_test(served, nothing_else_is_served);
-    tcase_add_test(served, methods_are_get_and_head);
-    tcase_add_test(served, another_name_is_refused);
-    tcase_add_test(served, another_site_embeds_nothing);
-    tcase_add_test(served, cookies_of_others_do_no_harm);
-    tcase_add_test(served, a_page_being_made_keeps_nobody_waiting);
-    tcase_add_test(served, a_page_that_fails_says_why);
-    tcase_add_test(served, a_history_that_cannot_be_read_says_why);
-    tcase_add_test(served, new_records_are_seen_in_time);
-    tcase_add_test(options, options_of_pages);
-    tcase_add_test(options, so_many_names_and_no_more);
-    suite_add_tcase(suite, served);
-    suite_add_tcase(suite, options);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

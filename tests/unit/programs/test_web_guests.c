@@ -86,7 +86,9 @@ static const char *text_of(json_t *object, const char *key)
     return text ? text : "";
 }
 
-START_TEST(a_guest_is_its_last_record)
+FIXTURE(shown, .setup = begin, .teardown = end, .timeout_s = 120);
+
+TEST(shown, a_guest_is_its_last_record)
 {
     json_t *status;
     json_t *guest;
@@ -110,9 +112,8 @@ START_TEST(a_guest_is_its_last_record)
     ck_assert(json_is_integer(json_object_get(guest, "reclaimable_bytes")));
     json_decref(status);
 }
-END_TEST
 
-START_TEST(a_guest_that_is_not_measured_has_a_reason)
+TEST(shown, a_guest_that_is_not_measured_has_a_reason)
 {
     json_t *status;
 
@@ -132,9 +133,8 @@ START_TEST(a_guest_that_is_not_measured_has_a_reason)
     ck_assert(json_is_false(json_object_get(guest_of(status, 2), "suspended")));
     json_decref(status);
 }
-END_TEST
 
-START_TEST(a_guest_that_has_ended_or_is_long_gone_is_left_out)
+TEST(shown, a_guest_that_has_ended_or_is_long_gone_is_left_out)
 {
     json_t *status;
 
@@ -147,9 +147,8 @@ START_TEST(a_guest_that_has_ended_or_is_long_gone_is_left_out)
     ck_assert_str_eq(text_of(guest_of(status, 0), "domain"), "here");
     json_decref(status);
 }
-END_TEST
 
-START_TEST(a_hostile_name_stays_one_string)
+TEST(shown, a_hostile_name_stays_one_string)
 {
     json_t *status;
 
@@ -160,7 +159,6 @@ START_TEST(a_hostile_name_stays_one_string)
     ck_assert_str_eq(text_of(guest_of(status, 1), "domain"), "not? utf8");
     json_decref(status);
 }
-END_TEST
 
 /* --- the report ------------------------------------------------------------------------------- */
 
@@ -182,7 +180,7 @@ static char *report(const char *database, struct error *error)
     return report_of(database, 60, error);
 }
 
-START_TEST(the_report_takes_a_window_that_is_kept)
+TEST(shown, the_report_takes_a_window_that_is_kept)
 {
     static const struct {
         double asked_s;
@@ -201,9 +199,8 @@ START_TEST(the_report_takes_a_window_that_is_kept)
         free(text);
     }
 }
-END_TEST
 
-START_TEST(the_report_is_a_page_with_a_policy)
+TEST(shown, the_report_is_a_page_with_a_policy)
 {
     const double now_s = store_clock_now().wall_s;
     char policy[256];
@@ -225,9 +222,8 @@ START_TEST(the_report_is_a_page_with_a_policy)
     ck_assert_int_eq(html_page_policy("<p>no page", policy, sizeof(policy)), -EINVAL);
     free(text);
 }
-END_TEST
 
-START_TEST(the_report_is_of_the_host_that_writes_now)
+TEST(shown, the_report_is_of_the_host_that_writes_now)
 {
     const double now_s = store_clock_now().wall_s;
     struct ages_record record = kept_record("web2", UUID_2, now_s - 60, 64);
@@ -244,9 +240,8 @@ START_TEST(the_report_is_of_the_host_that_writes_now)
     assert_has(text, "<title>vmwss: renamed</title>");
     free(text);
 }
-END_TEST
 
-START_TEST(no_report_has_a_reason)
+TEST(shown, no_report_has_a_reason)
 {
     struct error error = {0};
 
@@ -254,29 +249,4 @@ START_TEST(no_report_has_a_reason)
     assert_has(error.text, "/nonexistent/history.db: no history there");
     ck_assert_ptr_null(report(kept.path, &error)); /* nothing is kept */
     ck_assert_int_eq(error.code, -ENODATA);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("web_guests");
-    TCase *shown = tcase_create("shown");
-
-    tcase_set_timeout(shown, 120); /* on a busy machine */
-    tcase_add_checked_fixture(shown, begin, end);
-    tcase_add_test(shown, a_guest_is_its_last_record);
-    tcase_add_test(shown, a_guest_that_is_not_measured_has_a_reason);
-    tcase_add_test(shown, a_guest_that_has_ended_or_is_long_gone_is_left_out);
-    tcase_add_test(shown, a_hostile_name_stays_one_string);
-    tcase_add_test(shown, the_report_takes_a_window_that_is_kept);
-    tcase_add_test(shown, the_report_is_a_page_with_a_policy);
-    tcase_add_test(shown, the_report_is_of_the_host_that_writes_now);
-    tcase_add_test(shown, no_report_has_a_reason);
-    suite_add_tcase(suite, shown);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

@@ -60,7 +60,7 @@ static const struct {
     {"hv1\r\nX: y", false},
 };
 
-START_TEST(only_our_names_are_ours)
+TEST_EACH(plain, only_our_names_are_ours, 0, sizeof(hosts) / sizeof(hosts[0]))
 {
     const char *const names[] = {"hv1", "hv1.example.org"};
     char longest[400];
@@ -71,7 +71,6 @@ START_TEST(only_our_names_are_ours)
     longest[sizeof(longest) - 1] = '\0';
     ck_assert(!request_host_is_ours(longest, names, 2));
 }
-END_TEST
 
 /* --- a program's output ----------------------------------------------------------------------- */
 
@@ -91,7 +90,7 @@ static int shell(const char *script, size_t max_bytes, double deadline_s, int en
     return run_program(&run, text, size, error);
 }
 
-START_TEST(what_a_program_writes_is_taken)
+TEST(plain, what_a_program_writes_is_taken)
 {
     struct error error = {0};
     char *text;
@@ -109,9 +108,8 @@ START_TEST(what_a_program_writes_is_taken)
     ck_assert_uint_eq(size, 0);
     free(text);
 }
-END_TEST
 
-START_TEST(a_program_that_fails_has_a_reason)
+TEST(plain, a_program_that_fails_has_a_reason)
 {
     struct error error = {0};
     char *text;
@@ -132,9 +130,8 @@ START_TEST(a_program_that_fails_has_a_reason)
                      -EIO);
     ck_assert_uint_eq(strspn(error.text, "x"), sizeof(error.text) - 1);
 }
-END_TEST
 
-START_TEST(a_program_has_bounds)
+TEST(plain, a_program_has_bounds)
 {
     struct error error = {0};
     char *text;
@@ -160,9 +157,8 @@ START_TEST(a_program_has_bounds)
     ck_assert_int_eq(shell("exec sleep 1000", 1 << 20, 0, ends, &text, &size, &error), -ETIMEDOUT);
     close(ends);
 }
-END_TEST
 
-START_TEST(a_program_begins_without_what_we_have_set)
+TEST(plain, a_program_begins_without_what_we_have_set)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t blocked;
@@ -184,7 +180,6 @@ START_TEST(a_program_begins_without_what_we_have_set)
     ck_assert_uint_eq(size, 18);
     free(text);
 }
-END_TEST
 
 /* --- how long it may take --------------------------------------------------------------------- */
 
@@ -195,7 +190,7 @@ static bool is_shut(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-START_TEST(a_large_answer_has_more_time)
+TEST(plain, a_large_answer_has_more_time)
 {
     struct connections *connections = connections_new();
     struct connection_entry *entry;
@@ -216,7 +211,6 @@ START_TEST(a_large_answer_has_more_time)
     }
     connections_free(connections);
 }
-END_TEST
 
 /* --- a page that is made seldom --------------------------------------------------------------- */
 
@@ -264,7 +258,9 @@ static void await_answer(struct web_page *page, uint64_t now_ns, const char *wan
     ck_assert_str_eq(ask(page, now_ns), wanted);
 }
 
-START_TEST(a_page_is_made_when_asked_for_and_kept_for_a_minute)
+FIXTURE(page_tests, .setup = begin_page);
+
+TEST(page_tests, a_page_is_made_when_asked_for_and_kept_for_a_minute)
 {
     struct web_page *page = start_page();
 
@@ -289,9 +285,8 @@ START_TEST(a_page_is_made_when_asked_for_and_kept_for_a_minute)
     ck_assert_uint_eq(begun(), 2);
     web_page_stop(page);
 }
-END_TEST
 
-START_TEST(nobody_asks_and_nothing_is_made)
+TEST(page_tests, nobody_asks_and_nothing_is_made)
 {
     struct web_page *page = start_page();
 
@@ -299,9 +294,8 @@ START_TEST(nobody_asks_and_nothing_is_made)
     ck_assert_uint_eq(begun(), 0);
     web_page_stop(page);
 }
-END_TEST
 
-START_TEST(the_reason_is_given_for_a_while_and_then_it_is_tried_again)
+TEST(page_tests, the_reason_is_given_for_a_while_and_then_it_is_tried_again)
 {
     struct web_page *page = start_page();
     const uint64_t later = T0 + WEB_PAGE_FRESH_S * NS;
@@ -321,14 +315,13 @@ START_TEST(the_reason_is_given_for_a_while_and_then_it_is_tried_again)
     await_answer(page, later + 12 * NS, "page 3");
     web_page_stop(page);
 }
-END_TEST
 
 static void await_failure(struct web_page *page)
 {
     await_answer(page, made_up_ns, "history.db: damaged");
 }
 
-START_TEST(what_failed_hours_ago_is_tried_again)
+TEST(page_tests, what_failed_hours_ago_is_tried_again)
 {
     struct web_page *page = start_page();
 
@@ -347,9 +340,8 @@ START_TEST(what_failed_hours_ago_is_tried_again)
     await_answer(page, T0 + 7201 * NS, "page 3");
     web_page_stop(page);
 }
-END_TEST
 
-START_TEST(a_page_that_is_being_made_is_given_up_at_the_end)
+TEST(page_tests, a_page_that_is_being_made_is_given_up_at_the_end)
 {
     struct web_page *page = start_page();
 
@@ -357,9 +349,8 @@ START_TEST(a_page_that_is_being_made_is_given_up_at_the_end)
     await_begun(1);
     web_page_stop(page);
 }
-END_TEST
 
-START_TEST(a_page_that_is_being_sent_stays)
+TEST(page_tests, a_page_that_is_being_sent_stays)
 {
     struct web_page *page = start_page();
     struct body *body = NULL;
@@ -371,34 +362,4 @@ START_TEST(a_page_that_is_being_sent_stays)
     web_page_stop(page);
     ck_assert_ptr_nonnull(strstr(body->text, "page 1"));
     body_release(body);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("web_parts");
-    TCase *parts = tcase_create("parts");
-    TCase *page = tcase_create("page");
-
-    tcase_add_loop_test(parts, only_our_names_are_ours, 0, sizeof(hosts) / sizeof(hosts[0]));
-    tcase_add_test(parts, what_a_program_writes_is_taken);
-    tcase_add_test(parts, a_program_that_fails_has_a_reason);
-    tcase_add_test(parts, a_program_has_bounds);
-    tcase_add_test(parts, a_program_begins_without_what_we_have_set);
-    tcase_add_test(parts, a_large_answer_has_more_time);
-    tcase_add_checked_fixture(page, begin_page, NULL);
-    tcase_add_test(page, a_page_is_made_when_asked_for_and_kept_for_a_minute);
-    tcase_add_test(page, nobody_asks_and_nothing_is_made);
-    tcase_add_test(page, the_reason_is_given_for_a_while_and_then_it_is_tried_again);
-    tcase_add_test(page, what_failed_hours_ago_is_tried_again);
-    tcase_add_test(page, a_page_that_is_being_made_is_given_up_at_the_end);
-    tcase_add_test(page, a_page_that_is_being_sent_stays);
-    suite_add_tcase(suite, parts);
-    suite_add_tcase(suite, page);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

@@ -71,7 +71,7 @@ static void assert_has(const char *text, const char *word)
     ck_assert_msg(strstr(text, word) != NULL, "no '%s' in:\n%s", word, text);
 }
 
-START_TEST(people_see_numbers_and_the_reason)
+TEST(plain, people_see_numbers_and_the_reason)
 {
     begin_case();
 
@@ -87,9 +87,8 @@ START_TEST(people_see_numbers_and_the_reason)
     assert_has(text, "unknown: for a reason\n");
     ck_assert_ptr_null(strstr(text, "\n    7 ")); /* of many, those that were not used */
 }
-END_TEST
 
-START_TEST(what_was_not_counted_is_no_number)
+TEST(plain, what_was_not_counted_is_no_number)
 {
     begin_case();
     result.seen.counts.counted_share = 0;
@@ -106,9 +105,8 @@ START_TEST(what_was_not_counted_is_no_number)
     assert_has(text, "not counted: thread?[1m\n");
     assert_has(text, "not monitored: resctrl: none of 'x?'\n");
 }
-END_TEST
 
-START_TEST(scripts_get_null_for_what_is_unknown)
+TEST(plain, scripts_get_null_for_what_is_unknown)
 {
     json_t *object, *use;
 
@@ -131,17 +129,4 @@ START_TEST(scripts_get_null_for_what_is_unknown)
     object = json_loads(printed(cache_json_print), 0, NULL);
     ck_assert(json_is_null(json_object_get(object, "counts")));
     json_decref(object);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("cache_show");
-    TCase *tcase = tcase_create("cache_show");
-
-    tcase_add_test(tcase, people_see_numbers_and_the_reason);
-    tcase_add_test(tcase, what_was_not_counted_is_no_number);
-    tcase_add_test(tcase, scripts_get_null_for_what_is_unknown);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -80,7 +80,9 @@ static size_t count(const char *what)
     return n;
 }
 
-START_TEST(it_says_whose_and_when)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, it_says_whose_and_when)
 {
     put(0, 60);
     put(60, 60);
@@ -92,9 +94,8 @@ START_TEST(it_says_whose_and_when)
     ck_assert_uint_eq(count(">resident<"), 1);
     ck_assert_uint_eq(count(">12:00<"), 1);
 }
-END_TEST
 
-START_TEST(gaps_are_gaps)
+TEST(cases, gaps_are_gaps)
 {
     for (int minute = 0; minute < 5; minute++)
         put(60 * minute, 60);
@@ -107,18 +108,16 @@ START_TEST(gaps_are_gaps)
     ck_assert_uint_eq(count("<polygon"), 2);
     ck_assert_uint_eq(count("<polyline"), 4);
 }
-END_TEST
 
-START_TEST(seldom_is_no_gap)
+TEST(cases, seldom_is_no_gap)
 {
     for (int quarter = 0; quarter < 5; quarter++)
         put(900 * quarter, 900);
     draw();
     ck_assert_uint_eq(count("<polygon"), 1);
 }
-END_TEST
 
-START_TEST(what_happened)
+TEST(cases, what_happened)
 {
     put(0, 60);
     put(7000, 60);
@@ -133,28 +132,11 @@ START_TEST(what_happened)
     ck_assert_uint_eq(count(">end<"), 0);
     ck_assert_uint_eq(count("stroke-dasharray=\"2 3\""), 2);
 }
-END_TEST
 
-START_TEST(one_point)
+TEST(cases, one_point)
 {
     put(0, 60);
     draw();
     ck_assert_uint_eq(count("nan"), 0);
     ck_assert_uint_eq(count("inf"), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("history_svg");
-    TCase *tcase = tcase_create("history_svg");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, it_says_whose_and_when);
-    tcase_add_test(tcase, gaps_are_gaps);
-    tcase_add_test(tcase, seldom_is_no_gap);
-    tcase_add_test(tcase, what_happened);
-    tcase_add_test(tcase, one_point);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

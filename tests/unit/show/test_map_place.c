@@ -6,7 +6,7 @@
 
 #define GIB (1ULL << 30)
 
-START_TEST(a_region_may_be_on_both_sides)
+TEST_EACH(plain, a_region_may_be_on_both_sides, 0, 6)
 {
     static const struct {
         uint64_t gpa, bytes;
@@ -22,15 +22,4 @@ START_TEST(a_region_may_be_on_both_sides)
     const struct map_region region = {.gpa = tries[_i].gpa, .n_pages = base_pages(tries[_i].bytes)};
 
     ck_assert_str_eq(map_region_place(&region), tries[_i].place);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("map_place");
-    TCase *tcase = tcase_create("map_place");
-
-    tcase_add_loop_test(tcase, a_region_may_be_on_both_sides, 0, 6);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -109,16 +109,17 @@ static void assert_lacks(const char *word)
     ck_assert_msg(strstr(text, word) == NULL, "'%s' in:\n%s", word, text);
 }
 
-START_TEST(the_head_is_of_all_periods)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, the_head_is_of_all_periods)
 {
     printed(print_picture, &style);
     assert_has(
         "idle census, thp,nested,dump; vCPUs ran 1.50s, CPU time of this measurement 0.750s\n");
     assert_has("marked with *: thp,dump.\n");
 }
-END_TEST
 
-START_TEST(lines_with_a_flag_that_others_have_not_are_marked)
+TEST(cases, lines_with_a_flag_that_others_have_not_are_marked)
 {
     printed(print_picture, &style);
     assert_has("    10:00:00|");
@@ -127,9 +128,8 @@ START_TEST(lines_with_a_flag_that_others_have_not_are_marked)
     printed(print_picture, &half_blocks);
     assert_has("  10:00:00, *10:00:02|");
 }
-END_TEST
 
-START_TEST(a_flag_of_all_periods_marks_none)
+TEST(cases, a_flag_of_all_periods_marks_none)
 {
     teardown();
     add_period(FLAG_DUMP, 36000);
@@ -138,9 +138,8 @@ START_TEST(a_flag_of_all_periods_marks_none)
     assert_has("idle census, dump; ");
     assert_lacks("*");
 }
-END_TEST
 
-START_TEST(each_line_of_csv_has_its_flags)
+TEST(cases, each_line_of_csv_has_its_flags)
 {
     printed(print_periods, NULL);
     assert_has(",wss_high_bytes,flags\r\n");
@@ -152,9 +151,8 @@ START_TEST(each_line_of_csv_has_its_flags)
     assert_has(",wss_high_bytes\r\n");
     assert_has("\r\n,0,,,0,2097152,512,0,0,0,0,2,0,0,0\r\n");
 }
-END_TEST
 
-START_TEST(the_svg_says_so_too)
+TEST(cases, the_svg_says_so_too)
 {
     int fd = mkstemp(svg_path);
     ssize_t n;
@@ -173,20 +171,4 @@ START_TEST(the_svg_says_so_too)
     ck_assert_msg(bar != NULL, "%s", text);
     ck_assert_ptr_null(strstr(bar + 1, "#bc4c00"));
     assert_has("y=\"98.0\" width=\"4.0\" height=\"16.0\" fill=\"#bc4c00\"");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("map-show");
-    TCase *tcase = tcase_create("map-show");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, the_head_is_of_all_periods);
-    tcase_add_test(tcase, lines_with_a_flag_that_others_have_not_are_marked);
-    tcase_add_test(tcase, a_flag_of_all_periods_marks_none);
-    tcase_add_test(tcase, each_line_of_csv_has_its_flags);
-    tcase_add_test(tcase, the_svg_says_so_too);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

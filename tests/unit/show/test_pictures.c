@@ -84,16 +84,17 @@ static const char *drawn(int which)
     return text;
 }
 
-START_TEST(of_which_host_and_time)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST_EACH(cases, of_which_host_and_time, 0, N_PICTURES)
 {
     ck_assert_ptr_nonnull(
         strstr(drawn(_i), ">host&lt;1&gt;, 2026-03-10T12:00:00Z: 4.0 MiB resident of 8.0 MiB, "));
     ck_assert_ptr_nonnull(strstr(text, ">web1: "));
     ck_assert_ptr_null(strstr(text, "textLength"));
 }
-END_TEST
 
-START_TEST(nothing_is_cut)
+TEST_EACH(cases, nothing_is_cut, 0, N_PICTURES)
 {
     memset(record.sample.domain, 'n', 200);
     record.sample.domain[200] = '\0';
@@ -108,7 +109,6 @@ START_TEST(nothing_is_cut)
     ck_assert_ptr_nonnull(
         strstr(strstr(text, "lengthAdjust") + 1, "lengthAdjust")); /* both lines */
 }
-END_TEST
 
 /* Prints into text[]. */
 static void catch_output(void (*print)(void))
@@ -144,7 +144,7 @@ static void print_curve(void)
     curve_table_print(one);
 }
 
-START_TEST(a_curve_for_gnuplot)
+TEST(cases, a_curve_for_gnuplot)
 {
     strcpy(record.sample.domain, "a,b");
     record.sample.n_windows = 2;
@@ -160,12 +160,11 @@ START_TEST(a_curve_for_gnuplot)
               "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,1,1,1048576,0,1048576,4194304,0\r\n"
               "2026-03-10T12:00:00.000Z,host<1>,\"a,b\",,idle,2,2.25,3,2,4,4194304,0\r\n");
 }
-END_TEST
 
 /* Nearly all of what could be measured was touched; beside WSS and RESIDENT that would read as if
  * all of the guest was. Of a window that was read before memory left the share is of another
  * size. */
-START_TEST(touched_is_a_share_of_the_resident_beside_it)
+TEST(cases, touched_is_a_share_of_the_resident_beside_it)
 {
     record.sample.unmeasurable_bytes = 3 * MIB;
     record.sample.windows[0].touched_fraction = 0.996;
@@ -179,7 +178,6 @@ START_TEST(touched_is_a_share_of_the_resident_beside_it)
     catch_output(print_table);
     ck_assert_ptr_null(strchr(text, '%'));
 }
-END_TEST
 
 static const char *drawn_of(const struct sample_record *const *records, size_t n)
 {
@@ -204,7 +202,7 @@ static unsigned count_of(const char *in, const char *what)
     return n;
 }
 
-START_TEST(curves_of_several_guests)
+TEST(cases, curves_of_several_guests)
 {
     struct sample_record others[CHART_CURVES];
     const struct sample_record *records[CHART_CURVES];
@@ -231,9 +229,8 @@ START_TEST(curves_of_several_guests)
     ck_assert_uint_eq(count_of(text, ">resident<"), 1);
     ck_assert_uint_eq(count_of(text, "&lt;g0&gt;"), 1); /* no legend */
 }
-END_TEST
 
-START_TEST(curves_of_one_guest_at_several_times)
+TEST(cases, curves_of_one_guest_at_several_times)
 {
     struct sample_record later = *one;
     const struct sample_record *const records[] = {one, &later};
@@ -244,9 +241,8 @@ START_TEST(curves_of_one_guest_at_several_times)
     ck_assert_uint_eq(count_of(text, ">2026-03-10T12:00:00Z<"), 1);
     ck_assert_uint_eq(count_of(text, ">2026-03-10T13:00:00Z<"), 1);
 }
-END_TEST
 
-START_TEST(flags_are_in_a_picture_of_several)
+TEST(cases, flags_are_in_a_picture_of_several)
 {
     struct sample_record other = *one;
     const struct sample_record *const records[] = {one, &other};
@@ -258,7 +254,6 @@ START_TEST(flags_are_in_a_picture_of_several)
     drawn_of(records, 2);
     ck_assert_ptr_nonnull(strstr(text, "dump"));
 }
-END_TEST
 
 /* As it was read again. */
 static struct {
@@ -278,7 +273,7 @@ static bool is(const uint8_t *seen, unsigned rgb)
 
 /* Of four chunks the second is touched, the third half, and the fourth was not looked at; what is
  * resident are the first two. */
-START_TEST(a_map_as_png)
+TEST(cases, a_map_as_png)
 {
     struct ram_block block = {.bytes = 8 * MIB, .page_bytes = base_page_bytes()};
     const uint64_t pages = block.bytes / base_page_bytes();
@@ -316,9 +311,8 @@ START_TEST(a_map_as_png)
     ck_assert_ptr_nonnull(strstr(error.text, "/dev/full: No space left"));
     ram_map_free(&map);
 }
-END_TEST
 
-START_TEST(more_chunks_than_a_line_has)
+TEST(cases, more_chunks_than_a_line_has)
 {
     struct ram_block block = {.bytes = 16385 * base_page_bytes(), .page_bytes = base_page_bytes()};
     const struct guest_ram ram = {
@@ -330,24 +324,4 @@ START_TEST(more_chunks_than_a_line_has)
     ck_assert_int_eq(ram_map_png_write(&map, path, &error), -E2BIG);
     ck_assert_ptr_nonnull(strstr(error.text, "choose a larger --chunk"));
     ram_map_free(&map);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("pictures");
-    TCase *tcase = tcase_create("pictures");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, of_which_host_and_time, 0, N_PICTURES);
-    tcase_add_loop_test(tcase, nothing_is_cut, 0, N_PICTURES);
-    tcase_add_test(tcase, a_curve_for_gnuplot);
-    tcase_add_test(tcase, touched_is_a_share_of_the_resident_beside_it);
-    tcase_add_test(tcase, curves_of_several_guests);
-    tcase_add_test(tcase, curves_of_one_guest_at_several_times);
-    tcase_add_test(tcase, flags_are_in_a_picture_of_several);
-    tcase_add_test(tcase, a_map_as_png);
-    tcase_add_test(tcase, more_chunks_than_a_line_has);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -63,7 +63,9 @@ static double need_at(double now_s)
     return planning.guests[0].need_bytes;
 }
 
-START_TEST(a_need_is_of_the_last_whole_minute)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, a_need_is_of_the_last_whole_minute)
 {
     add("web1", UUID_1, T0 + 5, 100);
     add("web1", UUID_1, T0 + 35, 110);
@@ -77,10 +79,9 @@ START_TEST(a_need_is_of_the_last_whole_minute)
     ck_assert_double_eq(need_at(T0 + 179.9), NEED(50));
     ck_assert(isnan(need_at(T0 + 180)));
 }
-END_TEST
 
 /* A record of 600 s, within 11 minutes of its own minute's start. */
-START_TEST(it_stands_until_the_next_record_may_be_due)
+TEST(cases, it_stands_until_the_next_record_may_be_due)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0 + 5, 100);
     const struct store_entry entry = {.record = &record, .period_s = 600};
@@ -90,10 +91,9 @@ START_TEST(it_stands_until_the_next_record_may_be_due)
     ck_assert_double_eq(need_at(T0 + 719), NEED(100));
     ck_assert(isnan(need_at(T0 + 720)));
 }
-END_TEST
 
 /* And however long that is: the guest is there, beside one that is measured each minute. */
-START_TEST(also_for_hours)
+TEST(cases, also_for_hours)
 {
     struct ages_record record = kept_record("seldom", UUID_1, T0 + 5, 100);
     const struct store_entry entry = {.record = &record, .period_s = 4 * HOUR_S};
@@ -107,9 +107,8 @@ START_TEST(also_for_hours)
     read_at(T0 + 5 * HOUR_S + 60);
     ck_assert_uint_eq(planning.n, 1);
 }
-END_TEST
 
-START_TEST(a_size_is_of_the_last_whole_hour)
+TEST(cases, a_size_is_of_the_last_whole_hour)
 {
     add("web1", UUID_1, T0 + 5, 100);
     add("web1", UUID_1, T0 + HOUR_S + 5, 50);
@@ -121,9 +120,8 @@ START_TEST(a_size_is_of_the_last_whole_hour)
     read_at(T0 + 2 * HOUR_S);
     ck_assert_double_eq(planning.guests[0].size_bytes, NEED(50));
 }
-END_TEST
 
-START_TEST(a_suspended_guest_is_there_and_one_that_ended_is_not)
+TEST(cases, a_suspended_guest_is_there_and_one_that_ended_is_not)
 {
     add("web1", UUID_1, T0 + 5, 100);
     add("web2", UUID_2, T0 + 5, 100);
@@ -145,10 +143,9 @@ START_TEST(a_suspended_guest_is_there_and_one_that_ended_is_not)
     ck_assert_uint_eq(planning.n, 0);
     ck_assert_str_eq(planning.host, "testhost");
 }
-END_TEST
 
 /* vmwssd was not there when it ended. */
-START_TEST(one_without_records_while_others_have_some_is_gone)
+TEST(cases, one_without_records_while_others_have_some_is_gone)
 {
     add("web1", UUID_1, T0 + 5, 100);
     add("web2", UUID_2, T0 + HOUR_S, 100);
@@ -159,9 +156,8 @@ START_TEST(one_without_records_while_others_have_some_is_gone)
     ck_assert_uint_eq(planning.n, 1);
     ck_assert_str_eq(planning.guests[0].name, "web2");
 }
-END_TEST
 
-START_TEST(every_series_has_the_host)
+TEST(cases, every_series_has_the_host)
 {
     char *text = NULL;
     char *rest = NULL;
@@ -190,22 +186,4 @@ START_TEST(every_series_has_the_host)
         }
     ck_assert_uint_eq(n, 3 + 2 * 2 + 1); /* there is no whole hour yet */
     free(text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("planning");
-    TCase *tcase = tcase_create("planning");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, a_need_is_of_the_last_whole_minute);
-    tcase_add_test(tcase, it_stands_until_the_next_record_may_be_due);
-    tcase_add_test(tcase, also_for_hours);
-    tcase_add_test(tcase, a_size_is_of_the_last_whole_hour);
-    tcase_add_test(tcase, a_suspended_guest_is_there_and_one_that_ended_is_not);
-    tcase_add_test(tcase, one_without_records_while_others_have_some_is_gone);
-    tcase_add_test(tcase, every_series_has_the_host);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

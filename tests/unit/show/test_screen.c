@@ -66,7 +66,9 @@ static const char *order(void)
     return text;
 }
 
-START_TEST(a_guest_has_one_row)
+FIXTURE(cases, .teardown = teardown);
+
+TEST(cases, a_guest_has_one_row)
 {
     put("web1", "1", 10, 60, 2);
     put("db1", "2", 20, 60, 2);
@@ -75,9 +77,8 @@ START_TEST(a_guest_has_one_row)
     ck_assert_str_eq(rows.at[0].record.sample.domain, "web1-renamed");
     ck_assert_uint_eq(rows.at[0].record.sample.windows[0].wss_bytes, 30 * MIB);
 }
-END_TEST
 
-START_TEST(rows_are_sorted)
+TEST(cases, rows_are_sorted)
 {
     put("b", "1", 10, 20, 2);
     put("a", "2", 30, 30, 2);
@@ -96,9 +97,8 @@ START_TEST(rows_are_sorted)
     rows_sort(&rows, ROW_BY_RAM, false, NOW); /* all alike: by name */
     ck_assert_str_eq(order(), "a b c gone");
 }
-END_TEST
 
-START_TEST(what_could_be_given_back)
+TEST(cases, what_could_be_given_back)
 {
     put("a", "1", 100, 0, 3); /* at most 200 + 2 MiB in the longest window */
     put("b", "2", 400, 0, 3); /* more than what is resident */
@@ -113,17 +113,15 @@ START_TEST(what_could_be_given_back)
     rows.at[0].record.sample.flags = FLAG_YOUNG_PANEL;
     ck_assert(!sample_reclaimable(&rows.at[0].record.sample, &bytes));
 }
-END_TEST
 
-START_TEST(a_record_from_the_future_is_of_now)
+TEST(cases, a_record_from_the_future_is_of_now)
 {
     put("a", "1", 1, -500, 1);
     ck_assert_double_eq(kept_age_s(&rows.at[0], NOW), 0);
     ck_assert(kept_is_current(&rows.at[0], NOW));
 }
-END_TEST
 
-START_TEST(windows_are_shortest_between_and_longest)
+TEST(cases, windows_are_shortest_between_and_longest)
 {
     double window_s[ROWS_MAX_WINDOWS];
 
@@ -137,9 +135,8 @@ START_TEST(windows_are_shortest_between_and_longest)
     ck_assert_double_eq(window_s[1], 600);
     ck_assert_double_eq(window_s[2], 86400);
 }
-END_TEST
 
-START_TEST(columns_fit_any_width)
+TEST(cases, columns_fit_any_width)
 {
     struct layout layout;
     size_t before = 0;
@@ -162,7 +159,6 @@ START_TEST(columns_fit_any_width)
     layout_make(&layout, &rows, &none, 300);
     ck_assert_uint_eq(layout.n, N_COLUMNS);
 }
-END_TEST
 
 static const char *columns_of(const struct layout *layout)
 {
@@ -178,7 +174,7 @@ static const char *columns_of(const struct layout *layout)
 }
 
 /* Thirty of OpenStack's are not thirty times "instance". */
-START_TEST(columns_go_before_names)
+TEST(cases, columns_go_before_names)
 {
     struct layout layout;
 
@@ -195,9 +191,8 @@ START_TEST(columns_go_before_names)
     ck_assert_int_eq(layout.at[0].width, 19); /* the working set has the rest */
     ck_assert_uint_eq(layout.n, 2);
 }
-END_TEST
 
-START_TEST(columns_may_be_chosen)
+TEST(cases, columns_may_be_chosen)
 {
     struct layout_choice choice;
     struct layout layout;
@@ -227,9 +222,8 @@ START_TEST(columns_may_be_chosen)
     strcat(names, ",domain");
     ck_assert_int_eq(layout_choose(&choice, names), -EINVAL); /* more than there are */
 }
-END_TEST
 
-START_TEST(guests_are_filtered)
+TEST(cases, guests_are_filtered)
 {
     char *patterns[] = {"web*", "0000000A-1111-4111-8111-111111111111"};
     struct rows all = {0};
@@ -255,9 +249,8 @@ START_TEST(guests_are_filtered)
     ck_assert_uint_eq(all.n, 0); /* it fell below */
     rows_free(&all);
 }
-END_TEST
 
-START_TEST(the_guests_word)
+TEST(cases, the_guests_word)
 {
     struct layout layout;
     struct guest_stats *stats;
@@ -299,9 +292,8 @@ START_TEST(the_guests_word)
     layout_cell(&layout, COLUMN_NEEDS, &rows.at[0], NOW, text, sizeof(text));
     ck_assert_str_eq(text, ">= RAM");
 }
-END_TEST
 
-START_TEST(cells_and_headings)
+TEST(cases, cells_and_headings)
 {
     struct layout layout;
     char text[64];
@@ -322,9 +314,8 @@ START_TEST(cells_and_headings)
     layout_cell(&layout, COLUMN_WSS_3, &rows.at[0], NOW, text, sizeof(text));
     ck_assert_str_eq(text, "-");
 }
-END_TEST
 
-START_TEST(a_line_of_values)
+TEST(cases, a_line_of_values)
 {
     static const double values[] = {0, 25, -1, 50, 100};
     static const double nothing[] = {-1, -1};
@@ -340,32 +331,4 @@ START_TEST(a_line_of_values)
     ck_assert_str_eq(text, "  ");
     layout_sparkline(values, 0, 10, false, text);
     ck_assert_str_eq(text, "");
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("screen");
-    TCase *tcase = tcase_create("screen");
-
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, a_guest_has_one_row);
-    tcase_add_test(tcase, rows_are_sorted);
-    tcase_add_test(tcase, what_could_be_given_back);
-    tcase_add_test(tcase, a_record_from_the_future_is_of_now);
-    tcase_add_test(tcase, windows_are_shortest_between_and_longest);
-    tcase_add_test(tcase, columns_fit_any_width);
-    tcase_add_test(tcase, columns_go_before_names);
-    tcase_add_test(tcase, columns_may_be_chosen);
-    tcase_add_test(tcase, guests_are_filtered);
-    tcase_add_test(tcase, cells_and_headings);
-    tcase_add_test(tcase, the_guests_word);
-    tcase_add_test(tcase, a_line_of_values);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

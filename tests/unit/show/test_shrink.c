@@ -17,7 +17,7 @@ static struct shrink_reading quiet(void)
 
 static const struct shrink_reading full = {.available_bytes = 900 * MIB};
 
-START_TEST(a_quiet_guest_does_not_complain)
+TEST(plain, a_quiet_guest_does_not_complain)
 {
     const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
     const struct shrink_reading now = quiet();
@@ -25,9 +25,8 @@ START_TEST(a_quiet_guest_does_not_complain)
     ck_assert_uint_eq(shrink_complaints(&rules, &full, &now), 0);
     ck_assert_uint_eq(shrink_alarms(&rules, &now), 0);
 }
-END_TEST
 
-START_TEST(each_complaint_counts_against_the_full_size)
+TEST(plain, each_complaint_counts_against_the_full_size)
 {
     const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
     const struct shrink_reading loud = {.available_bytes = 900 * MIB,
@@ -50,9 +49,8 @@ START_TEST(each_complaint_counts_against_the_full_size)
     now.swap_in_bytes_s += 1.1e6;
     ck_assert_uint_eq(shrink_complaints(&rules, &loud, &now), COMPLAINT_SWAP_IN);
 }
-END_TEST
 
-START_TEST(major_faults_count_only_for_want_of_better)
+TEST(plain, major_faults_count_only_for_want_of_better)
 {
     const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
     struct shrink_reading now = quiet();
@@ -62,9 +60,8 @@ START_TEST(major_faults_count_only_for_want_of_better)
     now.psi_some = now.psi_full = now.refault_bytes_s = NAN;
     ck_assert_uint_eq(shrink_complaints(&rules, &full, &now), COMPLAINT_MAJOR_FAULTS);
 }
-END_TEST
 
-START_TEST(what_is_not_reported_is_no_complaint)
+TEST(plain, what_is_not_reported_is_no_complaint)
 {
     const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
     const struct shrink_reading nothing = {DECIDE_UNKNOWN, NAN, NAN, NAN, NAN, NAN, false};
@@ -73,9 +70,8 @@ START_TEST(what_is_not_reported_is_no_complaint)
     ck_assert_uint_eq(shrink_complaints(&rules, &nothing, &nothing), 0);
     ck_assert_uint_eq(shrink_alarms(&rules, &nothing), 0);
 }
-END_TEST
 
-START_TEST(alarms_are_those_of_a_panic)
+TEST(plain, alarms_are_those_of_a_panic)
 {
     const struct shrink_rules rules = shrink_rules_default(1024 * MIB);
     struct shrink_reading now = quiet();
@@ -94,9 +90,8 @@ START_TEST(alarms_are_those_of_a_panic)
     now.oom_kill = true;
     ck_assert_uint_eq(shrink_alarms(&rules, &now), COMPLAINT_OOM_KILL);
 }
-END_TEST
 
-START_TEST(a_step_takes_half_of_what_is_available_at_most)
+TEST(plain, a_step_takes_half_of_what_is_available_at_most)
 {
     const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
 
@@ -105,9 +100,8 @@ START_TEST(a_step_takes_half_of_what_is_available_at_most)
     ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, 1 * MIB), 0);
     ck_assert_uint_eq(shrink_next(&rules, 2000 * MIB, DECIDE_UNKNOWN), 1900 * MIB);
 }
-END_TEST
 
-START_TEST(steps_of_noise_are_not_taken)
+TEST(plain, steps_of_noise_are_not_taken)
 {
     const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
 
@@ -116,10 +110,9 @@ START_TEST(steps_of_noise_are_not_taken)
     ck_assert_uint_eq(shrink_next(&rules, 503 * MIB, 400 * MIB), 0);
     ck_assert_uint_eq(shrink_rules_default(40 * MIB).step_bytes, SHRINK_STEP_MIN_BYTES);
 }
-END_TEST
 
 /* The guest complained before it had its size: how far it was is known only roughly. */
-START_TEST(the_knee_is_between_the_target_and_the_last_size)
+TEST(plain, the_knee_is_between_the_target_and_the_last_size)
 {
     static struct shrink_report report;
 
@@ -135,37 +128,12 @@ START_TEST(the_knee_is_between_the_target_and_the_last_size)
     ck_assert_uint_eq(shrink_knee_low(&report), 0);
     ck_assert_uint_eq(shrink_knee_high(&report), 0);
 }
-END_TEST
 
-START_TEST(no_step_goes_below_the_floor)
+TEST(plain, no_step_goes_below_the_floor)
 {
     const struct shrink_rules rules = shrink_rules_default(2000 * MIB);
 
     ck_assert_uint_eq(shrink_next(&rules, 530 * MIB, 400 * MIB), 500 * MIB);
     ck_assert_uint_eq(shrink_next(&rules, 500 * MIB, 400 * MIB), 0);
     ck_assert_uint_eq(shrink_next(&rules, 100 * MIB, 90 * MIB), 0);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("shrink");
-    TCase *tcase = tcase_create("shrink");
-
-    tcase_add_test(tcase, a_quiet_guest_does_not_complain);
-    tcase_add_test(tcase, each_complaint_counts_against_the_full_size);
-    tcase_add_test(tcase, major_faults_count_only_for_want_of_better);
-    tcase_add_test(tcase, what_is_not_reported_is_no_complaint);
-    tcase_add_test(tcase, alarms_are_those_of_a_panic);
-    tcase_add_test(tcase, a_step_takes_half_of_what_is_available_at_most);
-    tcase_add_test(tcase, steps_of_noise_are_not_taken);
-    tcase_add_test(tcase, the_knee_is_between_the_target_and_the_last_size);
-    tcase_add_test(tcase, no_step_goes_below_the_floor);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

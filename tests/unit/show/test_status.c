@@ -80,7 +80,7 @@ static void put_process(int pid, const char *name, unsigned used_ticks, unsigned
              start_ticks);
 }
 
-START_TEST(a_lock_has_an_owner)
+TEST(plain, a_lock_has_an_owner)
 {
     pid_t pid = 0;
 
@@ -95,10 +95,11 @@ START_TEST(a_lock_has_an_owner)
     ck_assert(!daemon_process_parse_lock("5: OFDLCK ADVISORY  READ -1 fe:00:7 0 EOF", 7, &pid));
     ck_assert(!daemon_process_parse_lock("", 7, &pid));
 }
-END_TEST
+
+FIXTURE(tree, .setup = setup, .teardown = teardown);
 
 /* A reader holds the same lock; and another vmwssd is there first. */
-START_TEST(the_daemon_is_who_writes)
+TEST(tree, the_daemon_is_who_writes)
 {
     const long hz = sysconf(_SC_CLK_TCK);
     const char cmdline[] = "vmwssd\0--foreground\0--budget\0002%\0--config\0/dev/null";
@@ -130,9 +131,8 @@ START_TEST(the_daemon_is_who_writes)
     ck_assert(!daemon.writes);
     ck_assert_double_lt(daemon.cpu_s, 0); /* without its other half nothing is known of both */
 }
-END_TEST
 
-START_TEST(no_daemon)
+TEST(tree, no_daemon)
 {
     struct status_daemon daemon;
     struct error error = {0};
@@ -143,9 +143,8 @@ START_TEST(no_daemon)
     ck_assert_int_eq(daemon.pid, 0);
     ck_assert(!daemon.writes);
 }
-END_TEST
 
-START_TEST(the_memory_of_a_host)
+TEST(tree, the_memory_of_a_host)
 {
     struct host_memory memory;
     struct error error = {0};
@@ -161,7 +160,6 @@ START_TEST(the_memory_of_a_host)
     ck_assert_uint_eq(memory.swap_total_bytes, 50 * 1024);
     ck_assert_uint_eq(memory.swap_free_bytes, 40 * 1024);
 }
-END_TEST
 
 /* name(6) wss(5) ±(3, with age) age(2) */
 static const char *shown(size_t width)
@@ -181,7 +179,7 @@ static const char *shown(size_t width)
     return text;
 }
 
-START_TEST(columns_go_before_names)
+TEST(plain, columns_go_before_names)
 {
     ck_assert_str_eq(shown(0), "11110");
     ck_assert_str_eq(shown(19), "11110");
@@ -190,9 +188,8 @@ START_TEST(columns_go_before_names)
     ck_assert_str_eq(shown(11), "10000");
     ck_assert_str_eq(shown(1), "10000");
 }
-END_TEST
 
-START_TEST(columns_are_chosen_by_name)
+TEST(plain, columns_are_chosen_by_name)
 {
     ck_assert_int_eq(status_columns_check("domain"), 0);
     ck_assert_int_eq(status_columns_check("flags,wss-longest,domain"), 0);
@@ -202,9 +199,8 @@ START_TEST(columns_are_chosen_by_name)
     ck_assert_int_eq(status_columns_check("domains"), -EINVAL);
     ck_assert_int_eq(status_columns_check("dom"), -EINVAL);
 }
-END_TEST
 
-START_TEST(a_host_in_one_sentence)
+TEST(plain, a_host_in_one_sentence)
 {
     struct host_memory memory = {.total_bytes = 4ULL << 30, .available_bytes = 3ULL << 29};
     char text[HOST_MEMORY_TEXT];
@@ -222,9 +218,8 @@ START_TEST(a_host_in_one_sentence)
     strcat(name, "x");
     ck_assert_str_eq(host_memory_of(text, name, 0), "");
 }
-END_TEST
 
-START_TEST(when_all_is_well)
+TEST(plain, when_all_is_well)
 {
     struct status_guest guests[2] = {{.measured = true}, {.suspended = true}};
     struct status status = {.daemon = {.pid = 1, .writes = true}, .n = 2, .guests = guests};
@@ -242,25 +237,4 @@ START_TEST(when_all_is_well)
     status.daemon.pid = 1;
     strcpy(status.no_history, "damaged");
     ck_assert(!status_is_well(&status));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("status");
-    TCase *tree = tcase_create("tree");
-    TCase *pure = tcase_create("pure");
-
-    tcase_add_checked_fixture(tree, setup, teardown);
-    tcase_add_test(tree, the_daemon_is_who_writes);
-    tcase_add_test(tree, no_daemon);
-    tcase_add_test(tree, the_memory_of_a_host);
-    tcase_add_test(pure, a_lock_has_an_owner);
-    tcase_add_test(pure, columns_go_before_names);
-    tcase_add_test(pure, columns_are_chosen_by_name);
-    tcase_add_test(pure, a_host_in_one_sentence);
-    tcase_add_test(pure, when_all_is_well);
-    suite_add_tcase(suite, tree);
-    suite_add_tcase(suite, pure);
-    return run_suite(suite);
 }

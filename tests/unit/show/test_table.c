@@ -92,7 +92,9 @@ static size_t widest_line(void)
     return most;
 }
 
-START_TEST(a_pipe_has_all)
+FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+TEST(cases, a_pipe_has_all)
 {
     char name[101] = "";
 
@@ -103,9 +105,8 @@ START_TEST(a_pipe_has_all)
     ck_assert_ptr_nonnull(strstr(text, WHY));
     ck_assert_uint_gt(widest_line(), 160);
 }
-END_TEST
 
-START_TEST(no_line_is_wider)
+TEST(cases, no_line_is_wider)
 {
     for (unsigned width = 27; width < 120; width++) {
         print(with_rows("instance-0000001a"), width, true);
@@ -114,19 +115,17 @@ START_TEST(no_line_is_wider)
         ck_assert_ptr_nonnull(strstr(text, "64.0 MiB"));
     }
 }
-END_TEST
 
 /* Where they are printed as \xc3\xbc. */
-START_TEST(no_line_is_wider_in_the_c_locale)
+TEST(cases, no_line_is_wider_in_the_c_locale)
 {
     print(with_rows("müller-übersee"), 50, true);
     ck_assert_uint_le(widest_line(), 50);
     ck_assert_ptr_nonnull(strstr(text, "m\\xc3\\xbcller-\\xc3\\xbcbersee "));
     ck_assert_ptr_null(strstr(text, WHY));
 }
-END_TEST
 
-START_TEST(columns_go_by_rank)
+TEST(cases, columns_go_by_rank)
 {
     print(with_rows("web1"), 23, true);
     ck_assert_ptr_nonnull(strstr(text, "1.0 MiB"));
@@ -137,9 +136,8 @@ START_TEST(columns_go_by_rank)
     print(with_rows("web1"), 5, true);
     ck_assert_ptr_nonnull(strstr(text, "web1")); /* beyond the line, rather than nothing */
 }
-END_TEST
 
-START_TEST(words_stay_whole)
+TEST(cases, words_stay_whole)
 {
     print(with_rows("web1"), 62, true);
     ck_assert_ptr_nonnull(strstr(text, "idle: no page_idle; damon: in\n"));
@@ -148,9 +146,8 @@ START_TEST(words_stay_whole)
     print(with_rows("web1"), 80, true);
     ck_assert_ptr_nonnull(strstr(text, WHY));
 }
-END_TEST
 
-START_TEST(a_long_name_is_cut)
+TEST(cases, a_long_name_is_cut)
 {
     char name[101] = "";
 
@@ -171,7 +168,6 @@ START_TEST(a_long_name_is_cut)
     print(with_rows(name), 60, true);
     ck_assert_ptr_nonnull(strstr(text, name));
 }
-END_TEST
 
 /* As a record is printed after the other: what stands in one does not move the columns. */
 static struct table *of_series(const char *name, const char *flags)
@@ -188,7 +184,7 @@ static struct table *of_series(const char *name, const char *flags)
     return table;
 }
 
-START_TEST(a_series_keeps_its_columns)
+TEST(cases, a_series_keeps_its_columns)
 {
     static const char *const names[] = {"a", "instance-00000001",
                                         "a name that is not short at all"};
@@ -206,10 +202,9 @@ START_TEST(a_series_keeps_its_columns)
                           text);
         }
 }
-END_TEST
 
 /* The first row with its heading, others without. */
-START_TEST(rows_of_a_series_are_aligned)
+TEST_EACH(cases, rows_of_a_series_are_aligned, 0, 2)
 {
     static const char *const needles[] = {"1 B", "8 B", "thp"};
     size_t at[3];
@@ -221,23 +216,4 @@ START_TEST(rows_of_a_series_are_aligned)
     print(of_series("b", "thp"), 70, false);
     for (size_t i = 0; i < 3; i++)
         ck_assert_msg(strstr(text, needles[i]) - text == (ssize_t)at[i], "%zu: %s", at[i], text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("table");
-    TCase *tcase = tcase_create("table");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, a_pipe_has_all);
-    tcase_add_test(tcase, no_line_is_wider);
-    tcase_add_test(tcase, no_line_is_wider_in_the_c_locale);
-    tcase_add_test(tcase, columns_go_by_rank);
-    tcase_add_test(tcase, words_stay_whole);
-    tcase_add_test(tcase, a_long_name_is_cut);
-    tcase_add_test(tcase, a_series_keeps_its_columns);
-    tcase_add_loop_test(tcase, rows_of_a_series_are_aligned, 0, 2);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -6,7 +6,7 @@
 
 static char text[64];
 
-START_TEST(bytes)
+TEST(plain, bytes)
 {
     static const struct {
         uint64_t bytes;
@@ -20,9 +20,8 @@ START_TEST(bytes)
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         ck_assert_str_eq(show_bytes(text, sizeof(text), all[i].bytes), all[i].text);
 }
-END_TEST
 
-START_TEST(seconds)
+TEST(plain, seconds)
 {
     static const struct {
         double seconds;
@@ -35,34 +34,18 @@ START_TEST(seconds)
     ck_assert_str_eq(show_seconds_short(text, sizeof(text), 3600), "1h");
     ck_assert_str_eq(show_seconds_short(text, sizeof(text), 90), "90s");
 }
-END_TEST
 
-START_TEST(errors)
+TEST(plain, errors)
 {
     ck_assert_str_eq(show_error(text, sizeof(text), 1000, 900, 1050), "100 B");
     ck_assert_str_eq(show_error(text, sizeof(text), 1000, 100, 1050), "+50 B -900 B");
     ck_assert_str_eq(show_error(text, sizeof(text), 1000, 1000, 1000), "0 B");
 }
-END_TEST
 
 /* No second has sixty of them. */
-START_TEST(times)
+TEST(plain, times)
 {
     ck_assert_str_eq(show_time(text, sizeof(text), 1773145230.9996, 3), "2026-03-10T12:20:31.000Z");
     ck_assert_str_eq(show_time(text, sizeof(text), 1773145230.1236, 3), "2026-03-10T12:20:30.124Z");
     ck_assert_str_eq(show_time(text, sizeof(text), 1773145230, 0), "2026-03-10T12:20:30Z");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("units");
-    TCase *tcase = tcase_create("units");
-
-    tcase_add_test(tcase, bytes);
-    tcase_add_test(tcase, seconds);
-    tcase_add_test(tcase, errors);
-    tcase_add_test(tcase, times);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
 }

@@ -25,15 +25,14 @@ static void is_at(const char *text, uint64_t page, uint64_t gpa, uint64_t offset
     ck_assert_uint_eq(layout_ram_offset(&layout, page), offset);
 }
 
-START_TEST(pc_has_ram_from_0_on)
+TEST(plain, pc_has_ram_from_0_on)
 {
     is_at("machine=pc", 0, 16 * MIB, 16 * MIB);
     is_at("machine=pc memory=6G", 3 * GIB / 4096, 4 * GIB + 18 * MIB, 3 * GIB + 18 * MIB);
     is_at("machine=pc memory=4G start=4G", 7, 4 * GIB + 7 * 4096, 3 * GIB + 7 * 4096);
 }
-END_TEST
 
-START_TEST(virt_has_one_stretch_from_1_gib_on)
+TEST(plain, virt_has_one_stretch_from_1_gib_on)
 {
     is_at("machine=virt", 0, GIB + 16 * MIB, 16 * MIB);
     is_at("machine=virt start=1G", 5, 2 * GIB + 5 * 4096, GIB + 5 * 4096);
@@ -41,37 +40,20 @@ START_TEST(virt_has_one_stretch_from_1_gib_on)
     is_at("machine=virt memory=6G total=5G", 4 * GIB / 4096, 5 * GIB + 16 * MIB,
           4 * GIB + 16 * MIB);
 }
-END_TEST
 
-START_TEST(a_region_may_end_with_ram)
+TEST(plain, a_region_may_end_with_ram)
 {
     struct layout virt = layout_by("machine=virt memory=256M total=240M");
 
     ck_assert(layout_fits(&virt, 240 * MIB / 4096));
     ck_assert(!layout_fits(&virt, 242 * MIB / 4096));
 }
-END_TEST
 
-START_TEST(a_machine_that_is_not_known)
+TEST(plain, a_machine_that_is_not_known)
 {
     struct params params;
     const char *where = "";
 
     ck_assert_ptr_nonnull(params_parse(&params, "machine=virtual", &where));
     ck_assert_ptr_nonnull(params_parse(&params, "machine=sbsa-ref", &where));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("payload_layout");
-    TCase *tcase = tcase_create("payload_layout");
-
-    tcase_add_test(tcase, pc_has_ram_from_0_on);
-    tcase_add_test(tcase, virt_has_one_stretch_from_1_gib_on);
-    tcase_add_test(tcase, a_region_may_end_with_ram);
-    tcase_add_test(tcase, a_machine_that_is_not_known);
-    suite_add_tcase(suite, tcase);
-
-    return run_suite(suite);
 }
