@@ -37,7 +37,7 @@ without() { jq -e "all(.[]; .flags - $others == .flags)" <<<"$records" >/dev/nul
 
 # by_ages EVENT...: followed from before the event, which comes twice: the second time QEMU maps around what is hot only.
 by_ages() {
-	"$vmwss" ages --json --pid "$pid" -m pageout -w 1,2,4 -t 0.5 -i 0.5 -k ${K:-26} >"$guests_dir/records" 2>"$guests_dir/messages" &
+	"$vmwss" ages --json --pid "$pid" -m pageout -w 1,2,4 -t 0.5 -i 0.5 -k 26 >"$guests_dir/records" 2>"$guests_dir/messages" &
 	local following=$!
 	settles measured_by "$pid" "$following"
 	sleep 4
