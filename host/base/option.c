@@ -138,7 +138,7 @@ static int set_share(void *at, const char *value)
     return rc;
 }
 
-/* It was "none", which the line allows. */
+/* It was the word for nothing. */
 static int set_none(const struct option_line *line, void *at)
 {
     if (line->type == OPTION_COPY)
@@ -153,7 +153,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
 {
     void *at = (char *)base + line->offset;
 
-    if (line->none && !strcmp(value, "none"))
+    if (line->none && !strcmp(value, line->none))
         return set_none(line, at);
     switch (line->type) {
     case OPTION_FLAG:
@@ -376,7 +376,7 @@ void options_dump(const struct option_line *keys, const void *base, FILE *out)
         }
         fprintf(out, "%s = ", key->name);
         if (is_none(key, at))
-            fputs("none\n", out);
+            fprintf(out, "%s\n", key->none);
         else
             dump_value(key, at, out);
     }

@@ -51,7 +51,7 @@ struct option_line {
     const char *also;                        /* another name, shown beside it; NULL: it has none */
     char *(*names)(char *text, size_t size); /* what "@names@" stands for in its help */
     size_t size;                             /* OPTION_COPY */
-    bool none;                /* OPTION_COPY, OPTION_SIZE: "none" is the empty text, or 0 */
+    const char *none;         /* OPTION_COPY, OPTION_SIZE: the word for the empty text, or 0 */
     const char *const *words; /* OPTION_WORD: ends with NULL; "" is no word */
     /* OPTION_KEY. @p at: as of .call. set() prints nothing: 0, or -EINVAL. dump() prints the line,
      * or lines, of a file, "KEY = VALUE". */

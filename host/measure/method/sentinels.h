@@ -33,7 +33,7 @@
 #include "measure/method/ram_frames.h"
 
 #define SENTINELS 64
-#define SENTINELS_MOST (2 * SENTINELS) /* where they are pairs */
+#define SENTINELS_MOST 128 /* where they are pairs of SENTINELS */
 
 struct sentinels {
     const struct target *target;

@@ -192,7 +192,7 @@ static const struct option_line keys[] = {
 #define OF_GUEST(member) .offset = offsetof(struct balloond_guest_config, member)
 
 static const struct option_line guest_keys[] = {
-    {OPTION_SIZE, .name = "reservation", OF_GUEST(reserved_bytes), .none = true,
+    {OPTION_SIZE, .name = "reservation", OF_GUEST(reserved_bytes), .none = "none",
      .expect = "a number, as in 512M, or none"},
     {OPTION_KEY, .name = "shares", OF_GUEST(shares), .set = set_shares, .dump = dump_shares,
      .expect = "a number, 1 to 1000000000"},
