@@ -10,8 +10,8 @@ static const struct arch *const table[] = {&arch_x86_64, &arch_arm64};
 
 #define N_ARCHES (sizeof(table) / sizeof(table[0]))
 
-/* Built for one that is not in the table: no such kernel has the first one's tracepoint or
- * counters, so what relies on them is refused. */
+/* This build's architecture may be missing from the table. Then every method that relies on the
+ * first entry's tracepoint or counters is refused, because such a kernel has neither. */
 const struct arch *arch_host(void)
 {
     for (size_t i = 0; i < N_ARCHES; i++)
@@ -20,8 +20,8 @@ const struct arch *arch_host(void)
     return table[0];
 }
 
-/* "qemu-system-x86_64", "qemu-system-x86_64-microvm", ".real" of a wrapper, "_v8" of a build of
- * one's own; but "qemu-system-armeb" is not "qemu-system-arm". */
+/* Accepts "qemu-system-x86_64", "qemu-system-x86_64-microvm", the ".real" of a wrapper and the
+ * "_v8" of a private build; "qemu-system-armeb" does not match "qemu-system-arm". */
 static bool emulates(const struct arch *arch, const char *name)
 {
     for (const char *const *emulator = arch->emulators; *emulator; emulator++) {

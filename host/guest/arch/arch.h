@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file arch.h  What differs by architecture: where QEMU's machine types have RAM, and what KVM
- * shows of a guest's page faults and mappings. Page sizes differ by kernel: base/page_sizes.h.
+ * @file arch.h  Facts that differ by architecture: where QEMU's machine types place RAM, and how
+ * KVM shows a guest's page faults and mappings. Page sizes differ by kernel: base/page_sizes.h.
  *
- * Each architecture is one file, and one line of the table in arch.c.
+ * Each architecture has one file, and one line in the table of arch.c.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 #include "base/fsroot.h"
 #include "guest/domain/qemu_cmdline.h"
 
-/** Where boot RAM (everything but DIMMs) is in guest-physical memory: one stretch, or two. */
+/** Location of boot RAM (everything but DIMMs) in guest-physical memory: one stretch, or two. */
 struct gpa_layout {
     uint64_t boot_bytes; /* boot RAM, both stretches */
-    uint64_t low_begin;  /* the GPA of the first */
-    uint64_t low_bytes;  /* so much of it */
-    uint64_t high_begin; /* the GPA of the second, which has the rest */
+    uint64_t low_begin;  /* GPA of the first stretch */
+    uint64_t low_bytes;  /* size of the first stretch */
+    uint64_t high_begin; /* GPA of the second stretch, which holds the rest */
 };
 
 /** A parameter of a kernel module, below /. */
@@ -28,21 +28,23 @@ struct arch {
     const char *name;
     bool host;                    /* this program was built for it */
     const char *const *emulators; /* QEMU's binaries that emulate it; ends with NULL */
-    /* The tracepoint of a fault for which KVM maps a page, in tracefs' and in perf's spelling, and
-     * its 64-bit field that has the guest-physical address: */
+    /* The tracepoint that fires when KVM maps a page for a fault, as tracefs and as perf spell it,
+     * and its 64-bit field with the guest-physical address: */
     const char *fault_event, *fault_event_perf, *fault_field;
-    /* What must not be off, or that address is no GPA, or not every first touch a fault; ends with
-     * a path that is NULL: */
+    /* Parameters that must not be off; otherwise that address is not a GPA, or some first touches
+     * are not faults. Ends with a path that is NULL: */
     const struct kvm_parameter *kvm_parameters;
-    bool drop_flushes_vm; /* KVM ends a drop of mappings by the MMU notifier in a flush of all of
-                             the VM's translations, and counts it: else in one of those dropped */
-    bool drop_reports_accessed; /* KVM before 6.13 reports the page as accessed when it drops an
-                                   accessed mapping; else when it makes one */
-    uint64_t in_pieces_bytes;   /* so much from the begin of boot RAM on KVM maps in base pages,
-                                   whatever the host does */
+    /* true: when the MMU notifier drops mappings, KVM flushes all of the VM's translations and
+     * counts the flush; false: it flushes only the dropped ones */
+    bool drop_flushes_vm;
+    /* KVM before 6.13 reports a page as accessed: if true when it drops an accessed mapping, if
+     * false when it makes a mapping */
+    bool drop_reports_accessed;
+    /* size of the range at the beginning of boot RAM that KVM always maps in base pages */
+    uint64_t in_pieces_bytes;
     bool counts_mapped; /* KVM has the counters pages_4k, pages_2m and pages_1g (kvm_stats.h) */
     /**
-     * Fills @p layout, whose boot_bytes is set, by the machine type.
+     * Fills @p layout by the machine type; its boot_bytes is set by the caller.
      * @param root  to read the host's CPU
      * @return 0; -ENOTSUP the layout of that machine type is not known
      */
@@ -52,14 +54,16 @@ struct arch {
 
 extern const struct arch arch_x86_64, arch_arm64;
 
-/** That of this host. */
+/** The architecture of this host. */
 const struct arch *arch_host(void);
 
-/** That of the guests of QEMU's binary @p exe (a path); the host's for a name that has none
- * ("qemu-kvm", ""), NULL for one that is not in the table ("qemu-system-s390x"). */
+/** The architecture of the guests of QEMU binary @p exe (a path). A name without an architecture
+ * ("qemu-kvm", "") gives the host's; a name that is not in the table ("qemu-system-s390x") gives
+ * NULL. */
 const struct arch *arch_of_emulator(const char *exe);
 
-/** Is @p machine ("pc-q35-7.2") of the family ("pc-q35"), by how it begins? */
+/** Returns true if @p machine ("pc-q35-7.2") belongs to the family ("pc-q35"), judged by its
+ * beginning. */
 bool arch_is_machine(const char *machine, const char *family);
 
 /** For lay_out(): -ENOTSUP, with the machine type's name in @p error. */

@@ -2,10 +2,10 @@
 /**
  * @file arm64.c  arm64: RAM of the machine type `virt` is one stretch from 1 GiB on.
  *
- * Source: QEMU 7.2 hw/arm/virt.c, base_memmap[VIRT_MEM], which qemu-system-arm has too; what may be
- * plugged lies behind it. Linux: arch/arm64/kvm/mmu.c, kvm_handle_guest_abort(), which traces also
- * accesses of devices, and trace_arm.h; hyp/vhe/tlb.c, __kvm_tlb_flush_vmid_ipa(). Stage 2 is
- * always two-dimensional paging, and KVM counts no mappings by their sizes.
+ * Source: QEMU 7.2 hw/arm/virt.c, base_memmap[VIRT_MEM], which qemu-system-arm has too; memory that
+ * can be plugged lies behind it. Linux: arch/arm64/kvm/mmu.c, kvm_handle_guest_abort(), which also
+ * traces accesses to devices, and trace_arm.h; hyp/vhe/tlb.c, __kvm_tlb_flush_vmid_ipa(). Stage 2
+ * is always two-dimensional paging, and KVM counts no mappings by their sizes.
  */
 #include "guest/arch/arch.h"
 
@@ -21,7 +21,7 @@ static int lay_out(const struct fsroot *root, const struct qemu_cmdline *config,
         return arch_refuse_machine(config->machine, error);
     layout->low_begin = RAM_BEGIN;
     layout->low_bytes = layout->boot_bytes;
-    layout->high_begin = RAM_BEGIN + layout->boot_bytes; /* of nothing */
+    layout->high_begin = RAM_BEGIN + layout->boot_bytes; /* the second stretch is empty */
     return 0;
 }
 

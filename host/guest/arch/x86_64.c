@@ -2,13 +2,13 @@
 /**
  * @file x86_64.c  x86-64: RAM of pc, q35 and microvm lies around the PCI hole.
  *
- * Boot RAM is one stretch that begins at address 0; what does not fit below the PCI hole continues
- * at 4 GiB. How much fits below depends on the machine type and the amount of RAM. Machine types
- * from 7.1 on, with an AMD vCPU, continue at 1 TiB instead if the map would otherwise reach the 12
- * GiB below it, which AMD's I/O virtualization keeps for itself; the map has in it what may be
- * plugged (maxmem, a GiB more for each slot) and the hole for 64-bit PCI. Source: QEMU 7.2
- * hw/i386/pc_piix.c pc_init1(), pc_q35.c pc_q35_init(), pc.c pc_memory_init() and
- * pc_max_used_gpa(), microvm.c. Linux: arch/x86/kvm/trace.h; x86.c, kvm_update_page_stats().
+ * Boot RAM begins at address 0; the part that does not fit below the PCI hole continues at 4 GiB.
+ * How much fits below depends on the machine type and the amount of RAM. Machine types from 7.1 on,
+ * with an AMD vCPU, continue at 1 TiB instead if the map would otherwise reach the 12 GiB below it,
+ * which AMD's I/O virtualization reserves. The map includes pluggable memory (maxmem, plus 1 GiB
+ * for each slot) and the hole for 64-bit PCI. Source: QEMU 7.2 hw/i386/pc_piix.c pc_init1(),
+ * pc_q35.c pc_q35_init(), pc.c pc_memory_init() and pc_max_used_gpa(), microvm.c. Linux:
+ * arch/x86/kvm/trace.h; x86.c, kvm_update_page_stats().
  */
 #include "guest/arch/arch.h"
 
@@ -23,11 +23,12 @@
 #define GIB (1ULL << 30)
 #define HOLE_END (4 * GIB)
 
-/* HyperTransport's range, up to 1 TiB: hw/i386/pc.c AMD_HT_START, AMD_ABOVE_1TB_START. */
+/* HyperTransport's range ends at 1 TiB: hw/i386/pc.c AMD_HT_START, AMD_ABOVE_1TB_START. */
 #define AMD_HT_BEGIN (1012 * GIB)
 #define AMD_HT_END (1024 * GIB)
 
-/* pc_init1(): up to 3.5 GiB all RAM is low; from there on 3 GiB, aligned for huge pages. */
+/* pc_init1(): RAM of up to 3.5 GiB is all low; with more RAM, 3 GiB are low, aligned for huge
+ * pages. */
 static uint64_t low_limit_pc(uint64_t boot_bytes, uint64_t max_below_4g)
 {
     uint64_t limit = max_below_4g ? max_below_4g : 0xe0000000ULL;
@@ -69,8 +70,8 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* pc_max_used_gpa(): where the map would end. CXL's windows are not counted: who has them may reach
- * anywhere. */
+/* pc_max_used_gpa(): where the map would end. CXL windows are not counted: a guest that has them
+ * may reach any address. */
 static uint64_t map_end(const struct qemu_cmdline *config, uint64_t boot_bytes, uint64_t high_bytes)
 {
     bool q35 = strstr(config->machine, "q35");
@@ -85,7 +86,7 @@ static uint64_t map_end(const struct qemu_cmdline *config, uint64_t boot_bytes, 
 static bool host_is_amd(const struct fsroot *root)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/cpuinfo");
-    char text[512]; /* all CPUs have the same: the first is enough */
+    char text[512]; /* all CPUs have the same vendor: the first is enough */
     ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
     text[length > 0 ? length : 0] = '\0';
@@ -97,9 +98,9 @@ static bool vcpus_are_amd(const struct fsroot *root, const struct qemu_cmdline *
     return *config->cpu_vendor ? !strcmp(config->cpu_vendor, "AuthenticAMD") : host_is_amd(root);
 }
 
-/* By the version in the machine type's name: 1 it moves, 0 it does not, -1 the name does not tell,
- * as a distribution's own or an alias. Set by machine types up to 7.0: pcmc->enforce_amd_1tb_hole =
- * false. */
+/* Tells by the version in the machine type's name whether the RAM moves: 1 yes, 0 no, -1 the name
+ * does not tell (a distribution's own type, or an alias). Machine types up to 7.0 set
+ * pcmc->enforce_amd_1tb_hole = false. */
 static int machine_moves(const char *machine)
 {
     unsigned major;
@@ -146,12 +147,12 @@ static int lay_out(const struct fsroot *root, const struct qemu_cmdline *config,
     return find_high_begin(root, config, layout, error);
 }
 
-/* The holes below 1 MiB, and what KVM keeps write-protected: source, arch/x86/kvm/x86.c,
- * kvm_alloc_memslot_metadata(); a PC's first memory slot begins at 0 and ends at 640 KiB. */
+/* The holes below 1 MiB, and the pages that KVM keeps write-protected. Source: arch/x86/kvm/x86.c,
+ * kvm_alloc_memslot_metadata(). The first memory slot of a PC begins at 0 and ends at 640 KiB. */
 #define LEGACY_BYTES (2ULL << 20)
 
-/* Two-dimensional paging, and the MMU without prefetching: only then is a fault's address a GPA,
- * and every first touch a fault. */
+/* Two-dimensional paging, and an MMU without prefetching: only then is a fault's address a GPA and
+ * every first touch a fault. */
 static const struct kvm_parameter kvm_parameters[] = {
     {"sys/module/kvm_intel/parameters/ept", "load kvm_intel with ept=1"},
     {"sys/module/kvm_amd/parameters/npt", "load kvm_amd with npt=1"},

@@ -8,12 +8,12 @@
 
 #define END_OF_WALK 1
 
-/* The state of the walk: a run of pieces that still lacks its guard. */
+/* The state of the walk: a run of pieces whose guard has not been seen yet. */
 struct walk {
     struct candidates *out;
     bool open;
     struct candidate run;
-    uint64_t end; /* behind it there is no guard that could be RAM's */
+    uint64_t end; /* no guard of a RAM block lies beyond this address */
 };
 
 bool candidates_mapped_like_ram(const struct vma *vma)
@@ -36,7 +36,8 @@ static bool same_file(const struct vma *a, const struct vma *b)
     return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
-/* Is @p next the piece behind @p whole? In a file the offset must go on, too. */
+/* Returns true if @p next is the piece that continues @p whole. In a file the offsets must
+ * continue, too. */
 static bool continues(const struct vma *whole, const struct vma *next)
 {
     if (whole->end != next->start || strcmp(whole->perms, next->perms) != 0 ||
@@ -97,9 +98,9 @@ static int visit_vma(const struct vma *vma, void *context)
     return rc == 0 && vma->end >= walk->end ? END_OF_WALK : rc;
 }
 
-/* Where the last guard ends that could be one of RAM's. */
+/* Finds the end of the last guard that could belong to RAM. */
 struct guards {
-    uint64_t before; /* where the VMA before ends, if it is mapped like RAM */
+    uint64_t before; /* end of the previous VMA if it is mapped like RAM */
     uint64_t end;
 };
 
@@ -113,8 +114,8 @@ static int visit_map(const struct vma *vma, void *context)
     return 0;
 }
 
-/* The libraries of a QEMU are mapped behind its RAM, and in smaps they are most of the work.
- * UINT64_MAX where there are no maps, as in a captured tree. */
+/* The address behind which smaps need not be read: QEMU's libraries are mapped behind its RAM and
+ * are most of the work in smaps. UINT64_MAX where there are no maps, as in a captured tree. */
 static uint64_t last_guard(const struct fsroot *root, pid_t pid)
 {
     struct guards guards = {0};

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file candidates.h  The mappings of a QEMU process that are made like a RAM block.
+ * @file candidates.h  The mappings of a QEMU process that look like a RAM block.
  *
  * Rule: rw-p or rw-s, VmFlags dc (QEMU sets MADV_DONTFORK on RAM blocks), then a guard without any
- * access. QEMU makes the guard one page; the kernel may merge it with a neighbour that is like it,
- * so a longer one is accepted. A block that was split (mbind, partial mlock or madvise) is put
- * together.
+ * access. QEMU makes the guard one page long; the kernel may merge it with a similar neighbour, so
+ * a longer guard is accepted. The pieces of a block that was split (mbind, partial mlock or
+ * madvise) are joined.
  */
 #pragma once
 
 #include "guest/ram/smaps.h"
 
 struct candidate {
-    struct vma first; /* its first piece as printed */
+    struct vma first; /* its first piece, as smaps printed it */
     struct vma whole; /* start, end and sums over all pieces; locked, mergeable if any piece is */
     uint64_t last_start; /* where its last piece begins */
-    bool taken;          /* by a backend; set by the matcher */
+    bool taken;          /* a backend took it; set by the matcher */
 };
 
 struct candidates {
     size_t n, room;
-    struct candidate *at; /* ascending addresses */
+    struct candidate *at; /* ordered by ascending address */
 };
 
 /** Collects the candidates of @p pid; errors as smaps_walk(). Free with candidates_free(), also
@@ -29,6 +29,7 @@ int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *
                        struct error *error);
 void candidates_free(struct candidates *candidates);
 
-/** The parts of the rule that /proc/PID/maps tells too: its access, and a guard behind it. */
+/** Checks those parts of the rule that /proc/PID/maps shows too: the access, and a guard behind
+ * it. */
 bool candidates_mapped_like_ram(const struct vma *vma);
 bool candidates_is_guard(const struct vma *vma);

@@ -31,7 +31,7 @@ int gpa_layout_deduce(const struct fsroot *root, const struct qemu_process *proc
 
 /* --- there and back --------------------------------------------------------------------------- */
 
-/* Pages of boot RAM are numbered without the DIMMs between them, should there be any. */
+/* The numbers of boot RAM pages do not count the DIMMs that may lie between them. */
 static uint64_t dimm_pages_before(const struct guest_ram *ram, uint64_t page)
 {
     uint64_t pages = 0;
@@ -79,7 +79,7 @@ uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ra
 
 /* --- how KVM maps it -------------------------------------------------------------------------- */
 
-/* KVM's memory slot ends where the guest's memory does. */
+/* The guest's memory and KVM's memory slot end at the same address. */
 static bool is_in_slot(const struct guest_ram *ram, uint64_t page, uint64_t bytes)
 {
     const struct ram_block *block = guest_ram_block(ram, page);

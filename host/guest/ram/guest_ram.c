@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_ram.c  What is asked of RAM that was located; see guest_ram.h and locate.c. */
+/** @file guest_ram.c  Queries about located RAM; see guest_ram.h and locate.c. */
 #include "guest/ram/guest_ram.h"
 
 #include <stdlib.h>
@@ -45,8 +45,8 @@ bool guest_ram_overlaps(const struct guest_ram *ram, uint64_t start, uint64_t en
     return false;
 }
 
-/* The last block that begins at or before the page; blocks are few, but pages are asked for often.
- */
+/* Finds the last block that begins at or before the page; blocks are few, but this is called
+ * often. */
 const struct ram_block *guest_ram_block(const struct guest_ram *ram, uint64_t page)
 {
     size_t low = 0;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file locate.c  guest_ram_locate(): holds the configured backends against what is mapped.
+ * @file locate.c  guest_ram_locate(): matches the configured backends with the mappings of the
+ * process.
  *
  * Theory of operation: each backend takes a candidate of its size whose backing does not contradict
- * the configuration. Backends whose id stands in the path of a file go first; then those of which
- * the most is known choose, and those of which only the size is known come last. When a candidate
- * is left that would have suited a backend as well as the one it took, nothing in the process says
- * which is the RAM, and none is guessed. Equal backends and as many candidates are fine: all of
- * them are RAM; then only the ids are a guess (creation order: QEMU's mappings grow downwards).
+ * the configuration. Backends whose id stands in the path of a file choose first; then the others
+ * choose, those with the most known properties first and those with a known size only last. If an
+ * untaken candidate suits a backend as well as the one that the backend took, nothing in the
+ * process tells which is the RAM, and the guest is refused. Equal backends with as many candidates
+ * are accepted: all of the candidates are RAM, and only their ids are a guess (creation order:
+ * QEMU's mappings grow downwards).
  */
 #include "guest/ram/candidates.h"
 #include "guest/ram/guest_ram.h"
@@ -23,11 +25,11 @@
 
 #define NONE SIZE_MAX
 #define KNOWLEDGE_MAX 2
-#define MEASURES "vmwss" /* what refuses, for page_sizes_check() */
+#define MEASURES "vmwss" /* subject of the messages of page_sizes_check() */
 
 #define cleanup_candidates __attribute__((cleanup(candidates_free)))
 
-/* Which candidate each backend took. */
+/* The candidate that each backend took. */
 struct match {
     const struct ram_config *config;
     struct candidates *candidates;
@@ -55,8 +57,9 @@ static bool size_fits(const struct ram_backend *b, const struct candidate *c)
     return b->size_bytes + (rest ? page - rest : 0) == bytes_of(c);
 }
 
-/* False only for what the configuration rules out. A file is on hugetlbfs as often as not, and only
- * the map knows; anonymous memory has an inode when it is shared (/dev/zero). */
+/* Returns false only if the configuration rules the candidate out. A file may or may not be on
+ * hugetlbfs, and only the mapping tells; anonymous memory has an inode when it is shared
+ * (/dev/zero). */
 static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
 {
     if (b->hugetlb && !c->whole.hugetlb)
@@ -124,7 +127,7 @@ static void take_by_id(struct match *m, size_t backend)
     }
 }
 
-/* From the highest address down: the order in which QEMU maps its backends. */
+/* Searches from the highest address down: QEMU maps its backends in this order. */
 static void take_by_fit(struct match *m, size_t backend)
 {
     for (size_t i = m->candidates->n; i-- > 0;) {
@@ -154,7 +157,7 @@ static void match_all(struct match *m)
                 take_by_fit(m, i);
 }
 
-/* "512.0 MiB anon, 16.0 MiB memfd...": what was seen, largest part of it. */
+/* Writes "512.0 MiB anon, 16.0 MiB memfd...": the candidates that were seen, the largest first. */
 static void describe(const struct candidates *candidates, char *text, size_t size)
 {
     size_t have = 0;
@@ -253,8 +256,8 @@ static int fill_guest_ram(const struct fsroot *root, pid_t pid, const struct mat
     return 0;
 }
 
-/* Its pages are in no page table of QEMU, nor on a list of the kernel's: no method has anything to
- * look at. */
+/* The pages of guest_memfd are in no page table of QEMU and on no list of the kernel, so no method
+ * can see them. */
 static int check_mapped(const struct ram_config *config, struct error *error)
 {
     if (!config->in_guest_memfd)
@@ -266,7 +269,8 @@ static int check_mapped(const struct ram_config *config, struct error *error)
         config->in_guest_memfd);
 }
 
-/* A power of two, of at least one base page: else it was not the kernel that printed this. */
+/* The size must be a power of two and at least one base page; otherwise the kernel did not print
+ * it. */
 static int check_huge_size(uint64_t page_bytes, struct error *error)
 {
     if (page_bytes >= base_page_bytes() && (page_bytes & (page_bytes - 1)) == 0)
@@ -274,7 +278,7 @@ static int check_huge_size(uint64_t page_bytes, struct error *error)
     return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
 }
 
-/* All is counted in this host's base pages; a captured tree may be of another host. */
+/* All counts are in this host's base pages; a captured tree may come from another host. */
 static int check_base_page(uint64_t page_bytes, struct error *error)
 {
     if (page_bytes == base_page_bytes())
@@ -285,8 +289,8 @@ static int check_base_page(uint64_t page_bytes, struct error *error)
                      page_bytes / 1024, base_page_bytes() / 1024);
 }
 
-/* What the kernel says of itself, and what it prints of each mapping: a captured tree has only
- * that. */
+/* Checks the page sizes of the kernel and of each mapping; a captured tree has only those of the
+ * mappings. */
 static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
                             struct error *error)
 {
@@ -295,7 +299,7 @@ static int check_page_sizes(const struct fsroot *root, const struct candidates *
     for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
         const struct vma *v = &candidates->at[i].whole;
 
-        /* Of a device (DAX) its own page size is printed. */
+        /* a device mapping (DAX) prints the device's own page size */
         if (!v->hugetlb && v->inode == 0 && v->page_bytes)
             rc = check_base_page(v->page_bytes, error);
         else if (v->hugetlb && v->page_bytes)
@@ -314,7 +318,7 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
     return check_match(m, error);
 }
 
-/* What no backend took. */
+/* Collects the candidates that no backend took. */
 static int note_others(const struct candidates *candidates, struct guest_ram *out)
 {
     out->others = calloc(candidates->n + 1, sizeof(*out->others));

@@ -14,14 +14,15 @@
 
 #define BATCH 4096
 #define ENTRY_PRESENT (1ULL << 63) /* Documentation/admin-guide/mm/pagemap.rst */
-#define ENTRY_FILE (1ULL << 61)    /* of a file, or shared anonymous */
+#define ENTRY_FILE (1ULL << 61)    /* page of a file, or shared anonymous memory */
 #define ENTRY_PFN(entry) ((entry) & ((1ULL << 55) - 1))
 
-/* What reserves more is hardly used, like the shadow memory of a sanitizer: 8 bytes are read for
- * each of its pages. */
+/* A mapping that reserves more is hardly used, like the shadow memory of a sanitizer. It is
+ * skipped, because each of its pages costs 8 bytes of pagemap to read. */
 #define VMA_MAX_BYTES (4ULL << 30)
-#define SUM_MAX_BYTES \
-    (16ULL << 30) /* nor are many: 32 MiB to read, which a hostile QEMU can ask for */
+/* The limit for all mappings together: 32 MiB to read, so that a hostile QEMU cannot ask for more.
+ */
+#define SUM_MAX_BYTES (16ULL << 30)
 
 struct walk {
     const struct fsroot *root;
@@ -32,18 +33,18 @@ struct walk {
     uint64_t zero_pfn; /* 0: unknown */
     uint64_t checked_bytes;
     struct own_memory *own;
-    /* As of the last VMA that has a file: those of one device lie in one file system. */
+    /* Device of the last VMA that has a file; files of one device lie in one file system. */
     unsigned dev_major, dev_minor;
     enum page_kind file_kind;
 };
 
-/* Pages in memory. */
+/* Resident pages. */
 struct count {
     uint64_t anon, file;
 };
 
-/* Memory that was read, but never written, is the zero page, which is in no counter. One of our own
- * is the same. */
+/* Finds the frame of the zero page, which maps memory that was read but never written and is in no
+ * counter. An untouched page of this process maps the same frame. */
 static uint64_t find_zero_pfn(const struct fsroot *root)
 {
     const size_t size = base_page_bytes();
@@ -104,7 +105,7 @@ static enum page_kind kind_of_backing(enum ram_backing backing)
     return PAGE_KIND_FILE;
 }
 
-/* Of the pages that a VMA has of its file. */
+/* The kind of the pages that a VMA maps from its file. */
 static enum page_kind find_file_kind(struct walk *walk, const struct vma *vma)
 {
     if (vma->inode == 0)
@@ -116,8 +117,8 @@ static enum page_kind find_file_kind(struct walk *walk, const struct vma *vma)
     return walk->file_kind;
 }
 
-/* Which kinds of pages it can have. A shared mapping has none that are anonymous, but what a device
- * has in it looks so: it is in no counter. */
+/* The kinds of pages that the VMA can have. A shared mapping has no anonymous pages; a device's
+ * pages in it look anonymous but are in no counter. */
 static unsigned kinds_of(enum page_kind file_kind, const struct vma *vma)
 {
     if (vma->perms[0] != 'r' && vma->perms[1] != 'w')
@@ -151,7 +152,7 @@ static int count_vma(const struct vma *vma, void *context)
 
     int rc = count_pages(walk->pagemap_fd, vma->start, vma->end, walk->zero_pfn, &count);
 
-    if (kinds & PAGE_KIND_BIT(PAGE_KIND_HUGETLB)) /* private ones are anonymous */
+    if (kinds & PAGE_KIND_BIT(PAGE_KIND_HUGETLB)) /* private hugetlb pages are anonymous */
         own->bytes[PAGE_KIND_HUGETLB] += (count.anon + count.file) * base_page_bytes();
     if (kinds & PAGE_KIND_BIT(PAGE_KIND_ANON))
         own->bytes[PAGE_KIND_ANON] += count.anon * base_page_bytes();

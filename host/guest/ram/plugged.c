@@ -10,20 +10,19 @@
 #include <errno.h>
 #include <string.h>
 
-/* To which QEMU rounds and aligns anonymous memory (QEMU_VMALLOC_ALIGN of
- * util/mmap-alloc.c). The stack of a thread, which a guard may follow too, is a page less than a
- * multiple of it. */
+/* QEMU rounds and aligns anonymous memory to this (QEMU_VMALLOC_ALIGN of util/mmap-alloc.c). A
+ * thread's stack, which a guard may follow too, is one page less than a multiple of it. */
 #define ANON_UNIT_BYTES (2ULL << 20)
 
-/* A walk of maps: the mappings that a guard follows. */
+/* A walk of maps that visits the mappings with a guard behind them. */
 struct walk {
     const struct guest_ram *ram;
     struct vma before;
-    uint64_t covered_bytes; /* of the blocks */
+    uint64_t covered_bytes; /* covered by the blocks */
     size_t n;
     struct ram_other *found;
-    size_t at;  /* in the others that are known; both have ascending addresses */
-    bool fresh; /* one of them was not known */
+    size_t at;  /* index in the known others; both lists have ascending addresses */
+    bool fresh; /* an unknown mapping was seen */
 };
 
 static const struct ram_other *find_other(struct walk *walk, const struct vma *vma)
@@ -84,8 +83,8 @@ static int visit(const struct vma *vma, void *context)
     return rc;
 }
 
-/* @p other is not known yet: is it made like RAM, as @p c is? Then where it begins is known, too.
- */
+/* Decides whether @p other, which is new, is made like RAM, as @p c is; if so, its begin is known,
+ * too. */
 static void classify(struct ram_other *other, const struct candidate *c)
 {
     other->unclaimed = c && c->whole.end == other->end && c->last_start == other->last_hva;

@@ -4,8 +4,8 @@
  *
  * smaps alone cannot tell a tmpfs file from one on disk: both have an inode, and a device major of
  * 0 is also that of btrfs, overlayfs and 9p. /proc/PID/map_files/START-END leads to the file
- * itself, even if it was deleted (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Without it the
- * path decides.
+ * itself, even if it was deleted (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Without that
+ * capability the path decides.
  */
 #include "guest/ram/ram_backing.h"
 
@@ -36,7 +36,8 @@ static enum ram_backing backing_of_path(const char *path)
     return RAM_BACKING_FILE;
 }
 
-/* The file behind a VMA; -1 when there is none or we may not see it. O_PATH: nothing is read. */
+/* Opens the file behind a VMA with O_PATH, without reading it; -1 if there is no file, or if this
+ * process may not see it. */
 static int open_mapped(const struct fsroot *root, pid_t pid, uint64_t start, uint64_t end)
 {
     if (!root->live)
@@ -47,7 +48,7 @@ static int open_mapped(const struct fsroot *root, pid_t pid, uint64_t start, uin
 
 /* A private mapping of a tmpfs file (memory-backend-file,share=off) counts as SHMEM, although every
  * page that the guest has written is an anonymous copy; block->shared tells the two apart. A
- * private mapping of a disk file counts as FILE likewise. */
+ * private mapping of a disk file counts as FILE in the same way. */
 static enum ram_backing backing_of_file(int fd, const char *path)
 {
     struct statfs fs;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 0 where the kernel has no such line. False: it has one without an amount. */
+/* Sets 0 if the kernel has no such line. False: the line has no amount. */
 static bool read_field(const char *text, const char *name, uint64_t *bytes)
 {
     const char *at = strstr(text, name);
@@ -28,19 +28,19 @@ struct status {
     uint64_t address_bytes;
 };
 
-/* QEMU's own memory is looked up again when a counter has moved by more than this share of the RAM
+/* QEMU's own memory is counted again when a counter has moved by more than this share of the RAM
  * mapped. */
 #define MOVED_SHARE 1024
 #define MOVED_BYTES (256ULL << 10)
 
-/* A look at QEMU's own memory, and what the counters said then. */
+/* A count of QEMU's own memory, and the counters at that moment. */
 struct resident_seen {
     struct own_memory own;
     uint64_t status_bytes[N_PAGE_KINDS];
-    uint64_t moved_bytes[N_PAGE_KINDS]; /* by the counters, while it was looked at */
+    uint64_t moved_bytes[N_PAGE_KINDS]; /* movement of the counters during the count */
 };
 
-/* What of a kind is the guest's, and by how much that may be wrong. */
+/* The guest's share of the pages of one kind, and its error. */
 struct share {
     uint64_t bytes, error_bytes;
 };
@@ -84,7 +84,7 @@ static int open_files(struct resident_meter *meter, const struct fsroot *root, p
     return 0;
 }
 
-/* Of a private mapping of a file what was written is anonymous. */
+/* The written pages of a private file mapping are anonymous. */
 static unsigned kinds_of(const struct ram_block *block)
 {
     switch (block->backing) {
@@ -115,7 +115,7 @@ static void add_block(struct resident_meter *meter, size_t b)
         meter->others_unmapped_bytes += block->resident_bytes - block->mapped_bytes;
 }
 
-/* Where a block is a whole file, RssShmem is of such. */
+/* If any block is a whole file, RssShmem belongs to such blocks. */
 static unsigned others_kinds(const struct resident_meter *meter)
 {
     return meter->others_kinds & ~(meter->file_fds ? PAGE_KIND_BIT(PAGE_KIND_SHMEM) : 0);
@@ -139,7 +139,7 @@ static bool has_moved(const struct resident_meter *meter, const uint64_t *status
     return false;
 }
 
-/* Looks at QEMU's own memory; @p status is that of just before. */
+/* Counts QEMU's own memory; @p status was read just before. */
 static int look(const struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                 const struct status *status, struct resident_seen *seen)
 {
@@ -158,7 +158,7 @@ static int look(const struct resident_meter *meter, const struct fsroot *root, p
     return rc;
 }
 
-/* QEMU's own is looked up at once, for what is found later is held against it. */
+/* QEMU's own memory is counted at once, as the base of all later counts. */
 static int look_first(struct resident_meter *meter, const struct fsroot *root, pid_t pid,
                       const struct status *status)
 {
@@ -176,7 +176,7 @@ static int look_first(struct resident_meter *meter, const struct fsroot *root, p
     return 0;
 }
 
-/* Per-CPU counters: f1a7941243c1 (6.2) made them so; since 82241a83cd15 they are summed up when
+/* The counters are per-CPU since f1a7941243c1 (6.2); since 82241a83cd15 they are summed up when
  * they are read. */
 uint64_t resident_counter_error(const char *release, unsigned cpus)
 {
@@ -230,13 +230,13 @@ void resident_meter_free(struct resident_meter *meter)
     meter->first = meter->seen = NULL;
 }
 
-/* @p was, changed as much as @p then has become @p now; not below 0. */
+/* Returns @p was plus the change from @p then to @p now; not below 0. */
 static uint64_t follow(uint64_t was, uint64_t then, uint64_t now)
 {
     return was + now > then ? was + now - then : 0;
 }
 
-/* What the files hold in memory; *most_bytes: and in swap. */
+/* The files' content in memory; *most_bytes: their content in memory and swap. */
 static uint64_t held_by_files(const struct resident_meter *meter, uint64_t *most_bytes)
 {
     uint64_t sum = 0;
@@ -255,8 +255,8 @@ static uint64_t held_by_files(const struct resident_meter *meter, uint64_t *most
     return sum;
 }
 
-/* Since the last look what a counter has moved by may all be QEMU's own; since the first, where
- * nothing could be looked at. */
+/* The counters' movement since the last count may be all QEMU's own; since the first reading, if
+ * nothing could be counted. */
 static uint64_t own_error(const struct resident_meter *meter, const struct status *status,
                           enum page_kind kind)
 {
@@ -269,13 +269,13 @@ static uint64_t own_error(const struct resident_meter *meter, const struct statu
            distance(status->bytes[kind], seen->status_bytes[kind]);
 }
 
-/* Two readings of a counter; HugetlbPages is one number for all CPUs. */
+/* Errors of two readings of a counter; HugetlbPages is one number for all CPUs. */
 static uint64_t counter_errors(const struct resident_meter *meter, enum page_kind kind)
 {
     return kind == PAGE_KIND_HUGETLB ? 0 : 2 * meter->counter_error_bytes;
 }
 
-/* What of these kinds is the guest's now, when @p mapped_bytes were when it was located. */
+/* The guest's pages of these kinds now, given its @p mapped_bytes when it was located. */
 static struct share follow_kinds(const struct resident_meter *meter, const struct status *status,
                                  unsigned kinds, uint64_t mapped_bytes)
 {
@@ -363,7 +363,7 @@ static void settle(uint64_t before, uint64_t *now, uint64_t *now_error)
     *now = before;
 }
 
-/* Both or neither: what is mapped is part of what is resident. */
+/* Settles both or neither: mapped memory is part of resident memory. */
 void resident_now_settle(const struct resident_now *before, struct resident_now *now)
 {
     if (!is_at_rest(before->mapped_bytes, now->mapped_bytes) ||

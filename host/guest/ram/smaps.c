@@ -26,21 +26,22 @@
 #define KIB 1024ULL
 #define PIECE_BYTES (32UL << 10) /* more than the longest line */
 
-/* The kernel prints whole VMAs into a buffer of a page until it has what was asked for. One that
- * does not fit any more is looked at, page by page, dropped, and looked at again by the next read:
- * guest RAM twice. Half of a page leaves room for any VMA whose path is short. */
+/* The kernel prints whole VMAs into a buffer of one page until it has the requested number of
+ * bytes. It walks a VMA page by page, and drops its text if that does not fit; the next read walks
+ * it again, so guest RAM would be walked twice. Half a page leaves room for any VMA with a short
+ * path. */
 #define READ_BYTES 2048
 
-/* One line without its newline. */
+/* One line, without its newline. */
 struct line {
     const char *at;
     const char *end;
 };
 
-/* Where a field goes. A field named twice here adds up (hugetlb). */
+/* The destination of a field. A field named twice here adds up (hugetlb). */
 struct field {
     const char *name;
-    size_t length; /* of the name */
+    size_t length; /* length of the name */
     size_t offset;
 };
 
@@ -75,7 +76,7 @@ static int bad_line(struct error *error, const struct line *line, const char *wh
                      (int)(length < 120 ? length : 120), line->at);
 }
 
-/* -1 for what is no digit of @p base (10 or 16, lower case). */
+/* Returns -1 if it is not a digit of @p base (10 or 16, lower case). */
 static int digit_value(char c, unsigned base)
 {
     if (c >= '0' && c <= '9')
@@ -83,7 +84,7 @@ static int digit_value(char c, unsigned base)
     return base == 16 && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Takes digits; false when there are none or they do not fit in 64 bits. */
+/* Takes digits; false if there are no digits, or if the number does not fit in 64 bits. */
 static bool take_digits(struct line *rest, unsigned base, uint64_t *number)
 {
     const char *begin = rest->at;
@@ -177,8 +178,8 @@ static void parse_flags(struct line rest, struct vma *vma)
     }
 }
 
-/* Is the name before @p colon this one? A walk asks it for a dozen names a line, some thousand
- * lines. */
+/* Returns true if the name before @p colon is @p name. A walk calls this for a dozen names a line,
+ * on thousands of lines. */
 static inline bool named(const struct line *line, const char *colon, const char *name,
                          size_t length)
 {
@@ -236,7 +237,7 @@ static int parse_field(const struct line *line, struct vma *vma, struct error *e
     return 0;
 }
 
-/* @p newline: that of the line, or where the text ends. */
+/* @p newline: the end of the line, or of the text. */
 static int take_line(const char *at, const char *newline, struct line *line, struct error *error)
 {
     *line = (struct line){at, newline};
@@ -273,7 +274,7 @@ static int parse_line(const struct line *line, struct vma *vma, vma_visitor visi
     return rc;
 }
 
-/* The lines that are whole, or all, when there is no more to come. */
+/* Parses the complete lines, or all of them when no more text will come. */
 static int parse_lines(const char **at, const char *end, bool all, struct vma *vma,
                        vma_visitor visit, void *context, struct error *error)
 {
@@ -315,7 +316,7 @@ static ssize_t read_some(int fd, char *text, size_t size)
     return n < 0 ? -errno : n;
 }
 
-/* Piece by piece, so that a visitor who ends the walk ends the kernel's, which looks at every page
+/* Reads in pieces, so that a visitor who ends the walk also ends the kernel's walk over every page
  * of each VMA. */
 static int parse_file(int fd, vma_visitor visit, void *context, struct error *error)
 {

@@ -20,8 +20,8 @@ struct vma {
     uint64_t inode;
     char path[256]; /* as printed, cut if longer; empty for anonymous memory */
     uint64_t rss_bytes, referenced_bytes, swap_bytes, swap_pss_bytes, locked_bytes;
-    uint64_t pss_bytes;  /* of Rss, each page divided by the number of its mappings */
-    uint64_t anon_bytes; /* of Rss, what is no page of a file, nor of shared memory */
+    uint64_t pss_bytes;  /* part of Rss: each page divided by the number of its mappings */
+    uint64_t anon_bytes; /* part of Rss: pages that belong neither to a file nor to shared memory */
     uint64_t anon_huge_bytes, shmem_pmd_bytes, file_pmd_bytes; /* mapped by PMD */
     uint64_t hugetlb_bytes; /* Private_Hugetlb + Shared_Hugetlb: hugetlb pages are not in Rss */
     uint64_t shared_bytes;  /* Shared_Clean + Shared_Dirty: mapped more than once */
@@ -42,12 +42,12 @@ int smaps_parse(const char *text, size_t length, vma_visitor visit, void *contex
                 struct error *error);
 
 /** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted.
- * It costs in proportion to what the process has in memory: what lies behind the VMA at which the
- * visitor ends it is not looked at. */
+ * The cost is proportional to the process's resident memory; VMAs behind the one at which the
+ * visitor ends the walk cost nothing. */
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error);
 
-/** Likewise /proc/PID/maps: only the header fields are set. It costs in proportion to the number of
- * VMAs. */
+/** Reads and parses /proc/PID/maps in the same way: only the header fields are set. The cost is
+ * proportional to the number of VMAs. */
 int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
               struct error *error);

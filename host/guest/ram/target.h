@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file target.h  What a method samples: one QEMU process and where its guest RAM is. */
+/** @file target.h  The object that a method samples: one QEMU process and the location of its guest
+ * RAM. */
 #pragma once
 
 #include "base/error.h"
@@ -15,12 +16,12 @@ struct target {
     const struct fsroot *root;
     const struct qemu_process *process;
     const struct guest_ram *ram;
-    const struct resident_meter *meter; /* NULL: how much is resident is not asked for */
+    const struct resident_meter *meter; /* NULL: the caller does not ask how much is resident */
 };
 
 /**
  * How much of the guest is resident now: before its pages are read, or, @p again, once they have
- * been (resident_meter_read_again()). Leaves *@p now alone where that is not asked for.
+ * been (resident_meter_read_again()). Leaves *@p now alone if target->meter is NULL.
  * @return 0; -ESRCH when the process is gone, with @p error set
  */
 int target_read_resident(const struct target *target, struct resident_now *now, bool again,
