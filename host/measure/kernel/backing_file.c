@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The names in map_files are exact ranges; a block may consist of several VMAs, of which the first
- * that begins with the block will do. */
+/* The names in map_files are exact ranges. A block may consist of several VMAs; the first VMA that
+ * begins with the block is enough. */
 static int find_link(const struct target *target, uint64_t hva, char *name, size_t size)
 {
     int fd = fsroot_openf(target->root, O_RDONLY | O_DIRECTORY, "proc/%d/map_files",
@@ -36,8 +36,8 @@ static int find_link(const struct target *target, uint64_t hva, char *name, size
     return -ENOENT;
 }
 
-/* Listing a QEMU's some hundred links takes half a millisecond, so the name that the block was
- * located with comes first; its first VMA may have been split or merged since. */
+/* Listing the several hundred links of a QEMU takes half a millisecond, so the name with which the
+ * block was located is tried first; its first VMA may have been split or merged since. */
 static int open_link(const struct target *target, const struct ram_block *block)
 {
     char name[64];

@@ -15,19 +15,20 @@
 int backing_file_open(const struct target *target, const struct ram_block *block,
                       struct error *error);
 
-/** A read fault on RAM that is a file's maps so much of it, whatever the page (mm/memory.c,
- * fault_around_bytes). */
+/** A read fault on RAM that is backed by a file maps a range of this size, whichever page faulted
+ * (mm/memory.c, fault_around_bytes). */
 #define FAULT_AROUND_BYTES 65536
 
-/** Where a file has pages, asked in ascending order: of a hole one answer is that of all of its
- * pages. Zeroed: nothing is known yet. */
+/** Answers where a file has pages, for offsets in ascending order; one answer covers all pages of a
+ * hole. A zeroed struct knows nothing yet. */
 struct file_walk {
-    bool whole; /* set it where nearly every page is asked for: one answer is then that of all pages
-                   up to the next hole, which the kernel has to look for page by page */
+    /* set it if nearly every page will be queried: one answer then covers all pages up to the next
+     * hole, which the kernel has to search page by page */
+    bool whole;
     int fd;
     uint64_t from, next, end; /* a hole up to next, then pages up to end; all 0: unknown */
 };
 
-/** Does the file hold a page at @p offset? By lseek(SEEK_DATA), which reads nothing; false where
- * that fails. */
+/** Returns true if the file holds a page at @p offset. Uses lseek(SEEK_DATA), which reads nothing;
+ * false if that fails. */
 bool file_walk_holds(struct file_walk *walk, int fd, uint64_t offset);

@@ -3,8 +3,8 @@
  * @file cgroup_tree.h  The control groups of this host that have the memory controller, and the
  * inode number by which /proc/kpagecgroup names each.
  *
- * Source: Documentation/admin-guide/mm/pagemap.rst; mm/memcontrol.c page_cgroup_ino(): of a page
- * that is charged to a removed group it names the nearest group upwards that still exists.
+ * Source: Documentation/admin-guide/mm/pagemap.rst; mm/memcontrol.c page_cgroup_ino(): for a page
+ * that is charged to a removed group it returns the nearest ancestor that still exists.
  */
 #pragma once
 
@@ -24,9 +24,10 @@ struct cgroup_tree {
 };
 
 /**
- * Reads @p path and all groups below it that have the memory controller, of version 2 or 1,
- * whichever has it.
- * @param path  "/machine.slice"; "/" for all; slashes at its end or twice are left out of the paths
+ * Reads @p path and all groups below it that have the memory controller, in cgroup v2 or v1,
+ * whichever has that controller.
+ * @param path  "/machine.slice"; "/" for all; trailing and repeated slashes are left out of the
+ * paths
  * @return 0; -ENOENT no such group, or no memory controller; -E2BIG more than 65,536 groups;
  *         -ENOMEM. Free with cgroup_tree_free(), also after a failure.
  */
@@ -37,6 +38,6 @@ void cgroup_tree_free(struct cgroup_tree *tree);
 /** The index of the group with that inode, or -1. */
 ptrdiff_t cgroup_tree_find(const struct cgroup_tree *tree, uint64_t inode);
 
-/** Opens /proc/kpagecgroup: for each frame the inode of the group that it is charged to, a
- * u64_file; of the tails of a folio it says 0. */
+/** Opens /proc/kpagecgroup, a u64_file: for each frame, the inode of the group that it is charged
+ * to; 0 for the tails of a folio. */
 int kpagecgroup_open(const struct fsroot *root, struct error *error);

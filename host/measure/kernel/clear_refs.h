@@ -2,8 +2,8 @@
 /**
  * @file clear_refs.h  /proc/PID/clear_refs.
  *
- * Source: Documentation/filesystems/proc.rst; fs/proc/task_mmu.c, clear_refs_write(). Takes the
- * mmap lock of the process for writing while it walks all of its page tables.
+ * Source: Documentation/filesystems/proc.rst; fs/proc/task_mmu.c, clear_refs_write(). A write takes
+ * the mmap lock of the process for writing while it walks all of its page tables.
  */
 #pragma once
 

@@ -13,24 +13,24 @@
 #include <string.h>
 
 #define EVENT "kvm/kvm_age_hva"
-/* The kernel's buffer: 26,000 pages between two looks. */
+/* The kernel's buffer: room for 26,000 pages between two reads. */
 #define RING_BYTES (1U << 20)
-/* The last so many pages are kept, 8 MiB. */
+/* The number of latest pages that are kept, 8 MiB. */
 #define KEPT (1U << 19)
 
 struct hit {
     uint64_t hva, bytes;
 };
 
-/* There is one DAMON. */
+/* The host has only one DAMON. */
 static struct {
     pid_t tid; /* 0: nothing is recorded */
     struct trace_ring ring;
     int wake_fd;
     uint32_t start, end; /* fields of the event */
     uint64_t epoch;
-    uint64_t n;       /* pages recorded in it */
-    struct hit *hits; /* the n-th is at n % KEPT */
+    uint64_t n;       /* pages recorded so far */
+    struct hit *hits; /* page n is at n % KEPT */
 } recording = {.wake_fd = -1};
 
 /* --- which kdamond ---------------------------------------------------------------------------- */
@@ -43,8 +43,8 @@ static bool is_kdamond(const struct fsroot *root, pid_t tid)
            strncmp(comm, "kdamond.", 8) == 0;
 }
 
-/* The thread of that name; 0 unless there is just one. Not all kernels say in sysfs which thread
- * serves a module. */
+/* Finds the thread of that name; 0 unless there is exactly one. Not all kernels tell in sysfs which
+ * thread serves a module. */
 static pid_t find_kdamond(const struct fsroot *root)
 {
     int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "proc");
@@ -121,8 +121,8 @@ static void add_hit(const void *record, void *context)
     recording.hits[recording.n++ % KEPT] = hit;
 }
 
-/* Takes what the kernel has recorded of the kdamond that is at work. Where it had no room for all,
- * or another one is, the record begins anew with the next mark. */
+/* Takes the kernel's records of the kdamond that is at work. If the kernel had no room for some
+ * records, or if another kdamond is at work, the record begins anew with the next mark. */
 static bool drain(const struct fsroot *root)
 {
     if (!recording.tid)

@@ -20,19 +20,19 @@
 #define ENTRIES 8192
 #define MAX_MAPS_BYTES (64UL << 20)
 
-/* Addresses of a process, or of the host's memory. */
+/* Addresses of a process or of the host's memory. */
 struct range {
     uint64_t start, end;
 };
 
 struct ranges {
     uint64_t n;
-    struct range *at; /* free() */
+    struct range *at; /* free with free() */
 };
 
-/* --- what it is given ------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
-/* How many directories "0", "1" ... there are in @p dir; UINT64_MAX: that cannot be told. */
+/* Counts the directories "0", "1" ... in @p dir; UINT64_MAX: they cannot be counted. */
 static uint64_t count(const struct fsroot *root, const char *dir, const char *name)
 {
     uint64_t n;
@@ -40,7 +40,7 @@ static uint64_t count(const struct fsroot *root, const char *dir, const char *na
     return fsroot_read_u64(root, &n, "%s/%s", dir, name) < 0 ? UINT64_MAX : n;
 }
 
-/* A region may end where the address space does. */
+/* A region may end at the end of the address space. */
 static int read_address(const struct fsroot *root, const char *target_dir, uint64_t region,
                         const char *name, uint64_t *out)
 {
@@ -53,7 +53,7 @@ static int read_address(const struct fsroot *root, const char *target_dir, uint6
     return kernel_bits(text, 10, out) ? 0 : -EBADMSG;
 }
 
-/* 0; or a negative errno when one of them cannot be read. None at all is an error, too. */
+/* 0, or a negative errno if one of the ranges cannot be read. An empty list is an error, too. */
 static int read_ranges(const struct fsroot *root, const char *target_dir, struct ranges *out)
 {
     const uint64_t n = count(root, target_dir, "regions/nr_regions");
@@ -79,9 +79,9 @@ static bool any_meets(const struct ranges *ranges, uint64_t start, uint64_t end)
     return false;
 }
 
-/* --- of a process ----------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
-/* Until it executes a program a child shares its parent's memory: vfork(2). */
+/* A child shares its parent's memory until it executes a program: vfork(2). */
 static bool is_child(const struct target *target, int64_t pid)
 {
     char text[8192];
@@ -101,7 +101,7 @@ static bool is_ram_file(const struct guest_ram *ram, uint64_t inode)
     return false;
 }
 
-/* By the inodes alone, of whatever file system. */
+/* Compares inodes alone, of any file system. */
 static bool maps_ram(const struct target *target, int64_t pid)
 {
     cleanup_free char *text = NULL;
@@ -117,7 +117,7 @@ static bool maps_ram(const struct target *target, int64_t pid)
     return false;
 }
 
-/* Which addresses "vaddr" watches DAMON decides itself. */
+/* With "vaddr", DAMON itself chooses the addresses that it watches. */
 static bool watches_ram_of(const struct target *target, const char *target_dir, bool fixed)
 {
     struct ranges ranges;
@@ -132,7 +132,7 @@ static bool watches_ram_of(const struct target *target, const char *target_dir, 
     return any;
 }
 
-/* Any thread stands for its process. */
+/* Any thread identifies its process. */
 static bool process_watched(const struct target *target, const char *target_dir, bool fixed)
 {
     char text[32];
@@ -149,9 +149,9 @@ static bool process_watched(const struct target *target, const char *target_dir,
     return is_child(target, pid) || maps_ram(target, pid);
 }
 
-/* --- of the host's memory --------------------------------------------------------------------- */
+/* --- the host's memory ------------------------------------------------------------------------ */
 
-/* A frame that is not told is one that may be in any range. */
+/* A hidden frame number may lie in any range. */
 static bool entries_meet(const struct ranges *ranges, const uint64_t *entries, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -187,7 +187,7 @@ static uint64_t in_bytes(uint64_t number, uint64_t unit)
     return __builtin_mul_overflow(number, unit, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* Since Linux 6.18 in units. */
+/* Since Linux 6.18 the addresses are in units. */
 static bool host_watched(const struct target *target, const char *context, const char *target_dir)
 {
     struct ranges ranges;

@@ -19,22 +19,21 @@
 #define TARGET CONTEXT "/targets/0"
 #define ATTRS CONTEXT "/monitoring_attrs"
 
-/* The longest sleep is 2^32 - 1 us (kdamond_usleep() converts with usecs_to_jiffies(unsigned int)).
- * An hour is below it; should a window be longer, it looks, tells and marks again in between, and
- * touches add up. */
+/* The longest sleep is 2^32 - 1 us (kdamond_usleep() converts with usecs_to_jiffies(unsigned int));
+ * an hour is below it. In a longer window the kdamond samples, reports and marks again in between,
+ * and touches add up. */
 #define SAMPLE_US "3600000000"
 
-/* Every access to DAMON's sysfs that finds another one under way fails at once
- * (mutex_trylock()). */
+/* An access to DAMON's sysfs fails at once if another access is under way (mutex_trylock()). */
 #define BUSY_TRIES 400
 #define BUSY_WAIT_NS 5000000L
 
-/* Marking takes microseconds a page; a kdamond that is not asleep after so long is stuck behind
+/* Marking takes microseconds a page; a kdamond that is still awake after this time is stuck behind
  * mmap_lock. */
 #define MARK_TRIES 60000
 #define MARK_WAIT_NS 500000L
 
-#define MIN_REGIONS 3 /* damon_set_attrs() */
+#define MIN_REGIONS 3 /* limit of damon_set_attrs() */
 
 struct damon_slot {
     bool taken;
@@ -42,14 +41,14 @@ struct damon_slot {
 };
 
 struct shared {
-    bool taken;     /* nr_kdamonds was, or is about to be, written */
-    uint64_t inode; /* of kdamonds/0 as we made it; 0: not known yet */
+    bool taken;     /* nr_kdamonds was written, or is about to be */
+    uint64_t inode; /* inode of kdamonds/0 as we made it; 0: not known yet */
 };
 
-/* There is one DAMON. */
+/* The host has only one DAMON. */
 static struct {
     unsigned users;
-    struct fsroot root; /* of the tree in which it was taken; not ours to close */
+    struct fsroot root; /* root of the tree in which it was taken; not ours to close */
     struct run_lock lock;
     int dir_fd; /* kdamonds */
     struct guardian *guardian;
@@ -94,7 +93,7 @@ static int put_u64(const struct fsroot *dir, const char *path, uint64_t value)
     return put_value(dir, path, text);
 }
 
-/* Reads a word, "" if it cannot be read. */
+/* Reads a word; "" if it cannot be read. */
 static void get(const struct fsroot *dir, const char *path, char *text, size_t size)
 {
     ssize_t n = fsroot_read(dir, text, size, "%s", path);
@@ -114,7 +113,7 @@ static int open_dir(const struct fsroot *parent, const char *path, struct fsroot
     return out->dirfd < 0 ? out->dirfd : 0;
 }
 
-/* --- who else --------------------------------------------------------------------------------- */
+/* --- other users ------------------------------------------------------------------------------ */
 
 /* "kdamond 0 is on and watches process 42 (qemu-system-x86)" */
 static bool describe_kdamond(const struct fsroot *root, unsigned number, char *text, size_t size)
@@ -187,7 +186,7 @@ const char *damon_module_on(const struct fsroot *root)
     return NULL;
 }
 
-/* They start DAMON as its exclusive user (damon_start()). */
+/* The modules start DAMON as its exclusive user (damon_start()). */
 static int check_modules(const struct fsroot *root, struct error *why)
 {
     const char *module = damon_module_on(root);
@@ -200,7 +199,7 @@ static int check_modules(const struct fsroot *root, struct error *why)
                      module, module);
 }
 
-/* Who only looks holds the lock for a moment, which is worth waiting for. */
+/* A process that only checks holds the lock for a moment, so it is worth waiting for. */
 static int lock(struct run_lock *lock, const struct fsroot *root, struct error *why)
 {
     const struct lock_wait wait = {.seconds = 0.2, .pidfd = -1};
@@ -251,9 +250,10 @@ static uint64_t inode_of_first(void)
     return fstatat(taken.dir_fd, "0", &st, 0) == 0 ? st.st_ino : 0;
 }
 
-/* Runs here, or in the guardian with its copy of what we had. Whatever is not what we made is left
- * alone; if we were killed between making it and noting so, only a configuration of our size of
- * which nothing is on is taken for ours. */
+/* Runs in this process, or in the guardian with its copy of the state. A configuration that this
+ * process did not make is left alone. If this process was killed between making the configuration
+ * and noting it, the guardian takes only a configuration of the same size with all kdamonds off for
+ * ours. */
 static void restore_at(void *at, void *context)
 {
     struct shared *shared = at;
@@ -330,7 +330,7 @@ static int take_damon(const struct fsroot *root, struct error *error)
 
 /* --- one kdamond ------------------------------------------------------------------------------ */
 
-/* 0, or the first thing that failed. */
+/* 0, or the first error. */
 static int configure(const struct fsroot *dir, pid_t pid)
 {
     static const struct {
@@ -395,8 +395,8 @@ void damon_slot_give_back(struct damon_slot *slot)
     if (!slot)
         return;
     damon_slot_off(slot, NULL);
-    /* Its regions are thousands of directories, which the last one to leave removes with all
-     * others. */
+    /* its regions are thousands of directories; the last slot removes them together with all others
+     */
     if (taken.users > 1)
         put_value(&slot->dir, "contexts/nr_contexts", "0");
     fsroot_close(&slot->dir);
@@ -438,7 +438,7 @@ int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t 
     return rc < 0 ? explain_failure(rc, "setting regions", error) : 0;
 }
 
-/* State of a thread as in proc(5): 'I' is asleep and idle; 0 when it has ended. */
+/* State of a thread as in proc(5): 'I' is asleep and idle; 0: the thread has ended. */
 static char thread_state(const struct fsroot *root, pid_t pid)
 {
     char text[512];
@@ -448,7 +448,8 @@ static char thread_state(const struct fsroot *root, pid_t pid)
     return end && end[1] == ' ' ? end[2] : '\0';
 }
 
-/* It waits on locks as 'D', and sleeps as 'I' only in kdamond_usleep(): then all is marked. */
+/* The kdamond waits on locks in state 'D' and sleeps in state 'I' only in kdamond_usleep(), after
+ * all pages are marked. */
 static int wait_marked(pid_t kdamond, struct error *error)
 {
     char state = thread_state(&taken.root, kdamond);
@@ -491,7 +492,7 @@ int damon_slot_off(struct damon_slot *slot, struct error *error)
 
     int rc = put_value(&slot->dir, "state", "off");
 
-    /* -EPERM: it ended between our two looks; -EINVAL: it was never on. */
+    /* -EPERM: it ended between the two checks; -EINVAL: it was never on. */
     return rc < 0 && rc != -EPERM && rc != -EINVAL ? explain_failure(rc, "turning it off", error)
                                                    : 0;
 }

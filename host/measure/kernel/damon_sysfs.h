@@ -6,23 +6,23 @@
  * Linux 6.12.
  *
  * There is one configuration for the whole host, and writing nr_kdamonds throws all of it away. So
- * it is taken only while no other process has any (nr_kdamonds is 0, no module that uses DAMON by
- * itself is on), refused otherwise, and given back as it was. Once a process has it, it can have
- * DAMON_SLOTS kdamonds at a time, for several panels or guests.
+ * DAMON is taken only while it has no other user (nr_kdamonds is 0, no module that uses DAMON by
+ * itself is on), refused otherwise, and given back as it was. A process that has taken it can use
+ * up to DAMON_SLOTS kdamonds at a time, for several panels or guests.
  *
- * Looking and taking are one step: they happen under the lock of the host named "damon"
- * (run_lock.h), so of two vmwss one gets it; the lock lives as long as the configuration does, for
- * the guardian inherits it. Other tools do not take that lock. Should one write nr_kdamonds while a
- * kdamond of ours is on, the kernel refuses it; while none is, our directories vanish, every
- * further write of ours fails through the open handle of the one that is gone, and what the other
- * made is left alone.
+ * Checking and taking are one step: both happen under the host's lock named "damon" (run_lock.h),
+ * so only one of two vmwss processes gets DAMON. The lock lives as long as the configuration does,
+ * because the guardian inherits it. Other tools do not take that lock. If another tool writes
+ * nr_kdamonds while one of our kdamonds is on, the kernel refuses it. While all of them are off,
+ * our directories vanish, every further write through our open handle of the removed directory
+ * fails, and the other tool's configuration is left alone.
  *
  * After kill -9 a guardian (base/guardian.h) turns the kdamonds off and writes 0 to nr_kdamonds. If
- * it is killed too they stay on, and do next to nothing: a walk over their pages once an hour,
- * until the guest ends or they are turned off. Nothing but the configuration and idle flags
- * (see idle.c) is ever changed.
+ * the guardian is killed too, the kdamonds stay on and do next to nothing: a walk over their pages
+ * once an hour, until the guest ends or they are turned off. Nothing but the configuration and idle
+ * flags (see idle.c) is ever changed.
  *
- * To be called from one thread only.
+ * Call these functions from one thread only.
  */
 #pragma once
 
@@ -34,54 +34,56 @@
 #define DAMON_SLOTS 8
 
 /**
- * Could DAMON be taken?
- * @return 0; -ENOENT the kernel has none; -EBUSY it is in use: @p why says who, as far as
- *         the kernel tells, and the remedy.
+ * Checks whether DAMON could be taken.
+ * @return 0; -ENOENT the kernel has no DAMON; -EBUSY it is in use: @p why names the user, as far as
+ *         the kernel shows it, and the remedy.
  */
 int damon_sysfs_free(const struct fsroot *root, struct error *why);
 
-/** Which of the kernel's modules that use DAMON by themselves is on: damon_stat, damon_reclaim,
- * damon_lru_sort; or NULL. They watch all physical memory, that of guests too
+/** The module that is on, among the kernel's modules that use DAMON by themselves: damon_stat,
+ * damon_reclaim, damon_lru_sort; or NULL. They watch all physical memory, including that of guests
  * (Documentation/admin-guide/mm/damon/reclaim.rst, lru_sort.rst, stat.rst). */
 const char *damon_module_on(const struct fsroot *root);
 
-/** How many of them are. */
+/** The number of these modules that are on. */
 unsigned damon_modules_on(const struct fsroot *root);
 
-/** Has this process taken it? Then whatever kdamond is on is ours. */
+/** Returns true if this process has taken DAMON. Every running kdamond is then its own. */
 bool damon_sysfs_taken(void);
 
 struct damon_slot; /* one kdamond; opaque */
 
 /**
- * Takes a kdamond, off, that will watch fixed addresses of process @p pid (operations "fvaddr");
- * the first one takes DAMON. Give it back with damon_slot_give_back().
+ * Takes a kdamond, not yet on, that will watch fixed addresses of process @p pid (operations
+ * "fvaddr"); the first one takes DAMON. Give it back with damon_slot_give_back().
  * @return 0, -ENOENT, -EBUSY, or the kernel's error.
  */
 int damon_slot_take(const struct fsroot *root, pid_t pid, struct damon_slot **out,
                     struct error *error);
 
 /**
- * Makes every page that begins at hva[0..n), ascending, a region of its own. While the kdamond is
- * off. Such a region is never split, being a single page, nor merged with a neighbour: two would
- * exceed the limit for a region, the sum of all divided by min_nr_regions, which is the number of
- * them (damon_region_sz_limit()).
+ * Makes every page that begins at hva[0..n), ascending, a region of its own; the kdamond must be
+ * off. Such a region is a single page, so it is never split. It is never merged with a neighbour
+ * either: two pages would exceed the size limit of a region, which is the sum of all divided by
+ * min_nr_regions, the number of regions (damon_region_sz_limit()).
  */
 int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t n,
                          struct error *error);
 
 /**
- * Turns it on, and returns when it has cleared the accessed bits of all of its pages and has gone
- * to sleep, for an hour or until it is turned off. Then it looks at them, tells what it saw
- * (damon_trace.h), and ends: kthread_stop() wakes it, and the loop of kdamond_fn() is left only
- * after that. So a window ends when it shall, not at a tick of DAMON.
+ * Turns the kdamond on, and returns when it has cleared the accessed bits of all of its pages and
+ * has gone to sleep, for an hour or until it is turned off. When it is turned off, it samples its
+ * pages, reports what it found (damon_trace.h), and ends: kthread_stop() wakes it, and it leaves
+ * the loop of kdamond_fn() only after that. So a window can end at any moment, not only at a tick
+ * of DAMON.
  * @param kdamond  its thread
  * @return 0; -ESRCH the process has ended; -EBUSY; or the kernel's error.
  */
 int damon_slot_on(struct damon_slot *slot, pid_t *kdamond, struct error *error);
 
-/** Turns it off: it has sampled and reported when this returns. 0 also if it is off already. */
+/** Turns the kdamond off; when this returns, it has sampled and reported. Also 0 if it is off
+ * already. */
 int damon_slot_off(struct damon_slot *slot, struct error *error);
 
-/** Turns it off; the last one gives DAMON back. NULL is allowed. */
+/** Turns the kdamond off; the return of the last slot also gives DAMON back. NULL is allowed. */
 void damon_slot_give_back(struct damon_slot *slot);

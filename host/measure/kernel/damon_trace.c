@@ -11,7 +11,8 @@
 
 #define EVENT "damon/damon_aggregated"
 #define FEWEST_BYTES 32768
-#define RECORD_BYTES 64 /* of perf's ring: 8 header, 4 size, 48 the event, 4 to align */
+/* size of a record in perf's ring: 8 header, 4 size, 48 the event, 4 to align */
+#define RECORD_BYTES 64
 
 struct fields {
     uint64_t id;
@@ -46,7 +47,7 @@ int damon_trace_host(const struct fsroot *root, struct error *error)
     return read_event(root, &fields, error);
 }
 
-/* Room for two looks, and a power of two. */
+/* Room for two reports, rounded up to a power of two. */
 static size_t ring_bytes(uint64_t n_regions)
 {
     size_t bytes = FEWEST_BYTES;

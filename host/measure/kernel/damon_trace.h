@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file damon_trace.h  What a kdamond found, through perf: tracepoint damon:damon_aggregated on its
- * thread.
+ * @file damon_trace.h  Reads a kdamond's findings through perf: tracepoint damon:damon_aggregated
+ * on its thread.
  *
- * One record for each region when an aggregation interval ends (kdamond_reset_aggregated(),
- * mm/damon/core.c). The other way to the same facts, directories of tried regions in sysfs, can end
- * a window only at a tick of DAMON (the command holds the lock that turning it off needs), and for
- * 2,000 regions costs as many directories made, 4,000 files read, and the directories removed. Here
- * a region costs 64 bytes in a ring.
+ * The kdamond writes one record for each region when an aggregation interval ends
+ * (kdamond_reset_aggregated(), mm/damon/core.c). The other way to the same facts, directories of
+ * tried regions in sysfs, can end a window only at a tick of DAMON (the command holds the lock that
+ * turning it off needs), and for 2,000 regions it makes 2,000 directories, has 4,000 files read,
+ * and removes the directories. Here a region costs 64 bytes in a ring.
  */
 #pragma once
 
@@ -16,25 +16,27 @@
 
 #include <sys/types.h>
 
-/** Is the tracepoint there? -ENOENT with the remedy. */
+/** Checks that the tracepoint exists. -ENOENT with the remedy. */
 int damon_trace_host(const struct fsroot *root, struct error *error);
 
 struct damon_trace; /* opaque */
 
-/** Records what thread @p kdamond will tell of @p n_regions regions, twice. Free with
+/**
+ * Records two reports of thread @p kdamond about @p n_regions regions. Free with
  * damon_trace_free().
- *  @param wake_fd  from trace_wake_open(): when to call damon_trace_drain() */
+ *  @param wake_fd  from trace_wake_open(); it tells when to call damon_trace_drain()
+ */
 int damon_trace_open(const struct fsroot *root, pid_t kdamond, uint64_t n_regions, int wake_fd,
                      struct damon_trace **out, struct error *error);
 void damon_trace_free(struct damon_trace *trace);
 
-/** Hands every region reported since the last call to @p visit: where it begins and in how many
- * looks an access was seen. The kdamond may have ended. */
+/** Calls @p visit for every region reported since the last call, with its begin and the number of
+ * samples that saw an access. The kdamond may have ended. */
 void damon_trace_drain(const struct damon_trace *trace,
                        void (*visit)(uint64_t start, unsigned nr_accesses, void *context),
                        void *context);
 
-/** Records that were lost for want of room. */
+/** Number of records lost for want of room. */
 uint64_t damon_trace_lost(const struct damon_trace *trace);
 
 /** CPU time of the kdamond's thread so far, also from before the trace was opened; in ns. */

@@ -19,12 +19,12 @@ struct vcpu_ring {
 
 struct fault_trace {
     uint64_t event_id;
-    uint32_t field_offset; /* of the address in the raw record */
+    uint32_t field_offset; /* offset of the address in the raw record */
     char filter[FAULT_FILTER_BYTES];
     size_t ring_bytes;
     int wake_fd;
     bool on;
-    uint64_t ended_ticks; /* of vCPUs that have ended */
+    uint64_t ended_ticks; /* CPU time of vCPUs that have ended */
     size_t n_rings;
     struct vcpu_ring *rings;
 };
@@ -60,7 +60,7 @@ static bool has_ring(const struct fault_trace *trace, pid_t tid)
     return false;
 }
 
-/* One that ended meanwhile (a vCPU that was unplugged, a worker) leaves an empty ring. */
+/* A thread that ended meanwhile (an unplugged vCPU, a worker) leaves an empty ring. */
 static int open_ring(struct fault_trace *trace, pid_t tid, struct error *error)
 {
     struct vcpu_ring *rings = realloc(trace->rings, (trace->n_rings + 1) * sizeof(*rings));
@@ -123,8 +123,8 @@ int fault_trace_open(const struct target *target, const char *filter, size_t rin
     return 0;
 }
 
-/* Nor are the faults known of one that came and went since the last time. Each vCPU's time is
- * rounded down by itself. */
+/* The faults of a vCPU that came and went since the last call are not known either. Each vCPU's
+ * time is rounded down separately. */
 static bool any_ended(struct fault_trace *trace, const struct target *target,
                       const struct qemu_process *now)
 {

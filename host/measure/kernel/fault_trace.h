@@ -3,11 +3,11 @@
  * @file fault_trace.h  The guest-physical addresses at which a KVM guest faults, through perf.
  *
  * The architecture's tracepoint (guest/arch/arch.h: kvm:kvm_page_fault on x86-64), opened by
- * perf_event_open(2) on each vCPU thread. The position of the field that has the address differs
- * between kernels and is taken from the event's format file. Nothing is written to tracefs, and the
- * events are file descriptors: they end with the process, also when it is killed. Under
- * two-dimensional paging the address is a GPA; with shadow paging (ept=N, npt=N) it would be a
- * guest-virtual address, so that is refused.
+ * perf_event_open(2) on each vCPU thread. The position of the address field differs between kernels
+ * and is read from the event's format file. Nothing is written to tracefs, and the events are file
+ * descriptors: they end with the process, also when it is killed. Under two-dimensional paging the
+ * address is a GPA; with shadow paging (ept=N, npt=N) it would be a guest-virtual address, so that
+ * is refused.
  */
 #pragma once
 
@@ -17,30 +17,32 @@
 
 struct fault_trace; /* opaque */
 
-/** Is the tracepoint there? -ENOENT with the remedy. */
+/** Checks that the tracepoint exists. -ENOENT with the remedy. */
 int fault_trace_host(const struct fsroot *root, struct error *error);
 
 #define FAULT_FILTER_BYTES 192
 
-/** A filter (Documentation/trace/events.rst) that passes only faults on RAM: a device register may
- * be read a hundred thousand times a second. @p size: FAULT_FILTER_BYTES are enough. */
+/** Writes a filter (Documentation/trace/events.rst) that passes only faults on RAM, because a
+ * device register may be read a hundred thousand times a second. @p size: FAULT_FILTER_BYTES are
+ * enough. */
 void fault_filter(const struct arch *arch, const struct gpa_layout *layout, char *text,
                   size_t size);
 
 /**
  * Opens one event and ring buffer per vCPU thread, disabled. Free with fault_trace_free().
- * @param filter      as of fault_filter(), so that the kernel drops device accesses before they
- *                    cost anything
+ * @param filter      from fault_filter(), so that the kernel drops device accesses before they cost
+ *                    anything
  * @param ring_bytes  size of each ring, a power of two; a KiB holds about 15 faults
- * @param wake_fd     from trace_wake_open(): when to call fault_trace_drain()
+ * @param wake_fd     from trace_wake_open(); it tells when to call fault_trace_drain()
  */
 int fault_trace_open(const struct target *target, const char *filter, size_t ring_bytes,
                      int wake_fd, struct fault_trace **out, struct error *error);
 void fault_trace_free(struct fault_trace *trace);
 
 /**
- * Looks for vCPUs that were plugged since, whose faults are recorded from now on.
- * @param grown  there are any, or one has run and ended: what they faulted on so far is not known
+ * Finds vCPUs that were plugged since the last call, and records their faults from now on.
+ * @param grown  true if there are new vCPUs, or if one ran and ended: their faults so far are not
+ * known
  * @return 0; -ESRCH the guest vanished; as fault_trace_open()
  */
 int fault_trace_follow(struct fault_trace *trace, const struct target *target, bool *grown,
@@ -49,10 +51,11 @@ int fault_trace_follow(struct fault_trace *trace, const struct target *target, b
 /** Starts or stops recording. */
 int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);
 
-/** Hands every address recorded since the last call to @p visit. */
+/** Calls @p visit for every address recorded since the last call. */
 void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
                        void *context);
 
-/** How many faults the kernel had no room to record, since the trace was opened (PERF_FORMAT_LOST,
- * Linux 6.0; the records of type LOST come only with a later fault, and there may be none). */
+/** Number of faults that the kernel had no room to record since the trace was opened
+ * (PERF_FORMAT_LOST, Linux 6.0). Records of type LOST do not serve: they come only with a later
+ * fault, which may never happen. */
 uint64_t fault_trace_lost(const struct fault_trace *trace);

@@ -15,7 +15,7 @@
 #define SPLIT_TRIES 3
 #define JOIN_PASSES 20
 #define JOIN_PAUSE_MS 50
-/* All of a huge page of x86-64; the largest has 8192. */
+/* The base pages of a huge page on x86-64; the largest huge page has 8192. */
 #define ENTRIES_AT_ONCE 512
 
 int huge_split(int pidfd, int pagemap_fd, uint64_t hva)
@@ -34,7 +34,7 @@ int huge_split(int pidfd, int pagemap_fd, uint64_t hva)
     return -EBUSY;
 }
 
-/* Not process_advise(): that would repeat for ever on EAGAIN, which here can last. */
+/* process_advise() would repeat for ever on EAGAIN, which can last here. */
 int huge_join(int pidfd, uint64_t hva)
 {
     struct iovec all = {.iov_base = (void *)(uintptr_t)hva, .iov_len = huge_page_bytes()};
@@ -46,8 +46,8 @@ int huge_join(int pidfd, uint64_t hva)
     return n < 0 ? -errno : 0;
 }
 
-/* Is some part neither present nor swapped? It was neither when it was a huge page. A zero page is
- * present. */
+/* Returns true if a part is neither present nor swapped; a part of a huge page was present. A zero
+ * page is present. */
 static int has_holes(int pagemap_fd, uint64_t hva)
 {
     uint64_t entry[ENTRIES_AT_ONCE];
@@ -59,7 +59,8 @@ static int has_holes(int pagemap_fd, uint64_t hva)
         ssize_t got = pread(pagemap_fd, entry, n * sizeof(*entry), (off_t)(page * sizeof(*entry)));
 
         if (got != (ssize_t)(n * sizeof(*entry)))
-            return got < 0 ? -errno : -ESRCH; /* of a process that ended it reads as empty */
+            /* the pagemap of a process that ended reads as empty */
+            return got < 0 ? -errno : -ESRCH;
         for (uint64_t i = 0; i < n; i++)
             if (!(entry[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)))
                 return 1;

@@ -9,8 +9,8 @@
 
 #define MAX_WORDS 512 /* 4096 bytes */
 
-/* A word of nothing but zeros costs a write 64 loop turns, less than a system call; a word that is
- * not ours costs a read 64 page look-ups, more than a system call. */
+/* A word of zeros costs a write 64 loop turns, less than a system call. A word without pages of
+ * ours costs a read 64 page look-ups, more than a system call. */
 #define WRITE_BRIDGE 2
 #define READ_BRIDGE 0
 
@@ -40,9 +40,9 @@ static uint64_t transfer_length(const uint64_t *pfn, uint64_t n, uint64_t bridge
     return end;
 }
 
-/* The kernel counts a word as transferred when it has come to the word's last bit; where memory
- * does not end at a multiple of 64 frames it never does for the last word, though it has handled
- * the frames in it. */
+/* The kernel counts a word as transferred once it reaches the word's last bit. If memory does not
+ * end at a multiple of 64 frames, it never reaches that bit of the last word, although it has
+ * handled the frames in it. */
 static int transferred(ssize_t done, size_t wanted)
 {
     if (done < 0)

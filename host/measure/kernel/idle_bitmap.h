@@ -4,9 +4,9 @@
  *
  * Source: Documentation/admin-guide/mm/idle_page_tracking.rst; mm/page_idle.c. Writing a 1 clears
  * the accessed bits of every mapping of the page (through the MMU notifiers, so KVM's too) and sets
- * its idle flag; writing a 0 does nothing, so only one's own pages are touched. Reading harvests
- * the accessed bits of idle pages. Transfers are multiples of 8 bytes; 4096 bytes is the most that
- * one read or write moves. Only the head of a folio on an LRU list has a bit of its own.
+ * its idle flag; writing a 0 does nothing, so the pages of others are left alone. Reading harvests
+ * the accessed bits of idle pages. Transfers are multiples of 8 bytes; one read or write moves at
+ * most 4096 bytes. Only the head of a folio on an LRU list has a bit of its own.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ int idle_bitmap_open(const struct fsroot *root, struct error *error);
 /** Marks the frames pfn[0..n), ascending, repeats allowed. 0 or a negative errno. */
 int idle_bitmap_mark(int fd, const uint64_t *pfn, uint64_t n);
 
-/** What idle_bitmap_read() says of frames in the last, partial word: the kernel does not deliver
- * it. */
+/** idle_bitmap_read() returns this for frames in the last, partial word, which the kernel does not
+ * deliver. */
 #define IDLE_BITMAP_UNKNOWN 2
 
 /** idle[i] = 1 when frame pfn[i] is still idle, else 0, or IDLE_BITMAP_UNKNOWN; pfn ascending,

@@ -10,7 +10,7 @@
 
 struct shared {
     int (*open)(const struct fsroot *root, struct error *error);
-    int fd; /* while there are users */
+    int fd; /* valid while there are users */
     unsigned users;
 };
 
@@ -44,7 +44,7 @@ int kpagecount_share(const struct fsroot *root, struct error *error)
     return share_file(&shared_count, root, error);
 }
 
-/* Whether others still have this file. */
+/* Returns true if other users still have this file. */
 static bool still_used(struct shared *shared, int fd)
 {
     return shared->users && shared->fd == fd && --shared->users;
@@ -53,7 +53,8 @@ static bool still_used(struct shared *shared, int fd)
 void kpage_release(int *fd)
 {
     pthread_mutex_lock(&mutex);
-    /* Closed while the lock is held: the number must not be another's before it is ours no more. */
+    /* closed under the lock, so that no other thread gets this number while it is still registered
+     * as shared */
     if (!still_used(&shared_flags, *fd) && !still_used(&shared_count, *fd))
         cleanup_close_at(fd);
     *fd = -1;

@@ -38,7 +38,7 @@ int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags)
     return u64_file_gather(fd, pfn, n, BRIDGE, flags);
 }
 
-/* 1: every flag of @p wanted is set; 0: not; or a negative errno. */
+/* 1: every flag of @p wanted is set; 0: some flag is clear; or a negative errno. */
 static int has_flags(int fd, uint64_t pfn, uint64_t wanted, uint64_t *flags)
 {
     int rc = kpageflags_read(fd, &pfn, 1, flags);
@@ -53,9 +53,9 @@ static int is_tail(int fd, uint64_t pfn)
     return has_flags(fd, pfn, KPF_COMPOUND_TAIL, &flags);
 }
 
-/* Is @p head the head of a folio of just this order? A tail in its middle belongs to a folio that
- * is larger than the half, and which begins at a multiple of its size, so no later than at head;
- * and where that ends no tail can be. */
+/* Returns true if @p head is the head of a folio of exactly this order. A tail in its middle
+ * belongs to a folio that is larger than the half. That folio begins at a multiple of its size, so
+ * no later than at head; and no tail can be where it ends. */
 static int has_order(int fd, uint64_t head, unsigned order)
 {
     if (order == 0 || head % (1ULL << order))
@@ -89,11 +89,11 @@ static int find_head(int fd, uint64_t pfn, struct folio *folio)
         if (rc != 0)
             return rc < 0 ? rc : 0;
     }
-    return -ENOENT; /* split while we looked */
+    return -ENOENT; /* split while it was read */
 }
 
-/* The tail at head + 2^k exists for every k below the order, and not at the order itself: that
- * frame begins something else, which may be another head but never a tail. */
+/* The tail at head + 2^k exists for every k below the order but not at the order itself: the frame
+ * there begins another object, which may be another head but never a tail. */
 static int find_order(int fd, struct folio *folio)
 {
     for (folio->order = 0; folio->order < MAX_ORDER; folio->order++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file kpageflags.h  /proc/kpageflags: what the kernel knows of a page frame.
+ * @file kpageflags.h  /proc/kpageflags: the kernel's flags of a page frame.
  *
  * Source: Documentation/admin-guide/mm/pagemap.rst; include/uapi/linux/kernel-page-flags.h.
  */
@@ -18,11 +18,11 @@
 #define KPF_COMPOUND_HEAD KPF(15)
 #define KPF_COMPOUND_TAIL KPF(16)
 #define KPF_HUGE KPF(17)        /* hugetlb */
-#define KPF_UNEVICTABLE KPF(18) /* locked: in no generation */
+#define KPF_UNEVICTABLE KPF(18) /* locked in memory: in no generation */
 #define KPF_NOPAGE KPF(20)
 /* Linux 6.12 shows KSM on every anonymous page (fs/proc/page.c, stable_page_flags(): it tests a
- * mask of two bits, of which one is set for all of them), so it is only a hint; ask kpagecount as
- * well. */
+ * mask of two bits, one of which is set on all anonymous pages), so it is only a hint; check
+ * kpagecount as well. */
 #define KPF_KSM KPF(21)
 #define KPF_THP KPF(22)
 #define KPF_ZERO_PAGE KPF(24)
@@ -36,18 +36,18 @@ int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags);
 /** A folio: 2^order pages whose first frame is head. */
 struct folio {
     uint64_t head;
-    uint64_t flags; /* of its head */
+    uint64_t flags; /* flags of the head */
     unsigned order;
 };
 
 /**
- * The folio of which frame @p pfn, with @p flags, is the head or a tail. A folio of 2^k pages
- * begins at a frame number that is a multiple of 2^k (mm/page_alloc.c), so at most 18 candidates
- * are looked at for the head, and as many frames for the end.
- * @param guess  an order that is likely: if it is right, three reads are enough
- * @return 0; -ENOENT when it was split while we looked; or another negative errno.
+ * Finds the folio of frame @p pfn, which has @p flags and is its head or a tail. A folio of 2^k
+ * pages begins at a frame number that is a multiple of 2^k (mm/page_alloc.c), so at most 18 frames
+ * are read to find the head, and at most 18 to find the end.
+ * @param guess  a likely order: if it is right, three reads are enough
+ * @return 0; -ENOENT when it was split meanwhile; or another negative errno.
  */
 int kpageflags_folio(int fd, uint64_t pfn, uint64_t flags, unsigned guess, struct folio *folio);
 
-/** Opens /proc/kpagecount: for each frame the number of its mappings, a u64_file. */
+/** Opens /proc/kpagecount, a u64_file: for each frame, the number of its mappings. */
 int kpagecount_open(const struct fsroot *root, struct error *error);

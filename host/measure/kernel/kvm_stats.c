@@ -11,7 +11,7 @@
 
 #define KVM_DEBUGFS "sys/kernel/debug/kvm"
 
-/* The directory is called after the thread that made the VM and its file descriptor: "1234-12". */
+/* The directory is named after the thread that made the VM and its file descriptor: "1234-12". */
 static int find_directory(const struct target *target, char *name, size_t size)
 {
     int fd = fsroot_openf(target->root, O_RDONLY | O_DIRECTORY, KVM_DEBUGFS);
@@ -100,7 +100,7 @@ static uint64_t read_counter(const struct target *target, const char *counter)
     return value;
 }
 
-/* The requests, from Linux 5.16 on, also count those for which no vCPU had to be kicked. */
+/* From Linux 5.16 on, the requests include those for which no vCPU had to be kicked. */
 int kvm_tlb_flushes(const struct target *target, uint64_t *count)
 {
     char name[64];

@@ -11,7 +11,8 @@
 
 #define SIZE "sys/kernel/mm/transparent_hugepage/hugepages-%" PRIu64 "kB"
 
-/* Of memory that was shared since boot, in folios of @p kib; how many there are is not counted. */
+/* Counts shared memory in folios of @p kib since boot; the kernel does not count how many exist
+ * now. */
 static bool was_shared(const struct fsroot *root, uint64_t kib)
 {
     uint64_t n = 0;
@@ -19,7 +20,7 @@ static bool was_shared(const struct fsroot *root, uint64_t kib)
     return fsroot_read_u64(root, &n, SIZE "/stats/shmem_alloc", kib) == 0 && n > 0;
 }
 
-/* "always inherit madvise [never]"; what cannot be read may be on. */
+/* Reads "always inherit madvise [never]"; a file that cannot be read counts as on. */
 static bool may_be_faulted(const struct fsroot *root, uint64_t kib)
 {
     char modes[64];
@@ -29,8 +30,8 @@ static bool may_be_faulted(const struct fsroot *root, uint64_t kib)
                : !strstr(modes, "[never]");
 }
 
-/* Of anonymous memory. Before Linux 6.12, which counts those there are, by what was faulted since
- * boot (6.10), or is allowed to be now. */
+/* Anonymous memory: since Linux 6.12 the kernel counts the existing folios. Before that, this uses
+ * those that were faulted since boot (6.10), or the sizes that may be faulted now. */
 static bool is_anonymous(const struct fsroot *root, uint64_t kib)
 {
     uint64_t n = 0;
@@ -49,13 +50,13 @@ static uint64_t mapped_huge_bytes(const struct fsroot *root)
 }
 
 /* Before 6.12, since boot: mappings that were split, and huge pages of shared memory, which are
- * mapped page by page from the first where they are faulted so. */
+ * mapped page by page from the start if they are faulted that way. */
 static bool was_taken_apart(const struct fsroot *root)
 {
     return vmstat_read(root, "thp_split_pmd") > 0 || vmstat_read(root, "thp_file_alloc") > 0;
 }
 
-/* Huge pages of which not all are mapped whole. */
+/* Finds huge pages that are not all mapped whole. */
 static bool is_taken_apart(const struct fsroot *root)
 {
     const uint64_t kib = huge_page_bytes() / 1024;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file large_folios.h  Folios of several pages that page tables map page by page: multi-size THP,
- * and huge pages whose mapping was split, as where a balloon took a part.
+ * and huge pages whose mapping was split, for example because a balloon took a part.
  *
- * What the kernel keeps for a folio, as its generation on the LRU lists, is one for all its pages,
+ * The kernel keeps one state for all pages of a folio, such as its generation on the LRU lists,
  * though smaps shows base pages. Source: Documentation/admin-guide/mm/transhuge.rst, "Monitoring
  * usage".
  */
@@ -14,8 +14,9 @@
 #include <stdbool.h>
 
 /**
- * Does this host have any? Of all processes; false only where the kernel says that there is none:
- * since Linux 6.12 of anonymous memory those there are now, else what was since boot; 6.8 and 6.9
- * count no multi-size THP: there, whether any size is allowed now (hugepages-*kB/enabled).
+ * Returns true if this host may have any, in any process; false only if the kernel's counters
+ * exclude it. Since Linux 6.12 the counters of anonymous memory are of the present; all others
+ * count since boot. 6.8 and 6.9 do not count multi-size THP; there it is true if any size is
+ * allowed now (hugepages-*kB/enabled).
  */
 bool large_folios_exist(const struct fsroot *root);

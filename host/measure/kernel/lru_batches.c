@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOVE_OWN (1 << 1) /* MPOL_MF_MOVE of linux/mempolicy.h: asks for no capability */
+#define MOVE_OWN (1 << 1) /* MPOL_MF_MOVE of linux/mempolicy.h: needs no capability */
 
 bool lru_batches_drain(void)
 {
@@ -15,7 +15,7 @@ bool lru_batches_drain(void)
     const int no_node = -1;
     int status = 0;
 
-    /* It is refused for its node, which comes after the batches. */
+    /* The kernel refuses the node, which it checks after it has emptied the batches. */
     return syscall(SYS_move_pages, 0, 1UL, &page, &no_node, &status, MOVE_OWN) < 0 &&
            errno == ENODEV;
 }

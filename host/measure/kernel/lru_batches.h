@@ -7,15 +7,15 @@
  * MGLRU see only what is on a list. Huge pages are put there at once.
  *
  * Source: mm/swap.c, folio_add_lru(); mm/migrate.c, do_pages_move(), which empties the batches of
- * all CPUs before it looks at what it was asked to move (Linux 2.6.29 and later, CONFIG_NUMA).
+ * all CPUs before it examines the pages to be moved (Linux 2.6.29 and later, CONFIG_NUMA).
  */
 #pragma once
 
 #include <stdbool.h>
 
 /**
- * Puts the pages of all CPUs' batches on their lists; moves none. Takes a work item on each CPU, so
- * it is for a census, not for each scan of a daemon.
- * @return false where the kernel cannot be asked
+ * Puts the pages of all CPUs' batches on their lists and migrates none. It takes a work item on
+ * each CPU, so it is for a census, not for each scan of a daemon.
+ * @return false if the kernel does not offer it
  */
 bool lru_batches_drain(void);

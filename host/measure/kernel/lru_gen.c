@@ -31,7 +31,8 @@ static const char *next_line(const char *line)
     return *line ? line + 1 : line;
 }
 
-/* A number, and what follows it at once: ' ' or a letter; '\n' or '\0' at the end of the line. */
+/* Takes a number and the character right behind it: ' ' or a letter; '\n' or '\0' at the end of the
+ * line. */
 static bool take_number(const char **at, uint64_t *value, char *suffix)
 {
     const char *end = kernel_u64(*at, value);
@@ -52,11 +53,12 @@ static bool add_generation(struct lru_gen_node *node, const struct lru_generatio
     return true;
 }
 
-/* What lru_gen_full tells of a generation, indented further than that: counts of tiers ("0  0R  0T
- * 0", without the letters before Linux 6.12) and last those of walks, of which the first is the
- * leaves: "128470T 59823Y 264F 127A", "64235L ..." before 6.12; in small letters where the kernel
- * keeps them for each generation (CONFIG_LRU_GEN_STATS): then those of the walk that ended a
- * generation stand with it, and the youngest has none. */
+/* Takes a detail that lru_gen_full prints for a generation, indented further than the generation
+ * itself: the counts of tiers ("0  0R  0T 0", without the letters before Linux 6.12), and last the
+ * counts of walks, the first of which is the leaves: "128470T 59823Y 264F 127A", "64235L ..."
+ * before 6.12. The letters are small if the kernel keeps the counts for each generation
+ * (CONFIG_LRU_GEN_STATS): then a generation has the counts of the walk that ended it, and the
+ * youngest has none. */
 static bool take_detail(const char *line, struct lru_gen_node *node)
 {
     uint64_t first;
@@ -72,8 +74,8 @@ static bool take_detail(const char *line, struct lru_gen_node *node)
     return true;
 }
 
-/* A generation: its number, age and two sizes, each of which an 'x' may follow; or a detail of one.
- * False: neither. */
+/* Takes a generation (its number, age and two sizes, each of which may be followed by an 'x') or a
+ * detail of one. False: neither. */
 static bool take_line(const char *line, struct lru_gen_node *node)
 {
     struct lru_generation generation = {0};
@@ -116,7 +118,7 @@ static bool is_memcg(const char *line)
     return !strncmp(line, "memcg ", 6);
 }
 
-/* The lines of one node, from the one after "node N" on; where they end, or NULL. */
+/* Takes the lines of one node, from the one after "node N" on; returns where they end, or NULL. */
 static const char *take_node(const char *line, uint64_t id, struct lru_gen *out)
 {
     struct lru_gen_node *node = &out->nodes[out->n_nodes];
@@ -147,8 +149,8 @@ int lru_gen_parse(const char *text, const char *path, struct lru_gen *out)
     int rc = -ENOENT;
 
     out->n_nodes = 0;
-    /* The last: groups that were removed while pages are still charged to them come first, under
-     * the same path. */
+    /* The last match counts: removed groups to which pages are still charged come first, under the
+     * same path. */
     for (const char *line = text; *line; line = next_line(line))
         if (is_memcg(line) && is_group(line, path, &id)) {
             out->memcg_id = id;

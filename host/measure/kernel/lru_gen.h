@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file lru_gen.h  MGLRU's generations of one control group: one bounded parser, and the order to
+ * @file lru_gen.h  MGLRU's generations of one control group: one bounded parser, and the command to
  * age it.
  *
  * The youngest generation of each node has the largest number. Ageing walks the page tables of all
@@ -17,14 +17,14 @@
 #include "base/fsroot.h"
 
 #define LRU_GEN_MAX_NODES 64
-#define LRU_GEN_KEPT \
-    4 /* MAX_NR_GENS: of the oldest of so many one cannot tell what was merged into it */
-#define LRU_GEN_MAX 8 /* so many are understood */
+/* MAX_NR_GENS: with this many generations the oldest may include merged ones. */
+#define LRU_GEN_KEPT 4
+#define LRU_GEN_MAX 8 /* the number of generations that are parsed */
 
 struct lru_generation {
     uint64_t number;
     uint64_t age_ms;
-    uint64_t anon_pages; /* shared memory, too */
+    uint64_t anon_pages; /* includes shared memory */
     uint64_t file_pages;
 };
 
@@ -32,11 +32,12 @@ struct lru_gen_node {
     unsigned id;
     unsigned n;                                     /* generations, at least 1 */
     struct lru_generation generations[LRU_GEN_MAX]; /* ascending */
-    uint64_t leaves; /* of lru_gen_full: entries of page tables at which walks have looked; see
-                        lru_gen_walked() */
+    /* from lru_gen_full: entries of page tables that walks have examined; see lru_gen_walked() */
+    uint64_t leaves;
     bool has_leaves;
-    bool
-        leaves_sum; /* over all walks since boot; else in that which made the youngest generation */
+    /* true: leaves sums up all walks since boot; false: it is of the walk that made the youngest
+     * generation */
+    bool leaves_sum;
 };
 
 struct lru_gen {
@@ -45,13 +46,13 @@ struct lru_gen {
     struct lru_gen_node nodes[LRU_GEN_MAX_NODES];
 };
 
-/** What `enabled` says. */
+/** The bits of `enabled`. */
 enum lru_gen_enabled {
     LRU_GEN_ON = 1 << 0,
-    LRU_GEN_WALKS = 1 << 1, /* page tables, for the hardware sets accessed bits in them */
+    LRU_GEN_WALKS = 1 << 1, /* walks of page tables, in which the hardware sets accessed bits */
 };
 
-/** enum lru_gen_enabled, or-ed; 0 also where the kernel has no MGLRU. */
+/** The bits of enum lru_gen_enabled, or-ed; also 0 if the kernel has no MGLRU. */
 unsigned lru_gen_enabled(const struct fsroot *root);
 
 /**
@@ -60,8 +61,9 @@ unsigned lru_gen_enabled(const struct fsroot *root);
  */
 int lru_gen_parse(const char *text, const char *path, struct lru_gen *out);
 
-/** Reads lru_gen or, for @p leaves, lru_gen_full, which is ten times as long, if there is one. As
- * above; -ENOENT as well without debugfs; @p error names the object and the remedy. */
+/** Reads lru_gen or, for @p leaves, lru_gen_full if it exists, which is ten times as long. Returns
+ * as lru_gen_parse(), and -ENOENT also without debugfs; @p error names the object and the
+ * remedy. */
 int lru_gen_read(const struct fsroot *root, const char *path, bool leaves, struct lru_gen *out,
                  struct error *error);
 
@@ -72,13 +74,13 @@ static inline const struct lru_generation *lru_gen_youngest(const struct lru_gen
 }
 
 /**
- * Begins a new generation on one node, after a walk of all page tables that heeds neither swap nor
- * heuristics. Without effect, and still 0, where another walk is under way: the youngest generation
- * tells.
- * @return 0 or a negative errno: -EPERM also where the kernel is locked down
+ * Begins a new generation on one node, after a walk of all page tables that ignores swap and
+ * heuristics. If another walk is under way it has no effect and still returns 0: the number of the
+ * youngest generation shows that.
+ * @return 0 or a negative errno: -EPERM also if the kernel is locked down
  */
 int lru_gen_age(const struct fsroot *root, uint64_t memcg_id, const struct lru_gen_node *node);
 
-/** The entries of page tables at which the last walk looked, which @p after was read right after;
- * UINT64_MAX: unknown. */
+/** The number of page table entries that the last walk examined; @p after was read right after that
+ * walk. UINT64_MAX: unknown. */
 uint64_t lru_gen_walked(const struct lru_gen_node *before, const struct lru_gen_node *after);

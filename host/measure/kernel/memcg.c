@@ -20,9 +20,10 @@ static const char *next_line(const char *line)
     return *line ? line + 1 : line;
 }
 
-/* --- which group ------------------------------------------------------------------------------ */
+/* --- finding the group ------------------------------------------------------------------------ */
 
-/* From the line of /proc/PID/cgroup that has @p begin in it: "0::/a/b", "4:memory:/a/b". */
+/* Takes the path from the line of /proc/PID/cgroup that contains @p begin: "0::/a/b",
+ * "4:memory:/a/b". */
 static bool take_path(const char *text, const char *begin, struct memcg *memcg)
 {
     const char *at = strstr(text, begin);
@@ -86,12 +87,12 @@ uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memc
     return memcg_number(text, "pgscan") + memcg_number(text, "pgrefill");
 }
 
-/* --- who is in it ----------------------------------------------------------------------------- */
+/* --- its processes ---------------------------------------------------------------------------- */
 
 struct census {
     const struct fsroot *root;
     const char *mount;
-    pid_t pid; /* not to be counted */
+    pid_t pid; /* the process that is not counted */
     uint64_t bytes;
     unsigned n;
     struct memcg_process largest;
@@ -112,7 +113,7 @@ static void add_process(struct census *census, pid_t pid)
         census->largest = process;
 }
 
-/* Where a group is threaded its processes are in the file of the group above. */
+/* The processes of a threaded group are listed in the file of the group above it. */
 static int add_processes(struct census *census, const char *path)
 {
     cleanup_free char *text = NULL;

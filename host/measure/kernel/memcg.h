@@ -3,7 +3,7 @@
  * @file memcg.h  The control group to which a process's memory is charged, of version 1 or 2.
  *
  * A process's memory is charged to the nearest group upwards that has the memory controller. Its
- * path is as /proc/PID/cgroup shows it, from the root of our own cgroup namespace on.
+ * path is that of /proc/PID/cgroup, relative to the root of our own cgroup namespace.
  *
  * Source: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; cgroups(7).
  */
@@ -19,27 +19,27 @@ struct memcg {
     char path[4096];   /* "/machine.slice/..."; "/" for the root */
 };
 
-/** False where the process is gone, or no group upwards of it has the memory controller. */
+/** False if the process is gone, or if no group upwards of it has the memory controller. */
 bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out);
 
-/** The number after @p name, which begins a line of @p text: of memory.stat, or of a process's
- * status. 0 if there is none. */
+/** The number after @p name, which begins a line of @p text: memory.stat, or a process's status. 0
+ * if there is no such line. */
 uint64_t memcg_number(const char *text, const char *name);
 
-/** What reclaim has scanned in the group so far, in pages: pgscan and pgrefill. Version 1 does not
- * count: 0. */
+/** Pages that reclaim has scanned in the group so far: pgscan and pgrefill. Version 1 does not
+ * count them: 0. */
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg);
 
-/** A process, and how much anonymous and shared memory it has mapped. */
+/** A process and its mapped anonymous and shared memory. */
 struct memcg_process {
     pid_t pid;
     uint64_t bytes;
 };
 
 /**
- * Who else has memory charged to the group: processes in it, and in those below that have no memory
- * controller of their own.
- * @param largest  the one that has most; pid 0: no other process has any
+ * Other processes with memory charged to the group: those in it, and those in groups below that
+ * have no memory controller of their own.
+ * @param largest  the process that has most; pid 0: no other process has any
  * @return the sum over all but @p pid, in bytes (RssAnon and RssShmem), or a negative errno: -E2BIG
  * more than 4,096 processes
  */

@@ -20,12 +20,12 @@
 
 #define MAX_TEXT (1UL << 20)
 #define MAX_OTHERS 64   /* libvirt starts a few */
-#define MAX_GROUPS 4096 /* one for each vCPU, below the emulator's */
+#define MAX_GROUPS 4096 /* one for each vCPU, below the emulator's group */
 #define MAX_DEPTH 8
 
 /* --- files of the group ----------------------------------------------------------------------- */
 
-/* As an fsroot: its directory is one. */
+/* The group's directory as an fsroot. */
 static struct fsroot below(int fd)
 {
     return (struct fsroot){.dirfd = fd};
@@ -49,15 +49,15 @@ static bool has_file(int fd, const char *name)
     return fsroot_exists(&group, "%s", name);
 }
 
-/* --- which group ------------------------------------------------------------------------------ */
+/* --- finding the group ------------------------------------------------------------------------ */
 
 static int no_process(pid_t pid, struct error *error)
 {
     return error_set(error, -ESRCH, "process %d has ended", (int)pid);
 }
 
-/* The line of version 2; one of version 1 that has the memory controller says that it is not there.
- */
+/* Reads the line of version 2. A line of version 1 with the memory controller means that version 2
+ * does not have it. */
 static int read_path(const struct fsroot *root, pid_t pid, char path[1024], struct error *error)
 {
     cleanup_free char *text = NULL;
@@ -79,8 +79,8 @@ static int read_path(const struct fsroot *root, pid_t pid, char path[1024], stru
     return 0;
 }
 
-/* Of a machine: some component says so. A login session, a service or a container has none, or its
- * other processes are in it. */
+/* Some component of a machine's path names a machine. The path of a login session, a service or a
+ * container has none, or the group has other processes. */
 static bool is_machine(const char *path)
 {
     for (const char *at = strstr(path, ".scope"); at; at = strstr(at + 1, ".scope"))
@@ -102,7 +102,7 @@ static int open_mount(const struct fsroot *root, struct error *error)
     return error_set(error, -EOPNOTSUPP, "/sys/fs/cgroup is not of cgroup v2 alone");
 }
 
-/* Upwards until one has the memory controller; the root has no memory.current. */
+/* Goes upwards to the first group with the memory controller; the root has no memory.current. */
 static int open_nearest(int mount, struct memcg_reclaim *out, struct error *error)
 {
     char wanted[sizeof(out->path)];
@@ -124,17 +124,18 @@ static int open_nearest(int mount, struct memcg_reclaim *out, struct error *erro
     return error_set(error, -EOPNOTSUPP, "no group of %s has the memory controller", wanted);
 }
 
-/* --- who is in it ----------------------------------------------------------------------------- */
+/* --- its processes ---------------------------------------------------------------------------- */
 
 struct occupants {
     const struct fsroot *root;
     pid_t pid;
-    bool found; /* that one */
+    bool found; /* that process was found */
     unsigned n_others, n_groups;
     struct error *error;
 };
 
-/* What libvirt puts beside a QEMU (src/qemu/qemu_extdevice.c), as the kernel cuts their names. */
+/* Helpers that libvirt starts beside a QEMU (src/qemu/qemu_extdevice.c), by names cut as the kernel
+ * cuts them. */
 static bool is_helper(const char *name)
 {
     static const char *const names[] = {
@@ -161,7 +162,7 @@ static int check_process(struct occupants *all, pid_t pid)
         return error_set(all->error, -EBUSY, "a process of another namespace is in the group");
     n = fsroot_read_all(all->root, &text, MAX_TEXT, "proc/%d/status", (int)pid);
     if (n == -ENOENT || n == -ESRCH || (n > 0 && !strstr(text, "\nVmRSS:")))
-        return 0; /* it has ended, or is one of the kernel's */
+        return 0; /* it has ended, or is a kernel thread */
     if (++all->n_others > MAX_OTHERS)
         return error_set(all->error, -EBUSY, "more than %d other processes are in the group",
                          MAX_OTHERS);
@@ -175,7 +176,7 @@ static int check_process(struct occupants *all, pid_t pid)
                                        (int)pid, name);
 }
 
-/* Of a threaded group they are in the file of the group above. */
+/* The processes of a threaded group are listed in the file of the group above it. */
 static int check_processes(struct occupants *all, int fd)
 {
     const struct fsroot group = below(fd);
@@ -228,7 +229,8 @@ static int check_occupants(const struct fsroot *root, const struct memcg_reclaim
                            struct error *error)
 {
     struct occupants all = {.root = root, .pid = pid, .error = error};
-    int fd = open_below(group->fd, ".", O_RDONLY | O_DIRECTORY); /* readdir() moves it */
+    /* readdir() moves the offset of a descriptor */
+    int fd = open_below(group->fd, ".", O_RDONLY | O_DIRECTORY);
     int rc = fd < 0 ? error_set(error, fd, "control group %s: %s", group->path, strerror(-fd))
                     : check_group(&all, fd, 0);
 
@@ -289,8 +291,7 @@ static double read_pressure(const struct fsroot *group)
     return total && kernel_u64(total + 6, &stalled_us) ? (double)stalled_us / 1e6 : (double)NAN;
 }
 
-/* A limit of a group above it is not seen here: the kernel then finds less than it was asked for.
- */
+/* The limit of an ancestor is not seen here; the kernel then reclaims less than requested. */
 static uint64_t read_swap_left(const struct fsroot *group)
 {
     uint64_t most, now;

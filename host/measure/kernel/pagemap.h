@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file pagemap.h  /proc/PID/pagemap: what is behind each page of guest RAM, and the PAGEMAP_SCAN
+ * @file pagemap.h  /proc/PID/pagemap: the state of each page of guest RAM, and the PAGEMAP_SCAN
  * ioctl.
  *
  * Source: Documentation/admin-guide/mm/pagemap.rst; fs/proc/task_mmu.c.
@@ -22,13 +22,13 @@ int pagemap_open(const struct target *target, struct error *error);
 int pagemap_read(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
                  uint64_t *entries);
 
-/** Which of the pages page[0..n) of guest RAM are present, as PAGEMAP_PRESENT of their entries
- * says: by PAGEMAP_SCAN where the kernel has it, for less than half of the time. @p page:
- * ascending; of pages in another order each takes a call. */
+/** Finds which of the pages page[0..n) of guest RAM are present (PAGEMAP_PRESENT of their entries),
+ * by PAGEMAP_SCAN if the kernel has it, which takes less than half the time. @p page: ascending; in
+ * another order each page takes a call. */
 int pagemap_present(int fd, const struct guest_ram *ram, const uint64_t *page, uint64_t n,
                     bool *present);
 
-/** Entries of @p n pages of guest RAM that follow one another from page @p first on. */
+/** Reads the entries of @p n consecutive pages of guest RAM, from page @p first on. */
 int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint64_t n,
                        uint64_t *entries);
 
@@ -36,22 +36,25 @@ int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint
  * Fires the MMU notifier for [hva, hva + bytes) and does nothing else: PAGEMAP_SCAN with
  * PM_SCAN_WP_MATCHING announces a change of protection to KVM before it looks at the mapping, then
  * skips every VMA that is not registered for asynchronous userfaultfd write protection, which
- * QEMU's never is; and the category mask asks for pages that are at once a huge zero page and
- * swapped, which cannot be, so nothing would be protected if one were. (fs/proc/task_mmu.c,
+ * QEMU's never is; and the category mask asks for pages that are both a huge zero page and swapped,
+ * which cannot exist, so nothing would be protected even in a registered VMA. (fs/proc/task_mmu.c,
  * do_pagemap_scan() and pagemap_scan_test_walk(), Linux 6.7 and later.)
  * @return 0; -ENOTTY before 6.7.
  */
 int pagemap_invalidate(int fd, uint64_t hva, uint64_t bytes);
 
-/** Does this kernel have PAGEMAP_SCAN? Tried on a range of no bytes at @p hva, which changes
+/**
+ * Checks that this kernel has PAGEMAP_SCAN, by a call for an empty range at @p hva, which changes
  * nothing.
- *  @return 0; -ENOTTY and others, with what is missing in @p why. */
+ *  @return 0; -ENOTTY and others, with the missing part named in @p why.
+ */
 int pagemap_check_scan(int fd, uint64_t hva, struct error *why);
 
 struct page_mapping {
-    bool huge; /* by a PMD (THP) or larger (hugetlb) */
+    bool huge; /* mapped by a PMD (THP) or larger (hugetlb) */
     bool zero; /* the shared zero page */
 };
 
-/** How the present page at @p hva is mapped. 0, or a negative errno (-ENOTTY before Linux 6.7). */
+/** Finds how the present page at @p hva is mapped. 0, or a negative errno (-ENOTTY before Linux
+ * 6.7). */
 int pagemap_mapping(int fd, uint64_t hva, struct page_mapping *out);

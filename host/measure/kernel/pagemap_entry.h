@@ -3,16 +3,16 @@
  * @file pagemap_entry.h  The 64 bits of a virtual page in /proc/PID/pagemap.
  *
  * Source: Documentation/admin-guide/mm/pagemap.rst. A swapped entry carries a swap offset where the
- * frame number would be, so PAGEMAP_PRESENT is to be tested first. Without CAP_SYS_ADMIN frame
- * numbers read as 0. A page whose frame is just being migrated looks swapped, too (is_swap_pte(),
- * fs/proc/task_mmu.c); what tells is the type of its entry, beyond those of swap devices, of which
- * there are 23 at least (MAX_SWAPFILES, include/linux/swap.h).
+ * frame number would be, so test PAGEMAP_PRESENT first. Without CAP_SYS_ADMIN frame numbers read as
+ * 0. A page whose frame is being migrated looks swapped, too (is_swap_pte(), fs/proc/task_mmu.c).
+ * Its entry has a type above those of swap devices, which have at least 23 types (MAX_SWAPFILES,
+ * include/linux/swap.h).
  */
 #pragma once
 
 #define PAGEMAP_PRESENT (1ULL << 63)
 #define PAGEMAP_SWAPPED (1ULL << 62)
-/* A page of a file, or of shared memory: what a private mapping of a file shows until it is
+/* A page of a file or of shared memory. A private mapping of a file shows it until it is
  * written. */
 #define PAGEMAP_OF_FILE (1ULL << 61)
 #define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))

@@ -12,8 +12,8 @@
 struct walk {
     const struct guest_ram *ram;
     struct ram_smaps *sums;
-    bool own;     /* what is not guest RAM is wanted, too */
-    uint64_t end; /* of guest RAM */
+    bool own;     /* read more than guest RAM */
+    uint64_t end; /* end of guest RAM */
 };
 
 static bool is_ram(const struct guest_ram *ram, const struct vma *vma)
@@ -39,8 +39,8 @@ static bool begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* What KVM shares with QEMU is on no LRU list (kvm-vcpu was 3 of the 4 pages that a QEMU at rest
- * had referenced), and rings of asynchronous I/O are counted with the page cache. */
+/* Memory that KVM shares with QEMU is on no LRU list (kvm-vcpu was 3 of the 4 pages that a QEMU at
+ * rest had referenced), and rings of asynchronous I/O are counted with the page cache. */
 static bool is_unlisted(const struct vma *vma)
 {
     return begins_with(vma->path, "anon_inode:") || begins_with(vma->path, "/[aio]");
@@ -52,9 +52,9 @@ static bool is_shared_memory(const struct vma *vma)
            begins_with(vma->path, "/dev/zero") || begins_with(vma->path, "/SYSV");
 }
 
-/* smaps sums a mapping's references, those to pages of its file included, which it may call
- * referenced long after (PG_referenced): what they do not explain was to the other pages. A shared
- * file may be on a disk. */
+/* smaps sums up all references of a mapping, including those to pages of its file, which may stay
+ * referenced long after a touch (PG_referenced). The references that file pages cannot explain went
+ * to the other pages. A shared file may be on a disk. */
 static void add_own(const struct vma *vma, struct ram_smaps *sums)
 {
     bool shared = vma->perms[3] == 's';
@@ -114,8 +114,8 @@ static int read_sums(const struct target *target, bool own, struct ram_smaps *ou
     return rc == ENDS_HERE ? 0 : rc;
 }
 
-/* Behind guest RAM are QEMU's libraries, most of the text: zap-all reads it twice a period, a third
- * of which was the program's own time. */
+/* QEMU's libraries follow guest RAM and are most of the text; zap-all reads smaps twice a period,
+ * which was a third of the program's own time. */
 int ram_smaps_read(const struct target *target, struct ram_smaps *out, struct error *error)
 {
     return read_sums(target, false, out, error);

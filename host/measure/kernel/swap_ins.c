@@ -23,7 +23,7 @@ static uint64_t device_bytes(const char *line)
     return bytes;
 }
 
-/* A heading, and a line for each. */
+/* The file has a heading, and one line for each device. */
 static uint64_t listed_bytes(const struct fsroot *root)
 {
     cleanup_free char *text = NULL;

@@ -11,7 +11,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* A heading, and a line for each; the first line of a device begins within this. */
+/* The file has a heading, and one line for each device; the first device's line begins within this
+ * length. */
 #define BEGIN_BYTES 512
 
 int swap_is_active(const struct fsroot *root)
@@ -28,7 +29,7 @@ int swap_is_active(const struct fsroot *root)
 /* --- its room --------------------------------------------------------------------------------- */
 
 #define MAX_TEXT (1UL << 20)
-/* Less than that says little of how well what is to come will shrink. */
+/* A smaller amount says little about how well future contents will shrink. */
 #define JUDGED_BYTES (64ULL << 20)
 
 struct swap {
@@ -57,7 +58,7 @@ static bool parse_swap(const char *line, struct swap *swap)
 }
 
 /* Documentation/admin-guide/blockdev/zram.rst, mm_stat: stored, compressed, used and the limit of
- * used. Where it cannot be read, all counts. */
+ * used. If it cannot be read, all of the device counts. */
 static struct swap_room zram_room(const struct fsroot *root, const struct swap *swap)
 {
     uint64_t stored, compressed, used, limit;
@@ -84,7 +85,7 @@ static void add_room(struct swap_room *sum, struct swap_room room)
     sum->total_bytes += room.total_bytes;
 }
 
-/* Two walks of the lines, the first for the highest priority of what is no zram. */
+/* Walks the lines twice, the first time for the highest priority among swap that is not zram. */
 static struct swap_room sum_room(const struct fsroot *root, const char *text, bool any)
 {
     int other = INT_MIN;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file swaps.h  Has the host any swap, and how much of it is free? */
+/** @file swaps.h  Finds whether the host has swap, and how much of it is free. */
 #pragma once
 
 #include "base/fsroot.h"
 
-/** 1: some is active (/proc/swaps); 0: none is, or the kernel has no swap; or a negative errno. */
+/** 1: a swap device is active (/proc/swaps); 0: no device is active, or the kernel has no swap; or
+ * a negative errno. */
 int swap_is_active(const struct fsroot *root);
 
 struct swap_room {
     uint64_t free_bytes;
-    uint64_t total_bytes; /* of the same swap: free or used */
+    uint64_t total_bytes; /* size of the same swap, free or used */
 };
 
 /**
- * How much fits into the host's swap.
- * @param any  false: only into compressed memory (zram), which the kernel fills first where its
- * priority is the highest; of a zram that other swap comes before, or whose contents do not shrink
- * to less than three quarters, nothing counts. true: all that is free.
+ * Finds how much fits into the host's swap.
+ * @param any  false: counts only compressed memory (zram) that the kernel fills first because of
+ * its priority. A zram does not count if other swap has a higher priority, or if its contents do
+ * not shrink to less than three quarters. true: counts all free swap.
  * @return 0, or a negative errno
  */
 int swap_room(const struct fsroot *root, bool any, struct swap_room *room);

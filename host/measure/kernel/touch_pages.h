@@ -2,9 +2,9 @@
 /**
  * @file touch_pages.h  Reading a byte of pages of another process by process_vm_readv(2).
  *
- * The kernel faults in what is not mapped, and calls mark_page_accessed() for each page
- * (mm/gup.c, FOLL_TOUCH), which sets PG_referenced, or, of an inactive page that has it, activates
- * the page and clears it. The accessed bit of the page table stays as it was.
+ * The kernel faults in pages that are not mapped, and calls mark_page_accessed() for each page
+ * (mm/gup.c, FOLL_TOUCH), which sets PG_referenced; if an inactive page already has that flag, it
+ * activates the page and clears the flag. The accessed bit of the page table does not change.
  */
 #pragma once
 
@@ -15,6 +15,6 @@
 
 #define TOUCH_AT_ONCE 512
 
-/** Reads a byte of each of @p n pages, at most TOUCH_AT_ONCE; one that cannot be read is left out.
+/** Reads a byte of each of @p n pages, at most TOUCH_AT_ONCE; skips pages that cannot be read.
  * False: the process is gone, and its mappings with it. */
 bool touch_pages(pid_t pid, struct iovec *there, size_t n);

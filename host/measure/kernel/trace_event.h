@@ -2,9 +2,9 @@
 /**
  * @file trace_event.h  A tracepoint of the kernel, recorded for one thread through perf.
  *
- * The number and the fields of an event are taken from its files in tracefs, for they differ
- * between kernels (Documentation/trace/events.rst). Nothing is written to tracefs, and what
- * perf_event_open(2) returns is a file descriptor: recording ends with the process, also when it is
+ * The number and the fields of an event are read from its files in tracefs, because they differ
+ * between kernels (Documentation/trace/events.rst). Nothing is written to tracefs, and
+ * perf_event_open(2) returns a file descriptor: recording ends with the process, also when it is
  * killed.
  */
 #pragma once
@@ -21,15 +21,15 @@ struct trace_event {
 
 /**
  * Looks @p name ("kvm/kvm_page_fault") up in tracefs; free with trace_event_free().
- * @param source  what provides it, for the message: "load KVM"
+ * @param source  how to provide the event, for the message: "load KVM"
  * @return 0; -ENOENT with the remedy.
  */
 int trace_event_find(const struct fsroot *root, const char *name, const char *source,
                      struct trace_event *event, struct error *error);
 void trace_event_free(struct trace_event *event);
 
-/** Where field @p name of @p bytes bytes lies in the raw record. 0; -EBADMSG when there is none
- * such. */
+/** Finds where field @p name of @p bytes bytes lies in the raw record. 0; -EBADMSG when there is no
+ * such field. */
 int trace_event_field(const struct trace_event *event, const char *name, size_t bytes,
                       uint32_t *offset);
 
@@ -37,22 +37,22 @@ int trace_event_field(const struct trace_event *event, const char *name, size_t 
 struct trace_ring {
     int fd;
     void *control; /* perf's control page, followed by the data */
-    size_t bytes;  /* of data */
+    size_t bytes;  /* size of the data */
 };
 
-/** A ring that is not open. */
+/** The value of a ring that is not open. */
 #define TRACE_RING_NONE ((struct trace_ring){.fd = -1})
 
-/** A descriptor to wait on for rings that are to be drained: poll(2) finds it readable when one of
- * those opened with it is a quarter full, until trace_wake_clear(). The caller closes it. A
- * negative errno. */
+/** Opens a descriptor to wait on for rings to drain: poll(2) finds it readable when one of the
+ * rings opened with it is a quarter full, until trace_wake_clear(). The caller closes it. A
+ * negative errno on failure. */
 int trace_wake_open(void);
 void trace_wake_clear(int wake_fd);
 
 /**
  * Opens a ring for thread @p tid, which may be a kernel thread; records only once enabled.
  * @param filter   a tracepoint filter, or NULL
- * @param bytes    size, a power of two; at least a base page is taken
+ * @param bytes    size, a power of two; raised to a base page if smaller
  * @param wake_fd  from trace_wake_open(); it outlives the ring
  * @return 0 or a negative errno (-ESRCH: no such thread); close it with trace_ring_close() in
  * either case.
@@ -64,18 +64,19 @@ void trace_ring_close(struct trace_ring *ring);
 /** Starts or stops recording. */
 int trace_ring_enable(const struct trace_ring *ring, bool on);
 
-/** Of a record no more than this is seen. */
+/** The largest part of a record that is handed out. */
 #define TRACE_RECORD_BYTES 256
 
-/** Hands every raw record since the last call to @p visit, with zeros behind its end. Records stay
+/** Calls @p visit for every raw record since the last call, with zeros behind its end. Records stay
  * readable after their thread has ended. */
 void trace_ring_drain(const struct trace_ring *ring,
                       void (*visit)(const void *record, void *context), void *context);
 
 struct trace_ring_sums {
-    uint64_t running_ns; /* how long the thread was on a CPU since the ring was opened */
-    uint64_t lost; /* records the kernel had no room for (PERF_FORMAT_LOST, Linux 6.0; the records
-                      of type LOST come only with a later event, and there may be none) */
+    uint64_t running_ns; /* time that the thread spent on a CPU since the ring was opened */
+    /* records that the kernel had no room for (PERF_FORMAT_LOST, Linux 6.0); records of type LOST
+     * come only with a later event, which may never happen */
+    uint64_t lost;
 };
 
 /** The sums so far; zeros for a ring that is not open. */

@@ -29,7 +29,7 @@ int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *buffer)
     return 0;
 }
 
-/* Where the entries that follow each other from @p at on end. */
+/* The end of the consecutive entries that begin at @p at. */
 static uint64_t end_of_consecutive(const uint64_t *index, uint64_t at, uint64_t n)
 {
     uint64_t end = at + 1;
@@ -39,8 +39,8 @@ static uint64_t end_of_consecutive(const uint64_t *index, uint64_t at, uint64_t 
     return end;
 }
 
-/* Where the run that begins at @p at and goes on to @p end ends: ascending, with gaps of no more
- * than @p bridge. */
+/* The end of the run that begins at @p at and includes the entries up to @p end: ascending, with
+ * gaps of at most @p bridge. */
 static uint64_t end_of_run(const uint64_t *index, uint64_t at, uint64_t end, uint64_t n,
                            uint64_t bridge)
 {
@@ -61,7 +61,7 @@ static int gather_run(int fd, const uint64_t *index, uint64_t n, uint64_t *out)
     return rc;
 }
 
-/* A census reads long stretches without gaps: straight to where they belong. */
+/* a census reads long stretches without gaps: they go straight to their destination */
 int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, uint64_t *out)
 {
     int rc = 0;

@@ -5,15 +5,15 @@
 
 #include <stdint.h>
 
-/** Reads the @p n entries from @p first on; those beyond the end of the file are 0. 0 or a negative
- * errno. */
+/** Reads @p n entries from @p first on; entries beyond the end of the file read as 0. 0 or a
+ * negative errno. */
 int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *out);
 
 /**
- * Reads entries index[0..n) of the array into out[0..n). Neighbours, also with small gaps between
- * them, are fetched by one pread(): one system call costs as much as some tens of entries. Any
- * order is right; an ascending one is fast. Entries beyond the end of the file read as 0.
- * @param bridge  how many unwanted entries may be fetched to save a system call
+ * Reads entries index[0..n) of the array into out[0..n). One pread() fetches neighbours, also with
+ * small gaps between them: one system call costs as much as some tens of entries. Any order is
+ * correct; an ascending one is fast. Entries beyond the end of the file read as 0.
+ * @param bridge  number of unwanted entries that may be fetched to save a system call
  * @return 0 or a negative errno.
  */
 int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, uint64_t *out);
