@@ -15,8 +15,8 @@
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* The last two, of Linux 5.8, also count what a group reclaims for itself, and what the two before
- * them do. */
+/* The last two, since Linux 5.8, include what a group reclaims for itself, and the counts of the
+ * two before them. */
 static uint64_t scanned_anywhere(const struct fsroot *root)
 {
     static const char *const names[] = {"pgrefill",    "pgscan_kswapd", "pgscan_direct",
@@ -29,9 +29,10 @@ static uint64_t scanned_anywhere(const struct fsroot *root)
 
 struct generations {
     bool known;
-    uint64_t sum;         /* of the youngest one's number, over the nodes */
-    uint64_t youngest_ms; /* how long ago one began last, on whichever node */
-    bool aged; /* it began after others did: at the start all of a group's begin at once */
+    uint64_t sum;         /* sum of the youngest generations' numbers over the nodes */
+    uint64_t youngest_ms; /* time since the last generation began, on any node */
+    /* the last began after others: at the start all generations of a group begin at once */
+    bool aged;
 };
 
 static void add_node(struct generations *out, const struct lru_gen_node *node)
@@ -60,14 +61,15 @@ static struct generations read_generations(const struct fsroot *root, const stru
     return out;
 }
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 struct ageing {
     struct generations generations;
     uint64_t scanned;
 };
 
-/* NUMA balancing drops KVM's mappings, with their accessed bits unless those are carried. */
+/* NUMA balancing drops KVM's mappings, and their accessed bits unless the kernel carries them
+ * over. */
 static bool unmapping_takes_bits(const struct target *target, enum method_signal signal)
 {
     return signal == SIGNAL_IDLE_FLAG && target->process->accel == ACCEL_KVM &&
@@ -94,7 +96,7 @@ static struct ageing ageing_read(const struct target *target, enum method_signal
         ageing.generations = read_generations(target->root, &group);
     if (found)
         ageing.scanned = memcg_scanned_pages(target->root, &group);
-    /* In version 1 of control groups memory.stat counts no scans. */
+    /* with cgroup v1, memory.stat counts no scans */
     if (!found || *group.mount || (mglru && !ageing.generations.known))
         ageing.scanned += scanned_anywhere(target->root);
     return ageing;
@@ -119,7 +121,7 @@ uint64_t ageing_group_odometer(const struct fsroot *root, const char *path)
         return 0;
     snprintf(group.path, sizeof(group.path), "%s", path);
     generations = read_generations(root, &group);
-    /* In version 1 of control groups memory.stat is elsewhere, and counts no scans. */
+    /* with cgroup v1, memory.stat is elsewhere and counts no scans */
     counts = fsroot_exists(root, "sys/fs/cgroup%s/memory.stat", path);
     return generations.sum + memcg_scanned_pages(root, &group) +
            (generations.known && counts ? 0 : scanned_anywhere(root));

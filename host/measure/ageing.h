@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file ageing.h  Has the host taken accessed bits of this guest's memory: its reclaim, or NUMA
- * balancing?
+ * @file ageing.h  Detects that the host has taken accessed bits of this guest's memory, by reclaim
+ * or by NUMA balancing.
  *
- * Reclaim reads and clears the bits that some methods wait for (enum method_signal). MGLRU, on by
+ * Reclaim reads and clears the bits on which some methods rely (enum method_signal). MGLRU, on by
  * default in many kernels since 6.1, walks through all of a process's page tables and clears them,
  * KVM's too since Linux 6.12, but leaves the idle flag as it was (mm/vmscan.c walk_pte_range();
  * folio_mark_accessed() returns before it clears the flag): a page that was touched before reads
- * idle. So a method that waits for accessed bits asks here before and after.
+ * idle. So a method that relies on accessed bits reads the odometer before and after.
  *
  * The sources are:
  *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation,
@@ -27,18 +27,19 @@
 #include "measure/method.h"
 
 /**
- * A number that grows whenever accessed bits may have been taken that @p signal relies on: if it is
- * the same before and after a window, none were. It has no other meaning. Always 0 for SIGNAL_MMU
- * and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU where accessed bits are carried.
+ * A number that grows whenever accessed bits on which @p signal relies may have been taken: if it
+ * is the same before and after a window, no bits were taken. It has no other meaning. Always 0 for
+ * SIGNAL_MMU and SIGNAL_GENERATIONS, and for SIGNAL_IDLE_FLAG without MGLRU where accessed bits are
+ * carried.
  */
 uint64_t ageing_odometer(const struct target *target, enum method_signal signal);
 
 /** The same for SIGNAL_IDLE_FLAG and all memory of the control group @p path: 0 without MGLRU. */
 uint64_t ageing_group_odometer(const struct fsroot *root, const char *path);
 
-/** Does the host age this guest's memory from time to time: within the last hour or, where there
- * are no generations, ever? Likewise by NUMA balancing. */
+/** Returns true if the host ages this guest's memory from time to time: within the last hour or, if
+ * there are no generations, ever. NUMA balancing counts in the same way. */
 bool ageing_goes_on(const struct target *target, enum method_signal signal);
 
-/** Notes in @p tally that bits were taken since its touches began to count. */
+/** Notes in @p tally that bits were taken after its touches began to count. */
 void ageing_doubt(struct tally *tally);

@@ -6,14 +6,14 @@
 
 #include <errno.h>
 
-/* --- which of a set --------------------------------------------------------------------------- */
+/* --- pages of a set --------------------------------------------------------------------------- */
 
 struct pages {
     struct page_set *set;
     const struct ram_block *block;
 };
 
-/* The first of the set whose number is @p page or more. */
+/* The first page of the set whose number is @p page or more. */
 static uint64_t find_page(const struct page_set *set, uint64_t page)
 {
     uint64_t low = 0;
@@ -46,7 +46,7 @@ static void lose_pages(uint64_t hva, uint64_t bytes, void *context)
             pages->set->state[i] = PAGE_UNMEASURABLE;
 }
 
-/* --- of all of guest RAM ---------------------------------------------------------------------- */
+/* --- all of guest RAM ------------------------------------------------------------------------- */
 
 static void add_bytes(uint64_t hva, uint64_t bytes, void *context)
 {
@@ -54,7 +54,7 @@ static void add_bytes(uint64_t hva, uint64_t bytes, void *context)
     *(uint64_t *)context += bytes;
 }
 
-/* Is there an event for each page of this guest whose bits are taken? */
+/* Returns true if there is an event for each page of this guest whose bits are taken. */
 static bool is_told(const struct target *target, const struct damon_mark *mark)
 {
     return target->process->accel == ACCEL_KVM || !mark->active;

@@ -6,11 +6,12 @@
 
 #include <math.h>
 
-/* A guest's device rings and a firmware's leftovers are touched by QEMU alone: some hundred pages
- * of any guest. */
+/* QEMU alone touches a guest's device rings and a firmware's leftovers: some hundred pages of any
+ * guest. */
 #define NOISE_SHARE 0.005
 
-/* Two tests a period: at most one false alarm in 2,500 periods, for up to one in 1,000. */
+/* Two tests a period: at most one false alarm in 2,500 periods, for shares of up to one in
+ * 1,000. */
 #define ALPHA 0.0002
 
 double binomial_tail(double n, double p, double k)
@@ -59,7 +60,7 @@ void dispute_add(struct dispute *dispute, const struct witness_count *count, boo
     dispute->disputed |= disputed;
 }
 
-/* In each period others may touch other pages. */
+/* Others may touch other pages in each period. */
 static double any_high(const struct dispute *dispute, double differ)
 {
     return fmin(1, dispute->periods * wilson_interval(differ, dispute->n, Z_95).high);

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file dispute.h  Does a witness agree with the accessed bits, and what do the two prove together?
- * Pure functions.
+ * @file dispute.h  Compares a witness with the accessed bits, and derives bounds from both. Pure
+ * functions.
  *
- * An accessed bit says that anyone touched a page; a KVM fault after its mapping was dropped says
- * that a vCPU did (measure/witness.h). The witness watches some pages that the method measures too,
- * so the comparison is of pairs: a page that the bits call touched and that did not fault was
- * touched by somebody else; one that faulted and reads idle had its bit taken. Without disturbance
- * there is next to none of either kind, so a few pairs show a small disturbance, where two separate
- * estimates would need many pages.
+ * An accessed bit says that the page was touched; a KVM fault after its mapping was dropped says
+ * that a vCPU touched it (measure/witness.h). The witness watches some of the pages that the method
+ * measures, so both are compared page by page: a page that the bits call touched and that did not
+ * fault was not touched by a vCPU; a page that faulted and reads idle had its bit taken. Without
+ * disturbance there are hardly any such pages. So a few pairs show a small disturbance, for which
+ * two separate estimates would need many pages.
  *
- * Devices are an exception: what QEMU reads from a disk into guest RAM belongs to the guest, though
- * no vCPU may have touched it. So as many pages as QEMU's own reads and writes may account for do
- * not count as a dispute. The bounds hold both readings nevertheless.
+ * Devices are an exception: data that QEMU reads from a disk into guest RAM belongs to the guest,
+ * although perhaps no vCPU touched it. So the number of pages that QEMU's own reads and writes can
+ * explain does not count as a dispute. The bounds still cover both interpretations.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/** What one period showed, in observations: several pages of one huge page are one. */
+/** The findings of one period, in observations: several pages of one huge page are one. */
 struct witness_count {
     float n;      /* compared; 0: the witness has nothing to say */
     float both;   /* touched by both accounts */
-    float others; /* of these only the accessed bit tells */
-    float missed; /* of these only the fault tells */
-    float early;  /* touched by anyone before they were dropped, and by no vCPU after: where others
-                     are at work, by them. No evidence that they are */
-    float noise;  /* share of n that may be others without disturbance: devices, and touches between
-                     the marking and the dropping, of which only the bit tells */
+    float others; /* touched by the accessed bit only */
+    float missed; /* touched by the fault only */
+    /* touched before they were dropped, and by no vCPU afterwards: by others, if others are at
+     * work. This is no evidence that they are */
+    float early;
+    /* expected share of n in others without disturbance: devices, and touches between the marking
+     * and the dropping, which only the bit shows */
+    float noise;
 };
 
 /** The periods of one window. All zeros: there was no witness. */
@@ -39,23 +41,25 @@ struct dispute {
     bool disputed;      /* in one of them the two differ beyond chance */
 };
 
-/** Do the two differ by more than chance and noise explain? */
+/** Returns true if the two differ by more than chance and noise explain. */
 bool witness_disputes(const struct witness_count *count);
 
-/** Adds a period. One without observations adds nothing. @p disputed: as it was judged. */
+/** Adds a period. A period without observations adds nothing. @p disputed: the judgement of that
+ * period. */
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed);
 
 /**
- * So much of the population is to be added to the bounds for others' touches, and for touches that
- * the accessed bits do not show; 0 where none was seen. Periods add up where they are disputed.
- * Else the few pages that differ are the same ones in all of them, rings of devices and what
- * firmware left: one of 64 in two of ten ticks would take 11 % of what is resident off the bound.
+ * The share of the population to add to the bounds for others' touches, and for touches that the
+ * accessed bits do not show; 0 if no such touch was seen. Periods add up if they are disputed.
+ * Otherwise the few pages that differ are the same ones in all periods (device rings, firmware
+ * leftovers): if they were added up, one of 64 in two of ten ticks would take 11 % of the resident
+ * memory off the bound.
  */
 double dispute_surplus(const struct dispute *dispute);
 double dispute_missing(const struct dispute *dispute);
 
-/** Others' touches, and those that the accessed bits do not show: at most this share, also where
- * none was seen, and whatever the periods have to do with each other. */
+/** Upper bound of the share of others' touches and of touches that the accessed bits do not show;
+ * valid also if no such touch was seen, and for any dependence between the periods. */
 double dispute_others_high(const struct dispute *dispute);
 double dispute_missed_high(const struct dispute *dispute);
 

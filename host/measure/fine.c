@@ -14,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than this share of its base pages unmeasurable: then it says nothing of the others. */
+/* If more than this share of its base pages is unmeasurable, a huge page says nothing about
+ * them. */
 #define MAX_UNMEASURABLE (huge_page_pages() / 8)
 
-/* What the guardian has to join: written before splitting. */
+/* The pages that the guardian has to join; written before splitting. */
 struct split_list {
     size_t n;
     uint64_t hva[FINE_MAX_HUGE_PAGES];
@@ -71,8 +72,8 @@ static bool within_block(const struct guest_ram *ram, uint64_t page, uint64_t un
     return unit >= block->hva && unit + huge_page_bytes() <= block->hva + block->bytes;
 }
 
-/* The huge pages that were touched, each once: their pages are neighbours in the set. The caller
- * frees. */
+/* Finds the huge pages that were touched, each once: their pages are neighbours in the set. The
+ * caller frees. */
 static uint64_t *find_candidates(const struct page_set *set, uint64_t *n)
 {
     uint64_t *unit = calloc(set->n + 1, sizeof(*unit));
@@ -105,7 +106,7 @@ static int draw_huge_pages(struct fine *fine, const struct page_set *set, size_t
     return 0;
 }
 
-/* Leaves only those that are mapped as huge pages now. */
+/* Keeps only pages that are mapped as huge pages now. */
 static int keep_huge(struct fine *fine)
 {
     size_t kept = 0;
@@ -139,7 +140,7 @@ static void join_list(void *shared, void *context)
     fine->result->not_joined = huge_join_all(fine->pidfd, fine->pagemap_fd, list->hva, list->n);
 }
 
-/* Leaves only those that were split. */
+/* Keeps only pages that were split. */
 static int split_all(struct fine *fine, struct split_list *list)
 {
     uint64_t begin_ns = clock_ns();
@@ -162,8 +163,8 @@ static int split_all(struct fine *fine, struct split_list *list)
     return 0;
 }
 
-/* Before anything is split: joining what is a huge page succeeds and changes nothing, where joining
- * is possible. */
+/* Proves that joining works before anything is split: joining a page that is huge already succeeds
+ * and changes nothing, if joining is possible. */
 static int prove_joining(const struct fine *fine, struct error *error)
 {
     int rc = huge_join(fine->pidfd, fine->hva[0]);
@@ -199,7 +200,7 @@ static int make_set(const struct fine *fine, struct page_set *set)
     return rc;
 }
 
-/* Of one huge page, whose base pages begin at the i-th of the set. */
+/* Counts one huge page, whose base pages begin at the i-th page of the set. */
 static void count_huge_page(struct fine *fine, const struct page_set *set, uint64_t i)
 {
     struct page_mapping mapping = {.huge = true};
@@ -212,8 +213,8 @@ static void count_huge_page(struct fine *fine, const struct page_set *set, uint6
         lost += set->state[k] == PAGE_UNMEASURABLE || set->order[k] > 0;
     }
     pagemap_mapping(fine->pagemap_fd, page_set_hva(set, i), &mapping);
-    /* khugepaged may have joined it again; then its base pages had no bits of their own to the
-     * end. */
+    /* khugepaged may have joined it again; then its base pages had no bits of their own until the
+     * end */
     if (mapping.huge || lost > MAX_UNMEASURABLE)
         fine->result->tally.n_lost++;
     else
@@ -246,7 +247,7 @@ static int measure_split(struct fine *fine, const struct sample_plan *plan, stru
     return rc;
 }
 
-/* Guarded: from the first split on, whatever happens, everything is joined again. */
+/* Runs under the guardian: from the first split on, everything is joined again in every case. */
 static int split_and_measure(struct fine *fine, const struct sample_plan *plan, struct error *error)
 {
     struct guardian *guardian;

@@ -16,10 +16,10 @@
 #include <string.h>
 
 #define CHUNK 32768
-#define VERIFY_BATCH 64ULL      /* folios that are marked before their flags are read */
+#define VERIFY_BATCH 64ULL      /* number of folios that are marked before their flags are read */
 #define MAX_FRAMES (1ULL << 40) /* 4 PiB */
 
-/* The kernel's pages have none of these (include/uapi/linux/kernel-page-flags.h). */
+/* Pages of the kernel have none of these flags (include/uapi/linux/kernel-page-flags.h). */
 #define KPF_UPTODATE KPF(3)
 #define KPF_MMAP KPF(11)
 #define KPF_ANON KPF(12)
@@ -28,13 +28,13 @@
 
 struct drawn {
     uint64_t pfn;
-    uint64_t head; /* of its folio */
+    uint64_t head; /* head of its folio */
     uint32_t group;
     uint8_t kind;
     bool marked;
 };
 
-/* The sample of one kind of one group while it is drawn. */
+/* The sample of one kind in one group while it is drawn. */
 struct reservoir {
     uint64_t eligible, n, room;
     struct drawn *at;
@@ -47,11 +47,11 @@ struct group_scan {
     uint64_t random;
     uint64_t n_frames;
     int bitmap_fd, flags_fd, groups_fd;
-    struct group_seen *seen;      /* of each group of the tree */
-    struct reservoir *reservoirs; /* FRAME_KINDS of each group, until they are merged */
+    struct group_seen *seen;      /* one for each group of the tree */
+    struct reservoir *reservoirs; /* FRAME_KINDS for each group, until they are merged */
     uint64_t n;
     struct drawn *all; /* ascending by head */
-    /* the folio at which the pass is */
+    /* the current folio of the pass */
     uint64_t head, head_flags;
     ptrdiff_t head_group;
 };
@@ -68,9 +68,9 @@ bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind)
     return (kind == FRAME_SHMEM || kind == FRAME_FILE) && lru_gen_enabled(root) & LRU_GEN_ON;
 }
 
-/* --- how many frames there are ---------------------------------------------------------------- */
+/* --- number of frames ------------------------------------------------------------------------- */
 
-/* The file is as long as the host has frames, but shows no size. */
+/* The file has an entry for each frame of the host but reports no size. */
 static bool has_entry(int fd, uint64_t index)
 {
     uint64_t entry;
@@ -170,7 +170,7 @@ static int add_frame(struct group_scan *scan, uint64_t pfn)
     return draw_frame(scan, &scan->reservoirs[scan->head_group * FRAME_KINDS + kind], &frame);
 }
 
-/* A tail is its head's: it has no group of its own, nor in every kernel flags. */
+/* A tail uses the data of its head: it has no group of its own and, on some kernels, no flags. */
 static void note_head(struct group_scan *scan, uint64_t pfn, uint64_t flags, uint64_t inode)
 {
     if (flags & KPF_COMPOUND_TAIL)
@@ -218,7 +218,7 @@ static int by_head(const void *a, const void *b)
     return (left->head > right->head) - (left->head < right->head);
 }
 
-/* Of all samples one list, and nothing of the reservoirs is left. */
+/* Merges all samples into one list and frees the reservoirs. */
 static int merge(struct group_scan *scan)
 {
     size_t n = scan->tree->n * FRAME_KINDS;
@@ -242,7 +242,7 @@ static int merge(struct group_scan *scan)
 
 /* --- marking and reading ---------------------------------------------------------------------- */
 
-/* The heads of the folios drawn, each once. */
+/* The heads of the drawn folios, each once. */
 struct heads {
     uint64_t n;
     uint64_t *pfn, *flags, *inodes;
@@ -273,8 +273,8 @@ static int heads_make(const struct group_scan *scan, struct heads *heads)
     return 0;
 }
 
-/* read() takes the flag from a page at once (mm/swap.c, folio_mark_accessed()), so the flags are
- * read right after the marking: what is read meanwhile counts as unmeasurable. */
+/* read() clears a page's flag at once (mm/swap.c, folio_mark_accessed()), so the flags are read
+ * right after the marking: pages that are read meanwhile count as unmeasurable. */
 static int mark_and_read(const struct group_scan *scan, struct heads *heads, uint64_t first,
                          uint64_t n)
 {
@@ -284,8 +284,8 @@ static int mark_and_read(const struct group_scan *scan, struct heads *heads, uin
                   : kpageflags_read(scan->flags_fd, heads->pfn + first, n, heads->flags + first);
 }
 
-/* A page that is off its list for a moment was not asked, and may have the flag of an earlier
- * marking: what was touched before this window would count. */
+/* A page that is off its list for a moment is not marked, and may keep the flag of an earlier
+ * marking: touches before this window would count. */
 static int mark_heads(struct group_scan *scan, struct heads *heads)
 {
     const uint64_t shown = KPF_LRU | KPF_IDLE;
@@ -312,7 +312,8 @@ static int read_heads(const struct group_scan *scan, struct heads *heads)
     return rc;
 }
 
-/* A folio that was split or made meanwhile: the frame is no tail any more, or its head is one. */
+/* Returns true if the folio was split or made meanwhile: the frame is no longer a tail, or its head
+ * is a tail now. */
 static bool changed_folio(const struct drawn *frame, uint64_t own_flags, uint64_t head_flags)
 {
     bool was_tail = frame->pfn != frame->head;
@@ -320,8 +321,8 @@ static bool changed_folio(const struct drawn *frame, uint64_t own_flags, uint64_
     return (head_flags & KPF_COMPOUND_TAIL) || was_tail != !!(own_flags & KPF_COMPOUND_TAIL);
 }
 
-/* Set, but still flagged: reclaim or compaction has isolated the page, and its mappings were not
- * asked (mm/page_idle.c, page_idle_get_folio()). */
+/* Returns true for a frame that reads as touched but still has its flag: reclaim or compaction has
+ * isolated the page, and its mappings were not checked (mm/page_idle.c, page_idle_get_folio()). */
 static bool is_unsure(const struct heads *heads, uint64_t at)
 {
     return heads->idle[at] == IDLE_BITMAP_UNKNOWN ||
@@ -350,7 +351,8 @@ static void judge(struct group_scan *scan, const struct heads *heads, uint64_t a
         seen->touched++;
 }
 
-/* Those of one folio follow each other, but not those of one kind: so by head and kind. */
+/* Frames of one folio follow each other, but frames of one kind do not: so units are told by head
+ * and kind. */
 static void count_unit(struct group_scan *scan, const struct drawn *frame, uint64_t *last)
 {
     size_t stratum = (size_t)frame->group * FRAME_KINDS + frame->kind;

@@ -16,7 +16,8 @@
 #define FILE_MODE 0600
 #define MAX_BYTES (256UL << 20)
 
-/* Below this share of guest RAM beside it, a second panel would be too small to say much. */
+/* If less than this share of guest RAM is left beside the panel, a second panel would be too small
+ * to be useful. */
 #define LEAST_ROOM 0.2
 
 static const char magic[8] = "vmwss-p1";
@@ -69,7 +70,8 @@ void neighbour_withdraw(const struct fsroot *root, pid_t pid)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Ascending, none empty, none over the next: what is searched by bisection must be so. */
+/* Returns true if the spans are ascending, not empty and without overlaps, as a bisection needs
+ * them. */
 static bool in_order(const struct taken_span *spans, uint64_t n)
 {
     uint64_t end = 0;
@@ -90,7 +92,7 @@ static bool is_whole(const struct header *header, size_t size)
            size == sizeof(*header) + header->n * sizeof(struct taken_span);
 }
 
-/* Is it another process, and alive? */
+/* Returns true if the owner is another process and alive. */
 static bool is_other(const struct fsroot *root, const struct header *header)
 {
     return (pid_t)header->owner != getpid() &&
@@ -138,34 +140,35 @@ void neighbour_free(struct neighbour *neighbour)
     *neighbour = (struct neighbour){0};
 }
 
-/* --- what goes together ----------------------------------------------------------------------- */
+/* --- which methods go together ---------------------------------------------------------------- */
 
-/* A TCG guest's TLB is flushed by taking the accessed bits of all of its RAM (tlb_flush.h), also
- * those that the neighbour's idle flags wait for. */
+/* The flush of a TCG guest's TLB takes the accessed bits of all of its RAM (tlb_flush.h), including
+ * those on which the neighbour's idle flags rely. */
 static bool takes_all_bits(const struct method *method, enum accel accel)
 {
     return method == &method_idle && accel == ACCEL_TCG;
 }
 
-/* What vmwssd follows by (guest_scan.c), and what spoils it. `pageout` asks whether a page is
- * mapped again, `zap` whether KVM faulted on it: nothing but a touch brings about either, however
- * others treat accessed bits. But a fault maps neighbours too, which `pageout` takes for touched,
- * and dropping all of a guest's mappings floods `zap`. `idle` lives on the bits that all others
- * clear. */
+/* Decides which methods disturb those with which vmwssd follows a guest (guest_scan.c). `pageout`
+ * checks whether a page is mapped again, and `zap` whether KVM faulted on it; only a touch causes
+ * either, independent of accessed bits. But a fault maps neighbours too, which `pageout` takes for
+ * touched, and dropping all of a guest's mappings floods `zap`. `idle` relies on the bits that all
+ * other methods clear. */
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
                       enum accel accel, bool census)
 {
     if (method == neighbour->method && takes_all_bits(method, accel))
         return false;
-    if (method == neighbour->method) /* each KVM fault is seen by all who listen */
+    if (method == neighbour->method) /* all listeners see each KVM fault */
         return !census && (method == &method_zap || !neighbour->huge);
     if (neighbour->method == &method_pageout)
         return true;
     return neighbour->method == &method_zap && method != &method_zap_all;
 }
 
-/* A TCG guest's flush takes the accessed bits of all of its RAM. A KVM guest's drops mappings: that
- * of a huge page is a panel's too if any of its pages is, and may take the bit with it. */
+/* The flush of a TCG guest takes the accessed bits of all of its RAM. The flush of a KVM guest
+ * drops mappings: the mapping of a huge page belongs to a panel if any of its pages does, and
+ * dropping it may take the bit. */
 bool neighbour_bears_flush(const struct neighbour *neighbour, const struct target *target)
 {
     if (neighbour->method->signal != SIGNAL_IDLE_FLAG)

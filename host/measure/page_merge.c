@@ -12,7 +12,7 @@ void page_merge_free(struct page_merge *merge)
     *merge = (struct page_merge){0};
 }
 
-/* Of the next page of each set the first; sets are few. */
+/* Finds the lowest among the next pages of all sets; sets are few. */
 static struct page_place next_place(const struct page_set *const *sets, size_t n,
                                     const uint64_t *at)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file page_merge.h  The pages of several page sets of one guest in ascending order: what is read
- * of them is read once, and neighbours together.
+ * @file page_merge.h  The pages of several page sets of one guest in ascending order, so that each
+ * page is read once, and neighbours together.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 
 struct page_merge {
     uint64_t n;
-    uint64_t *page; /* ascending; one of two sets is there twice */
+    uint64_t *page; /* ascending; a page of two sets is there twice */
     struct page_place {
-        size_t set; /* which of the sets, and ... */
-        uint64_t i; /* ... which page of it */
+        size_t set; /* the set, and ... */
+        uint64_t i; /* ... the index of the page in it */
     } * place;
 };
 
-/** 0 or -ENOMEM; in either case free with page_merge_free(). */
+/** 0 or -ENOMEM; free with page_merge_free() in both cases. */
 int page_merge_make(struct page_merge *merge, const struct page_set *const *sets, size_t n);
 void page_merge_free(struct page_merge *merge);

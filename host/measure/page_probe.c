@@ -10,10 +10,10 @@ struct prober {
     int pagemap_fd;
     const struct page_set *set;
     bool mappings;
-    uint64_t huge; /* number of the huge page that was last seen mapped by one PMD; 0: none */
+    uint64_t huge; /* number of the huge page that was last seen mapped by one PMD; 0: none seen */
 };
 
-/* One PMD maps all of its huge page or none: the kernel is asked once for each. */
+/* One PMD maps all of its huge page or nothing, so the kernel is asked once for each huge page. */
 static struct page_mapping mapping_at(struct prober *prober, uint64_t hva)
 {
     struct page_mapping mapping = {.huge = true};

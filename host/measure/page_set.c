@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An absent page costs some bytes and a look at pagemap, but 64 GiB of them shall not cost
- * millions. */
+/* An absent page costs a few bytes and one pagemap read, but a guest with 64 GiB of them must not
+ * cost millions of draws. */
 #define MAX_OVERDRAW 256
 
 static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
@@ -51,8 +51,8 @@ static uint64_t sort_unique(uint64_t *values, uint64_t n)
     return kept;
 }
 
-/* Draws until @p n distinct numbers below @p bound are there. Replacing the duplicates by fresh
- * draws leaves every n-subset equally likely. */
+/* Draws until it has @p n distinct numbers below @p bound. Replacing the duplicates by fresh draws
+ * leaves every n-subset equally likely. */
 static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t have = 0; have < n; have = sort_unique(values, n))
@@ -60,8 +60,8 @@ static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t
             values[i] = random_below(state, bound);
 }
 
-/* The same in one pass over all numbers, without sorting, for an @p n that is not small: selection
- * sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
+/* Draws the same in one pass over all numbers, without sorting, for an @p n that is not small:
+ * selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
 static void select_in_order(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t i = 0, have = 0; have < n; i++)
@@ -81,7 +81,7 @@ static uint64_t draws_beside(const struct taken *taken, const struct guest_ram *
     return left > 0 ? (uint64_t)ceil((double)n / left) : n;
 }
 
-/* What cannot be made smaller stays as it is. */
+/* An array that cannot be made smaller stays as it is. */
 static void *shrink(void *array, size_t bytes)
 {
     void *smaller = realloc(array, bytes);
@@ -147,7 +147,7 @@ void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64
         set->unit[i] = unit_hva;
 }
 
-/* Pages of one state and one order. */
+/* Tallies pages of one state and one order. */
 static void tally_pages(struct tally *tally, enum page_state state, unsigned order, uint64_t pages)
 {
     if (page_is_swapped(state))
@@ -172,10 +172,10 @@ static void tally_pages(struct tally *tally, enum page_state state, unsigned ord
     }
 }
 
-/* Larger than any folio; order[] has no larger one. */
+/* Larger than any folio; order[] never has this value. */
 #define ORDERS 64
 
-/* There may be millions of pages, of a few kinds. */
+/* A census may have millions of pages, but only a few kinds. */
 static void tally_census(const struct page_set *set, struct tally *tally)
 {
     uint64_t count[ORDERS][PAGE_STATES] = {0};
@@ -194,9 +194,10 @@ struct unit {
     bool touched;
 };
 
-/* One draw of a panel. Draws of one huge page are neighbours, for the page numbers ascend, but for
- * draws between them that were made when it still was small pages; it counts once, and as touched
- * if any of its draws says so. @p last is the last larger unit. */
+/* Tallies one draw of a panel. Draws of one huge page are neighbours, because the page numbers
+ * ascend, except for draws between them that were made while it still was small pages. The huge
+ * page counts once, and as touched if any of its draws is touched. @p last is the last larger
+ * unit. */
 static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,
                        struct unit *last)
 {

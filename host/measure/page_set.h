@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file page_set.h  The pages that one measurement follows, and what is known of each.
+ * @file page_set.h  The pages that one measurement follows, and the state of each.
  *
  * A census follows every page of guest RAM, a panel n pages drawn at random. State and granularity
  * take two bytes per page; a panel also has the page numbers and units, eight bytes each.
@@ -25,36 +25,38 @@ enum page_state {
 struct page_set {
     const struct guest_ram *ram;
     uint64_t n;
-    uint64_t
-        *page; /* page numbers, strictly ascending; NULL in a census: the i-th page is page i */
+    /* page numbers, strictly ascending; NULL in a census, where the i-th page is page i */
+    uint64_t *page;
     uint64_t
         *unit; /* HVA of the first byte of the folio or mapping that holds it; NULL in a census */
     uint8_t *state; /* enum page_state */
     uint8_t *order; /* granularity: base_page_bytes() << order */
 };
 
-/** Every page of @p ram. 0 or -ENOMEM; free with page_set_free(). */
+/** Makes a set of every page of @p ram. 0 or -ENOMEM; free with page_set_free(). */
 int page_set_census(struct page_set *set, const struct guest_ram *ram);
 
 /**
- * A simple random sample without replacement of @p n pages of @p ram (all of them if it has fewer),
- * or about as many of those that are not taken (guest_ram.taken), which are a random sample, too.
+ * Draws a simple random sample without replacement of @p n pages of @p ram (all of them if it has
+ * fewer). If some pages are taken (guest_ram.taken), draws about as many of the others, which are a
+ * random sample, too.
  * @param seed  the same seed draws the same pages
  */
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);
 
-/** How many pages to draw for @p samples present ones, when the share @p presence of RAM is
- * present: absent pages belong to the panel too, for one that appears was touched. */
+/** The number of pages to draw for @p samples present ones if the share @p presence of RAM is
+ * present. Absent pages belong to the panel too, because an absent page that appears was
+ * touched. */
 uint64_t page_set_draws(uint64_t samples, double presence);
 
-/** A panel of @p n pages that the caller fills in. */
+/** Makes a panel of @p n pages that the caller fills in. */
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n);
-/** Of a panel whose first @p n page numbers are those that stay, before anything else is known of
- * them: the memory of the others is given back. */
+/** Keeps the first @p n page numbers of a panel, before any other data of its pages is known, and
+ * gives back the memory of the others. */
 void page_set_keep(struct page_set *set, uint64_t n);
 void page_set_free(struct page_set *set);
 
-/** Every page of guest RAM, no panel? */
+/** Returns true if the set has every page of guest RAM and is no panel. */
 static inline bool page_set_is_census(const struct page_set *set)
 {
     return !set->page;
@@ -70,7 +72,7 @@ static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
     return guest_ram_hva(set->ram, page_set_page(set, i));
 }
 
-/** Touched, and not resident any more, wherever it went. */
+/** Touched, and no longer resident, in swap or not. */
 static inline bool page_is_gone(enum page_state state)
 {
     return state == PAGE_GONE || state == PAGE_GONE_TO_SWAP;
@@ -86,21 +88,21 @@ static inline bool page_is_missing(enum page_state state)
     return state == PAGE_ABSENT || state == PAGE_SWAPPED || page_is_gone(state);
 }
 
-/** Which pages a marking is about: all ... */
+/** The pages that a marking covers: all ... */
 static inline bool page_any(enum page_state state)
 {
     (void)state;
     return true;
 }
 
-/** ... or, to begin the next period, those that were touched, and those that may have become
- * measurable or absent. */
+/** ... or, to begin the next period, touched pages and pages that may have become measurable or
+ * absent. */
 static inline bool page_needs_rearm(enum page_state state)
 {
     return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || page_is_gone(state);
 }
 
-/** What becomes of a page of state @p was when it is found @p missing, PAGE_ABSENT or
+/** The new state of a page of state @p was that is found @p missing, PAGE_ABSENT or
  * PAGE_SWAPPED. */
 static inline enum page_state page_lost(enum page_state was, enum page_state missing)
 {
@@ -109,7 +111,7 @@ static inline enum page_state page_lost(enum page_state was, enum page_state mis
     return missing == PAGE_SWAPPED ? PAGE_GONE_TO_SWAP : PAGE_GONE;
 }
 
-/** Records the granularity of the i-th page and where its unit begins. */
+/** Records the granularity of the i-th page and the begin of its unit. */
 void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64_t unit_hva);
 
 /** Counts the states. */

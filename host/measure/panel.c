@@ -3,14 +3,14 @@
  * @file panel.c  See panel.h.
  *
  * Theory of operation. Ticks are numbered: 0 is the first marking. At tick k a page that is found
- * touched gets last = k: it was touched between the marking at tick k - 1 and the reading at tick
- * k. So with now = k, a page was touched since the marking of tick j exactly when last > j, and the
- * time from that marking to this reading is the est window. A cohort that was marked first at tick
- * b (born) can answer for j >= b only.
+ * touched gets last = k: the touch happened between the marking at tick k - 1 and the reading at
+ * tick k. So with now = k, a page was touched since the marking of tick j exactly when last > j,
+ * and the time from that marking to this reading is the est window. A cohort that was marked first
+ * at tick b (born) can answer for j >= b only.
  *
- * Marked again at a tick are only the pages that were touched: the cost of a tick is one reading of
- * all pages and one marking of the hot ones. What falls between reading and marking again is seen
- * by neither; it lasts milliseconds, and concerns pages that just were found touched.
+ * A tick marks only the touched pages again: its cost is one reading of all pages and one marking
+ * of the hot ones. A touch between the reading and the new marking is missed; that gap lasts
+ * milliseconds, and concerns only pages that were just found touched.
  */
 #include "measure/panel.h"
 
@@ -42,13 +42,13 @@ struct cohort {
 };
 
 struct tick {
-    uint64_t read_ns;         /* midpoint of reading; of tick 0: of marking */
+    uint64_t read_ns;         /* midpoint of reading; at tick 0: of marking */
     uint64_t marked_ns;       /* midpoint of marking again */
-    uint64_t vcpu_ns;         /* for which the vCPUs have run since the first marking */
+    uint64_t vcpu_ns;         /* vCPU time since the first marking */
     uint64_t own_ns;          /* CPU time of QEMU's own threads */
-    uint64_t odometer;        /* of ageing, between reading and marking */
+    uint64_t odometer;        /* the ageing odometer, read between reading and marking */
     uint32_t hidden, younger; /* units of the tally; UINT32_MAX: any number */
-    uint16_t doubts;          /* of the method, in this reading */
+    uint16_t doubts;          /* the method's doubts in this reading */
     struct {
         uint8_t n, both, others, missed;
     } witness; /* struct witness_count of this tick; there may be thousands of ticks */
@@ -63,16 +63,17 @@ struct panel {
     size_t n_ticks;
     struct tick *ticks; /* a ring: tick k is ticks[k % n_ticks] */
     uint64_t began_ns;  /* midpoint of the first marking */
-    uint64_t turned_ns; /* when a cohort was last replaced */
+    uint64_t turned_ns; /* time at which a cohort was last replaced */
     size_t oldest;
-    double share[2]; /* of all base pages that was touched within two ticks: up to the last tick,
-                        and to the one before */
-    bool read_all;   /* by QEMU, it seems */
-    struct witness *witness; /* NULL: none */
+    /* touched share of all base pages within two ticks: up to the last tick, and up to the one
+     * before */
+    double share[2];
+    bool read_all;           /* QEMU seems to have read all */
+    struct witness *witness; /* NULL: no witness */
     struct vcpu_clock vcpus;
-    int wake_fd; /* readable when a cohort's is; -1: the method has none */
+    int wake_fd; /* readable when a cohort's is; -1: the method has no such descriptor */
     struct cohort cohorts[N_COHORTS];
-    struct page_merge order; /* of all their pages */
+    struct page_merge order; /* order of all their pages */
 };
 
 static uint64_t now_ns(const struct panel *panel)
@@ -80,7 +81,7 @@ static uint64_t now_ns(const struct panel *panel)
     return panel->plan.clock ? panel->plan.clock(panel->plan.clock_context) : clock_ns();
 }
 
-/* The threads of the vCPUs are read once, for both. */
+/* The threads of the vCPUs are read once for both clocks. */
 static void read_clocks(struct panel *panel, struct tick *tick)
 {
     const struct target *target = panel->target;
@@ -121,7 +122,7 @@ static void cohort_close(const struct panel *panel, struct cohort *cohort)
     *cohort = (struct cohort){0};
 }
 
-/* Draws so many that three cohorts have the pages wanted. */
+/* Draws enough pages that three cohorts together have the wanted number. */
 static int cohort_draw(struct panel *panel, struct cohort *cohort)
 {
     uint64_t samples = (panel->plan.samples + N_COHORTS - 2) / (N_COHORTS - 1);
@@ -130,7 +131,7 @@ static int cohort_draw(struct panel *panel, struct cohort *cohort)
                           page_set_draws(samples, panel->plan.presence), panel->seed++);
 }
 
-/* Of the pages that are left of those drawn: a method may take fewer. */
+/* Allocates for the pages that are left of those drawn: a method may take fewer. */
 static int cohort_remember(struct cohort *cohort)
 {
     const uint64_t n = cohort->set.n ? cohort->set.n : 1; /* calloc(0) may be NULL */
@@ -140,7 +141,7 @@ static int cohort_remember(struct cohort *cohort)
     return cohort->last && cohort->unseen ? 0 : -ENOMEM;
 }
 
-/* Where the other cohorts watch, in units of the method's reach, ascending. */
+/* The places that the other cohorts watch, in units of the method's reach, ascending. */
 static uint64_t *taken_places(const struct panel *panel, const struct cohort *mine, uint64_t *n)
 {
     uint64_t *place = calloc(panel_pages(panel) + 1, sizeof(*place));
@@ -192,9 +193,9 @@ int panel_taken(const struct panel *panel, struct taken *out, bool *huge)
     return 0;
 }
 
-/* Drops what was drawn within the reach of another cohort's page: a fault there would map it too,
- * and an idle page would seem touched. With a random hot set of 43 % that made it 49 %. Where the
- * others are is chance, so what is left is still a random sample. */
+/* Drops pages within the reach of another cohort's page: a fault there would map them too, and an
+ * idle page would seem touched. With a random hot set of 43 %, the result was 49 % without this.
+ * The places of the other cohorts are random, so the remaining pages are still a random sample. */
 static int keep_apart(const struct panel *panel, struct cohort *cohort)
 {
     struct page_set *set = &cohort->set;
@@ -219,7 +220,7 @@ static int keep_apart(const struct panel *panel, struct cohort *cohort)
     return 0;
 }
 
-/* The kernel forgets a cohort's descriptor as the method closes it. */
+/* The kernel removes a cohort's descriptor when the method closes it. */
 static int wake_by(const struct panel *panel, int fd, struct error *error)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -259,7 +260,7 @@ static void cohort_sets(const struct panel *panel, const struct page_set *sets[N
         sets[c] = &panel->cohorts[c].set;
 }
 
-/* After a cohort was begun, or could not be: it has other pages then. */
+/* Call it after a cohort was begun, or failed to begin: its pages have changed. */
 static int put_in_order(struct panel *panel, struct error *error)
 {
     const struct page_set *sets[N_COHORTS];
@@ -280,7 +281,7 @@ static void method_states(const struct panel *panel, void *states[N_COHORTS])
         states[c] = panel->cohorts[c].method_state;
 }
 
-/* Of all cohorts: what was touched since each was marked. */
+/* Collects from all cohorts the pages touched since each was marked. */
 static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct error *error)
 {
     const struct method *method = panel->plan.method;
@@ -295,7 +296,7 @@ static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct 
     return rc;
 }
 
-/* Of all cohorts: the pages that were touched are marked again. */
+/* Marks the touched pages of all cohorts again. */
 static int rearm(struct panel *panel, struct error *error)
 {
     const struct method *method = panel->plan.method;
@@ -386,7 +387,7 @@ static uint64_t odometer(const struct panel *panel)
     return ageing_odometer(panel->target, panel->plan.method->signal);
 }
 
-/* Where another guest waits for a witness this one goes without for a tick. @p since_ns: when the
+/* If another guest waits for a witness, this one goes without for a tick. @p since_ns: when the
  * pages were last read or first marked. */
 static void begin_witness(struct panel *panel, uint64_t since_ns)
 {
@@ -512,7 +513,7 @@ static int read_all(struct panel *panel, struct error *error)
     return rc;
 }
 
-/* Of the pages watched since that tick. */
+/* Tallies the pages watched since that tick. */
 static struct tally touched_since(const struct panel *panel, uint64_t since)
 {
     struct tally tally = {0};
@@ -524,7 +525,7 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
             enum page_state state = (enum page_state)cohort->set.state[i];
             struct stratum *units = NULL;
 
-            /* An absent page has the order that it had. */
+            /* an absent page keeps its last order */
             if (state == PAGE_TOUCHED || state == PAGE_IDLE)
                 units = tally_stratum(&tally, base_page_bytes() << cohort->set.order[i]);
             if (!units)
@@ -537,7 +538,7 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
     return tally;
 }
 
-/* Of the last tick: no vCPU ran in it, and yet pages were touched. */
+/* Returns true if pages were touched in the last tick although no vCPU ran in it. */
 static bool qemu_read_alone(const struct panel *panel)
 {
     const struct tick *now = tick_of(panel, panel->now);
@@ -549,8 +550,8 @@ static bool qemu_read_alone(const struct panel *panel)
            qemu_process_vcpus_stopped(panel->target->root, panel->target->process);
 }
 
-/* Of two ticks, for a job may have begun before the last; compared with the two before, so a job
- * shows at one or two ticks. */
+/* Uses two ticks, because a job may have begun before the last one, and compares them with the two
+ * before. So a job shows at one or two ticks. */
 static void note_read_all(struct panel *panel)
 {
     uint64_t since = panel->now > 1 ? panel->now - 2 : 0;
@@ -579,12 +580,12 @@ static int mark_all(struct panel *panel, struct error *error)
     return rc;
 }
 
-/* Replaces the oldest cohort once every longest window. */
+/* Replaces the oldest cohort after each longest window. */
 static int turn(struct panel *panel, struct error *error)
 {
     uint64_t marked_ns = tick_of(panel, panel->now)->marked_ns;
 
-    /* A guest's clock may step back a little: it learns of a suspension after it. */
+    /* a guest's clock may step back a little, because it learns of a suspension afterwards */
     if ((double)marked_ns < (double)panel->turned_ns + panel->plan.longest_s * 1e9)
         return 0;
 
@@ -656,7 +657,7 @@ bool panel_ticks_answer(double tick_s, double window_s)
     return fabs(ticks * tick_s - window_s) <= NEAR_ENOUGH * window_s;
 }
 
-/* The tick whose marking was nearest to @p ago_s before the last reading; 0 ago is the last tick
+/* Finds the tick whose marking was nearest to @p ago_s before the last reading; 0 is the last tick
  * itself. */
 static int tick_before(const struct panel *panel, double ago_s, uint64_t *number)
 {
@@ -671,7 +672,7 @@ static int tick_before(const struct panel *panel, double ago_s, uint64_t *number
     for (uint64_t k = panel->now; k-- > first;) {
         double next_off_s = fabs(since_s(panel, k) - ago_s);
 
-        /* The further back, the longer ago: the first that is no nearer ends the search. */
+        /* earlier ticks are further back, so the first one that is no nearer ends the search */
         if (best != panel->now && next_off_s >= off_s)
             break;
         best = k;
@@ -690,8 +691,8 @@ bool panel_answers(const struct panel *panel, double window_s)
     return tick_before(panel, window_s, &number) == 0;
 }
 
-/* Touched within the ages (older, newer] as tick numbers; never touched is older than
- * everything. */
+/* Touches within the ages (older, newer], as tick numbers; a page that was never touched is older
+ * than everything. */
 struct tick_range {
     bool any_older;
     uint64_t older;
@@ -710,7 +711,7 @@ static enum page_state state_for(const struct cohort *cohort, uint64_t i,
     if (page_is_missing(now))
         return page_lost(within && !range->any_older ? PAGE_TOUCHED : PAGE_IDLE,
                          page_is_swapped(now) ? PAGE_SWAPPED : PAGE_ABSENT);
-    /* Touched within a window that reaches to the present: whatever came after does not matter. */
+    /* for a window that reaches to the present, later touches do not matter */
     if (within && !range->any_older && range->newer == newest)
         return PAGE_TOUCHED;
     if (cohort->unseen[i] > last && cohort->unseen[i] > watched_since)
@@ -744,7 +745,7 @@ static uint64_t units64(uint32_t units)
     return units == UINT32_MAX ? HIDDEN_ANY : units;
 }
 
-/* What is doubtful of the touches within (older, newer], as far as that was not seen at once. */
+/* The doubts about the touches within (older, newer] that were not resolved at once. */
 static struct tally doubts_between(const struct panel *panel, uint64_t older, uint64_t newer)
 {
     const struct tick *from = tick_of(panel, older);
@@ -763,7 +764,7 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
     return tally;
 }
 
-/* What witnesses saw of the touches within (older, newer]. */
+/* The witnesses' findings for the touches within (older, newer]. */
 static struct dispute dispute_between(const struct panel *panel, uint64_t older, uint64_t newer)
 {
     struct dispute dispute = {0};
@@ -780,8 +781,8 @@ static struct dispute dispute_between(const struct panel *panel, uint64_t older,
     return dispute;
 }
 
-/* A page that reads idle at a doubtful tick may have been touched before it: then it belongs to
- * that tick instead of to an older one; and one that others touched may be of an older one. */
+/* A page that reads idle at a doubtful tick may have been touched before it; then it belongs to
+ * that tick instead of an older one. A page that others touched may belong to an older tick. */
 static void doubt(const struct panel *panel, const struct tick_range *range, struct tally *tally)
 {
     const struct tally after = doubts_between(panel, range->newer, panel->now);

@@ -6,38 +6,40 @@
 #include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
 
-/* Jobs leave out a few pages, as those behind VGA's registers. */
+/* Jobs leave out a few pages, such as those behind VGA's registers. */
 #define ALL 0.97
-/* Below that not all of it was touched before. A panel of 100 pages has a standard error of 0.03
- * there. */
+/* Below this share, not all of the memory was touched before. A panel of 100 pages has a standard
+ * error of 0.03 there. */
 #define NOT_ALL 0.9
 #define FEWEST_UNITS 30
 
-/* Nothing reads faster than memory does. savevm of 512 MiB, 320 of them zero, took 120 ms of CPU
+/* No job reads faster than memory does. savevm of 512 MiB, 320 of them zero, took 120 ms of CPU
  * time, a plain dump 500. */
 #define BYTES_PER_NS 32
-/* With nothing to hold the share against, as much time as such jobs were seen to take. */
+/* Without an earlier share to compare with, requires as much time as such jobs were seen to
+ * take. */
 #define BYTES_PER_NS_ALONE 6
-/* Timers and the monitor take some, and the time of a vCPU that runs is only known to the last
- * tick. */
+/* Allowance for timers and the monitor; also, the time of a vCPU that runs is only known up to the
+ * last tick. */
 #define LEAST_NS 10000000ULL
 
-/* Of a step: commands of a monitor take less, and a dump to a slow disk more. */
+/* Limit for one step: commands of a monitor take less, and a dump to a slow disk more. */
 #define LEAST_OF_STEP 50
 
-/* A write() of a plain dump was 4,043 bytes on average (QEMU 7.2), of one that was compressed
- * 2,668, into a FIFO with a slow reader 2,194, of a snapshot 37,633; of a monitor that is asked all
- * the time 8 (eventfds; a socket's answers do not count), or 11 to 53 where it answers into a pipe.
- * How much that is per second of CPU time depends on the machine: 5 to 13 MB, on some more than
- * what a compressed dump wrote. */
+/* A write() of a plain dump was 4,043 bytes on average (QEMU 7.2), of a compressed dump 2,668, into
+ * a FIFO with a slow reader 2,194, and of a snapshot 37,633. A monitor that is queried all the time
+ * wrote 8 bytes (eventfds; a socket's answers do not count), or 11 to 53 if it answers into a pipe.
+ * The rate per second of CPU time depends on the machine: 5 to 13 MB, on some more than the rate of
+ * a compressed dump. */
 #define WRITES_BYTES 512
-/* Per second of CPU time; such a dump wrote 17 to 20. */
+/* Per second of CPU time; a compressed dump wrote 17 to 20. */
 #define WRITES_LEAST_MB 1
-/* Likewise, beside a monitor that is asked all the time, whose writes are many: a plain dump wrote
- * 344 to 2,000, a snapshot 494 and 608; a monitor that answers into a pipe 50 at most. */
+/* Also per second of CPU time, beside a monitor that is queried all the time and makes many writes:
+ * a plain dump wrote 344 to 2,000, a snapshot 494 and 608; a monitor that answers into a pipe 50 at
+ * most. */
 #define WRITES_RAM_MB 128
 
-/* A shorter period says nothing of what QEMU uses anyhow. */
+/* A shorter period says nothing about QEMU's usual consumption. */
 #define PERIOD_NS 200000000ULL
 
 static uint64_t own_ns(const struct target *target)
@@ -63,7 +65,7 @@ bool own_work_reads_ram(const struct own_work *work)
                                          work->written.bytes >= work->written.calls * WRITES_BYTES);
 }
 
-/* While a vCPU runs there is nothing else to know. */
+/* While a vCPU runs, the other values are not needed. */
 static struct own_step read_step(const struct target *target)
 {
     const struct qemu_process *process = target->process;
@@ -78,7 +80,7 @@ static struct own_step read_step(const struct target *target)
     return step;
 }
 
-/* Where the kernel counts no written bytes nothing contradicts. */
+/* If the kernel counts no written bytes, nothing contradicts a job. */
 static bool may_have_read(const struct own_step *last, const struct own_step *now)
 {
     struct own_work work = {.cpu_ns = less(now->own_ns, last->own_ns),
@@ -123,7 +125,7 @@ void own_time_sample(struct own_time *own, const struct target *target)
 
 uint64_t own_time_excess_ns(const struct own_time *own)
 {
-    /* One period alone may be the very one of the job. */
+    /* a single period may be the very one of the job */
     double rate = own->periods > 1 ? own->least_rate : 0;
 
     return less(less(own->sampled_ns, own->begun_ns),
@@ -147,7 +149,7 @@ static double census_share(const struct tally *tally)
                : 0;
 }
 
-/* Each stratum by the draws in it, for these are what it stands for. */
+/* Weights each stratum by its draws. */
 static double panel_share(const struct tally *tally)
 {
     double draws = 0;
@@ -176,7 +178,7 @@ bool read_all_tells_alone(const struct tally *tally)
     return !has_larger_units(tally);
 }
 
-/* A census that counts without pages, as by smaps, has bytes only. */
+/* A census that counts without pages, such as smaps, has bytes only. */
 static uint64_t touched_units(const struct tally *tally)
 {
     uint64_t touched = 0;

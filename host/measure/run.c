@@ -17,11 +17,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A vCPU that ran this long in a window touched something; a census that saw nothing was
- * blind. */
+/* A vCPU that ran this long in a window touched some page; a census that saw no touch was blind. */
 #define RAN_NS 20000000ULL
 
-/* Replaces an error by "vanished" when that is its cause. */
+/* Replaces an error by "vanished" if that is its cause. */
 static int explain(const struct target *target, int rc, struct error *error)
 {
     struct error gone = {0};
@@ -37,13 +36,13 @@ struct span {
     uint64_t begin_ns, end_ns;
 };
 
-/* One that runs: the method with its pages, and who watches some of them. */
+/* A running measurement: the method with its pages, and the witness that watches some of them. */
 struct running {
     const struct method *method;
     void *state;
     const struct page_set *set;
-    struct witness *witness; /* NULL: none */
-    struct page_set alone;   /* its own pages, where the method has none */
+    struct witness *witness; /* NULL: no witness */
+    struct page_set alone;   /* its own pages, if the method has none */
 };
 
 static uint64_t midpoint(const struct span *span)
@@ -51,10 +50,10 @@ static uint64_t midpoint(const struct span *span)
     return span->begin_ns + (span->end_ns - span->begin_ns) / 2;
 }
 
-/* When to read: so that the est window is the one asked for, but no page may have had less than
- * this share of it. A marking that takes longer than the window (a large guest, a busy host) would
- * otherwise end when its last pages had hardly been armed; then the est window comes out longer,
- * and says so. */
+/* The time of reading: such that the est window is the requested one, but no page has less than
+ * this share of it. If marking takes longer than the window (a large guest, a busy host), the last
+ * pages would otherwise be read as soon as they are marked; the est window then is longer, and is
+ * reported so. */
 #define LEAST_SHARE 0.8
 
 static uint64_t window_end(const struct span *marking, double window_s)
@@ -78,7 +77,7 @@ static int begin_span(const struct sample_plan *plan, const struct sample_result
     return plan->pause ? plan->pause->begin(plan->pause->context, error) : 0;
 }
 
-/* @p rc is how the work went: the guest runs on in any case. */
+/* @p rc is the result of the work; the guest resumes in any case. */
 static int end_span(const struct sample_plan *plan, struct sample_result *result, struct span *span,
                     int rc, struct error *error)
 {
@@ -159,11 +158,11 @@ static int read_pages(const struct target *target, const struct sample_plan *pla
         return rc;
     rc = collect_pages(running, tally, error);
     rc = end_span(plan, result, span, rc, error);
-    /* The files of a process that ended read as empty: as if all of its pages were absent. */
+    /* the files of an ended process read as empty, as if all of its pages were absent */
     return rc < 0 ? rc : qemu_process_verify(target->root, target->process, error);
 }
 
-/* How much is resident is read on both sides of the pages, for memory may move meanwhile. */
+/* Reads how much is resident before and after the pages, because memory may move meanwhile. */
 static int collect(const struct target *target, const struct sample_plan *plan,
                    const struct running *running, struct sample_result *result, struct span *span,
                    struct sample_window *window, struct error *error)
@@ -184,7 +183,7 @@ static uint64_t resident_bytes(const struct target *target, const struct sample_
                          : (uint64_t)(plan->presence * (double)target->ram->bytes);
 }
 
-/* @p share: touched of the window before; becomes that of this one. */
+/* @p share: the touched share of the previous window; becomes that of this window. */
 static void note_read_all(const struct target *target, const struct sample_plan *plan,
                           const struct own_time *own, const struct tally *tally, double *share)
 {
@@ -248,18 +247,18 @@ static int wake_fd(const struct running *running)
     return running->witness ? witness_wake_fd(running->witness) : -1;
 }
 
-/* For how long the vCPUs ran, all together, in a time. */
+/* vCPU time of all vCPUs together within a time. */
 struct ran {
     uint64_t vcpu_ns, time_ns;
 };
 
-/* What is known since before marking. */
+/* State that is kept from before marking on. */
 struct course {
     struct own_time own;
-    double share; /* touched, of the window before */
+    double share; /* touched share of the previous window */
     uint64_t odometer;
     struct vcpu_clock vcpus;
-    uint64_t marked_vcpu_ns; /* of that clock when all pages were marked, and ... */
+    uint64_t marked_vcpu_ns; /* vCPU clock when all pages were marked, and ... */
     uint64_t inner_vcpu_ns;  /* ... when this window's reading began */
     struct span marking;
 };
@@ -277,11 +276,12 @@ static uint64_t course_vcpu_ns(struct course *course, const struct target *targe
     return vcpu_clock_read(&course->vcpus, target->root, target->process);
 }
 
-/* Ticks matter less then: how evenly the vCPUs ran is not judged of shorter times. */
+/* Scheduler ticks matter less in longer times: the evenness of the vCPUs' running is not judged in
+ * shorter ones. */
 #define EVEN_NS 100000000ULL
 
-/* Most of what the guest did it did while pages were marked and read, and hardly went on between:
- * what it touched before a page was marked is in no reading. */
+/* Returns true if the guest ran mostly while pages were marked and read, and hardly in between:
+ * touches before a page was marked are in no reading. */
 static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
 {
     return inner->time_ns >= EVEN_NS && edges->vcpu_ns > inner->vcpu_ns &&
@@ -289,7 +289,7 @@ static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
                (double)edges->vcpu_ns / (double)edges->time_ns;
 }
 
-/* Where the host took the bits, or moved most pages, the method need not be blind. */
+/* If the host took the bits, or moved most pages, the method need not be blind. */
 static bool saw_nothing(const struct tally *tally)
 {
     return tally->census && tally->touched_bytes == 0 && tally->missed_bytes == 0 &&
@@ -297,8 +297,8 @@ static bool saw_nothing(const struct tally *tally)
            !(tally->doubts & (DOUBT_AGEING | DOUBT_BITS_TAKEN));
 }
 
-/* Did the guest do anything that a reading could show? A vCPU that runs fetches its code at
- * least. */
+/* Checks whether the guest did anything that a reading could show. A vCPU that runs at least
+ * fetches its code. */
 static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
 {
     const bool is_short = inner->time_ns < EVEN_NS;
@@ -312,7 +312,7 @@ static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct
         tally_doubt(tally, DOUBT_IDLE, 0);
 }
 
-/* @p ran_ns: since before marking. */
+/* @p ran_ns: vCPU time since before marking. */
 static void note_vcpus(const struct course *course, const struct span *reading, uint64_t ran_ns,
                        struct sample_window *window)
 {
@@ -398,7 +398,7 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
-/* A measurement does without one that cannot be had. */
+/* A measurement goes on without a witness if none can be opened. */
 static void begin_witness(const struct target *target, const struct sample_plan *plan,
                           struct running *running)
 {

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* From a backend's mapping to its device in the configuration: a management tool takes a second at
- * most. */
+/* Time from a backend's mapping to its device in the configuration: a management tool takes a
+ * second at most. */
 #define DOUBT_NS 10000000000ULL
 
 static int refuse_stopped(const struct subject *subject, struct error *error)
@@ -47,8 +47,8 @@ static void debug_ram(const struct guest_ram *ram)
     }
 }
 
-/* What libvirt was asked for when it was located is all of its RAM: the rest is a graphics card's.
- */
+/* libvirt's configuration at the time of locating has all of the RAM; all other mappings belong to
+ * a graphics card. */
 static void trust_configuration(struct guest_ram *ram)
 {
     for (size_t i = 0; i < ram->n_others; i++)
@@ -104,8 +104,8 @@ struct target subject_target(const struct subject *subject)
     };
 }
 
-/* A device that is assigned brings its registers into QEMU's address space, and a DIMM itself. What
- * cannot be looked at stays to be looked at, and meanwhile all that was added may be RAM. */
+/* An assigned device maps its registers into QEMU's address space, and a DIMM its memory. Mappings
+ * that cannot be examined are examined later; meanwhile everything that was added may be RAM. */
 static int check_changes(struct subject *subject, uint64_t address_bytes, struct error *error)
 {
     struct guest *guest = &subject->guest;
@@ -168,7 +168,7 @@ int subject_relocate(struct subject *subject, struct ram_config *config, struct 
 
     int rc = subject_locate(subject, subject->root, error);
 
-    /* There may be more to come. */
+    /* more changes may follow */
     subject->address_bytes = address_bytes;
     subject->doubted_ns = doubted_ns;
     return rc;

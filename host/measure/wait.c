@@ -8,27 +8,28 @@
 #include <errno.h>
 #include <poll.h>
 
-/* How often we look whether to stop, and draw the progress: the end of the guest and a signal wake
- * us at once, but a signal just before we sleep does not. At 20 ms a second of waiting took 1.6 ms
- * of CPU time, 48 ms for 30 s; a panel itself takes less. */
+/* The interval at which the wait checks for a stop and draws the progress: the end of the guest and
+ * a signal end the wait at once, but a signal just before the sleep does not. At 20 ms a second of
+ * waiting took 1.6 ms of CPU time, 48 ms for 30 s; a panel itself takes less. */
 #define STEP_NS 250000000ULL
 
-/* Of a guest with huge pages nothing else tells of a job that is over within the window. Such a
+/* For a guest with huge pages, nothing else shows a job that is over within the window. One such
  * step takes 0.05 ms of CPU time. */
 #define HUGE_STEP_NS 50000000ULL
 
-/* A job that began before the window, or ends after it, may have QEMU alone for less than a step of
- * it: near both ends the steps are short, 50 of them a window. */
+/* A job that began before the window, or ends after it, may run without vCPUs for less than a step
+ * of the window: near both ends the steps are short, 50 of them a window. */
 #define END_NS 500000000ULL
 #define SHORT_STEP_NS 20000000ULL
 
-/* A dump of 256 MiB takes 0.7 s. Of a QEMU with ten threads a look at their names takes 0.1 ms. */
+/* A dump of 256 MiB takes 0.7 s. Reading the names of a QEMU's ten threads takes 0.1 ms. */
 #define JOBS_NS 500000000ULL
 
 struct jobs {
     uint64_t due_ns;
-    uint64_t written_bytes; /* until the last check */
-    uint64_t before_bytes;  /* until the one before, if no vCPU ran at the last; else as above */
+    uint64_t written_bytes; /* bytes written until the last check */
+    /* bytes written until the check before, if no vCPU ran at the last one; else as above */
+    uint64_t before_bytes;
 };
 
 static struct jobs jobs_begin(const struct target *target, const struct wait *wait)
@@ -39,8 +40,8 @@ static struct jobs jobs_begin(const struct target *target, const struct wait *wa
     return (struct jobs){.written_bytes = written_bytes, .before_bytes = written_bytes};
 }
 
-/* A dump that falls between two checks has left no thread, but has written all of RAM since the
- * last; one by QEMU's main thread that a check falls into has since the one before. */
+/* A dump between two checks has left no thread, but has written all of RAM since the last check. A
+ * dump by QEMU's main thread during a check has written it since the check before. */
 static void find_jobs(const struct target *target, const struct wait *wait, uint64_t now_ns,
                       struct jobs *jobs)
 {
@@ -71,7 +72,7 @@ static bool has_huge_pages(const struct guest_ram *ram)
     return false;
 }
 
-/* From now to when it is time to look again. */
+/* The time from now to the next check. */
 static uint64_t next_step_ns(const struct target *target, const struct wait *wait,
                              uint64_t begin_ns, uint64_t now_ns, uint64_t until_ns)
 {
@@ -91,7 +92,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
     struct jobs jobs = jobs_begin(target, wait);
     const uint64_t begin_ns = clock_ns();
 
-    /* At once, for a job may end just after the window has begun. */
+    /* check at once, because a job may end just after the window has begun */
     find_jobs(target, wait, clock_ns(), &jobs);
     for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
         struct pollfd events[] = {{.fd = target->process->pidfd, .events = POLLIN},

@@ -10,13 +10,13 @@ struct wait {
     const volatile int *interrupted;               /* not 0: stop; may be NULL */
     int (*poll)(void *state, struct error *error); /* may be NULL */
     void *state;
-    int wake_fd; /* readable when poll is to be called; of no meaning without poll */
+    int wake_fd; /* readable when poll must be called; unused without poll */
     void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */
     void *progress_context;
     uint64_t began_ns; /* for the progress */
     double total_s;
-    struct own_time *own; /* is looked at with them; may be NULL */
-    unsigned *jobs; /* enum qemu_job: what QEMU is seen doing meanwhile is added; may be NULL */
+    struct own_time *own; /* sampled together with the jobs; may be NULL */
+    unsigned *jobs; /* receives QEMU's jobs seen meanwhile (enum qemu_job, or-ed); may be NULL */
 };
 
 /** Sleeps until @p until_ns (clock_ns()). 0; -EINTR interrupted; -ESRCH the guest ended; or poll's

@@ -23,10 +23,10 @@
 #include <string.h>
 
 /* A ring holds some 15 faults a KiB. Beside the watched pages a guest faults on memory that is new
- * to it; where that is more, faults are lost and the period has nothing to say. */
+ * to it; if such faults are more than fit, faults are lost and the period has no result. */
 #define RING_BYTES (32UL << 10)
 
-/* Rings are memory that cannot be swapped, and descriptors: 256 take 8 MiB. */
+/* Rings are memory that cannot be swapped, and each has a descriptor: 256 take 8 MiB. */
 #define RINGS_MAX 256
 
 enum sight {
@@ -37,9 +37,9 @@ enum sight {
 
 struct watched {
     uint64_t first, end; /* the unit that was dropped, in page numbers */
-    size_t set;          /* the page: which set, and which of its pages */
+    size_t set;          /* the page: its set, and its index there */
     uint64_t i;
-    uint8_t order; /* of the page when it was dropped */
+    uint8_t order; /* order of the page when it was dropped */
     uint8_t sight; /* enum sight */
     bool early;    /* touched after it was marked, but before it was dropped */
 };
@@ -49,25 +49,25 @@ struct witness {
     struct gpa_layout layout;
     struct fault_trace *trace;
     int pagemap_fd;
-    int flags_fd; /* of kpageflags; negative: not to be had */
+    int flags_fd; /* for kpageflags; negative: not available */
     int wake_fd;
     size_t rings;
-    uint64_t lost;  /* records, before this period */
-    bool blind;     /* a vCPU came meanwhile, or dropping failed */
-    bool stopped;   /* what faults now does so while the method reads */
+    uint64_t lost;  /* lost records before this period */
+    bool blind;     /* a vCPU was added meanwhile, or dropping failed */
+    bool stopped;   /* faults from now on happen while the method reads */
     bool proved;    /* a page that was dropped has faulted, or zap's own trial went well */
     bool refuted;   /* the trial failed */
-    bool gap_known; /* early ones are known */
+    bool gap_known; /* the early touches are known */
     uint64_t marked_ns, dropped_ns;
-    uint64_t vcpu_ns;  /* when the period began ... */
-    struct qemu_io io; /* ... likewise */
+    uint64_t vcpu_ns;  /* vCPU time when the period began ... */
+    struct qemu_io io; /* ... and QEMU's I/O at that moment */
     uint64_t room;
     uint64_t n;
     struct watched *watched; /* ascending by first; those of one unit are neighbours */
 };
 
 static _Atomic size_t rings_in_use;
-static _Atomic bool others_wait; /* there was no room for another guest's */
+static _Atomic bool others_wait; /* another guest found no room */
 
 bool witness_applies(const struct target *target, const struct method *method)
 {
@@ -148,7 +148,7 @@ bool witness_is_due_elsewhere(void)
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-/* One behind the last whose unit begins at or before @p page. */
+/* The index behind the last watched page whose unit begins at or before @p page. */
 static uint64_t upper_bound(const struct witness *witness, uint64_t page)
 {
     uint64_t low = 0;
@@ -196,8 +196,8 @@ static bool can_be_watched(const struct page_set *set, uint64_t i)
     return set->state[i] == PAGE_IDLE && !guest_ram_block(set->ram, page_set_page(set, i))->dimm;
 }
 
-/* Where the unit of a page begins. A census does not know; then it is where a unit of that size
- * does. */
+/* The begin of a page's unit. A census does not record it; then units of that size are assumed to
+ * be aligned. */
 static uint64_t unit_hva(const struct page_set *set, uint64_t i)
 {
     const uint64_t hva = page_set_hva(set, i);
@@ -232,7 +232,8 @@ static uint64_t count_candidates(const struct page_set *const *sets, size_t n_se
     return n;
 }
 
-/* One of each of as many equal parts as there is room for: evenly spread, and still random. */
+/* Divides the pages into as many equal parts as there is room for and draws one of each: evenly
+ * spread, and still random. */
 static void draw(struct witness *witness, const struct page_set *const *sets, size_t n_sets)
 {
     const uint64_t candidates = count_candidates(sets, n_sets);
@@ -303,10 +304,10 @@ static int reads_idle(const struct witness *witness, const struct watched *watch
 }
 
 /* Up to Linux 6.12 KVM passes an accessed bit on when it drops a mapping, and that clears the idle
- * flag (mm/swap.c, folio_mark_accessed()): the page was touched since it was marked, and perhaps
- * will not be again. Since 6.13, and under MGLRU, such a touch is lost, and the two agree that
- * there was none. A method whose marks are no idle flags, or that has not made them yet, shows
- * hardly any. */
+ * flag (mm/swap.c, folio_mark_accessed()): the page was touched after it was marked, and may not be
+ * touched again. Since 6.13, and under MGLRU, such a touch is lost for both, so they agree. A
+ * method whose marks are not idle flags, or that has not made them yet, shows hardly any early
+ * touches. */
 static void note_early(struct witness *witness)
 {
     uint64_t idle = 0;
@@ -355,7 +356,7 @@ void witness_stop(struct witness *witness)
     witness->stopped = true;
 }
 
-/* A page that has become part of a larger unit was mapped by a touch of that. */
+/* A touch of a larger unit mapped a page that has become part of that unit. */
 static void compare_page(const struct watched *watched, const struct page_set *const *sets,
                          struct witness_count *count)
 {
@@ -399,8 +400,8 @@ static void count_units(const struct witness *witness, struct witness_count *cou
     count->early *= share;
 }
 
-/* What devices may have touched meanwhile; where it is not known page by page, what was touched
- * between the marking of a page and its dropping only. */
+/* The share of pages that devices may have touched meanwhile. If it is not known page by page, only
+ * touches between the marking of a page and its dropping count. */
 static float noise(const struct witness *witness)
 {
     const struct qemu_io now = qemu_process_io(witness->target->root, witness->target->process);
@@ -412,9 +413,9 @@ static float noise(const struct witness *witness)
            (float)device_bytes / (float)larger(witness->target->ram->bytes, 1);
 }
 
-/* Where no page that was dropped has ever faulted, the guest may be asleep, or dropping may be
- * without effect: before somebody else is blamed zap's own trial decides. vCPUs that did not run at
- * all touched nothing. */
+/* If no dropped page has ever faulted, the guest may be asleep, or dropping may have no effect:
+ * zap's own trial decides before another program is blamed. vCPUs that did not run at all touched
+ * nothing. */
 bool witness_can_be_believed(struct witness *witness)
 {
     if (qemu_process_vcpu_ns(witness->target->root, witness->target->process) == witness->vcpu_ns)
