@@ -8,9 +8,9 @@
  * of one).
  *
  * It also moves the pages to the inactive list: under memory pressure on the host, those not
- * touched again go first. That is what the number says of them anyway; there is no call to undo it.
- * Locked memory cannot be advised (-EINVAL). Pages that another process maps too (virtiofsd,
- * vhost-user) are skipped by the kernel and keep their bits: they are unmeasurable, not hot.
+ * touched again go first. The measured number says the same about them; no call undoes it. Locked
+ * memory cannot be advised (-EINVAL). Pages that another process maps too (virtiofsd, vhost-user)
+ * are skipped by the kernel and keep their bits: they are unmeasurable, not hot.
  */
 #include "base/cleanup.h"
 #include "measure/kernel/advise.h"
@@ -61,7 +61,7 @@ static int cold_host(const struct fsroot *root, struct error *why)
         rc = advise_permitted(why);
     if (rc < 0)
         return rc;
-    /* A range of no bytes is checked for permission and changes nothing. */
+    /* A call for an empty range is checked for permission and changes nothing. */
     rc = self < 0 ? -errno : process_advise(self, ADVISE_COLD, &(struct iovec){0}, 1);
     return rc < 0 ? explain_advice(rc, why) : 0;
 }
@@ -74,7 +74,7 @@ static bool is_in_large_folio(const struct ram_frames *frames, const struct ram_
 
     if (folio->order == 0 || !ram_block_is_file(block))
         return false;
-    /* Before Linux 6.7 it is not known how a page is mapped. */
+    /* before Linux 6.7 the kernel does not tell how a page is mapped */
     if (pagemap_mapping(frames->pagemap_fd, guest_ram_hva(frames->target->ram, drawn->page),
                         &mapping) < 0)
         mapping.huge = block->huge_bytes > 0;
@@ -95,10 +95,10 @@ static bool find_large_folio(void *context, const struct ram_frame *drawn,
     return search->found;
 }
 
-/* Folios of a file that are mapped page by page: the kernel splits them where it sees a part, as of
- * those across two page tables, and what is split is unmapped; dirty ones of ext4 and xfs it cannot
- * split, and skips (mm/madvise.c, madvise_cold_or_pageout_pte_range()). 193.1 MiB of 8.0 read
- * touched, or 193 resident MiB became 33. */
+/* Checks for folios of a file that are mapped page by page: the kernel splits those that it sees in
+ * part, such as folios across two page tables, and a split unmaps them; dirty ones of ext4 and xfs
+ * it cannot split, and skips (mm/madvise.c, madvise_cold_or_pageout_pte_range()). 193.1 instead of
+ * 8.0 MiB read touched, or 193 resident MiB became 33. */
 static int check_folios(const struct target *target, struct error *why)
 {
     struct folio_search search = {.found = false};
@@ -112,7 +112,7 @@ static int check_folios(const struct target *target, struct error *why)
                         : 0;
 }
 
-/* Asks for permission for each block; nothing is advised yet. */
+/* Checks the permission for each block, without advising anything. */
 static int cold_probe(const struct target *target, struct error *why)
 {
     int rc = referenced_count_probe(target, why);
@@ -166,8 +166,8 @@ static int cold_collect(void *state, struct tally *tally, struct error *error)
 
     if (rc < 0)
         return rc;
-    /* How many of the shared ones are among the referenced is not known: the bounds hold either
-     * way. */
+    /* the number of shared pages among the referenced ones is not known: the bounds hold either
+     * way */
     tally->touched_bytes -= tally->shared_bytes < tally->touched_bytes ? tally->shared_bytes
                                                                        : tally->touched_bytes;
     tally->unmeasurable_bytes += tally->shared_bytes;

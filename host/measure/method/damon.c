@@ -4,41 +4,43 @@
  *
  * Theory of operation. DAMON samples one page of each of its regions; here every region is one
  * page, so it samples the pages of the panel and no others. When its kernel thread begins it clears
- * the accessed bits of each, KVM's included (the MMU notifiers are asked), sets the idle flag, and
- * sleeps; when it is turned off it looks at each once more, tells through a tracepoint whether it
- * was accessed, and ends (damon_sysfs.h, damon_trace.h). So one life of that thread is exactly one
- * window. collect() ends one and begins the next at once: touches add up, except those between a
- * page's look and its next marking, one pass over the panel later (2,000 pages: some milliseconds).
+ * the accessed bits of each, KVM's included (through the MMU notifiers), sets the idle flag, and
+ * sleeps; when it is turned off it samples each page once more, reports through a tracepoint
+ * whether it was accessed, and ends (damon_sysfs.h, damon_trace.h). So one life of that thread is
+ * exactly one window. collect() ends one window and begins the next at once: touches add up, except
+ * those between a page's sample and its next marking, one pass over the panel later (2,000 pages:
+ * some milliseconds).
  *
  * The thread takes a while to start, which est window counts: with 90 % of a guest hot, windows of
  * 30 ms in the emulated lab came out 3.7 points of resident memory low, those of 60 ms and more 0.1
  * to 0.4, within the error of 40 periods.
  *
- * What DAMON cannot look at reads "not accessed" there, which must not be taken for cold. A page is
- * believed idle only if it was reported, and carried the idle flag (/proc/kpageflags) after marking
- * and after the last look: pages off the LRU (isolated, in a per-CPU batch), or whose frame was
- * replaced by khugepaged, do not. Nor is one believed idle that was migrated meanwhile, where KVM's
- * accessed bit is lost then (carried_bits.h). The zero page counts as absent, and pages that came
- * or went within the window as touched or absent, as with `idle`.
+ * DAMON reports a page that it cannot sample as "not accessed", which must not be taken for cold. A
+ * page counts as idle only if it was reported, and had the idle flag (/proc/kpageflags) after
+ * marking and after the last sample: pages off the LRU (isolated, in a per-CPU batch), or whose
+ * frame was replaced by khugepaged, do not have it. A page that was migrated meanwhile does not
+ * count as idle either, if KVM's accessed bit is lost then (carried_bits.h). The zero page counts
+ * as absent, and pages that came or went within the window as touched or absent, as with `idle`.
  *
- * Granularity is the mapping's, for the accessed bit is that of the page-table entry: a base page
- * also within a large folio that is mapped page by page, a huge page for a THP, the page size for
- * hugetlb. One unit has one region, however many draws fell into it. A mapping that changed its
- * size within the window is unmeasurable: a page that khugepaged collapsed reads hot, the rest of a
- * unit that was split is not looked at. A huge page that KVM maps in pieces is unmeasurable: a PC's
- * first one, and those that gpa_kvm_order() names.
+ * The granularity is that of the mapping, because the accessed bit belongs to the page-table entry:
+ * a base page also within a large folio that is mapped page by page, a huge page for a THP, the
+ * page size for hugetlb. One unit has one region, however many draws fell into it. A mapping that
+ * changed its size within the window is unmeasurable: a page that khugepaged collapsed reads hot,
+ * and the rest of a unit that was split is not sampled. A huge page that KVM maps in pieces is
+ * unmeasurable: a PC's first one, and those that gpa_kvm_order() names.
  *
- * The idle flag is the folio's but the accessed bit that of this process's mapping: pages merged by
- * KSM are measurable. Not seen: touches by other processes through mappings of their own
- * (vhost-user). DAMON passes an address within the page where KVM expects its begin, so KVM's bit
- * of the following page is cleared as well, and that of the following huge page; for that, all
- * marking of a panel comes before all looking.
+ * The idle flag belongs to the folio but the accessed bit to this process's mapping: pages merged
+ * by KSM are measurable. Touches by other processes through mappings of their own (vhost-user) are
+ * not seen. DAMON passes an address within the page where KVM expects its begin, so KVM's bit of
+ * the following page is cleared as well, and that of the following huge page; therefore all marking
+ * of a panel comes before all sampling.
  *
  * No flush follows when accessed bits are cleared, so one is forced, as for `idle` (tlb_flush.h).
  *
- * No census: a region costs three nodes of sysfs, about 1 KiB of kernel memory, before anything is
- * measured. Exclusive: DAMON is one per host, see damon_sysfs.h, also for what happens after kill
- * -9. Left behind: idle flags on pages that were not touched since, as with `idle`.
+ * The method offers no census: a region costs three nodes of sysfs, about 1 KiB of kernel memory,
+ * before anything is measured. It needs exclusive use of DAMON, which exists once per host; see
+ * damon_sysfs.h, also for kill -9. It leaves idle flags on pages that were not touched since, as
+ * `idle` does.
  */
 #include "base/cleanup.h"
 #include "guest/arch/arch.h"
@@ -64,13 +66,13 @@
 /* 64 MiB of sysfs and 8 MiB of ring; far beyond what a panel needs. */
 #define MAX_REGIONS 65536
 
-/* One page that DAMON looks at; it stands for its unit. */
+/* One page that DAMON samples; it stands for its unit. */
 struct region {
     uint64_t hva;
-    uint64_t at;   /* which page of the set */
-    uint64_t pfn;  /* of its page, as it was marked */
-    bool marked;   /* the last marking took */
-    bool told;     /* DAMON looked at it since, and ... */
+    uint64_t at;   /* its page in the set */
+    uint64_t pfn;  /* frame of its page when it was marked */
+    bool marked;   /* the last marking succeeded */
+    bool told;     /* DAMON sampled the page since, and ... */
     bool accessed; /* ... saw an access */
 };
 
@@ -80,31 +82,31 @@ struct damon {
     int pagemap_fd;
     int flags_fd;
     struct damon_slot *slot;
-    struct damon_trace *trace; /* of the kdamond; NULL while it is off */
+    struct damon_trace *trace; /* trace of the kdamond; NULL while it is off */
     int wake_fd;
     bool carried;                /* accessed bits outlive their mapping */
     bool stale_now;              /* no flush followed when it last cleared the accessed bits */
     bool stale;                  /* or at some time since the touches began to add up */
-    uint64_t lost;               /* records of it, this window */
-    uint64_t cpu_ns;             /* of those that ended */
-    uint64_t collapses;          /* as of the last marking or look at the frames */
-    bool collapsed;              /* khugepaged was at work before this one */
-    struct swap_devices devices; /* likewise */
-    bool swapoff;                /* it was at work */
+    uint64_t lost;               /* records lost in this window */
+    uint64_t cpu_ns;             /* CPU time of the kdamonds that ended */
+    uint64_t collapses;          /* counter at the last marking or reading of the frames */
+    bool collapsed;              /* khugepaged was at work before this window */
+    struct swap_devices devices; /* state at the last marking or reading of the frames */
+    bool swapoff;                /* swapoff was at work */
     uint64_t n_regions;
     struct region *regions; /* ascending by hva */
-    uint64_t *pfn;          /* of each region's page; 0: absent */
-    uint64_t *flags;        /* of its folio */
+    uint64_t *pfn;          /* frame of each region's page; 0: absent */
+    uint64_t *flags;        /* flags of its folio */
     struct gpa_layout layout;
     bool has_layout;
-    bool *watched; /* for every page of the set: some region stands for it */
+    bool *watched; /* for every page of the set: whether a region stands for it */
 };
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* Of a huge page DAMON asks KVM about one address only (mm/damon/vaddr.c, damon_young_pmd_entry(),
- * damon_young_hugetlb_entry()): where KVM maps it in pieces, a touch anywhere else in it is missed.
- * What a PC begins with it maps in base pages whatever the host does. */
+/* DAMON asks KVM about one address of a huge page only (mm/damon/vaddr.c, damon_young_pmd_entry(),
+ * damon_young_hugetlb_entry()): if KVM maps it in pieces, a touch anywhere else in it is missed.
+ * KVM always maps the beginning of a PC's memory in base pages. */
 static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
 {
     const struct page_set *set = damon->set;
@@ -130,7 +132,7 @@ static void note_page(void *context, uint64_t i, const struct page_probe *probe)
         damon->set->state[i] = PAGE_UNMEASURABLE;
 }
 
-/* Does @p work on all pages of the unit of the i-th page, its first in the set. */
+/* Calls @p work for all pages of the unit of the i-th page, which is its first in the set. */
 static void for_unit(struct damon *damon, uint64_t i,
                      void (*work)(struct damon *damon, uint64_t i, uint8_t value), uint8_t value)
 {
@@ -156,7 +158,7 @@ static int compare_regions(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A region for every present unit. RAM blocks need not lie in memory in the order of their
+/* Makes a region for every present unit. RAM blocks need not lie in memory in the order of their
  * pages. */
 static int choose_regions(struct damon *damon, struct error *error)
 {
@@ -197,8 +199,8 @@ static struct region *find_region(const struct damon *damon, uint64_t hva)
 
 /* --- pages and their frames ------------------------------------------------------------------- */
 
-/* It appeared within the window: it was faulted in, khugepaged filled a hole, or swapoff
- * brought it. */
+/* Handles a page that appeared within the window: it was faulted in, khugepaged filled a hole, or
+ * swapoff brought it. */
 static void see_new(struct damon *damon, uint64_t i)
 {
     struct page_set *set = damon->set;
@@ -244,7 +246,7 @@ static void check_swapoff(struct damon *damon)
     damon->devices = now;
 }
 
-/* Frames of all regions; pages that came or went get their states. */
+/* Reads the frames of all regions; pages that came or went get their states. */
 static int read_frames(struct damon *damon, struct error *error)
 {
     uint64_t collapses = collapses_read(damon->target->root);
@@ -259,7 +261,8 @@ static int read_frames(struct damon *damon, struct error *error)
     return rc < 0 ? error_set(error, rc, "pagemap: %s", strerror(-rc)) : 0;
 }
 
-/* Flags of the folios behind the regions; before Linux 6.10 a tail has none of its own. */
+/* Reads the flags of the folios behind the regions; before Linux 6.10 a tail has no flags of its
+ * own. */
 static int read_flags(struct damon *damon, struct error *error)
 {
     int rc = kpageflags_read(damon->flags_fd, damon->pfn, damon->n_regions, damon->flags);
@@ -275,7 +278,7 @@ static int read_flags(struct damon *damon, struct error *error)
     return rc < 0 ? error_set(error, rc, "kpageflags: %s", strerror(-rc)) : 0;
 }
 
-/* hugetlb pages are on no LRU list, and DAMON does not ask for it there. */
+/* hugetlb pages are on no LRU list, and DAMON does not check the list there. */
 static bool carries_mark(const struct damon *damon, uint64_t r)
 {
     return damon->pfn[r] && (damon->flags[r] & KPF_IDLE) &&
@@ -294,7 +297,8 @@ static void damon_see_region(uint64_t start, unsigned nr_accesses, void *context
     }
 }
 
-/* Clears the accessed bits, waits until that is done, and sees for which pages it was. */
+/* Clears the accessed bits, waits until that is done, and finds the pages for which it
+ * succeeded. */
 static int begin_window(struct damon *damon, struct error *error)
 {
     pid_t kdamond;
@@ -323,7 +327,7 @@ static int begin_window(struct damon *damon, struct error *error)
     return rc;
 }
 
-/* Turns DAMON off and hears what it saw. */
+/* Turns DAMON off and reads its findings. */
 static int end_window(struct damon *damon, struct error *error)
 {
     int rc = damon_slot_off(damon->slot, error);
@@ -339,7 +343,7 @@ static int end_window(struct damon *damon, struct error *error)
     return rc;
 }
 
-/* Of the page of a region, which is mapped; one of a folio that is no THP is not mapped huge. */
+/* The order of a region's mapped page; a page of a folio other than a THP is not mapped huge. */
 static unsigned order_now(const struct damon *damon, uint64_t r)
 {
     const struct region *region = &damon->regions[r];
@@ -483,7 +487,7 @@ static int damon_open(const struct target *target, struct page_set *set, void **
     return rc;
 }
 
-/* True when there is a page to be marked that no region stands for. */
+/* True if a page must be marked for which no region stands. */
 static bool forget_touches(struct damon *damon)
 {
     struct page_set *set = damon->set;
@@ -508,7 +512,7 @@ static int damon_mark(void *state, struct error *error)
     damon->stale = false;
     if (rc == 0)
         rc = read_frames(damon, error);
-    if (rc == 0 && forget_touches(damon)) { /* some appeared since they were looked at */
+    if (rc == 0 && forget_touches(damon)) { /* some pages appeared since the regions were made */
         rc = make_regions(damon, error);
         if (rc == 0)
             rc = read_frames(damon, error);
@@ -516,7 +520,7 @@ static int damon_mark(void *state, struct error *error)
     return rc < 0 ? rc : begin_window(damon, error);
 }
 
-/* A window of more than an hour is reported in parts. */
+/* DAMON reports a window of more than an hour in parts. */
 static int damon_poll(void *state, struct error *error)
 {
     struct damon *damon = state;
@@ -554,8 +558,8 @@ static int damon_collect(void *state, struct tally *tally, struct error *error)
     return rc < 0 ? rc : begin_window(damon, error);
 }
 
-/* Pages that no region stands for need one. What was seen of the others since they were marked
- * again counts. */
+/* Makes the regions anew, because some pages have none. Findings about the other pages since they
+ * were marked again count. */
 static int rebuild(struct damon *damon, struct error *error)
 {
     int rc = end_window(damon, error);
@@ -569,7 +573,7 @@ static int rebuild(struct damon *damon, struct error *error)
     return rc < 0 ? rc : begin_window(damon, error);
 }
 
-/* Everything was marked again when it was read; so the touches so far are forgotten. */
+/* Reading marked all pages again; so rearming only forgets the touches so far. */
 static int damon_rearm(void *state, struct error *error)
 {
     struct damon *damon = state;
@@ -586,7 +590,7 @@ static uint64_t damon_kernel_thread_ns(void *state)
     return damon->cpu_ns;
 }
 
-/* --- proving that it works on this guest ------------------------------------------------------ */
+/* --- trial on this guest ---------------------------------------------------------------------- */
 
 static int damon_probe(const struct target *target, struct error *why)
 {

@@ -9,10 +9,10 @@
 #include <inttypes.h>
 
 #define TRIAL_PAGES 256
-#define LARGE_TRIAL_PAGES 4096 /* for a guest of whose pages hardly one in a hundred is hot */
+#define LARGE_TRIAL_PAGES 4096 /* for a guest whose hot pages are hardly one in a hundred */
 
-/* KVM maps them in pieces, see gpa_kvm_order(): not so the first one of a PC, which it also does
- * not map whole. */
+/* Returns true if KVM maps these pages in pieces by gpa_kvm_order(). This does not cover the first
+ * huge page of a PC, which KVM does not map whole either. */
 static bool in_pieces(const struct target *target, const struct trial *trial)
 {
     struct gpa_layout layout;

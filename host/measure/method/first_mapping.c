@@ -15,30 +15,30 @@
 #define PAGES_AT_ONCE 4096ULL
 #define BITS 64
 
-/* Pages of one block that follow one another; it ends where an aligned range of PAGES_AT_ONCE pages
- * does, so that no range of fault-around is in two. */
+/* Consecutive pages of one block. A batch ends at the end of an aligned range of PAGES_AT_ONCE
+ * pages, so that two batches never share a fault-around range. */
 struct batch {
     const struct ram_block *block;
     uint64_t first, n;
     uint64_t entry[PAGES_AT_ONCE];
-    bool held[PAGES_AT_ONCE]; /* not mapped, though the file has it */
+    bool held[PAGES_AT_ONCE]; /* not mapped, though the file has the page */
 };
 
 /* A run of pages that one fault may have mapped. */
 struct run {
     uint64_t window, page, pfn;
     uint64_t of_file;
-    bool own_fault; /* it may have been for a page that counts as it is */
-    bool tail;      /* its first page belongs to the folio of the run before */
+    bool own_fault; /* the fault may have been for a page that counts as it is */
+    bool tail;      /* its first page belongs to the folio of the previous run */
 };
 
 struct first_mapping {
     const struct target *target;
     int pagemap_fd, flags_fd;
-    int *file_fds;    /* of each block; -1: no file, or what it has is not known */
-    uint64_t *held;   /* a bit for each page of guest RAM, at the beginning */
-    uint64_t *mapped; /* likewise */
-    uint64_t around;  /* pages */
+    int *file_fds;    /* one for each block; -1: no file, or the file's pages are not known */
+    uint64_t *held;   /* a bit for each page of guest RAM: in the file at the beginning */
+    uint64_t *mapped; /* a bit for each page of guest RAM: mapped at the beginning */
+    uint64_t around;  /* fault-around range, in pages */
     struct file_walk file;
     struct batch batch;
 };
@@ -55,7 +55,7 @@ static void put_bit(uint64_t *bits, uint64_t i, bool value)
     bits[i / BITS] = value ? bits[i / BITS] | mask : bits[i / BITS] & ~mask;
 }
 
-/* --- what is mapped, and what the file has ---------------------------------------------------- */
+/* --- mapped pages, and pages of the file ------------------------------------------------------ */
 
 static bool is_mapped(uint64_t entry)
 {
@@ -125,7 +125,7 @@ static int note_batch(struct first_mapping *first, void *context)
     for (uint64_t k = 0; k < batch->n; k++) {
         const bool mapped = is_mapped(batch->entry[k]);
 
-        /* Of a file on a disk a hole that is read becomes pages of its page cache, too. */
+        /* a hole in a file on a disk becomes pages of its page cache, too, when it is read */
         put_bit(first->held, batch->first + k, batch->held[k] || (on_disk && !mapped));
         put_bit(first->mapped, batch->first + k, mapped);
     }
@@ -151,13 +151,13 @@ static void end_run(struct counting *counting)
     counting->out->touched += run->of_file > 0 && !run->own_fault && !run->tail;
 }
 
-/* Mapped since the beginning. */
+/* Returns true if the page was mapped since the beginning. */
 static bool has_come(const struct first_mapping *first, uint64_t k)
 {
     return (first->batch.entry[k] & PAGEMAP_PRESENT) && !bit(first->mapped, first->batch.first + k);
 }
 
-/* The flags of the frames that have come, in their places. */
+/* Reads the flags of the newly mapped frames into their places. */
 static int read_flags(const struct first_mapping *first, uint64_t *flags)
 {
     const struct batch *batch = &first->batch;
@@ -218,7 +218,7 @@ static int count_batch(struct first_mapping *first, void *context)
     for (uint64_t k = 0; rc == 0 && k < batch->n; k++) {
         if (has_come(first, k))
             count_page(first, counting, k, flags[k]);
-        /* A private page that was discarded leaves that of the file unmapped. */
+        /* a private page that was discarded leaves the file's page unmapped */
         counting->out->unmapped += known && batch->block->shared && batch->held[k] &&
                                    bit(first->mapped, batch->first + k);
     }

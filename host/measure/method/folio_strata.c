@@ -12,17 +12,17 @@
 #define MAX_ORDER 24
 
 struct folio_counts {
-    uint64_t n[MAX_ORDER + 1]; /* folios, by order */
-    uint64_t head;             /* of the last one */
+    uint64_t n[MAX_ORDER + 1]; /* number of folios, by order */
+    uint64_t head;             /* head of the last folio */
 };
 
-/* What is not present, or just being migrated, is in none. */
+/* Pages that are absent, or are being migrated, belong to no folio. */
 static void lost(struct page_set *set, uint64_t i, enum page_state state)
 {
     (void)set, (void)i, (void)state;
 }
 
-/* Those of one folio follow one another. What is in no generation was not counted as touched. */
+/* Frames of one folio are consecutive. Pages in no generation were not counted as touched. */
 static void count_frames(const struct frames *frames, struct folio_counts *counts)
 {
     for (uint64_t k = 0; k < frames->n_frames; k++) {
@@ -65,7 +65,7 @@ static int count_folios(const struct target *target, struct page_set *set,
     return rc;
 }
 
-/* A folio of which a part is mapped counts whole, as it does in its generation. */
+/* A folio that is mapped in part counts whole, as in its generation. */
 static void put_strata(const struct folio_counts *counts, struct tally *tally)
 {
     tally->n_strata = 0;
@@ -84,7 +84,7 @@ void folio_strata(const struct target *target, struct tally *tally)
     struct folio_counts counts = {.head = UINT64_MAX};
     struct page_set set;
 
-    /* A file system makes its folios as large as it likes, and nothing counts them. */
+    /* a file system chooses the size of its folios, and no counter shows it */
     if (!large_folios_exist(target->root) && !guest_ram_on_disk(target->ram))
         return;
 

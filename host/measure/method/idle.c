@@ -3,10 +3,10 @@
  * @file idle.c  Method `idle`: page_idle tracking of the frames behind guest RAM. KVM and TCG.
  *
  * Theory of operation. Marking a frame clears the accessed bits of all of its mappings, KVM's
- * included (the MMU notifiers are asked), and sets its idle flag; reading harvests the bits again,
- * and a frame that is no longer idle was touched. Both are right only for heads of folios on an LRU
- * list: for everything else the bitmap reads "not idle" for ever, which a naive reader takes for
- * hot. Therefore
+ * included (through the MMU notifiers), and sets its idle flag; reading harvests the bits again,
+ * and a frame that is no longer idle was touched. Both are correct only for heads of folios on an
+ * LRU list: for all other frames the bitmap reads "not idle" for ever, which a naive reader takes
+ * for hot. Therefore
  *   - tails are mapped to their heads, and one huge page is one observation;
  *   - after marking, /proc/kpageflags must show the idle flag; what does not show it is
  *     unmeasurable (hugetlb, pages isolated or still in a per-CPU batch, which a census empties
@@ -18,23 +18,24 @@
  * another to read it, is nearly all of the cost.
  *
  * A page that changes its frame keeps its idle flag when it is migrated or split (mm/migrate.c,
- * mm/huge_memory.c), so each collection looks at today's frame. But KVM's accessed bit may be lost
+ * mm/huge_memory.c), so each collection reads the present frame. But KVM's accessed bit may be lost
  * then (carried_bits.h): a page that was migrated or split since it was marked, and reads idle, is
  * unmeasurable. When khugepaged collapses pages into a new huge page the flag is lost: such a page
- * is unmeasurable from then on, not hot. It fills holes, too: a page that appeared in a huge page
- * was touched only if khugepaged made none meanwhile. Nor was each that came back from swap while
- * swapoff was at work. The frame that KSM merges pages into may carry the flag, whatever they had:
- * while it merges pages of the guest, those are unmeasurable too.
+ * is unmeasurable from then on, not hot. khugepaged fills holes, too: a page that appeared in a
+ * huge page was touched only if khugepaged made no huge page meanwhile. A page that came back from
+ * swap while swapoff was at work was not necessarily touched either. The frame into which KSM
+ * merges pages may have the flag, independent of their own flags: while KSM merges pages of the
+ * guest, merged pages are unmeasurable too.
  *
  * Clearing an accessed bit does not flush the TLB: after all pages are marked it is flushed once
  * (tlb_flush.h).
  *
- * DAMON takes accessed bits and leaves the idle flag set: pages that it looked at and that read
+ * DAMON takes accessed bits and leaves the idle flag set: pages that DAMON sampled and that read
  * idle are unmeasurable (measure/damon_taken.h).
  *
- * Left behind, also after kill -9: idle flags on pages that were not touched since. There is no
- * call that clears them, and none is needed: nothing but page_idle and DAMON reads them, reclaim
- * keeps its own view through PG_young, which page_idle sets for it.
+ * The method leaves idle flags on pages that were not touched since, also after kill -9. No call
+ * clears them, and this is not needed: only page_idle and DAMON read them; reclaim keeps its own
+ * view through PG_young, which page_idle sets for it.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -56,27 +57,28 @@
 #include <string.h>
 
 struct unit_mapping {
-    uint64_t hva; /* 0: none */
+    uint64_t hva; /* 0: no unit */
     bool huge;
 };
 
 struct idle {
     const struct target *target;
     struct page_set *set;
-    uint64_t collapses;          /* as of the last marking or collection */
-    uint64_t merged;             /* pages that KSM had merged, likewise */
-    uint64_t splits;             /* of mappings of huge pages on this host, likewise */
-    struct swap_devices devices; /* where to pages were swapped out, likewise */
-    struct unit_mapping last;    /* the unit that was asked about last */
-    struct damon_mark damon;     /* the last collection, or before marking */
-    struct frames frames;        /* of one batch */
+    uint64_t collapses; /* counter at the last marking or collection */
+    uint64_t merged;    /* pages that KSM had merged at the last marking or collection */
+    /* splits of huge page mappings on this host, at the last marking or collection */
+    uint64_t splits;
+    struct swap_devices devices; /* devices of swapped pages, at the last marking or collection */
+    struct unit_mapping last;    /* the unit that was queried last */
+    struct damon_mark damon;     /* position at the last collection, or before marking */
+    struct frames frames;        /* frames of one batch */
     int bitmap_fd;
-    bool stale;       /* no flush followed when pages were last marked */
+    bool stale;       /* no TLB flush followed when pages were last marked */
     bool merges;      /* KSM has merged more pages since */
-    bool swapped;     /* some pages were swapped out then, and ... */
-    bool swapoff;     /* ... it was at work since */
-    bool splits_more; /* there were more splits since */
-    bool damon_hides; /* it took bits since marking, not known of which pages */
+    bool swapped;     /* some pages were swapped out at that time, and ... */
+    bool swapoff;     /* ... swapoff was at work since */
+    bool splits_more; /* more mappings were split since */
+    bool damon_hides; /* DAMON took bits of unknown pages since marking */
 };
 
 /* --- marking ---------------------------------------------------------------------------------- */
@@ -96,7 +98,7 @@ static bool keep_trackable(struct page_set *set, const struct frame *frame)
     return !frame->zero_page && frame->trackable;
 }
 
-/* Sets the idle flag of all frames and believes only what kpageflags then shows. */
+/* Sets the idle flag of all frames and relies only on what kpageflags then shows. */
 static int mark_and_verify(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
@@ -126,8 +128,8 @@ static int mark_batch(struct idle *idle)
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-/* A page that was there and is gone was taken away (balloon, reclaim): it is not resident any
- * more. */
+/* A page that was present and is gone was taken away (balloon, reclaim): it is no longer
+ * resident. */
 static void lost_at_collect(struct page_set *set, uint64_t i, enum page_state state)
 {
     enum page_state was = (enum page_state)set->state[i];
@@ -177,7 +179,7 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
         }
         return false;
     case PAGE_IDLE:
-        /* A hole that was read: nothing of its own is behind it. */
+        /* a read of a hole maps the zero page, which is no memory of the guest */
         if (frame->zero_page) {
             *state = PAGE_ABSENT;
             return false;
@@ -201,7 +203,7 @@ static bool drop_untold(struct page_set *set, const struct frame *frame)
     return false;
 }
 
-/* It came as part of a huge page, which khugepaged may have made. */
+/* Handles a page that came as part of a huge page, which khugepaged may have made. */
 static bool keep_faulted_in(struct page_set *set, const struct frame *frame)
 {
     enum page_state state = (enum page_state)set->state[frame->i];
@@ -211,13 +213,13 @@ static bool keep_faulted_in(struct page_set *set, const struct frame *frame)
     return drop_untold(set, frame);
 }
 
-/* It came back from swap, and swapoff may have brought it. */
+/* Handles a page that came back from swap, which swapoff may have brought. */
 static bool keep_not_swapped(struct page_set *set, const struct frame *frame)
 {
     return set->state[frame->i] != PAGE_SWAPPED || drop_untold(set, frame);
 }
 
-/* A huge page may be mapped page by page without being split itself; the kernel is asked once for
+/* A huge page may be mapped page by page without being split itself. The kernel is queried once for
  * each, and only if some mapping was split on this host. */
 static bool is_mapped_huge(struct idle *idle, const struct frame *frame)
 {
@@ -230,7 +232,8 @@ static bool is_mapped_huge(struct idle *idle, const struct frame *frame)
     return idle->last.huge;
 }
 
-/* Was its mapping dropped meanwhile, and a touch forgotten that was before that? */
+/* Returns true if the page's mapping may have been dropped meanwhile, together with an earlier
+ * touch. */
 static bool may_be_forgotten(struct idle *idle, const struct frame *frame)
 {
     if (!idle->frames.was)
@@ -239,7 +242,7 @@ static bool may_be_forgotten(struct idle *idle, const struct frame *frame)
            (frame->order >= huge_page_order() && idle->splits_more && !is_mapped_huge(idle, frame));
 }
 
-/* What the bits of the frames that are left say; those that read as touched are left. */
+/* Applies the bits of the remaining frames; those that read as touched remain. */
 static bool keep_touched(struct page_set *set, const struct frame *frame)
 {
     if (frame->bit == IDLE_BITMAP_UNKNOWN)
@@ -257,9 +260,9 @@ static void drop_forgotten(struct idle *idle)
     }
 }
 
-/* A page that reclaim or compaction has isolated from its LRU list reads as touched, though no one
- * asked its mappings (mm/page_idle.c, page_idle_get_folio()). It still has its idle flag, which
- * asking takes away from one that was touched. */
+/* A page that reclaim or compaction has isolated from its LRU list reads as touched, though its
+ * mappings were not checked (mm/page_idle.c, page_idle_get_folio()). It still has its idle flag; a
+ * check clears that flag on a touched page. */
 static int settle_touched(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
@@ -281,9 +284,9 @@ static int settle_touched(struct idle *idle)
     return rc;
 }
 
-/* The bits first, for most pages are idle: a frame whose bit is set is on an LRU list and the head
- * of its folio, whatever it was at the begin, so its flags need not be read. A huge page has its
- * bit at its head, to be found by the flags. */
+/* Reads the bits first, because most pages are idle: a frame whose bit is set is on an LRU list and
+ * the head of its folio, whatever it was at the beginning, so its flags need not be read. A huge
+ * page has its bit at its head, which the flags show. */
 static int collect_batch(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
@@ -316,7 +319,7 @@ static uint64_t fill_batch(struct idle *idle, uint64_t i, bool (*wanted)(enum pa
 {
     struct frames *frames = &idle->frames;
 
-    if (wanted == page_any) { /* nothing to ask each page of a census */
+    if (wanted == page_any) { /* a census needs no test of each page */
         frames->n = smaller(frames->batch, idle->set->n - i);
         for (uint64_t k = 0; k < frames->n; k++)
             frames->index[k] = i + k;
@@ -328,7 +331,7 @@ static uint64_t fill_batch(struct idle *idle, uint64_t i, bool (*wanted)(enum pa
     return i;
 }
 
-/* Does @p work on the pages whose state is @p wanted, a batch at a time. */
+/* Calls @p work for the pages whose state is @p wanted, a batch at a time. */
 static int for_each_batch(struct idle *idle, bool (*wanted)(enum page_state),
                           int (*work)(struct idle *idle), struct error *error)
 {
@@ -387,7 +390,7 @@ static bool any_swapped(const struct page_set *set)
     return memchr(set->state, PAGE_SWAPPED, set->n) != NULL;
 }
 
-/* After marking or collecting: what is compared with next time. */
+/* Records, after marking or collecting, the state for the next comparison. */
 static void remember_swap(struct idle *idle)
 {
     idle->swapped = any_swapped(idle->set);
@@ -457,7 +460,7 @@ static int idle_rearm(void *state, struct error *error)
     return rc;
 }
 
-/* After the pages were read, so that none is missed. */
+/* Runs after the pages were read, so that it misses no page. */
 static void drop_taken(struct idle *idle)
 {
     idle->damon_hides |= damon_taken_of_set(idle->target, &idle->damon, idle->set) < 0;
@@ -487,7 +490,7 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
     return rc;
 }
 
-/* Marks a few pages for real: of those that are present at least one must take the mark. */
+/* Marks a few pages for real: at least one of the present ones must take the mark. */
 static int judge_trial(const struct page_set *set, struct error *why)
 {
     uint64_t count[PAGE_STATES] = {0};
@@ -536,7 +539,7 @@ static int try_pages(const struct target *target, uint64_t n, struct error *why)
     return rc;
 }
 
-/* One page that takes the mark is proof, and of most guests nearly every page does. */
+/* One page that takes the mark is proof; in most guests nearly every page does. */
 static int idle_probe(const struct target *target, struct error *why)
 {
     struct error few = {0};
@@ -546,7 +549,7 @@ static int idle_probe(const struct target *target, struct error *why)
 
 const struct method method_idle = {
     .name = "idle",
-    .verified_page_sizes = BASE_4K | BASE_64K, /* of 16 KiB no kernel had page_idle */
+    .verified_page_sizes = BASE_4K | BASE_64K, /* no kernel with pages of 16 KiB had page_idle */
     .summary = "accessed bits of host and KVM page tables, page by page, by page_idle",
     .signal = SIGNAL_IDLE_FLAG,
     .census = true,

@@ -5,10 +5,11 @@
 #include "base/bytes.h"
 #include "measure/kernel/idle_bitmap.h"
 
-/* Of the first attempt. The runs grow as long as most pages are singles. */
+/* Length of the first attempt. The runs grow as long as most pages are singles. */
 #define FIRST_RUN 64
 
-/* Linux 6.12 shows KPF_KSM on every anonymous page, so it counts only where pages are merged. */
+/* Linux 6.12 shows KPF_KSM on every anonymous page, so the flag counts only if KSM has merged
+ * pages. */
 static uint64_t flags_of_others(const struct frames *frames)
 {
     return KPF_COMPOUND_HEAD | KPF_COMPOUND_TAIL | KPF_HUGE | KPF_NOPAGE | KPF_ZERO_PAGE |
@@ -21,8 +22,8 @@ static void note_single(struct page_set *set, uint64_t i, enum page_state state)
     set->state[i] = (uint8_t)state;
 }
 
-/* Settles n present pages from @p at on by the flags that were read; returns how many of them are
- * no singles. */
+/* Settles n present pages from @p at on by their flags; returns how many of them are not
+ * singles. */
 static uint64_t settle_run(struct frames *frames, uint64_t at, uint64_t n)
 {
     const uint64_t other = flags_of_others(frames);
@@ -51,7 +52,7 @@ static int mark_run(struct frames *frames, uint64_t at, uint64_t n, int bitmap_f
     return rc < 0 ? rc : kpageflags_read(frames->flags_fd, frames->pfn, n, frames->flags);
 }
 
-/* Ends at a word of the idle bitmap, so that none is written twice. */
+/* A run ends at a word of the idle bitmap, so that no word is written twice. */
 static uint64_t run_length(const struct frames *frames, uint64_t at, uint64_t wanted)
 {
     uint64_t end = at + smaller(wanted, frames->n_present - at);
@@ -62,8 +63,8 @@ static uint64_t run_length(const struct frames *frames, uint64_t at, uint64_t wa
     return end - at;
 }
 
-/* Where most pages belong to huge ones the flags of their tails are not worth reading: what follows
- * such a run is taken. */
+/* If most pages belong to huge ones, the flags of their tails are not worth reading: the pages
+ * after such a run are taken as frames. */
 int singles_mark(struct frames *frames, int bitmap_fd)
 {
     uint64_t at = 0;

@@ -5,18 +5,18 @@
  *
  * Theory of operation. An ageing (kernel/lru_gen.h) walks QEMU's page tables once, linearly, and
  * takes the accessed bits, since Linux 6.12 KVM's too (1d4832becdc2). Pages that were touched move
- * to the youngest generation, and a new one is begun. So after a second ageing what was touched in
- * between is in the generations that were begun since the first, but for the youngest. That is a
- * census of the whole control group, without a walk through the mappings of each page: less than
- * half of the cost of `idle` (tests/lab/measure/mglru.sh, 96 MiB in base pages: 0.33 s of CPU
- * beside 2.1, and 0.35 beside 3.4).
+ * to the youngest generation, and a new one is begun. So after a second ageing, the pages touched
+ * in between are in the generations that were begun since the first ageing, except the youngest.
+ * That is a census of the whole control group, without a walk through the mappings of each page:
+ * less than half of the cost of `idle` (tests/lab/measure/mglru.sh, 96 MiB in base pages: 0.33 s of
+ * CPU beside 2.1, and 0.35 beside 3.4).
  *
- * The figure is of the group, of which guest RAM is the most, and of no single page:
+ * The figure covers the group, which is mostly guest RAM, and no single page:
  *   - QEMU's own memory is in it. smaps tells what of it was referenced in the window: that is
  *     taken off, and the upper bound has it. Where a mapping has pages of a file, too, smaps does
  *     not say which were: only what must have been others is taken off, the rest by the lower
- *     bound. Memory that the guest reaches, too (video RAM), may
- *     have been touched unseen: the lower bound goes without.
+ *     bound. Memory that the guest reaches, too (video RAM), may have been touched unseen: the
+ *     lower bound goes without.
  *   - Other processes of the group: the lower bound goes without all that they have; if it is much,
  *     the group is refused.
  *   - Page cache is in other columns, so RAM in a file on a disk cannot be distinguished from it
@@ -39,17 +39,17 @@
  * Clearing an accessed bit does not flush the TLB: after the first ageing it is flushed once
  * (tlb_flush.h).
  *
- * DAMON takes accessed bits, too: each page that it looked at may have been touched, and the upper
- * bound has it (measure/damon_taken.h).
+ * DAMON takes accessed bits, too: each page that it sampled may have been touched, and the upper
+ * bound includes it (measure/damon_taken.h).
  *
  * Each ageing proves itself: the number of the youngest generation must have grown, and the walk
- * must have looked at as many page table entries as map guest RAM (lru_gen_full), for the kernel
+ * must have examined as many page table entries as map guest RAM (lru_gen_full), because the kernel
  * gives up a walk when QEMU's mmap lock is taken.
  *
- * Left behind: two or three generations younger than there would have been, no setting. Reclaim
- * then evicts what the window did not touch, and sooner than page cache (tests/bench/reclaim: 0 of
- * 23.9 MiB were hot, 16.0 of 16.1 without); of what was older than the four generations that are
- * kept it no longer knows which was older.
+ * The method leaves two or three generations younger than there would have been, and no setting.
+ * Reclaim then evicts pages that the window did not touch, and sooner than page cache
+ * (tests/bench/reclaim: 0 of 23.9 MiB were hot, 16.0 of 16.1 without). Among pages older than the
+ * four generations that are kept, it can no longer tell which are older.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -83,19 +83,20 @@ struct counters {
 struct mglru {
     const struct target *target;
     struct memcg group;
-    struct lru_gen marked;            /* right after the first ageing */
-    struct lru_gen now;               /* as of the last look */
-    unsigned aged[LRU_GEN_MAX_NODES]; /* generations of ours since marked */
+    struct lru_gen marked;            /* state right after the first ageing */
+    struct lru_gen now;               /* state at the last reading */
+    unsigned aged[LRU_GEN_MAX_NODES]; /* generations that this process began since marked */
     struct counters began;
-    struct damon_mark damon; /* before the first ageing */
-    uint64_t own_bytes;      /* of QEMU's own memory, that smaps called referenced after it */
-    bool stale;              /* no flush followed */
+    struct damon_mark damon; /* position before the first ageing */
+    /* QEMU's own memory that smaps called referenced after the first ageing */
+    uint64_t own_bytes;
+    bool stale; /* no TLB flush followed */
 };
 
 /* --- ageing ----------------------------------------------------------------------------------- */
 
-/* Did the walk that was asked for begin a generation of node @p i, and look at all that maps guest
- * RAM? */
+/* Returns true if the requested walk began a generation of node @p i, and examined everything that
+ * maps guest RAM. */
 static bool is_aged(const struct lru_gen *before, const struct lru_gen *after, unsigned i,
                     uint64_t leaves)
 {
@@ -119,8 +120,8 @@ static int order_ageing(struct mglru *mglru, const bool *done, struct error *err
     return 0;
 }
 
-/* Orders one ageing of the nodes not yet done, and takes the new state. How many are to be done
- * again, or an error. */
+/* Requests one ageing of the nodes not yet done, and takes the new state. Returns the number of
+ * nodes to repeat, or an error. */
 static int age_once(struct mglru *mglru, bool *done, uint64_t leaves, struct error *error)
 {
     cleanup_free struct lru_gen *before = malloc(sizeof(*before));
@@ -148,8 +149,8 @@ static int age_once(struct mglru *mglru, bool *done, uint64_t leaves, struct err
     return again;
 }
 
-/* Begins a new generation on each node, after a whole walk: @p leaves entries of page tables at
- * least. */
+/* Begins a new generation on each node, after a complete walk: at least @p leaves page table
+ * entries. */
 static int age(struct mglru *mglru, uint64_t leaves, unsigned tries, struct error *error)
 {
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
@@ -210,7 +211,7 @@ static uint64_t others_bytes(const struct mglru *mglru)
     return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* A counter that could not be read is 0. */
+/* A counter that cannot be read is 0. */
 static struct mglru_beside beside(const struct mglru *mglru)
 {
     const struct counters now = read_counters(mglru);
@@ -228,7 +229,7 @@ static struct mglru_beside beside(const struct mglru *mglru)
 
 /* --- the window ------------------------------------------------------------------------------- */
 
-/* As of when the RAM was located. If huge pages have come of it since there are fewer. */
+/* The number when the RAM was located. If huge pages were made of it since, there are fewer. */
 static uint64_t located_leaves(const struct guest_ram *ram)
 {
     uint64_t sum = 0;
@@ -255,7 +256,7 @@ static int age_first(struct mglru *mglru, struct error *error)
     return rc < 0 ? rc : age(mglru, sums.leaves, TRIES, error);
 }
 
-/* What QEMU had touched before: since Linux 6.14 an ageing makes it PG_referenced
+/* QEMU's earlier touches: since Linux 6.14 an ageing turns them into PG_referenced
  * (folio_update_gen(), mm/vmscan.c), which smaps counts until generations are folded. */
 static int read_own_before(struct mglru *mglru, struct error *error)
 {

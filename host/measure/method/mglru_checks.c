@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What others in the group may have: a share of guest RAM that is resident. */
+/* The limit for other processes in the group: a share of the resident guest RAM. */
 #define OTHERS_SHARE 8
 
 int mglru_host(const struct fsroot *root, struct error *why)
@@ -39,7 +39,7 @@ bool mglru_lists(const struct ram_block *block)
            (block->backing == RAM_BACKING_ANON || block->backing == RAM_BACKING_SHMEM);
 }
 
-/* Some of it must be on the lists; a file's pages are counted with the page cache. */
+/* Some RAM must be on the lists; a file's pages are counted with the page cache. */
 int mglru_check_ram(const struct guest_ram *ram, struct error *why)
 {
     bool listed = false;
@@ -78,7 +78,7 @@ static int check_others(const struct target *target, const struct memcg *group, 
         group->path, (unsigned long long)bytes >> 20, (int)largest.pid, name);
 }
 
-/* In the root group is whatever is in no other. */
+/* The root group has everything that is in no other group. */
 int mglru_find_group(const struct target *target, struct memcg *group, struct error *why)
 {
     if (!memcg_find(target->root, target->process->pid, group))

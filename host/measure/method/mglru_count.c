@@ -20,9 +20,9 @@ static void add_generation(const struct lru_generation *generation, uint64_t fir
         out->merged_pages += generation->anon_pages;
 }
 
-/* Where anonymous memory cannot be swapped, an ageing by others leaves the oldest pages in their
+/* If anonymous memory cannot be swapped, an ageing by others leaves the oldest pages in their
  * place, which becomes that of the youngest generation (mm/vmscan.c, inc_min_seq()): they may be in
- * the window's. */
+ * the window's generations. */
 static uint64_t folded_pages(const struct lru_gen_node *marked,
                              const struct lru_generation *generation)
 {
@@ -64,7 +64,7 @@ int mglru_figure(const struct lru_gen *marked, const struct lru_gen *now, const 
 
 /* --- the tally -------------------------------------------------------------------------------- */
 
-/* At least so much of what is listed is guest RAM. */
+/* The least part of the listed memory that is guest RAM. */
 static uint64_t listed_ram_bytes(const struct mglru_figure *figure, const struct ram_smaps *sums,
                                  const struct mglru_beside *beside)
 {
@@ -74,7 +74,7 @@ static uint64_t listed_ram_bytes(const struct mglru_figure *figure, const struct
            smaller(listed, sums->own_bytes + beside->others_bytes + beside->unmapped_bytes);
 }
 
-/* What reclaim puts back goes to the last but one generation, which is older than the window unless
+/* Reclaim puts pages back into the last but one generation, which is older than the window unless
  * others have begun one since. Migrated pages go to the youngest if they were young before. */
 static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ram_smaps *sums,
                               const struct mglru_beside *beside)
@@ -88,8 +88,8 @@ static uint64_t surplus_bytes(const struct mglru_figure *figure, const struct ra
            smaller(sums->own_referenced_bytes, beside->own_before_bytes);
 }
 
-/* Which of the touched pages are huge, the generations do not tell: least.c takes as many for huge
- * as there are. */
+/* The generations do not tell which of the touched pages are huge: least.c assumes as many huge
+ * ones as exist. */
 static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_t bytes)
 {
     struct stratum *stratum = bytes > 0 ? tally_stratum(tally, granularity_bytes) : NULL;

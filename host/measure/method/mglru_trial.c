@@ -15,8 +15,8 @@
 #define STEP_MS 20
 #define RAN_NS 20000000
 
-/* Of QEMU's own, smaps misses what was touched between its reading and the ageing: some pages,
- * never so many. */
+/* Limit for QEMU's own memory: smaps misses touches between its reading and the ageing, which are
+ * some pages, but never this many. */
 #define PROOF_BYTES (256ULL << 10)
 
 bool mglru_ages_kvm(const char *release)
@@ -29,7 +29,7 @@ bool mglru_leaves_referenced(const struct fsroot *root)
     return kernel_version_of(root) >= KERNEL(6, 14);
 }
 
-/* Until the vCPUs have run for long enough. */
+/* Waits until the vCPUs have run for long enough. */
 static uint64_t let_run(const struct target *target)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
@@ -73,7 +73,7 @@ int mglru_sees_guest(const struct target *target, struct error *why)
 
     int rc = try_it(target, &ran_ns, &tally, why);
 
-    /* Linux 6.1 proves no walk to its end either. */
+    /* Linux 6.1 cannot prove a complete walk either */
     if (rc == -EBUSY)
         return error_set(
             why, -ENOTSUP,

@@ -3,12 +3,12 @@
  * @file pageout.c  Method `pageout`: MMU invalidation by process_madvise(MADV_PAGEOUT). KVM and
  * TCG.
  *
- * Theory of operation. Guest RAM that is a memfd or a tmpfs file lives in the page cache. When
- * there is no swap it can be put into, MADV_PAGEOUT unmaps a page from QEMU's page table, and KVM's
- * through the MMU notifier, and then finds nowhere to write it: the data stays where it is. If the
- * page is mapped again later, the guest (or QEMU for it) touched it.
+ * Theory of operation. Guest RAM that is a memfd or a tmpfs file lives in the page cache. If there
+ * is no swap to put it into, MADV_PAGEOUT unmaps a page from QEMU's page table, and KVM's through
+ * the MMU notifier, and then finds nowhere to write it: the data stays where it is. If the page is
+ * mapped again later, the guest (or QEMU for it) touched it.
  *
- * What must hold, and is checked, or this would be a real eviction:
+ * These conditions are checked; without them this would be a real eviction:
  *   - shared memory on shmem; private RAM would have to be swapped, a disk file would be written;
  *   - no active swap;
  *   - no huge pages in the file: advice for a part of one splits it.
@@ -24,18 +24,18 @@
  * the file, and the estimate is flagged unsettled (measure/estimate/wss.h).
  *
  * Before Linux 6.9 the call honours KVM's accessed bits: a page with its bit set keeps its mapping
- * and only loses the bit. Therefore what is still mapped is advised once more there. Then it comes
- * off, or it was touched between the two calls, and that is what we want to know. The bits of
- * QEMU's own page table do not hold a page: the call takes them before it asks (mm/madvise.c). So
- * a TCG guest's pages come off at the first call on every kernel, and get no second one.
+ * and only loses the bit. Therefore what is still mapped is advised once more there. Then the page
+ * is unmapped, or it was touched between the two calls, which counts as a touch. The bits of QEMU's
+ * own page table do not keep a page mapped: the call takes them before it checks (mm/madvise.c). So
+ * a TCG guest's pages are unmapped by the first call on every kernel, and get no second one.
  *
  * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one
- * page in an aligned 64 KiB, and the others of that, if they are not mapped, are mapped first: of a
+ * page in an aligned 64 KiB, and the others there are mapped first if they are not mapped: in a
  * guest whose file was full and not mapped (a template, a live update, an MADV_PAGEOUT by others)
- * 252 MiB of 16.0 read touched. A page that is unmapped already when the window begins is resident
- * and idle: the file knows, the pagemap does not.
+ * 252 instead of 16.0 MiB read touched. A page that is already unmapped when the window begins is
+ * resident and idle: the file shows it, the pagemap does not.
  *
- * Restored: pages still unmapped at the end are mapped again by reading one byte of each through
+ * To restore, pages still unmapped at the end are mapped again by reading one byte of each through
  * process_vm_readv(2). After kill -9 they are mapped again by the guest's next access, at the price
  * of a minor fault each.
  */
@@ -59,25 +59,26 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of 64 ranges one at least is among a share of 7 % of RAM, 99 times in 100. */
+/* With 64 ranges, a share of 7 % of RAM shows in at least one of them 99 times in 100. */
 #define NEIGHBOURS_LOOKED 64
 
 struct pageout {
     const struct target *target;
     struct page_set *set;
-    int calls; /* how many of them unmap a page that was touched, see calls_for() */
+    int calls; /* number of calls that unmap a touched page, see calls_for() */
     int pagemap_fd;
     int flags_fd;
-    int count_fd;         /* /proc/kpagecount: how often a frame is mapped */
-    int *file_fds;        /* of each RAM block */
-    bool *advised;        /* which pages the marking under way is about */
-    uint64_t *entry;      /* pagemap entries of the set */
-    struct qemu_io io;    /* when the page set was marked last */
-    bool others_unmap;    /* so the next marking is about all pages, and their neighbours */
-    uint16_t *neighbours; /* of each page's aligned range those that were mapped, a bit each */
-    struct sentinels sentinels; /* of a TCG guest */
-    bool *was_unmapped;         /* at mark the page was in the file, and unmapped before we came */
-    bool *was_read;             /* by others, since it was marked */
+    int count_fd;      /* /proc/kpagecount: number of mappings of each frame */
+    int *file_fds;     /* one for each RAM block */
+    bool *advised;     /* pages that the marking under way covers */
+    uint64_t *entry;   /* pagemap entries of the set */
+    struct qemu_io io; /* QEMU's I/O when the page set was last marked */
+    /* another process unmaps pages, so the next marking covers all pages, and their neighbours */
+    bool others_unmap;
+    uint16_t *neighbours; /* for each page, the mapped pages of its aligned range, one bit each */
+    struct sentinels sentinels; /* for a TCG guest */
+    bool *was_unmapped;         /* at mark the page was in the file, and already unmapped */
+    bool *was_read;             /* read by others, since it was marked */
 };
 
 /* --- marking ---------------------------------------------------------------------------------- */
@@ -94,7 +95,7 @@ static int check_swap(const struct fsroot *root, struct error *why)
     return 0;
 }
 
-/* Sets of one target that are marked at once, by the descriptors of the first. */
+/* Sets of one target that are marked at once, through the descriptors of the first set. */
 struct marking {
     void *const *states;
     const struct page_merge *merge;
@@ -115,7 +116,7 @@ static bool is_wanted(const struct marking *marking, uint64_t k, page_test wante
 }
 
 /* Reads the pagemap entries of the pages that are @p wanted. A page of a panel takes a system call
- * of its own where the next one is far; those of several sets are nearer to each other. */
+ * of its own if the next page is far; pages of several sets are nearer to each other. */
 static int read_entries(const struct marking *marking, page_test wanted)
 {
     const struct page_merge *merge = marking->merge;
@@ -161,9 +162,8 @@ static uint64_t page_rank(uint64_t page)
     return page ^ (page >> 31);
 }
 
-/* Keeps one page of each aligned 64 KiB: of those drawn the one with the highest rank, not the
- * first, which would prefer pages at the begin of the 64 KiB and see a hot set with such a stride
- * too large. */
+/* Keeps one page of each aligned 64 KiB: the drawn page with the highest rank. The first page would
+ * prefer pages at the begin of the 64 KiB and see a hot set with such a stride too large. */
 static void thin_out(struct page_set *set)
 {
     uint64_t kept = 0;
@@ -179,7 +179,7 @@ static void thin_out(struct page_set *set)
     page_set_keep(set, kept);
 }
 
-/* One walk by the descriptors of one cohort, for all of them. */
+/* One walk for all cohorts, through the descriptors of one of them. */
 struct ram_walk {
     const struct pageout *by;
     struct file_walk file;
@@ -209,19 +209,19 @@ static void note_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk
     bool held = mapped || in_file(walk, page_set_page(set, i));
 
     page_set_note_unit(set, i, 0, page_set_hva(set, i));
-    if (set->state[i] != PAGE_IDLE) /* else we have unmapped it */
+    if (set->state[i] != PAGE_IDLE) /* else the page was unmapped by this process */
         pageout->was_unmapped[i] = !mapped && held;
     set->state[i] = held ? PAGE_IDLE : PAGE_ABSENT;
 }
 
-/* Advice for one page of a large folio splits it, also where the folio is not mapped by a PMD. */
+/* Advice for one page of a large folio splits it, also if the folio is not mapped by a PMD. */
 static void leave_out_large(struct pageout *pageout, uint64_t i)
 {
     if ((pageout->entry[i] & PAGEMAP_PRESENT) && is_large(pageout, PAGEMAP_PFN(pageout->entry[i])))
         pageout->set->state[i] = PAGE_UNMEASURABLE;
 }
 
-/* Advises the pages for which @p wanted says so. */
+/* Advises the pages for which @p wanted returns true. */
 static int advise_pages(const struct marking *marking, page_test wanted)
 {
     const struct page_merge *merge = marking->merge;
@@ -245,8 +245,8 @@ static bool is_mapped(const struct pageout *pageout, uint64_t i)
            (pageout->entry[i] & PAGEMAP_PRESENT);
 }
 
-/* Would the kernel have unmapped this frame? mm/madvise.c skips what is mapped more than once, and
- * what it cannot isolate from an LRU list. */
+/* Returns true if the kernel would have unmapped this frame. mm/madvise.c skips pages that are
+ * mapped more than once, and pages that it cannot isolate from an LRU list. */
 static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
 {
     uint64_t flags;
@@ -256,7 +256,7 @@ static bool can_be_unmapped(const struct pageout *pageout, uint64_t pfn)
            u64_file_gather(pageout->count_fd, &pfn, 1, 0, &count) == 0 && count == 1;
 }
 
-/* Still mapped, though the kernel would have unmapped it. */
+/* Returns true if the page is still mapped, though the kernel would have unmapped it. */
 static bool stayed_mapped(const struct pageout *pageout, uint64_t i)
 {
     return is_mapped(pageout, i) && can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]));
@@ -300,13 +300,13 @@ static bool is_unmapped(uint64_t entry)
     return !(entry & PAGEMAP_PRESENT) && !PAGEMAP_IN_MOTION(entry);
 }
 
-/* Of some pages the neighbours are looked at, the same ones each time. */
+/* The neighbours of some pages are checked, the same pages each time. */
 static bool is_looked_at(const struct pageout *pageout, uint64_t i)
 {
     return page_rank(page_set_page(pageout->set, i)) % pageout->set->n < NEIGHBOURS_LOOKED;
 }
 
-/* Which of the range is mapped, a bit each. */
+/* The mapped pages of the range, one bit each. */
 static uint16_t mapped_of(const struct around *around)
 {
     uint16_t mapped = 0;
@@ -317,7 +317,8 @@ static uint16_t mapped_of(const struct around *around)
     return mapped;
 }
 
-/* A page of the file in the range of page @p page that is not mapped; UINT64_MAX: none. */
+/* Finds a page of the file in the range of page @p page that is not mapped; UINT64_MAX: every page
+ * is mapped. */
 static uint64_t find_unmapped(struct ram_walk *walk, uint64_t page)
 {
     struct around around;
@@ -330,7 +331,7 @@ static uint64_t find_unmapped(struct ram_walk *walk, uint64_t page)
     return UINT64_MAX;
 }
 
-/* What is mapped around each page. */
+/* Notes the mapped pages around each page. */
 static void note_neighbours(const struct marking *marking)
 {
     for (uint64_t k = 0; k < marking->merge->n; k++) {
@@ -344,9 +345,9 @@ static void note_neighbours(const struct marking *marking)
     }
 }
 
-/* Maps what is around the pages, so that no fault at a neighbour maps one of them: a read of one
- * that is not mapped maps the aligned range. They stay mapped. How many reads that took, or a
- * negative errno. */
+/* Maps the pages around the panel's pages, so that no fault at a neighbour maps one of the panel's:
+ * a read of an unmapped page maps the aligned range. They stay mapped. Returns the number of reads
+ * that this took, or a negative errno. */
 static int64_t map_around(const struct marking *marking)
 {
     const struct pageout *first = marking->states[0];
@@ -400,11 +401,12 @@ static void note_still_mapped(struct pageout *pageout)
     for (uint64_t i = 0; i < set->n; i++)
         if (is_mapped(pageout, i))
             set->state[i] = can_be_unmapped(pageout, PAGEMAP_PFN(pageout->entry[i]))
-                                ? PAGE_TOUCHED /* it came off, and was back before we looked */
+                                ? PAGE_TOUCHED /* it was unmapped, and mapped again before the
+                                                * check */
                                 : PAGE_UNMEASURABLE;
 }
 
-/* Do page flags tell who read a page? */
+/* Returns true if page flags show reads by other processes. */
 static bool tells_readers(const struct target *target)
 {
     return target->root->live && target->process->accel == ACCEL_TCG;
@@ -423,7 +425,7 @@ static int mark_pages(void *const *states, size_t n, const struct page_merge *me
     const struct pageout *first = states[0];
     const struct qemu_io io = readers_io(first->target);
     int rc = check_swap(first->target->root,
-                        error); /* each time: swap may be added while we repeat */
+                        error); /* checked each time: swap may be added in the meantime */
 
     if (rc < 0)
         return rc;
@@ -476,9 +478,9 @@ static int pageout_rearm_many(void *const *states, size_t n, const struct page_m
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-/* Unmapped is what an idle page is; only the file knows whether it is still there, and a balloon or
- * a hole in the file takes just the pages that are idle. One that is absent and now in the file,
- * but not mapped, was put there by another process. */
+/* An idle page is unmapped; only the file shows whether it still exists. A balloon or a hole in the
+ * file removes just the pages that are idle. If a page was absent and is now in the file, but not
+ * mapped, another process put it there. */
 static void see_page(struct pageout *pageout, uint64_t i, bool mapped, struct ram_walk *walk)
 {
     struct page_set *set = pageout->set;
@@ -494,7 +496,8 @@ static void see_page(struct pageout *pageout, uint64_t i, bool mapped, struct ra
     }
 }
 
-/* Is a neighbour unmapped that was mapped at marking, and in the file still? */
+/* Returns true if a neighbour that was mapped at marking is unmapped now, and is still in the
+ * file. */
 static bool lost_neighbour(struct ram_walk *walk, uint64_t page, uint16_t neighbours)
 {
     struct around around;
@@ -509,9 +512,10 @@ static bool lost_neighbour(struct ram_walk *walk, uint64_t page, uint16_t neighb
     return false;
 }
 
-/* A page that another process unmapped and the guest's fault at a neighbour mapped again reads
- * touched, and one that was touched before it came off reads idle. Others unmap more than one page
- * of an aligned range, and of what is idle nothing maps them again: the neighbours tell. */
+/* A page that another process unmapped, and that the guest's fault at a neighbour mapped again,
+ * reads touched; a page that was touched before it was unmapped reads idle. Other processes unmap
+ * more than one page of an aligned range, and idle pages among them are not mapped again: the
+ * neighbours show it. */
 static bool others_unmap(const struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
@@ -542,8 +546,8 @@ static bool is_sentinel(const struct reading *reading, uint64_t page)
     return false;
 }
 
-/* The guest's own faults do not set PG_referenced, which was cleared when the page came off. A
- * KVM guest's do (virt/kvm/kvm_main.c, hva_to_pfn()). */
+/* The guest's own faults do not set PG_referenced, which was cleared when the page was unmapped. A
+ * KVM guest's faults do set it (virt/kvm/kvm_main.c, hva_to_pfn()). */
 static bool was_read_by_others(const struct reading *reading, const struct pageout *pageout,
                                uint64_t i)
 {
@@ -561,7 +565,7 @@ static bool was_read_by_others(const struct reading *reading, const struct pageo
            !is_sentinel(reading, page);
 }
 
-/* What went between the guest's disks and its RAM without a copy has the flag, too. */
+/* Pages moved between the guest's disks and its RAM without a copy have the flag, too. */
 static bool were_read_by_others(const struct reading *reading, struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
@@ -575,7 +579,8 @@ static bool were_read_by_others(const struct reading *reading, struct pageout *p
                            (double)qemu_io_direct_bytes(&pageout->io, &reading->now);
 }
 
-/* What others read may have been touched, too. What a monitor read has no flag. */
+/* Pages that others read may also have been touched by the guest. Pages that a monitor read have no
+ * flag. */
 static bool note_readers(const struct reading *reading, struct pageout *pageout,
                          struct tally *tally)
 {
@@ -599,9 +604,10 @@ static uint64_t resident_pages(const struct pageout *pageout, const struct tally
     return (uint64_t)((1 - share) * (double)pageout->set->ram->n_pages);
 }
 
-/* Were sentinels unmapped that have lost their flag? Each stands for its share of what is resident,
- * which came back by a fault for each aligned range at least; a quarter of it, for the sentinels
- * are a sample. MADV_COLD and clear_refs take the flag without a fault. */
+/* Returns true if sentinels that have lost their flag were unmapped. Each stands for its share of
+ * the resident memory, which came back by at least one fault for each aligned range; a quarter of
+ * that share is required, because the sentinels are a sample. MADV_COLD and clear_refs take the
+ * flag without a fault. */
 static bool came_back(const struct pageout *pageout, const struct qemu_io *now, double lost,
                       const struct tally *tally)
 {
@@ -612,7 +618,7 @@ static bool came_back(const struct pageout *pageout, const struct qemu_io *now, 
                         (double)less(now->faults, pageout->io.faults) >= lost * (double)ranges / 4);
 }
 
-/* The sets of a panel take the flags of each other's sentinels when they are marked, but not those
+/* When the sets of a panel are marked, they take the flags of each other's sentinels, but not those
  * of two neighbours. */
 static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
 {
@@ -626,10 +632,10 @@ static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
     return false;
 }
 
-/* Whoever takes bits only, by MADV_COLD or clear_refs, unmaps nothing: what reads idle is idle. But
- * the flags by which other readers show went with the bits, and a page that they mapped reads as
- * touched: nothing is known from below. Who was unmapping when the pages were read may have gone on
- * while they were marked again. */
+/* A process that only takes bits, by MADV_COLD or clear_refs, unmaps nothing: pages that read idle
+ * are idle. But the flags that show other readers are cleared with the bits, and a page that those
+ * readers mapped reads as touched: there is no lower bound. A process that was unmapping while the
+ * pages were read may have gone on while they were marked again. */
 static void note_unmapping(const struct reading *reading, struct pageout *pageout, bool readers,
                            struct tally *tally)
 {
@@ -648,7 +654,7 @@ static void note_unmapping(const struct reading *reading, struct pageout *pageou
     tally->younger_units = HIDDEN_ANY;
 }
 
-/* Notes what other processes did since the marking, and counts. */
+/* Notes disturbances by other processes since the marking, and counts. */
 static void count_pages(void *const *states, size_t n, struct tally *tallies)
 {
     const struct target *target = ((const struct pageout *)states[0])->target;
@@ -706,8 +712,8 @@ static int pageout_collect(void *state, struct tally *tally, struct error *error
 
 /* --- restoring -------------------------------------------------------------------------------- */
 
-/* Only what we unmapped: pages that were unmapped before stay as they were, and so does a hole that
- * the balloon has punched meanwhile. */
+/* Maps only pages that this process unmapped: pages that were unmapped before stay as they were,
+ * and so does a hole that the balloon has punched meanwhile. */
 static void map_again(struct pageout *pageout)
 {
     const struct page_set *set = pageout->set;
@@ -736,7 +742,7 @@ static void pageout_close(void *state)
 {
     struct pageout *pageout = state;
 
-    /* What lies there in another address space is not to be touched. */
+    /* if another address space is mapped there now, it must not be touched */
     if (pageout->entry && pageout->was_unmapped &&
         qemu_process_verify(pageout->target->root, pageout->target->process, NULL) != -ESTALE)
         map_again(pageout);
@@ -786,7 +792,8 @@ static int open_kernel_files(struct pageout *pageout, struct error *error)
     return pageout->count_fd < 0 ? pageout->count_fd : 0;
 }
 
-/* How many calls unmap a page that the guest touched; see the head of this file for TCG. */
+/* The number of calls that unmap a page that the guest touched; see the head of this file for
+ * TCG. */
 static int calls_for(const struct target *target, struct error *error)
 {
     int calls = pageout_calls(error);
@@ -845,7 +852,7 @@ static int pageout_open(const struct target *target, struct page_set *set, void 
     return rc;
 }
 
-/* --- whether it may be used at all ------------------------------------------------------------ */
+/* --- requirements ----------------------------------------------------------------------------- */
 
 static int check_block(const struct ram_block *block, struct error *why)
 {
@@ -889,7 +896,7 @@ static int unmap_some(const struct target *target, uint64_t n, uint64_t *unmappe
     return rc;
 }
 
-/* One page that comes off is proof, and of most guests nearly every page does: a few are tried
+/* One page that is unmapped is proof; in most guests nearly every page is: a few pages are tried
  * before many. */
 static int trial(const struct target *target, struct error *why)
 {

@@ -17,8 +17,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Several pages, and more than once: the kernel skips pages that wait in another CPU's batch for
- * their LRU list, where they are when this thread has just come from there. */
+/* Tries several pages, and more than once: the kernel skips pages that wait in another CPU's batch
+ * for their LRU list, as they do if this thread was just moved from that CPU. */
 #define PAGES 16
 #define ATTEMPTS 3
 
@@ -36,7 +36,7 @@ static int count_mapped(const char *page)
     return mapped;
 }
 
-/* 1: most of the pages at @p page are unmapped after two calls; 0: they are not. */
+/* 1: most of the pages at @p page are unmapped after two calls; 0: most stay mapped. */
 static int are_unmapped(int self, char *page)
 {
     struct iovec range = {.iov_base = page, .iov_len = PAGES * base_page_bytes()};
@@ -52,7 +52,7 @@ static int are_unmapped(int self, char *page)
     return count_mapped(page) < PAGES / 2;
 }
 
-/* On fresh pages. */
+/* Tries fresh pages. */
 static int try_once(void)
 {
     cleanup_close int fd = memfd_create("vmwss-pageout-trial", MFD_CLOEXEC);

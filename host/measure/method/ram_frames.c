@@ -8,10 +8,11 @@
 #include "measure/kernel/pagemap.h"
 #include "measure/page_set.h"
 
-/* Of a guest that has a hundredth of its RAM so many pages are drawn to see enough present ones. */
+/* Enough draws for a guest that has a hundredth of its RAM present. */
 #define ROUNDS 64
-/* The pages of a set are visited in steps of so many, all of them since it is a prime that is
- * greater: in ascending order the first ones that will do would all lie at the begin of RAM. */
+/* The step with which the pages of a set are visited; as a larger prime than their number it
+ * reaches all of them. In ascending order, the first suitable pages would all lie at the begin of
+ * RAM. */
 #define STEP 521
 
 bool ram_frames_open(struct ram_frames *frames, const struct target *target)
@@ -65,7 +66,7 @@ bool ram_frames_look(const struct ram_frames *frames, uint64_t page, struct ram_
 struct drawing {
     bool (*visit)(void *context, const struct ram_frame *drawn, const struct folio *folio);
     void *context;
-    uint64_t present; /* so many were, of those drawn */
+    uint64_t present; /* number of present pages among those drawn */
     bool done;
 };
 

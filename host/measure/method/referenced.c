@@ -3,8 +3,9 @@
  * @file referenced.c  Method `referenced`: clear_refs = 1, wait, smaps Referenced. TCG guests only.
  *
  * Theory of operation: writing 1 to clear_refs clears the accessed bit of every PTE and the
- * referenced and young flags of the pages; smaps then counts what was accessed again. It is the one
- * method that any kernel has. A KVM guest's accesses set other bits, so it sees nothing of them.
+ * referenced and young flags of the pages; smaps then counts the pages that were accessed again. It
+ * is the only method that every kernel has. A KVM guest's accesses set other bits, so it does not
+ * see them.
  *
  * Clearing does not flush the TLB, and a page whose translation stays cached sets no bit, so a hot
  * set that the TLB holds reads low: of 1.02 MiB in 4 KiB pages, on a vCPU that kept its core,
@@ -13,13 +14,13 @@
  * MiB loop on huge pages read 104, 40, 108, 41 MiB). On a busy host other tasks evict the
  * translations and hide the error. Therefore 4 is written after 1: its work, to write-protect for
  * soft-dirty tracking, ends in a flush of the whole address space (fs/proc/task_mmu.c,
- * clear_refs_write()); with it all of these were exact. MADV_COLD flushes for less, but where that
- * can be used, so can `cold`.
+ * clear_refs_write()); with it all of these were exact. MADV_COLD flushes at a lower cost, but
+ * where it can be used, so can `cold`.
  *
- * What it costs: two walks of QEMU's page tables with its mmap lock held for writing, and a minor
- * fault for each page at its next write. It loses soft-dirty bits that another process (CRIU) may
- * be collecting. Nothing to restore: accessed bits come back with the next access. Until then
- * reclaim on the host takes pages that were not touched since for colder than they are.
+ * Its cost: two walks of QEMU's page tables with its mmap lock held for writing, and a minor fault
+ * for each page at its next write. It loses soft-dirty bits that another process (CRIU) may be
+ * collecting. It has nothing to restore: accessed bits come back with the next access. Until then,
+ * reclaim on the host considers pages that were not touched since colder than they are.
  */
 #include "measure/kernel/clear_refs.h"
 #include "measure/method/referenced_count.h"

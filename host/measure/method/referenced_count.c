@@ -47,8 +47,8 @@ static void add_stratum(struct tally *tally, uint64_t granularity_bytes, uint64_
         stratum->draws += base_pages(bytes);
 }
 
-/* Also what was huge when the RAM was located: of a huge page that is split every base page
- * inherits the accessed bit. */
+/* Includes pages that were huge when the RAM was located: when a huge page is split, every base
+ * page inherits the accessed bit. */
 static uint64_t huge_bytes(const struct target *target, const struct ram_smaps *sums)
 {
     uint64_t located = 0;
@@ -61,8 +61,8 @@ static uint64_t huge_bytes(const struct target *target, const struct ram_smaps *
     return located < sums->resident_bytes ? located : sums->resident_bytes;
 }
 
-/* The strata of smaps, in which a folio that is mapped by base pages is base pages, or those of
- * folios; what was huge when it was located is huge in either. */
+/* Sets the strata from smaps, which shows a folio that is mapped by base pages as base pages, or
+ * from the folios; memory that was huge when it was located counts as huge in both cases. */
 static void put_strata(const struct target *target, const struct ram_smaps *sums,
                        struct tally *tally)
 {
@@ -97,10 +97,10 @@ static int count_smaps(const struct target *target, struct tally *tally, struct 
     return 0;
 }
 
-/* --- what others do to it --------------------------------------------------------------------- */
+/* --- disturbances by others ------------------------------------------------------------------- */
 
-/* The sentinels that could not be taken back are a random sample: as many of them were touched as
- * of the others, or none, or all. */
+/* The sentinels that could not be taken back are a random sample: the same share of them was
+ * touched as of the other pages, or no sentinel, or all of them. */
 static void leave_out_sentinels(struct tally *tally, uint64_t kept_bytes)
 {
     const uint64_t bytes = smaller(kept_bytes, tally->touched_bytes);
@@ -119,8 +119,8 @@ static void add_surplus(struct tally *tally, uint64_t bytes)
     tally->surplus_bytes = smaller(tally->surplus_bytes + bytes, tally->touched_bytes);
 }
 
-/* A page that a file had before QEMU mapped it kept its flag when the others were marked, and so do
- * large folios of a file on a disk, of which nothing else is known. */
+/* If a file had a page before QEMU mapped it, the page kept its flag when the others were marked.
+ * Large folios of a file on a disk keep it, too, and nothing else is known about those. */
 static bool flag_was_cleared(const void *context, uint64_t page)
 {
     const struct referenced_count *count = context;
@@ -129,8 +129,8 @@ static bool flag_was_cleared(const void *context, uint64_t page)
            (!count->first || !first_mapping_held(count->first, page));
 }
 
-/* What went between the guest's disks and its RAM without a copy has the flag, too. What a monitor
- * reads has an accessed bit instead. */
+/* Pages moved between the guest's disks and its RAM without a copy have the flag, too. Pages read
+ * by a monitor have an accessed bit instead. */
 static bool note_readers(const struct referenced_count *count, const struct qemu_io *now,
                          uint64_t kept_bytes, struct tally *tally)
 {
@@ -146,7 +146,7 @@ static bool note_readers(const struct referenced_count *count, const struct qemu
     return true;
 }
 
-/* Another reader's faults map pages, and neighbours, as the guest's do. */
+/* Another reader's faults map pages and neighbours, as the guest's faults do. */
 static int note_mappings(struct referenced_count *count, bool readers, struct tally *tally)
 {
     struct first_mapped came;
@@ -161,9 +161,9 @@ static int note_mappings(struct referenced_count *count, bool readers, struct ta
     return 0;
 }
 
-/* Were sentinels unmapped and mapped again? Each stands for its share of what is mapped, which
- * came back by one fault for each reach; half of it, for the sentinels are a sample. Where they
- * were read by others there are no such faults. */
+/* Returns true if sentinels were unmapped and mapped again. Each stands for its share of the mapped
+ * memory, which came back by one fault for each reach; half of that share is required, because the
+ * sentinels are a sample. If others merely read the sentinels, there are no such faults. */
 static bool were_unmapped(const struct referenced_count *count, uint64_t faults, double activated,
                           const struct tally *tally)
 {
@@ -173,7 +173,7 @@ static bool were_unmapped(const struct referenced_count *count, uint64_t faults,
            (double)faults >= pages / (double)first_mapping_reach(count->first, (uint64_t)pages) / 2;
 }
 
-/* Touches add up: a count that fell by more than what left memory had lost some. */
+/* Touches add up: if a count fell by more than the memory that left, some touches were lost. */
 static bool has_fallen(const struct referenced_count *count, const struct tally *tally)
 {
     const uint64_t left = less(count->last.resident_bytes, tally->resident_bytes);
@@ -181,8 +181,8 @@ static bool has_fallen(const struct referenced_count *count, const struct tally 
     return tally->touched_bytes + tally->missed_bytes + left < count->last.least_bytes;
 }
 
-/* Any page may have been touched before its bit was taken. Where pages were unmapped by it those
- * that came back since brought their neighbours. */
+/* Any page may have been touched before its bit was taken. If pages were unmapped, those that came
+ * back since brought their neighbours. */
 static void note_taken(const struct referenced_count *count, struct tally *tally)
 {
     const uint64_t pages = base_pages(tally->touched_bytes);
@@ -195,7 +195,7 @@ static void note_taken(const struct referenced_count *count, struct tally *tally
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
 }
 
-/* What was counted before has been touched since the marking, too. */
+/* Pages that were counted before have been touched since the marking, too. */
 static void count_as_before(const struct referenced_count *count, struct tally *tally)
 {
     tally->touched_bytes = smaller(count->last.touched_bytes, tally->resident_bytes);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file referenced_count.h  What `referenced` and `cold` share: counting by smaps Referenced, and
- * what makes that count wrong.
+ * @file referenced_count.h  The common part of `referenced` and `cold`: counting by smaps
+ * Referenced, and the errors of that count.
  *
- * A fault maps neighbours (first_mapping.h): known from pagemap, in the lower bound, flag
- * first-mapping. Others clear accessed bits, or unmap pages (sentinels.h): known from kpageflags
- * and pagemap, the upper bound is all that is resident, flag bits-taken. Others read guest RAM
- * through the kernel (sentinels.h): known from kpageflags, in the lower bound, flag read-by-others.
- * A folio is mapped by base pages, and one touch may show as all of it (folio_strata.h): in the
- * lower bound.
+ * A fault maps neighbours (first_mapping.h): detected by pagemap, covered by the lower bound, flag
+ * first-mapping. Others clear accessed bits, or unmap pages (sentinels.h): detected by kpageflags
+ * and pagemap, the upper bound is all resident memory, flag bits-taken. Others read guest RAM
+ * through the kernel (sentinels.h): detected by kpageflags, covered by the lower bound, flag
+ * read-by-others. A folio is mapped by base pages, and one touch may show as all of it
+ * (folio_strata.h): covered by the lower bound.
  */
 #pragma once
 
@@ -25,11 +25,11 @@ struct last_count {
 
 struct referenced_count {
     const struct target *target;
-    struct first_mapping *first; /* NULL: no RAM is a file's */
+    struct first_mapping *first; /* NULL: no RAM is backed by a file */
     struct sentinels sentinels;
-    struct qemu_io io;      /* when marked */
-    bool taken;             /* bits, since then */
-    struct last_count last; /* since then; zeroed: nothing was counted */
+    struct qemu_io io;      /* QEMU's I/O at the marking */
+    bool taken;             /* accessed bits were taken since then */
+    struct last_count last; /* the last count since then; zeroed: not counted yet */
 };
 
 /** smaps and clear_refs exist: CONFIG_PROC_PAGE_MONITOR. */
@@ -42,10 +42,10 @@ int referenced_count_probe(const struct target *target, struct error *why);
 int referenced_count_open(const struct target *target, void **state, struct error *error);
 void referenced_count_close(void *state);
 
-/** To be called before anything is marked: a page that is mapped meanwhile, and its neighbours, are
- * marked or not. 0 or a negative errno. */
+/** Call it before any page is marked: a page that is mapped while pages are marked, and its
+ * neighbours, may or may not be marked. 0 or a negative errno. */
 int referenced_count_begin(struct referenced_count *count, struct error *error);
-/** To be called when all is marked. */
+/** Call it when all pages are marked. */
 void referenced_count_marked(struct referenced_count *count);
 
 /** Fills a census tally from smaps Referenced; hugetlb pages are unmeasurable. */

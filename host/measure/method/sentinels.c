@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* So many whose flag cannot be cleared again. */
+/* Number of sentinels whose flag cannot be cleared again. */
 #define SENTINELS_KEPT 16
 #define PAGES_AT_ONCE 4096ULL
 
@@ -49,7 +49,7 @@ static void read_from(const struct sentinels *sentinels, size_t first)
 
 struct planting {
     struct sentinels *sentinels;
-    bool kept; /* base pages whose flag a second read does not clear will do, too */
+    bool kept; /* accepts base pages whose flag a second read does not clear */
 };
 
 static bool is_suitable(const struct planting *planting, const struct ram_frame *drawn,
@@ -57,8 +57,8 @@ static bool is_suitable(const struct planting *planting, const struct ram_frame 
 {
     const struct sentinels *sentinels = planting->sentinels;
 
-    /* Of what is mapped by a PMD a read sets the accessed bit instead (mm/huge_memory.c,
-     * touch_pmd()). */
+    /* a read of a page mapped by a PMD sets the accessed bit instead (mm/huge_memory.c,
+     * touch_pmd()) */
     if (!(folio->flags & KPF_LRU) || folio->order >= huge_page_order() ||
         (folio->flags & (KPF_REFERENCED | KPF_UNEVICTABLE | KPF_HUGE)) ||
         (planting->kept ? folio->order > 0 : drawn->active))
@@ -69,7 +69,7 @@ static bool is_suitable(const struct planting *planting, const struct ram_frame 
     return true;
 }
 
-/* The other page of an aligned pair; false where there is none that will do. */
+/* Finds the other page of an aligned pair; false if no suitable page exists. */
 static bool find_neighbour(const struct planting *planting, const struct ram_frame *drawn,
                            struct ram_frame *neighbour)
 {
@@ -108,8 +108,8 @@ static bool add_sentinel(void *context, const struct ram_frame *drawn, const str
     return sentinels->n >= most_of(planting);
 }
 
-/* Of the same folio as when it was planted; else it says nothing: what is migrated keeps its flag,
- * but what is joined, or swapped in again, does not. */
+/* Reads a sentinel if its folio is the one in which it was planted; otherwise it says nothing: a
+ * migrated page keeps its flag, but a page that was joined, or swapped in again, does not. */
 static bool read_sentinel(const struct sentinels *sentinels, const struct ram_frame *sentinel,
                           struct folio *folio)
 {
@@ -125,7 +125,7 @@ static bool has_flag(const struct sentinels *sentinels, size_t i)
     return read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED);
 }
 
-/* Drops those without the flag, and of a pair both. */
+/* Drops sentinels without the flag; of a pair, both. */
 static void keep_flagged(struct sentinels *sentinels)
 {
     const size_t step = sentinels->pairs ? 2 : 1;
@@ -152,8 +152,8 @@ void sentinels_plant(struct sentinels *sentinels)
 
     if (!sentinels->works)
         return;
-    /* Pairs stay where they are, so any pages will do. Were inactive ones preferred, there would be
-     * none among those that somebody unmapped, for these are active when they come back. */
+    /* pairs stay where they are, so any pages will do; preferring inactive ones would leave out
+     * those that another process unmapped, because these are active when they come back */
     if (!is_mglru(sentinels) && !sentinels->pairs)
         draw_sentinels(&planting);
     planting.kept = true;
@@ -185,7 +185,7 @@ static bool activating_takes(const struct fsroot *root)
     return version > 0 && version < KERNEL(6, 9);
 }
 
-/* How many are without their flag, by whether they have become active. */
+/* Counts sentinels without their flag, by whether they have become active. */
 static size_t count_lost(const struct sentinels *sentinels, bool activated)
 {
     struct folio folio;
@@ -198,7 +198,7 @@ static size_t count_lost(const struct sentinels *sentinels, bool activated)
     return n;
 }
 
-/* Another read activates a page, which shows only when it has left the batch of its CPU. */
+/* Another read activates a page; that shows only after the page has left the batch of its CPU. */
 static void see_lost(const struct sentinels *sentinels, struct sentinels_seen *seen)
 {
     bool lost = count_lost(sentinels, false) > 0 && lru_batches_drain();
@@ -245,8 +245,8 @@ double sentinels_lost(const struct sentinels *sentinels, bool activated)
     return sentinels->n == 0 ? 0 : (double)count_lost(sentinels, activated) / (double)sentinels->n;
 }
 
-/* A page that cannot be swapped out becomes active as it comes off. What goes by generations does
- * not show it. */
+/* A page that cannot be swapped out becomes active when it is unmapped. Kernels that use
+ * generations do not show it. */
 static bool came_off(const struct sentinels *sentinels, size_t i, bool by_generations)
 {
     struct folio folio;
@@ -273,7 +273,7 @@ bool sentinels_hold(const struct sentinels *sentinels, uint64_t page)
     return false;
 }
 
-/* --- who else reads --------------------------------------------------------------------------- */
+/* --- other readers ---------------------------------------------------------------------------- */
 
 struct flagging {
     const struct sentinels *sentinels;
@@ -282,8 +282,8 @@ struct flagging {
     bool any;
 };
 
-/* A read of a page that was never written maps the zero page of the whole host: its flag tells
- * nothing of this guest, no marking clears it, and smaps does not count it. */
+/* A read of a page that was never written maps the host's shared zero page: its flag says nothing
+ * about this guest, no marking clears it, and smaps does not count it. */
 static bool was_read(const struct folio *folio)
 {
     return (folio->flags & (KPF_REFERENCED | KPF_ZERO_PAGE)) == KPF_REFERENCED;
@@ -297,7 +297,7 @@ static bool is_flagged(void *context, const struct ram_frame *drawn, const struc
     return flagging->any;
 }
 
-/* The pages of a folio follow one another, mostly: its head is looked up once. */
+/* The pages of a folio are mostly consecutive: its head is read once. */
 static uint64_t flagged_of(const struct sentinels *sentinels, const uint64_t *pfn, uint64_t n,
                            const uint64_t *flags)
 {

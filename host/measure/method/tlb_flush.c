@@ -13,15 +13,15 @@
 
 #include <string.h>
 
-/* KVM is asked after so many whether it has flushed. Most guests have most of RAM mapped: the first
- * do. */
+/* KVM's counter is checked after this many drops. Most guests have most of RAM mapped: the first
+ * drops flush. */
 #define DROPS_AT_A_TIME 16
 #define DROPS_MAX 4096
-/* Where the counter cannot be read. If KVM has 5 % of what is present mapped, one in 700 markings
- * goes without a flush. */
+/* Number of drops if the counter cannot be read. If KVM has 5 % of the present pages mapped, one in
+ * 700 markings goes without a flush. */
 #define DROPS_UNSEEN 128
 
-/* Entries of the largest second-level TLBs, those for code included, with room: 4096 + 2048 in
+/* Entries of the largest second-level TLBs, those for code included, rounded up: 4096 + 2048 in
  * AMD's Zen 5. */
 #define TLB_ENTRIES 8192
 
@@ -32,7 +32,7 @@ struct drops {
     struct gpa_layout layout;
     bool has_layout;
     bool counted;     /* KVM's counter can be read, and ... */
-    uint64_t flushes; /* ... was so before */
+    uint64_t flushes; /* ... its value before */
     uint64_t n;
     bool flushed;
     int rc;
@@ -49,7 +49,7 @@ static bool has_flushed(const struct drops *drops)
     return flushes != drops->flushes;
 }
 
-/* Where a folio begins need not be a multiple of its size in QEMU's memory. */
+/* In QEMU's memory, a folio need not begin at a multiple of its size. */
 static uint64_t unit_begin(const struct page_set *set, uint64_t i)
 {
     const uint64_t hva = page_set_hva(set, i);
@@ -59,8 +59,8 @@ static uint64_t unit_begin(const struct page_set *set, uint64_t i)
     return set->unit ? set->unit[i] : hva & ~((base_page_bytes() << set->order[i]) - 1);
 }
 
-/* Of a page one drop is enough for a flush of all. Without such a flush all of its unit must go,
- * as its idle flag is that of all pieces in which KVM maps it. */
+/* If a drop flushes all of the VM, one drop per page is enough. Otherwise all of its unit must be
+ * dropped, because its idle flag covers all pieces in which KVM maps it. */
 static int drop_unit(const struct drops *drops, uint64_t i)
 {
     const struct page_set *set = drops->set;
@@ -75,7 +75,7 @@ static int drop_unit(const struct drops *drops, uint64_t i)
     return pagemap_invalidate(drops->pagemap_fd, begin, end - begin);
 }
 
-/* Another draw of the unit before. */
+/* Returns true for another draw of the previous unit. */
 static bool is_same_unit(const struct drops *drops, uint64_t i)
 {
     const struct page_set *set = drops->set;
@@ -85,7 +85,8 @@ static bool is_same_unit(const struct drops *drops, uint64_t i)
            unit_begin(set, i - 1) == unit_begin(set, i);
 }
 
-/* What is not idle is absent, unmeasurable, or read touched, which it was. False: enough. */
+/* Pages that are not idle are absent, unmeasurable, or were rightly found touched. False: enough
+ * pages were dropped. */
 static bool drop_page(struct drops *drops, uint64_t i)
 {
     if (drops->set->state[i] != PAGE_IDLE || is_same_unit(drops, i))
@@ -99,7 +100,7 @@ static bool drop_page(struct drops *drops, uint64_t i)
     return !drops->flushed && drops->n < DROPS_MAX;
 }
 
-/* In so many pieces KVM may map the unit of a page. */
+/* The number of pieces in which KVM may map the unit of a page. */
 static uint64_t pieces(const struct drops *drops, uint64_t i)
 {
     const unsigned order = drops->set->order[i];
@@ -111,7 +112,7 @@ static uint64_t pieces(const struct drops *drops, uint64_t i)
     return 1ULL << (order - kvm_order);
 }
 
-/* Where no drop flushes the VM, only that of every page helps. */
+/* If no drop flushes the VM, only dropping every page helps. */
 static bool are_too_many(struct drops *drops)
 {
     const struct target *target = drops->target;
@@ -125,8 +126,8 @@ static bool are_too_many(struct drops *drops)
     return idle >= DROPS_MAX;
 }
 
-/* From all over RAM, in rounds: KVM may have whole stretches of it unmapped. If every page was
- * dropped none has a translation that is stale, whether there was a flush or not. */
+/* Drops pages from all over RAM, in rounds, because KVM may have whole stretches of it unmapped. If
+ * every page was dropped, no page has a stale translation, whether there was a flush or not. */
 static bool flush_kvm(const struct target *target, const struct page_set *set, int pagemap_fd)
 {
     struct drops drops = {.target = target, .set = set, .pagemap_fd = pagemap_fd};
@@ -147,9 +148,9 @@ static bool can_be_advised(const struct ram_block *block)
     return !block->locked && block->backing != RAM_BACKING_HUGETLB;
 }
 
-/* All of RAM, also for a panel: the kernel flushes what it finds young again, and the panel's own
- * pages, whose translations are stale, are not; but where young pages lie more than 33 pages apart
- * it flushes all (arch/x86/mm/tlb.c). */
+/* Covers all of RAM, also for a panel: the kernel flushes the pages that it finds young again. The
+ * panel's own pages have stale translations and are not young; but if young pages lie more than 33
+ * pages apart, it flushes all (arch/x86/mm/tlb.c). */
 static bool flush_tcg(const struct target *target)
 {
     const struct guest_ram *ram = target->ram;
@@ -177,8 +178,8 @@ bool tlb_flush_guest(const struct target *target)
     cleanup_close int pagemap_fd = pagemap_open(target, NULL);
     struct page_set set;
 
-    /* Twice as many as are dropped: those in ram->taken go, and none may be left only where all
-     * others were dropped. */
+    /* twice as many as are dropped: those in ram->taken go, and no page may be left only if all
+     * others were dropped */
     if (pagemap_fd < 0 || page_set_panel(&set, target->ram, 2UL * DROPS_MAX, random_seed()) < 0)
         return false;
     memset(set.state, PAGE_IDLE, set.n);
@@ -189,7 +190,7 @@ bool tlb_flush_guest(const struct target *target)
     return flushed;
 }
 
-/* A vCPU's translations are those of the core it runs on. */
+/* A vCPU's translations are in the TLB of the core on which it runs. */
 void tlb_doubt(const struct target *target, struct tally *tally)
 {
     tally_doubt(tally, DOUBT_STALE_TLB, target->process->n_vcpus * TLB_ENTRIES);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file tlb_flush.h  What has to follow after accessed bits were cleared.
+ * @file tlb_flush.h  The TLB flush that must follow after accessed bits were cleared.
  *
  * Clearing an accessed bit does not flush the TLB, and an access through a translation that stayed
  * cached sets no bit: a hot page then reads idle. So after all pages are marked the TLB is flushed
  * once:
  *   - of a KVM guest by dropping mappings of its pages (pagemap_invalidate(), Linux 6.7), which
  *     ends in a flush of the whole VM if KVM had any of them mapped. Pages that were present when
- *     they were marked are dropped until KVM's counter of flushes shows that it had; if it may
- *     not be read, DROPS_UNSEEN of them.
- *     On arm64 a drop flushes that page only, with what the guest's own tables translate
- *     (arch.h, drop_flushes_vm). So all units that read idle are dropped, each in as many pieces as
- *     KVM may map it in; if these are fewer than DROPS_MAX none has a stale translation, of more
- *     none is dropped, and they are in doubt.
+ *     they were marked are dropped until KVM's counter of flushes shows that it had; if it may not
+ *     be read, DROPS_UNSEEN of them. On arm64 a drop flushes that page only, with what the guest's
+ *     own tables translate (arch.h, drop_flushes_vm). So all units that read idle are dropped, each
+ *     in as many pieces as KVM may map it in; if these are fewer than DROPS_MAX none has a stale
+ *     translation, of more none is dropped, and they are in doubt.
  *   - of a TCG guest by MADV_COLD on all of its RAM, which clears the bits once more, with a flush
  *     if any was set again, and puts the pages on the inactive list. Without it a TCG guest with a
  *     hot set of 4,101 pages read 82 in the lab. It costs a walk of QEMU's page tables, for a panel
@@ -33,12 +32,13 @@
 #include "guest/ram/target.h"
 #include "measure/page_set.h"
 
-/** Is it flushed now, or was there nothing to flush? @p pagemap_fd is of pagemap_open(). */
+/** Returns true if the TLB is flushed now, or if there was nothing to flush. @p pagemap_fd comes
+ * from pagemap_open(). */
 bool tlb_flush(const struct target *target, const struct page_set *set, int pagemap_fd);
 
-/** Likewise, by some thousands of the guest's pages, for callers that hold no page set; by none of
- * those in ram->taken. */
+/** As tlb_flush(), with some thousands of the guest's pages, for callers that hold no page set; it
+ * uses no page in ram->taken. */
 bool tlb_flush_guest(const struct target *target);
 
-/** Notes in @p tally that it was not. */
+/** Notes in @p tally that the TLB was not flushed. */
 void tlb_doubt(const struct target *target, struct tally *tally);

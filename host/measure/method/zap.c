@@ -8,7 +8,7 @@
  * was seen since it was dropped is touched; no accessed bit and no TLB is involved, so the backing
  * does not matter.
  *
- * The detector, and why this one. Three were measured on guests with known hot pages, 504 of 4,000
+ * The choice of the detector: three were measured on guests with known hot pages, 504 of 4,000
  * drawn (tests/bench/zap-detectors, Linux 6.12):
  *   - KVM's tracepoint of a fault (kvm_page_fault) through perf: saw 504, and no cold one, on
  * anonymous, memfd and locked memory. One record per fault, with its address. Needs the GPA of a
@@ -20,20 +20,21 @@
  *     impossible for locked and hugetlb memory; and since Linux 6.13 KVM sets it when mapping
  *     instead.
  *
- * With a huge mapping one drop removes all of it and any touch in it faults: one observation. Where
- * KVM cannot map a huge page of the host as one (gpa_kvm_order()), each piece is. A
- * vCPU that is plugged within a window is found at its end: until then its faults are not seen,
- * which is a doubt. One that has been unplugged by then is known by the time that it was in the
- * guest, if it was there at a timer tick; no difference is made from one whose faults were seen.
+ * With a huge mapping one drop removes all of it and any touch in it faults: one observation. If
+ * KVM cannot map a huge page of the host as one (gpa_kvm_order()), each piece is one observation. A
+ * vCPU that is plugged within a window is found at the window's end: until then its faults are not
+ * seen, which is a doubt. A vCPU that is unplugged by then shows by its time in the guest, if it
+ * was there at a timer tick; it is treated the same, although its faults may have been seen.
  *
- * A fault says nothing of pages that leave or that others bring, so each collection looks at the
- * page table too: what is missing there is no longer resident. What has appeared without a fault of
- * its own was touched if it came as part of a huge page and there was a fault in that, else QEMU,
- * vhost or khugepaged brought it, and whether the guest touched it is not known. Nor is it where
- * khugepaged has joined pages that were dropped one by one: the first touch maps them all. Not
- * seen: accesses by QEMU and vhost themselves (device emulation), which `idle` sees. Cost: per page
- * one drop and one fault of the guest if it is hot. Nothing to restore: mappings come back with the
- * next access, also after kill -9; the perf events end with the process.
+ * Faults do not show pages that leave or that others bring, so each collection reads the page table
+ * too: pages missing there are no longer resident. A page that appeared without a fault of its own
+ * was touched if it came as part of a huge page in which there was a fault. Otherwise QEMU, vhost
+ * or khugepaged brought it, and it is not known whether the guest touched it. The same is not known
+ * if khugepaged has joined pages that were dropped one by one: the first touch maps them all.
+ * Accesses by QEMU and vhost themselves (device emulation) are not seen; `idle` sees them. The cost
+ * per page is one drop, and one fault of the guest if the page is hot. It has nothing to restore:
+ * mappings come back with the next access, also after kill -9; the perf events end with the
+ * process.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -54,12 +55,12 @@
 #include <string.h>
 #include <time.h>
 
-#define PANEL_RING_BYTES (256UL << 10) /* per vCPU */
-/* Every page of the working set faults once, at once. */
+#define PANEL_RING_BYTES (256UL << 10) /* for each vCPU */
+/* Every page of the working set faults once, immediately. */
 #define CENSUS_RING_BYTES (4UL << 20)
 #define DRAIN_EVERY_PAGES 256
 #define RANGE_PAGES 512
-#define ALL_RINGS_BYTES (64UL << 20) /* of unswappable memory, for all vCPUs together */
+#define ALL_RINGS_BYTES (64UL << 20) /* limit of unswappable memory for all vCPUs together */
 
 struct zap {
     const struct target *target;
@@ -68,16 +69,17 @@ struct zap {
     struct fault_trace *trace;
     int pagemap_fd;
     int wake_fd;
-    bool *to_drop;      /* which pages of a panel the marking under way is about */
+    bool *to_drop;      /* pages of a panel that the marking under way covers */
     bool *near;         /* a fault was seen in the same huge page since the last marking */
-    uint64_t collapses; /* as of the last look at the page table */
-    uint64_t lost;      /* faults that the kernel had no room to record, already given up */
+    uint64_t collapses; /* counter at the last reading of the page table */
+    uint64_t lost;      /* lost fault records that are already accounted for */
     bool unseen; /* a vCPU ran whose faults were not recorded, since the touches began to add up */
-    bool mapped; /* pages that look idle may be mapped again, by such faults or lost ones: no other
-                    will come */
+    /* pages that look idle may be mapped again, by faults that were unseen or lost: no other fault
+     * will come */
+    bool mapped;
 };
 
-/* --- which pages a fault tells of ------------------------------------------------------------- */
+/* --- from faults to pages --------------------------------------------------------------------- */
 
 /* First index whose page number is not below @p page. */
 static uint64_t lower_bound(const struct page_set *set, uint64_t page)
@@ -116,7 +118,8 @@ static void unit_range(const struct page_set *set, uint64_t i, uint64_t *first, 
     *end = *first + pages;
 }
 
-/* Touches all pages of the set that share a unit with the i-th, if @p page lies in that unit. */
+/* Marks all pages of the set that share a unit with the i-th as touched, if @p page lies in that
+ * unit. */
 static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
 {
     uint64_t first;
@@ -129,8 +132,8 @@ static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
         touch(set, j);
 }
 
-/* All pages of the set that lie in the same huge page as @p page; @p i is the first that is not
- * below it. */
+/* Notes all pages of the set that lie in the same huge page as @p page; @p i is the first that is
+ * not below it. */
 static void note_near(struct zap *zap, uint64_t i, uint64_t page)
 {
     const struct page_set *set = zap->set;
@@ -161,7 +164,7 @@ static void see_fault(uint64_t gpa, void *context)
         touch_unit(zap->set, i - 1, page);
 }
 
-/* The probed mapping as KVM has it. */
+/* The probed mapping, as KVM has it. */
 static struct page_probe as_kvm_maps(const struct zap *zap, uint64_t i,
                                      const struct page_probe *probe)
 {
@@ -192,7 +195,7 @@ static void note_page(void *context, uint64_t i, const struct page_probe *probe)
     page_set_note_unit(set, i, piece.order, piece.unit_hva);
 }
 
-/* Notes the pages whose state is @p wanted: these are to be dropped. */
+/* Notes the pages whose state is @p wanted, in order to drop them. */
 static int note_pages(struct zap *zap, bool (*wanted)(enum page_state))
 {
     memset(zap->to_drop, 0, zap->set->n * sizeof(*zap->to_drop));
@@ -210,8 +213,8 @@ static int zap_panel(struct zap *zap)
         if (!zap->to_drop[i] || set->state[i] != PAGE_IDLE || seen)
             continue;
 
-        /* All of a huge page, for KVM may map it in pieces (below 1 MiB, say, where ROMs lie
-         * between). */
+        /* drops all of a huge page, because KVM may map it in pieces (below 1 MiB, say, where ROMs
+         * lie between) */
         int rc = pagemap_invalidate(zap->pagemap_fd, set->unit[i],
                                     base_page_bytes() << set->order[i]);
 
@@ -223,8 +226,8 @@ static int zap_panel(struct zap *zap)
     return 0;
 }
 
-/* A huge page where KVM may map one, so that none is dropped twice; else so few that its lock is
- * never held for long: each may take a flush of its own. */
+/* The step is a huge page if KVM may map one, so that no huge page is dropped twice; else it is
+ * small, so that KVM's lock is never held for long: each drop may take a flush of its own. */
 static uint64_t range_step(const struct zap *zap, const struct ram_block *block, uint64_t at)
 {
     const unsigned order = gpa_kvm_order(&zap->layout, zap->target->ram,
@@ -234,7 +237,7 @@ static uint64_t range_step(const struct zap *zap, const struct ram_block *block,
                      : smaller(RANGE_PAGES * base_page_bytes(), huge_page_bytes());
 }
 
-/* In steps, so that the records of the faults are fetched. */
+/* Drops in steps, so that the records of the faults are fetched in between. */
 static int zap_ranges(struct zap *zap)
 {
     const struct guest_ram *ram = zap->target->ram;
@@ -284,7 +287,7 @@ static int zap_mark(void *state, struct error *error)
     return rc < 0 ? error_set(error, rc, "zap: %s", strerror(-rc)) : 0;
 }
 
-/* Of a panel only. All draws of a huge page were touched together, so they are dropped together
+/* For a panel only. All draws of a huge page were touched together, so they are dropped together
  * too. */
 static int zap_rearm(void *state, struct error *error)
 {
@@ -318,7 +321,7 @@ static int zap_wake_fd(void *state)
     return zap->wake_fd;
 }
 
-/* Each lost record may have been the one fault of a page that looks idle. */
+/* Each lost record may have been the only fault of a page that looks idle. */
 static void give_up_lost(struct zap *zap)
 {
     uint64_t lost = fault_trace_lost(zap->trace);
@@ -332,7 +335,8 @@ static void give_up_lost(struct zap *zap)
     zap->lost = lost;
 }
 
-/* It was missing when it was marked, and is there. The zero page is no guest's memory. */
+/* Handles a page that was missing when it was marked, and is present now. The zero page is no
+ * memory of the guest. */
 static void see_new(struct zap *zap, uint64_t i, const struct page_probe *probe)
 {
     struct page_set *set = zap->set;
@@ -351,7 +355,7 @@ static void see_new(struct zap *zap, uint64_t i, const struct page_probe *probe)
     page_set_note_unit(set, i, order, hva & ~((base_page_bytes() << order) - 1));
 }
 
-/* Small pages have become a huge one: what was touched of them was it, too. */
+/* Small pages have become a huge one: a touch of any of them is a touch of the huge page, too. */
 static void see_joined(struct page_set *set, uint64_t i, const struct page_probe *probe)
 {
     if (set->state[i] == PAGE_TOUCHED)
@@ -375,7 +379,7 @@ static void see_page(void *context, uint64_t i, const struct page_probe *probe)
         see_joined(set, i, &piece);
 }
 
-/* How each page is mapped costs a system call, and is asked for only if khugepaged was at work. */
+/* The mapping of each page costs a system call, so it is read only if khugepaged was at work. */
 static int see_page_table(struct zap *zap)
 {
     uint64_t collapses = collapses_read(zap->target->root);
@@ -392,7 +396,7 @@ static int zap_collect(void *state, struct tally *tally, struct error *error)
 
     if (rc < 0)
         return rc;
-    zap_poll(zap, error); /* first, for a page that came by a fault has been seen then */
+    zap_poll(zap, error); /* polls first, because a page that came by a fault is then known */
     rc = see_page_table(zap);
     zap_poll(zap, error);
     give_up_lost(zap);
@@ -418,7 +422,7 @@ static void zap_close(void *state)
     free(zap);
 }
 
-/* A power of two: large for a census, but with many vCPUs not in sum. */
+/* A power of two: large for a census, but limited in sum with many vCPUs. */
 static size_t ring_bytes(const struct target *target, const struct page_set *set)
 {
     size_t bytes = set->page ? PANEL_RING_BYTES : CENSUS_RING_BYTES;
@@ -471,7 +475,7 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
     return rc;
 }
 
-/* --- proving that it works on this guest ------------------------------------------------------ */
+/* --- trial on this guest ---------------------------------------------------------------------- */
 
 #define TRIAL_PAGES 1024
 #define TRIAL_STEPS 25
@@ -525,7 +529,7 @@ static int trial(const struct target *target, struct page_set *set, uint64_t wan
     return rc;
 }
 
-/* --- for a guest with so small a working set that random pages miss it ------------------------ */
+/* --- a guest whose working set is so small that random pages miss it -------------------------- */
 
 /* Pages that faulted when a stretch around them was dropped are dropped alone, and must fault
  * again. */
@@ -552,7 +556,7 @@ static int find_few(const struct target *target, struct page_set *few, uint64_t 
 static int refuse_unseen(uint64_t vcpu_ns, uint64_t dropped_bytes, struct error *why)
 {
     if (vcpu_ns <= 1000000)
-        return 0; /* a guest that does not run touches nothing; there is nothing to prove it with */
+        return 0; /* a guest that does not run touches nothing, so nothing can be proven */
     return error_set(
         why, -ENOTSUP,
         "%" PRIu64 " MiB of guest RAM were dropped and the vCPUs ran for %.0f ms, but no "

@@ -9,18 +9,18 @@
  * mlocked). Reading page flags instead (the older way: clear_refs 4, then 1, then KPF_REFERENCED)
  * is blind to hugetlb, and to locked pages under MGLRU, so the counters are the only detector here.
  *
- * What it costs: the mmap lock of QEMU for writing while all page tables are walked; one fault for
- * each page of the working set; every host PTE is write-protected once. For a short look, not for a
- * steady watch. It loses soft-dirty bits that another process (CRIU) may be collecting. What else
- * is counted: ROM and video RAM that the guest touches, a few pages; and what a nested guest maps.
- * What is not: accesses by QEMU and vhost. Nothing to restore: mappings come back with the next
- * access.
+ * Its cost: the mmap lock of QEMU for writing while all page tables are walked; one fault for each
+ * page of the working set; every host PTE is write-protected once. It is for a single measurement,
+ * not for a steady watch. It loses soft-dirty bits that another process (CRIU) may be collecting.
+ * It also counts ROM and video RAM that the guest touches, a few pages, and the mappings of a
+ * nested guest. It does not count accesses by QEMU and vhost. It has nothing to restore: mappings
+ * come back with the next access.
  *
- * A mapping that is dropped again within the window takes its touch with it: where huge pages are
- * split or joined, pages migrate, or QEMU moves a device's memory (KVM then drops all mappings). It
- * tells when the mappings become fewer, which is looked at four times a second, for hot pages are
- * soon back; or when the share of huge pages is another. Then more may have been touched. Memory
- * that leaves, touched or not, looks the same.
+ * A mapping that is dropped again within the window takes its touch with it. This happens when huge
+ * pages are split or joined, when pages migrate, or when QEMU moves a device's memory (KVM then
+ * drops all mappings). The method detects it by a decrease of the mappings, which it checks four
+ * times a second, because hot pages are soon back, or by a change in the share of huge pages. Then
+ * more pages may have been touched. Memory that leaves, touched or not, looks the same.
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -37,15 +37,15 @@
 
 #define CHECK_NS 250000000L
 
-/* Pages that were read first and then written, for which the kernel replaces the zero page. */
+/* Pages that were read first and then written: the kernel replaces the zero page for them. */
 #define FEW_SHARE 128
 
 struct zap_all {
     const struct target *target;
     int timer_fd;
-    uint64_t huge_bytes;   /* as the window began */
-    uint64_t mapped_bytes; /* when it was looked at last */
-    bool dropped;          /* mappings, within the window */
+    uint64_t huge_bytes;   /* at the beginning of the window */
+    uint64_t mapped_bytes; /* at the last check */
+    bool dropped;          /* mappings were dropped within the window */
 };
 
 static int zap_all_host(const struct fsroot *root, struct error *why)
@@ -113,9 +113,9 @@ static void note_mapped(struct zap_all *all, uint64_t bytes)
     all->mapped_bytes = bytes;
 }
 
-/* Proves itself each time: if the mapped bytes do not fall and no fault was resolved meanwhile (a
- * small working set is mapped again before we have read the counters), KVM was not notified, and
- * there is no number. */
+/* Each call proves itself: if the mapped bytes do not fall and no fault was resolved meanwhile (a
+ * small working set is mapped again before the counters are read), KVM was not notified, and there
+ * is no result. */
 static int drop_all(const struct target *target, struct error *error)
 {
     uint64_t before_bytes = 0;
@@ -172,7 +172,7 @@ static int zap_all_wake_fd(void *state)
     return all->timer_fd;
 }
 
-/* What is resident counts by the host's pages, and what of it was touched by KVM's, which may be
+/* Resident memory is counted in the host's pages, and its touched part in KVM's, which may be
  * smaller: their counters include ROM and video RAM, so the sum may be too large by some pages. */
 static void add_strata(const struct ram_smaps *sums, const uint64_t mapped[KVM_SIZES],
                        struct tally *tally)

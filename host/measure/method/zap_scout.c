@@ -17,7 +17,7 @@
 #define WAIT_STEPS 25
 #define WAIT_STEP_MS 10
 
-/* What is dropped at a time: a huge page, unless those are larger than all of many guests. */
+/* The size of a stretch: a huge page, unless huge pages are larger than all of many guests. */
 static uint64_t stretch_bytes(void)
 {
     return smaller(huge_page_bytes(), FIRST_BYTES);
@@ -25,7 +25,7 @@ static uint64_t stretch_bytes(void)
 
 struct scouting {
     const struct zap_scout *scout;
-    struct page_set *found; /* pages that faulted, in no order, some of them twice */
+    struct page_set *found; /* pages that faulted, unordered, some of them twice */
     uint64_t room;
 };
 
@@ -43,8 +43,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return b == 0 ? a : greatest_common_divisor(b, a % b);
 }
 
-/* The k-th of @p n stretches in an order that leaves out none, and has any few of them all over
- * RAM. */
+/* The k-th of @p n stretches, in an order that visits all of them, and spreads any few of them over
+ * all of RAM. */
 static uint64_t scattered(uint64_t k, uint64_t n)
 {
     uint64_t step = n * 5 / 8 + 1; /* near the golden ratio */
@@ -65,7 +65,7 @@ static int drop_stretch(const struct zap_scout *scout, uint64_t stretch)
                               smaller(left, stretch_bytes()));
 }
 
-/* Drops stretches number [first, end) and waits a while for faults. */
+/* Drops stretches number [first, end) and waits for faults. */
 static int scout_stretches(struct scouting *scouting, uint64_t first, uint64_t end, uint64_t n)
 {
     const struct timespec step = {.tv_nsec = WAIT_STEP_MS * 1000000L};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file zap_scout.h  Pages that a guest touches, where so few are that a panel misses them.
+ * @file zap_scout.h  Finds pages that a guest touches, if they are so few that a panel misses them.
  *
- * Whole stretches of RAM are dropped, more and more of them, until some page faults. What is
- * dropped and remembered is bounded: on a guest of 64 GiB that touched 64 KiB vmwss had 10 MB
- * resident and took 2.5 s, where a census of all of RAM took 55 MB and 5.8 s.
+ * It drops whole stretches of RAM, more and more of them, until some page faults. The number of
+ * dropped and remembered pages is bounded: on a guest of 64 GiB that touched 64 KiB, vmwss had 10
+ * MB resident and took 2.5 s, while a census of all of RAM took 55 MB and 5.8 s.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "measure/kernel/fault_trace.h"
 #include "measure/page_set.h"
 
-/** What it needs of an opened zap; all borrowed. */
+/** The parts of an opened zap that it needs; all borrowed. */
 struct zap_scout {
     const struct target *target;
     const struct gpa_layout *layout;
@@ -21,10 +21,10 @@ struct zap_scout {
 };
 
 /**
- * @param few  its pages become those that faulted when they were dropped, ascending, each once; at
- *             most as many as it has
- * @param dropped_bytes  set to how much was dropped for it
- * @return 0, also when none was found; a negative errno, with @p why set
+ * @param few  receives the pages that faulted when they were dropped, ascending, each once; at most
+ *             as many as it has room for
+ * @param dropped_bytes  set to the number of bytes dropped for the search
+ * @return 0, also if no page was found; a negative errno, with @p why set
  */
 int zap_scout(const struct zap_scout *scout, struct page_set *few, uint64_t *dropped_bytes,
               struct error *why);
