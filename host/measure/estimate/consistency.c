@@ -4,21 +4,22 @@
 
 #include <math.h>
 
-#define WEIGHT (1 / 8.0)    /* of a new report */
-#define ALL_WRONG (1 / 4.0) /* of the RAM, beyond the margin */
+#define WEIGHT (1 / 8.0)    /* weight of a new report */
+#define ALL_WRONG (1 / 4.0) /* share of the RAM, beyond the margin */
 #define MIB (1024.0 * 1024.0)
 
-/* What each may be off by before it is a contradiction, as a share of the RAM. */
-#define TOTAL_ABOVE 0.02   /* MemTotal is always below what was given */
-#define TOTAL_BELOW 0.15   /* by its kernel, firmware, and what is reserved for a crash kernel */
-#define USED_ABOVE 0.05    /* time goes by between the report and the measurement */
+/* The tolerance of each figure before it is a contradiction, as a share of the RAM. */
+#define TOTAL_ABOVE 0.02 /* MemTotal is always below the given memory */
+/* reduced by its kernel, its firmware, and the memory reserved for a crash kernel */
+#define TOTAL_BELOW 0.15
+#define USED_ABOVE 0.05    /* time passes between the report and the measurement */
 #define TOUCHED_ABOVE 0.10 /* pages that were used, touched and freed within the window */
 #define OWN_ABOVE 0.05
-/* What a kernel reserves before it counts, at any size: 50 MiB of 256, Debian 12 with an initrd. */
+/* A kernel of any size reserves this before it counts: 50 MiB of 256, Debian 12 with an initrd. */
 #define KERNEL_MIB 32
-/* The first of two answers may have come so much later than it was true. */
+/* The first of two answers may have arrived this much later than its figures were true. */
 #define ANSWER_S (1 + WIRE_DEADLINE_MS / 1000.0)
-#define SMALL_MIB 32 /* whatever the share: small guests have a kernel too */
+#define SMALL_MIB 32 /* minimum tolerance: small guests have a kernel too */
 
 struct checking {
     double ram, worst;
@@ -36,7 +37,7 @@ static void score(struct checking *checking, enum guest_stats_inconsistency inco
     checking->worst = fmin(checking->worst, fmax(one, 0));
 }
 
-/* @p bytes beyond what can be; a share of the RAM, or SMALL_MIB, is forgiven. */
+/* Checks @p bytes above the possible maximum; a share of the RAM, or SMALL_MIB, is tolerated. */
 static void check_excess(struct checking *checking, enum guest_stats_inconsistency inconsistency,
                          double bytes, double margin)
 {
@@ -62,7 +63,7 @@ static void check_memory(struct checking *checking, const struct agent_memory *m
         score(checking, INCONSISTENT_USED, 0);
     else if (host->resident_whole)
         check_excess(checking, INCONSISTENT_USED, used - (double)host->resident_bytes, USED_ABOVE);
-    /* What is not in MemTotal may be touched as well. */
+    /* memory outside of MemTotal may be touched as well */
     if (host->window.window_s > 0)
         check_excess(checking, INCONSISTENT_TOUCHED,
                      (double)host->window.wss_low_bytes - used - fmax(checking->ram - total, 0),
@@ -81,8 +82,8 @@ static void check_working_set(struct checking *checking, const struct agent_work
                  OWN_ABOVE);
 }
 
-/* How much of @p had_s seconds @p took_s can be, if both are right: a tenth and @p late_s are
- * forgiven. */
+/* Scores whether @p took_s seconds fit into @p had_s, if both are right: a tenth and @p late_s are
+ * tolerated. */
 static double time_score(double took_s, double had_s, double late_s)
 {
     double beyond = took_s - (1.1 * had_s + late_s);
@@ -98,7 +99,7 @@ static double stalled_s(const struct agent_stalled *before, const struct agent_s
     return (double)(now->total_us - before->total_us) / 1e6;
 }
 
-/* A guest that stood still may be behind, never ahead. */
+/* The clock of a suspended guest may be behind, never ahead. */
 static void check_time(struct checking *checking, const struct guest_report *before,
                        const struct guest_report *now)
 {

@@ -2,12 +2,12 @@
 /**
  * @file fine.c  See fine.h.
  *
- * Theory of operation. The huge pages looked at are clusters, each measured wholly, so the density
- * is the mean of one number per cluster and its variance that between clusters (Cochran, Sampling
- * Techniques, 3rd ed., 9.2), with Student's t for the few degrees of freedom, and of the population
- * only the part that was not looked at is uncertain.
+ * Theory of operation. The measured huge pages are clusters, each measured completely, so the
+ * density is the mean of one number per cluster, and its variance is that between clusters
+ * (Cochran, Sampling Techniques, 3rd ed., 9.2), with Student's t for the few degrees of freedom.
+ * Only the part of the population that was not measured is uncertain.
  *
- * Three things make the textbook interval too short, and are put right in it.
+ * Three effects make the textbook interval too short, and are corrected.
  *   - Clusters of a kind that the sample has none of: if one touched huge page in fifteen is full
  *     and all others have a single page touched, then one sample of 32 in nine has no full one, and
  *     no variance either. So the upper bound is computed as if one more had been looked at and
@@ -48,10 +48,10 @@ double student_975(double df)
                (92160 * pow(df, 4));
 }
 
-/* Of the fractions drawn, those that are 0 or lost taken for @p unknown, and one more of that
- * kind. */
+/* Moments of the drawn fractions; those that are 0 or lost count as @p unknown, and one more of
+ * that kind is added. */
 struct moments {
-    double drawn_mean; /* without the one more */
+    double drawn_mean; /* without the added one */
     double mean, variance;
 };
 
@@ -115,7 +115,7 @@ struct density fine_density(const struct fine_tally *fine, double population)
         density.low = bound(fine, population, 0);
         density.high = bound(fine, population, 1);
     }
-    /* A huge page that was touched has at least one base page that was. */
+    /* a touched huge page has at least one touched base page */
     density.low = fmax(density.low, 1.0 / (double)huge_page_pages());
     density.high = fmax(density.high, density.value);
     density.low = fmin(density.low, density.value);
@@ -124,7 +124,7 @@ struct density fine_density(const struct fine_tally *fine, double population)
 
 /* --- the working set -------------------------------------------------------------------------- */
 
-/* The tally as if nothing had been touched but what is (or is not) in huge pages. */
+/* The tally with only the touches inside huge pages, or only those outside of them. */
 static struct tally only(const struct tally *tally, bool huge)
 {
     struct tally part = *tally;
@@ -142,7 +142,7 @@ static struct tally only(const struct tally *tally, bool huge)
     return part;
 }
 
-/* What is touched in that part; nothing, and certainly so, if none of it was looked at. */
+/* Estimates the touched memory of that part; it is certainly 0 if no page of it was measured. */
 static int estimate_part(const struct tally *tally, bool huge, const struct wss_memory *memory,
                          struct wss_estimate *out)
 {

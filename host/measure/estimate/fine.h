@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fine.h  The working set, in base pages, where a guest has huge pages. Pure functions.
+ * @file fine.h  The working set in base pages of a guest with huge pages. Pure functions.
  *
- * What was measured gives the huge pages that were touched, T of them; a sample of these, split and
- * measured again, gives their density D: the mean fraction of base pages that a touched huge page
- * has touched. Then
- *   working set = what was in base pages, as measured + T x the huge page x D.
+ * The measurement gives the number of touched huge pages, T. A sample of these, split and measured
+ * again, gives their density D: the mean fraction of touched base pages in a touched huge page.
+ * Then working set = memory in base pages, as measured + T x the huge page x D.
  */
 #pragma once
 
@@ -14,9 +13,10 @@
 struct fine_estimate {
     uint64_t wss_bytes;
     uint64_t wss_low_bytes,
-        wss_high_bytes;         /* 95 % interval, and what was unmeasurable, as in wss_estimate */
-    uint64_t granularity_bytes; /* the coarsest that is left: a base page unless there are folios
-                                   between */
+        /* 95 % interval, including unmeasurable memory, as in wss_estimate */
+        wss_high_bytes;
+    /* the coarsest remaining one: a base page unless there are folios of other sizes */
+    uint64_t granularity_bytes;
 };
 
 struct density {
@@ -24,13 +24,13 @@ struct density {
 };
 
 /**
- * @param fine        the huge pages looked at, which are a simple random sample of
- * @param population  those that were touched
+ * @param fine        the measured huge pages, a simple random sample of the population
+ * @param population  number of touched huge pages
  */
 struct density fine_density(const struct fine_tally *fine, double population);
 
-/** Parameters as of wss_estimate(), and its result. Without huge pages it is what wss_estimate()
- * says. */
+/** Parameters and result as in wss_estimate(). Without huge pages the result is that of
+ * wss_estimate(). */
 int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
                   const struct wss_memory *memory, struct fine_estimate *out);
 

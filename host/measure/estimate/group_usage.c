@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Of @p seen the interval of the share of which there were @p n among the frames drawn. */
+/* The interval of the share that @p n of the drawn frames stand for. */
 static struct interval share_of(const struct frames_seen *seen, uint64_t n)
 {
     double drawn = (double)seen->drawn;

@@ -10,21 +10,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A rate below these is what an idle guest shows at times: a cron job that was swapped out long ago
- * comes back, kswapd looks at a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
+/* An idle guest shows lower rates at times: a cron job that was swapped out long ago comes back,
+ * kswapd scans a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
 #define PAGING_BYTES_S (40.0 * 1024)
 #define REFAULT_BYTES_S (400.0 * 1024)
 #define SCAN_BYTES_S (40.0 * 1024)
-/* Shares of time. The defaults of userland killers begin at some 10 %; a guest that pages in
- * earnest is far above. */
+/* Shares of time. The defaults of userland killers begin at some 10 %; a guest that pages heavily
+ * is far above. */
 #define PSI_SOME_NEAR 0.01
 #define PSI_SOME_PAGING 0.05
 #define PSI_FULL_PAGING 0.05
-#define LITTLE_AVAILABLE 0.05 /* of its memory */
-#define NEARLY_ALL 0.8        /* touched, of its memory: its kernel and its free reserve are not */
+#define LITTLE_AVAILABLE 0.05 /* share of its memory */
+/* touched share of its memory: its kernel and its free reserve are not touched */
+#define NEARLY_ALL 0.8
 #define MOSTLY_NOT 0.5
 
-/* Its own clock may stand nearly still, if it says so: no rate may become infinite by that. */
+/* A lower limit of the interval: a guest may report a clock that nearly stands still, and no rate
+ * may become infinite by that. */
 #define SHORTEST_INTERVAL_S 0.01
 
 /* --- two reports ------------------------------------------------------------------------------ */
@@ -61,7 +63,7 @@ bool guest_report_follows(const struct guest_report *before, const struct guest_
            now->host_s > before->host_s;
 }
 
-/* NAN if it is not reported, or has not gone forward as a total does. */
+/* NAN if a total is not reported, or has decreased. */
 static double rate(uint64_t before, uint64_t now, double interval_s)
 {
     if (before == AGENT_UNKNOWN || now == AGENT_UNKNOWN || now < before)
@@ -77,7 +79,7 @@ static double stalled_share(const struct agent_stalled *before, const struct age
     return part > 1 ? 1 : part;
 }
 
-/* NAN only if neither is known: an older kernel has one counter where a newer has two. */
+/* NAN only if both are unknown: an older kernel has one counter where a newer one has two. */
 static double sum_known(double a, double b)
 {
     if (isnan(a))
@@ -111,9 +113,9 @@ static void set_rates(struct guest_stats *stats, const struct guest_report *befo
                                     &now->report.memory_pressure.full, s);
 }
 
-/* --- what it has ------------------------------------------------------------------------------ */
+/* --- available memory ------------------------------------------------------------------------- */
 
-/* What is not reported counts as nothing. */
+/* A figure that is not reported counts as 0. */
 static uint64_t or_0(uint64_t bytes)
 {
     return bytes == AGENT_UNKNOWN ? 0 : bytes;
@@ -141,15 +143,15 @@ static void set_own(struct guest_stats *stats, const struct agent_working_set *o
 
 /* --- the host's WSS, split -------------------------------------------------------------------- */
 
-/* Of @p window, how much can lie in @p part bytes of @p ram bytes: at most all of the part; at
- * least what finds no room in the rest. */
+/* Bounds the part of @p window that can lie in @p part bytes of @p ram bytes: at most all of the
+ * part; at least the bytes that do not fit into the rest. */
 static void bound(const struct host_window *window, uint64_t ram, uint64_t part, uint64_t *low,
                   uint64_t *high)
 {
     *low = less(window->wss_low_bytes, less(ram, part));
     *high = window->wss_high_bytes < part ? window->wss_high_bytes : part;
     if (*low >
-        *high) /* a part larger than the RAM: as the guest reports it, and not the host's fault */
+        *high) /* if the reported part is larger than the RAM, the guest is wrong, not the host */
         *low = *high;
 }
 
@@ -178,7 +180,7 @@ static void split_memory(struct guest_stats *stats, const struct agent_memory *m
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-/* Comparisons with NAN are false: what is not known is no reason. */
+/* Comparisons with NAN are false: an unknown figure is no reason. */
 static unsigned paging_reasons(const struct guest_stats *stats)
 {
     bool waits = isnan(stats->psi_some) || stats->psi_some >= PSI_SOME_NEAR;
@@ -218,8 +220,8 @@ static unsigned counted_reasons(const struct agent_paging *before, const struct 
     return reasons;
 }
 
-/* What the host sees of it. How much its balloon leaves it is what the guest says: it has at least
- * what is resident. */
+/* The host's view of it. The guest reports its balloon's size; it has at least the resident
+ * memory. */
 static unsigned touched_reason(const struct host_sample *host)
 {
     double touched = (double)host->window.wss_high_bytes;
@@ -249,7 +251,8 @@ static void judge(struct guest_stats *stats, const struct guest_report *before,
     } else if (scanning) {
         stats->verdict = VERDICT_NEAR;
         stats->reasons |= touched_reason(host) & REASON_TOUCHED;
-    } else if (!isnan(stats->scan_bytes_s)) { /* else it may be near, and cannot tell */
+    } else if (!isnan(stats->scan_bytes_s)) { /* otherwise the guest may be near, and cannot show
+                                               * it */
         stats->verdict = VERDICT_BELOW;
     }
 }

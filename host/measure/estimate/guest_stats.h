@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file guest_stats.h  A guest's statistics of its memory, beside what the host has measured.
+ * @file guest_stats.h  A guest's statistics of its memory, combined with the host's measurement.
  *
- * Theory of operation. The host sees which bytes are touched; the guest knows whose they are, and
- * whether it hurts. A working set that is larger than the memory cannot be sampled (every page is
- * touched, and no page is there that was not given), but the guest pages then: it swaps in, reads
- * again what it has just dropped (refaults; mm/workingset.c of the kernel), and waits (PSI;
- * Documentation/accounting/psi.rst). So the verdict is by what the guest reports, by the classical
- * rule (paging: above; scanning without paging: near; neither: below), and the host's number says
- * whether the memory is really touched meanwhile. The host's own numbers are never changed by any
- * of it.
+ * Theory of operation. The host sees which bytes are touched; the guest knows their owners, and
+ * whether it lacks memory. A working set that is larger than the memory cannot be sampled (every
+ * page is touched, and the missing pages do not exist), but then the guest pages: it swaps in,
+ * reads again pages that it has just dropped (refaults; mm/workingset.c of the kernel), and waits
+ * (PSI; Documentation/accounting/psi.rst). So the verdict relies on the guest's report, by the
+ * classical rule (paging: above; scanning without paging: near; neither: below), and the host's
+ * number shows whether the memory is really touched meanwhile. The report never changes the host's
+ * own numbers.
  *
- * Pure functions over plain structs. What is not known is AGENT_UNKNOWN, for doubles NAN.
+ * Pure functions over plain structs. An unknown figure is AGENT_UNKNOWN, or NAN for doubles.
  */
 #pragma once
 
 #include "guest/agent/agent_report.h"
 
-/** Where the statistics come from. */
+/** The source of the statistics. */
 enum guest_stats_source {
-    GUEST_STATS_NONE,    /* there are none: unavailable says why */
-    GUEST_STATS_BALLOON, /* the balloon driver's, by libvirt: no PSI, no scans, no cache */
+    GUEST_STATS_NONE,    /* no statistics: unavailable has the reason */
+    GUEST_STATS_BALLOON, /* the balloon driver, through libvirt: no PSI, no scans, no cache */
     GUEST_STATS_AGENT,
 };
 
@@ -32,130 +32,133 @@ enum guest_stats_verdict {
     VERDICT_ABOVE,
 };
 
-/** What a verdict stands on; a set of bits. */
+/** The grounds of a verdict; a set of bits. */
 enum guest_stats_reason {
-    REASON_SWAP_IN = 1 << 0,        /* it swaps in, over and over */
-    REASON_REFAULTS = 1 << 1,       /* it reads again what it dropped, and waits for it */
-    REASON_PSI_FULL = 1 << 2,       /* nothing ran for a while, for want of memory */
-    REASON_PSI_SOME = 1 << 3,       /* something waited for memory */
+    REASON_SWAP_IN = 1 << 0,        /* it swaps in again and again */
+    REASON_REFAULTS = 1 << 1,       /* it reads dropped pages again, and waits for them */
+    REASON_PSI_FULL = 1 << 2,       /* no task ran for a while, for want of memory */
+    REASON_PSI_SOME = 1 << 3,       /* some task waited for memory */
     REASON_OOM_KILL = 1 << 4,       /* it killed a process to get memory */
-    REASON_DIRECT_RECLAIM = 1 << 5, /* who wanted memory had to free some first */
-    REASON_SCANNING = 1 << 6,       /* it looks for pages to drop */
-    REASON_AVAILABLE = 1 << 7,      /* little is left that could be had without swapping */
-    REASON_TOUCHED = 1 << 8,        /* and the host sees nearly all of it touched */
+    REASON_DIRECT_RECLAIM = 1 << 5, /* allocations had to free memory first */
+    REASON_SCANNING = 1 << 6,       /* it scans for pages to drop */
+    REASON_AVAILABLE = 1 << 7,      /* little memory is available without swapping */
+    REASON_TOUCHED = 1 << 8,        /* and the host finds nearly all of its memory touched */
     REASON_UNTOUCHED =
-        1 << 9, /* but the host sees most of it untouched: a limit inside the guest? */
+        1 << 9, /* but the host finds most of it untouched: perhaps a limit inside the guest */
 };
 
 /** Where the guest's statistics and the host's measurement contradict each other; a set of bits. */
 enum guest_stats_inconsistency {
-    INCONSISTENT_TOTAL = 1 << 0,   /* it says it has more memory than it was given, or far less */
-    INCONSISTENT_USED = 1 << 1,    /* it says it uses more than has ever been touched */
-    INCONSISTENT_TOUCHED = 1 << 2, /* more is touched than it says is in use */
+    INCONSISTENT_TOTAL = 1 << 0,       /* it reports more memory than it was given, or far less */
+    INCONSISTENT_USED = 1 << 1,        /* it reports more used memory than was ever touched */
+    INCONSISTENT_TOUCHED = 1 << 2,     /* more memory is touched than it reports as used */
     INCONSISTENT_WORKING_SET = 1 << 3, /* its own working set is larger than the host's */
-    INCONSISTENT_TIME = 1 << 4, /* its clock runs ahead, or it stalled longer than time went by */
+    /* its clock runs ahead, or it reports longer stalls than time passed */
+    INCONSISTENT_TIME = 1 << 4,
 };
 
-/** Room for the reason why there are no statistics. */
-/* With the remedy: the XML of a channel, and how to add it, take 210 bytes. */
+/** The size of the reason why there are no statistics. */
+/* The size with the remedy: the XML of a channel, and how to add it, take 210 bytes. */
 #define GUEST_STATS_REASON_TEXT 256
 
 struct guest_stats {
     enum guest_stats_source source;
-    char unavailable[GUEST_STATS_REASON_TEXT]; /* GUEST_STATS_NONE: why; "" when they were not
-                                                  requested */
-    double copy_age_s; /* seconds since the record of vmwssd they are copied from; 0: they are of
-                          this measurement */
+    /* the reason for GUEST_STATS_NONE; "" if no statistics were requested */
+    char unavailable[GUEST_STATS_REASON_TEXT];
+    /* age in seconds of the vmwssd record from which they are copied; 0: they belong to this
+     * measurement */
+    double copy_age_s;
 
-    /* Now; used is total less available: what cannot be had without swapping. */
+    /* Present values; used is total minus available: memory that cannot be freed without
+     * swapping. */
     uint64_t total_bytes, used_bytes, available_bytes;
-    /* Page cache that the guest keeps on its active and its inactive list; cold less what must be
-     * written first can be dropped at next to no cost. */
+    /* Page cache on the guest's active and inactive list; cold cache, except pages to be written
+     * first, can be dropped at next to no cost. */
     uint64_t cache_warm_bytes, cache_cold_bytes;
 
-    /* Over the time between two reports: NAN of a first one. */
+    /* Rates between two reports; NAN for a first report. */
     double interval_s;
     double psi_some, psi_full; /* share of the interval, 0 .. 1 */
     double swap_in_bytes_s, swap_out_bytes_s, refault_bytes_s, scan_bytes_s; /* bytes per second */
     double major_faults_s;
 
-    /* The host's WSS, split: page cache that could be dropped without writing, and memory of
-     * processes. Bounds, for the host cannot see whose a page is, and the guest not which of them
-     * are touched. */
-    double window_s; /* of the host's number; 0: there was none */
+    /* The host's WSS, split into page cache that could be dropped without writing, and memory of
+     * processes. They are bounds, because the host cannot see the owner of a page, and the guest
+     * cannot see which pages are touched. */
+    double window_s; /* window of the host's number; 0: no number */
     uint64_t wss_cache_low_bytes, wss_cache_high_bytes;
     uint64_t wss_anon_low_bytes, wss_anon_high_bytes;
 
-    /* What it found touched itself, by clearing its processes' referenced bits: memory of
-     * processes, and of page cache what they have mapped. In own_window_s, which ended own_age_s
-     * before its report; NAN: the guest's owner does not permit it. */
+    /* The guest's own result, from clearing its processes' referenced bits: memory of processes,
+     * and page cache that they have mapped. It covers own_window_s, which ended own_age_s before
+     * the report; NAN: the guest's owner does not permit it. */
     double own_window_s, own_age_s;
     uint64_t own_anon_bytes, own_file_bytes;
 
     enum guest_stats_verdict verdict;
-    unsigned reasons;         /* enum guest_stats_reason */
-    bool at_least_allocation; /* the working set is at least what it has: the host's WSS is a lower
-                                 bound */
+    unsigned reasons; /* enum guest_stats_reason */
+    /* the working set is at least the allocation: the host's WSS is a lower bound */
+    bool at_least_allocation;
 
-    double consistency;       /* 0 .. 1, lately; see consistency.h */
-    unsigned inconsistencies; /* enum guest_stats_inconsistency, of this report */
+    double consistency;       /* 0 .. 1, recent; see consistency.h */
+    unsigned inconsistencies; /* enum guest_stats_inconsistency, for this report */
 };
 
 /** "agent", "balloon", "none". */
 const char *guest_stats_source_name(enum guest_stats_source source);
 /** "above", "near", "below", "unknown". */
 const char *guest_stats_verdict_name(enum guest_stats_verdict verdict);
-/** "swap-in,touched"; as far as it fits; "" for none. */
+/** Writes "swap-in,touched", as far as it fits; "" for no reasons. */
 void guest_stats_reasons_text(char *text, size_t size, unsigned reasons);
 void guest_stats_inconsistencies_text(char *text, size_t size, unsigned inconsistencies);
-/** The way back; what is not known is left out, or GUEST_STATS_NONE, VERDICT_UNKNOWN. */
+/** The reverse; unknown names are left out, or give GUEST_STATS_NONE, VERDICT_UNKNOWN. */
 enum guest_stats_source guest_stats_source_parse(const char *name);
 enum guest_stats_verdict guest_stats_verdict_parse(const char *name);
 unsigned guest_stats_reasons_parse(const char *text);
 unsigned guest_stats_inconsistencies_parse(const char *text);
 
-/** A report, and what goes with it. */
+/** A report and its context. */
 struct guest_report {
     enum guest_stats_source source;
     struct agent_report report;
-    char boot_id[AGENT_TEXT]; /* "" if there is none */
-    uint64_t page_bytes;      /* in which it counts */
-    double host_s;            /* when it came, by a clock of the host that is never set */
+    char boot_id[AGENT_TEXT]; /* "" if not known */
+    uint64_t page_bytes;      /* the page size of its counters */
+    double host_s;            /* when it was received, by a host clock that is never set */
 };
 
-/** All of it unknown: to be filled in. */
+/** Sets everything to unknown, for the caller to fill in. */
 void guest_report_clear(struct guest_report *report, enum guest_stats_source source);
 
-/** An agent's report, received at @p host_s, as in struct guest_report. */
+/** Converts an agent's report, received at @p host_s, into a struct guest_report. */
 void guest_report_of_agent(struct guest_report *out, const struct agent_hello *hello,
                            const struct agent_report *report, double host_s);
 
-/** One window of the host's. */
+/** One window of the host's measurement. */
 struct host_window {
-    double window_s; /* 0: none */
+    double window_s; /* 0: no window */
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
 };
 
-/** The host's numbers of the same time. */
+/** The host's numbers for the same time. */
 struct host_sample {
-    /* What the guest was given: what its balloon leaves it, as the guest says, but at most what it
-     * has. */
+    /* The memory given to the guest: the balloon's size as the guest reports it, but at most the
+     * guest's RAM. */
     uint64_t ram_bytes;
-    uint64_t resident_bytes; /* of it */
-    bool resident_whole;     /* whatever was touched is resident: nothing swapped, nothing merged */
-    struct host_window window;       /* the shortest */
-    struct host_window guest_window; /* the shortest that has all of the guest's own in it:
-                                        agent_working_set_s() */
+    uint64_t resident_bytes;   /* resident part of it */
+    bool resident_whole;       /* all touched memory is resident: no page swapped or merged */
+    struct host_window window; /* the shortest window */
+    /* the shortest window that covers the guest's own one: agent_working_set_s() */
+    struct host_window guest_window;
 };
 
 /** Returns true if @p now is a later report of the same boot than @p before, so that differences of
- * totals mean something. */
+ * totals are meaningful. */
 bool guest_report_follows(const struct guest_report *before, const struct guest_report *now);
 
 /**
  * Fills in everything but the consistency score, which is NAN.
- * @param before  an earlier report; NULL, or one that does not go with it: no rates, and no verdict
- * @param host    window.window_s is 0 when nothing was measured: no split, and no verdict on
+ * @param before  an earlier report; if it is NULL, or of another boot: no rates, and no verdict
+ * @param host    window.window_s is 0 if there is no measurement: no split, and no verdict on
  *                touched memory
  */
 void guest_stats_make(struct guest_stats *stats, const struct guest_report *before,

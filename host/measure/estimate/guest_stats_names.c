@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_stats_names.c  The names of what guest_stats.h has: as they are shown, kept and read
- * again. */
+/** @file guest_stats_names.c  The names of the enums of guest_stats.h: as they are shown, kept and
+ * read again. */
 #include "measure/estimate/guest_stats.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static const char *const sources[] = {"none", "balloon", "agent"};
 static const char *const verdicts[] = {"unknown", "below", "near", "above"};
-/* By bit. */
+/* Ordered by bit. */
 static const char *const reasons_by_bit[] = {"swap-in",  "refaults",       "psi-full", "psi-some",
                                              "oom-kill", "direct-reclaim", "scanning", "available",
                                              "touched",  "untouched"};

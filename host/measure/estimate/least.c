@@ -2,11 +2,12 @@
 /**
  * @file least.c  See least.h.
  *
- * Theory of operation. Of a panel, stratum h has the share w_h of the draws, and p_h of its units
- * were touched; each unit has k_h base pages, of which at least one was. So at least the fraction q
- * = Σ (w_h / k_h) p_h of the base pages was touched. Its lower bound has the distances of the
- * strata to theirs, each Wilson's, and that of the shares w_h, in quadrature (Zou and Donner,
- * Statistics in Medicine 27, 2008). Whatever the interval, what was seen was touched.
+ * Theory of operation. In a panel, stratum h has the share w_h of the draws, and p_h of its units
+ * were touched; each unit has k_h base pages, of which at least one was touched. So at least the
+ * fraction q = Σ (w_h / k_h) p_h of the base pages was touched. Its lower bound adds, in
+ * quadrature, the distances of the strata to their Wilson bounds and the distance for the shares
+ * w_h (Zou and Donner, Statistics in Medicine 27, 2008). It is never below the memory that was seen
+ * touched.
  */
 #include "measure/estimate/least.h"
 
@@ -37,7 +38,7 @@ static uint64_t fewest_units(uint64_t pages, const struct stratum *stratum)
     return (pages + k - 1) / k;
 }
 
-/* The coarsest stratum that is finer than @p below; NULL when there is none. */
+/* The coarsest stratum that is finer than @p below; NULL if there is no such stratum. */
 static const struct stratum *next_coarsest(const struct tally *tally, uint64_t below)
 {
     const struct stratum *best = NULL;

@@ -23,7 +23,7 @@ double packing_total(const struct packing_guest *guests, size_t n, uint64_t *sta
     return total;
 }
 
-/* Never more than its RAM. */
+/* The result never exceeds its RAM. */
 static double used_share(const struct packing_guest *guest, uint64_t *state)
 {
     double used = sketch_draw(guest->steps, guest->n_steps, uniform(state));

@@ -17,7 +17,7 @@ static size_t bin_of(uint64_t bytes)
     return bin < SKETCH_BINS ? bin : SKETCH_BINS - 1;
 }
 
-/* Equally far, relatively, from both ends of the bin. */
+/* The value has the same relative distance from both ends of the bin. */
 static double value_of(size_t bin)
 {
     return bin == 0 ? 0 : pow(GROWTH, (double)(bin - 1)) * 2 * GROWTH / (1 + GROWTH);

@@ -2,21 +2,21 @@
 /**
  * @file wss.c  See wss.h.
  *
- * Theory of operation. A census counts; its only uncertainty is what was unmeasurable.
+ * Theory of operation. A census counts; its only uncertainty is the unmeasurable memory.
  *
  * A panel is a simple random sample of pages. Draws that fall into one huge page are one
  * observation, so the sample is stratified afterwards by granularity: stratum h has the share w_h
  * of the measurable draws, u_h distinct units of which t_h were touched, and p_h = t_h / u_h. The
  * fraction is Σ w_h p_h. Its variance has two parts: within the strata Σ w_h² p_h (1 - p_h) / u'_h,
  * where u'_h is u_h corrected for the finite number of units, and between them (Σ w_h p_h² - p²) /
- * n, for the shares are estimated too (Cochran, 5A.9). With base pages only this is exactly p (1 -
- * p) / u'. The interval is Wilson's with the effective sample size that has this variance. It is of
- * units in full; what is certain in bytes is in least.c.
+ * n, because the shares are estimated too (Cochran, 5A.9). With base pages only this is exactly p
+ * (1 - p) / u'. The interval is Wilson's with the effective sample size that has this variance. It
+ * counts units in full; least.c has the bytes that are certain.
  *
- * What is unmeasurable is a share u of the present draws, and has a sampling error of its own. The
- * bounds are those of p (1 - u), touched if nothing unmeasurable was, and of (1 - p) (1 - u), idle
- * if all of it was touched; the variance of such a product is (1 - u)² var p + p² var u (the delta
- * method; p and u are uncorrelated).
+ * The unmeasurable draws are a share u of the present draws, with a sampling error of its own. The
+ * bounds are those of p (1 - u), the touched share if nothing unmeasurable was touched, and of (1 -
+ * p) (1 - u), the idle share if all of it was touched; the variance of such a product is (1 - u)²
+ * var p + p² var u (the delta method; p and u are uncorrelated).
  */
 #include "measure/estimate/wss.h"
 
@@ -29,7 +29,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* Coarse pages must hold this share of what was measured to set the granularity of the whole. */
+/* Coarse pages must be this share of the measured memory to set the granularity of the whole. */
 #define GRANULARITY_SHARE 0.05
 
 static uint64_t measured_draws(const struct tally *tally)
@@ -108,7 +108,7 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
         unit_n += weight * weight / effective;
     }
 
-    /* Shares that are rounded add up to 1.0000000000000002; p is no more than 1, nor p² than p. */
+    /* Rounded shares may add up to 1.0000000000000002; p must not exceed 1, nor p² exceed p. */
     p = fmin(p, 1);
     square_sum = fmin(square_sum, p);
 
@@ -120,7 +120,8 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
     return (struct panel_fraction){.p = p, .effective_n = unit_n > 0 ? 1 / unit_n : HUGE_VAL};
 }
 
-/* A share whose estimate has this variance; @p spare_n where the variance vanishes, at 0 and 1. */
+/* The interval of a share whose estimate has this variance; @p spare_n is used if the variance
+ * vanishes, at 0 and 1. */
 static struct interval share_interval(double share, double variance, double spare_n, double z)
 {
     double n = variance > 0 ? share * (1 - share) / variance : spare_n;
@@ -129,8 +130,8 @@ static struct interval share_interval(double share, double variance, double spar
                     : wilson_interval(share * n, n, z);
 }
 
-/* How many observations the present draws are, measured or not: several of one huge page are
- * one. */
+/* The number of observations in the present draws, measured or not: several draws of one huge page
+ * are one. */
 static double present_n(const struct tally *tally, double population)
 {
     double draws = (double)measured_draws(tally);
@@ -143,8 +144,8 @@ static double present_n(const struct tally *tally, double population)
            units / draws;
 }
 
-/* Of the population: low if nothing of what is unmeasurable (the share u) was touched, high if all
- * of it was. */
+/* Bounds of the population: low if nothing unmeasurable (the share u) was touched, high if all of
+ * it was. */
 static struct interval panel_bounds(const struct tally *tally, struct panel_fraction fraction,
                                     double u, double population)
 {
@@ -166,7 +167,7 @@ static struct interval panel_bounds(const struct tally *tally, struct panel_frac
     return (struct interval){.low = touched.low, .high = 1 - idle.low};
 }
 
-/* How large the population is: a value, and what it lies between. */
+/* The size of the population: a value and its bounds. */
 struct population {
     uint64_t bytes;
     uint64_t low, high;
@@ -181,7 +182,7 @@ static uint64_t share_of(double share, uint64_t bytes)
     return (uint64_t)llround(share * (double)bytes);
 }
 
-/* What counters say, right within their error. */
+/* The counters' value, which is right within their error. */
 static struct population counted_population(uint64_t bytes, const struct wss_memory *memory)
 {
     uint64_t high = bytes + memory->population_error_bytes;
@@ -189,12 +190,12 @@ static struct population counted_population(uint64_t bytes, const struct wss_mem
     return (struct population){
         .bytes = bytes,
         .low = less(bytes, memory->population_error_bytes),
-        /* No more than there can be, whatever counters say. */
+        /* limited to the possible maximum, whatever the counters show */
         .high = memory->ram_bytes ? smaller(high, larger(bytes, memory->ram_bytes)) : high,
     };
 }
 
-/* Holds what counters say against the share of draws that were present. */
+/* Compares the counters' value with the share of draws that were present. */
 static struct population check_population(struct population counted, uint64_t ram_bytes,
                                           double present, double draws)
 {
@@ -218,9 +219,9 @@ static struct population panel_population(const struct tally *tally,
                                           const struct wss_memory *memory)
 {
     uint64_t present = measured_draws(tally) + tally->drawn_unmeasurable;
-    /* Each draw is another page, and was there when it was looked at. What is there now may be
-     * less: a guest that ends, or one so young that the change of QEMU's own memory is more than
-     * its RAM. */
+    /* each draw is another page, and was present when it was read; the present memory may be less:
+     * of a guest that ends, or of one so young that the change of QEMU's own memory exceeds its
+     * RAM */
     uint64_t bytes = larger(memory->population_bytes, present * base_page_bytes());
     uint64_t draws = present + tally->drawn_absent;
     struct population counted = counted_population(bytes, memory);
@@ -262,7 +263,7 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
     return 0;
 }
 
-/* As large as any that was looked at: it is for a bound. */
+/* Returns the largest unit that was read, because it serves a bound. */
 static uint64_t largest_unit(const struct tally *tally)
 {
     uint64_t bytes = base_page_bytes();
@@ -296,8 +297,8 @@ static void raise(struct wss_estimate *out, uint64_t by)
     out->wss_high_bytes = smaller(out->wss_high_bytes + smaller(by, out->resident_bytes), most);
 }
 
-/* What a witness has seen differ, in either direction, is within the bounds. A page that others
- * touched seems younger than it is, one whose touch was missed older. */
+/* Widens the bounds by the differences that a witness has seen, in either direction. A page that
+ * others touched seems younger than it is, one whose touch was missed seems older. */
 static void widen_for_witness(const struct tally *tally, struct wss_estimate *out)
 {
     const struct dispute *within = &tally->within;
@@ -313,14 +314,15 @@ static void widen_for_witness(const struct tally *tally, struct wss_estimate *ou
     out->disputed = within->disputed || younger->disputed;
 }
 
-/* Accessed bits were taken: how many touches that hid the witness knows better. */
+/* Returns true if accessed bits were taken, and the witness knows better how many touches that
+ * hid. */
 static bool is_witnessed_ageing(const struct tally *tally)
 {
     return tally->doubts == DOUBT_AGEING && tally->within.n > 0;
 }
 
-/* For the doubts of the tally: units that read idle and may have been touched, up to all that is
- * resident; and touches that later ones may have followed. */
+/* Widens for the doubts of the tally: units that read idle and may have been touched, up to all
+ * resident memory; and touches that later ones may have followed. */
 static void widen(const struct tally *tally, struct wss_estimate *out)
 {
     uint64_t unit = largest_unit(tally);
