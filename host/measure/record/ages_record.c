@@ -19,9 +19,9 @@ static double longest_answered_s(const struct panel *panel, const struct sample_
     return 0;
 }
 
-/* Moves the windows that can be answered into @p plan and @p result; the others fall out. All of
- * them end with the same reading of the same pages, those watched for the longest of them: a page
- * more in a shorter one, by its chance, might make it the larger. */
+/* Moves the windows that can be answered into @p plan and @p result, and drops the others. All of
+ * them end with the same reading of the same pages, those that were watched for the longest window:
+ * one more page in a shorter window might by chance make it the larger. */
 static int answer_windows(const struct panel *panel, const struct sample_plan *asked,
                           const struct resident_now *now, struct sample_plan *plan,
                           struct sample_result *result)
@@ -48,9 +48,10 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *a
     return plan->n_windows > 0 ? 0 : -EAGAIN;
 }
 
-/* A unit is as old as the newest touch in it. Of one of several base pages only one is certain to
- * be of that age: the others may be older, and are in none of the @p older bins' values, but may be
- * in each of them. What was not touched since it is watched was so in full. */
+/* A unit is as old as the newest touch in it. Of the base pages in a unit only one is certain to
+ * have that age: the others may be older. They are in none of the older bins' values but may belong
+ * to any of them (@p older). A unit that was not touched since it is watched was not touched in any
+ * of its pages. */
 static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint64_t *older)
 {
     bool oldest = isinf(bin->to_s);
@@ -63,7 +64,7 @@ static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint
         *older += estimate->wss_bytes - estimate->wss_low_bytes;
 }
 
-/* @p older: bytes of younger bins that may be older than they say. */
+/* @p older: bytes of younger bins that may really be older. */
 static int fill_bin(struct age_bin *bin, const struct panel *panel, double watched_s,
                     const struct wss_memory *memory, uint64_t *older)
 {
@@ -76,7 +77,7 @@ static int fill_bin(struct age_bin *bin, const struct panel *panel, double watch
 
     if (rc == 0)
         rc = wss_estimate(&tally, memory, &estimate);
-    /* Nothing is known of these ages: all pages were moved within them, say. */
+    /* nothing is known about these ages: all pages were moved within them, for example */
     if (rc == -ENODATA)
         estimate.wss_high_bytes = estimate.resident_bytes;
     else if (rc < 0)
@@ -86,7 +87,7 @@ static int fill_bin(struct age_bin *bin, const struct panel *panel, double watch
     return 0;
 }
 
-/* All bins from the same pages, those watched for the longest window, so that they add up. */
+/* Fills all bins from the same pages, those watched for the longest window, so that they add up. */
 static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
                      const struct panel *panel, const struct wss_memory *memory)
 {
@@ -134,7 +135,7 @@ static int fill(struct ages_record *record, const struct fsroot *root, const str
     return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
 }
 
-/* Of 60 KB only what is used is touched: this is done for each scan. */
+/* Only the used part of the 60 KB is touched, because this is done for each scan. */
 static struct sample_result *new_result(size_t n_windows)
 {
     const size_t rest = offsetof(struct sample_result, marking_s);

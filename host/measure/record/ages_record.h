@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ages_record.h  What one followed panel says at one moment: every window, and how old each
- * byte is. */
+/** @file ages_record.h  The result of one followed panel at one moment: every window, and the age
+ * of each byte. */
 #pragma once
 
 #include "measure/panel.h"
@@ -13,16 +13,16 @@ struct age_bin {
 };
 
 struct ages_record {
-    struct sample_record sample; /* the windows that it was watched long enough for */
-    size_t n_bins;               /* one more than windows */
+    struct sample_record sample; /* the windows for which it was watched long enough */
+    size_t n_bins;               /* one more than the windows */
     struct age_bin bins[RUN_MAX_WINDOWS + 1];
 };
 
 /**
- * @param plan   method, and the windows asked for, ascending; those that cannot be answered yet are
- *               left out
- * @param cpu_s  what watching has cost since the last record
- * @return 0; -EAGAIN when no window can be answered yet; -ENODATA as sample_record_fill(); -ENOMEM
+ * @param plan   method, and the requested windows, ascending; windows that cannot be answered yet
+ *               are left out
+ * @param cpu_s  the cost of watching since the last record
+ * @return 0; -EAGAIN if no window can be answered yet; -ENODATA as sample_record_fill(); -ENOMEM
  */
 int ages_record_fill(struct ages_record *record, const struct fsroot *root,
                      const struct guest *guest, const struct guest_ram *ram,

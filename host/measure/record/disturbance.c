@@ -11,7 +11,7 @@ bool disturbance_damon(const struct fsroot *root)
     return damon_others_on(root) > 0;
 }
 
-/* Where no page of the host is merged, none of the process is (mm/ksm.c counts a page that is
+/* If no page of the host is merged, no page of the process is (mm/ksm.c counts a page that is
  * shared before its users). Pages of zeros that KSM dropped have another counter. */
 static bool any_merged(const struct fsroot *root)
 {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file disturbance.h  Who else on this host changes the bits and mappings that are sampled. */
+/** @file disturbance.h  Other programs on this host that change the sampled bits and mappings. */
 #pragma once
 
 #include "guest/ram/guest_ram.h"
 
-/** Any kdamond on that is not ours, or a module that uses DAMON by itself
- * (Documentation/admin-guide/mm/damon/usage.rst)? */
+/** Returns true if another user's kdamond is on, or a module that uses DAMON by itself
+ * (Documentation/admin-guide/mm/damon/usage.rst). */
 bool disturbance_damon(const struct fsroot *root);
 
-/** ksmd running (Documentation/admin-guide/mm/ksm.rst)? */
+/** Returns true if ksmd is running (Documentation/admin-guide/mm/ksm.rst). */
 bool disturbance_ksm(const struct fsroot *root);
 
-/** Are pages of process @p pid merged now, however they came to be (Linux 5.19,
- * proc_pid_ksm_merging_pages)? */
+/** Returns true if pages of process @p pid are merged now, whatever merged them (Linux 5.19,
+ * proc_pid_ksm_merging_pages). */
 bool disturbance_merged(const struct fsroot *root, pid_t pid);
 
-/** Does ksmd run and may merge pages of this RAM, or has it merged some of the process? It merges
- * private memory only. Merged pages stay so when it stops, and a process may be told to merge by
- * prctl(2) later. */
+/** Returns true if ksmd runs and may merge pages of this RAM, or if it has merged some of the
+ * process. It merges private memory only. Merged pages stay merged when it stops, and a process may
+ * enable merging by prctl(2) later. */
 bool disturbance_merges(const struct fsroot *root, pid_t pid, const struct guest_ram *ram);
 
-/** Does ksmd put the kernel's zero page, which is not resident, in place of pages of zeros, or has
- * it done so (Linux 6.6)? */
+/** Returns true if ksmd replaces pages of zeros by the kernel's zero page, which is not resident,
+ * or has done so (Linux 6.6). */
 bool disturbance_ksm_drops_zeros(const struct fsroot *root);
 
-/** Is there swap? */
+/** Returns true if there is swap. */
 bool disturbance_swap(const struct fsroot *root);

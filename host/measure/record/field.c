@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file field.c  See field.h: values, and what becomes of them in a summary. */
+/** @file field.c  See field.h: values, and their summaries. */
 #include "measure/record/field.h"
 
 #include <limits.h>
@@ -65,7 +65,7 @@ void field_get_summary(const struct field *field, const struct record_summary *s
 {
     const void *at = (const char *)summary + field->rolled;
 
-    if (field->rollup == ROLLUP_NONE) /* it has no place there */
+    if (field->rollup == ROLLUP_NONE) /* the field has no place in a summary */
         value->kind = VALUE_NONE;
     else if (field->names)
         get_names(field, at, value);
@@ -158,7 +158,7 @@ const struct field *field_next_of_group(const struct field *field)
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* Two of a time. */
+/* A time takes two slots. */
 static size_t slots_of(const struct field *field, size_t end)
 {
     if (field->offset >= end)

@@ -10,7 +10,8 @@
     (READS_ALL | FLAG_DIRTY_RATE | FLAG_NESTED | FLAG_NUMA_BALANCING | FLAG_DAMON_ACTIVE | \
      FLAG_SWAP | FLAG_KSM)
 
-/* From the scan that a record is of to when it is made, and the rounding of clocks. */
+/* Allowance for the time between the scan of a record and its making, and for the rounding of
+ * clocks. */
 #define SLACK_S 0.5
 
 void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s)
@@ -29,8 +30,9 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
 }
 
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
- * damon_ptep_mkold()): a method that waits for that flag misses the touch, and so does MGLRU, which
- * looks at the tables only. Others' bits it keeps as PG_young, which smaps counts as referenced. */
+ * damon_ptep_mkold()): a method that relies on that flag misses the touch, and so does MGLRU, which
+ * reads the page tables only. For other methods DAMON keeps the bits as PG_young, which smaps
+ * counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;
@@ -48,9 +50,9 @@ static bool is_told_of_all(const struct sample_record *record)
     return all;
 }
 
-/* Did QEMU, or who copies its memory, touch what the guest did not? A dirty-rate calculation reads
- * sampled pages, 512 of each GiB by default and most huge pages so; it misleads the methods that
- * see QEMU's own touches. */
+/* Returns true if QEMU, or a process that copies its memory, touched pages that the guest did not.
+ * A dirty-rate calculation reads sampled pages, 512 of each GiB by default and so most huge pages;
+ * it misleads the methods that see QEMU's own touches. */
 static bool reads(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = record->method ? method_by_name(record->method) : NULL;
@@ -73,7 +75,8 @@ static unsigned flags_within(const struct flag_memory *memory, double since_s)
     return flags;
 }
 
-/* What may have been touched where bits were taken: anything, unless a witness tells how much. */
+/* The memory that may have been touched if bits were taken: all of it, unless a witness limits
+ * it. */
 static uint64_t hidden_high(const struct sample_record *record, size_t w)
 {
     const struct window_record *window = &record->windows[w];
@@ -85,7 +88,7 @@ static uint64_t hidden_high(const struct sample_record *record, size_t w)
                              (uint64_t)(dispute_missed_high(&window->dispute) * (double)most));
 }
 
-/* What was touched at least where QEMU read memory, of which the witness may have seen nothing. */
+/* The memory that was touched at least if QEMU read memory; the witness may have seen no touch. */
 static uint64_t read_low(const struct sample_record *record, size_t w)
 {
     const struct window_record *window = &record->windows[w];
@@ -96,9 +99,9 @@ static uint64_t read_low(const struct sample_record *record, size_t w)
     return larger(less(window->wss_low_bytes, read), smaller(window->wss_low_bytes, least));
 }
 
-/* Where it is known from which pages DAMON took bits, the bounds have them already
- * (measure/damon_taken.h), and nothing is left to be flagged: on many hosts it is always on. So are
- * dirty-rate calculations, which mislead only who sees QEMU's touches. */
+/* If the pages from which DAMON took bits are known, the bounds already include them
+ * (measure/damon_taken.h), and no flag is needed: on many hosts DAMON is always on. A dirty-rate
+ * calculation needs none either, unless the method sees QEMU's touches. */
 static unsigned flags_of_window(const struct flag_memory *memory,
                                 const struct sample_record *record, size_t w, double now_s)
 {
@@ -146,7 +149,7 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
 
         if (!read && (!hides(&record->sample, flags) || is_told_of_all(&record->sample)))
             continue;
-        /* What was seen touched last was, whatever was missed. */
+        /* touches seen in the youngest bin are certain, whatever was missed */
         if (read || bin->from_s > 0)
             bin->low_bytes = 0;
         bin->high_bytes = larger(bin->high_bytes, record->sample.resident_bytes);

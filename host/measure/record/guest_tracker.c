@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rates of less say little; a guest that stalls is asked again at once. */
+/* Rates over a shorter time say little; a guest that stalls is asked again at once. */
 #define SHORTEST_S 4
 #define BALLOON_PAGE 4096 /* its statistics are in bytes; any page would do */
 
@@ -33,9 +33,9 @@ static bool goes_on(const struct guest_tracker *tracker, const struct guest_repo
            strcmp(tracker->now.boot_id, report->boot_id) == 0;
 }
 
-/* The consistency score is that of one source: a new one, or another boot, begins anew. Rates reach
- * back to the youngest report that is old enough, for which the one that will be that next has to
- * be kept: reports may come every second. */
+/* The consistency score belongs to one source: a new source, or another boot, begins anew. Rates
+ * reach back to the youngest report that is old enough. The report that will be the next such one
+ * must be kept, because reports may come every second. */
 static void update(struct guest_tracker *tracker, const struct guest_report *report)
 {
     if (!goes_on(tracker, report)) {
@@ -74,7 +74,7 @@ bool guest_report_of_balloon(struct guest_report *out, const struct domain_memor
         return false;
     guest_report_clear(out, GUEST_STATS_BALLOON);
     out->host_s = host_s;
-    out->report.uptime_s = (double)memory->updated_s; /* differences of it are all that is used */
+    out->report.uptime_s = (double)memory->updated_s; /* only differences of it are used */
     out->report.memory.total_bytes = memory->total_bytes;
     out->report.memory.free_bytes = memory->free_bytes;
     out->report.memory.available_bytes = memory->available_bytes;
@@ -99,7 +99,7 @@ bool guest_tracker_update_balloon(struct guest_tracker *tracker, const struct do
     return true;
 }
 
-/* --- beside a record -------------------------------------------------------------------------- */
+/* --- annotating a record ---------------------------------------------------------------------- */
 
 static struct host_window window_of(const struct window_record *window)
 {
@@ -120,7 +120,8 @@ static struct host_sample host_of(const struct guest_tracker *tracker,
 
     if (record->n_windows > 0)
         host.window = window_of(&record->windows[0]);
-    for (size_t w = record->n_windows; w-- > 0;) /* ascending: the shortest that is long enough */
+    for (size_t w = record->n_windows; w-- > 0;) /* ascending: the shortest window that is long
+                                                  * enough */
         if (record->windows[w].window_s >= own_s)
             host.guest_window = window_of(&record->windows[w]);
     return host;

@@ -10,7 +10,7 @@ struct map_period {
     struct sample_record record;
 };
 
-/** All of the same pages, cut into the same chunks. */
+/** All maps have the same pages, cut into the same chunks. */
 struct map_series {
     struct map_period *period;
     size_t n;
@@ -19,21 +19,22 @@ struct map_series {
 /** Chunks of all periods together, at some 64 bytes each. */
 #define MAP_SERIES_MAX_CELLS RAM_MAP_MAX_CHUNKS
 
-/** Appends a period; the series then owns what @p map holds, which becomes empty. -E2BIG: there are
- * MAP_SERIES_MAX_CELLS; -ENOMEM. @p map stays the caller's then. */
+/** Appends a period; the series then owns the content of @p map, which becomes empty. -E2BIG: the
+ * limit is MAP_SERIES_MAX_CELLS; -ENOMEM. On an error @p map stays the caller's. */
 int map_series_add(struct map_series *series, struct ram_map *map,
                    const struct sample_record *record);
 void map_series_free(struct map_series *series);
 
-/** Unix time at which the first period began. The series has one. */
+/** Unix time at which the first period began. The series must have one. */
 double map_series_begin_s(const struct map_series *series);
 
-/** The last period's record, but with the flags of any, and the CPU time of all: vcpu_s, cpu_s. */
+/** The last period's record, with the flags of all periods, and their total times: vcpu_s,
+ * cpu_s. */
 struct sample_record map_series_head(const struct map_series *series);
 
 /** Flags that some of the periods have, but not all. */
 unsigned map_series_some_flags(const struct map_series *series);
 
-/** How far the touched share of a chunk may be from the truth, at worst: the wider side of its 95 %
- * interval; 0 of a census in which all could be measured. */
+/** The largest error of a chunk's touched share: the wider side of its 95 % interval; 0 for a
+ * census in which all could be measured. */
 double map_series_widest(const struct map_series *series);

@@ -42,10 +42,10 @@ static void method_text(char *text, size_t size, const void *at)
 {
     const char *name = *(const char *const *)at;
 
-    snprintf(text, size, "%s", name ? name : ""); /* NULL: of no record yet */
+    snprintf(text, size, "%s", name ? name : ""); /* NULL: no record yet */
 }
 
-/* The records that are made have a pointer to the name in the method's table. */
+/* A new record points to the name in the method's table. */
 static void method_parse(const char *text, void *at)
 {
     *(const char **)at = sample_method_parse(text);
@@ -80,7 +80,7 @@ static const struct field_names flag_names = {flags_text, flags_parse};
 
 #define AT(member) .offset = offsetof(struct kept_sample, record.sample.member)
 #define TEXT(member) AT(member), .size = sizeof(((struct sample_record *)NULL)->member)
-/* An enum or a bool, which has a name. */
+/* An enum or a bool with names. */
 #define NAMED(member) AT(member), .size = sizeof(((struct sample_record *)NULL)->member)
 #define KEPT(member) .offset = offsetof(struct kept_sample, member)
 #define ROLLED(how, member) \

@@ -118,7 +118,7 @@ static uint64_t tally_samples(const struct tally *tally)
     return draws;
 }
 
-/* What is swapped out of a shared file has no entry in a page table: its pages look absent. */
+/* Swapped pages of a shared file have no page table entry: they look absent. */
 static bool is_swapped(const struct fsroot *root, pid_t pid, const struct ram_block *block)
 {
     return block->backing == RAM_BACKING_SHMEM && block->shared &&
@@ -153,7 +153,8 @@ unsigned sample_job_flags(unsigned jobs)
            (jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0);
 }
 
-/* A dirty-rate calculation reads RAM as QEMU, which misleads only who sees that. */
+/* A dirty-rate calculation reads RAM as QEMU, which misleads only methods that see QEMU's
+ * touches. */
 static unsigned job_flags(const struct guest *guest, const struct method *method)
 {
     const unsigned harmless = method->sees_qemu ? 0 : FLAG_DIRTY_RATE;
@@ -163,8 +164,8 @@ static unsigned job_flags(const struct guest *guest, const struct method *method
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 
-/* DAMON clears accessed bits, which is nothing to a method that uses none, nor to one that counts
- * PG_young, which DAMON sets for it (flag_memory.c): unless it acts on what it finds, as
+/* DAMON clears accessed bits. This does not affect a method that uses none, nor one that counts
+ * PG_young, which DAMON sets instead (flag_memory.c), unless DAMON acts on its findings, as
  * damon_reclaim does. */
 static bool damon_disturbs(const struct target *target, const struct method *method)
 {
@@ -174,14 +175,15 @@ static bool damon_disturbs(const struct target *target, const struct method *met
     return damon_watches(target);
 }
 
-/* The faults of chosen pages are those of this guest's vCPUs, whoever unmaps or merges a page. */
+/* The faults of chosen pages come from this guest's vCPUs, whatever program unmaps or merges a
+ * page. */
 static bool counts_faults(const struct method *method)
 {
     return method->signal == SIGNAL_MMU && method->needs_pages;
 }
 
-/* Where idle and damon lose an accessed bit by it, ageing_odometer() tells, and the flag is
- * ageing. */
+/* If idle and damon lose an accessed bit by NUMA balancing, ageing_odometer() shows it, and the
+ * flag is ageing. */
 static bool numa_disturbs(const struct fsroot *root, const struct method *method)
 {
     return !counts_faults(method) && method->signal != SIGNAL_IDLE_FLAG && numa_balancing_on(root);
@@ -232,7 +234,7 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
     record->ram_bytes = ram_bytes;
 }
 
-/* What is asked of the guest after the last reading takes time, too, of a large guest much. */
+/* Querying the guest after the last reading takes time, too; for a large guest it takes long. */
 static void set_back(struct timespec *time, uint64_t ns)
 {
     uint64_t at_ns = (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec - ns;
@@ -263,9 +265,9 @@ uint64_t population_error_bytes(const struct method *method, const struct reside
     return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
 }
 
-/* At most so much another panel has unmapped, which is not there to be drawn. Mapped it would be as
- * what was drawn is: 2,000 pages unmapped are 1.5 % of 512 MiB, more than chance allows a panel of
- * 2,000 to differ by. */
+/* The largest number of pages that another panel has unmapped, and that cannot be drawn. If they
+ * were mapped, they would be like the drawn ones: 2,000 unmapped pages are 1.5 % of 512 MiB, more
+ * than chance allows a panel of 2,000 to differ by. */
 static uint64_t unmapped_beside(const struct method *method, const struct guest_ram *ram,
                                 const struct resident_now *now)
 {
@@ -287,7 +289,7 @@ struct wss_memory memory_now(const struct method *method, const struct guest_ram
     };
 }
 
-/* More than this share of the population is worth a word. */
+/* A larger share of the population is reported. */
 #define UNSURE_SHARE 0.01
 
 static unsigned resident_flags(const struct sample_plan *plan, const struct resident_now *now)
@@ -305,8 +307,8 @@ static uint64_t resident_high_bytes(const struct wss_estimate *estimate,
                    larger(estimate->resident_bytes, ram->bytes));
 }
 
-/* A working set grows no faster than its window: within a tenth of the window it is the same but
- * for a tenth. Marking and reading alone may take the shorter time. */
+/* A working set grows no faster than its window: within a tenth of the window's length, it differs
+ * by at most a tenth. Marking and reading alone may take the shorter time. */
 #define STRETCHED_SHARE 0.1
 #define STRETCHED_LEAST_S 0.1
 
@@ -353,14 +355,14 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
     record->flags |= resident_flags(plan, now);
     if (rc != -ENODATA || w + 1 == plan->n_windows)
         return rc;
-    /* The longest window tells whether anything can be measured; in this one all pages were moved,
-     * say. */
+    /* the longest window shows whether anything can be measured; in this one all pages were moved,
+     * for example */
     record->windows[w].wss_high_bytes = estimate.resident_bytes;
     record->flags |= FLAG_PARTIAL;
     return 0;
 }
 
-/* A DIMM that no configuration has may be used, all of it. */
+/* All of a DIMM that no configuration has may be in use. */
 static void note_unclaimed(struct sample_record *record, const struct guest_ram *ram)
 {
     record->flags |= FLAG_PARTIAL;
@@ -375,7 +377,7 @@ uint64_t window_resident_high_bytes(const struct sample_record *record, size_t w
     return bytes ? bytes : record->resident_bytes;
 }
 
-/* In any window; the record's own figure is the last one's. */
+/* Checks all windows; the record's own figure is that of the last one. */
 static bool has_unmeasurable(const struct sample_record *record)
 {
     for (size_t w = 0; w < record->n_windows; w++)
@@ -384,8 +386,8 @@ static bool has_unmeasurable(const struct sample_record *record)
     return false;
 }
 
-/* On a host with KSM nearly every guest has merged pages, so only those that bear on the numbers
- * count: idle found them unmeasurable, and pages of zeros may not be resident. */
+/* On a host with KSM nearly every guest has merged pages, so the flag is set only if they affect
+ * the numbers: idle found them unmeasurable, or pages of zeros may not be resident. */
 static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
                          const struct sample_record *record)
 {
@@ -398,7 +400,7 @@ static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct gues
     return !counts_faults(method) && (method != &method_idle || has_unmeasurable(record));
 }
 
-/* A guest that stands still touches nothing, whatever it needs when it runs. */
+/* A suspended guest touches nothing, whatever it needs when it runs. */
 static void note_paused(struct sample_record *record)
 {
     if (record->vcpu_s > 0 || record->windows[record->n_windows - 1].est_window_s < VCPU_CLOCK_S)
@@ -444,7 +446,7 @@ int sample_record_fill(struct sample_record *record, const struct fsroot *root,
                      doubt_flags(result, plan->n_windows) |
                      (ksm_disturbs(root, guest->process.pid, ram, record) ? FLAG_KSM : 0) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
-    /* A configured DIMM that is not mapped (being unplugged) is missing from the sum. */
+    /* a configured DIMM that is not mapped (being unplugged) is missing from the sum */
     if (has_unmeasurable(record) || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
     if (ram->unclaimed_bytes > 0)
@@ -477,8 +479,8 @@ int sample_record_add_fine(struct sample_record *record, const struct guest_ram 
         .split_s = fine->split_s,
         .join_s = fine->join_s,
     };
-    /* Base pages that were not seen touched lie in units that may be: those of the window's own
-     * bound. */
+    /* base pages that were not seen touched lie in units that may be touched: those of the window's
+     * own bound */
     if (fine->doubts | last->tally.doubts)
         record->fine.wss_high_bytes = larger(record->fine.wss_high_bytes,
                                              record->windows[plan->n_windows - 1].wss_high_bytes);
