@@ -12,7 +12,7 @@
 
 struct counters {
     size_t n_events, n_threads;
-    int *fds; /* n_events of each thread; -1: it has ended */
+    int *fds; /* n_events for each thread; -1: it has ended */
 };
 
 static int open_event(const struct counter_event *event, pid_t tid, int leader)
@@ -30,7 +30,7 @@ static int open_event(const struct counter_event *event, pid_t tid, int leader)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* -errno of perf_event_open(2), for people. */
+/* Explains an error of perf_event_open(2) to people. */
 static int explain(const struct fsroot *root, int rc, pid_t tid, bool software, const char *what,
                    struct error *error)
 {
@@ -83,7 +83,7 @@ static int open_thread(struct counters *counters, size_t thread, const struct co
     return 0;
 }
 
-/* A guest of many vCPUs needs some descriptors for each. */
+/* A guest of many vCPUs needs several descriptors for each of them. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -147,7 +147,7 @@ int counters_read(const struct counters *counters, size_t thread, struct counter
     *values = (struct counter_values){0};
     if (fds[counters->n_events - 1] < 0)
         return 0;
-    /* An event in error state reads nothing. */
+    /* an event in error state cannot be read */
     ssize_t n = read(fds[0], &group, sizeof(group));
 
     if (n < 0)
@@ -164,7 +164,7 @@ void counters_close(struct counters *counters)
 {
     if (!counters)
         return;
-    /* The leader last. */
+    /* the leader is closed last */
     for (size_t i = counters->n_events * counters->n_threads; i-- > 0;)
         cleanup_close_at(&counters->fds[i]);
     free(counters->fds);

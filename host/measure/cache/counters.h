@@ -24,17 +24,18 @@ struct counter_event {
 
 #define COUNTERS_EVENTS_MAX 4
 
-/** Since they were opened. */
+/** Values since the counters were opened. */
 struct counter_values {
     uint64_t enabled_ns; /* how long the thread was on a CPU */
-    uint64_t running_ns; /* of that, how long its events were counted */
+    uint64_t running_ns; /* the part of enabled_ns in which the thread's events were counted */
     uint64_t value[COUNTERS_EVENTS_MAX];
 };
 
-struct counters; /* opaque: of several threads */
+struct counters; /* opaque: counters of several threads */
 
-/** Opens @p events (at most COUNTERS_EVENTS_MAX) for each thread. A thread that has ended counts
- * nothing.
+/**
+ * Opens @p events (at most COUNTERS_EVENTS_MAX) for each thread. A thread that has ended does not
+ * count.
  * @param what  for the message: "cache misses"
  * @return 0, then *out must be given to counters_close(); -ENOTSUP: this host has no such counter;
  *         -EACCES; with the reason and the remedy
@@ -43,7 +44,7 @@ int counters_open(const struct fsroot *root, const struct counter_event *events,
                   const pid_t *tids, size_t n_tids, const char *what, struct counters **out,
                   struct error *error);
 
-/** The values of the thread number @p thread of those given to counters_open(). 0; or a negative
+/** Reads the values of thread number @p thread of those given to counters_open(). 0; or a negative
  * errno: they cannot be read. */
 int counters_read(const struct counters *counters, size_t thread, struct counter_values *values);
 

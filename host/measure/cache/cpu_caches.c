@@ -32,7 +32,7 @@ static uint64_t parse_cache_size(const char *text)
     return *end || number == 0 || number > (1ULL << 40) >> shift ? CACHE_UNKNOWN : number << shift;
 }
 
-/* Two CPUs that share a cache must name it alike. */
+/* Two CPUs that share a cache must report it alike. */
 static int add_cache(struct cpu_caches *out, uint64_t id, uint64_t bytes)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -47,7 +47,7 @@ static int add_cache(struct cpu_caches *out, uint64_t id, uint64_t bytes)
     return 0;
 }
 
-/* A cache of a higher level than all before takes their place. */
+/* A cache of a higher level replaces all lower ones. */
 static int read_index(const struct fsroot *root, unsigned cpu, unsigned index,
                       struct cpu_caches *out)
 {
@@ -112,7 +112,7 @@ uint64_t cpu_caches_bytes(const struct cpu_caches *caches, unsigned id)
 
 /* --- /proc/cpuinfo ---------------------------------------------------------------------------- */
 
-/* Is @p word one of the words of @p line? */
+/* Returns true if @p word is one of the words of @p line. */
 static bool has_word(const char *line, const char *word)
 {
     const size_t length = strlen(word);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cpu_caches.h  The last-level caches of this host, and what its CPU can count.
+ * @file cpu_caches.h  The last-level caches of this host, and the counting abilities of its CPU.
  *
  * Sizes are those of sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu,
- * /sys/devices/system/cpu/cpuX/cache/indexY), whose cache ids are resctrl's, too.
+ * /sys/devices/system/cpu/cpuX/cache/indexY), whose cache ids resctrl uses, too.
  */
 #pragma once
 
@@ -22,20 +22,20 @@ struct cpu_caches {
     struct cpu_cache caches[CACHES_MAX];
 };
 
-/** Reads the caches of the highest level. 0; -ENOENT with the reason: sysfs names none. */
+/** Reads the caches of the highest level. 0; -ENOENT with the reason: sysfs has no cache. */
 int cpu_caches_read(const struct fsroot *root, struct cpu_caches *out, struct error *error);
 
-/** Bytes of the cache @p id; CACHE_UNKNOWN: there is none such. */
+/** Size of cache @p id; CACHE_UNKNOWN: no such cache. */
 uint64_t cpu_caches_bytes(const struct cpu_caches *caches, unsigned id);
 
-/** Of /proc/cpuinfo, as the first CPU has it. */
+/** Facts from /proc/cpuinfo, for the first CPU. */
 struct cpu_facts {
-    enum counted_level level; /* of perf's generic cache references and misses */
+    enum counted_level level; /* level of perf's generic cache references and misses */
     bool intel, amd;
     bool nested;    /* "hypervisor": this host is a virtual machine */
     bool occupancy; /* "cqm_occup_llc" */
     bool bandwidth; /* "cqm_mbm_total" */
 };
 
-/** All false where it cannot be read. */
+/** Reads the facts; all are false if the file cannot be read. */
 void cpu_facts_read(const struct fsroot *root, struct cpu_facts *out);

@@ -17,8 +17,9 @@
 #include <poll.h>
 #include <string.h>
 
-/* Between readings, of which each interrupts a CPU of each cache: a fiftieth of the window within
- * these. The kernel itself reads MBM each second, before it overflows. */
+/* Limits of the interval between readings, each of which interrupts a CPU of each cache: the
+ * interval is a fiftieth of the window within these limits. The kernel itself reads MBM each
+ * second, before it overflows. */
 #define SLICE_MIN_MS 100
 #define SLICE_MAX_MS 1000
 
@@ -37,7 +38,8 @@ static const struct counter_event hardware[N_HARDWARE] = {
     [CYCLES] = {PERF_COUNT_HW_CPU_CYCLES, PERF_TYPE_HARDWARE, .guest = true},
 };
 
-/* How long each thread ran, and on how many CPUs: of the scheduler, so every host has it. */
+/* Running time and CPU changes of each thread: these come from the scheduler, so every host has
+ * them. */
 static const struct counter_event software[] = {
     {PERF_COUNT_SW_CPU_MIGRATIONS, PERF_TYPE_SOFTWARE, .guest = false},
 };
@@ -60,7 +62,7 @@ struct measuring {
     struct resctrl_group *group; /* NULL: no resctrl */
     struct counters *counts;     /* NULL: no PMU */
     struct counters *times;
-    struct counter_values *before; /* of each vCPU: counts, then times */
+    struct counter_values *before; /* for each vCPU: counts, then times */
     struct ticks ticks;
     uint64_t ended_ticks;
     uint64_t begun_ns;
@@ -96,7 +98,7 @@ static int refuse_both(const struct cache_result *out, struct error *error)
     return error_set(error, -ENOTSUP, "%s; %s", out->no_counters.text, out->no_monitor.text);
 }
 
-/* --- what changes meanwhile ------------------------------------------------------------------- */
+/* --- changes meanwhile ------------------------------------------------------------------------ */
 
 static struct ticks read_ticks(const struct fsroot *root, const struct qemu_process *process)
 {
@@ -116,7 +118,7 @@ static struct ticks read_ticks(const struct fsroot *root, const struct qemu_proc
     return ticks;
 }
 
-/* Also by one that came and went: each vCPU's time is rounded down by itself. */
+/* Also detects a vCPU that came and went: each vCPU's time is rounded down separately. */
 static bool vcpus_changed(const struct measuring *measuring)
 {
     const struct qemu_process *before = measuring->process;
@@ -156,7 +158,7 @@ static int lock_resctrl(struct measuring *measuring, struct error *error)
                         : rc;
 }
 
-/* The lock first: the guardian, a child, then holds it too. */
+/* takes the lock first: the guardian, a child, then holds it too */
 static int open_group(struct measuring *measuring, struct error *error)
 {
     const struct qemu_process *process = measuring->process;
@@ -296,7 +298,7 @@ static void add_vcpus(const struct measuring *measuring, struct cache_seen *seen
     }
 }
 
-/* The scheduler rounds both, each for itself. */
+/* The scheduler rounds both values separately. */
 static double guest_share(const struct ticks *from, const struct ticks *to)
 {
     if (to->all <= from->all || to->guest < from->guest)
@@ -356,7 +358,7 @@ int cache_measure(const struct fsroot *root, const struct qemu_process *process,
         return rc;
     cpu_facts_read(root, &measuring.facts);
     rc = measure(&measuring, error);
-    /* The group before its lock. */
+    /* closes the group before its lock */
     resctrl_group_close(measuring.group);
     run_lock_release(&measuring.lock);
     counters_close(measuring.counts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file measure.h  One measurement of what a guest's vCPUs do to the caches: counters and resctrl
- * are opened, the window passes, all is put back.
+ * @file measure.h  One measurement of the cache use of a guest's vCPUs: it opens counters and
+ * resctrl, waits for the window, and restores everything.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct cache_plan {
     double window_s;
     const volatile int *interrupted; /* not 0: give up */
-    /* Called now and then within the window; may be NULL. */
+    /* Called at intervals within the window; may be NULL. */
     void (*tick)(double elapsed_s, void *context);
     void *context;
 };
@@ -21,20 +21,20 @@ struct cache_result {
     double unix_s; /* when the window began */
     struct cache_seen seen;
     struct cache_verdict verdict;
-    struct error no_counters; /* why there are no counts; code 0: there are */
-    struct error no_monitor;  /* why resctrl does not monitor; code 0: it does */
+    struct error no_counters; /* the reason why there are no counts; code 0: there are counts */
+    struct error no_monitor;  /* the reason why resctrl does not monitor; code 0: it does */
 };
 
 /**
  * Measures the guest of @p process. Call it from the only thread.
- * @return 0; -ENOTSUP: neither counters nor resctrl, or not a guest that they see, with the
- *         reasons; -EBUSY: another vmwss does; -EINTR; -ESRCH: the guest ended; or another negative
- *         errno
+ * @return 0; -ENOTSUP: neither counters nor resctrl, or a guest that they cannot see, with the
+ *         reasons; -EBUSY: another vmwss measures it; -EINTR; -ESRCH: the guest ended; or another
+ *         negative errno
  */
 int cache_measure(const struct fsroot *root, const struct qemu_process *process,
                   const struct cache_plan *plan, struct cache_result *out, struct error *error);
 
-/** Can this host count, and monitor? Both reasons, as of struct cache_result. 0 if it can do one of
- * them. */
+/** Checks that this host can count and monitor. Both reasons are as in struct cache_result. 0 if it
+ * can do one of them. */
 int cache_check_host(const struct fsroot *root, struct error *no_counters,
                      struct error *no_monitor);

@@ -24,14 +24,15 @@ struct resctrl_group {
     pid_t *tids;
     unsigned flags;
     char control[RESCTRL_NAME_BYTES];
-    char path[2 * RESCTRL_NAME_BYTES + 64]; /* of the group that is read */
-    struct resctrl_dir *own;                /* NULL: the group is another program's */
+    char path[2 * RESCTRL_NAME_BYTES + 64]; /* path of the group that is read */
+    struct resctrl_dir *own;                /* NULL: the group belongs to another program */
     struct resctrl_reading first, last;
-    struct resctrl_config config;    /* as of the beginning */
-    uint64_t full_since[CACHES_MAX]; /* the loaded bytes then; CACHE_UNKNOWN: it is not full */
+    struct resctrl_config config; /* configuration at the beginning */
+    /* loaded bytes when the cache became full; CACHE_UNKNOWN: it is not full */
+    uint64_t full_since[CACHES_MAX];
 };
 
-/* --- can this host? --------------------------------------------------------------------------- */
+/* --- abilities of this host ------------------------------------------------------------------- */
 
 static bool kernel_has_resctrl(const struct fsroot *root)
 {
@@ -68,7 +69,7 @@ int resctrl_check(const struct fsroot *root, const struct cpu_facts *facts, stru
                      "resctrl: it is not mounted: mount -t resctrl resctrl /sys/fs/resctrl");
 }
 
-/* --- which group ------------------------------------------------------------------------------ */
+/* --- choosing the group ----------------------------------------------------------------------- */
 
 static int read_place(const struct resctrl_group *group, pid_t tid, struct resctrl_place *place)
 {
@@ -79,7 +80,7 @@ static int read_place(const struct resctrl_group *group, pid_t tid, struct resct
     return n < 0 ? (int)n : resctrl_parse_place(text, place);
 }
 
-/* Where all vCPUs are. */
+/* Finds the group that all vCPUs are in. */
 static int find_place(const struct resctrl_group *group, struct resctrl_place *all,
                       struct error *error)
 {
@@ -119,7 +120,7 @@ static bool is_vcpu(const struct resctrl_group *group, pid_t tid)
     return false;
 }
 
-/* Threads in the group: @p vcpus of ours, and @p others. */
+/* Counts threads in the group: @p vcpus of this guest, and @p others. */
 static int count_tasks(const struct resctrl_group *group, size_t *vcpus, size_t *others)
 {
     cleanup_free char *text = NULL;
@@ -136,8 +137,8 @@ static int count_tasks(const struct resctrl_group *group, size_t *vcpus, size_t 
     return n < 0 ? (int)n : 0;
 }
 
-/* One thread a write: kernels before 6.7 take no list. It is still where find_place() saw it, or
- * it is left alone. */
+/* Moves one thread a write: kernels before 6.7 take no list. A thread that is no longer where
+ * find_place() saw it is left alone. */
 static int move_thread(const struct resctrl_group *group, int tasks_fd, pid_t tid,
                        struct error *error)
 {
@@ -272,7 +273,7 @@ static void begin_use(const struct resctrl_group *group, const struct cpu_caches
         .id = now->id,
         .bytes = bytes,
         .usable_bytes = share <= bytes ? share : CACHE_UNKNOWN,
-        /* A group that others made has no beginning. */
+        /* the beginning of another program's group is not known */
         .leftover_bytes = group->own ? now->occupied : 0,
         .occupied_bytes = now->occupied,
         .loaded_while_full_bytes = CACHE_UNKNOWN,
@@ -287,7 +288,7 @@ static bool has_totals(const struct resctrl_reading *reading)
     return true;
 }
 
-/* Some CPUs have no number yet when a group is new. */
+/* Some CPUs have no number yet if a group is new. */
 static int read_first(struct resctrl_group *group, struct error *error)
 {
     int rc = resctrl_read(&group->root, group->path, &group->first);
@@ -329,7 +330,7 @@ static uint64_t grown(uint64_t from, uint64_t to)
     return from == CACHE_UNKNOWN || to == CACHE_UNKNOWN || to < from ? CACHE_UNKNOWN : to - from;
 }
 
-/* What was loaded since the guest held nine tenths of the cache at each reading. */
+/* Updates the bytes loaded since the guest has held nine tenths of the cache at each reading. */
 static void follow_full(uint64_t *full_since, struct cache_use *use)
 {
     if (!cache_is_full(use) || use->loaded_bytes == CACHE_UNKNOWN) {
@@ -342,7 +343,7 @@ static void follow_full(uint64_t *full_since, struct cache_use *use)
     use->loaded_while_full_bytes = grown(*full_since, use->loaded_bytes);
 }
 
-/* A counter that was not there once may have begun anew. */
+/* A counter that was missing once may have begun anew. */
 static void sample_use(struct resctrl_group *group, size_t i, const struct resctrl_cache *now,
                        struct cache_use *use)
 {

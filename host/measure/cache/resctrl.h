@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file resctrl.h  What of the last-level caches a guest's vCPUs occupy, and what they load: a
- * monitoring group of resctrl (Documentation/filesystems/resctrl.rst).
+ * @file resctrl.h  Measures how much of the last-level caches a guest's vCPUs occupy, and how much
+ * they load, with a monitoring group of resctrl (Documentation/filesystems/resctrl.rst).
  *
  * The group, "mon_groups/vmwss-cache-PID" below the control group that the vCPU threads are in,
- * holds those threads only. Removing it gives them back to where they were; a guardian does so when
- * this process dies, and what was left when both were killed is removed by the next
- * resctrl_group_open(). A thread that is in a monitoring group of another program stays in it: such
- * a group is read if it has all vCPUs, else the guest is refused. Never mounted from here.
+ * holds those threads only. Removing it returns them to their previous group; a guardian does so
+ * when this process dies. If both are killed, the next resctrl_group_open() removes the leftover
+ * group. A thread that is in a monitoring group of another program stays in it: such a group is
+ * read if it has all vCPUs; otherwise the guest is refused. This program never mounts resctrl.
  */
 #pragma once
 
@@ -19,14 +19,15 @@
 
 struct resctrl_group; /* opaque */
 
-/** Can this host monitor its caches? 0; -ENOTSUP with what is missing and the remedy. */
+/** Checks that this host can monitor its caches. 0; -ENOTSUP with the missing part and the
+ * remedy. */
 int resctrl_check(const struct fsroot *root, const struct cpu_facts *facts, struct error *error);
 
 /**
  * Puts the threads @p tids of process @p pid, which the caller has locked, into a group. Call it
  * from the only thread: it forks a guardian.
- * @return 0, then *out must be given to resctrl_group_close(); -EBUSY: threads are in groups that
- *         are not ours to change; -ENOSPC: there is no free one; -ENOTSUP; with the reason
+ * @return 0, then *out must be given to resctrl_group_close(); -EBUSY: threads are in groups of
+ *         other programs; -ENOSPC: there is no free group; -ENOTSUP; with the reason
  */
 int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts, pid_t pid,
                        const pid_t *tids, size_t n_tids, struct resctrl_group **out,
@@ -39,14 +40,15 @@ void resctrl_group_close(struct resctrl_group *group);
  * CACHE_MBM_FILTERED, CACHE_GROUP_CHANGED, CACHE_MBM_GAP, as far as they are known now. */
 unsigned resctrl_group_flags(const struct resctrl_group *group);
 
-/** Fills the caches of @p seen that are monitored, with their sizes of @p caches and the lines that
- * are left over; the counters begin. -EIO: none can be read. */
+/** Fills the monitored caches of @p seen, with their sizes from @p caches and the leftover lines;
+ * the counters begin. -EIO: no cache can be read. */
 int resctrl_group_begin(struct resctrl_group *group, const struct cpu_caches *caches,
                         struct cache_seen *seen, struct error *error);
 
-/** Brings the occupied and loaded bytes up to now. Often, for the kernel may lose what it cannot
- * tell. */
+/** Updates the occupied and loaded bytes. Call it often, because the kernel may lose counts that it
+ * cannot report. */
 void resctrl_group_sample(struct resctrl_group *group, struct cache_seen *seen);
 
-/** After the last sample: is the group as it was? Sets the flags of that. */
+/** Call it after the last sample: checks that the group is unchanged, and sets the flags for
+ * changes. */
 void resctrl_group_end(struct resctrl_group *group, struct cache_seen *seen);

@@ -36,7 +36,7 @@ static void write_path(char *path, size_t size, const char *control, const char 
     snprintf(path, size, RESCTRL "%s%s/mon_groups/%s", *control ? "/" : "", control, name);
 }
 
-/* rmdir(2) gives its threads back to the control group. */
+/* rmdir(2) returns its threads to the control group. */
 static void remove_path(const struct fsroot *root, const char *path)
 {
     if (*path && unlinkat(root->dirfd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -106,7 +106,7 @@ void resctrl_dir_remove(struct resctrl_dir *dir)
     free(dir);
 }
 
-/* --- what was left ---------------------------------------------------------------------------- */
+/* --- leftovers -------------------------------------------------------------------------------- */
 
 int resctrl_each_dir(const struct fsroot *root, const char *path,
                      int (*visit)(const struct fsroot *root, const char *name, void *context),
@@ -142,7 +142,7 @@ struct sweep {
     pid_t locked;
 };
 
-/* The pid in a name of ours; 0: it is none of ours. */
+/* The pid in a name of ours; 0: the name is not ours. */
 static pid_t pid_of_name(const char *name)
 {
     char again[RESCTRL_NAME_BYTES];
@@ -154,7 +154,7 @@ static pid_t pid_of_name(const char *name)
     return strcmp(name, again) == 0 ? pid : 0;
 }
 
-/* Its guardian holds the lock as long as it has something to remove. */
+/* A guardian holds the lock as long as it has something to remove. */
 static int sweep_monitor(const struct fsroot *root, const char *name, void *context)
 {
     const struct sweep *sweep = context;

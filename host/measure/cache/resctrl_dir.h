@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl_dir.h  The directory of our own monitoring group: it is made, and removed whatever
- * happens. */
+/** @file resctrl_dir.h  The directory of our own monitoring group: it is made here, and removed in
+ * every case. */
 #pragma once
 
 #include "base/error.h"
@@ -14,9 +14,9 @@ struct resctrl_dir; /* opaque */
 /** Writes the name of our group for process @p pid into @p name: "vmwss-cache-PID". */
 void resctrl_dir_name(pid_t pid, char name[RESCTRL_NAME_BYTES]);
 
-/** Makes it below the control group @p control, with a guardian that removes it when this process
- * dies. 0, then *out must be given to resctrl_dir_remove(); -ENOSPC: there is no free one; with the
- * reason. */
+/** Makes the group below the control group @p control, with a guardian that removes it when this
+ * process dies. 0, then *out must be given to resctrl_dir_remove(); -ENOSPC: there is no free
+ * group; with the reason. */
 int resctrl_dir_make(const struct fsroot *root, const char *control, pid_t pid,
                      struct resctrl_dir **out, struct error *error);
 
@@ -26,18 +26,21 @@ const char *resctrl_dir_path(const struct resctrl_dir *dir);
 /** NULL is allowed. */
 void resctrl_dir_remove(struct resctrl_dir *dir);
 
-/** Removes groups of ours that no process holds: this process and its guardian were killed at once.
- * @p pid: the process that the caller has locked, whose group goes too */
+/**
+ * Removes groups of ours that no process holds, because their process and its guardian were killed
+ * at once.
+ * @p pid: the process that the caller has locked, whose group is removed too
+ */
 void resctrl_dir_sweep(const struct fsroot *root, pid_t pid);
 
-/** The lock of what is in resctrl for process @p pid; see run_lock_host(). */
+/** The name of the lock for process @p pid's resctrl state; see run_lock_host(). */
 void resctrl_lock_name(pid_t pid, char name[32]);
 
-/** Calls @p visit for each directory below @p path, in any order, until it returns other than 0,
- * which is returned; a negative errno. */
+/** Calls @p visit for each directory below @p path, in any order, until it returns a value other
+ * than 0, which is then returned; a negative errno. */
 int resctrl_each_dir(const struct fsroot *root, const char *path,
                      int (*visit)(const struct fsroot *root, const char *name, void *context),
                      void *context);
 
-/** Is @p name, in the root of resctrl, a control group's directory? */
+/** Returns true if @p name, in the root of resctrl, is the directory of a control group. */
 bool resctrl_is_control(const char *name);

@@ -11,7 +11,7 @@
 
 #define CONFIG_BYTES_MAX 65536
 #define MON_INFO RESCTRL "/info/L3_MON"
-/* The greatest bandwidth that is no limit: percent on Intel, 1/8 GB/s on AMD, MB/s under
+/* The largest bandwidth value, which means no limit: percent on Intel, 1/8 GB/s on AMD, MB/s under
  * mba_MBps. */
 #define MB_PERCENT 100
 #define MB_AMD 2048
@@ -80,7 +80,7 @@ int resctrl_read(const struct fsroot *root, const char *path, struct resctrl_rea
 
 /* --- shares and limits ------------------------------------------------------------------------ */
 
-/* NULL: there is none, or it is no text. */
+/* NULL: there is no such file, or it is not text. */
 static char *read_text(const struct fsroot *root, const char *control, const char *file)
 {
     char *text = NULL;
@@ -130,8 +130,8 @@ static int find_cpus(const struct fsroot *root, const char *name, void *context)
     return n > 0 || n == -EFBIG;
 }
 
-/* Threads of the root group use the share of the group that their CPU is in ("Resource allocation
- * rules", resctrl.rst). */
+/* Threads of the root group use the share of their CPU's group ("Resource allocation rules",
+ * resctrl.rst). */
 static bool cpus_decide(const struct fsroot *root, const char *control)
 {
     return !*control && resctrl_each_dir(root, RESCTRL, find_cpus, NULL) > 0;
@@ -158,7 +158,7 @@ static void read_shares(struct resctrl_config *config)
 
     int rc = resctrl_parse_shares(config->size, "L3", &config->shares);
 
-    /* One that cannot be read has no domain, so its sizes are unknown. */
+    /* a file that cannot be read has no domain, so its sizes are unknown */
     config->has_shares = rc != -ENOENT;
     if (rc == -EBADMSG)
         config->shares.n = 0;

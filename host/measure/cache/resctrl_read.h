@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl_read.h  The counters of one monitoring group, and what its control group may use.
- */
+/** @file resctrl_read.h  The counters of one monitoring group, and the limits of its control
+ * group. */
 #pragma once
 
 #include "base/fsroot.h"
 #include "measure/cache/cpu_caches.h"
 #include "measure/cache/resctrl_text.h"
 
-/** CACHE_UNKNOWN: it could not be read, "Unavailable", "Error". */
+/** CACHE_UNKNOWN: the counter could not be read, "Unavailable", "Error". */
 struct resctrl_cache {
     unsigned id;
     uint64_t occupied;     /* llc_occupancy */
-    uint64_t total, local; /* mbm_total_bytes, mbm_local_bytes: since boot, or whenever */
+    uint64_t total, local; /* mbm_total_bytes, mbm_local_bytes: since boot or another moment */
 };
 
 struct resctrl_reading {
@@ -22,22 +22,22 @@ struct resctrl_reading {
 /** Reads mon_data of the group at @p path below the root. 0 or a negative errno; -E2BIG. */
 int resctrl_read(const struct fsroot *root, const char *path, struct resctrl_reading *reading);
 
-/** What rules over a control group. */
+/** The configuration of a control group. */
 struct resctrl_config {
     unsigned flags; /* CACHE_CDP, CACHE_CPU_GROUPS, CACHE_MBA, CACHE_MBM_FILTERED */
     bool has_shares;
-    struct resctrl_shares shares; /* of L3, bytes */
-    char *size, *schemata;        /* as read; NULL: there is none */
+    struct resctrl_shares shares; /* shares of L3, bytes */
+    char *size, *schemata;        /* as read; NULL: no such file */
 };
 
-/** Reads it; free it with resctrl_config_free(). */
+/** Reads the configuration; free it with resctrl_config_free(). */
 void resctrl_config_read(const struct fsroot *root, const char *control,
                          const struct cpu_facts *facts, struct resctrl_config *config);
 void resctrl_config_free(struct resctrl_config *config);
 
-/** Bytes of cache @p id, which has @p bytes, that the control group may fill; CACHE_UNKNOWN. */
+/** The part of cache @p id, which has @p bytes, that the control group may fill; CACHE_UNKNOWN. */
 uint64_t resctrl_config_share(const struct resctrl_config *config, unsigned id, uint64_t bytes);
 
-/** Is it no more what was read? */
+/** Returns true if it differs from the configuration that was read. */
 bool resctrl_config_changed(const struct fsroot *root, const char *control,
                             const struct resctrl_config *config);

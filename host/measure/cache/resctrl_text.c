@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads of local and remote memory, and of slow memory of both kinds: "Memory bandwidth events",
- * resctrl.rst. */
+/* Event bits for reads of local and remote memory, and of slow memory of both kinds: "Memory
+ * bandwidth events", resctrl.rst. */
 #define READ_EVENTS 0x33
 
-/* A number at @p *at, which moves behind it. No sign, no blank. */
+/* Takes a number at *at, and moves *at behind it. No sign, no blank. */
 static int take_number(const char **at, int base, uint64_t *value)
 {
     char *end;
@@ -40,9 +40,9 @@ int resctrl_parse_counter(const char *text, uint64_t *value)
     return 0;
 }
 
-/* --- where a thread is ------------------------------------------------------------------------ */
+/* --- a thread's groups ------------------------------------------------------------------------ */
 
-/* Of the line that begins with @p key, what follows. */
+/* Takes the rest of the line that begins with @p key. */
 static int take_name(const char *text, const char *key, char *name)
 {
     while (text && strncmp(text, key, strlen(key)) != 0) {
@@ -99,7 +99,7 @@ ssize_t resctrl_parse_tasks(const char *text, pid_t *tids, size_t max)
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
-/* Behind "   NAME:" of the line that has it; NULL: none has. */
+/* The position behind "   NAME:" in the line that has it; NULL: no line has it. */
 static const char *find_line(const char *text, const char *resource)
 {
     const size_t length = strlen(resource);
@@ -113,7 +113,7 @@ static const char *find_line(const char *text, const char *resource)
     return NULL;
 }
 
-/* "ID=VALUE" at @p *at, which moves behind it, and behind the ";". */
+/* Takes "ID=VALUE" at *at, and moves *at behind it, and behind the ";". */
 static int take_domain(const char **at, int base, uint64_t *id, uint64_t *value)
 {
     int rc = take_number(at, 10, id);

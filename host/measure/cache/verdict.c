@@ -4,17 +4,17 @@
 
 #include <math.h>
 
-/* What may have been loaded of a cache by a guest that fits into it: a twentieth. */
+/* A guest that fits may load at most this share of a cache: a twentieth. */
 #define FITS_PART 20
 #define FULL_SHARE 0.9
 #define LOADED_ANEW 2
 #define LINE_BYTES 64
-/* A guest that runs has had the time to load a cache if it could do so at this rate: a tenth of
- * what one thread loads of which each miss waits for the one before (64 bytes in 100 ns). */
+/* A running guest has had the time to load a cache if this rate would have sufficed: a tenth of the
+ * rate of one thread in which each miss waits for the one before (64 bytes in 100 ns). */
 #define SLOW_BYTES_S 64e6
-/* Below this the threads of the vCPUs ran too much of QEMU's and KVM's own code. */
+/* Below this share the vCPU threads ran too much of QEMU's and KVM's own code. */
 #define GUEST_SHARE 0.9
-/* Ticks of a scheduler, not counts: a little less is no multiplexing. */
+/* The times are scheduler ticks, not counts: a little less does not mean multiplexing. */
 #define COUNTED_SHARE 0.99
 
 const char *cache_flag_name(unsigned number)
@@ -121,7 +121,7 @@ struct objection {
     const char *reason;
 };
 
-/* The first that applies; NULL: none does. */
+/* The first objection that applies; NULL: no objection applies. */
 static const char *object(const struct objection *objections, size_t n, unsigned flags)
 {
     for (size_t i = 0; i < n; i++)
@@ -130,7 +130,7 @@ static const char *object(const struct objection *objections, size_t n, unsigned
     return NULL;
 }
 
-/* Against either answer. */
+/* Objections against both answers. */
 static const char *object_at_all(unsigned flags)
 {
     static const struct objection objections[] = {
@@ -219,7 +219,7 @@ static double sum_usable(const struct cache_seen *seen)
     return sum;
 }
 
-/* The PMU counts lines that were loaded in guest mode, if not all of them: MBM has to have them,
+/* The PMU counts some of the lines that were loaded in guest mode: MBM must have counted them,
  * too. */
 static bool is_contradicted(const struct cache_seen *seen)
 {
