@@ -20,20 +20,21 @@
 
 #define DEFAULT_SAMPLES 2000
 
-/* Dropping them costs less than a tenth of a default panel, and shows somebody else who touches 4 %
- * of what is resident. */
+/* Dropping this number of pages costs less than a tenth of a default panel, and detects another
+ * process that touches 4 % of the resident memory. */
 #define WITNESS_PAGES 200
 
-/* Up to here a census of every page is the default: it has no sampling error, and marking a GiB
- * page by page costs well under a second. Above, the panel: its cost does not grow with the
- * guest. */
+/* Up to this size a census of every page is the default: it has no sampling error, and marking a
+ * GiB page by page costs well under a second. Above it, the panel is the default: its cost does not
+ * grow with the guest. */
 #define CENSUS_UP_TO_BYTES (1ULL << 30)
 
 static void catch_signals(void)
 {
     interrupt_catch();
     signal(SIGPIPE,
-           SIG_IGN); /* a reader that has gone shall not keep us from restoring what was changed */
+           /* if the reader of the output ends, this program must still restore its changes */
+           SIG_IGN);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -112,7 +113,7 @@ static int open_guest(struct session *session, const struct sampling_choice *cho
     return subject_locate(&session->subject, &session->root, error);
 }
 
-/* While there is room beside vmwssd's panel nothing is drawn from it, by no trial either. */
+/* As long as there is room beside vmwssd's panel, no page is drawn from it, not even by a trial. */
 static void keep_off(struct session *session)
 {
     const struct guest_ram *ram = &session->subject.ram;
@@ -123,7 +124,8 @@ static void keep_off(struct session *session)
     session->subject.ram.taken = session->beside ? &session->neighbour.taken : NULL;
 }
 
-/* Once method and plan are known: what disturbs vmwssd's panel anyway need not keep off it. */
+/* Called once method and plan are known: a measurement that disturbs vmwssd's panel anyway need not
+ * leave its pages out. */
 static void settle_beside(struct session *session)
 {
     const struct sample_plan *plan = &session->plan;
@@ -135,7 +137,7 @@ static void settle_beside(struct session *session)
         session->subject.ram.taken = NULL;
 }
 
-/* Trying out a method marks pages, as measuring does. */
+/* Trying a method marks pages, as measuring does. */
 static int lock_guest(struct session *session, struct error *error)
 {
     const struct lock_wait wait = {.seconds = session->wait_s,
@@ -202,8 +204,8 @@ static int check_fine(const struct session *session, struct error *error)
     return session->fine > 0 ? fine_check(&target, error) : 0;
 }
 
-/* Finds the guest and its RAM, chooses and proves the method, and makes the plan. To be closed in
- * either case. */
+/* Finds the guest and its RAM, chooses and proves the method, and makes the plan. Close the session
+ * in both cases. */
 static int session_open(struct session *session, const struct sampling_choice *choice,
                         struct error *error)
 {
@@ -246,7 +248,8 @@ static void session_close(struct session *session)
 
 /* --- RAM that comes and goes ------------------------------------------------------------------ */
 
-/* Its RAM as libvirt has it now. False when there is no answer, or it is about another process. */
+/* Queries libvirt for the present RAM. False if there is no answer, or if the answer is about
+ * another process. */
 static bool ask_for_ram(const struct session *session, struct ram_config *ram)
 {
     struct guest guest;
@@ -310,7 +313,7 @@ void session_size_panel(struct session *session, const struct resident_now *now)
                                           base_pages(bytes) + 1, session->design);
 }
 
-/* What the next panel of a precision can rely on. */
+/* Learns values for the next panel of a precision. */
 static void learn(struct session *session, const struct tally *tally)
 {
     double draws = 0;
@@ -347,8 +350,8 @@ int session_ready(struct session *session, struct resident_now *now, bool *reloc
     return rc;
 }
 
-/* Somebody else touches the guest's memory, or takes its accessed bits: what was to be chosen
- * automatically is a method that counts touches by vCPUs, if there is one. */
+/* Another program touches the guest's memory, or takes its accessed bits: an automatic choice is
+ * then a method that counts touches by vCPUs, if there is one. */
 static void leave_disputed_method(struct session *session)
 {
     const struct sampling_choice *choice = session->choice;
@@ -360,7 +363,7 @@ static void leave_disputed_method(struct session *session)
     settle_beside(session);
 }
 
-/* @p set: NULL: drawn here. */
+/* @p set: NULL: a set is drawn here. */
 static int run(struct session *session, struct page_set *set, struct sample_result *result,
                struct fine_result *fine, struct error *error)
 {
@@ -398,7 +401,7 @@ static int measure(struct session *session, struct page_set *set, struct residen
     if (rc == 0)
         flag_memory_apply_own(record);
     session->disputed |= rc == 0 && (record->flags & FLAG_DISPUTED);
-    session->subject.guest.migrating = false; /* as of when it was opened */
+    session->subject.guest.migrating = false; /* the value from the opening */
     if (rc == 0 && session->fine > 0)
         rc = sample_record_add_fine(record, &session->subject.ram, plan, &result, &fine);
     if (rc == 0)
@@ -465,7 +468,7 @@ static int exit_code(const struct session *session, int rc, const struct error *
 
     struct error gone = {0};
 
-    /* A guest that was never there did not vanish. */
+    /* a guest that was never found did not vanish */
     if (session->found)
         qemu_process_verify(&session->root, &session->subject.guest.process, &gone);
     if (gone.code == -ESTALE) {
