@@ -12,8 +12,8 @@
 
 struct agent_port {
     bool present;       /* a virtio-serial port of the name WIRE_PORT */
-    char path[256];     /* of the Unix socket that QEMU serves; empty when it serves none */
-    bool closed;        /* libvirt says that the guest does not have it open */
-    uint32_t vsock_cid; /* of the guest; 0: no vsock */
-    char uuid[37]; /* of the domain, whose QEMU it is that serves the socket; empty: not known */
+    char path[256];     /* path of the Unix socket that QEMU serves; empty if it serves no socket */
+    bool closed;        /* libvirt reports that the guest does not have it open */
+    uint32_t vsock_cid; /* the guest's CID; 0: no vsock */
+    char uuid[37];      /* UUID of the domain whose QEMU serves the socket; empty: not known */
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file domain.h  The guest a measurement is about: found by libvirt name, UUID, id, or by pid.
+ * @file domain.h  The guest to be measured, found by libvirt name, UUID, id, or by pid.
  *
- * The only room that speaks libvirt. Connections are opened read-only, but for one that is to
- * suspend a domain, to change its metadata or to set its balloon; no monitor command that taints a
- * domain is ever sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
+ * Only this folder uses libvirt. Connections are opened read-only, except one that suspends a
+ * domain, changes its metadata or sets its balloon; no monitor command that taints a domain is ever
+ * sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
 
@@ -24,9 +24,9 @@ enum domain_state {
 /** "running", "paused", ... */
 const char *domain_state_name(enum domain_state state);
 
-/** One domain as libvirt lists it; pid 0 when it does not run, is not QEMU, or was not found. It is
- * from libvirt's pid file if there is one; only guest_open_domain() proves that the process is this
- * domain's. */
+/** One domain as libvirt lists it; pid 0 if it does not run, is not QEMU, or was not found. The pid
+ * comes from libvirt's pid file if there is one; only guest_open_domain() proves that the process
+ * is this domain's. */
 struct domain_info {
     char name[256];
     char uuid[37];
@@ -34,36 +34,36 @@ struct domain_info {
     pid_t pid;
     enum domain_state state;
     bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobStats) */
-    bool
-        two_processes; /* it is being migrated within this machine, and pid 0: it could be either */
-    bool process_unknown; /* pid 0, for libvirt could not tell (domain_find_pids_by()) */
+    /* it is being migrated within this machine, so pid is 0: the process could be either of two */
+    bool two_processes;
+    bool process_unknown; /* pid is 0 because libvirt could not tell it (domain_find_pids_by()) */
 };
 
 /** A guest ready to be measured. */
 struct guest {
     struct qemu_process process;
     char name[256]; /* empty if unknown (--pid and no -name) */
-    char uuid[37];  /* likewise */
+    char uuid[37];  /* empty if unknown */
     bool from_libvirt;
     bool migrating; /* libvirt ran a job on it when it was opened */
-    bool vfio;      /* a device of the host is assigned to it, as of when it was looked at last */
-    unsigned
-        jobs; /* enum qemu_job: what QEMU itself was seen doing since the caller cleared this */
-    struct ram_config ram;        /* live XML if from libvirt, else moved out of process.config */
-    struct agent_port agent_port; /* as of when it was opened; of one by pid there is none */
+    bool vfio;      /* a device of the host was assigned to it at the last check */
+    unsigned jobs;  /* enum qemu_job: QEMU's own activity seen since the caller cleared this */
+    struct ram_config ram; /* live XML if from libvirt, else moved out of process.config */
+    /* the port when the guest was opened; a guest opened by pid has no port */
+    struct agent_port agent_port;
 };
 
 struct domain_connection; /* opaque; wraps virConnectPtr */
 
-/** Connects read-only (embedded drivers read-write: they know nothing else) to @p uri, NULL =
- * domain_default_uri(). -ECONNREFUSED with libvirt's own words (an embedded root that another
- * process has open: its pid); -EOPNOTSUPP for the libvirt of another machine. For an embedded
+/** Connects read-only (embedded drivers read-write, the only mode they have) to @p uri, NULL =
+ * domain_default_uri(). -ECONNREFUSED with libvirt's own message (with the pid, if another process
+ * has an embedded root open); -EOPNOTSUPP for the libvirt of another machine. For an embedded
  * driver libvirt's default event loop is registered. libvirt's messages to stderr are switched off
  * in the whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
-/** What a NULL URI stands for: $LIBVIRT_DEFAULT_URI as virsh has it, else qemu:///system. */
+/** The URI used for NULL: $LIBVIRT_DEFAULT_URI as in virsh, else qemu:///system. */
 const char *domain_default_uri(void);
-/** Likewise, read-write: for suspend.h and domain_metadata.h. */
+/** As domain_connect(), read-write: for suspend.h and domain_metadata.h. */
 int domain_connect_writable(const char *uri, struct domain_connection **out, struct error *error);
 void domain_disconnect(struct domain_connection *connection);
 
@@ -76,24 +76,25 @@ ssize_t domain_list(struct domain_connection *connection, const struct fsroot *r
 int domain_find(struct domain_connection *connection, const struct fsroot *root, const char *name,
                 struct domain_info *out, struct error *error);
 
-/** How a domain's QEMU process is found without libvirt. Borrowed. */
+/** The data with which a domain's QEMU process is found without libvirt. Borrowed. */
 struct domain_name {
-    const char *pid_dir; /* where libvirt keeps NAME.pid, relative to the root; empty: unknown */
+    /* directory in which libvirt keeps NAME.pid, relative to the root; empty: unknown */
+    const char *pid_dir;
     const char *name;
     const char *uuid;
 };
 
 /** A domain that is being migrated from one libvirtd of this machine to another has two processes,
- * and it cannot be found out which belongs to which libvirtd. */
+ * and nothing tells which of them belongs to which libvirtd. */
 #define DOMAIN_TWO_PIDS (-1)
 
-/** Who was asked for the process (domain_find_pids_by()) could not tell. */
+/** The function of domain_find_pids_by() could not tell the process. */
 #define DOMAIN_PID_UNKNOWN (-2)
 
-/** The process of @p domain: that of its pid file if it is a QEMU, else the one that has its name
- * and UUID among all QEMU processes: the run directory may be elsewhere, or libvirt have escaped a
- * character of the name in the file's, as it does with "&" (src/util/virpidfile.c
- * virPidFileBuildPath()). 0: there is none; DOMAIN_TWO_PIDS. */
+/** The process of @p domain: that of its pid file if it is a QEMU, else the QEMU process that has
+ * the domain's name and UUID. The second way is needed if the run directory is elsewhere, or if
+ * libvirt has escaped a character of the name in the file's name, as it does with "&"
+ * (src/util/virpidfile.c virPidFileBuildPath()). 0: no process; DOMAIN_TWO_PIDS. */
 pid_t domain_process_find(const struct fsroot *root, const struct domain_name *domain);
 
 /** Opens the process of @p domain, by name and UUID. -ESRCH: it was not found; -EAGAIN: there are
@@ -101,35 +102,35 @@ pid_t domain_process_find(const struct fsroot *root, const struct domain_name *d
 int domain_process_open(const struct fsroot *root, const struct domain_name *domain,
                         struct qemu_process *process, struct error *error);
 
-/** From here on @p find says which process is a domain's, in place of domain_process_find(): for
- * who may not look into other processes. It may also return DOMAIN_PID_UNKNOWN. */
+/** Makes @p find return the process of a domain from now on, instead of domain_process_find(): for
+ * a process that may not read other processes. It may also return DOMAIN_PID_UNKNOWN. */
 void domain_find_pids_by(struct domain_connection *connection,
                          pid_t (*find)(const struct domain_name *domain, void *context),
                          void *context);
 
-/** What pid_dir of this connection's domains is; stays while the connection does. */
+/** The pid_dir of this connection's domains; valid while the connection is. */
 const char *domain_pid_dir(const struct domain_connection *connection);
 
 /**
- * What libvirt knows of a running domain, for a caller that opens its process itself: all of @p
- * info but the pid, and the RAM of its live XML, which the caller frees.
- * @return 0, or what guest_open_domain() returns before it looks for the process
+ * Describes a running domain by libvirt, for a caller that opens its process itself: all of @p info
+ * except the pid, and the RAM of its live XML, which the caller frees.
+ * @return 0, or an error that guest_open_domain() returns before it searches for the process
  */
 int domain_describe_running(const struct domain_connection *connection, const char *name,
                             struct domain_info *info, struct domain_description *description,
                             struct error *error);
 
-/** Live XML of a domain by name, UUID or id; malloc'ed, the caller frees. -ENOENT when there is
- * none. */
+/** Fetches the live XML of a domain by name, UUID or id; malloc'ed, the caller frees. -ENOENT if
+ * there is no such domain. */
 int domain_xml_fetch(struct domain_connection *connection, const char *name, char **xml,
                      struct error *error);
 
 /**
  * Opens a running domain by name, UUID or id.
  * @return 0; -ENOENT no such domain; -ENODEV not running, or paused (the message says which and
- * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EAGAIN it has two,
- * being migrated within this machine; -EIO or -ENOTCONN libvirt failed; else as
- * qemu_process_open(). Close with guest_close().
+ * what to do); -ENOEXEC not run by QEMU; -ESRCH its process was not found; -EAGAIN it has two
+ * processes, because it is being migrated within this machine; -EIO or -ENOTCONN libvirt failed;
+ * else as qemu_process_open(). Close with guest_close().
  */
 int guest_open_domain(struct domain_connection *connection, const struct fsroot *root,
                       const char *name, struct guest *out, struct error *error);
@@ -137,12 +138,12 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
 /** Opens a guest by the pid of its QEMU process, without libvirt. Errors as qemu_process_open(). */
 int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, struct error *error);
 
-/** Opens the same process once more, which has replaced its program. A guest of libvirt's keeps
- * what the XML says its RAM is made of, and its command line, so any thread may read those
- * meanwhile. Errors as qemu_process_open(); then it is as it was. */
+/** Opens the same process again after it has replaced its program. A guest from libvirt keeps the
+ * RAM of its XML, and its command line, so any thread may read those meanwhile. Errors as
+ * qemu_process_open(); the guest is then unchanged. */
 int guest_reopen(const struct fsroot *root, struct guest *guest, struct error *error);
 
-/** Hands the guest over to @p to, which held none; @p from holds none then, and closing it does
+/** Moves the guest to @p to, which must be empty; @p from is empty then, and closing it does
  * nothing. */
 void guest_move(struct guest *to, struct guest *from);
 

@@ -20,7 +20,7 @@ struct listener {
 
 struct domain_subscription {
     virConnectPtr conn;
-    int callback[N_EVENTS]; /* -1: none */
+    int callback[N_EVENTS]; /* -1: not registered */
 };
 
 static void hand_on(void *opaque, struct domain_event *event, virDomainPtr domain)
@@ -60,7 +60,7 @@ static enum domain_move how_moved(int event, int detail)
 static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int detail,
                         void *opaque)
 {
-    /* What has become of it is asked for: another event may have come since. */
+    /* the handler asks for the present state, because another event may have come since */
     struct domain_event change = {.change = DOMAIN_CHANGE_STATE, .move = how_moved(event, detail)};
 
     (void)conn;
@@ -115,7 +115,7 @@ static void on_close(virConnectPtr conn, int reason, void *opaque)
 
 int domain_events_init(struct error *error)
 {
-    /* An embedded driver would log to stderr. */
+    /* otherwise an embedded driver logs to stderr */
     setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
     if (virEventRegisterDefaultImpl() < 0)
         return error_set(error, -EIO, "libvirt's event loop: %s", virGetLastErrorMessage());
@@ -173,7 +173,8 @@ static int register_close(virConnectPtr conn, const struct listener *listener)
 
 void domain_keep_alive(struct domain_connection *connection)
 {
-    virConnectSetKeepAlive(connection->conn, KEEPALIVE_S, KEEPALIVE_COUNT); /* embed has none */
+    /* embedded drivers have no keep-alive */
+    virConnectSetKeepAlive(connection->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
 }
 
 int domain_events_subscribe(struct domain_connection *connection, domain_event_handler handler,

@@ -45,7 +45,7 @@ int domain_mark_set(struct domain_connection *connection, const char *uuid,
                : libvirt_failed(connection, virDomainGetName(domain), error);
 }
 
-/* An attribute of an element without text, as libvirt gives it back. */
+/* Reads an attribute of an element without text, as libvirt returns it. */
 static bool read_number(const char *element, const char *name, uint64_t *number)
 {
     const char *at = strstr(element, name);

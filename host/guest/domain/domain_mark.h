@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file domain_mark.h  The size of a running domain's balloon before it was first set, in the
- * domain's own metadata: like the balloon, and unlike the journal, it goes with the guest to
+ * domain's own metadata: like the balloon, and unlike the journal, it moves with the guest to
  * another host.
  *
- * An element as in domain_metadata.h, in a namespace of its own, in the live definition only, which
- * a migration and a save take along (libvirt: formatdomain, "metadata"; migration, "live XML").
+ * The mark is an element as in domain_metadata.h, in a namespace of its own. It is in the live
+ * definition only, which a migration and a save transfer (libvirt: formatdomain, "metadata";
+ * migration, "live XML").
  */
 #pragma once
 
@@ -17,7 +18,8 @@
 struct domain_mark {
     uint64_t before_bytes; /* 0: there is no mark */
     uint64_t set_bytes;
-    uint64_t plug_bytes; /* of before_bytes what was requested of its virtio-mem; 0: nothing */
+    /* the part of before_bytes that was requested of its virtio-mem; 0: nothing */
+    uint64_t plug_bytes;
 };
 
 /** Replaces the domain's mark with @p mark; removes it if before_bytes is 0. The connection must be
@@ -26,6 +28,6 @@ int domain_mark_set(struct domain_connection *connection, const char *uuid,
                     const struct domain_mark *mark, struct error *error);
 
 /** Reads the domain's mark, which any program that may write the domain may have written. 0, also
- * if there is none or it is not valid; -ENOENT no such domain; -ENOTCONN; -EIO. */
+ * if there is no mark or if it is not valid; -ENOENT no such domain; -ENOTCONN; -EIO. */
 int domain_mark_get(struct domain_connection *connection, const char *uuid,
                     struct domain_mark *mark, struct error *error);

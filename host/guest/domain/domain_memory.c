@@ -33,7 +33,7 @@ static const struct {
     {"balloon.last-update", offsetof(struct domain_memory, updated_s), 1},
 };
 
-/* --- what is believed ------------------------------------------------------------------------- */
+/* --- plausibility ----------------------------------------------------------------------------- */
 
 static void forget_words(struct domain_memory *memory)
 {
@@ -45,7 +45,7 @@ static void forget_words(struct domain_memory *memory)
     memset((char *)memory + from, 0xff, offsetof(struct domain_memory, updated_s) - from);
 }
 
-/* What is unknown is the largest number. */
+/* An unknown figure is the largest number. */
 static bool is_within(uint64_t part, uint64_t whole)
 {
     return part == DOMAIN_MEMORY_UNKNOWN || part <= whole;
@@ -95,8 +95,8 @@ static bool has_field(const virDomainStatsRecord *record, const char *field)
 }
 
 /* A reason belongs to a state. While a guest arrives from a file or from another host, it is held
- * by a job that allows no other (qemu_migration.c, qemuMigrationJobStart()); one that was restored
- * suspended is not. */
+ * by a job that allows no other (qemu_migration.c, qemuMigrationJobStart()); a guest that was
+ * restored suspended is not held. */
 static void read_state(struct domain_memory *memory, int state, int reason)
 {
     memory->suspended = state == VIR_DOMAIN_PAUSED || state == VIR_DOMAIN_PMSUSPENDED;
@@ -109,7 +109,7 @@ static void read_state(struct domain_memory *memory, int state, int reason)
                                                        reason == VIR_DOMAIN_RUNNING_POSTCOPY);
 }
 
-/* False when it has gone meanwhile. */
+/* False if the domain has ended meanwhile. */
 static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord *record)
 {
     const char *name = virDomainGetName(record->dom);
@@ -144,7 +144,7 @@ static bool read_domain(struct domain_memory *memory, const virDomainStatsRecord
 #define BUSY_TRIES 4
 #define BUSY_WAIT_NS 40000000
 
-/* 1, 0: it does not run; or -1: libvirt failed. */
+/* 1; 0: it does not run; -1: libvirt failed. */
 static int read_one(struct domain_memory *memory, virDomainPtr domain)
 {
     virDomainPtr one[] = {domain, NULL};
@@ -157,7 +157,7 @@ static int read_one(struct domain_memory *memory, virDomainPtr domain)
     return n;
 }
 
-/* Asks once more for one that was busy. What is known of it stays when that fails. */
+/* Queries a busy domain once more. If that fails, its known figures stay. */
 static void read_again(struct domain_memory *memory, virDomainPtr domain)
 {
     struct domain_memory again;
@@ -166,7 +166,7 @@ static void read_again(struct domain_memory *memory, virDomainPtr domain)
         *memory = again;
 }
 
-/* @domains[i] is that of @memory[i]. */
+/* @domains[i] belongs to @memory[i]. */
 static void read_busy_again(struct domain_memory *memory, virDomainPtr *domains, ssize_t count)
 {
     for (int tries = 0; tries < BUSY_TRIES; tries++) {

@@ -37,14 +37,14 @@ int domain_metadata_set(struct domain_connection *connection, const char *uuid, 
     return put_element(connection, domain, element, error);
 }
 
-/* 1: it had the element, and has it no longer. */
+/* 1: it had the element, which is removed now. */
 static int clear_element(const struct domain_connection *connection, virDomainPtr domain,
                          struct error *error)
 {
     cleanup_free char *there = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT,
                                                     DOMAIN_METADATA_URI, VIR_DOMAIN_AFFECT_LIVE);
 
-    if (!there) /* it has none, or has ended meanwhile */
+    if (!there) /* it has no element, or has ended meanwhile */
         return 0;
 
     int rc = put_element(connection, domain, NULL, error);

@@ -99,7 +99,7 @@ int domain_virtio_mem_parse(const char *xml, size_t length, struct domain_virtio
                      "current size");
 }
 
-/* libvirt compares all of the device but this with what it has. */
+/* libvirt compares the whole device, except this member, with its own copy. */
 static char *with_request(const char *device, uint64_t bytes)
 {
     const char *from = strstr(device, "<requested");

@@ -2,9 +2,9 @@
 /**
  * @file domain_xml.c  See domain_xml.h.
  *
- * <memory> of live XML is the sum of the boot memory and of all memory devices, also of those that
- * are no RAM (libvirt src/conf/domain_postparse.c virDomainDefPostParseMemory()). So the boot
- * memory is the NUMA cells' where there are any, and else <memory> less the devices.
+ * <memory> of live XML is the sum of the boot memory and of all memory devices, including those
+ * that are not RAM (libvirt src/conf/domain_postparse.c virDomainDefPostParseMemory()). So the boot
+ * memory is that of the NUMA cells if there are any, else <memory> minus the devices.
  */
 #include "guest/domain/domain_xml.h"
 
@@ -20,7 +20,7 @@
 #define MAX_XML_BYTES (16UL << 20)
 #define BASE_PAGE_KIB 4
 
-/* What <memoryBacking> says of all backends. */
+/* The settings of <memoryBacking> for all backends. */
 struct backing {
     enum ram_source source;
     bool hugetlb;
@@ -40,7 +40,7 @@ static int bad_size(struct error *error, int rc, const char *what)
     return error_set(error, -EINVAL, "domain XML: %s: not a memory size", what);
 }
 
-/* The text of a size element. @p node may be NULL: that is an error, too. */
+/* Reads the text of a size element. @p node may be NULL, which is an error, too. */
 static int element_bytes(const xmlNode *node, const char *what, uint64_t *bytes,
                          struct error *error)
 {
@@ -68,8 +68,8 @@ static int add_backend(struct ram_config *ram, const struct ram_backend *backend
     return rc < 0 ? error_set(error, rc, "domain XML: out of memory") : 0;
 }
 
-/* <hugepages> without <page>, or with pages for all nodes that are larger than the base page. With
- * pages for some nodes only it is left open. */
+/* True for <hugepages> without <page>, or with pages for all nodes that are larger than the base
+ * page. With pages for some nodes only, it is left open. */
 static bool all_hugetlb(const xmlNode *hugepages, bool *open)
 {
     const xmlNode *page = xml_child(hugepages, "page");
@@ -88,7 +88,7 @@ static bool all_hugetlb(const xmlNode *hugepages, bool *open)
     return huge && !*open;
 }
 
-/* "anonymous" is no help: with access or huge pages set libvirt uses a file all the same
+/* "anonymous" does not decide: with access or huge pages set, libvirt uses a file all the same
  * (src/qemu/qemu_command.c qemuBuildMemoryBackendProps()). */
 static struct backing read_backing(const xmlNode *memory_backing)
 {
@@ -141,7 +141,7 @@ static int add_cells(const xmlNode *numa, const struct backing *backing, struct 
     return 0;
 }
 
-/* NVDIMM, virtio-pmem and SGX memory is not what a guest calls RAM. */
+/* A guest does not count NVDIMM, virtio-pmem and SGX memory as RAM. */
 static bool is_ram_device(const xmlNode *memory)
 {
     return xml_attribute_is(memory, "model", "dimm") ||
@@ -159,7 +159,7 @@ static int add_device(const xmlNode *memory, const struct backing *backing, uint
     };
     char alias[56];
 
-    /* Its own page size may differ from the domain's: then the map must tell. */
+    /* its own page size may differ from the domain's: then only the mapping tells */
     if (xml_child(xml_child(memory, "source"), "pagesize")) {
         backend.source = RAM_SOURCE_UNKNOWN;
         backend.hugetlb = false;
@@ -169,7 +169,7 @@ static int add_device(const xmlNode *memory, const struct backing *backing, uint
     return bytes ? add_backend(ram, &backend, error) : 0;
 }
 
-/* Adds the DIMMs, and to @p all_bytes every memory device's size. */
+/* Adds the DIMMs, and adds every memory device's size to @p all_bytes. */
 static int add_devices(const xmlNode *devices, const struct backing *backing,
                        struct ram_config *ram, uint64_t *all_bytes, struct error *error)
 {
@@ -188,7 +188,7 @@ static int add_devices(const xmlNode *devices, const struct backing *backing,
     return 0;
 }
 
-/* The one block of a domain without NUMA cells goes before its DIMMs. */
+/* Inserts the single block of a domain without NUMA cells before its DIMMs. */
 static int insert_boot_memory(const xmlNode *domain, const struct backing *backing,
                               uint64_t devices_bytes, struct ram_config *ram, struct error *error)
 {
@@ -209,8 +209,7 @@ static int insert_boot_memory(const xmlNode *domain, const struct backing *backi
     return 0;
 }
 
-/* type='sev' leaves the memory where it is, encrypted in place (formatdomain, "Launch
- * Security"). */
+/* type='sev' leaves the memory in its place, encrypted (formatdomain, "Launch Security"). */
 static const char *read_protection(const xmlNode *launch_security)
 {
     if (xml_attribute_is(launch_security, "type", "sev-snp"))
@@ -235,7 +234,7 @@ static int read_ram(const xmlNode *domain, struct ram_config *ram, struct error 
     return rc;
 }
 
-/* 8-4-4-4-12 hexadecimal digits, made lower case. */
+/* Checks 8-4-4-4-12 hexadecimal digits, and converts them to lower case. */
 static bool fix_uuid(char uuid[37])
 {
     static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";

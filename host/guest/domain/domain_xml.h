@@ -13,22 +13,21 @@
 
 struct domain_description {
     char name[256];
-    char uuid[37];    /* lower case with dashes, empty when the XML has none */
-    bool accel_known; /* domain/@type is kvm, qemu or hvf...; the process has the last word */
+    char uuid[37];    /* lower case with dashes; empty if the XML has no UUID */
+    bool accel_known; /* domain/@type is kvm, qemu or hvf...; the process decides */
     bool kvm;
     struct ram_config ram;
     struct agent_port agent_port;
 };
 
-/** Frees what it holds. */
+/** Frees the members. */
 void domain_description_free(struct domain_description *description);
 
 /**
- * Parses @p length bytes of domain XML, at most 16 MiB.
- * The XML is foreign bytes: entities, external references and oversized numbers are refused.
- * @return 0: free it with domain_description_free(); -EINVAL when it is not the XML of a domain
- * (the message says what is missing);
- *         -E2BIG for more backends or bytes than is possible.
+ * Parses @p length bytes of domain XML, at most 16 MiB. The XML is untrusted: entities, external
+ * references and oversized numbers are refused.
+ * @return 0: free it with domain_description_free(); -EINVAL if it is not the XML of a domain (the
+ * message names the missing part); -E2BIG for more backends or bytes than is possible.
  */
 int domain_xml_parse(const char *xml, size_t length, struct domain_description *out,
                      struct error *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest.c  Opens a guest by pid: no libvirt in it. By name: guest_domain.c. */
+/** @file guest.c  Opens a guest by pid, without libvirt. For opening by name see guest_domain.c. */
 #include "guest/domain/domain.h"
 
 #include <string.h>

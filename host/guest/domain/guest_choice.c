@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How soon a signal is noticed. */
+/* The interval at which a signal is noticed. */
 #define CHECK_S 0.05
 
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
@@ -29,13 +29,13 @@ int guest_choice_open(const struct guest_choice *choice, const struct fsroot *ro
     return rc;
 }
 
-/* Freed by the last one that needs it: the thread, if it was left behind. */
+/* The last user frees it: the thread, if it was left behind. */
 struct inquiry {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool done, left_behind;
     struct guest_choice choice;
-    char *domain, *uri; /* of the choice */
+    char *domain, *uri; /* copied from the choice */
     struct guest guest;
     struct error error;
     int rc;
@@ -89,7 +89,7 @@ static void *unhurried_ask(void *context)
     return NULL;
 }
 
-/* Signals are for the thread that can do something about them. */
+/* Signals must reach the thread that can handle them. */
 static int begin_inquiry(struct inquiry *inquiry)
 {
     pthread_t thread;
@@ -107,7 +107,7 @@ static int begin_inquiry(struct inquiry *inquiry)
     return rc;
 }
 
-/* False: it is left behind. */
+/* False: the thread is left behind. */
 static bool wait_for(struct inquiry *inquiry, const volatile int *interrupted)
 {
     pthread_mutex_lock(&inquiry->mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_choice.h  The guest that a command is asked about: by its name, or by its process.
- */
+/** @file guest_choice.h  The guest that a command works on: given by its name, or by its
+ * process. */
 #pragma once
 
 #include "guest/domain/domain.h"
@@ -11,13 +11,13 @@ struct guest_choice {
     pid_t pid;          /* --pid; 0 if DOMAIN was given */
 };
 
-/** Opens the guest; prints nothing. Errors as guest_open_domain() and guest_open_pid(). */
+/** Opens the guest without printing. Errors as guest_open_domain() and guest_open_pid(). */
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
                       struct guest *guest, struct error *error);
 
 /**
- * guest_choice_open() in a thread of its own. When @p interrupted becomes other than 0 the thread
- * is left behind, with what it asked for: libvirt's calls wait for an answer without end, and
+ * Runs guest_choice_open() in a thread of its own. If @p interrupted becomes other than 0, the
+ * thread is left behind with its request: libvirt's calls wait for an answer without limit, and
  * cannot be ended.
  * @return 0: close the guest; -EINTR; else as guest_choice_open()
  */

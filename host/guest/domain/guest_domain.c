@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_domain.c  guest_open_domain(): from a domain's name to its QEMU process and RAM. */
+/** @file guest_domain.c  guest_open_domain(): finds the QEMU process and RAM of a domain by its
+ * name. */
 #include "guest/domain/libvirt.h"
 
 #include "base/cleanup.h"
@@ -7,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* 0 when it runs; else the reason and the remedy. */
+/* 0 if it runs; else an error with the reason and the remedy. */
 static int must_run(const struct domain_info *info, struct error *error)
 {
     if (info->state == DOMAIN_RUNNING)
@@ -55,7 +56,7 @@ int domain_describe_running(const struct domain_connection *connection, const ch
                          connection->uri);
     if (rc == 0)
         rc = read_xml(connection, domain, info->name, description, error);
-    /* A domain that goes between the steps is -ENODEV: it was there when it was asked for. */
+    /* a domain that ends between the steps gives -ENODEV, because it existed at first */
     return rc == -ENOENT ? -ENODEV : rc;
 }
 

@@ -31,7 +31,8 @@ int libvirt_failed(const struct domain_connection *connection, const char *name,
 
     error_set(error, code, "%s%s: %s", name ? "domain " : "", name ? name : connection->uri,
               virGetLastErrorMessage());
-    if (code == -EIO && virConnectIsAlive(connection->conn) != 1) /* forgets the last error */
+    if (code == -EIO && virConnectIsAlive(connection->conn) != 1) /* the call below clears the last
+                                                                   * error */
         code = -ENOTCONN;
     if (error)
         error->code = code;
@@ -50,8 +51,8 @@ static void initialise(void)
     virSetErrorFunc(NULL, stay_silent);
 }
 
-/* An embedded driver logs to stderr, start-up banner included, unless the environment says
- * otherwise; and refuses to open without an event loop implementation. It need not be running. */
+/* An embedded driver logs to stderr, start-up banner included, unless the environment sets
+ * otherwise; and it refuses to open without an event loop implementation. The loop need not run. */
 static void initialise_embed(void)
 {
     setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
@@ -70,7 +71,8 @@ static virConnectPtr open_uri(const char *uri, bool writable)
     return virConnectOpen(uri);
 }
 
-/* Who holds the lock of an embedded driver's root: the number in driver.pid, 0 if unknown. */
+/* The process that holds the lock of an embedded driver's root: the number in driver.pid, 0 if
+ * unknown. */
 static int embed_holder(const char *uri)
 {
     struct fsroot root;
@@ -109,7 +111,7 @@ static bool is_remote(const char *uri)
     return remote;
 }
 
-/* Notes the canonical URI (the one given may be an alias) and what follows from it. */
+/* Notes the canonical URI (the given one may be an alias) and its consequences. */
 static int describe_connection(struct domain_connection *connection, const char *uri,
                                struct error *error)
 {
@@ -133,8 +135,8 @@ const char *domain_default_uri(void)
     return uri && *uri ? uri : "qemu:///system";
 }
 
-/* An embedded driver without its directory has no guests; libvirt 12.9 makes the directory, and
- * leaves it. */
+/* An embedded driver without its directory has no guests; libvirt 12.9 would create the directory,
+ * and leave it. */
 static bool lacks_root(const char *uri)
 {
     char dir[512];
@@ -197,7 +199,7 @@ void domain_disconnect(struct domain_connection *connection)
     free(connection);
 }
 
-/* The domain's id if @p name is a number, NULL otherwise. */
+/* Looks up a domain by id if @p name is a number, else returns NULL. */
 static virDomainPtr lookup_id(virConnectPtr conn, const char *name)
 {
     char *end;
@@ -287,7 +289,7 @@ int libvirt_describe(const struct domain_connection *connection, virDomainPtr do
     if (virDomainGetUUIDString(domain, info->uuid) < 0 ||
         virDomainGetState(domain, &state, NULL, 0) < 0)
         return libvirt_failed(connection, info->name, error);
-    info->id = (int)virDomainGetID(domain); /* (unsigned)-1 when it does not run */
+    info->id = (int)virDomainGetID(domain); /* (unsigned)-1 if it does not run */
     info->state = state_of(state);
     info->migrating = info->state != DOMAIN_SHUT_OFF && libvirt_has_job(domain);
     return 0;
@@ -340,7 +342,7 @@ const char *domain_pid_dir(const struct domain_connection *connection)
     return connection->pid_dir;
 }
 
-/* Domains that go while they are listed are left out. */
+/* Domains that end while they are listed are left out. */
 static ssize_t describe_all(const struct domain_connection *connection, const struct fsroot *root,
                             virDomainPtr *domains, int n, struct domain_info *list,
                             struct error *error)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file libvirt.h  What the files of this room that speak libvirt share; others use domain.h. */
+/** @file libvirt.h  Shared by the files of this folder that use libvirt; other files use
+ * domain.h. */
 #pragma once
 
 #include "guest/domain/domain.h"
@@ -9,9 +10,11 @@
 struct domain_connection {
     virConnectPtr conn;
     char uri[512];
-    bool qemu;         /* its domains are QEMU processes of this machine */
-    char pid_dir[512]; /* where libvirt keeps NAME.pid, relative to the root; empty if unknown */
-    pid_t (*find)(const struct domain_name *domain, void *context); /* NULL: we do */
+    bool qemu; /* its domains are QEMU processes of this machine */
+    /* directory in which libvirt keeps NAME.pid, relative to the root; empty if unknown */
+    char pid_dir[512];
+    /* NULL: this process finds it */
+    pid_t (*find)(const struct domain_name *domain, void *context);
     void *find_context;
 };
 
@@ -23,25 +26,29 @@ static inline void cleanup_domain_at(virDomainPtr *domain)
 
 #define cleanup_domain __attribute__((cleanup(cleanup_domain_at)))
 
-/** Sets @p error to "domain NAME: libvirt's own words", with the URI if @p name is NULL; -ENOENT
- * when libvirt says there is no such domain, -ENOTCONN when the connection is lost, else -EIO. */
+/** Sets @p error to "domain NAME: " and libvirt's own message, with the URI if @p name is NULL;
+ * returns -ENOENT if libvirt reports no such domain, -ENOTCONN if the connection is lost, else
+ * -EIO. */
 int libvirt_failed(const struct domain_connection *connection, const char *name,
                    struct error *error);
 
-/** Finds a domain by id, UUID or name, in virsh's order. NULL and @p error when there is none. */
+/** Finds a domain by id, UUID or name, in virsh's order. NULL and @p error if there is no such
+ * domain. */
 virDomainPtr libvirt_lookup(const struct domain_connection *connection, const char *name,
                             struct error *error);
 
-/** Does a job of that operation (virDomainJobOperation) read guest RAM? A backup reads disks. */
+/** Returns true if a job of that operation (virDomainJobOperation) reads guest RAM. A backup reads
+ * disks. */
 bool libvirt_reads_ram(int operation);
 
-/** Is a migration, a save or a dump under way? Each reads or moves guest memory. */
+/** Returns true if a migration, a save or a dump is under way. Each reads or moves guest memory. */
 bool libvirt_has_job(virDomainPtr domain);
 
-/** Is a job under way that keeps its memory from being set? A backup does not. */
+/** Returns true if a job is under way during which the memory cannot be set. A backup does not
+ * prevent it. */
 bool libvirt_is_busy(virDomainPtr domain);
 
-/** Fills all of @p info but the pid. -ENOENT when the domain has just gone. */
+/** Fills all of @p info except the pid. -ENOENT if the domain has just ended. */
 int libvirt_describe(const struct domain_connection *connection, virDomainPtr domain,
                      struct domain_info *info, struct error *error);
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file libvirt_load.c  The functions of libvirt that we call, loaded when the first of them is
- * called.
+ * @file libvirt_load.c  Loads libvirt's functions when the first of them is called.
  *
  * libvirt brings some fifty libraries with it. Loading them takes 16 of the 19 ms of CPU time in
- * which vmwss starts (Debian 12; as much as a panel of 2,000 pages costs), and who names a --pid
- * needs none of them: neither their time nor their memory, nor libvirt to be installed.
+ * which vmwss starts (Debian 12; as much as a panel of 2,000 pages costs). A user of --pid needs
+ * none of these libraries: neither their time nor their memory, nor an installed libvirt.
  *
  * Each function is defined here under its own name with the type that libvirt's header gives it,
- * and passes its arguments on. A new one needs a line below. Without the library they answer 0 or
- * NULL, which is a failure of those with which everything begins, virConnectOpen() and
+ * and passes its arguments on. A new one needs a line below. Without the library they return 0 or
+ * NULL, which is a failure for the functions that come first, virConnectOpen() and
  * virConnectOpenReadOnly().
  */
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file libvirt_pid.c  From a domain to the pid of its QEMU process; see libvirt.h. */
+/** @file libvirt_pid.c  Finds the pid of a domain's QEMU process; see libvirt.h. */
 #include "guest/domain/libvirt.h"
 
 #include "base/cleanup.h"
@@ -37,7 +37,7 @@ static bool session_dir(char *dir, size_t size)
     return home && put_path(dir, size, home, "/.cache/libvirt/qemu/run");
 }
 
-/* "root=DIR" of an embedded driver. */
+/* Finds "root=DIR" of an embedded driver. */
 static bool embed_dir(const char *query, char *dir, size_t size)
 {
     if (!query || strncmp(query, "root=", 5) != 0)
@@ -50,8 +50,8 @@ static bool embed_dir(const char *query, char *dir, size_t size)
     return ok;
 }
 
-/* A libvirtd whose socket is elsewhere (virt-uri(7): "socket=PATH") has its directories elsewhere
- * too, as in a container. */
+/* A libvirtd whose socket is elsewhere (virt-uri(7): "socket=PATH") also has its directories
+ * elsewhere, for example in a container. */
 static bool names_socket(const char *query)
 {
     return query && (strncmp(query, "socket=", 7) == 0 || strstr(query, "&socket="));
@@ -71,7 +71,7 @@ bool libvirt_pid_dir(const char *uri, char *dir, size_t size)
     return strcmp(u->path, "/embed") == 0 && embed_dir(u->query_raw, dir, size);
 }
 
-/* 0: there is no such file, or what it names is no QEMU. */
+/* 0: there is no such file, or its process is not a QEMU. */
 static pid_t pid_from_file(const struct fsroot *root, const struct domain_name *domain)
 {
     uint64_t pid;
@@ -83,7 +83,7 @@ static pid_t pid_from_file(const struct fsroot *root, const struct domain_name *
     return qemu_process_is_qemu(root, (pid_t)pid) ? (pid_t)pid : 0;
 }
 
-/* By -uuid and -name guest=: libvirt gives both to every QEMU. */
+/* Compares -uuid and -name guest=: libvirt gives both to every QEMU. */
 static bool is_process_of(const struct qemu_process *process, const struct domain_name *domain)
 {
     return strcasecmp(process->config.uuid, domain->uuid) == 0 &&
@@ -144,7 +144,7 @@ int domain_process_open(const struct fsroot *root, const struct domain_name *dom
     pid_t pid = pid_from_file(root, domain);
     int rc = pid ? open_if_ours(root, pid, domain, process, error) : -ESRCH;
 
-    if (rc == -ESRCH) { /* no pid file, or an old one */
+    if (rc == -ESRCH) { /* no pid file, or an outdated one */
         pid = search(root, domain);
         if (pid == DOMAIN_TWO_PIDS)
             rc = error_set(error, -EAGAIN,

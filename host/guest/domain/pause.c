@@ -16,7 +16,7 @@
 
 #define NS_PER_MS 1000000ULL
 
-/* Beyond the limit: QEMU may wait for its disks that long, and libvirt for another job. */
+/* Time beyond the limit: QEMU may wait this long for its disks, and libvirt for another job. */
 #define PATIENCE_MS 60000
 #define TRY_AGAIN_MS 50
 
@@ -28,7 +28,7 @@ enum order {
 
 struct request {
     enum order order;
-    struct suspend_where where; /* ORDER_ATTACH */
+    struct suspend_where where; /* for ORDER_ATTACH */
 };
 
 struct reply {
@@ -38,9 +38,9 @@ struct reply {
     struct error error;
 };
 
-/* What we must know should the child be killed. */
+/* State that the parent needs if the child is killed. */
 struct shared {
-    atomic_bool suspended; /* by us, or being so */
+    atomic_bool suspended; /* the guest is suspended by the child, or about to be */
 };
 
 struct guest_pause {
@@ -56,11 +56,11 @@ struct child {
     unsigned limit_ms;
     bool attached;
     struct suspender suspender;
-    uint64_t began_ns; /* of the pause */
+    uint64_t began_ns; /* time at which the pause began */
     struct reply ended;
 };
 
-/* However long it takes; 0, or -ESRCH when the guest is gone. */
+/* Retries without a time limit; 0, or -ESRCH when the guest is gone. */
 static int resume_for_sure(struct suspender *suspender, struct shared *shared, struct error *error)
 {
     int rc;
@@ -102,8 +102,7 @@ static void attach(struct child *child, const struct suspend_where *where, struc
     reply->rc = suspender_prove(&child->suspender, &reply->error);
 }
 
-/* The intention is noted first: what was begun must be taken back, also if it seems to have
- * failed. */
+/* Notes the intention first: a begun suspension must be undone, even if it seems to have failed. */
 static void begin_pause(struct child *child, struct reply *reply)
 {
     child->began_ns = clock_ns();
@@ -132,7 +131,7 @@ static void obey(struct child *child, const struct request *request, struct repl
     }
 }
 
-/* False when the parent is gone, or done. */
+/* False if the parent is gone, or has finished. */
 static bool take_order(struct child *child, int socket)
 {
     struct request request;
@@ -197,7 +196,7 @@ void guest_pause_stop(struct guest_pause *pause)
     free(pause);
 }
 
-/* The child is dead: what it suspended we resume. */
+/* The child is dead: the parent resumes the guest that the child suspended. */
 static int take_over(struct guest_pause *pause, struct error *error)
 {
     struct shared *shared = guardian_shared(pause->guardian);
@@ -218,8 +217,8 @@ static int still_trying(const struct guest_pause *pause, struct error *error)
                      (int)guardian_pid(pause->guardian));
 }
 
-/* Signals do not end the waiting: the guest stands still for a bounded time, and then there is a
- * reply. */
+/* Signals do not end the wait: the guest is suspended for a bounded time only, and then the reply
+ * comes. */
 static int await_reply(struct guest_pause *pause, struct reply *reply, struct error *error)
 {
     struct pollfd in = {.fd = guardian_socket(pause->guardian), .events = POLLIN};
@@ -256,7 +255,7 @@ int guest_pause_attach(struct guest_pause *pause, const struct guest *guest, con
 {
     struct reply reply;
 
-    /* The driver that this process opened stays open until it ends. */
+    /* the driver that this process opened stays open until the process ends */
     if (guest->from_libvirt && uri && strstr(uri, "///embed"))
         return error_set(
             error, -ENOTSUP,

@@ -2,10 +2,10 @@
 /**
  * @file qemu_cmdline.c  See qemu_cmdline.h.
  *
- * The options are read into struct reading, in any order; assemble() then says which of the memory
- * backends that were defined are the guest's RAM: the machine's memory-backend, else those of the
- * NUMA nodes, else the one that QEMU makes itself from -m and -mem-path; and those of the DIMMs.
- * Backends of NVDIMMs, ivshmem and SGX are no RAM and are left out.
+ * The options are read into struct reading, in any order; assemble() then selects the memory
+ * backends that are the guest's RAM: the machine's memory-backend, else those of the NUMA nodes,
+ * else the one that QEMU makes itself from -m and -mem-path; and those of the DIMMs. Backends of
+ * NVDIMMs, ivshmem and SGX are not RAM and are left out.
  */
 #include "guest/domain/qemu_cmdline.h"
 
@@ -27,10 +27,10 @@
 struct reference {
     char id[64];
     bool dimm;
-    unsigned node; /* plus 1; 0: none */
+    unsigned node; /* node plus 1; 0: no node */
 };
 
-#define MAX_NODES 128 /* QEMU's */
+#define MAX_NODES 128 /* QEMU's default */
 
 struct reading {
     struct qemu_cmdline *out;
@@ -40,7 +40,7 @@ struct reading {
     bool mem_path;     /* -mem-path was given */
     bool accel_option; /* -accel beats -machine accel= and -enable-kvm */
     size_t n_objects, n_references;
-    unsigned n_nodes; /* NUMA nodes so far */
+    unsigned n_nodes; /* number of NUMA nodes so far */
     struct ram_backend objects[RAM_CONFIG_MAX_BACKENDS];
     struct reference references[RAM_CONFIG_MAX_BACKENDS];
     struct qemu_monitors monitors;
@@ -58,7 +58,7 @@ const char *accel_name(enum accel accel)
     return names[accel];
 }
 
-/* The first of a colon-separated list: the one that QEMU tries first. */
+/* Takes the first of a colon-separated list, which QEMU tries first. */
 static enum accel accel_of(const char *list)
 {
     size_t length = strcspn(list, ":");
@@ -70,7 +70,7 @@ static enum accel accel_of(const char *list)
     return ACCEL_UNKNOWN;
 }
 
-/* 0 when it is absent, or nothing that QEMU would have taken. */
+/* 0 if it is absent, or if QEMU would not have accepted it. */
 static uint64_t size_of(const struct qemu_option *option, const char *key, uint64_t unit)
 {
     char text[64];
@@ -109,7 +109,7 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
     if (qemu_option_get(option, "type", "max-ram-below-4g", below, sizeof(below)) == 1)
         qemu_size_parse(below, 1, &r->out->max_ram_below_4g_bytes);
     r->out->cxl |= qemu_option_is_on(option, "cxl");
-    if (r->ram_bytes == 0) /* -m prevails, wherever it stands */
+    if (r->ram_bytes == 0) /* -m takes precedence, wherever it stands */
         r->ram_bytes = size_of(option, "memory.size", 1);
     if (r->out->max_ram_bytes == 0)
         r->out->max_ram_bytes = size_of(option, "memory.max-size", 1);
@@ -131,7 +131,7 @@ static int read_accel(struct reading *r, const struct qemu_option *option, struc
     (void)error;
     if (!r->accel_option && qemu_option_get(option, "accel", "accel", accel, sizeof(accel)) == 1)
         r->out->accel = accel_of(accel);
-    r->accel_option = true; /* of several -accel QEMU tries the first one first */
+    r->accel_option = true; /* among several -accel QEMU tries the first one first */
     return 0;
 }
 
@@ -180,9 +180,9 @@ static enum ram_source source_of(const char *type)
     return RAM_SOURCE_UNKNOWN;
 }
 
-/* Those of the objects for -machine confidential-guest-support= whose private memory is in
+/* Recognises the objects for -machine confidential-guest-support= whose private memory is in
  * guest_memfd (QEMU target/i386/sev.c and kvm/tdx.c: require_guest_memfd). Memory of sev-guest is
- * the backend's own, encrypted in place. */
+ * the backend's own, encrypted in its place. */
 static void read_protection(struct reading *r, const char *type)
 {
     if (strcmp(type, "sev-snp-guest") == 0)
@@ -224,7 +224,7 @@ static int read_object(struct reading *r, const struct qemu_option *option, stru
     return 0;
 }
 
-/* The number under @p key, plus 1; 0: there is none. */
+/* The number under @p key, plus 1; 0: no such key. */
 static unsigned node_of(const struct qemu_option *option, const char *key)
 {
     char text[16];
@@ -236,7 +236,7 @@ static unsigned node_of(const struct qemu_option *option, const char *key)
                : 0;
 }
 
-/* Notes option's memdev= as RAM. @p node: of a node, plus 1. */
+/* Notes the backend of the option's memdev= as RAM. @p node: its node, plus 1. */
 static int refer(struct reading *r, const struct qemu_option *option, bool dimm, unsigned node,
                  struct error *error)
 {
@@ -338,8 +338,8 @@ static int read_uuid(struct reading *r, const struct qemu_option *option, struct
     return 0;
 }
 
-/* What the guest sees as its UUID, and Proxmox VE's only one. -uuid prevails, wherever it
- * stands. */
+/* Reads the UUID that the guest sees; with Proxmox VE it is the only one. -uuid takes precedence,
+ * wherever it stands. */
 static int read_smbios(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     char type[8];
@@ -352,7 +352,7 @@ static int read_smbios(struct reading *r, const struct qemu_option *option, stru
     return 0;
 }
 
-/* An argument that may look like an option. */
+/* Skips an argument that may look like an option. */
 static int read_nothing(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     (void)r;
@@ -417,12 +417,13 @@ static int read_one(struct reading *r, const struct reader *reader, const char *
     return reader->read(r, &option, error);
 }
 
-/* Only options with a reader have an argument that may begin with '-'; so every other argument that
- * begins with '-' is an option, and the many options that this file does not know need no list. */
+/* Only options with a reader have an argument that may begin with '-'. So every other argument that
+ * begins with '-' is an option, and this file needs no list of the many options that it does not
+ * know. */
 static int read_all(struct reading *r, const char *cmdline, size_t length, struct error *error)
 {
     const char *end = cmdline + length;
-    const char *at = cmdline + strnlen(cmdline, length) + 1; /* argv[0] */
+    const char *at = cmdline + strnlen(cmdline, length) + 1; /* behind argv[0] */
 
     while (at < end) {
         const struct reader *reader = reader_for(at);
@@ -467,7 +468,7 @@ static int add_object(struct reading *r, const char *id, bool dimm, unsigned nod
     return error_set(error, -EINVAL, "QEMU options: memory backend %s is used but not defined", id);
 }
 
-/* The block that QEMU makes when it was given no backend. */
+/* Adds the block that QEMU makes if it was given no backend. */
 static int add_default(struct reading *r, struct error *error)
 {
     struct ram_backend backend = {
@@ -492,8 +493,8 @@ static int add_dimms(struct reading *r, struct error *error)
     return 0;
 }
 
-/* Boot RAM lies in the order of the nodes, whatever that of the options is (QEMU hw/core/numa.c,
- * numa_init_memdev_container()). */
+/* Boot RAM lies in the order of the nodes, independent of the order of the options (QEMU
+ * hw/core/numa.c, numa_init_memdev_container()). */
 static int add_nodes(struct reading *r, struct error *error)
 {
     for (unsigned node = 1; node <= MAX_NODES; node++)
@@ -536,7 +537,7 @@ int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *
                        struct error *error)
 {
     cleanup_free struct reading *r = calloc(1, sizeof(*r));
-    cleanup_free char *copy = malloc(length + 1); /* ended by a NUL, whatever was given */
+    cleanup_free char *copy = malloc(length + 1); /* makes sure that it ends with a NUL */
 
     if (!r || !copy)
         return error_set(error, -ENOMEM, "QEMU command line: out of memory");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_cmdline.h  Reads what a QEMU command line says about name, uuid, accel and RAM.
+ * @file qemu_cmdline.h  Reads name, uuid, accel and RAM from a QEMU command line.
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
  * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios,
@@ -31,15 +31,17 @@ struct qemu_cmdline {
     uint64_t memory_slots;
     uint64_t pci_hole64_bytes; /* -global NAME-pcihost.pci-hole64-size=; 0 if absent */
     bool cxl;                  /* -machine cxl=on */
-    char cpu_vendor[16];       /* -cpu MODEL,vendor=; empty if absent: under KVM the host's */
-    bool free_page_reporting;  /* a balloon that gives back what the guest frees, at once */
-    char qmp_path[256]; /* a QMP server's UNIX socket, as QEMU was given it (it may be relative);
-                           empty: see qmp_unreachable */
-    const char *qmp_unreachable; /* why no socket can be connected to; NULL: one can */
+    /* -cpu MODEL,vendor=; empty if absent: under KVM the host's vendor */
+    char cpu_vendor[16];
+    bool free_page_reporting; /* a balloon that at once returns memory that the guest frees */
+    /* the UNIX socket of a QMP server, as given to QEMU (perhaps relative); empty: see
+     * qmp_unreachable */
+    char qmp_path[256];
+    const char *qmp_unreachable; /* the reason why no socket can be connected to; NULL: one can */
     struct ram_config ram;
 };
 
-/** Frees what it holds. */
+/** Frees the members. */
 void qemu_cmdline_free(struct qemu_cmdline *cmdline);
 
 /**

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where each spelling has what a socket is. */
+/* The places where each syntax has the members of a socket. */
 struct spelling {
     const char *kind, *path, *fd, *abstract, *server;
     bool server_by_default;
@@ -26,7 +26,7 @@ static bool has(const struct qemu_option *option, const char *key)
     return qemu_option_get(option, NULL, key, value, sizeof(value)) != 0;
 }
 
-/* Sets the path of @p chardev, or why there is none. */
+/* Sets the path of @p chardev, or the reason why it has none. */
 static void read_socket(struct qemu_chardev *chardev, const struct qemu_option *option,
                         const char *implied, const struct spelling *in)
 {
@@ -85,7 +85,7 @@ void qemu_monitors_add_object(struct qemu_monitors *monitors, const struct qemu_
     add_used(monitors, option);
 }
 
-/* "unix:PATH,server=on,wait=off", or a chardev that is defined elsewhere. */
+/* Adds "unix:PATH,server=on,wait=off", or a chardev that is defined elsewhere. */
 void qemu_monitors_add_qmp(struct qemu_monitors *monitors, const char *argument)
 {
     const struct qemu_option address = {.text = argument + 5};

@@ -83,8 +83,8 @@ static int put_unescaped(char *value, size_t size, const char *from, const char 
     return from < to ? -EOVERFLOW : 1;
 }
 
-/* Splits the item [at, end) into its key and the place where its value begins; a value of NULL is a
- * flag. A first item without '=' belongs to @p implied. */
+/* Splits the item [at, end) into its key and the begin of its value; a value of NULL is a flag. A
+ * first item without '=' belongs to @p implied. */
 static const char *item_value(const char *at, const char *end, const char *implied,
                               const char **key, size_t *key_length)
 {
@@ -140,7 +140,7 @@ bool qemu_option_is_on(const struct qemu_option *option, const char *key)
     return false;
 }
 
-/* Bytes of one @p letter, 0 when it is no unit. */
+/* Bytes of one @p letter; 0 if it is not a unit. */
 static uint64_t unit_bytes(char letter)
 {
     static const char letters[] = "bkmgtpe";
@@ -162,7 +162,8 @@ static uint64_t fraction_bytes(const char **at, uint64_t unit)
     return (uint64_t)(share * (double)unit + 0.5);
 }
 
-/* The unit that ends a size: the letter at @p at and nothing behind it, or none. 0 is an error. */
+/* The unit that ends a size: the letter at @p at with nothing behind it, or no letter. 0 is an
+ * error. */
 static uint64_t final_unit(const char *at, uint64_t unit)
 {
     if (!*at)

@@ -19,8 +19,8 @@ struct qemu_option {
     struct json_t *json; /* the parsed object when the argument is JSON, else NULL */
 };
 
-/** Takes @p text, which must outlive @p option. -EINVAL for JSON that is malformed, no object, or
- * has a key twice. Release with qemu_option_close(). */
+/** Takes @p text, which must outlive @p option. -EINVAL for JSON that is malformed, not an object,
+ * or has a key twice. Release with qemu_option_close(). */
 int qemu_option_open(struct qemu_option *option, const char *text);
 void qemu_option_close(struct qemu_option *option);
 

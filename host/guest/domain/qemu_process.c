@@ -21,7 +21,7 @@ static int no_such_process(struct error *error, pid_t pid)
     return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
 }
 
-/* Words for an errno of reading /proc/PID. */
+/* Explains an errno of reading /proc/PID. */
 static int cannot_look(struct error *error, pid_t pid, int code)
 {
     if (code == -ENOENT || code == -ESRCH)
@@ -59,7 +59,7 @@ static bool is_qemu(const char *exe)
            strcmp(name, "kvm") == 0;
 }
 
-/* A kernel thread has no exe, and is no QEMU. */
+/* A kernel thread has no exe, and is not a QEMU. */
 static int identify_process(const struct fsroot *root, pid_t pid, char exe[256],
                             struct error *error)
 {
@@ -111,8 +111,8 @@ static int read_cmdline(const struct fsroot *root, struct qemu_process *process,
     return rc;
 }
 
-/* Pins the pid. Kernels before 5.3 have no pidfd: then the start time alone identifies the process.
- */
+/* Pins the pid. Kernels before 5.3 have no pidfd; there the start time alone identifies the
+ * process. */
 static int pin(const struct fsroot *root, struct qemu_process *process, struct error *error)
 {
     if (!root->live)
@@ -135,8 +135,8 @@ static bool pinned_has_ended(const struct qemu_process *process)
     return process->pidfd >= 0 && poll(&p, 1, 0) == 1;
 }
 
-/* Everything that is read by pid. That it was all read of one process is known afterwards: when the
- * pinned process still lives, its pid was its own all the time. */
+/* Reads everything by pid. If the pinned process still lives afterwards, the pid was its own all
+ * the time, and everything was read from one process. */
 static int read_all(const struct fsroot *root, struct qemu_process *process, struct error *error)
 {
     int rc = read_start(root, process, error);
@@ -206,7 +206,7 @@ void qemu_process_renew(struct qemu_process *process, struct qemu_process *fresh
     fresh->config = config;
 }
 
-/* Has the address space that it was opened with no user any more? */
+/* Returns true if the address space with which it was opened has no user any more. */
 static bool memory_is_gone(const struct qemu_process *process)
 {
     uint64_t entry;
@@ -222,7 +222,7 @@ static bool has_other_memory(const struct qemu_process *process, const struct pr
            memory_is_gone(process);
 }
 
-/* The pid is its own. Of a process that ends its memory goes first, and with it what it runs. */
+/* The pid is its own. When a process ends, its memory goes first, and then its executable. */
 static int verify_memory(const struct fsroot *root, const struct qemu_process *process,
                          const struct proc_stat *stat, struct error *error)
 {

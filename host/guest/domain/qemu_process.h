@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_process.h  A QEMU process, held so that another process can never be taken for it.
+ * @file qemu_process.h  A QEMU process, pinned so that another process is never mistaken for it.
  *
  * The pid is pinned by a pidfd and identified by start time (field 22 of /proc/PID/stat,
  * proc_pid_stat(5)) and executable; qemu_process_verify() is called before every touch of the MMU.
  *
  * A process is not its address space: QEMU's live update (cpr-exec, QEMU 11.1) replaces it by
- * exec(2), and pid, start time and executable stay. Whatever was opened below /proc/PID then is of
- * memory that is gone, and reads as empty. So one such file is held, pagemap, which reads as empty
- * once its address space has no user (fs/proc/task_mmu.c pagemap_read()); and since somebody else
- * may use it still, as vhost does, the address of the stack (field 28) is compared, which is
- * random.
+ * exec(2), and pid, start time and executable stay. Files that were opened below /proc/PID before
+ * then belong to memory that is gone, and read as empty. So one such file is held, pagemap, which
+ * reads as empty once its address space has no user (fs/proc/task_mmu.c pagemap_read()). Another
+ * user such as vhost may still hold the old address space; so the address of the stack (field 28),
+ * which is random, is compared as well.
  */
 #pragma once
 
@@ -28,34 +28,34 @@ int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process 
                       struct error *error);
 void qemu_process_close(struct qemu_process *process);
 
-/** Takes over what @p fresh has, the same process opened once more, but for its config, and gives
- * it what @p process had, which is to be closed. */
+/** Moves the members of @p fresh, the same process opened again, to @p process, except the config;
+ * gives @p fresh the old members of @p process. Close @p fresh then. */
 void qemu_process_renew(struct qemu_process *process, struct qemu_process *fresh);
 
-/** Is it still the same process, alive, and not a zombie? -ESRCH when it is gone or was replaced;
- * -ESTALE when it is the same one, a QEMU still, with another address space. */
+/** Verifies that it is still the same process, alive, and not a zombie. -ESRCH when it is gone or
+ * was replaced; -ESTALE when it is the same process, still a QEMU, with another address space. */
 int qemu_process_verify(const struct fsroot *root, const struct qemu_process *process,
                         struct error *error);
 
 /** True when the process is stopped by a signal or a tracer (state T or t). */
 bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process);
 
-/** Does the process's executable have the name of a QEMU system emulator (qemu-system-*, qemu-kvm,
- * kvm)? */
+/** Returns true if the process's executable has the name of a QEMU system emulator (qemu-system-*,
+ * qemu-kvm, kvm). */
 bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);
 
 /**
- * Is @p pid now a QEMU system emulator whose command line has this -uuid? libvirt gives one to
- * every QEMU.
+ * Checks that @p pid is now a QEMU system emulator whose command line has this -uuid. libvirt gives
+ * one to every QEMU.
  * @return 0; -ESRCH no such process; -ENOEXEC it is another program, or another guest's QEMU (the
- * message says which)
+ * message names it)
  */
 int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error);
 
 /**
- * May the socket that this QEMU has bound to @p path be that of its virtserialport of the name
- * @p port, as qemu_socket_may_be_port() has it?
- * @return 0; -EACCES it is for something else; or why the command line cannot be read
+ * Checks that the socket that this QEMU has bound to @p path may belong to its virtserialport of
+ * the name @p port, by qemu_socket_may_be_port().
+ * @return 0; -EACCES it has another purpose; or the reason why the command line cannot be read
  */
 int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *path,
                             const char *port, struct error *error);

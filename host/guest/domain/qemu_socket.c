@@ -13,7 +13,7 @@
 
 #define cleanup_option __attribute__((cleanup(qemu_option_close)))
 
-/* The argument after @p at, NULL: none. All end with a NUL. */
+/* The argument after @p at; NULL: no more. All end with a NUL. */
 static const char *next(const char *at, const char *end)
 {
     at += strlen(at) + 1;
@@ -25,7 +25,7 @@ static bool is_option(const char *argument, const char *name)
     return argument[0] == '-' && strcmp(argument + (argument[1] == '-' ? 2 : 1), name) == 0;
 }
 
-/* Some text in it, at any depth, is @p path. */
+/* Returns true if some text in the value, at any depth, is @p path. */
 static bool json_names(const json_t *value, const char *path)
 {
     void *at;
@@ -42,7 +42,8 @@ static bool json_names(const json_t *value, const char *path)
     return false;
 }
 
-/* Does @p text go on with @p path, in which a comma is doubled, and end there or with the item? */
+/* Returns true if @p text continues with @p path, in which a comma is doubled, and ends there or
+ * with the item. */
 static bool goes_on_with(const char *text, const char *path)
 {
     for (; *path; path++, text++) {
@@ -54,7 +55,7 @@ static bool goes_on_with(const char *text, const char *path)
     return *text == '\0' || (text[0] == ',' && text[1] != ',');
 }
 
-/* As the whole, as a value ("path=PATH"), or as an address ("unix:PATH"). */
+/* Finds the path as the whole text, as a value ("path=PATH"), or as an address ("unix:PATH"). */
 static bool text_names(const char *text, const char *path)
 {
     for (const char *at = text; *at; at++)
@@ -63,7 +64,7 @@ static bool text_names(const char *text, const char *path)
     return false;
 }
 
-/* What looks like JSON and is none is no option of QEMU's. */
+/* Text that begins like JSON but is not JSON is not an option of QEMU's. */
 static bool names(const char *argument, const char *path)
 {
     cleanup_option struct qemu_option option = {0};
@@ -73,7 +74,8 @@ static bool names(const char *argument, const char *path)
     return text_names(argument, path);
 }
 
-/* The id of a chardev that is not multiplexed: QEMU refuses a second user of it, a monitor say. */
+/* Reads the id of a chardev that is not multiplexed: QEMU refuses a second user of it, such as a
+ * monitor. */
 static bool read_chardev(const char *argument, char id[MAX_ID])
 {
     cleanup_option struct qemu_option option = {0};
@@ -105,8 +107,8 @@ static bool has_port(const char *cmdline, const char *end, const char *chardev, 
 }
 
 struct uses {
-    unsigned n;      /* arguments that name the path */
-    bool by_chardev; /* the last of them defines one */
+    unsigned n;      /* number of arguments that name the path */
+    bool by_chardev; /* the last of them defines a chardev */
     bool elsewhere;  /* a file has further options */
     char chardev[MAX_ID];
 };
@@ -124,7 +126,7 @@ static void find_uses(const char *cmdline, const char *end, const char *path, st
 
 bool qemu_socket_may_be_port(const char *cmdline, size_t length, const char *path, const char *port)
 {
-    cleanup_free char *copy = malloc(length + 1); /* ended by a NUL, whatever was given */
+    cleanup_free char *copy = malloc(length + 1); /* makes sure that it ends with a NUL */
     struct uses uses = {0};
 
     if (!copy)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_socket.h  What a socket is for that a QEMU serves, as its command line says.
+ * @file qemu_socket.h  Finds the purpose of a socket that a QEMU serves, from its command line.
  *
  * QEMU serves monitors, consoles and devices by sockets of the same kind, and a client that is
- * connected to a monitor commands QEMU. A pure function of the command line.
+ * connected to a monitor controls QEMU. A pure function of the command line.
  *
  * Source: QEMU 7.2 qemu-options.hx (-chardev, -device, -readconfig), chardev/char.c
  * qemu_chr_parse_compat() ("unix:PATH,server=on" of -qmp, -monitor, -serial ...),
@@ -16,10 +16,10 @@
 #include <stddef.h>
 
 /**
- * May the socket of this path be that of a virtserialport of the name @p port? Not if any option
- * names it but one chardev, not a multiplexed one, of such a port; nor, where no option names it,
- * if a file has further options. What no option names was plugged in later, or passed by
- * libvirt.
+ * Returns true if the socket of this path may belong to a virtserialport of the name @p port. False
+ * if an option names the path, unless it is the only one and defines the chardev of such a port,
+ * which is not multiplexed. Also false if no option names the path and a file has further options.
+ * A socket that no option names was plugged in later, or passed by libvirt.
  * @param cmdline  NUL-separated, as in /proc/PID/cmdline
  * @param path     as the socket is bound, getpeername(2)
  */

@@ -57,7 +57,7 @@ static struct qemu_thread see(const struct fsroot *root, pid_t pid, uint64_t now
     if (thread.settled)
         return thread;
     read_name(root, pid, &thread);
-    /* In a captured tree a name may change at any time. */
+    /* in a captured tree a name may change at any time */
     thread.settled = root->live && thread.name[0] &&
                      now_ns - thread.first_ns >= QEMU_THREADS_SETTLE_NS;
     return thread;

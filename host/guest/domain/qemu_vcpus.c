@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* "CPU 3/KVM" → KVM; UNKNOWN for every thread that is no vCPU's. */
+/* "CPU 3/KVM" → KVM; UNKNOWN for every thread other than a vCPU's. */
 static enum accel accel_of_thread(const char *name)
 {
     char kind[8];
@@ -29,7 +29,7 @@ static enum accel accel_of_thread(const char *name)
     return strcmp(kind, "TCG") == 0 ? ACCEL_TCG : ACCEL_UNKNOWN;
 }
 
-/* Does the thread leave SIGUSR1 unblocked? */
+/* Returns true if the thread leaves SIGUSR1 unblocked. */
 static bool takes_sigusr1(const struct fsroot *root, pid_t pid, pid_t tid)
 {
     char status[8192];
@@ -49,7 +49,7 @@ static bool is_kvm_vm(const char *target)
     return strcmp(target, "anon_inode:kvm-vm") == 0;
 }
 
-/* "anon_inode:[kvm-gmem]", and "/[kvm-gmem]" since it is a file system of its own
+/* The file is "anon_inode:[kvm-gmem]", or "/[kvm-gmem]" since it has a file system of its own
  * (virt/kvm/guest_memfd.c). */
 static bool is_guest_memfd(const char *target)
 {
@@ -61,7 +61,7 @@ static bool is_vfio(const char *target)
     return strncmp(target, "/dev/vfio/", strlen("/dev/vfio/")) == 0;
 }
 
-/* What the open files say: 1 there is such a one, 0 there is none, or a negative errno. */
+/* Searches the open files: 1 there is a wanted one, 0 there is not, or a negative errno. */
 static int holds(const struct fsroot *root, pid_t pid, bool (*wanted)(const char *target))
 {
     cleanup_free pid_t *fds = NULL;
@@ -80,8 +80,8 @@ static int holds(const struct fsroot *root, pid_t pid, bool (*wanted)(const char
     return 0;
 }
 
-/* For a process whose threads are not named. Without sight of its files (a captured tree) its
- * options are believed. */
+/* For a process whose threads have no names. If its files cannot be seen (a captured tree), its
+ * options decide. */
 static enum accel accel_of_files(const struct fsroot *root, const struct qemu_process *process)
 {
     int kvm = holds(root, process->pid, is_kvm_vm);
@@ -96,7 +96,7 @@ bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu
     return holds(root, process->pid, is_guest_memfd) > 0;
 }
 
-/* The ids of the threads that pick() takes go to @p tids; returns how many. */
+/* Copies the ids of the threads that pick() selects to @p tids; returns their number. */
 static size_t choose_threads(const struct fsroot *root, struct qemu_process *process, pid_t *tids,
                              bool (*pick)(const struct fsroot *root, struct qemu_process *process,
                                           const struct qemu_thread *thread))
@@ -136,7 +136,7 @@ static bool is_any(const struct fsroot *root, struct qemu_process *process,
     return true;
 }
 
-/* The first that fits. */
+/* The first job that matches. */
 static unsigned job_of_thread(const char *name)
 {
     static const struct {
@@ -180,7 +180,7 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
     return jobs;
 }
 
-/* What follows @p key in a text; 0 where it has none. */
+/* The number after @p key in a text; 0 if there is none. */
 static uint64_t number_after(const char *text, const char *key)
 {
     const char *found = strstr(text, key);
@@ -202,7 +202,7 @@ struct qemu_written qemu_process_written(const struct fsroot *root,
                                  .calls = number_after(text, "syscw: ")};
 }
 
-/* In place of those known so far. */
+/* Replaces the threads known so far. */
 static int keep(struct qemu_process *process, const pid_t *tids, size_t n)
 {
     pid_t *vcpus = n == process->n_vcpus ? process->vcpus : malloc(n * sizeof(*vcpus));
@@ -267,7 +267,7 @@ static uint64_t thread_ns(const struct fsroot *root, pid_t pid, pid_t tid)
     return (stat.utime_ticks + stat.stime_ticks) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* The CPU clock of a whole process, the time of its former threads included; 0 when it is gone. */
+/* The CPU clock of a whole process, the time of its ended threads included; 0 when it is gone. */
 static uint64_t process_ns(pid_t pid)
 {
     clockid_t clock;
@@ -293,7 +293,7 @@ uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_proce
                                                : vcpu_threads_ns(root, process);
 }
 
-/* "NUMBER ...", "running", or nothing where the kernel does not tell. */
+/* The file has "NUMBER ...", "running", or nothing if the kernel does not tell. */
 static bool waits_outside_kvm(const struct fsroot *root, pid_t pid, pid_t tid)
 {
     char text[256];
@@ -313,7 +313,8 @@ bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_pro
     return stopped;
 }
 
-/* The whole process first: what the others do meanwhile is then no time of ended ones. */
+/* Reads the whole process first: time that the living threads use meanwhile is then not attributed
+ * to ended ones. */
 uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
                                         const struct qemu_process *process)
 {
@@ -354,17 +355,17 @@ uint64_t qemu_process_own_ns(const struct fsroot *root, const struct qemu_proces
 
 /* --- device I/O ------------------------------------------------------------------------------- */
 
-/* No core copies faster. */
+/* No core copies faster than this. */
 #define COPIED_BYTES_PER_NS 8
 
 /* Two requests of a virtio disk, of 254 pages each (QEMU hw/block/virtio-blk.c, seg-max-adjust). */
 #define BYTES_A_WAIT (2ULL << 20)
 
-/* Where the main thread itself writes so much it copies for a monitor. */
+/* If the main thread itself writes more than this, it copies for a monitor. */
 #define MONITORS_BYTES (1ULL << 20)
 
-/* KVM's own ("kvm-nx-lpage-recovery-PID") has nothing to do with devices, nor have the thread in
- * which QEMU frees what it no longer uses and that of its monitors (monitor/monitor.c,
+/* These threads do not move a device's data: KVM's own ("kvm-nx-lpage-recovery-PID"), the thread in
+ * which QEMU frees unused objects, and that of its monitors (monitor/monitor.c,
  * monitor_iothread_init()). */
 static bool moves_data(const struct qemu_process *process, const struct qemu_thread *thread)
 {
@@ -378,7 +379,8 @@ static bool moves_data(const struct qemu_process *process, const struct qemu_thr
     return !is_vcpu && thread->tid != process->pid && !job_of_thread(thread->name);
 }
 
-/* A file or block device of a MiB or more is open: a guest's disk, it seems. */
+/* Returns true if a file or block device of a MiB or more is open, which is presumably a guest's
+ * disk. */
 static bool has_disk(const struct fsroot *root, const struct qemu_process *process)
 {
     cleanup_free pid_t *fds = NULL;
@@ -445,7 +447,7 @@ uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_i
     return written >= MONITORS_BYTES ? written : 0;
 }
 
-/* Where a thread has ended meanwhile, all that the others ever ran. */
+/* If a thread has ended meanwhile, the other threads' whole running time counts. */
 static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io *now)
 {
     const uint64_t ran_ns = now->helpers_ns >= before->helpers_ns
@@ -491,7 +493,7 @@ uint64_t vcpu_clock_read(struct vcpu_clock *clock, const struct fsroot *root,
     return clock->ran_ns;
 }
 
-/* Below this share of a time the vCPUs count as idle: a number is then about their sleep. */
+/* Below this share of a time the vCPUs count as idle: a number then describes their sleep. */
 #define IDLE_SHARE 0.01
 
 bool vcpus_hardly_ran(double ran_s, double time_s)
@@ -500,7 +502,7 @@ bool vcpus_hardly_ran(double ran_s, double time_s)
 }
 
 /* "/dev/vfio/42" is a group of devices, "/dev/vfio/devices/vfio0" one of them; "/dev/vfio/vfio"
- * alone does no DMA, but is opened for one that does. */
+ * alone does no DMA, but is opened for a device that does. */
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process)
 {
     return holds(root, process->pid, is_vfio) == 1;

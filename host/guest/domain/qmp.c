@@ -20,7 +20,7 @@
 struct qmp {
     int fd;
     int next_id;
-    size_t have, taken; /* of the buffer: filled, and already handed out */
+    size_t have, taken; /* positions in the buffer: filled, and already handed out */
     char buffer[MAX_LINE_BYTES];
 };
 
@@ -50,7 +50,7 @@ static int receive(struct qmp *qmp, uint64_t until_ns)
     return n == 0 ? -EPIPE : 0;
 }
 
-/* The next line, without its end; good until the next call. */
+/* The next line, without its newline; valid until the next call. */
 static int next_line(struct qmp *qmp, uint64_t until_ns, const char **line, size_t *length)
 {
     memmove(qmp->buffer, qmp->buffer + qmp->taken, qmp->have - qmp->taken);
@@ -109,7 +109,7 @@ static int send_command(struct qmp *qmp, const char *command)
     int length = snprintf(line, sizeof(line), "{\"execute\": \"%s\", \"id\": %d}\n", command,
                           ++qmp->next_id);
 
-    /* So little fits into any socket's buffer, or the other end does not read. */
+    /* a line this short fits into any socket's buffer, unless the other end does not read */
     if (length >= (int)sizeof(line))
         return -EINVAL;
     if (send(qmp->fd, line, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) == length)
@@ -117,7 +117,7 @@ static int send_command(struct qmp *qmp, const char *command)
     return errno == EPIPE || errno == ECONNRESET ? -EPIPE : -ETIMEDOUT;
 }
 
-/* QEMU's own words, made fit to print. */
+/* QEMU's own message, made printable. */
 static int refused(const char *command, const json_t *reply, struct error *error)
 {
     const char *words = json_string_value(json_object_get(json_object_get(reply, "error"), "desc"));
@@ -130,8 +130,7 @@ static int refused(const char *command, const json_t *reply, struct error *error
     return error_set(error, -EIO, "QMP %s: %s", command, text);
 }
 
-/* 1 when @p object answers the last command; its result is taken. Events and late answers do
- * not. */
+/* 1 if @p object answers the last command; takes its result. Events and late answers return 0. */
 static int take_answer(const struct qmp *qmp, const char *command, const json_t *object,
                        json_t **result, struct error *error)
 {
@@ -204,7 +203,7 @@ void qmp_close(struct qmp *qmp)
     free(qmp);
 }
 
-/* The socket as the process sees it, held by a descriptor: so the length of its path does not
+/* The socket as the process sees it, opened as a descriptor, so the length of its path does not
  * matter. */
 static int open_socket_file(const struct fsroot *root, const struct qemu_process *process)
 {
@@ -226,12 +225,12 @@ static int connect_to(int file_fd)
         int rc = -errno;
 
         close(fd);
-        return rc; /* EAGAIN: as many are waiting already as the server lets */
+        return rc; /* EAGAIN: the server's queue of waiting clients is full */
     }
     return fd;
 }
 
-/* The credentials of a listening socket are those of who called listen(2), see unix(7). */
+/* A listening socket has the credentials of the process that called listen(2), see unix(7). */
 static bool is_served_by(int fd, pid_t pid)
 {
     struct ucred peer;

@@ -17,7 +17,7 @@
 
 enum run_state {
     STATE_RUNS,
-    STATE_OURS, /* suspended by request */
+    STATE_OURS, /* suspended by our request */
     STATE_ELSE,
 };
 
@@ -55,7 +55,7 @@ static void qmp_drop(struct suspender *suspender)
     suspender->qmp = NULL;
 }
 
-/* Connects, if it is not, and asks for the state. */
+/* Connects if necessary, and queries the state. */
 static int qmp_ask(struct suspender *suspender, enum run_state *state, struct error *error)
 {
     int rc = 0;
@@ -69,7 +69,7 @@ static int qmp_ask(struct suspender *suspender, enum run_state *state, struct er
     return rc;
 }
 
-/* The message stays. */
+/* Leaves the message as it is. */
 static int not_sent(struct error *error)
 {
     if (error)
@@ -82,7 +82,7 @@ static int qmp_suspend(struct suspender *suspender, struct error *error)
     enum run_state state = STATE_ELSE;
     int rc = qmp_ask(suspender, &state, error);
 
-    if (rc < 0) /* nothing was sent that stops it */
+    if (rc < 0) /* no stop command was sent */
         return not_sent(error);
     if (state != STATE_RUNS) {
         qmp_drop(suspender);
@@ -94,7 +94,7 @@ static int qmp_suspend(struct suspender *suspender, struct error *error)
     return rc;
 }
 
-/* The connection is given up at once: QEMU serves one client, and others may be waiting. */
+/* Closes the connection at once: QEMU serves one client, and others may be waiting. */
 static int qmp_resume(struct suspender *suspender, struct error *error)
 {
     enum run_state state = STATE_ELSE;
@@ -190,7 +190,7 @@ static int libvirt_resume(struct suspender *suspender, struct error *error)
     return rc;
 }
 
-/* --- either ----------------------------------------------------------------------------------- */
+/* --- libvirt or QMP --------------------------------------------------------------------------- */
 
 static int open_process(struct suspender *suspender, struct error *error)
 {

@@ -30,7 +30,7 @@ static void read_vsock(const xmlNode *vsock, struct agent_port *out)
     char text[16];
     uint64_t cid;
 
-    /* 0 to 2 and the highest are no guest's: include/uapi/linux/vm_sockets.h. */
+    /* CIDs 0 to 2 and the highest do not belong to guests: include/uapi/linux/vm_sockets.h */
     if (xml_attribute(xml_child(vsock, "cid"), "address", text, sizeof(text)) == 1 &&
         parse_u64(text, 3, UINT32_MAX - 1, &cid) == 0)
         out->vsock_cid = (uint32_t)cid;

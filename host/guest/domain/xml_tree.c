@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Called at "<!DOCTYPE": what follows could declare entities, and no domain XML has it. */
+/* Called at "<!DOCTYPE": the text that follows could declare entities, and no domain XML has it. */
 static void refuse_dtd(void *context, const xmlChar *name, const xmlChar *external,
                        const xmlChar *system)
 {
@@ -21,7 +21,7 @@ static void refuse_dtd(void *context, const xmlChar *name, const xmlChar *extern
     xmlStopParser(context);
 }
 
-/* The parser's last message on one line. */
+/* Writes the parser's last message on one line. */
 static void parser_words(xmlParserCtxtPtr parser, char *text, size_t size)
 {
     const xmlError *last = xmlCtxtGetLastError(parser);
@@ -116,7 +116,7 @@ bool xml_attribute_is(const xmlNode *node, const char *name, const char *value)
     return xml_attribute(node, name, text, sizeof(text)) == 1 && strcmp(text, value) == 0;
 }
 
-/* Bytes of one unit, 0 when it is none. */
+/* Bytes of one unit; 0 if it is not a unit. */
 static uint64_t unit_bytes(const char *unit)
 {
     static const char prefixes[] = "kmgtpe";

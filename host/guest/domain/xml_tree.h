@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Parses foreign bytes: no network, no DTD and so no entities of its own. -EINVAL with the
- * parser's words. Free with xmlFreeDoc(). */
+/** Parses untrusted bytes: no network, no DTD and so no declared entities. -EINVAL with the
+ * parser's message. Free with xmlFreeDoc(). */
 int xml_tree_parse(const char *xml, size_t length, xmlDocPtr *out, struct error *error);
 
-/** The first child element of that name, NULL if there is none or @p parent is NULL. */
+/** The first child element of that name; NULL if there is no such child or @p parent is NULL. */
 const xmlNode *xml_child(const xmlNode *parent, const char *name);
 
 /** The next sibling element of the same name, or NULL. */
@@ -23,10 +23,10 @@ const xmlNode *xml_next(const xmlNode *node);
  */
 int xml_text(const xmlNode *node, char *text, size_t size);
 
-/** Likewise an attribute's value; 0 when it is absent. */
+/** As xml_text(), for an attribute's value; 0 if it is absent. */
 int xml_attribute(const xmlNode *node, const char *name, char *text, size_t size);
 
-/** True when the attribute is there and is @p value. */
+/** Returns true if the attribute exists and is @p value. */
 bool xml_attribute_is(const xmlNode *node, const char *name, const char *value);
 
 /**
