@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 
-/* Until something may be there to do; -EINTR. */
+/* Waits until the channel may have work to do; -EINTR. */
 static int wait_for(const struct agent_channel *channel)
 {
     struct pollfd one = {.fd = agent_channel_fd(channel), .events = agent_channel_events(channel)};
@@ -24,10 +24,10 @@ int agent_ask(struct agent_channel *channel, struct agent_event *event,
     int rc = agent_channel_ask(channel, clock_ns());
 
     if (rc == -EAGAIN) {
-        event->error = *agent_channel_failure(channel); /* what was wrong then still is */
+        event->error = *agent_channel_failure(channel); /* the earlier failure still applies */
         return event->error.code;
     }
-    for (;;) { /* also for what was asked before a signal came */
+    for (;;) { /* also handles events of the time before a signal came */
         switch (agent_channel_next(channel, clock_ns(), event)) {
         case AGENT_REPORT:
             return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_bucket.h  A token bucket: some at first, so many more every second, and never more
- * than it holds. */
+/** @file agent_bucket.h  A token bucket: it begins with some tokens, gets more every second, and
+ * has a maximum. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static inline void agent_bucket_refill(struct agent_bucket *bucket, uint64_t ela
     agent_bucket_put(bucket, bucket->a_second * (double)elapsed_ns / 1e9);
 }
 
-/** Takes them in any case; false: there were not so many. */
+/** Takes the tokens in any case; false: there were not enough. */
 static inline bool agent_bucket_take(struct agent_bucket *bucket, double tokens)
 {
     bucket->left -= tokens;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_channel.c  See agent_channel.h. What comes in: agent_receive.c. */
+/** @file agent_channel.c  See agent_channel.h. For incoming data see agent_receive.c. */
 #include "guest/agent/agent_channel_private.h"
 
 #include "base/random.h"
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* It needs the declarations before it. */
+/* This header needs the declarations before it. */
 #include <linux/sockios.h>
 
 #define NS_PER_S 1000000000ULL
@@ -46,7 +46,8 @@ struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, u
     channel->ram_bytes = ram_bytes;
     channel->fd = -1;
     channel->uptime_s = NAN;
-    channel->seq = random_seed() >> 32; /* room for as many questions again, far below INT64_MAX */
+    /* leaves room for as many questions again, far below INT64_MAX */
+    channel->seq = random_seed() >> 32;
     channel->bytes = (struct agent_bucket){AGENT_UNASKED_BYTES, AGENT_UNREAD_BYTES,
                                            AGENT_UNASKED_BYTES_A_SECOND};
     channel->lines = (struct agent_bucket){AGENT_UNASKED_LINES, AGENT_UNREAD_LINES,
@@ -114,7 +115,7 @@ uint64_t agent_channel_faults(const struct agent_channel *channel, enum agent_fa
     return channel->faults[fault];
 }
 
-/* --- what is wrong ---------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 void channel_fail(struct agent_channel *channel, enum agent_fault fault, int code,
                   const char *format, ...)
@@ -139,7 +140,7 @@ static void back_off(struct agent_channel *channel, uint64_t now_ns)
 static void tell_failure(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event)
 {
     const struct wrong *failed = &channel->failed;
-    /* Lines that were wrong have been counted as they came. */
+    /* faulty lines were counted when they came */
     bool counted = channel->first.set && channel->first.fault == failed->fault;
 
     if (!counted)
@@ -150,8 +151,8 @@ static void tell_failure(struct agent_channel *channel, uint64_t now_ns, struct 
     back_off(channel, now_ns);
 }
 
-/* QEMU reads the question only when a client has its turn, and the guest has the port open with
- * room in it. */
+/* Returns true if QEMU has read the question. It does so only while the client has its turn, and
+ * the guest has the port open with room in it. */
 static bool question_was_taken(const struct agent_channel *channel)
 {
     int left = 0;
@@ -183,8 +184,8 @@ static void fail_unanswered(struct agent_channel *channel)
             name);
 }
 
-/* An agent that talks to another program by vsock takes the connection, and ends it at once: the
- * port has QEMU for that. */
+/* An agent that serves another program by vsock accepts the connection, and closes it at once; with
+ * the port, QEMU does this. */
 void channel_lost(struct agent_channel *channel, int code)
 {
     char name[300];
@@ -199,12 +200,12 @@ void channel_lost(struct agent_channel *channel, int code)
         channel_fail(channel, AGENT_FAULT_CLOSED, code, "the connection: %s", strerror(-code));
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 void channel_ask(struct agent_channel *channel, enum question question, uint64_t now_ns)
 {
     char line[64];
-    /* The newline ends what a client before us may have left unfinished. */
+    /* the newline ends a line that an earlier client may have left unfinished */
     int length = snprintf(line, sizeof(line), "%s{\"ask\":\"%s\",\"seq\":%llu}\n",
                           channel->greeted ? "" : "\n", question == ASK_HELLO ? "hello" : "report",
                           (unsigned long long)++channel->seq);
@@ -279,7 +280,7 @@ static void connected(struct agent_channel *channel, uint64_t now_ns)
         channel_ask(channel, ASK_HELLO, now_ns);
 }
 
-/* --- for the loop ----------------------------------------------------------------------------- */
+/* --- event loop ------------------------------------------------------------------------------- */
 
 uint64_t agent_channel_backoff_ns(const struct agent_channel *channel)
 {

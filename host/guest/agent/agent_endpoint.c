@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* It needs the declarations before it. */
+/* This header needs the declarations before it. */
 #include <linux/vm_sockets.h>
 
 #define CHANNEL_XML "<channel type='unix'><target type='virtio' name='" WIRE_PORT "'/></channel>"
@@ -59,7 +59,7 @@ char *agent_endpoint_name(const struct agent_endpoint *endpoint, char *text, siz
     return text;
 }
 
-/* An O_PATH descriptor of the socket's file: a link is opened as such, and refused. */
+/* Opens the socket's file with O_PATH: a link is opened itself, and refused. */
 static int open_socket_file(const char *path, struct error *error)
 {
     int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -79,7 +79,7 @@ static int open_socket_file(const char *path, struct error *error)
     return rc;
 }
 
-/* By the name that the server gave it, whatever name led there. */
+/* Checks by the name that the server gave to the socket, whatever name led to it. */
 static int check_port(int fd, const struct fsroot *root, pid_t server, struct error *error)
 {
     struct sockaddr_un bound = {0};
@@ -119,8 +119,8 @@ static int check_server(int fd, const struct agent_endpoint *endpoint, struct er
     return rc < 0 ? -EACCES : 0;
 }
 
-/* Through the descriptor of the file: it is the one that was checked, and the length of its path
- * does not matter. */
+/* Connects through the descriptor of the file: it is the file that was checked, and the length of
+ * its path does not matter. */
 static int connect_unix(int fd, const struct agent_endpoint *endpoint, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -151,7 +151,7 @@ static int no_vsock(int code, struct error *error)
     return code;
 }
 
-/* On failure with the reason, which does not name the endpoint. */
+/* On failure sets the reason, which does not name the endpoint. */
 static int connect_to(int fd, const struct agent_endpoint *endpoint, struct error *error)
 {
     int rc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_endpoint.h  Where the host reaches a guest's agent: QEMU's end of the virtio-serial
- * port, or AF_VSOCK. */
+/** @file agent_endpoint.h  The host's way to a guest's agent: QEMU's end of the virtio-serial port,
+ * or AF_VSOCK. */
 #pragma once
 
 #include "base/error.h"
@@ -12,41 +12,40 @@
 #include <sys/types.h>
 
 struct agent_endpoint {
-    char path[256];     /* of the Unix socket; empty: vsock */
-    uint32_t vsock_cid; /* if path is empty */
-    char uuid[37];      /* of the domain, if path is not empty */
-    bool closed;        /* no program in the guest had the port open when libvirt was asked */
-    pid_t ours;         /* a process that is ours too, for agent_endpoint_connect(); 0: none */
+    char path[256];     /* path of the Unix socket; empty: vsock */
+    uint32_t vsock_cid; /* used if path is empty */
+    char uuid[37];      /* UUID of the domain; used if path is not empty */
+    bool closed;        /* libvirt reported that no program in the guest had the port open */
+    pid_t ours;         /* another process of ours, for agent_endpoint_connect(); 0: none */
 };
 
 /**
- * The way to take, as the domain's live XML has it: the port, unless only vsock is left because
- * no program in the guest has the port open.
- * @return 0; -ENOENT there is none: the message has the XML that makes one; -EOPNOTSUPP the port
- * leads elsewhere
+ * Chooses the endpoint from the domain's live XML: the port, or vsock if no program in the guest
+ * has the port open.
+ * @return 0; -ENOENT there is no endpoint: the message has the XML that adds one; -EOPNOTSUPP the
+ * port is connected elsewhere
  */
 int agent_endpoint_choose(const struct agent_port *port, struct agent_endpoint *out,
                           struct error *error);
 
-/** Do both lead to the same place? */
+/** Returns true if both are the same endpoint. */
 bool agent_endpoint_same(const struct agent_endpoint *one, const struct agent_endpoint *other);
 
 /**
- * Begins to connect; never waits.
+ * Begins to connect, without waiting.
  *
  * The socket's directory is writable for QEMU's user, so a guest that has broken out into its QEMU
  * can put anything in the socket's place, while the caller may connect to every socket of the host.
  * So the path must name a socket and not a symbolic link, and the process that called listen(2) on
  * it (SO_PEERCRED, unix(7)) must be the QEMU with the domain's UUID; QEMU does so even on a socket
  * that libvirt passes to it (util/qemu-sockets.c socket_listen()). A socket of this very process,
- * or of @p endpoint->ours, is no other's either: that of an embedded driver, until QEMU listens.
- * Nor may QEMU's command line have the socket for something else, as its monitor
- * (qemu_socket_may_be_port()). Otherwise not a byte is sent.
- * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: as
- *         many wait there already as QEMU lets, for it serves one client at a time; -ELOOP a
- *         symbolic link; -ENOTSOCK no socket; -EACCES another process serves it, or it
- *         is not the agent's; or what open(2),
- *         socket(2) or connect(2) returned, with the message.
+ * or of @p endpoint->ours, is accepted as well: an embedded driver serves it until QEMU listens.
+ * QEMU's command line must not use the socket for another purpose, such as its monitor
+ * (qemu_socket_may_be_port()). If any of this fails, not a byte is sent.
+ * @return a non-blocking descriptor: connected when POLLOUT says so and SO_ERROR is 0. -EAGAIN: the
+ *         queue of waiting clients is full, because QEMU serves one client at a time; -ELOOP a
+ *         symbolic link; -ENOTSOCK not a socket; -EACCES another process serves it, or it is not
+ *         the agent's; or the error of open(2), socket(2) or connect(2), with the message.
  */
 int agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 

@@ -64,8 +64,8 @@ static int read_integer(const json_t *value, const char *where, const char *key,
     return 0;
 }
 
-/* Of memory within the guest: what is above the RAM of its own configuration is a lie, or ours is
- * stale. */
+/* Reads a size of memory within the guest: a size above the configured RAM is a lie, or our
+ * configuration is stale. */
 static int read_ram_bytes(const json_t *value, const char *where, const char *key,
                           uint64_t ram_bytes, uint64_t *out, struct error *error)
 {
@@ -127,7 +127,7 @@ int agent_fields_read(const json_t *object, const char *where, const struct agen
     return rc;
 }
 
-/* NULL when it is not known. */
+/* NULL if the value is not known. */
 static json_t *value_json(enum agent_value value, const void *at)
 {
     if (value == VALUE_TEXT)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_fields.h  Members of a JSON object into members of a struct, by a table; and back;
- * for this room. */
+/** @file agent_fields.h  Converts members of a JSON object to members of a struct, by a table, and
+ * back; for this folder. */
 #pragma once
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 enum agent_value {
     VALUE_RAM_BYTES, /* uint64_t, at most the domain's RAM */
     VALUE_BYTES,     /* uint64_t, at most RAM_CONFIG_MAX_BYTES */
-    VALUE_COUNT,     /* uint64_t, at most INT64_MAX, which is all that jansson knows */
+    VALUE_COUNT,     /* uint64_t, at most INT64_MAX, jansson's maximum */
     VALUE_PID,     /* uint64_t, 1 .. 2^22, PID_MAX_LIMIT of the kernel's include/linux/threads.h */
     VALUE_PERCENT, /* double, 0 .. 100 */
     VALUE_SECONDS, /* double, 0 .. a century and a bit */
@@ -31,18 +31,18 @@ struct agent_fields {
 };
 
 /**
- * Reads every field of @p object into @p base; one that is missing, or all when @p object is NULL,
- * is AGENT_UNKNOWN, NAN or empty. @p where is the object's own name for the message. 0, -EINVAL,
- * -ERANGE.
+ * Reads every field of @p object into @p base; a missing field, or every field if @p object is
+ * NULL, becomes AGENT_UNKNOWN, NAN or empty. @p where is the object's name for the message. 0,
+ * -EINVAL, -ERANGE.
  */
 int agent_fields_read(const json_t *object, const char *where, const struct agent_fields *fields,
                       uint64_t ram_bytes, void *base, struct error *error);
 
-/** The way back: an object of what is known in @p base; the caller owns it. NULL when out of
+/** The reverse: makes an object of the known members of @p base; the caller owns it. NULL if out of
  * memory. */
 json_t *agent_fields_json(const struct agent_fields *fields, const void *base);
 
-/** The member of that name if it is an object; NULL when it is missing; -EINVAL when it is
- * something else. */
+/** The member of that name if it is an object; NULL if it is missing; -EINVAL if it is not an
+ * object. */
 int agent_fields_object(const json_t *parent, const char *where, const char *key,
                         const json_t **object, struct error *error);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An answer; takes the content. */
+/* Makes a line that is an answer; takes the content. */
 static char *line_of(unsigned seq, const char *key, json_t *content)
 {
     json_t *object = json_pack("{si so}", "seq", seq, key, content);

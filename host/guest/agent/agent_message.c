@@ -19,8 +19,9 @@ static void cleanup_json_at(json_t **json)
 
 /* --- before jansson --------------------------------------------------------------------------- */
 
-/* No control characters, for jansson takes a NUL for the end. Depth and number of values, as the
- * brackets and commas outside of strings tell; for JSON that is none, any will do. */
+/* Refuses control characters, because jansson takes a NUL for the end. Limits depth and number of
+ * values by the brackets and commas outside of strings; for text that is not JSON, any result will
+ * do. */
 static int check_shape(const char *line, size_t length, struct error *error)
 {
     size_t depth = 0, values = 0;
@@ -50,7 +51,7 @@ static int check_shape(const char *line, size_t length, struct error *error)
     return 0;
 }
 
-/* Our words instead of jansson's, which quote the guest. */
+/* Our message replaces jansson's, which quotes the guest. */
 static const char *what_is_wrong(const json_error_t *error)
 {
     switch (json_error_code(error)) {
@@ -105,7 +106,7 @@ static int read_hello(const json_t *object, uint64_t ram_bytes, struct agent_hel
     return agent_fields_read(object, "hello", &agent_hello_fields, ram_bytes, hello, error);
 }
 
-/* A part is no more than the whole. */
+/* Checks that a part is not larger than the whole. */
 static int check_memory(const struct agent_memory *memory, struct error *error)
 {
     const struct agent_field *field = agent_memory_fields.field;
@@ -241,7 +242,7 @@ static int read_error(const json_t *root, char *text, struct error *error)
     return agent_fields_read(root, "message", &words, 0, text, error);
 }
 
-/* Which of the four it is; none or two is -EINVAL. */
+/* Finds which of the four messages it is; none or two give -EINVAL. */
 static int find_kind(const json_t *root, enum agent_message_kind *kind, const json_t **content,
                      struct error *error)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_receive.c  What comes in through a channel: answers, stalls, and all that should
- * not; see agent_channel.h. */
+/** @file agent_receive.c  Handles a channel's incoming data: answers, stalls, and everything
+ * unexpected; see agent_channel.h. */
 #include "guest/agent/agent_channel_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts it; the first of its class becomes an event. */
+/* Counts the fault; the first of its class becomes an event. */
 static void channel_note(struct agent_channel *channel, enum agent_fault fault,
                          const struct error *error, struct agent_event *event)
 {
@@ -37,7 +37,7 @@ static bool take_hello(struct agent_channel *channel, const struct agent_message
     return true;
 }
 
-/* Its clock went back: this is not the boot whose hello we know. */
+/* The guest's clock went back: this boot is not that of the known hello. */
 static bool was_restarted(const struct agent_channel *channel, const struct agent_report *report)
 {
     return report->uptime_s < channel->uptime_s && !channel->greeted_again;
@@ -70,7 +70,7 @@ static bool take_refusal(struct agent_channel *channel, const struct agent_messa
     return true;
 }
 
-/* Is it the answer? */
+/* Takes the message if it is the answer. */
 static bool take_answer(struct agent_channel *channel, const struct agent_message *message,
                         uint64_t now_ns, struct agent_event *event)
 {
@@ -112,7 +112,7 @@ static void take_line(struct agent_channel *channel, const char *line, size_t le
         flooded(channel);
 }
 
-/* Lines until one of them is an event, or none is left. */
+/* Takes lines until one of them is an event, or no line is left. */
 static void take_lines(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event)
 {
     const char *line;
@@ -126,7 +126,7 @@ static void take_lines(struct agent_channel *channel, uint64_t now_ns, struct ag
         channel->skipping = false;
 }
 
-/* A line that does not fit into the inbox is reported once, when its beginning is thrown away. */
+/* Reports a line that does not fit into the inbox once, when its beginning is discarded. */
 static void check_length(struct agent_channel *channel, struct agent_event *event)
 {
     static const struct error too_long = {-EMSGSIZE, "a line of more than 16384 bytes"};
@@ -157,8 +157,8 @@ static void refill(struct agent_channel *channel, uint64_t now_ns)
     channel->refilled_ns = now_ns;
 }
 
-/* A thousand agents of which each kept its 16 KiB would take a quarter of what the daemon may
- * have. */
+/* If each of a thousand agents kept its 16 KiB, this would take a quarter of the daemon's memory
+ * limit. */
 static void release_if_empty(struct agent_channel *channel)
 {
     const struct inbox *inbox = channel->inbox;
@@ -180,7 +180,7 @@ void channel_receive(struct agent_channel *channel, uint64_t now_ns, struct agen
         }
         inbox_reset(channel->inbox);
     }
-    take_lines(channel, now_ns, event); /* those left by the call before */
+    take_lines(channel, now_ns, event); /* lines that the previous call left */
     if (event->kind == AGENT_NOTHING && !channel->failed.set) {
         channel_read(channel, event);
         take_lines(channel, now_ns, event);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file agent_report.h  What a guest's agent reports: the guest's statistics, checked for form and
+ * @file agent_report.h  The report of a guest's agent: the guest's statistics, checked for form and
  * range, never for truth.
  *
- * The wire is host/base/wire/wire.h's. Everything the guest's kernel or an older agent does not
- * tell is AGENT_UNKNOWN, for doubles NAN. Plain data: copied by assignment, nothing to free.
+ * The wire format is in host/base/wire/wire.h. Figures that the guest's kernel or an older agent
+ * does not report are AGENT_UNKNOWN, or NAN for doubles. Plain data: copied by assignment, nothing
+ * to free.
  */
 #pragma once
 
@@ -21,11 +22,11 @@ struct agent_hello {
     unsigned protocol;
     char agent[AGENT_TEXT];   /* version of the agent */
     char kernel[AGENT_TEXT];  /* release of the guest's kernel */
-    char boot_id[AGENT_TEXT]; /* another one: counters begin again */
+    char boot_id[AGENT_TEXT]; /* another id means another boot: counters begin again */
     uint64_t page_bytes;
 };
 
-/** The page size of its totals: 4 KiB if it reports none, or one that no kernel has. */
+/** The page size of its totals: 4 KiB if it reports no page size, or one that no kernel has. */
 static inline uint64_t agent_page_bytes(const struct agent_hello *hello)
 {
     uint64_t told = hello->page_bytes;
@@ -70,7 +71,7 @@ struct agent_process {
     uint64_t rss_bytes, pss_bytes, swap_bytes, referenced_bytes;
 };
 
-/** What the guest itself found touched, if its owner lets the agent clear referenced bits. */
+/** The guest's own result for touched memory, if its owner lets the agent clear referenced bits. */
 struct agent_working_set {
     uint64_t anon_bytes, file_bytes;
     double window_s;      /* NAN: not reported */
@@ -78,30 +79,30 @@ struct agent_working_set {
     char how[AGENT_TEXT]; /* "clear_refs", "page_idle" */
 };
 
-/** How far its window reaches back from the report; NAN if there is none. */
+/** The distance from the begin of its window to the report; NAN if there is no window. */
 static inline double agent_working_set_s(const struct agent_working_set *own)
 {
     return own->window_s + (own->age_s > 0 ? own->age_s : 0);
 }
 
 struct agent_report {
-    double uptime_s; /* of the guest: differences of totals are over differences of this */
+    double uptime_s; /* uptime of the guest: differences of totals refer to differences of this */
     struct agent_memory memory;
     bool has_pressure;
-    char pressure_off[AGENT_TEXT]; /* why there is none; may be empty */
+    char pressure_off[AGENT_TEXT]; /* the reason why there is no pressure; may be empty */
     struct agent_pressure memory_pressure, io_pressure, cpu_pressure;
     struct agent_paging paging;
     struct agent_working_set working_set;
 };
 
-/** The largest processes of a report; apart from it, for they are two thirds of its bytes, and who
- * keeps reports does not need them. */
+/** The largest processes of a report; separate from it, because they are two thirds of its bytes,
+ * and kept reports do not need them. */
 struct agent_top {
     size_t n;
     struct agent_process process[WIRE_PROCESSES_MAX];
 };
 
-/** A stall, reported unasked: the guest's PSI trigger fired. */
+/** A stall, reported without a question: the guest's PSI trigger fired. */
 struct agent_stall {
     char resource[AGENT_TEXT]; /* "memory", "io", "cpu" */
     char kind[AGENT_TEXT];     /* "some", "full" */

@@ -12,7 +12,7 @@ json_t *agent_hello_json(const struct agent_hello *hello)
     return object;
 }
 
-/* Nothing known: no member. */
+/* If nothing is known, no member is set. */
 static void set_unless_empty(json_t *object, const char *key, json_t *member)
 {
     if (json_object_size(member) > 0)

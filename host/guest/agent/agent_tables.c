@@ -17,7 +17,7 @@ static const struct agent_field hello_field[] = {
     FIELD(agent_hello, page_bytes, VALUE_RAM_BYTES),
 };
 
-/* The total first: the others are held against it. */
+/* The total comes first: the others are compared with it. */
 static const struct agent_field memory_field[] = {
     FIELD(agent_memory, total_bytes, VALUE_RAM_BYTES),
     FIELD(agent_memory, free_bytes, VALUE_RAM_BYTES),

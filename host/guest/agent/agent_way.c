@@ -41,8 +41,7 @@ int agent_way_take(struct agent_way *way, const struct agent_port *port, uint64_
     return 0;
 }
 
-/* One that cannot be read changes nothing: the channel, if there is one, may be as good as it
- * was. */
+/* An XML that cannot be read changes nothing: an existing channel may be as good as before. */
 static int agent_way_read(struct agent_way *way, struct domain_connection *connection,
                           const char *domain)
 {
