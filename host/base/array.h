@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file array.h  Arrays that grow by one element after the other. */
+/** @file array.h  Arrays that grow one element at a time. */
 #pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
 
-/** The array, or a larger one, with room for one element more behind its @p n; NULL when out of
- * memory, and then the old one stays. Begins with NULL; its room is always a power of two. */
+/** Returns the array, or a larger one, with room for one more element behind its @p n; NULL if out
+ * of memory, and the old array stays valid. An array begins with NULL; its room is always a power
+ * of two. */
 static inline void *array_grow(void *array, size_t n, size_t size)
 {
-    if ((n & (n - 1)) != 0) /* full at the powers of two */
+    if ((n & (n - 1)) != 0) /* it is full at the powers of two */
         return array;
     return reallocarray(array, n == 0 ? 1 : 2 * n, size);
 }

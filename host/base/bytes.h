@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bytes.h  The smaller and the larger of two amounts, how far they lie apart, and what one
- * has more than the other. */
+/** @file bytes.h  The smaller and the larger of two amounts, their distance, and the excess of one
+ * over the other. */
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** How far they lie apart. */
+/** The distance between them. */
 static inline uint64_t distance(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;

@@ -25,8 +25,8 @@ static inline double own_cpu_s(void)
            (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
-/** What a clock shows, as of a thread (pthread_getcpuclockid(3)), in seconds; 0 of one that is
- * gone. */
+/** The time of a clock, such as a thread's (pthread_getcpuclockid(3)), in seconds; 0 if the thread
+ * is gone. */
 static inline double clock_s(clockid_t clock)
 {
     struct timespec now = {0};

@@ -79,7 +79,7 @@ static void print_help(const struct program *program, FILE *out)
             program->statuses, program->name);
 }
 
-/* A command that has done its work has failed all the same if its output was not written. */
+/* A command that has done its work still fails if its output was not written. */
 static int checked(int code)
 {
     struct error error = {0};
@@ -113,7 +113,7 @@ static const struct command *find_command(const struct program *program, const c
 static int run_named(const struct program *program, int argc, char **argv)
 {
     const struct command *command = find_command(program, argv[0]);
-    char name[64]; /* with which getopt begins its messages */
+    char name[64]; /* getopt begins its messages with it */
 
     if (!command) {
         command_error("no command '%s'; see %s --help", argv[0], program->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file command.h  What a program of subcommands is made of: their table, exit codes, messages,
+/** @file command.h  The parts of a program with subcommands: their table, exit codes, messages,
  * output. */
 #pragma once
 
@@ -11,11 +11,12 @@
 enum exit_code {
     EXIT_DONE = 0,
     EXIT_USAGE = 1,
-    EXIT_CANNOT = 2,   /* one line says what and what to do */
+    EXIT_CANNOT = 2,   /* one line tells the problem and the remedy */
     EXIT_VANISHED = 3, /* the guest vanished meanwhile */
     EXIT_INTERRUPTED = 130,
-    EXIT_PIPE = 141, /* the reader of standard output is gone: the program then dies of SIGPIPE, as
-                        others do */
+    /* the reader of standard output is gone: the program then dies of SIGPIPE, as other programs
+     * do */
+    EXIT_PIPE = 141,
 };
 
 struct command {
@@ -27,21 +28,21 @@ struct command {
 struct program {
     const char *name;
     const char *purpose;  /* sentences, for --help */
-    const char *statuses; /* what its exit codes mean, for --help */
+    const char *statuses; /* the meaning of its exit codes, for --help */
     const struct command *commands;
     size_t n_commands;
-    bool debugs; /* it has --debug, before the command: see debug.h */
+    bool debugs; /* it accepts --debug before the command: see debug.h */
 };
 
-/** main() of @p program: runs the command that argv[1] names, or prints help or version; the exit
- * code. */
+/** main() of @p program: runs the command that argv[1] names, or prints help or version; returns
+ * the exit code. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/** What PROGRAM is below, for a program without subcommands. */
+/** Sets the PROGRAM of the functions below, for a program without subcommands. */
 void command_name(const char *program);
 
-/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. One line, whatever strangers
- * named what it names: what is not printable becomes '?' (utf8_printable()). */
+/** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. It stays one line, even with
+ * names that guests or files chose: unprintable characters become '?' (utf8_printable()). */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
@@ -50,6 +51,6 @@ int command_bad_value(const char *option, const char *value, const char *expecte
 /** Prints the error's text; returns EXIT_CANNOT. */
 int command_cannot(const struct error *error);
 
-/** Has everything reached standard output? 0, or a negative errno with the message; -EPIPE: no
- * process reads it any more. */
+/** Checks that everything has reached standard output. 0, or a negative errno with the message;
+ * -EPIPE: no process reads it any more. */
 int command_flush(struct error *error);

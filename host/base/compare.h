@@ -12,7 +12,7 @@ static inline int compare_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** None of them is NaN. */
+/** Neither of them may be NaN. */
 static inline int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a;

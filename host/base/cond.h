@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cond.h  Condition variables by CLOCK_MONOTONIC: a wait for a time is not misled by a
- * clock that is set. All moments are clock_ns()'s.
+ * @file cond.h  Condition variables by CLOCK_MONOTONIC: setting the system's clock does not affect
+ * a timed wait. All times are those of clock_ns().
  */
 #pragma once
 
@@ -20,7 +20,8 @@ static inline void cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-/** Waits, with @p mutex held, until it is signalled, or until @p until_ns. 0 or ETIMEDOUT. */
+/** Waits, with @p mutex held, until the condition is signalled, or until @p until_ns. 0 or
+ * ETIMEDOUT. */
 static inline int cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until_ns)
 {
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000ULL),
@@ -29,7 +30,7 @@ static inline int cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, 
     return pthread_cond_timedwait(cond, mutex, &until);
 }
 
-/** The moment in so many seconds. */
+/** The time that is @p seconds from now. */
 static inline uint64_t cond_in_s(double seconds)
 {
     return clock_ns() + (uint64_t)(seconds * 1e9);

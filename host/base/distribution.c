@@ -23,8 +23,8 @@ static const struct {
 };
 #define N_REMEDIES (sizeof(remedies) / sizeof(remedies[0]))
 
-/* The value of a line NAME=value or NAME="value"; "" if there is none. What a shell would make of
- * escapes in it is left: no distribution known here has any. */
+/* The value of a line NAME=value or NAME="value"; "" if there is no such line. Shell escapes in the
+ * value are kept: no distribution known here has any. */
 static void value_of(const char *text, const char *name, char value[VALUE])
 {
     const size_t length = strlen(name);
@@ -49,7 +49,7 @@ static const char *remedy_of(const char *id, size_t length)
     return NULL;
 }
 
-/* The first of some words that is known. */
+/* The remedy for the first word that is known. */
 static const char *first_remedy(const char *words)
 {
     const char *remedy = NULL;
@@ -65,7 +65,7 @@ static const char *first_remedy(const char *words)
 
 char *distribution_remedy(const struct fsroot *root, char text[DISTRIBUTION_TEXT])
 {
-    char file[4000]; /* of a few hundred bytes */
+    char file[4000]; /* the file has a few hundred bytes */
     char id[VALUE];
     char like[VALUE];
     char name[VALUE];

@@ -9,20 +9,20 @@
 #pragma once
 
 struct error {
-    int code;       /* negative errno; 0 while nothing was set */
+    int code;       /* negative errno; 0 while no error is set */
     char text[640]; /* one line, no newline at its end */
 };
 
 /** Sets @p e (if not NULL) to @p code (a negative errno) and the formatted text; returns @p
  * code. */
-#define error_set(e, code, ...)                    \
-    ({                                             \
-        const int error_code_ = (code);            \
-        error_write(e, error_code_, __VA_ARGS__);  \
-        error_code_; /* which analysers can see */ \
+#define error_set(e, code, ...)                        \
+    ({                                                 \
+        const int error_code_ = (code);                \
+        error_write(e, error_code_, __VA_ARGS__);      \
+        error_code_; /* lets analysers see the code */ \
     })
 
-/** What error_set() calls. */
+/** Called by error_set(). */
 void error_write(struct error *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fsroot.h  The one way to /proc, /sys and /run: paths relative to a root.
+ * @file fsroot.h  All access to /proc, /sys and /run: paths relative to a root.
  *
  * With "/" as the root this is the running system; with a directory that holds a captured or made
- * tree, the same code reads that, which is how the unit tests see other machines.
- * Paths are printf-formatted and relative ("proc/%d/stat"). All functions return 0, a count or a
- * file descriptor, or a negative errno.
+ * tree, the same code reads that tree. The unit tests see other machines in this way. Paths are
+ * printf-formatted and relative ("proc/%d/stat"). All functions return 0, a count or a file
+ * descriptor, or a negative errno.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ int fsroot_openf(const struct fsroot *root, int flags, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /** Reads a small text file, ends it with NUL and strips trailing newlines; returns its length.
- *  What does not fit into @p size - 1 bytes is an -EFBIG. */
+ * -EFBIG if it does not fit into @p size - 1 bytes. */
 ssize_t fsroot_read(const struct fsroot *root, char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -37,11 +37,11 @@ ssize_t fsroot_read(const struct fsroot *root, char *text, size_t size, const ch
 ssize_t fsroot_read_all(const struct fsroot *root, char **data, size_t max, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/** Reads a file that holds one amount, see kernel_u64(). -EINVAL when it does not. */
+/** Reads a file that holds one amount, see kernel_u64(). -EINVAL if it does not. */
 int fsroot_read_u64(const struct fsroot *root, uint64_t *value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** readlinkat(), NUL-terminated; returns the length, -ENAMETOOLONG when it does not fit. */
+/** readlinkat(), NUL-terminated; returns the length, -ENAMETOOLONG if it does not fit. */
 ssize_t fsroot_readlink(const struct fsroot *root, char *target, size_t size, const char *format,
                         ...) __attribute__((format(printf, 4, 5)));
 

@@ -15,7 +15,7 @@
 
 struct guardian {
     pid_t pid;
-    int alive_fd; /* our end of the socket; closed by the kernel when we die */
+    int alive_fd; /* our end of the socket; the kernel closes it when this process dies */
     void *shared;
     size_t shared_bytes;
 };
@@ -29,7 +29,7 @@ static void ignore_signals(void)
         sigaction(numbers[i], &ignore, NULL);
 }
 
-/* The reader of our output, through a pipe, must not wait for the guardian. */
+/* A reader of our output, through a pipe, must not wait for the guardian. */
 static void let_go_of_terminal(void)
 {
     cleanup_close int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -39,14 +39,14 @@ static void let_go_of_terminal(void)
         dup2(null_fd, fd);
 }
 
-/* What the child does. */
+/* The child's task. */
 struct duty {
     void (*undo)(void *shared, void *context);
-    void (*serve)(int socket, void *shared, void *context); /* instead of undo */
+    void (*serve)(int socket, void *shared, void *context); /* called instead of undo */
     void *context;
 };
 
-/* Any byte is a dismissal; end of file without one is a death. */
+/* Any byte is a dismissal; end of file without a byte is a death. */
 static void wait_for_death(int watch_fd, const struct guardian *guardian, const struct duty *duty)
 {
     char word;
@@ -161,9 +161,9 @@ void guardian_dismiss(struct guardian *guardian)
 {
     if (!guardian)
         return;
-    /* It may be gone already. */
+    /* the child may be gone already */
     send(guardian->alive_fd, "d", 1, MSG_NOSIGNAL);
-    shutdown(guardian->alive_fd, SHUT_RDWR); /* an employed one that is at work */
+    shutdown(guardian->alive_fd, SHUT_RDWR); /* ends an employed child that is at work */
     while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     discard(guardian);

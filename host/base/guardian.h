@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file guardian.h  A child process that undoes what we changed, should we die before we could.
+ * @file guardian.h  A child process that undoes this process's changes if it dies before it has
+ * undone them itself.
  *
- * For changes that the kernel does not take back when a process ends: a DAMON context, split huge
+ * It is for changes that the kernel does not undo when a process ends: a DAMON context, split huge
  * pages, a suspended guest. The child waits on a pipe whose other end only this process has; when
- * that is closed without a word, also by kill -9, it calls undo and exits. It has a session of its
- * own, so ctrl-C at a terminal does not reach it, and it ignores SIGTERM and SIGHUP. What kills
- * both at once (a SIGKILL to a whole cgroup) leaves the change behind; callers say what that means.
+ * that is closed without a message, also by kill -9, it calls undo and exits. It has a session of
+ * its own, so ctrl-C at a terminal does not reach it, and it ignores SIGTERM and SIGHUP. A signal
+ * that kills both at once (a SIGKILL to a whole cgroup) leaves the change behind; callers document
+ * the consequences.
  *
- *   post the guardian → write down in shared what will be changed → change it → take it back →
- *   dismiss
+ *   post the guardian → note the coming change in shared → make it → undo it → dismiss
  */
 #pragma once
 
@@ -32,24 +33,25 @@ int guardian_post(struct guardian **out, size_t shared_bytes,
                   void (*undo)(void *shared, void *context), void *context, struct error *error);
 
 /**
- * Forks a child of the same kind that also works for us, as long as both live.
- * @param serve   runs in the child, with its end of a SOCK_SEQPACKET socket; an empty read is our
- *                death, or dismissal: then it undoes what is to be undone, and returns
- * @return as guardian_post(). Our end of the socket: guardian_socket().
+ * Forks a child of the same kind that also serves this process, as long as both live.
+ * @param serve   runs in the child, with its end of a SOCK_SEQPACKET socket; an empty read means
+ *                that this process died, or dismissed it: then it undoes the remaining changes, and
+ *                returns
+ * @return as guardian_post(). guardian_socket() is this process's end of the socket.
  */
 int guardian_employ(struct guardian **out, size_t shared_bytes,
                     void (*serve)(int socket, void *shared, void *context), void *context,
                     struct error *error);
 
-/** Closed by guardian_dismiss(). Send with MSG_NOSIGNAL: the child may be gone. */
+/** The socket, which guardian_dismiss() closes. Send with MSG_NOSIGNAL: the child may be gone. */
 int guardian_socket(const struct guardian *guardian);
 
 /** The child's pid. */
 pid_t guardian_pid(const struct guardian *guardian);
 
-/** The shared area; page-aligned. Write an intention there before carrying it out. */
+/** The shared area; page-aligned. Note an intention there before you carry it out. */
 void *guardian_shared(struct guardian *guardian);
 
-/** Everything was taken back by the caller: the child exits without undo (an employed one when
- * serve returns), and is reaped. NULL is allowed. */
+/** Call it when the caller has undone everything: the child exits without undo (an employed child
+ * when serve returns), and is reaped. NULL is allowed. */
 void guardian_dismiss(struct guardian *guardian);

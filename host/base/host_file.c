@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The descriptor, kept for the life of the process, or a negative errno. */
+/* The descriptor, which stays open for the life of the process, or a negative errno. */
 static int kept_fd(struct host_file *file, const struct fsroot *root)
 {
     int kept = atomic_load(&file->fd);

@@ -8,7 +8,8 @@
 #include <poll.h>
 #include <signal.h>
 
-/* A signal that comes just before the sleep does not end it, so the flag is read this often. */
+/* The flag is checked at this interval, because a signal that comes just before the sleep does not
+ * end it. */
 #define STEP_NS 250000000ULL
 
 volatile int interrupted;

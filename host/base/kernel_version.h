@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kernel_version.h  A kernel's version, by the text of /proc/sys/kernel/osrelease. */
+/** @file kernel_version.h  A kernel's version, from the text of /proc/sys/kernel/osrelease. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -8,7 +8,8 @@
 
 #define KERNEL(major, minor) ((major)*1000U + (minor))
 
-/** As KERNEL(), to be compared; 0: the text begins with no version. */
+/** The version in the form of KERNEL(), for comparisons; 0: the text does not begin with a
+ * version. */
 static inline unsigned kernel_version(const char *release)
 {
     unsigned major;
@@ -17,7 +18,7 @@ static inline unsigned kernel_version(const char *release)
     return sscanf(release, "%u.%u", &major, &minor) == 2 ? KERNEL(major, minor) : 0;
 }
 
-/** That of the host, or of a captured tree; 0: it cannot be read. */
+/** The version of the host, or of a captured tree; 0: it cannot be read. */
 static inline unsigned kernel_version_of(const struct fsroot *root)
 {
     char release[128];

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Of the dynamic linker, and of a shell whose command is missing. */
+/* The status of the dynamic linker, and of a shell whose command is missing. */
 #define STATUS_NOT_FOUND 127
 
 static void library_missing(void)
@@ -16,7 +16,7 @@ static void library_missing(void)
     _exit(STATUS_NOT_FOUND);
 }
 
-/* Two threads may both load it: to the loader it is the same library. */
+/* Two threads may both load it: the loader treats both as the same library. */
 static void *handle_of(struct late_library *library)
 {
     void *handle = atomic_load(&library->handle);

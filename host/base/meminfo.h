@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file meminfo.h  The memory of this host, of /proc/meminfo (Documentation/filesystems/proc.rst
+/** @file meminfo.h  The memory of this host, from /proc/meminfo (Documentation/filesystems/proc.rst
  * of the kernel). */
 #pragma once
 
@@ -7,12 +7,13 @@
 #include "base/fsroot.h"
 
 struct host_memory {
-    uint64_t total_bytes;     /* MemTotal: without what firmware and the kernel's image keep */
-    uint64_t available_bytes; /* MemAvailable: what programs could have without swapping */
+    /* MemTotal: excludes memory that firmware and the kernel's image keep */
+    uint64_t total_bytes;
+    uint64_t available_bytes; /* MemAvailable: memory that programs could get without swapping */
     uint64_t swap_total_bytes, swap_free_bytes;
     uint64_t anon_huge_bytes; /* AnonHugePages: anonymous memory that is mapped by huge pages */
 };
 
-/** @return 0; -EINVAL when it has no MemTotal, or when one of these is no amount; or the error of
+/** @return 0; -EINVAL if it has no MemTotal, or if one of these is not an amount; or the error of
  * reading it */
 int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct error *error);

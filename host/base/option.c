@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file option.c  See option.h; getopt_long(3) reads, and says what it does not understand. */
+/** @file option.c  See option.h; getopt_long(3) parses, and reports unknown options. */
 #include "base/option.h"
 
 #include "base/parse.h"
@@ -16,7 +16,8 @@ static const struct option_line version_line = {OPTION_FLAG, 'V', "version", .he
 
 /* --- help ------------------------------------------------------------------------------------- */
 
-/* Only a function can be called without a value: it gets NULL. "[HOST=]FILE" must be there. */
+/* Only a function can be called without a value: it gets NULL. The value of "[HOST=]FILE" is
+ * required. */
 static bool is_optional(const struct option_line *line)
 {
     return line->type == OPTION_CALL && line->value && strncmp(line->value, "[=", 2) == 0;
@@ -54,7 +55,7 @@ static int widest(const struct option_line *lines)
     return width;
 }
 
-/* A line of its help, without the '\n'. */
+/* Prints a line of the option's help, without the '\n'. */
 static void print_text(const struct option_line *line, const char *text, int length)
 {
     static const char token[] = "@names@";
@@ -138,7 +139,7 @@ static int set_share(void *at, const char *value)
     return rc;
 }
 
-/* It was the word for nothing. */
+/* Handles the word for nothing, if the option has one. */
 static int set_none(const struct option_line *line, void *at)
 {
     if (line->type == OPTION_COPY)
@@ -148,7 +149,7 @@ static int set_none(const struct option_line *line, void *at)
     return 0;
 }
 
-/* 0 or negative. Prints nothing, but what OPTION_CALL prints. */
+/* 0 or negative. It prints nothing itself; an OPTION_CALL may. */
 static int set_value(const struct option_line *line, void *base, const char *value)
 {
     void *at = (char *)base + line->offset;
@@ -196,7 +197,7 @@ static int take_option(const struct option_line *line, void *base, const char *v
     return command_bad_value(name, value, expected_of(line));
 }
 
-/* What getopt takes; an option's number is 256 and its place, that of -h 'h'. */
+/* The tables for getopt; an option's number is 256 plus its index, that of -h is 'h'. */
 #define OPTIONS_MAX 32
 #define FIRST_NUMBER 256
 
@@ -213,7 +214,7 @@ static int argument_of(const struct option_line *line)
     return is_optional(line) ? optional_argument : required_argument;
 }
 
-/* "w:", and "s::" of one whose value may be left out. */
+/* Adds "w:", or "s::" for a value that may be left out. */
 static char *add_letter(char *to, const struct option_line *line)
 {
     if (!line->letter)
@@ -258,10 +259,10 @@ static const struct option_line *find_line(const struct getopt_tables *tables,
     for (size_t i = 0; i < tables->n; i++)
         if (lines[i].letter == number)
             return &lines[i];
-    return NULL; /* getopt has said why */
+    return NULL; /* getopt has printed the reason */
 }
 
-/* 0; 1 after printing help or the version; -EINVAL after printing what is wrong. */
+/* 0; 1 after printing help or the version; -EINVAL after printing the error. */
 static int take_number(const struct command_options *options, const struct getopt_tables *tables,
                        void *base, int number)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file own_memory.h  What this host has of memory for guests. */
+/** @file own_memory.h  The part of this host's memory that is available to guests. */
 #pragma once
 
 #include <stdint.h>
 #include <sys/sysinfo.h>
 
-/* Of this host's own memory what its kernel and daemons need is not for guests. */
+/* The share of this host's memory that its kernel and daemons need. */
 #define OWN_MEMORY_HOST_SHARE 0.05
 
-/** Memory of this host that is for guests, in bytes: its RAM less 5 %; 0: not known. */
+/** Memory of this host available to guests, in bytes: its RAM minus 5 %; 0: not known. */
 static inline uint64_t own_memory_for_guests(void)
 {
     struct sysinfo info;

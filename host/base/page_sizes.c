@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define ENTRY_SHIFT 3 /* of an entry of a page table: 8 bytes */
+#define ENTRY_SHIFT 3 /* size of a page table entry: 8 bytes */
 #define LARGEST_SHIFT 34
 
-/* Of x86-64, should nothing be known. */
+/* The sizes of x86-64, in case they cannot be read. */
 struct page_sizes page_sizes_now = {.base_shift = 12, .huge_shift = 21};
 
 static bool is_power_of_two(uint64_t bytes)
@@ -27,7 +27,7 @@ static unsigned shift_of(uint64_t bytes)
     return (unsigned)__builtin_ctzll(bytes);
 }
 
-/* Orders are kept in a byte, and a huge page's base pages are counted. */
+/* An order must fit into a byte, and the base pages of a huge page must be countable. */
 static bool is_huge(uint64_t bytes, unsigned base_shift)
 {
     return is_power_of_two(bytes) && shift_of(bytes) > base_shift &&
@@ -80,7 +80,7 @@ int page_sizes_check(uint64_t base_bytes, uint64_t verified, const char *what, s
                      base_bytes / 1024, what, text);
 }
 
-/* Before any thread and any user: from then on they are constants. */
+/* Runs before any thread and any user: the sizes are constant afterwards. */
 __attribute__((constructor)) static void read_this_host(void)
 {
     struct fsroot root;

@@ -44,14 +44,14 @@ struct unit {
     double factor;
 };
 
-/* A number above 0 with one of the units behind it; the first is for none. */
+/* A number above 0 followed by one of the units; the first unit is that of a plain number. */
 static int parse_with_unit(const char *text, const struct unit *units, size_t n, double *value)
 {
     char *end;
     double number;
 
     if (!isdigit((unsigned char)*text) && *text != '.')
-        return -EINVAL; /* no sign, no space, no "inf" */
+        return -EINVAL; /* refuses a sign, a space, and "inf" */
     number = strtod(text, &end);
     for (size_t i = 0; i < n; i++)
         if (!strcasecmp(end, units[i].name)) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file parse.h  Numbers as a person writes them: all of the text, or -EINVAL. */
+/** @file parse.h  Numbers in people's notation: each function takes the whole text, or returns
+ * -EINVAL. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** What parse_seconds() and parse_span() take, for command_bad_value(). */
+/** The form that parse_seconds() and parse_span() accept, for command_bad_value(). */
 #define PARSE_SECONDS_EXPECTED "a time from 1ms to 1000000s, as in 0.5, 90s, 10m or 1h"
 #define PARSE_SPAN_EXPECTED "a time of at most a century, as in 90m, 12h, 7d or 2w"
 
@@ -22,10 +23,10 @@ int parse_span(const char *text, double *seconds);
     "2026-01-31T20:45"
 
 /**
- * A moment: a stretch before @p now_s as parse_span() takes it; or a day, a time of it with or
- * without seconds, or both with T or a blank between. A day begins at midnight, a time is of today.
- * In local time, unless Z stands behind it: UTC; the hour that autumn has twice is the one that
- * mktime(3) takes. Numbers of 8 digits and those above 10^6 need a unit. @p now_s, @p unix_s: Unix
+ * A moment: a span before @p now_s in the form of parse_span(); or a day, a time with or without
+ * seconds, or both with T or a blank between. A day alone means midnight; a time alone is of today.
+ * Times are local, or UTC with Z behind them; mktime(3) chooses which of the two equal hours in
+ * autumn is meant. Numbers of 8 digits and those above 10^6 need a unit. @p now_s, @p unix_s: Unix
  * time.
  */
 int parse_moment(const char *text, double now_s, double *unix_s);
@@ -43,7 +44,7 @@ int parse_percent(const char *text, double max, double *percent);
 /** "S,S,..." into seconds[0 .. *n), ascending, each once, at most @p max. */
 int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n);
 
-/** A text that is not empty and fits, with its NUL, into @p size bytes. */
+/** A text that is not empty and that fits, with its NUL, into @p size bytes. */
 int parse_text(const char *text, char *out, size_t size);
 
 /** "yes" or "no". */

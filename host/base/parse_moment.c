@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file parse_moment.c  See parse.h. By itself: the agent, linked statically, has no use for 16
- * KiB of time zones. */
+/** @file parse_moment.c  See parse.h. It is a separate file because the agent, linked statically,
+ * does not need 16 KiB of time zones. */
 #include "base/parse.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #define MAX_UNITLESS_S 1e6
 
-/* The day of *tm, if one is there, and the rest of the text. strptime() takes any two digits for
- * a day: what mktime() makes of the 31st of February is another one, and refused. */
+/* Parses the day of *tm, if there is one, and sets *text to the rest. strptime() accepts any two
+ * digits for a day: mktime() turns the 31st of February into another day, which is refused. */
 static int parse_day(const char **text, struct tm *tm, bool utc)
 {
     struct tm day = {.tm_isdst = -1};
@@ -25,7 +25,7 @@ static int parse_day(const char **text, struct tm *tm, bool utc)
 
     struct tm real = day;
 
-    real.tm_hour = 12; /* no clock is set at noon */
+    real.tm_hour = 12; /* clocks are never set at noon */
     if ((utc ? timegm(&real) : mktime(&real)) == (time_t)-1 || real.tm_mday != day.tm_mday)
         return -EINVAL;
     *tm = day;
@@ -66,8 +66,8 @@ static int parse_date(const char *text, double now_s, double *unix_s)
     return 0;
 }
 
-/* Without a unit, 20260131 is a day without its hyphens, and 1769860800 Unix time, rather than so
- * many seconds ago. */
+/* Without a unit, 20260131 may be a day without its hyphens, and 1769860800 Unix time, rather than
+ * a number of seconds ago. */
 static bool is_long_number(const char *text)
 {
     return strspn(text, "0123456789.") == strlen(text) &&

@@ -2,7 +2,7 @@
 /** @file plural.h  "1 guest", "2 guests". */
 #pragma once
 
-/** What comes behind the name of @p n things: "s", or "" of one. */
+/** The suffix after the name of @p n things: "s", or "" for one. */
 static inline const char *plural(double n)
 {
     return n == 1 ? "" : "s";

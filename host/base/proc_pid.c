@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The field that comes @p n fields after the one at @p at; NULL: there are fewer. A newline at the
- * end is none. */
+ * end is not a field. */
 static const char *field_after(const char *at, unsigned n)
 {
     for (; at && n > 0; n--) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file proc_pid.h  /proc/PID/stat, and the pids and other numbers that /proc has as names. */
+/** @file proc_pid.h  /proc/PID/stat, and the pids and other numbers among the names of /proc. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -13,17 +13,17 @@ struct proc_stat {
     uint64_t utime_ticks;  /* 14 */
     uint64_t stime_ticks;  /* 15 */
     uint64_t start_ticks;  /* 22: clock ticks after boot */
-    uint64_t start_stack;  /* 28: where the stack begins, in its address space; 0: not permitted */
-    uint64_t guest_ticks;  /* 43: of utime, in a virtual CPU; 0 where the line ends before it */
+    uint64_t start_stack;  /* 28: begin of the stack, in its address space; 0: not permitted */
+    uint64_t guest_ticks;  /* 43: part of utime, in a virtual CPU; 0 if the line ends before it */
 };
 
-/** Parses one stat line; the command's name in it may hold anything, ")" too. -EINVAL when
- * malformed. */
+/** Parses one stat line; the command's name in it may contain any character, including ")". -EINVAL
+ * if it is malformed. */
 int proc_stat_parse(const char *text, struct proc_stat *stat);
 
-/** The command's name in a stat line, from the first "(" to the last ")": any bytes its process
- * liked, newlines too; what is not printable UTF-8 becomes '?'. At most 15 bytes of a process,
- * more of a kernel thread; cut to @p size. -EINVAL when there is none. */
+/** The command's name in a stat line, from the first "(" to the last ")". The process can choose
+ * any bytes, including newlines; bytes that are not printable UTF-8 become '?'. At most 15 bytes
+ * for a process, more for a kernel thread; cut to @p size. -EINVAL if there is no name. */
 int proc_stat_name(const char *text, char *name, size_t size);
 
 /** Reads /proc/PID/stat. -ESRCH when there is no such process or thread. */
@@ -38,6 +38,6 @@ struct proc_number {
     uint64_t inode;
 };
 
-/** Likewise, with the inode of each. */
+/** As proc_numbers(), with the inode of each. */
 ssize_t proc_numbers_inodes(const struct fsroot *root, const char *path,
                             struct proc_number **numbers);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file progress.h  One line on standard error while something takes longer than two seconds. */
+/** @file progress.h  One line on standard error while an operation takes longer than two
+ * seconds. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ void progress_init(struct progress *progress, const char *what);
 /** Draws at most ten times a second; @p context is a struct progress. For sample_plan.progress. */
 void progress_draw(double elapsed_s, double total_s, void *context);
 
-/** Draws @p text, for what has no known end, when it has taken two seconds; as often. */
+/** Draws @p text, for an operation of unknown length, once it has taken two seconds; at most ten
+ * times a second, too. */
 void progress_say(double elapsed_s, const char *text, struct progress *progress);
 
 /** Clears the line. */

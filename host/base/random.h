@@ -24,7 +24,7 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound)
     return (uint64_t)(((unsigned __int128)random_next(state) * bound) >> 64);
 }
 
-/** A seed from the kernel, different each time. */
+/** A seed from the kernel, which differs each time. */
 static inline uint64_t random_seed(void)
 {
     uint64_t seed;

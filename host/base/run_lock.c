@@ -21,7 +21,8 @@
 #define LOCK_DIR "run/vmwss"
 #define TRY_AGAIN_MS 20
 
-/* For everyone to see, but the files for root alone: an open file is all that flock() asks for. */
+/* The directory is readable for all, but the files for root alone, because anyone who can open a
+ * file can flock() it. */
 #define DIR_MODE 0755
 #define FILE_MODE 0600
 
@@ -32,7 +33,7 @@ static int open_dir(const struct fsroot *root)
     return fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, LOCK_DIR);
 }
 
-/* Is the file that was locked still the one of that name? Its last holder removes it. */
+/* Returns true if the locked file is still the one of that name. Its last holder removes it. */
 static bool still_there(int dir_fd, const char *file, int file_fd)
 {
     struct stat locked;
@@ -51,7 +52,7 @@ static int write_pid(int fd, pid_t holder)
     return ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)length, 0) != length ? -errno : 0;
 }
 
-/* 0: no process's. */
+/* 0: no pid. */
 static pid_t read_pid(int fd)
 {
     char text[16] = "";
@@ -132,8 +133,8 @@ static int busy(const struct fsroot *root, const struct run_lock *lock, const ch
                      what, holder);
 }
 
-/* Also true of a file without a pid, or a removed one: the pid is written right after locking, and
- * the file removed last, so the lock is about to change hands. */
+/* Also true for a file without a pid, or a removed one: the pid is written right after locking, and
+ * the file is removed last, so the lock is about to change hands. */
 static bool holder_ended(const struct run_lock *lock)
 {
     cleanup_close int fd = openat(lock->dir_fd, lock->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -225,7 +226,7 @@ void run_lock_lend(struct run_lock *lock)
         lock->lent = true;
 }
 
-/* The file that we had locked is gone: the one of its name now is another. */
+/* Our locked file is gone: another file has its name now. */
 static int lock_anew(struct run_lock *lock)
 {
     struct run_lock anew = *lock;
@@ -251,7 +252,7 @@ int run_lock_retake(struct run_lock *lock, bool *others)
     if (!still_there(lock->dir_fd, lock->file, lock->file_fd)) {
         *others = true;
         rc = lock_anew(lock);
-    } else if (read_pid(lock->file_fd) != getpid()) { /* left by one that was killed */
+    } else if (read_pid(lock->file_fd) != getpid()) { /* the pid of a process that was killed */
         *others = true;
         rc = write_pid(lock->file_fd, getpid());
     }
@@ -260,7 +261,7 @@ int run_lock_retake(struct run_lock *lock, bool *others)
     return rc;
 }
 
-/* Removed while it is held, so that no file is left of guests that are gone. */
+/* Removes the file while it is locked, so that no file of an ended guest stays. */
 void run_lock_release(struct run_lock *lock)
 {
     bool others;
@@ -274,8 +275,8 @@ void run_lock_release(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
-/* What a dead one left marked is not known: then the file goes, and who had lent it
- * sees that. */
+/* The marks of a dead process are not known: then the file is removed, which the process that had
+ * lent the lock notices. */
 void run_lock_give_back(struct run_lock *lock)
 {
     const pid_t owner = lock->before;
@@ -299,15 +300,16 @@ void run_lock_leave(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
-/* --- what was left behind --------------------------------------------------------------------- */
+/* --- leftovers -------------------------------------------------------------------------------- */
 
 static bool is_dead(pid_t pid)
 {
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Removed while it is locked, as by its last holder. That of a living one is not locked even for a
- * moment, in which vmwssd, having lent it, could not take it back. */
+/* Removes the file while it is locked, as its last holder does. The file of a living process is not
+ * locked even for a moment: vmwssd, which has lent its lock, could not take it back in that
+ * moment. */
 static void sweep_lock(int dir_fd, const char *file)
 {
     cleanup_close int fd = openat(dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -317,8 +319,8 @@ static void sweep_lock(int dir_fd, const char *file)
         unlinkat(dir_fd, file, 0);
 }
 
-/* "guest-42.panel" is about process 42, and goes with it, or with the lock of the process that
- * published it. */
+/* "guest-42.panel" belongs to process 42, and is removed with it, or with the lock of the process
+ * that published it. */
 static void sweep_panel(int dir_fd, const char *file)
 {
     char lock[40];

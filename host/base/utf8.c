@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How long the well-formed sequence at @p c is; 0: there is none. By table 3-7 of Unicode: no
- * overlong forms, no surrogates, nothing above U+10FFFF. */
+/* The length of the well-formed sequence at @p c; 0: it is not well-formed. By table 3-7 of
+ * Unicode: no overlong forms, no surrogates, nothing above U+10FFFF. */
 static size_t sequence(const uint8_t *c)
 {
     size_t n;
@@ -66,7 +66,7 @@ size_t utf8_printable_bytes(const char *text)
     const uint8_t *c = (const uint8_t *)text;
     size_t n = *c ? sequence(c) : 0;
 
-    /* Nearly all of a name is ASCII. */
+    /* nearly all of a name is ASCII */
     if (n == 1)
         return *c >= 0x20 && *c != 0x7f;
     return n > 0 && is_control(decode(c, n)) ? 0 : n;

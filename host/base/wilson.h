@@ -3,8 +3,8 @@
  * @file wilson.h  Interval for a proportion.
  *
  * Wilson's score interval (E. B. Wilson, JASA 22, 1927) keeps its coverage for small counts and
- * extreme proportions, where the usual p ± z·se does not: at n = 100, p = .01 that one covers 63 %
- * instead of 95 (Brown, Cai, DasGupta, Statistical Science 16, 2001).
+ * extreme proportions. The usual p ± z·se does not: at n = 100, p = .01 it covers 63 % instead of
+ * 95 (Brown, Cai, DasGupta, Statistical Science 16, 2001).
  */
 #pragma once
 
@@ -23,8 +23,8 @@ struct interval {
 struct interval wilson_interval(double successes, double n, double z);
 
 /**
- * The sample size that an infinite population would need for the precision that @p n of @p
- * population drawn without replacement have: n (N - 1) / (N - n) (Cochran, Sampling Techniques, 3rd
- * ed., 2.6). Infinite (HUGE_VAL) when everything was drawn.
+ * The sample size that an infinite population would need for the precision of @p n draws without
+ * replacement from @p population: n (N - 1) / (N - n) (Cochran, Sampling Techniques, 3rd ed., 2.6).
+ * Infinite (HUGE_VAL) if everything was drawn.
  */
 double finite_population_n(double n, double population);

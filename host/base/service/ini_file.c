@@ -15,11 +15,11 @@ struct loading {
     FILE *file;
     const char *path;
     unsigned line;
-    struct error error; /* the first */
+    struct error error; /* the first error */
 };
 
-/* inih asks for a line at a time, which lets us count them; a line longer than its buffer would be
- * taken for two. */
+/* inih reads one line at a time through this function, which counts them; a line longer than its
+ * buffer would be taken for two. */
 static char *next_line(char *text, int size, void *context)
 {
     struct loading *loading = context;

@@ -8,6 +8,6 @@
 typedef int (*ini_take)(void *context, const char *section, const char *key, const char *value,
                         struct error *error);
 
-/** Reads the file at @p path. 0; -EINVAL with "FILE:LINE: ..."; -ENOENT ... when it cannot be
+/** Reads the file at @p path. 0; -EINVAL with "FILE:LINE: ..."; -ENOENT ... if it cannot be
  * opened. */
 int ini_file_read(const char *path, ini_take take, void *context, struct error *error);

@@ -36,7 +36,8 @@ static int keep_scanners(bool agents)
 
 static int keep_none(void)
 {
-    if (capng_get_caps_process() != 0) /* another user has others than were read before */
+    if (capng_get_caps_process() != 0) /* another user has other capabilities than were read
+                                        * before */
         return -EPERM;
 
     const capng_select_t what = capabilities_may_change();
@@ -45,7 +46,7 @@ static int keep_none(void)
     return capabilities_apply(what);
 }
 
-/* While there is CAP_SETPCAP, which goes with user 0. */
+/* Call it while there is CAP_SETPCAP, which goes with user 0. */
 static int drop_bounding_set(void)
 {
     if (capabilities_may_change() != CAPNG_SELECT_BOTH)
@@ -54,13 +55,13 @@ static int drop_bounding_set(void)
     return capabilities_apply(CAPNG_SELECT_BOUNDS);
 }
 
-/* libcap-ng's state is each thread's own, and so is what capset(2) changes. */
+/* Both libcap-ng's state and the effect of capset(2) belong to the single thread. */
 int privileges_reach(bool reach)
 {
     if (capng_get_caps_process() != 0)
         return -EPERM;
     if (!capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE) ||
-        capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_RAWIO)) /* nothing was given up */
+        capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_RAWIO)) /* no capability was given up */
         return 0;
     if (capng_update(reach ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE) != 0)
         return -EPERM;
@@ -69,25 +70,27 @@ int privileges_reach(bool reach)
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-/* What CAP_SYS_ADMIN, CAP_SYS_PTRACE or root's user id would allow, and vmwssd never does. */
+/* Calls that CAP_SYS_ADMIN, CAP_SYS_PTRACE or root's user id would allow, and that vmwssd never
+ * makes. */
 static const int never[] = {
-    /* other programs */
+    /* to run other programs */
     SCMP_SYS(execve),
     SCMP_SYS(execveat),
-    /* other processes: their memory is never written, they are never stopped */
+    /* to act on other processes: vmwssd never writes their memory, and never stops them */
     SCMP_SYS(process_vm_writev),
-#ifndef __SANITIZE_ADDRESS__ /* whose search for leaks stops our own threads by it */
+#ifndef __SANITIZE_ADDRESS__ /* its leak search stops the threads of this process by this call */
     SCMP_SYS(ptrace),
 #endif
     SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd),
     SCMP_SYS(userfaultfd),
-    /* sockets that others connect to, and what makes sockets past this filter (IORING_OP_SOCKET) */
+    /* sockets that accept connections, and calls that make sockets past this filter
+     * (IORING_OP_SOCKET) */
     SCMP_SYS(listen),
     SCMP_SYS(io_uring_setup),
     SCMP_SYS(io_uring_enter),
     SCMP_SYS(io_uring_register),
-    /* the kernel itself */
+    /* to change the kernel itself */
     SCMP_SYS(bpf),
     SCMP_SYS(init_module),
     SCMP_SYS(finit_module),
@@ -97,7 +100,7 @@ static const int never[] = {
     SCMP_SYS(iopl),
     SCMP_SYS(ioperm),
     SCMP_SYS(syslog),
-    /* the machine */
+    /* to control the machine */
     SCMP_SYS(reboot),
     SCMP_SYS(swapon),
     SCMP_SYS(swapoff),
@@ -109,7 +112,7 @@ static const int never[] = {
     SCMP_SYS(setdomainname),
     SCMP_SYS(quotactl),
     SCMP_SYS(acct),
-    /* mounts and namespaces */
+    /* to change mounts and namespaces */
     SCMP_SYS(mount),
     SCMP_SYS(umount2),
     SCMP_SYS(move_mount),
@@ -127,7 +130,7 @@ static const int never[] = {
     SCMP_SYS(keyctl),
 };
 
-/* What reaches into another process, for the half that has no business there. */
+/* Calls that reach into another process, for the half that has no use for them. */
 static const int never_of_the_rest[] = {
     SCMP_SYS(process_vm_readv),  SCMP_SYS(process_madvise),   SCMP_SYS(process_mrelease),
     SCMP_SYS(perf_event_open),   SCMP_SYS(move_pages),        SCMP_SYS(migrate_pages),
@@ -143,7 +146,8 @@ static int refuse_calls(scmp_filter_ctx filter, const int *calls, size_t n)
     return rc;
 }
 
-/* To no process but this one, so that the C library can abort(); signal 0 is none. */
+/* Signals may go only to this process, so that the C library can abort(); signal 0 is not a
+ * signal. */
 static int refuse_signals(scmp_filter_ctx filter)
 {
     static const int calls[] = {SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo),
@@ -160,7 +164,7 @@ static int refuse_signals(scmp_filter_ctx filter)
     return rc;
 }
 
-/* The kernel takes the argument for 32 bits wide; a plain comparison sees all 64. */
+/* The kernel treats the argument as 32 bits wide; a plain comparison would compare all 64. */
 static int refuse_command(scmp_filter_ctx filter, int call, unsigned command)
 {
     const struct scmp_arg_cmp commands = {
@@ -169,10 +173,10 @@ static int refuse_command(scmp_filter_ctx filter, int call, unsigned command)
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &commands);
 }
 
-/* The owner of a file (fcntl(2), O_ASYNC) gets a signal, any by F_SETSIG, by the user ids of what
- * made it the owner: no capability is asked for, and no system call of the list above is made.
- * And what is pushed into the terminal that it was started from (ioctl_tty(2), TIOCSTI) is typed
- * into the shell there, which is root's. */
+/* The owner of a file (fcntl(2), O_ASYNC) gets a signal, with F_SETSIG any signal, checked by the
+ * user ids of the process that set the owner: no capability is needed, and no system call of the
+ * list above is made. Also, text that is pushed into the terminal from which it was started
+ * (ioctl_tty(2), TIOCSTI) is typed into the shell there, which is root's. */
 static int refuse_owners(scmp_filter_ctx filter)
 {
     static const unsigned fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
@@ -186,9 +190,9 @@ static int refuse_owners(scmp_filter_ctx filter)
     return rc;
 }
 
-/* A new user namespace has every capability inside, and with it the kernel's rarely walked paths.
- * clone3(2) has its flags in memory, where no filter sees them; the C library then takes clone(2).
- */
+/* A new user namespace has every capability inside, and with them access to rarely used paths in
+ * the kernel. clone3(2) has its flags in memory, where no filter sees them; if it is refused, the C
+ * library uses clone(2). */
 static int refuse_namespaces(scmp_filter_ctx filter)
 {
     static const scmp_datum_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
@@ -204,8 +208,8 @@ static int refuse_namespaces(scmp_filter_ctx filter)
     return rc;
 }
 
-/* Of any process but the caller; 0 is how the C library calls it. A limit on CPU time would end the
- * other. */
+/* Refuses to set limits of any process but the caller; the C library passes 0 for that. A limit on
+ * CPU time would end another process. */
 static int refuse_limits(scmp_filter_ctx filter)
 {
     const struct scmp_arg_cmp others = {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0};
@@ -220,7 +224,7 @@ static int refuse_socket(scmp_filter_ctx filter, enum scmp_compare compare, unsi
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, &families);
 }
 
-/* All families but @p one and @p other. */
+/* Refuses all families except @p one and @p other. */
 static int refuse_sockets_but(scmp_filter_ctx filter, unsigned one, unsigned other)
 {
     int rc = refuse_socket(filter, SCMP_CMP_GT, other);
@@ -231,7 +235,7 @@ static int refuse_sockets_but(scmp_filter_ctx filter, unsigned one, unsigned oth
     return rc;
 }
 
-/* Only to agents; a pair to the other half needs no socket(2). */
+/* Allows sockets only to agents; the pair to the other half needs no socket(2). */
 static int limit_scanner(scmp_filter_ctx filter, bool agents)
 {
     static const int calls[] = {SCMP_SYS(socket), SCMP_SYS(connect)};
@@ -240,7 +244,7 @@ static int limit_scanner(scmp_filter_ctx filter, bool agents)
                   : refuse_calls(filter, calls, sizeof(calls) / sizeof(calls[0]));
 }
 
-/* Local sockets, and netlink's, by which libraries ask for the machine's interfaces. */
+/* Allows local sockets, and netlink's, by which libraries query the machine's interfaces. */
 static int limit_rest(scmp_filter_ctx filter, bool agents)
 {
     int rc = refuse_calls(filter, never_of_the_rest,
@@ -250,13 +254,13 @@ static int limit_rest(scmp_filter_ctx filter, bool agents)
     return rc < 0 ? rc : refuse_sockets_but(filter, AF_UNIX, AF_NETLINK);
 }
 
-/* Newer than the libseccomp of some: the same number on every architecture
+/* Some libseccomp versions are older than this call: it has the same number on every architecture
  * (scripts/syscall.tbl). */
 #define CALL_FCHMODAT2 452
 #define CALL_SETXATTRAT 463
 #define CALL_REMOVEXATTRAT 466
 
-/* Who owns root's files could also give them to others, or change what others may. */
+/* The owner of root's files could also give them to others, or change others' access. */
 static const int never_of_the_reclaimer[] = {
     SCMP_SYS(socket),    SCMP_SYS(connect),      SCMP_SYS(chmod),       SCMP_SYS(fchmod),
     SCMP_SYS(fchmodat),  CALL_FCHMODAT2,         SCMP_SYS(chown),       SCMP_SYS(fchown),
@@ -274,8 +278,8 @@ static int refuse_flag(scmp_filter_ctx filter, int call, unsigned arg, scmp_datu
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &has);
 }
 
-/* A file that is opened to be read can be emptied by that. The flags of openat2(2) are in memory,
- * where Landlock alone refuses them, since its version 3. */
+/* A call that opens a file for reading can also truncate it. The flags of openat2(2) are in memory;
+ * only Landlock refuses these, since its version 3. */
 static int limit_reclaimer(scmp_filter_ctx filter, bool agents)
 {
     int rc = refuse_calls(filter, never_of_the_rest,
@@ -290,9 +294,9 @@ static int limit_reclaimer(scmp_filter_ctx filter, bool agents)
     return rc < 0 ? rc : refuse_flag(filter, SCMP_SYS(openat), 2, O_TRUNC);
 }
 
-/* A list of what is refused, not of what is allowed: what libvirt, SQLite and the C library need
- * differs from one release to the next, and where the unit file is used systemd keeps such a list
- * (@system-service). */
+/* This list names the refused calls, not the allowed ones: the calls that libvirt, SQLite and the C
+ * library need differ from one release to the next, and with the unit file systemd applies such a
+ * list (@system-service). */
 static int refuse_system_calls(int (*limit)(scmp_filter_ctx filter, bool agents), bool agents)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -327,7 +331,7 @@ static int drop_and_limit(int rc, int (*limit)(scmp_filter_ctx filter, bool agen
 
 #define TRUNCATE (1ULL << 14) /* LANDLOCK_ACCESS_FS_TRUNCATE: Linux 6.2, ABI 3 */
 
-/* A set of what no file may suffer, or negative: there is no Landlock. */
+/* Makes a set of accesses that no file may suffer; negative: there is no Landlock. */
 static int make_ruleset(void)
 {
     struct landlock_ruleset_attr rules = {
@@ -343,8 +347,8 @@ static int make_ruleset(void)
     return (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
 }
 
-/* Files are written below this directory only. landlock(7); a kernel without it, or whose filter of
- * calls does not let it through, says so: then it is as before. */
+/* Allows writing files below this directory only. landlock(7); if the kernel lacks it, or the
+ * filter of calls of the process blocks it, that is reported and nothing changes. */
 static int limit_writes(const char *path)
 {
     struct landlock_path_beneath_attr allowed = {.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE};
@@ -367,7 +371,7 @@ static int limit_writes(const char *path)
     return rc == 0 ? 0 : -EPERM;
 }
 
-/* Where the process is not root, its service manager has chosen the capabilities. */
+/* If the process is not root, its service manager has chosen the capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error)
 {
     return drop_and_limit(geteuid() == 0 ? keep_scanners(agents) : 0, limit_scanner, agents, error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file privileges.h  What each half of vmwssd (scanner.h) may do, and no more.
+ * @file privileges.h  The privileges of each half of vmwssd (scanner.h).
  *
  * The scanner, started as root, keeps
  *
@@ -13,18 +13,18 @@
  *                        permitted, and in effect for just that call; not at all when no agents are
  *                        to be asked
  *
- * The rest keeps none, and becomes a user of its own (account.h), who owns the history and nothing
- * else: root's files are closed to it, and libvirt lets it read. Only where it publishes does it
- * have the group that may write to libvirt, which does what that group asks, and that is to run any
- * program. The man page says so, and how polkit limits it.
+ * The rest keeps no capability, and becomes a user of its own (account.h), who owns only the
+ * history: it cannot read root's files, and has read-only access to libvirt. Only if it publishes
+ * does it get the group that may write to libvirt; that group can make libvirt run any program. The
+ * man page says so, and how polkit limits it.
  *
- * And system calls that neither makes, whatever it may: to run a program, to trace another process
- * or take its files, to send a signal to one or have the kernel send it (the owner of a file), to
- * limit one, to load code into the kernel, to mount, to set the clock, to talk to a network
- * (seccomp(2)). They fail with EPERM. Nothing connects to vmwssd:
- * listen(2) fails, too. The rest is refused also what reads another process's memory, advises on
- * it, or counts its events; the scanner, all sockets but those to agents. What no filter of calls
- * can refuse remains: with CAP_SYS_PTRACE the scanner could write /proc/PID/mem.
+ * A filter (seccomp(2)) refuses system calls that neither half makes: to run a program, to trace
+ * another process or take its files, to send a signal to a process or have the kernel send it (the
+ * owner of a file), to limit a process, to load code into the kernel, to mount, to set the clock,
+ * to use a network. They fail with EPERM. No client connects to vmwssd: listen(2) fails, too. The
+ * rest is also refused calls that read another process's memory, advise on it, or count its events;
+ * the scanner is refused all sockets except those to agents. A filter of calls cannot refuse
+ * everything: with CAP_SYS_PTRACE the scanner could write /proc/PID/mem.
  */
 #pragma once
 
@@ -33,25 +33,25 @@
 
 #include <stdbool.h>
 
-/* From the only thread: others would not be filtered. For good. */
+/* Call it from the only thread, because others would not be filtered. It is permanent. */
 
-/** @p agents: are any to be asked? Where the process is not root, its service manager has chosen
- * the capabilities. */
+/** @p agents: true if agents will be queried. If the process is not root, its service manager has
+ * chosen the capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error);
 
-/** Takes on @p account, too. */
+/** Also becomes the user of @p account. */
 int privileges_drop_rest(const struct account *account, struct error *error);
 
 /** For the process that reclaims (programs/balloond/reclaimer.h), started by root: it stays user 0,
- * to whom memory.reclaim belongs, without capabilities and sockets, and where the kernel has
- * Landlock it writes no file but those below /sys/fs/cgroup, and makes and removes none. */
+ * who owns memory.reclaim, without capabilities and sockets. If the kernel has Landlock, it writes
+ * only files below /sys/fs/cgroup, and makes and removes no file. */
 int privileges_drop_reclaimer(struct error *error);
 
-/** Limits the process as much to files below /sys/fs/cgroup, and no more than that: of the user of
- * a dry run. Without Landlock that is logged, and it is as before. */
+/** Limits the process in the same way to files below /sys/fs/cgroup, and in no other way: for the
+ * user of a dry run. Without Landlock it logs that, and changes nothing. */
 int privileges_limit_writes(struct error *error);
 
-/** In this thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Does nothing, and
- * returns 0, where it was given up; -EPERM: it could not be changed. A thread that could not lay it
+/** For a thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Does nothing, and
+ * returns 0, if that was given up; -EPERM: it could not be changed. A thread that could not lay it
  * down must end. */
 int privileges_reach(bool reach);

@@ -29,7 +29,7 @@ int reader_become(bool keep, struct error *error)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, -errno, "no_new_privs: %s", strerror(errno));
-    /* None to drop: another user, or a service manager has done it. */
+    /* there is nothing to drop for another user, or if a service manager has dropped it */
     if (keep ||
         (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE))
         return 0;

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With the group's bit on a directory, what any user makes in it is of the group.
- * Without a group it is its maker's. */
+/* With the setgid bit on a directory, files that any user makes in it get its group. Without that
+ * group they get their maker's. */
 static int give_to_group(int dir_fd)
 {
     const struct group *group = getgrnam(READER_GROUP);
@@ -25,9 +25,9 @@ static int give_to_group(int dir_fd)
     return fchown(dir_fd, (uid_t)-1, group->gr_gid) < 0 || fchmod(dir_fd, 02750) < 0 ? -errno : 0;
 }
 
-/* One file that belonged to the directory's owner: so a user who could write in the directory gives
- * away nothing but what was theirs. A second name of it could be anywhere. It is closed to others,
- * for older versions left it open. */
+/* Gives one file that belonged to the directory's owner; so a user who could write in the directory
+ * gives away only files of their own. A second link to it could be anywhere. The file is closed to
+ * others, because older versions left it open. */
 static int give_file(int dir_fd, const char *name, uid_t from, uid_t to)
 {
     cleanup_close int fd = openat(dir_fd, name,
@@ -35,13 +35,13 @@ static int give_file(int dir_fd, const char *name, uid_t from, uid_t to)
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return 0; /* a symbolic link, a socket, or gone: not the history */
+        return 0; /* a symbolic link, a socket, or gone: not part of the history */
     if (!S_ISREG(st.st_mode) || st.st_uid != from || st.st_nlink != 1)
         return 0;
     return fchmod(fd, st.st_mode & 0660) < 0 || fchown(fd, to, (gid_t)-1) < 0 ? -errno : 0;
 }
 
-/* The directory last: were we killed in between, the next start goes on. */
+/* The directory comes last: if this process is killed in between, the next start continues. */
 static int give_files(int dir_fd, uid_t from, uid_t to)
 {
     int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,7 +76,7 @@ static int give(int dir_fd, bool made, const struct account *account)
     return give_files(dir_fd, st.st_uid, account->uid);
 }
 
-/* "/var/lib/vmwss" of its history; what has no directory is in the current one. */
+/* "/var/lib/vmwss" of its history; a path without a directory is in the current one. */
 static void directory_of(const char *database, char *dir, size_t size)
 {
     char *slash;

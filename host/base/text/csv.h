@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file csv.h  Comma-separated values to standard output, as RFC 4180 has them: CRLF, quotes where
- * needed. */
+/** @file csv.h  Comma-separated values to standard output by RFC 4180: CRLF, quotes if needed. */
 #pragma once
 
 #include <stdint.h>
 
-/** A line of them; begins empty ({0}). */
+/** A line of values; begins empty ({0}). */
 struct csv {
     int n;
 };
@@ -14,7 +13,7 @@ void csv_text(struct csv *csv, const char *text);
 void csv_whole(struct csv *csv, uint64_t value);
 /** Up to nine significant digits. */
 void csv_number(struct csv *csv, double value);
-/** An empty field: not known. */
+/** An empty field, for an unknown value. */
 void csv_nothing(struct csv *csv);
 
 /** Ends the line. */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* JSON is UTF-8; text that is not has a '?' for each byte that is none. */
+/* JSON is UTF-8; each byte that is not part of UTF-8 becomes '?'. */
 static json_t *clean_text(const char *text)
 {
     cleanup_free char *clean = strdup(text);

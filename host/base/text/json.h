@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/** A JSON string, of text that is not UTF-8 as utf8_clean() makes it; null for NULL or empty
+/** A JSON string; text that is not UTF-8 is cleaned by utf8_clean(); null for NULL or empty
  * text. */
 json_t *json_text(const char *text);
 
@@ -14,8 +14,8 @@ static inline json_t *json_u64(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-/** Sets "time", now, RFC 3339 with milliseconds, and "host": what is printed can be dated, wherever
- * it goes. */
+/** Sets "time", now, RFC 3339 with milliseconds, and "host", so that the output can be dated
+ * wherever it goes. */
 void json_set_here_and_now(json_t *object);
 
 /** Prints the object as one line to standard output, flushes, and releases it. -ENOMEM or 0. */

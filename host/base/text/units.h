@@ -8,19 +8,18 @@
 /** "64.1 MiB"; three significant digits or more, binary units. */
 char *show_bytes(char *text, size_t size, uint64_t bytes);
 
-/** How far the truth may be from @p bytes, within its bounds @p low .. @p high: "1.2 MiB", the
- * wider side; "+1.2 MiB -62.3 MiB" where it may be lower by more than twice of what it may be
- * higher, as of huge pages. */
+/** The error of @p bytes, within its bounds @p low .. @p high: "1.2 MiB", the wider side; "+1.2 MiB
+ * -62.3 MiB" if the lower side is more than twice the upper one, as with huge pages. */
 char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t high);
 
 /** "0.10s", "10s", "2m30s", "1h5m". */
 char *show_seconds(char *text, size_t size, double seconds);
 
-/** Of a whole number of minutes or hours only that, "1m", for a heading; else up to three digits.
- */
+/** A whole number of minutes or hours gives only that, "1m", for a heading; any other value gives
+ * up to three digits. */
 char *show_seconds_short(char *text, size_t size, double seconds);
 
-/** "±", or "+-" where the locale has no UTF-8. */
+/** "±", or "+-" if the locale is not UTF-8. */
 const char *show_plus_minus(void);
 
 /** A bar of up to 30 characters for a share of 0 .. 1. */

@@ -13,7 +13,7 @@ void inbox_reset(struct inbox *inbox)
     inbox->skipping = false;
 }
 
-/* Room at the end; when one line fills it all, that line is too long. */
+/* Makes room at the end; a line that fills all of the room is too long. */
 static void make_room(struct inbox *inbox)
 {
     inbox->length -= inbox->taken;

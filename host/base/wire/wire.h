@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file wire.h  What the host and the agent in a guest say to each other.
+ * @file wire.h  The protocol between the host and the agent in a guest.
  *
- * The host asks, the guest answers; only a stall is reported unasked. One JSON object per line,
- * UTF-8, no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader ignores keys that it
- * does not know, so that either side may be the newer one; what a guest's kernel cannot tell is
- * left out. Bytes are bytes, counters are totals since the guest's boot (the reader takes
- * differences, by the guest's own uptime), microseconds end in _us.
+ * The host asks and the guest answers; the guest reports only a stall without a question. One JSON
+ * object per line, UTF-8, no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader
+ * ignores keys that it does not know, so that either side may be the newer one; figures that a
+ * guest's kernel does not have are left out. Bytes are bytes, counters are totals since the guest's
+ * boot (the reader takes differences, by the guest's own uptime), microseconds end in _us.
  *
  *   host   {"ask":"hello","seq":1}
  *   guest  {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64",
@@ -40,18 +40,18 @@
 
 /** Name of the virtio-serial port; /dev/virtio-ports/ has a link of this name. */
 #define WIRE_PORT "org.vmwss.guest.0"
-/** AF_VSOCK port on which the agent listens if asked to. */
+/** AF_VSOCK port on which the agent listens if configured. */
 #define WIRE_VSOCK_PORT 19178
-/** Counts up only when an older reader would misunderstand: the host does not ask an agent whose
- * number is above its own. */
+/** The number grows only when an older reader would misunderstand: the host does not query an agent
+ * whose number is above its own. */
 #define WIRE_PROTOCOL 1
-/** A longer line is thrown away, up to its newline. */
+/** A longer line is discarded, up to its newline. */
 #define WIRE_LINE_MAX 16384
-/** Processes in a report: those with the largest PSS, or beside a working set those that touched
- * most. */
+/** Number of processes in a report: those with the largest PSS or, with a working set, those that
+ * touched most. */
 #define WIRE_PROCESSES_MAX 8
-/** Bytes of a name or a reason, without a NUL; longer ones are cut by the sender and refused by the
- * host. */
+/** Size of a name or a reason, without a NUL; the sender cuts longer ones and the host refuses
+ * them. */
 #define WIRE_TEXT_MAX 128
-/** How long the host waits for an answer. */
+/** The time for which the host waits for an answer. */
 #define WIRE_DEADLINE_MS 2000
