@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cleanup.h  Scope-bound release of what a function holds, instead of goto ladders. */
+/** @file cleanup.h  Scope-bound release of a function's resources, instead of goto ladders. */
 #pragma once
 
 #include <dirent.h>

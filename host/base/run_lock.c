@@ -21,8 +21,8 @@
 #define LOCK_DIR "run/vmwss"
 #define TRY_AGAIN_MS 20
 
-/* The directory is readable for all, but the files for root alone, because anyone who can open a
- * file can flock() it. */
+/* The directory is readable for all, but the files for root alone, because a process that can open
+ * a file can flock() it. */
 #define DIR_MODE 0755
 #define FILE_MODE 0600
 
@@ -84,7 +84,7 @@ static int try_lock(struct run_lock *lock)
     return 0;
 }
 
-/* The command line of a process, as one would type it, cut to what fits. */
+/* The command line of a process in the form in which it would be typed, cut to the size. */
 static void read_command(const struct fsroot *root, pid_t pid, char *text, size_t size)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/cmdline", (int)pid);

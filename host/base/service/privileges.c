@@ -331,7 +331,7 @@ static int drop_and_limit(int rc, int (*limit)(scmp_filter_ctx filter, bool agen
 
 #define TRUNCATE (1ULL << 14) /* LANDLOCK_ACCESS_FS_TRUNCATE: Linux 6.2, ABI 3 */
 
-/* Makes a set of accesses that no file may suffer; negative: there is no Landlock. */
+/* Makes a ruleset of accesses that are refused for every file; negative: there is no Landlock. */
 static int make_ruleset(void)
 {
     struct landlock_ruleset_attr rules = {

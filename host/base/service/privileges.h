@@ -10,8 +10,8 @@
  *   CAP_DAC_READ_SEARCH  /proc/PID/pagemap belongs to that user, mode 0400
  *   CAP_IPC_LOCK         the ring buffers of zap's tracepoints, beyond perf_event_mlock_kb
  *   CAP_DAC_OVERRIDE     connecting to the channel of a guest's agent, a socket of QEMU's user:
- *                        permitted, and in effect for just that call; not at all when no agents are
- *                        to be asked
+ *                        permitted, and in effect for just that call; not kept if no agents are to
+ *                        be queried
  *
  * The rest keeps no capability, and becomes a user of its own (account.h), who owns only the
  * history: it cannot read root's files, and has read-only access to libvirt. Only if it publishes
