@@ -31,7 +31,7 @@ struct agent_channel {
     uint64_t ram_bytes;
     int fd; /* -1: closed */
     enum question asked;
-    uint64_t seq, deadline_ns; /* of the last question */
+    uint64_t seq, deadline_ns; /* those of the last question */
     bool greeted;              /* hello received on this connection */
     bool greeted_again;        /* hello requested again for this report */
     bool skipping;             /* the overlong line has been reported */

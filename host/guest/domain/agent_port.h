@@ -2,8 +2,8 @@
 /**
  * @file agent_port.h  Ways that a domain offers to our agent in its guest.
  *
- * Source: libvirt docs/formatdomain.rst, "Channel" (of a live domain it names the socket that QEMU
- * serves, and for a virtio port whether the guest has it open) and "Vsock".
+ * Source: libvirt docs/formatdomain.rst, "Channel" (for a live domain it has the socket that QEMU
+ * serves and, for a virtio port, whether the guest has it open) and "Vsock".
  */
 #pragma once
 

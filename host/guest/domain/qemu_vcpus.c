@@ -180,7 +180,7 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
     return jobs;
 }
 
-/* The number after @p key in a text; 0 if there is none. */
+/* The number after @p key in a text; 0 if there is no such number. */
 static uint64_t number_after(const char *text, const char *key)
 {
     const char *found = strstr(text, key);

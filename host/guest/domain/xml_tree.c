@@ -11,7 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Called at "<!DOCTYPE": the text that follows could declare entities, and no domain XML has it. */
+/* Called at "<!DOCTYPE": the text that follows could declare entities, and no domain XML contains
+ * it. */
 static void refuse_dtd(void *context, const xmlChar *name, const xmlChar *external,
                        const xmlChar *system)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file guest_ram.h  Where in the QEMU process the guest's RAM is mapped.
+ * @file guest_ram.h  The location of the guest's RAM in the QEMU process.
  *
  * Pages of guest RAM are numbered 0 .. n_pages - 1 through the blocks in order; page numbers are in
  * units of the base page (base/page_sizes.h), whatever the block's own page size.

@@ -62,7 +62,7 @@ static int read_status(const struct fsroot *root, pid_t pid, struct status *stat
                : -EBADMSG;
 }
 
-/* Opens the files of the blocks that are whole ones. */
+/* Opens the files of the blocks that cover a whole file. */
 static int open_files(struct resident_meter *meter, const struct fsroot *root, pid_t pid)
 {
     const struct guest_ram *ram = meter->ram;

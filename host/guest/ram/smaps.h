@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/** One VMA. Sizes are what the kernel prints, in bytes. */
+/** One VMA. Sizes are in bytes, as the kernel prints them. */
 struct vma {
     uint64_t start, end; /* HVA, end exclusive */
     char perms[5];       /* "rw-p" */
