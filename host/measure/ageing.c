@@ -15,8 +15,8 @@
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* The last two, since Linux 5.8, include what a group reclaims for itself, and the counts of the
- * two before them. */
+/* The last two, since Linux 5.8, include a group's own reclaim, and the counts of the two before
+ * them. */
 static uint64_t scanned_anywhere(const struct fsroot *root)
 {
     static const char *const names[] = {"pgrefill",    "pgscan_kswapd", "pgscan_direct",

@@ -13,14 +13,15 @@
  *   - /sys/kernel/debug/lru_gen: "memcg ID PATH", then "node N", then a line for each generation,
  *     its number first. Each walk begins a generation in the guest's control group.
  *   - pgscan and pgrefill in the group's memory.stat: eviction takes bits, too, also around each
- *     page it looks at.
- * Where debugfs cannot be read, a walk that evicts nothing in this group leaves no trace in it, so
- * the whole host's counters are taken: reclaim anywhere may have aged this guest. Not seen: at most
- * 64 pages per CPU, scanned within the last two seconds, that memory.stat does not have yet.
+ *     page that it examines.
+ * If debugfs cannot be read, a walk that evicts nothing in this group leaves no trace in its
+ * memory.stat, so the whole host's counters are used: reclaim anywhere may have aged this guest. At
+ * most 64 pages per CPU, scanned within the last two seconds, go unseen, because memory.stat does
+ * not have them yet.
  *
- * Automatic NUMA balancing takes away mappings to see who touches a page. Where KVM's accessed bits
- * are lost by that (kernel/carried_bits.h) a page that was touched before, and not after, reads
- * idle. How many were taken away is counted for the whole host only.
+ * Automatic NUMA balancing removes mappings to see which node touches a page. If that loses KVM's
+ * accessed bits (kernel/carried_bits.h), a page that was touched before, and not after, reads idle.
+ * The kernel counts removed mappings for the whole host only.
  */
 #pragma once
 

@@ -20,7 +20,7 @@
 
 /** The findings of one period, in observations: several pages of one huge page are one. */
 struct witness_count {
-    float n;      /* compared; 0: the witness has nothing to say */
+    float n;      /* number of compared observations; 0: the witness has no result */
     float both;   /* touched by both accounts */
     float others; /* touched by the accessed bit only */
     float missed; /* touched by the fault only */

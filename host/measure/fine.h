@@ -18,9 +18,9 @@
 
 struct fine_result {
     struct fine_tally tally;
-    unsigned doubts;               /* of the measurement by base pages */
+    unsigned doubts;               /* doubts of the measurement by base pages */
     uint64_t not_joined;           /* split by this process, and still small pages */
-    double window_s, est_window_s; /* of the measurement by base pages */
+    double window_s, est_window_s; /* windows of the measurement by base pages */
     double split_s, join_s;        /* wall time of splitting and joining all of them */
     /* our own CPU time, for everything after the ordinary measurement */
     double cpu_s;

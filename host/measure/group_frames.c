@@ -351,8 +351,8 @@ static void judge(struct group_scan *scan, const struct heads *heads, uint64_t a
         seen->touched++;
 }
 
-/* Frames of one folio follow each other, but frames of one kind do not: so units are told by head
- * and kind. */
+/* Frames of one folio follow each other, but frames of one kind do not: so a unit is identified by
+ * head and kind. */
 static void count_unit(struct group_scan *scan, const struct drawn *frame, uint64_t *last)
 {
     size_t stratum = (size_t)frame->group * FRAME_KINDS + frame->kind;

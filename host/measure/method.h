@@ -17,8 +17,9 @@
 enum method_signal {
     /* faults and mappings: independent of accessed bits and their other users */
     SIGNAL_MMU,
-    SIGNAL_IDLE_FLAG,  /* accessed bits, and the idle flag, which classic reclaim clears when it
-                          takes a bit, but MGLRU   does not */
+    /* accessed bits, and the idle flag, which classic reclaim clears when it takes a bit, but MGLRU
+     * does not */
+    SIGNAL_IDLE_FLAG,
     SIGNAL_REFERENCED, /* accessed bits, and PG_referenced: any reclaim takes them */
     /* accessed bits, as MGLRU itself takes them: the method includes the effect of ageing by
      * others */
@@ -42,8 +43,8 @@ enum method_order {
 struct method {
     const char *name;
     const char *summary; /* one line, for doctor and the help */
-    bool census;         /* can look at every page */
-    bool panel;          /* can look at chosen pages */
+    bool census;         /* can examine every page */
+    bool panel;          /* can examine chosen pages */
     /**
      * Checks that this host has everything the method needs, independent of a guest. For
      * method_host().
@@ -128,7 +129,7 @@ const struct method *method_at(enum method_order order, size_t place);
  * that can follow a panel over time. */
 char *method_names(char *text, size_t size, bool follow);
 
-/** NULL when there is no method of that name. */
+/** NULL if there is no method of that name. */
 const struct method *method_by_name(const char *name);
 
 /** If KSM has merged more than one page in this many of a KVM guest, methods that treat merged
@@ -158,7 +159,7 @@ struct method_verdict {
     struct error why;
 };
 
-/** What a measurement needs of its method. */
+/** The requirements of a measurement on its method. */
 struct method_needs {
     /* a method that vmwssd, which follows this guest, has proven on it: not tried again; may be
      * NULL */

@@ -56,7 +56,7 @@ int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n
 void page_set_keep(struct page_set *set, uint64_t n);
 void page_set_free(struct page_set *set);
 
-/** Returns true if the set has every page of guest RAM and is no panel. */
+/** Returns true if the set has every page of guest RAM and is not a panel. */
 static inline bool page_set_is_census(const struct page_set *set)
 {
     return !set->page;

@@ -74,8 +74,7 @@ struct tally {
 
 #define FINE_MAX_HUGE_PAGES 512
 
-/** Huge pages drawn from those that were touched, then split and measured by base pages
- * (measure/fine.h). */
+/** A sample of the touched huge pages, split and measured by base pages (measure/fine.h). */
 struct fine_tally {
     size_t n;
     double touched[FINE_MAX_HUGE_PAGES]; /* for each, the touched fraction of its base pages */

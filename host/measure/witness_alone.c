@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-/* Once in 2,000 periods, as a test of pairs: dispute.c. */
+/* One false alarm in 2,000 periods, as in the test by pairs: dispute.c. */
 #define Z_DISPUTE 3.5
 
 static void note_page(void *context, uint64_t i, const struct page_probe *probe)

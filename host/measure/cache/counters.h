@@ -2,9 +2,9 @@
 /**
  * @file counters.h  Events counted for single threads by perf_event_open(2).
  *
- * The events of a thread are one group: they count at the same time or not at all, so that ratios
- * of them are right even when the PMU is shared. Nothing is scaled. What perf_event_open() returns
- * is a file descriptor: counting ends with the process, also when it is killed.
+ * The events of a thread are one group: they count at the same time or not at all, so that their
+ * ratios are right even if the PMU is shared. Nothing is scaled. perf_event_open() returns a file
+ * descriptor: counting ends with the process, also when it is killed.
  */
 #pragma once
 

@@ -8,18 +8,18 @@
  * Only the part of the population that was not measured is uncertain.
  *
  * Three effects make the textbook interval too short, and are corrected.
- *   - Clusters of a kind that the sample has none of: if one touched huge page in fifteen is full
- *     and all others have a single page touched, then one sample of 32 in nine has no full one, and
- *     no variance either. So the upper bound is computed as if one more had been looked at and
- *     found full, the lower as if one more had been found empty. With n alike this allows for a
- *     share of about 3 / n unseen ones, which is what n observations can exclude.
- *   - The sample was touched in the first window and is measured in a second. What was not touched
- *     in the second says nothing of the density; in its place the second window has others, which
- *     were not drawn. In a steady guest they are as many. So they are left out of the value, and
- *     count as empty for the lower bound and as full for the upper.
- *   - Some that were drawn could not be measured, and not by chance: the first of a guest, which
- *     holds its firmware and little else, is such a one. What is known of the others says nothing
- *     of them; they count in the same way.
+ *   - The sample may lack a kind of cluster: if one touched huge page in fifteen is full and all
+ *     others have a single page touched, then one sample of 32 in nine has no full one, and no
+ *     variance either. So the upper bound is computed as if one more cluster had been measured and
+ *     found full, and the lower bound as if one more had been found empty. With n equal clusters
+ *     this allows for an unseen share of about 3 / n, the share that n observations can exclude.
+ *   - The sample was touched in the first window and is measured in a second. A cluster that was
+ *     not touched in the second says nothing about the density; the second window has others in its
+ *     place, which were not drawn. In a steady guest their numbers are equal. So untouched clusters
+ *     are left out of the value, and count as empty for the lower bound and as full for the upper.
+ *   - Some drawn clusters could not be measured, and not by chance: an example is the first huge
+ *     page of a guest, which holds its firmware and little else. The measured clusters say nothing
+ *     about them; they count in the same way as untouched ones.
  *
  * The parts are independent, and are added by the distances to their bounds, in quadrature (Zou and
  * Donner, Statistics in Medicine 27, 2008).
@@ -130,7 +130,7 @@ static struct tally only(const struct tally *tally, bool huge)
     struct tally part = *tally;
 
     part.touched_bytes = 0;
-    part.hidden_units = 0; /* once, in the sum: sample_record_add_fine() */
+    part.hidden_units = 0; /* added only once, to the sum: sample_record_add_fine() */
     for (size_t i = 0; i < part.n_strata; i++) {
         struct stratum *stratum = &part.strata[i];
 

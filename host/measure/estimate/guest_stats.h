@@ -24,7 +24,7 @@ enum guest_stats_source {
     GUEST_STATS_AGENT,
 };
 
-/** How much memory the guest needs, against what it has. */
+/** The guest's need of memory, compared with its allocation. */
 enum guest_stats_verdict {
     VERDICT_UNKNOWN,
     VERDICT_BELOW,
@@ -47,7 +47,7 @@ enum guest_stats_reason {
         1 << 9, /* but the host finds most of it untouched: perhaps a limit inside the guest */
 };
 
-/** Where the guest's statistics and the host's measurement contradict each other; a set of bits. */
+/** Contradictions between the guest's statistics and the host's measurement; a set of bits. */
 enum guest_stats_inconsistency {
     INCONSISTENT_TOTAL = 1 << 0,       /* it reports more memory than it was given, or far less */
     INCONSISTENT_USED = 1 << 1,        /* it reports more used memory than was ever touched */

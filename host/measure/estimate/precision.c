@@ -6,8 +6,9 @@
 
 #include <math.h>
 
-/* With e the half-width and x = z²/n: e² (1 + x)² = p (1 - p) x + x² / 4, a quadratic in x:
- * (e² - 1/4) x² + (2 e² - p (1 - p)) x + e² = 0. Its one positive root is wanted, for e < 1/2. */
+/* With e the half-width and x = z²/n: e² (1 + x)² = p (1 - p) x + x² / 4, a quadratic in x: (e² -
+ * 1/4) x² + (2 e² - p (1 - p)) x + e² = 0. The function returns its only positive root, for e <
+ * 1/2. */
 static double infinite_samples(double e, double p)
 {
     double a = e * e - 0.25;

@@ -30,7 +30,7 @@ struct wss_estimate {
     /* lower bound with touched units in full: this has the sampling error alone, so it shows
      * whether two measurements differ. With base pages it equals wss_low_bytes */
     uint64_t unit_low_bytes;
-    double touched_fraction; /* of the measurable memory */
+    double touched_fraction; /* touched share of the measurable memory */
     uint64_t gone_bytes;     /* touched within the window, but no longer resident at its end: not in
                                 wss_bytes */
     /* memory came or went meanwhile: the population differs from the present pages that the panel

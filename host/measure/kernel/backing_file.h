@@ -3,7 +3,7 @@
  * @file backing_file.h  The file behind a shared RAM block: memfd or tmpfs.
  *
  * Pages of such a block live in the page cache whether or not the process maps them, so the pagemap
- * alone cannot tell a page that was unmapped from one that never was.
+ * alone cannot distinguish a page that was unmapped from one that was never mapped.
  */
 #pragma once
 

@@ -73,9 +73,9 @@ int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t 
 /**
  * Turns the kdamond on, and returns when it has cleared the accessed bits of all of its pages and
  * has gone to sleep, for an hour or until it is turned off. When it is turned off, it samples its
- * pages, reports what it found (damon_trace.h), and ends: kthread_stop() wakes it, and it leaves
- * the loop of kdamond_fn() only after that. So a window can end at any moment, not only at a tick
- * of DAMON.
+ * pages, reports its findings (damon_trace.h), and ends: kthread_stop() wakes it, and it leaves the
+ * loop of kdamond_fn() only after that. So a window can end at any moment, not only at a tick of
+ * DAMON.
  * @param kdamond  its thread
  * @return 0; -ESRCH the process has ended; -EBUSY; or the kernel's error.
  */

@@ -4,7 +4,7 @@
  * LRU lists.
  *
  * Up to 31 pages a CPU wait there until the batch is full, however long that takes; page_idle and
- * MGLRU see only what is on a list. Huge pages are put there at once.
+ * MGLRU see only pages that are on a list. Huge pages are put there at once.
  *
  * Source: mm/swap.c, folio_add_lru(); mm/migrate.c, do_pages_move(), which empties the batches of
  * all CPUs before it examines the pages to be moved (Linux 2.6.29 and later, CONFIG_NUMA).

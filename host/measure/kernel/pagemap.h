@@ -34,7 +34,7 @@ int pagemap_read_range(int fd, const struct guest_ram *ram, uint64_t first, uint
 
 /**
  * Fires the MMU notifier for [hva, hva + bytes) and does nothing else: PAGEMAP_SCAN with
- * PM_SCAN_WP_MATCHING announces a change of protection to KVM before it looks at the mapping, then
+ * PM_SCAN_WP_MATCHING announces a change of protection to KVM before it examines the mapping, then
  * skips every VMA that is not registered for asynchronous userfaultfd write protection, which
  * QEMU's never is; and the category mask asks for pages that are both a huge zero page and swapped,
  * which cannot exist, so nothing would be protected even in a registered VMA. (fs/proc/task_mmu.c,

@@ -63,7 +63,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* 64 MiB of sysfs and 8 MiB of ring; far beyond what a panel needs. */
+/* 64 MiB of sysfs and 8 MiB of ring, far more than a panel needs. */
 #define MAX_REGIONS 65536
 
 /* One page that DAMON samples; it stands for its unit. */
@@ -86,7 +86,7 @@ struct damon {
     int wake_fd;
     bool carried;                /* accessed bits outlive their mapping */
     bool stale_now;              /* no flush followed when it last cleared the accessed bits */
-    bool stale;                  /* or at some time since the touches began to add up */
+    bool stale;                  /* ... or at some time since the touches began to add up */
     uint64_t lost;               /* records lost in this window */
     uint64_t cpu_ns;             /* CPU time of the kdamonds that ended */
     uint64_t collapses;          /* counter at the last marking or reading of the frames */

@@ -8,10 +8,9 @@
  * LRU list: for all other frames the bitmap reads "not idle" for ever, which a naive reader takes
  * for hot. Therefore
  *   - tails are mapped to their heads, and one huge page is one observation;
- *   - after marking, /proc/kpageflags must show the idle flag; what does not show it is
- *     unmeasurable (hugetlb, pages isolated or still in a per-CPU batch, which a census empties
- *     first), and so are merged pages (KSM) that another mapping shares, whose owner touches them
- *     too.
+ *   - after marking, /proc/kpageflags must show the idle flag; a page without it is unmeasurable
+ *     (hugetlb, pages isolated or still in a per-CPU batch, which a census empties first), and so
+ *     are merged pages (KSM) that another mapping shares, whose owner touches them too.
  *
  * Work is done in batches of pages: pagemap → frames, sorted → flags → heads → bitmap
  * (idle_frames.h). The kernel's own work, a walk through the mappings of each page to mark it and
@@ -172,7 +171,7 @@ static bool keep_marked(struct page_set *set, const struct frame *frame)
     case PAGE_SWAPPED:
     case PAGE_GONE:
     case PAGE_GONE_TO_SWAP:
-        /* It appeared within the window: it was faulted in. */
+        /* it appeared within the window, because it was faulted in */
         if (!frame->zero_page) {
             *state = PAGE_TOUCHED;
             page_set_note_unit(set, frame->i, frame->order, frame->unit_hva);

@@ -12,29 +12,29 @@
  * CPU beside 2.1, and 0.35 beside 3.4).
  *
  * The figure covers the group, which is mostly guest RAM, and no single page:
- *   - QEMU's own memory is in it. smaps tells what of it was referenced in the window: that is
- *     taken off, and the upper bound has it. Where a mapping has pages of a file, too, smaps does
- *     not say which were: only what must have been others is taken off, the rest by the lower
- *     bound. Memory that the guest reaches, too (video RAM), may have been touched unseen: the
- *     lower bound goes without.
- *   - Other processes of the group: the lower bound goes without all that they have; if it is much,
- *     the group is refused.
+ *   - It includes QEMU's own memory. smaps shows how much of that was referenced in the window:
+ *     this is subtracted, and the upper bound includes it. If a mapping also has pages of a file,
+ *     smaps does not show which pages were referenced: only the references that file pages cannot
+ *     explain are subtracted, and the rest is subtracted from the lower bound. The guest may also
+ *     touch memory that it shares with QEMU (video RAM) unseen: the lower bound excludes it.
+ *   - It includes other processes of the group: the lower bound excludes all of their memory; if
+ *     that is much, the group is refused.
  *   - Page cache is in other columns, so RAM in a file on a disk cannot be distinguished from it
  * and is refused.
- *   - A folio is in one generation: where one of its pages was touched, all count. Of huge pages
- *     smaps says how many there are; of others each page's frame is asked, where the host has any
- *     (folio_strata.h). Then the flag `thp`, a lower bound of a base page for each, and the cost of
- *     a look at each page: up to 36 s of CPU time for 512 GiB.
- *   - What is on none of the lists is unmeasurable: locked or hugetlb memory, what is charged to
+ *   - A folio is in one generation: if one of its pages was touched, all count. smaps shows the
+ *     number of huge pages; for other folios, if the host has any, each page's frame is read
+ *     (folio_strata.h). The result then has the flag `thp` and a lower bound of one base page for
+ *     each folio, and reading each page's frame costs up to 36 s of CPU time for 512 GiB.
+ *   - Memory on none of the lists is unmeasurable: locked or hugetlb memory, and memory charged to
  *     another group.
- *   - New pages come to the lists in batches, and are then counted with the youngest generation,
- *     whenever they were touched: 13 that waited since the guest's start were counted as touched in
- *     the window in which the batch was emptied, those that wait at its end not at all. So before
- *     each ageing the batches are emptied (kernel/lru_batches.h).
+ *   - New pages come to the lists in batches, and then count with the youngest generation, whenever
+ *     they were touched: 13 pages that had waited since the guest's start counted as touched in the
+ *     window in which the batch was emptied, and pages that wait at its end do not count at all. So
+ *     the batches are emptied before each ageing (kernel/lru_batches.h).
  * Generations that others begin meanwhile (kswapd, another user of lru_gen) do no harm as long as
- * all of the window's are kept: what was touched is in one of them. Where old ones were merged into
- * them, the bounds and a flag say so. The generations of a window stay apart from older ones for
- * two windows; a third would need a fifth generation.
+ * all generations of the window are kept: touched pages are in one of them. If old generations were
+ * merged into them, the bounds and a flag show it. The generations of a window stay apart from
+ * older ones for two windows; a third would need a fifth generation.
  *
  * Clearing an accessed bit does not flush the TLB: after the first ageing it is flushed once
  * (tlb_flush.h).

@@ -12,22 +12,24 @@
  *   - shared memory on shmem; private RAM would have to be swapped, a disk file would be written;
  *   - no active swap;
  *   - no huge pages in the file: advice for a part of one splits it.
- * What the kernel skips it reports as success. A page that is mapped after the call was either
- * skipped (another process maps it too, or it is on no LRU list: unmeasurable) or touched since, as
- * hot pages are within microseconds; /proc/kpagecount and kpageflags tell which. It is not advised
- * again: that would take the touch back, and begin its window anew at the end of the marking, which
- * may take seconds. A guest that was suspended just then read 0.00 of 8.02 MiB.
+ * The kernel reports success for skipped pages, too. A page that is mapped after the call was
+ * either skipped (another process maps it too, or it is on no LRU list: unmeasurable) or touched
+ * since, as hot pages are within microseconds; /proc/kpagecount and kpageflags tell which. It is
+ * not advised again: that would undo the touch, and begin its window anew at the end of the
+ * marking, which may take seconds. A guest that was suspended at that moment read 0.00 instead of
+ * 8.02 MiB.
  *
  * A page of the file that was read but never written (QEMU's dump reads every hole) is clean: the
- * kernel drops it instead, and the next access makes it anew, zero as it was. So such pages leave a
- * panel, but not the rest of RAM: the panel's share of present pages then contradicts the size of
+ * kernel drops it instead, and the next access makes it anew, again with zeros. So such pages leave
+ * a panel, but not the rest of RAM: the panel's share of present pages then contradicts the size of
  * the file, and the estimate is flagged unsettled (measure/estimate/wss.h).
  *
  * Before Linux 6.9 the call honours KVM's accessed bits: a page with its bit set keeps its mapping
- * and only loses the bit. Therefore what is still mapped is advised once more there. Then the page
- * is unmapped, or it was touched between the two calls, which counts as a touch. The bits of QEMU's
- * own page table do not keep a page mapped: the call takes them before it checks (mm/madvise.c). So
- * a TCG guest's pages are unmapped by the first call on every kernel, and get no second one.
+ * and only loses the bit. Therefore pages that are still mapped are advised once more there. Then
+ * the page is unmapped, or it was touched between the two calls, which counts as a touch. The bits
+ * of QEMU's own page table do not keep a page mapped: the call takes them before it checks
+ * (mm/madvise.c). So a TCG guest's pages are unmapped by the first call on every kernel, and get no
+ * second one.
  *
  * A read fault maps up to 16 neighbours as well (fault_around_bytes), so the panel has at most one
  * page in an aligned 64 KiB, and the others there are mapped first if they are not mapped: in a

@@ -14,7 +14,7 @@ struct ram_frames {
     int pagemap_fd, flags_fd;
 };
 
-/** A page of guest RAM, the frame behind it, and the head of the folio that it belongs to. */
+/** A page of guest RAM, the frame behind it, and the head of its folio. */
 struct ram_frame {
     uint64_t page, pfn, head;
     bool active; /* the folio is on an active list */

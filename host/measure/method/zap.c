@@ -533,7 +533,7 @@ static int trial(const struct target *target, struct page_set *set, uint64_t wan
 
 /* Pages that faulted when a stretch around them was dropped are dropped alone, and must fault
  * again. */
-#define FEW_TRIALS 4 /* a guest that sleeps wakes now and then */
+#define FEW_TRIALS 4 /* a guest that sleeps wakes at intervals */
 
 /* Fills @p few with pages that faulted when they were dropped. */
 static int find_few(const struct target *target, struct page_set *few, uint64_t *dropped_bytes,

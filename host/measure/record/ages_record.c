@@ -48,10 +48,10 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *a
     return plan->n_windows > 0 ? 0 : -EAGAIN;
 }
 
-/* A unit is as old as the newest touch in it. Of the base pages in a unit only one is certain to
- * have that age: the others may be older. They are in none of the older bins' values but may belong
- * to any of them (@p older). A unit that was not touched since it is watched was not touched in any
- * of its pages. */
+/* A unit is as old as the newest touch in it. Only one of its base pages is certain to have that
+ * age: the others may be older. They are in none of the older bins' values but may belong to any of
+ * them (@p older). A unit that was not touched since it is watched was not touched in any of its
+ * pages. */
 static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint64_t *older)
 {
     bool oldest = isinf(bin->to_s);

@@ -118,7 +118,7 @@ static unsigned flags_of_window(const struct flag_memory *memory,
 
 void flag_memory_apply(const struct flag_memory *memory, struct sample_record *record, double now_s)
 {
-    uint64_t low_bytes = 0; /* of the longest window so far in which RAM was not read */
+    uint64_t low_bytes = 0; /* lower bound of the longest window so far in which RAM was not read */
 
     if (is_told_of_all(record))
         record->flags &= ~(unsigned)FLAG_DAMON_ACTIVE;

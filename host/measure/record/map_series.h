@@ -6,7 +6,7 @@
 #include "measure/record/sample_record.h"
 
 struct map_period {
-    struct ram_map map; /* of one window */
+    struct ram_map map; /* map of one window */
     struct sample_record record;
 };
 

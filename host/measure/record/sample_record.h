@@ -33,7 +33,7 @@ enum sample_flag {
     FLAG_FREE_PAGE_REPORTING = 1 << 12, /* memory that the guest frees leaves its RAM at once */
     FLAG_PAUSE_CUT =
         1 << 13, /* the guest was suspended for marking and reading, and resumed too early */
-    FLAG_NEW_PANEL = 1 << 14, /* the panel that is followed was begun anew since the last record */
+    FLAG_NEW_PANEL = 1 << 14, /* the followed panel was begun anew since the last record */
     FLAG_UNSETTLED = 1 << 15, /* guest RAM came or went meanwhile; the bounds include both sizes */
     FLAG_AGEING = 1 << 16,    /* the host's reclaim took accessed bits: touches may be missing */
     FLAG_STALE_TLB = 1 << 17, /* the TLB could not be flushed: pages in it may read idle */
@@ -47,8 +47,7 @@ enum sample_flag {
     FLAG_VFIO = 1 << 23,      /* devices access its RAM by DMA, which is not seen */
     FLAG_DISPUTED = 1 << 24,  /* accessed bits and KVM's faults differ; the bounds include both */
     FLAG_STRETCHED = 1 << 25, /* an est window differs much from the requested window */
-    /* QEMU mapped pages of a file with their neighbours: the lower bound counts one of each 64
-     * KiB */
+    /* QEMU mapped file pages with their neighbours: the lower bound counts one of each 64 KiB */
     FLAG_FIRST_MAPPING = 1 << 26,
     FLAG_BITS_TAKEN = 1 << 27,     /* another process took accessed bits, or unmapped pages */
     FLAG_READ_BY_OTHERS = 1 << 28, /* another process read guest RAM */
@@ -58,7 +57,7 @@ enum sample_flag {
 /** The method's name in a record that is not measured. */
 #define SAMPLE_NO_METHOD "none"
 
-/** The flags of enum qemu_job, or-ed. */
+/** The flags for enum qemu_job, or-ed. */
 unsigned sample_job_flags(unsigned jobs);
 
 /** "thp", "hugetlb", ...; NULL if no flag has that number (0, 1, ...). */
@@ -168,7 +167,7 @@ uint64_t population_error_bytes(const struct method *method, const struct reside
  * Puts a result into a record. Each window's numbers are shares of the memory that was resident
  * when it was read, sample_window.now, so a window that was read before memory left may exceed the
  * finally resident memory.
- * @return 0; -ENODATA when nothing could be measured: the message says what the pages were, and
+ * @return 0; -ENODATA if nothing could be measured: the message has the states of the pages, and
  *         @p record has its n_windows.
  */
 int sample_record_fill(struct sample_record *record, const struct fsroot *root,
