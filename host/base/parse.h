@@ -25,9 +25,8 @@ int parse_span(const char *text, double *seconds);
 /**
  * A moment: a span before @p now_s in the form of parse_span(); or a day, a time with or without
  * seconds, or both with T or a blank between. A day alone means midnight; a time alone is of today.
- * Times are local, or UTC with Z behind them; mktime(3) chooses which of the two equal hours in
- * autumn is meant. Numbers of 8 digits and those above 10^6 need a unit. @p now_s, @p unix_s: Unix
- * time.
+ * Times are local, or UTC with Z behind them; mktime(3) chooses between the two equal hours in
+ * autumn. Numbers of 8 digits and those above 10^6 need a unit. @p now_s, @p unix_s: Unix time.
  */
 int parse_moment(const char *text, double now_s, double *unix_s);
 

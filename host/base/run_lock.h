@@ -69,8 +69,8 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 /** Releases the lock, if held or lent. */
 void run_lock_release(struct run_lock *lock);
 
-/** Releases the lock, if held, in such a way that a process that had lent it does not notice it:
- * for a process that has changed none of its marks. */
+/** Releases the lock, if held, in such a way that a process that had lent it does not notice that
+ * the guest was locked in between: for a process that has changed none of its marks. */
 void run_lock_give_back(struct run_lock *lock);
 
 /** Leaves the lock to a child that was forked while it was held: this process can neither release
