@@ -20,8 +20,8 @@ struct agent_endpoint {
 };
 
 /**
- * Chooses the endpoint from the domain's live XML: the port, or vsock if no program in the guest
- * has the port open.
+ * Chooses the endpoint from the domain's live XML: the port, or vsock if the domain has it and no
+ * program in the guest has the port open.
  * @return 0; -ENOENT there is no endpoint: the message has the XML that adds one; -EOPNOTSUPP the
  * port is connected elsewhere
  */

@@ -31,7 +31,8 @@ struct domain_event {
         DOMAIN_SAVED,
         DOMAIN_RESTORED,
         DOMAIN_STOPPED, /* it was stopped for another reason */
-    } move;             /* how its state changed, for a change caused by another host or a file */
+    } move;             /* how its state changed, if the domain came from elsewhere or went
+                         * elsewhere */
     char uuid[37];
     char name[256];
 };

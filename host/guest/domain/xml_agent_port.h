@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file xml_agent_port.h  Reads an agent_port.h from a domain's live XML; for domain_xml.c. */
+/** @file xml_agent_port.h  Reads a struct agent_port from a domain's live XML; for domain_xml.c. */
 #pragma once
 
 #include "guest/domain/agent_port.h"
