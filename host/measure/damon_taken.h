@@ -19,8 +19,7 @@
 int damon_taken_of_set(const struct target *target, const struct damon_mark *mark,
                        struct page_set *set);
 
-/** For a census that does not know single pages: adds the bytes that may have been touched
- * besides. */
+/** For a census that does not know single pages: adds the bytes that may also have been touched. */
 void damon_taken_of_census(const struct target *target, const struct damon_mark *mark,
                            struct tally *tally);
 

@@ -4,7 +4,9 @@
  *
  * The measurement gives the number of touched huge pages, T. A sample of these, split and measured
  * again, gives their density D: the mean fraction of touched base pages in a touched huge page.
- * Then working set = memory in base pages, as measured + T x the huge page x D.
+ * Then
+ *
+ *    working set = memory in base pages, as measured + T x the huge page x D.
  */
 #pragma once
 

@@ -57,7 +57,7 @@ enum guest_stats_inconsistency {
     INCONSISTENT_TIME = 1 << 4,
 };
 
-/** The size of the reason why there are no statistics. */
+/** The size of the text with the reason why there are no statistics. */
 /* The size with the remedy: the XML of a channel, and how to add it, take 210 bytes. */
 #define GUEST_STATS_REASON_TEXT 256
 

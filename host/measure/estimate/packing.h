@@ -25,7 +25,7 @@ struct packing_guest {
     double ram_bytes;
 };
 
-/** One draw of the sum, in bytes. @p state: the state of the random numbers (base/random.h). */
+/** One draw of the sum, in bytes. @p state: the state of the random generator (base/random.h). */
 double packing_total(const struct packing_guest *guests, size_t n, uint64_t *state);
 
 /** One draw of the number of guests of @p guest_bytes that fit into @p free_bytes. 0 if there are

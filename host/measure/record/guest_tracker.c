@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rates over a shorter time say little; a guest that stalls is asked again at once. */
+/* Rates over a shorter time say little; a guest that stalls is queried again at once. */
 #define SHORTEST_S 4
 #define BALLOON_PAGE 4096 /* its statistics are in bytes; any page would do */
 

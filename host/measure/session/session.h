@@ -39,7 +39,7 @@ struct sampling_choice {
     bool same_pages;
     bool follow;      /* the command follows a panel over time */
     bool json;        /* --json */
-    bool quiet;       /* no progress on standard error: other output goes there */
+    bool quiet;       /* no progress on standard error: other measurements run at the same time */
     size_t n_windows; /* ascending; the command's to set */
     double window_s[RUN_MAX_WINDOWS];
     const char *svg; /* --svg; NULL: no picture */
