@@ -47,9 +47,8 @@ void witness_poll(struct witness *witness);
 
 /**
  * Begins a period: draws pages among all pages of @p sets that read idle, in one draw, and drops
- * their mappings.
- * @param marked_ns  when the marking of the sets began, by clock_ns() A failure does not affect the
- * measurement: the period then has no result.
+ * their mappings. A failure does not affect the measurement: the period then has no result.
+ * @param marked_ns  when the marking of the sets began, by clock_ns()
  */
 void witness_watch(struct witness *witness, const struct page_set *const *sets, size_t n_sets,
                    uint64_t marked_ns);
