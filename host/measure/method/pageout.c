@@ -548,8 +548,8 @@ static bool is_sentinel(const struct reading *reading, uint64_t page)
     return false;
 }
 
-/* The guest's own faults do not set PG_referenced, which was cleared when the page was unmapped. A
- * KVM guest's faults do set it (virt/kvm/kvm_main.c, hva_to_pfn()). */
+/* A TCG guest's own faults do not set PG_referenced, which was cleared when the page was unmapped.
+ * A KVM guest's faults set it (virt/kvm/kvm_main.c, hva_to_pfn()). */
 static bool was_read_by_others(const struct reading *reading, const struct pageout *pageout,
                                uint64_t i)
 {
