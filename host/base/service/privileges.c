@@ -78,7 +78,7 @@ static const int never[] = {
     SCMP_SYS(execveat),
     /* to act on other processes: vmwssd never writes their memory, and never stops them */
     SCMP_SYS(process_vm_writev),
-#ifndef __SANITIZE_ADDRESS__ /* its leak search stops the threads of this process by this call */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer stops our threads by it */
     SCMP_SYS(ptrace),
 #endif
     SCMP_SYS(kcmp),

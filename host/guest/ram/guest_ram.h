@@ -59,7 +59,8 @@ struct taken_span {
 struct taken {
     uint64_t n;
     struct taken_span *spans; /* ascending, without overlaps */
-    bool unmaps;              /* that panel unmaps the pages of each span until they are touched */
+    /* that panel unmaps one page of each span, until the page is touched */
+    bool unmaps;
 };
 
 /* Linux guests take memory in sections of 128 MiB; graphics memory is smaller. */

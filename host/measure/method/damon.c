@@ -91,7 +91,7 @@ struct damon {
     uint64_t cpu_ns;             /* CPU time of the kdamonds that ended */
     uint64_t collapses;          /* counter at the last marking or reading of the frames */
     bool collapsed;              /* khugepaged was at work before this window */
-    struct swap_devices devices; /* state at the last marking or reading of the frames */
+    struct swap_devices devices; /* swap devices at the last marking or reading of the frames */
     bool swapoff;                /* swapoff was at work */
     uint64_t n_regions;
     struct region *regions; /* ascending by hva */

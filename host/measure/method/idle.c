@@ -67,7 +67,7 @@ struct idle {
     uint64_t merged;    /* pages that KSM had merged at the last marking or collection */
     /* splits of huge page mappings on this host, at the last marking or collection */
     uint64_t splits;
-    struct swap_devices devices; /* devices of swapped pages, at the last marking or collection */
+    struct swap_devices devices; /* swap devices at the last marking or collection */
     struct unit_mapping last;    /* the unit that was queried last */
     struct damon_mark damon;     /* position at the last collection, or before marking */
     struct frames frames;        /* frames of one batch */
