@@ -7,9 +7,9 @@
 
 struct advice {
     struct history_guest guest;
-    double time_s; /* of the record that it stands on, Unix time */
+    double time_s; /* time of the record used, Unix time */
     struct decide_windows windows;
-    enum guest_stats_source source; /* of the guest's statistics */
+    enum guest_stats_source source; /* source of the guest's statistics */
     struct decide_input input;
     struct decide_decision decision;
 };
@@ -17,7 +17,7 @@ struct advice {
 /** One guest's past, replayed. */
 struct replayed {
     struct history_guest guest;
-    double from_s, to_s; /* of what was there, Unix time */
+    double from_s, to_s; /* the span that was replayed, Unix time */
     struct decide_windows windows;
     double horizon_s;
     struct backtest_result result;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define DAY_S 86400.0
-/* A longer gap between two minutes that have records is taken for another run of the guest, unless
- * the first one stands for all of it. */
+/* A longer gap between two minutes with records starts a new run of the guest, unless the first
+ * record holds for the whole gap. */
 #define GAP_S 600
 
 /* --- libvirt ---------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static int gather_day(struct advising *advising, struct store *store,
                            see_hour, &gathering, error);
 }
 
-/* An agent's report that cannot be parsed counts as none. 1; 0; or as the history. */
+/* Returns 1; 0 if there is no report, or it cannot be parsed; or an error of the history. */
 static int read_last_report(struct advising *advising, struct store *store,
                             const struct history_guest *guest, double *reported_s,
                             struct error *error)
@@ -152,9 +152,9 @@ int advising_make(struct advising *advising, struct store *store, const struct h
 struct replaying {
     struct backtest backtest;
     struct gathering gathering;
-    int64_t from_s;        /* before it, only the day is gathered */
+    int64_t from_s;        /* minutes before it are only added to the day */
     int64_t run_s, last_s; /* when the guest's run began, and its last minute */
-    double until_s;        /* how long that stands if none comes after it */
+    double until_s;        /* how long that minute holds if no other follows */
     struct decide_input last;
     bool begun;
     struct replayed *out;
@@ -171,7 +171,8 @@ static void replay(struct replaying *replaying, int64_t start_s, const struct de
     replaying->out->to_s = (double)(start_s + BUCKET_MINUTE);
 }
 
-/* Minutes without a record, up to @p start_s: then the last one was all that was known. */
+/* Replays the minutes without a record up to @p start_s: the last record was all that was known
+ * then. */
 static void replay_last(struct replaying *replaying, double start_s)
 {
     const double until_s = fmin(start_s, replaying->until_s);

@@ -6,30 +6,31 @@
 #include "decide/advice/advice.h"
 #include "guest/domain/domain_memory.h"
 
-/** A guest without a record for longer has most likely ended, unless it is measured more seldom. */
+/** A guest whose last record is older has most likely ended, unless it is measured less often. */
 #define ADVISING_RECENT_S 3600
 
 struct advising {
     struct decide_windows windows;
     double now_s;
     struct decide_day *day;   /* half a megabyte, for one guest after the other */
-    struct kept_sample *kept; /* likewise */
+    struct kept_sample *kept; /* reused for each guest */
     struct agent_last_report *last_report;
-    char *lines;                  /* of an agent */
-    struct domain_memory *memory; /* by libvirt */
+    char *lines;                  /* from an agent */
+    struct domain_memory *memory; /* from libvirt */
     size_t n_memory;
 };
 
-/** The windows have been set. @p uri: of libvirt; NULL: it is not asked. End it with
- * advising_end(), whatever it returns. */
+/** The caller has set the windows. @p uri: libvirt's URI; NULL: do not ask libvirt. Call
+ * advising_end() whatever this returns. */
 int advising_begin(struct advising *advising, const char *uri, struct error *error);
 void advising_end(struct advising *advising);
 
-/** 1; 0: no record of the guest is kept; or as the history. */
+/** Returns 1; 0 if the guest has no record; or an error of the history. */
 int advising_make(struct advising *advising, struct store *store, const struct history_guest *guest,
                   struct advice *advice, struct error *error);
 
-/** Replays the minutes of the last @p span_s; there may be none. 0, or as the history. */
+/** Replays the minutes of the last @p span_s seconds, of which there may be none. Returns 0, or an
+ * error of the history. */
 int advising_replay(struct advising *advising, struct store *store,
                     const struct history_guest *guest, double span_s, struct replayed *out,
                     struct error *error);

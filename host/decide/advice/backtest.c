@@ -30,7 +30,7 @@ static struct backtest_pending *slot_of(struct backtest *backtest, int64_t start
     return &backtest->pending[(uint64_t)(start_s / backtest->step_s) % backtest->n_pending];
 }
 
-/* What has come of the decision of a horizon ago. */
+/* Scores the decision made one horizon ago. */
 static void score(struct backtest *backtest, int64_t start_s, uint64_t reached_bytes)
 {
     const struct backtest_pending *past = slot_of(backtest, start_s - backtest->horizon_s);
@@ -62,7 +62,7 @@ static void change(struct backtest *backtest, uint64_t size_bytes)
     backtest->size_bytes = size_bytes;
 }
 
-/* The guest as if it had that size: it uses as much as it did, and has the rest available. */
+/* Gives the guest that size: it uses as much as it did, and has the rest available. */
 static void resize(struct decide_input *input, uint64_t size_bytes)
 {
     uint64_t had = decide_actual(input);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file backtest.h  Replays decisions over inputs of the past, and scores them by what came after.
- * Pure functions.
+ * @file backtest.h  Replays decisions over recorded inputs, and scores them by what followed. Pure
+ * functions.
  *
  * The guest begins with all that is assigned; each minute there is a decision, and the size follows
- * by decide_step(). What was touched in the long window (an hour) that ends an hour after a
- * decision is exactly what the guest touched since: a decision is exceeded when that is more than
- * its target. The minute's largest WSS counts, without its headroom or bound.
+ * by decide_step(). The long window (an hour) that ends an hour after a decision holds exactly what
+ * the guest touched since the decision: if that is more than the target, the decision counts as
+ * exceeded. The minute's largest WSS counts, without its headroom or bound.
  *
- * The guest of the past had its memory: what it would have done with less, refault or swap, no
- * replay can know.
+ * The recorded guest had all its memory: a replay cannot know whether it would have refaulted or
+ * swapped with less.
  */
 #pragma once
 
@@ -22,11 +22,12 @@ struct backtest_pending {
 };
 
 struct backtest_result {
-    uint64_t decisions, vetoed; /* minutes; of which a veto stood */
-    uint64_t scored;            /* of which it is known what came */
-    uint64_t exceeded;          /* of those, more was touched than the target */
-    uint64_t size_exceeded;     /* likewise, than the size that followed it */
-    uint64_t worst_bytes;       /* by how much, at most */
+    uint64_t decisions, vetoed; /* minutes; and those with a veto */
+    uint64_t scored;            /* decisions whose following hour is known */
+    uint64_t exceeded;          /* scored decisions after which more was touched than the target */
+    /* scored decisions after which more was touched than the size that followed */
+    uint64_t size_exceeded;
+    uint64_t worst_bytes; /* largest excess over the target */
     uint64_t changes, shrinks, grows, reversals;
     double replayed_s;
     double saved_byte_s; /* integral of R - size, where that is above 0 */
@@ -46,16 +47,16 @@ struct backtest {
 /** How many pending decisions there can be. */
 size_t backtest_room(double window_s, int step_s);
 
-/** @p pending: backtest_room() of them, the caller's. */
+/** @p pending: an array of backtest_room() elements; the caller owns it. */
 void backtest_begin(struct backtest *backtest, const struct decide_policy *policy, double window_s,
                     int step_s, struct backtest_pending *pending);
 
 /**
- * The next moment, in the order of time. The last panic is the replay's, and so is the actual size:
- * what the guest uses is what it used then, and what it has available less.
+ * Adds the next moment; moments come in the order of time. The replay supplies the last panic and
+ * the actual size: the guest uses what it used then, and has available what remains of its size.
  * @param start_s        when it begins, in whole steps
- * @param reached_bytes  the largest WSS of the long window in it; DECIDE_UNKNOWN: it was not
- *                       answered
+ * @param reached_bytes  the largest WSS of the long window in it; DECIDE_UNKNOWN: the window was
+ *                       not answered
  */
 void backtest_see(struct backtest *backtest, int64_t start_s, const struct decide_input *input,
                   uint64_t reached_bytes);

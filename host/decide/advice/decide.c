@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file decide.c  See decide.h: the terms, and the target that they make. */
+/** @file decide.c  See decide.h: the terms, and the target computed from them. */
 #include "decide/advice/decide.h"
 
 #include "base/bytes.h"
@@ -43,7 +43,7 @@ const struct decide_policy decide_policy_default = {
     .turn_pause_s = 3600,
 };
 
-/* Rounded up, and at most @p most. A factor of 1.1 need not be exact in binary. */
+/* Rounds up, to at most @p most. A factor of 1.1 need not be exact in binary. */
 static uint64_t scaled(uint64_t bytes, double factor, uint64_t most)
 {
     double value = ceil((double)bytes * factor * (1 - 1e-12));
@@ -110,8 +110,8 @@ bool decide_has_statistics(const struct decide_policy *policy, const struct deci
            !(guest->consistency < policy->trust_min);
 }
 
-/* Of statistics from before the balloon moved, of which it is not known what the guest used: they
- * are no cause to give it more. */
+/* Statistics from before the balloon moved do not show how much the guest used at that time: they
+ * are no reason to give it more. */
 static uint64_t used_of(const struct decide_input *input, uint64_t reserve_bytes)
 {
     uint64_t actual = decide_actual(input);
@@ -134,8 +134,8 @@ static uint64_t floor_of_distrusted(const struct decide_policy *policy,
                                 sum_bounded(used_of(input, reserve_bytes), reserve_bytes, most)));
 }
 
-/* What of it the guest's swap can take: half of what is free there, for the rest is for what
- * comes. */
+/* The part of it that the guest's swap can take: half of the free swap; the rest is reserved for
+ * later. */
 static uint64_t droppable(const struct decide_guest *guest)
 {
     if (guest->swap_total_bytes == DECIDE_UNKNOWN || guest->swap_total_bytes == 0 ||
@@ -196,7 +196,7 @@ double decide_rho(const struct decide_policy *policy, const struct decide_input 
 
 /* --- vetoes and panic ------------------------------------------------------------------------- */
 
-/* Held against the lower bound: a number that is less certain must not allow more. */
+/* Compares with the lower bound: a less certain WSS must not allow more refaults. */
 static bool refaults_much(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
@@ -241,8 +241,8 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         vetoes |= VETO_STATISTICS;
     if (input->stalled)
         vetoes |= VETO_PRESSURE;
-    /* Complaints count even where statistics are inconsistent: the guest keeps what it has, and
-     * takes from no other. */
+    /* Complaints count even if the statistics are inconsistent: the guest keeps what it has, and
+     * takes nothing from others. */
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
 }
 
@@ -315,7 +315,7 @@ static enum decide_confidence confidence(const struct decide_input *input,
     return decision->unsure ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
-/* Whole MiB, so that noise is not followed. */
+/* Rounds to whole MiB, so that the target does not follow noise. */
 static uint64_t whole_mib(uint64_t bytes, uint64_t most)
 {
     uint64_t over = bytes % DECIDE_MIB;
@@ -342,7 +342,7 @@ static void want(const struct decide_input *input, struct decide_decision *decis
     raise(decision, decision->learned_bytes, TERM_LEARNED);
     if (!decision->measured)
         raise(decision, decide_actual(input), TERM_ACTUAL);
-    if (decision->term != TERM_ACTUAL) /* what it has need not be whole */
+    if (decision->term != TERM_ACTUAL) /* the current size need not be whole */
         decision->wanted_bytes = whole_mib(decision->wanted_bytes, most);
     if (decision->panics)
         raise(decision, most, TERM_ASSIGNED);

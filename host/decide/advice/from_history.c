@@ -9,10 +9,11 @@
 #include <math.h>
 
 #define SAME_S 0.0005
-/* vmwssd keeps an agent's last report once a minute; three times that is old. */
+/* vmwssd keeps an agent's last report once a minute; a report older than three times that is stale.
+ */
 #define REPORT_EVERY_S 60.0
 #define REPORT_PERIODS 3
-/* What is in a record was reported within a minute before it (guest/domain/domain_memory.h). */
+/* The values in a record were reported within a minute before it (guest/domain/domain_memory.h). */
 #define REPORT_LATE_S 60
 
 const struct decide_windows decide_windows_default = {60, 600, 3600};
@@ -50,7 +51,7 @@ static void add_window(struct windows *all, double window_s, uint64_t low, uint6
     all->wss[all->n++] = (struct decide_wss){window_s, low, high};
 }
 
-/* A shorter window says too little; it is used all the same, for a veto stands. */
+/* A shorter window shows too little; it is used nevertheless, because a veto stands. */
 static void pick(struct decide_input *input, const struct windows *all, double wanted_s,
                  struct decide_wss *out)
 {
@@ -87,7 +88,7 @@ static const struct {
     {FLAG_HUGETLB, VETO_HUGETLB},
 };
 
-/* Their bounds hold the truth, but are wide or rest on assumptions. */
+/* The bounds of such records hold the truth, but are wide or rest on assumptions. */
 #define UNCERTAIN                                                                           \
     ((unsigned)(FLAG_SWAP | FLAG_UNSETTLED | FLAG_AGEING | FLAG_STALE_TLB | FLAG_NEW_VCPU | \
                 FLAG_RESIDENT_UNSURE | FLAG_DIRTY_RATE | FLAG_DAMON_ACTIVE))
@@ -148,8 +149,8 @@ static double time_of(const struct sample_record *sample)
     return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
 }
 
-/* A guest that does not change is measured seldom: up to its shortest window apart, however short
- * the last period was. A guest that is not measured has no windows. */
+/* A guest that does not change is measured rarely: with its shortest window between records,
+ * however short the last period was. A guest that is not measured has no windows. */
 static double longest_period_s(const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;
@@ -197,7 +198,7 @@ static const struct bucket_window *find_window(const struct bucket *bucket, doub
     return NULL;
 }
 
-/* A mean that stands in a file may be any number. */
+/* A mean read from a file may be any number. */
 static uint64_t bytes_of(double mean)
 {
     return (uint64_t)fmin(fmax(mean, 0), 1e18);

@@ -36,7 +36,7 @@ const char *shrink_complaint_name(unsigned number)
     return number < COMPLAINT_N ? names[number] : NULL;
 }
 
-/* False if the guest does not report it. */
+/* Returns false if the guest does not report it. */
 static bool exceeds(double now, double full, double by)
 {
     return now - (isnan(full) ? 0 : full) >= by;
@@ -53,7 +53,8 @@ static unsigned of_what_is_left(const struct shrink_rules *rules, const struct s
 unsigned shrink_complaints(const struct shrink_rules *rules, const struct shrink_reading *full,
                            const struct shrink_reading *now)
 {
-    /* Programs are read in by major faults, too, so they count only where nothing better does. */
+    /* Reading in programs causes major faults too, so they count only if there is no better sign.
+     */
     bool only_faults = isnan(now->psi_some) && isnan(now->refault_bytes_s);
     unsigned complaints = of_what_is_left(rules, now);
 

@@ -10,7 +10,8 @@
  * step takes at most half of what is available to the guest, and little available memory is a
  * complaint before a process is killed.
  *
- * Pure functions over plain structs. What the guest does not report is NAN, or DECIDE_UNKNOWN.
+ * Pure functions over plain structs. Values that the guest does not report are NAN, or
+ * DECIDE_UNKNOWN.
  */
 #pragma once
 
@@ -21,15 +22,16 @@
 
 struct shrink_rules {
     uint64_t step_bytes;
-    uint64_t floor_bytes;     /* never smaller */
-    double psi_some;          /* a complaint: more than at full size by this share of time */
-    double paging_bytes_s;    /* likewise: refaults, swap-in */
-    double major_faults_s;    /* likewise, where neither is reported */
-    uint64_t available_bytes; /* a complaint: less is left to the guest */
+    uint64_t floor_bytes;  /* the guest is never made smaller */
+    double psi_some;       /* complaint: above the value at full size by this share of time */
+    double paging_bytes_s; /* the same for refaults and swap-in */
+    /* the same for major faults, where neither PSI nor refaults are reported */
+    double major_faults_s;
+    uint64_t available_bytes; /* complaint: less than this is available to the guest */
 };
 
-/** For a guest of @p full_bytes, in steps of a twentieth of it: 1 % of the time, 1 MiB and 50
- * faults a second; available as in a panic, see decide_policy. */
+/** Rules for a guest of @p full_bytes, in steps of a twentieth of it: 1 % of the time, 1 MiB and 50
+ * faults a second; available memory as in a panic, see decide_policy. */
 struct shrink_rules shrink_rules_default(uint64_t full_bytes);
 
 /** What the guest reported at one size, over a step or a second. */
@@ -51,15 +53,15 @@ enum shrink_complaint {
     COMPLAINT_N = 6,
 };
 
-/** "psi-some", "refaults", ...; of the bit @p number (0, 1, ...). */
+/** Returns "psi-some", "refaults", ... for the bit @p number (0, 1, ...). */
 const char *shrink_complaint_name(unsigned number);
 
-/** Over a step of several seconds: enum shrink_complaint. @p full is what it reported at its full
- * size. */
+/** Complaints over a step of several seconds: enum shrink_complaint. @p full is the guest's report
+ * at its full size. */
 unsigned shrink_complaints(const struct shrink_rules *rules, const struct shrink_reading *full,
                            const struct shrink_reading *now);
 
-/** What ends a step at once, judged over a second only: enum shrink_complaint. */
+/** Complaints that end a step at once, judged over one second: enum shrink_complaint. */
 unsigned shrink_alarms(const struct shrink_rules *rules, const struct shrink_reading *now);
 
 /** The next size after @p actual_bytes; 0: none, because the floor is reached or nothing is

@@ -64,7 +64,7 @@ static void note_lower(struct decide_pace *pace, const struct decide_policy *pol
         pace->n_lower++;
 }
 
-/* Has it been lower for long enough? */
+/* Returns true if the target has been lower for long enough. */
 static bool settled(const struct decide_pace *pace, const struct decide_policy *policy,
                     const struct decide_input *input, double now_s)
 {
@@ -77,8 +77,8 @@ static bool settled(const struct decide_pace *pace, const struct decide_policy *
            (!grew || input->host_short);
 }
 
-/* While the last step is being proven it is no less so: that does not begin the ten minutes anew.
- */
+/* While the last step is being proven the target still counts as lower: proving does not restart
+ * the ten minutes. */
 static bool is_lower(const struct decide_input *input, const struct decide_decision *decision)
 {
     return decision->action == ACTION_SHRINK ||
@@ -86,7 +86,7 @@ static bool is_lower(const struct decide_input *input, const struct decide_decis
             less(decide_actual(input), decision->wanted_bytes) > decision->band_bytes);
 }
 
-/* Little by little counts as well; after a panic its own pause rules. */
+/* Growth in small steps counts as well; after a panic the panic's own pause applies. */
 static void note_growth(struct decide_pace *pace, const struct decide_input *input,
                         const struct decide_decision *decision, double now_s)
 {

@@ -76,7 +76,7 @@ struct text {
 static void add_words(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Parts after the first are behind "; ". */
+/* Separates parts after the first with "; ". */
 static void add_words(struct text *text, const char *format, ...)
 {
     va_list arguments;

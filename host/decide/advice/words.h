@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file words.h  A decision in words: for people, journals and JSON. Pure functions; all write
+/** @file words.h  A decision in words, for people, journals and JSON. Pure functions; all write
  * into the caller's buffer. */
 #pragma once
 
 #include "decide/advice/decide.h"
 
-/** "not-measured", ...; NULL for no bit of that number (0, 1, ...). */
+/** "not-measured", ...; NULL if there is no bit of that number (0, 1, ...). */
 const char *decide_veto_name(unsigned number);
 /** "psi-some", ... */
 const char *decide_panic_name(unsigned number);
@@ -20,10 +20,9 @@ const char *decide_term_name(enum decide_term term);
 /** "half", "swapless", "swap". */
 const char *decide_floor_name(enum decide_floor kind);
 
-/** Enough for every veto at once. */
+/** Large enough for every veto at once. */
 #define DECIDE_WHY_TEXT 1024
 
-/** Why the target is what it is, every veto with its figure, and what the floor rests on. Returns
- * @p text. */
+/** Explains the target, every veto with its figure, and the basis of the floor. Returns @p text. */
 char *decide_why(char *text, size_t size, const struct decide_policy *policy,
                  const struct decide_input *input, const struct decide_decision *decision);

@@ -29,7 +29,8 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
     state->trouble_until_s = now_s + policy->foreign_s;
 }
 
-/* It was not asked for: it is what the guest had, or another controller's. */
+/* Handles a move without a target of ours: the guest takes back what it had, or another controller
+ * moves the balloon. */
 static void move_unasked(struct balloon_state *state, const struct balloon_policy *policy,
                          uint64_t actual, double now_s)
 {
@@ -68,7 +69,8 @@ static void stall(struct balloon_state *state, const struct balloon_policy *poli
         state->trouble = TROUBLE_NO_DRIVER;
 }
 
-/* How far it has come since it was there; less than 0: the other way. */
+/* Returns how far it has come in the direction of its target since it had @p since_bytes; negative:
+ * the other way. */
 static int64_t came(const struct balloon_state *state, uint64_t since_bytes, uint64_t actual)
 {
     return state->set_bytes < state->from_bytes ? (int64_t)(since_bytes - actual)
@@ -82,7 +84,7 @@ static bool is_there(const struct balloon_state *state, const struct balloon_pol
                                                 : actual + policy->still_bytes > state->set_bytes;
 }
 
-/* A mark is set wherever it has come on. */
+/* The mark moves with each progress. */
 static bool is_stuck(struct balloon_state *state, const struct balloon_policy *policy,
                      uint64_t actual, double now_s)
 {
@@ -117,7 +119,7 @@ static void note_rest(struct balloon_state *state, const struct balloon_policy *
     state->rest_since_s = now_s;
 }
 
-/* The record must be one of after the wait. */
+/* Only a record from after the wait counts. */
 static void prove(struct balloon_state *state, const struct balloon_policy *policy,
                   const struct decide_input *input, double now_s)
 {
@@ -128,8 +130,8 @@ static void prove(struct balloon_state *state, const struct balloon_policy *poli
         state->trouble = TROUBLE_NO_RETURN;
 }
 
-/* A record of before the order says nothing of what came after it: while a balloon that was going
- * down is given memory at once, what was resident then has gone since, and is not what is touched.
+/* A record from before the order does not show what came after it: if a balloon on its way down is
+ * given memory at once, the memory that was resident then is gone, and does not count as touched.
  */
 static void note_touched(struct balloon_state *state, const struct decide_input *input,
                          uint64_t actual, double now_s)

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file balloon_state.h  What a balloon does after it was given a target. Pure functions.
+ * @file balloon_state.h  Follows a balloon after it was given a target. Pure functions.
  *
  * Theory of operation. A target is a wish: the guest's driver follows it, slowly, in part, or not
  * at all, and even a balloon that inflates may return nothing to the host (VFIO, locked memory, a
- * background snapshot). So a balloon is watched:
- *   - while it moves to its target it gets no other, but for a panic;
- *   - five seconds without progress, or a minute in all, and what it has becomes its target: a
- * Linux driver otherwise retries for ever. Three times in a row without a single byte: there is no
- * driver, and the guest is inhibited. An order that failed, but may have reached the guest, counts
- * as a target that is set, and proves nothing about its driver;
- *   - 30 s after it has shrunk the resident memory must be no more than what it has and 64 MiB. If
- *     it is more, the host got nothing: the guest is inhibited, and gets back what it had. Until
- *     that is known nothing more is taken;
- *   - what a guest uses is known only of statistics that were made while its balloon rested: those
- *     of before are not held against what it has now;
+ * background snapshot). So each balloon is followed:
+ *   - while it moves to its target it gets no other, except on a panic;
+ *   - after five seconds without progress, or a minute in all, its current size becomes its target:
+ *     a Linux driver otherwise retries for ever. If it did not move a single byte three times in a
+ *     row, there is no driver, and the guest is inhibited. An order that failed, but may have
+ *     reached the guest, counts as a target that is set, but proves nothing about the driver;
+ *   - 30 s after it has shrunk the resident memory must be at most its size plus 64 MiB. If it is
+ *     more, the host got nothing: the guest is inhibited, and gets back what it had. Until the
+ *     result is known nothing more is taken;
+ *   - only statistics made while the balloon was at rest show what a guest uses: older ones are not
+ *     compared with its current size;
  *   - a balloon that rises by itself to no more than what the guest had is deflated by the guest,
- *     which had no other memory left (deflate-on-oom): what it has becomes its target, and nothing
- *     is taken for ten minutes;
- *   - one that moves otherwise without a target of ours is moved by another hand (MOM, virsh
- *     setmem): it is left alone for an hour after the last such move, but for a panic, and no
- *     longer ours to restore. One that was on its way when it was seen first was set before: by a
- *     controller that has just ended, for instance. That counts as no move until it has come to
- *     rest, and until then nothing is done but for a panic: what it has under way is not what it
- *     had.
+ *     which had no other memory left (deflate-on-oom): its current size becomes its target, and
+ *     nothing is taken for ten minutes;
+ *   - a balloon that moves in any other way without a target of ours is moved by another program
+ *     (MOM, virsh setmem): it is left alone for an hour after the last such move, except on a
+ *     panic, and is no longer ours to restore. A balloon that was moving when first seen was set
+ *     before, for instance by a controller that has just ended. This does not count as a move until
+ *     the balloon has come to rest, and until then nothing is done except on a panic: its size on
+ *     the way is not its original size.
  *
- * Growing resident memory is to be expected after a guest grew: what it was given and has not
- * touched yet is pending, and counts as gone from the host's free memory.
+ * Growing resident memory is to be expected after a guest grew: memory that it was given and has
+ * not touched yet is pending, and is subtracted from the host's free memory.
  */
 #pragma once
 
@@ -34,80 +34,83 @@
 
 enum balloon_trouble {
     TROUBLE_NONE,
-    TROUBLE_NO_DRIVER, /* three targets, and it did not move: inhibited */
+    TROUBLE_NO_DRIVER, /* three targets without any movement: inhibited */
     TROUBLE_NO_RETURN, /* it inflates, and the host gets nothing: inhibited */
-    TROUBLE_FOREIGN,   /* another hand moves it */
+    TROUBLE_FOREIGN,   /* another program moves it */
 };
 
 struct balloon_policy {
     double progress_s;     /* 5 */
-    double move_s;         /* 60, for all of a move */
+    double move_s;         /* 60, for a whole move */
     unsigned stalls_max;   /* 3 */
     double return_s;       /* 30 */
     uint64_t return_bytes; /* 64 MiB */
     double foreign_s;      /* 3600 */
-    double own_pause_s;    /* after it has deflated by itself: 600 */
-    uint64_t still_bytes;  /* less than this is no move: 1 MiB */
+    double own_pause_s;    /* pause after it has deflated by itself: 600 */
+    uint64_t still_bytes;  /* a smaller change is no move: 1 MiB */
 };
 extern const struct balloon_policy balloon_policy_default;
 
-/** All zero in the beginning. Times are of a clock that is never set back. */
+/** Starts as all zero. Times are of a clock that is never set back. */
 struct balloon_state {
     struct decide_pace pace;
-    uint64_t before_bytes; /* what it had before our first target; 0: it had none of ours */
-    uint64_t seen_bytes;   /* what it had last; 0: not seen yet */
-    bool rested;           /* at least once since then, or we have set it */
-    bool moving;           /* to set_bytes, from from_bytes */
-    bool unsure;           /* the order of set_bytes failed: the guest may not have got it */
-    bool stalled;          /* what it has is to become its target */
-    bool quiet;   /* what it had became its target a moment ago: what comes late is its own */
-    bool proving; /* it has shrunk to set_bytes, and resident is to show it */
+    uint64_t before_bytes; /* its size before our first target; 0: we have set none */
+    uint64_t seen_bytes;   /* its last known size; 0: not seen yet */
+    bool rested;           /* at rest at least once since it was first seen, or set by us */
+    bool moving;           /* from from_bytes to set_bytes */
+    bool unsure;           /* the order of set_bytes failed: the guest may not have received it */
+    bool stalled;          /* its current size is to become its target */
+    /* its current size became its target a moment ago: a late movement is the end of that move */
+    bool quiet;
+    bool proving; /* it has shrunk to set_bytes; resident memory has yet to confirm it */
     uint64_t set_bytes, from_bytes;
-    uint64_t mark_bytes; /* where it was at progress_at_s */
+    uint64_t mark_bytes; /* its size at progress_at_s */
     double issued_at_s, progress_at_s, settled_at_s;
-    uint64_t rest_bytes; /* it has had that, but for still_bytes, since rest_since_s */
+    uint64_t rest_bytes; /* its size since rest_since_s, within still_bytes */
     double rest_since_s;
-    uint64_t used_bytes; /* by the last statistics of a balloon at rest; 0: there were none */
-    unsigned n_stalls;   /* in a row */
+    /* from the last statistics made with the balloon at rest; 0: there were none */
+    uint64_t used_bytes;
+    unsigned n_stalls; /* stalls in a row */
     enum balloon_trouble trouble;
-    double trouble_until_s; /* of TROUBLE_FOREIGN */
+    double trouble_until_s; /* end of TROUBLE_FOREIGN */
     uint64_t pending_bytes; /* given and not touched yet */
 };
 
-/** Takes in what the guest has now; for every guest, at each decision. */
+/** Takes in the guest's current size; call for every guest at each decision. */
 void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
                      const struct decide_input *input, double now_s);
 
-/** What it says of the input: used_bytes, and whether its statistics are too old. After
+/** Sets used_bytes in the input, and whether its statistics are too old. Call after
  * balloon_observe(). */
 void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
                   struct decide_input *input, double now_s);
 
-/** A controller before this one has set it, and it had @p before_bytes then. It may be on its way.
- */
+/** Takes over a balloon that an earlier controller has set; its size before that was @p
+ * before_bytes. The balloon may still be moving. */
 void balloon_adopt(struct balloon_state *state, const struct balloon_policy *policy,
                    const struct decide_input *input, uint64_t before_bytes, uint64_t set_bytes,
                    double now_s);
 
-/** A target has been set, or may have been: then the caller sets unsure. @p input: what
- * balloon_observe() has seen. */
+/** Notes that a target has been set; if it may only have been set, the caller also sets unsure. @p
+ * input: the one passed to balloon_observe(). */
 void balloon_issued(struct balloon_state *state, const struct decide_input *input,
                     uint64_t target_bytes, double now_s);
 
-/** What it is to be left with in the end. It may be on its way up to more than it has, where it was
- * not seen at rest yet: then all that is assigned. */
+/** Returns the size to restore in the end. A balloon that was not yet seen at rest may be moving up
+ * to more than it has: then this is all that is assigned. */
 uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input);
 
-/** What it has, or will have once its balloon has moved up. */
+/** Returns its size, or the size that it will have once it has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);
 
-/** It may be on its way, or not have been asked: if it is needed, it is asked again. */
+/** The balloon may be moving, or its order may not have arrived: the order is repeated if it is
+ * needed. */
 static inline bool balloon_is_unsure(const struct balloon_state *state)
 {
     return state->moving && state->unsure;
 }
 
-/** No driver, or nothing comes back: it is not tried again. */
+/** There is no driver, or the host gets nothing back: no further targets are set. */
 static inline bool balloon_is_inhibited(const struct balloon_state *state)
 {
     return state->trouble == TROUBLE_NO_DRIVER || state->trouble == TROUBLE_NO_RETURN;

@@ -28,7 +28,8 @@ static bool is_in_need(const struct control_guest *guest)
     return guest->decision.panics != 0 || guest->decision.claims != 0;
 }
 
-/* Why its balloon is not to be touched at all. A panic is served whatever moves it. */
+/* Reason why its balloon may not be touched at all. A panic is served even while another program
+ * moves the balloon. */
 static enum control_hold find_obstacle(const struct control_guest *guest)
 {
     if (guest->excluded)
@@ -45,8 +46,8 @@ static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)
     return smaller((bytes + DECIDE_MIB - 1) / DECIDE_MIB * DECIDE_MIB, most);
 }
 
-/* An inhibited guest is not shrunk again, and gets back what it had; one that cannot be trusted
- * gets no more than that for what it claims. */
+/* An inhibited guest is not shrunk again, and gets back what it had; an untrusted guest gets no
+ * more than that for its claims. */
 static uint64_t wish_of(const struct control_guest *guest, uint64_t step_bytes)
 {
     const struct decide_input *input = &guest->input;
@@ -74,7 +75,8 @@ static enum control_action growth_action(const struct control_guest *guest)
     return balloon_is_inhibited(&guest->state) ? CONTROL_RESTORE : CONTROL_GROW;
 }
 
-/* It still needs what may not have reached it. That counts as given, so it takes nothing more. */
+/* Orders again a size that may not have reached the guest and that it still needs. The size counts
+ * as given, so it takes nothing more. */
 static void order_again(struct control_guest *guest)
 {
     if (guest->wish_bytes <= guest->target_bytes)
@@ -149,7 +151,7 @@ static uint64_t pending(const struct control_guest *guests, size_t n)
     return bytes;
 }
 
-/* Free memory that can be given before the threshold is reached. */
+/* Returns the free memory that can be given before the threshold is reached. */
 static uint64_t budget_above(const struct control_host *host, enum control_level level,
                              uint64_t pending_bytes)
 {
@@ -196,12 +198,12 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 /* --- growth ----------------------------------------------------------------------------------- */
 
 struct budgets {
-    uint64_t firm, loose; /* free above hard, and above what an ample host has at least */
-    uint64_t waiting;     /* what did not fit */
-    uint64_t pressing;    /* of that what would reach a guest */
+    uint64_t firm, loose; /* free above hard, and free above the minimum of an ample host */
+    uint64_t waiting;     /* growth that did not fit */
+    uint64_t pressing;    /* part of it that would reach a guest */
 };
 
-/* What the host has measured itself, or its owner has promised. */
+/* The need that the host has measured itself, or that the owner has reserved. */
 static uint64_t proven(const struct control_guest *guest)
 {
     const struct decide_input *input = &guest->input;
@@ -244,7 +246,7 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
 
 /* --- shrinking -------------------------------------------------------------------------------- */
 
-/* What balloons on their way down will return. */
+/* Returns the memory that deflating guests will return. */
 static uint64_t returning(const struct control_guest *guests, size_t n)
 {
     uint64_t bytes = 0;
@@ -258,7 +260,7 @@ static uint64_t returning(const struct control_guest *guests, size_t n)
 static uint64_t missing(const struct control_policy *policy, const struct control_host *host,
                         uint64_t waiting, uint64_t returning_bytes, uint64_t pending_bytes)
 {
-    /* What was given and is not touched yet is free no longer than that. */
+    /* Memory that was given and is not touched yet is still free, but not for long. */
     uint64_t wanted = host->room_bytes > 0 ? host->room_bytes + pending_bytes : 0;
 
     if (policy->proactive)
@@ -268,7 +270,7 @@ static uint64_t missing(const struct control_policy *policy, const struct contro
     return less(less(wanted, host->free_bytes) + waiting, returning_bytes);
 }
 
-/* Returns what is still missing. */
+/* Returns the amount still missing. */
 static uint64_t give(struct control_host *host, struct control_guest *guests, size_t n)
 {
     const enum control_hold hold = host->missing_bytes == 0 && host->level == LEVEL_AMPLE
@@ -293,14 +295,14 @@ static uint64_t give(struct control_host *host, struct control_guest *guests, si
 
 /* --- reclaim ---------------------------------------------------------------------------------- */
 
-/* Has its balloon nothing to give, or does it not work? While it moves there is a veto. */
+/* Returns true if its balloon has nothing to give, or does not work. A moving balloon is a veto. */
 static bool may_be_reclaimed(const struct control_guest *guest)
 {
     return guest->action == CONTROL_NONE &&
            (guest->hold == HOLD_DECISION || guest->hold == HOLD_INHIBITED);
 }
 
-/* How much each guest could give: in reclaim_bytes. */
+/* Sets reclaim_bytes to the amount that the guest could give. */
 static void offer_reclaim(const struct control_policy *policy, struct control_guest *guest,
                           double now_s)
 {
@@ -335,8 +337,8 @@ static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, 
     return best;
 }
 
-/* What all of them may take together: the host's room in swap, which a group's own limit may hide.
- */
+/* Returns the limit for all guests together: the host's room in swap, which a group's own limit may
+ * hide. */
 static uint64_t room_in_swap(const struct reclaim_policy *policy,
                              const struct control_guest *guests, size_t n)
 {
@@ -384,7 +386,7 @@ static void reclaim_missing(const struct control_policy *policy, struct control_
 
 /* --- by which actuator ------------------------------------------------------------------------ */
 
-/* The first of both is virtio-mem. The whole is as large as their blocks allow. */
+/* virtio-mem is the first actuator. The total is as large as their blocks allow. */
 static void split_target(struct control_guest *guest)
 {
     const struct actuator both[] = {guest->plug, guest->balloon};
@@ -425,8 +427,8 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     }
     share_out(host, guests, n);
     budgets.firm = budget_above(host, LEVEL_HARD, pending(guests, n));
-    /* Not above high, nor of the room that was asked for: what donors give until that is left again
-     * would be claimed anew. */
+    /* Neither below high nor from the requested room: otherwise the memory that donors give until
+     * the level is left would be claimed again. */
     if (host->level == LEVEL_AMPLE)
         budgets.loose = less(budget_above(host, LEVEL_AMPLE, pending(guests, n)),
                              less(host->room_bytes, host->levels.threshold_bytes[LEVEL_AMPLE]));
@@ -441,8 +443,8 @@ void control_run(const struct control_policy *policy, struct control_host *host,
         split_target(&guests[i]);
 }
 
-/* Never less than it has: what it uses by now would be killed, and by then no controller watches.
- */
+/* Never less than it has: processes that use the memory by now would be killed, and no controller
+ * runs any more. */
 static uint64_t left_with(const struct control_guest *guest, enum control_restore restore)
 {
     const struct decide_input *input = &guest->input;
@@ -468,7 +470,7 @@ void control_restore(const struct control_host *host, enum control_restore resto
         guest->action = CONTROL_NONE;
         guest->reclaim_bytes = 0;
         guest->reclaim_hold = RECLAIM_BALLOON;
-        guest->hold = obstacle; /* not that of the last decision */
+        guest->hold = obstacle; /* not the hold of the last decision */
         guest->target_bytes = decide_actual(&guest->input);
         split_target(guest);
         if (!ours || (wanted == guest->target_bytes && !guest->state.moving))

@@ -201,7 +201,7 @@ static void write_reclaim(char *text, size_t size, const struct control_policy *
     }
 }
 
-/* Which actuator does it, where there is a choice. */
+/* Names the actuator, if there is a choice. */
 static void write_plug(char *text, size_t size, const struct control_guest *guest)
 {
     text[0] = 0;
@@ -222,7 +222,7 @@ static const char *action_text(const struct control_guest *guest)
     return guest->action == CONTROL_RESTORE ? "it gets back what it had" : "";
 }
 
-/* The parts that say anything, with semicolons between. */
+/* Joins the nonempty parts with semicolons. */
 static void join(char *text, size_t size, const char *const *parts, size_t n)
 {
     size_t used = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file control_words.h  The host's decisions in words: for people, journals and JSON. Pure
+/** @file control_words.h  The host's decisions in words, for people, journals and JSON. Pure
  * functions. */
 #pragma once
 
@@ -13,7 +13,7 @@ const char *control_hold_name(enum control_hold hold);
 
 #define CONTROL_WHY_TEXT (DECIDE_WHY_TEXT + 512)
 
-/** Why a guest is ordered what it is, or why nothing; after control_run(). Returns @p text, of
- * CONTROL_WHY_TEXT bytes. */
+/** Explains a guest's order, or why there is no order; call after control_run(). Returns @p text,
+ * of CONTROL_WHY_TEXT bytes. */
 char *control_why(char *text, const struct control_policy *policy, const struct control_host *host,
                   const struct control_guest *guest);

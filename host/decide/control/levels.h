@@ -5,17 +5,17 @@
  *
  * As in ESX (Waldspurger, OSDI 2002, section 6.3): a level is entered when free memory falls below
  * its threshold, and left when it is above 1.25 times that, so that the levels do not flutter. high
- * is the larger of 4 % of the host's memory and of what the guests' resident memory together grew
- * by within a minute, in all but one of a thousand minutes; soft, hard and low are 64, 32 and 16 %
- * of it (ESX: 6, 4, 2, 1 % of the host's memory).
+ * is the larger of 4 % of the host's memory and the growth of all guests' resident memory within a
+ * minute that only one minute in a thousand exceeds; soft, hard and low are 64, 32 and 16 % of it
+ * (ESX: 6, 4, 2, 1 % of the host's memory).
  */
 #pragma once
 
 #include <stdint.h>
 
-/** Ordered: the larger, the shorter of memory. */
+/** In order of increasing shortage of memory. */
 enum control_level {
-    LEVEL_AMPLE, /* nothing is below its threshold */
+    LEVEL_AMPLE, /* free memory is above all thresholds */
     LEVEL_HIGH,
     LEVEL_SOFT,
     LEVEL_HARD,
@@ -30,7 +30,7 @@ struct levels_policy {
     double leave_factor;           /* of a threshold: 1.25 */
 };
 
-/** Bytes of free memory; [LEVEL_AMPLE] is what the level high is left at. */
+/** Bytes of free memory; [LEVEL_AMPLE] is the amount above which the level high is left. */
 struct levels {
     uint64_t threshold_bytes[N_LEVELS];
 };
@@ -39,7 +39,7 @@ struct levels {
 struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes,
                         uint64_t growth_bytes);
 
-/** The level at @p free_bytes, after @p level. */
+/** Returns the level at @p free_bytes, if the last level was @p level. */
 enum control_level levels_next(const struct levels_policy *policy, const struct levels *levels,
                                enum control_level level, uint64_t free_bytes);
 

@@ -20,7 +20,8 @@ const struct reclaim_policy reclaim_policy_default = {
     .pause_max_s = 3600,
 };
 
-/* One that comes within an hour of the end of the last one is longer; one within it is the same. */
+/* A pause within an hour of the end of the last one is longer; a pause within the last one does not
+ * extend its length. */
 static void pause_for_a_while(struct reclaim_state *state, const struct reclaim_policy *policy,
                               enum reclaim_pause why, double now_s)
 {
@@ -49,8 +50,8 @@ void reclaim_pause_until(struct reclaim_state *state, double until_s)
     state->pause = RECLAIM_PAUSE_PANIC;
 }
 
-/* Held against the lower bound, as a guest's own refaults are. The least is of a whole window, so
- * that a single page in the first second of one is nothing. */
+/* Compares with the lower bound, as a guest's own refaults are. The minimum applies to a whole
+ * window, so that a single page in the first second of a window is ignored. */
 static bool is_much(const struct reclaim_policy *policy, const struct decide_input *input,
                     uint64_t refault_bytes)
 {
@@ -59,7 +60,8 @@ static bool is_much(const struct reclaim_policy *policy, const struct decide_inp
     return (double)refault_bytes > fmax(share, (double)policy->refault_min_bytes);
 }
 
-/* Did too much come back, or did the group wait for memory, since it is counted? Then it pauses. */
+/* Pauses, and returns true, if too much came back, or the group waited for memory, since the count
+ * began. */
 static bool regrets(struct reclaim_state *state, const struct reclaim_policy *policy,
                     const struct reclaim_group *group, const struct decide_input *input,
                     double now_s)
@@ -102,7 +104,7 @@ uint64_t reclaim_keep(const struct decide_input *input, const struct decide_deci
     return needed + decision->reserve_bytes;
 }
 
-/* The host sees without them what it takes too much. */
+/* Missing statistics are no veto: the host itself sees when it takes too much. */
 static bool is_vetoed(const struct decide_decision *decision)
 {
     return (decision->vetoes & ~(unsigned)VETO_STATISTICS) || decision->panics || decision->claims;
@@ -123,7 +125,7 @@ static uint64_t step_of(const struct reclaim_policy *policy, const struct reclai
     return bytes - bytes % DECIDE_MIB;
 }
 
-/* Why not, whatever is cold. */
+/* Returns the reason not to reclaim, however much is cold. */
 static enum reclaim_hold find_obstacle(const struct reclaim_state *state,
                                        const struct reclaim_policy *policy,
                                        const struct reclaim_group *group,

@@ -71,8 +71,9 @@ static int open_with(const char *path, int flags, struct journal **out, struct e
     return database_connect(&journal->db, path, flags | SQLITE_OPEN_NOMUTEX, error);
 }
 
-/* Rows of before boots were kept are of none; none of them was being restored, nor a panic. In the
- * order of the schema: a row is read and written by the places of its columns. */
+/* Adds columns to a journal from before boot IDs were kept: its rows get no boot ID, no restore
+ * time and no panic. Columns come in the order of the schema, because rows are read and written by
+ * column position. */
 static int add_columns(struct journal *journal, struct error *error)
 {
     static const struct {
@@ -103,7 +104,7 @@ int journal_open(const char *path, struct journal **out, struct error *error)
 {
     int rc = open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out, error);
 
-    /* A reader needs no right to write, as it would to a WAL. */
+    /* In this mode a reader needs no write permission; with a WAL it would. */
     if (rc == 0)
         rc = run_sql(*out, "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL", error);
     if (rc == 0)
@@ -170,7 +171,7 @@ static bool is_same_run(const struct journal_balloon *balloon, const struct jour
            balloon->domain_id == run->domain_id;
 }
 
-/* Where it came from is known of what it had before only. */
+/* The journal has only before_bytes as the start of the move. */
 static bool is_on_its_way(const struct journal_balloon *balloon, uint64_t current_bytes)
 {
     return current_bytes >= smaller(balloon->set_bytes, balloon->before_bytes) &&
@@ -338,7 +339,7 @@ int journal_host(struct journal *journal, struct journal_host *host, struct erro
     int result, rc;
 
     *host = (struct journal_host){0};
-    if (!journal_has_column(journal, "host", "level")) /* an older one */
+    if (!journal_has_column(journal, "host", "level")) /* an older version */
         return 0;
     rc = journal_prepare(journal, "SELECT time_s, level, free_bytes FROM host", &statement, error);
     if (rc < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file journal_private.h  What journal.c and journal_read.c share. */
+/** @file journal_private.h  Functions that journal.c and journal_read.c share. */
 #pragma once
 
 #include "decide/journal/journal.h"
@@ -10,12 +10,13 @@ struct journal {
     char path[512];
 };
 
-/** sql_error_of() its file. */
+/** Calls sql_error_of() for the journal's file. */
 int journal_failed(struct journal *journal, int result, struct error *error);
 
-/** sqlite3_prepare_v2(); finalize it (cleanup_statement). */
+/** Calls sqlite3_prepare_v2(); the caller finalizes the statement (cleanup_statement). */
 int journal_prepare(struct journal *journal, const char *sql, sqlite3_stmt **statement,
                     struct error *error);
 
-/** A journal that is only read may be of an earlier version. */
+/** Returns true if the table has that column: a journal opened for reading may be of an earlier
+ * version. */
 bool journal_has_column(struct journal *journal, const char *table, const char *column);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file journal_read.c  Reading decisions; see journal.h. */
+/** @file journal_read.c  Reads decisions; see journal.h. */
 #include "decide/journal/journal_private.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
     " assigned_bytes, actual_bytes, resident_bytes, wss_high_bytes, floor_bytes, free_bytes, why," \
     " actual_5s, actual_30s, actual_60s, resident_5s, resident_30s, resident_60s, "
 
-/* What those have that an earlier version has not begun to write. */
+/* The columns that an earlier version did not write yet. */
 static const char *later_columns(struct journal *journal)
 {
     if (journal_has_column(journal, "decision", "plug_bytes"))

@@ -11,14 +11,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Guests to be like, and synthetic hosts to fill. */
+/* Number of existing guests to imitate, and of synthetic hosts to fill. */
 #define LIKENESSES 64
 #define TRIALS 200
 #define TRIALS_WORSE 0.05
 
 /* --- a new guest ------------------------------------------------------------------------------ */
 
-/* Of one that is each of the fleet's guests with equal probability, scaled. */
+/* Slots of a new guest that is each of the fleet's guests with equal probability, scaled. */
 static void mix_slots(const struct plan_fleet *fleet, double ram_bytes, struct plan_slot *slots)
 {
     for (size_t s = 0; s < PLAN_SLOTS; s++) {
@@ -58,7 +58,7 @@ struct plan_shape plan_new_guest(const struct plan_fleet *fleet, double ram_byte
 
 /* --- how many --------------------------------------------------------------------------------- */
 
-/* The host's own guests; of an empty host, or beyond LIKENESSES, any of the fleet. */
+/* Chooses the host's own guests; for an empty host, or beyond LIKENESSES, any of the fleet. */
 static size_t choose_likenesses(const struct plan_state *state, size_t host, uint64_t *random_state,
                                 size_t *chosen)
 {
@@ -116,7 +116,7 @@ static int median_limit(const struct plan_state *state, double *limit_bytes)
     return 0;
 }
 
-/* The first @p n of @p order are drawn one by one, none of them twice. */
+/* Draws the first @p n of @p order one by one, without repetition. */
 static size_t draw_another(size_t *order, size_t drawn, size_t n, uint64_t *random_state)
 {
     const size_t other = drawn + random_below(random_state, n - drawn);
@@ -127,7 +127,7 @@ static size_t draw_another(size_t *order, size_t drawn, size_t n, uint64_t *rand
     return guest;
 }
 
-/* Fills an empty host until a guest does not fit; true: all fit. */
+/* Fills an empty host until a guest does not fit; returns true if all fit. */
 static bool fill_host(const struct plan_state *state, struct plan_load *load, size_t *order,
                       uint64_t *random_state)
 {

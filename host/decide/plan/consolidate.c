@@ -17,7 +17,7 @@ int plan_moves_make(struct plan_moves *moves, const struct plan_fleet *fleet)
 
 /* --- placing ---------------------------------------------------------------------------------- */
 
-/* How full the host would be by slots, 0 .. 1; negative: it does not come into question. */
+/* Returns how full the host would be by slots, 0 .. 1; negative: it cannot take the guest. */
 static double rank_host(const struct plan_state *state, size_t host, const struct plan_shape *shape,
                         bool empty_too)
 {
@@ -77,7 +77,7 @@ static double guest_peak(const struct plan_state *state, size_t g)
     return peak;
 }
 
-/* The guests of a host by decreasing peaks; their number. */
+/* Lists the guests of a host by decreasing peaks, and returns their number. */
 static size_t guests_of(const struct plan_state *state, size_t host, struct ordered *guests)
 {
     size_t n = 0;
@@ -107,7 +107,8 @@ static void undo(struct plan_state *state, struct plan_moves *moves, size_t down
     }
 }
 
-/* Has it got a guest by this plan? Then it is not emptied: no guest moves twice. */
+/* Returns true if the plan moved a guest to this host: then it is not emptied, because no guest
+ * moves twice. */
 static bool received(const struct plan_moves *moves, size_t host)
 {
     for (size_t m = 0; m < moves->n; m++)
@@ -118,7 +119,8 @@ static bool received(const struct plan_moves *moves, size_t host)
 
 /* --- relieving -------------------------------------------------------------------------------- */
 
-/* The smallest guest without which the host suffices, or else the largest that has a place. */
+/* Moves the smallest guest without which the host suffices, or else the largest that has a place.
+ */
 static bool relieve_once(struct plan_state *state, struct plan_moves *moves, size_t host,
                          struct ordered *guests)
 {
@@ -146,7 +148,7 @@ static bool relieve_once(struct plan_state *state, struct plan_moves *moves, siz
     return true;
 }
 
-/* Of a stale host it is not known whether its guests are still there. */
+/* Skips stale hosts: their guests may be gone. */
 static void relieve(struct plan_state *state, struct plan_moves *moves, struct ordered *guests)
 {
     for (size_t h = 0; h < state->fleet->n_hosts; h++)

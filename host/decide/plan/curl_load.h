@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file curl_load.h  The functions of libcurl that we call, loaded when a URL is to be read: it
- * brings some thirty libraries with it, which no other command needs; as
- * guest/domain/libvirt_load.c.
+ * @file curl_load.h  The libcurl functions that we call, loaded when a URL is to be read: libcurl
+ * brings some thirty libraries with it that no other command needs. Works as
+ * guest/domain/libvirt_load.c does.
  */
 #pragma once
 
 #include "base/error.h"
 
-/* Its macros would check the arguments of functions that are called by another name. */
+/* Its macros would check the arguments of functions that we call by another name. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-/* Or setopt and getinfo are macros, which have no address. */
+/* Otherwise setopt and getinfo are macros, which have no address. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
@@ -27,6 +27,6 @@ struct curl_functions {
     __typeof__(&curl_free) free;
 };
 
-/** The functions, until the process ends; NULL with an error that names the package to install. Not
- * for several threads. */
+/** Returns the functions, valid until the process ends; NULL with an error that names the package
+ * to install. Not thread-safe. */
 const struct curl_functions *curl_load(struct error *error);

@@ -9,7 +9,7 @@
 
 #define DAY_S 86400
 
-/* Each divides an hour. */
+/* Each step divides an hour. */
 static const int steps[] = {60, 120, 180, 300, 600, 900, 1800, 3600};
 #define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 

@@ -14,9 +14,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Reading hours takes about so much of the time. */
+/* Reading hours takes about this share of the time. */
 #define HOURS_SHARE 0.05
-/* Progress is reported once in so many minutes of history: a report costs as much as a minute. */
+/* Progress is reported once in this many minutes of history: a report costs as much as a minute. */
 #define REPORT_EACH 1000
 
 struct minutes {
@@ -24,15 +24,15 @@ struct minutes {
     struct roster *roster;
     struct plan_fleet *fleet;
     size_t source, noted;
-    double *known_s; /* of each guest: for how long its need is known */
+    double *known_s; /* for each guest: how long its need is known */
     struct minutes_guest *guests;
-    struct store *store; /* that is being read, */
+    struct store *store; /* the store being read, */
     struct error *error;
 };
 
 /* A guest while its minutes are read. */
 struct minutes_guest {
-    int64_t id; /* in the history: of two, where the host was renamed; 0: none yet */
+    int64_t id; /* its ID in the history (it has two if the host was renamed); 0: none yet */
     struct standing_guest standing;
 };
 
@@ -48,7 +48,7 @@ static void report(const struct plan_reading *reading, double done)
         reading->progress(done, reading->context);
 }
 
-/* 0 .. 1 of the source that is being read. */
+/* Reports the progress, 0 .. 1, of the source that is being read. */
 static void report_source(double done, void *context)
 {
     const struct minutes *minutes = context;
@@ -102,7 +102,7 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
     return 0;
 }
 
-/* The last record of each guest stands until the next may be due. */
+/* Lets the last record of each guest hold until its next one is due. */
 static void end_minutes(struct minutes *minutes)
 {
     struct standing_span span;
@@ -117,7 +117,7 @@ static void end_minutes(struct minutes *minutes)
     }
 }
 
-/* What there is instead of the window that was asked for. */
+/* Lists the windows that exist instead of the requested one. */
 static int no_such_window(const struct plan_reading *reading, size_t source, struct store *store,
                           struct error *error)
 {
@@ -145,7 +145,7 @@ static bool has_guests(const struct roster *roster, size_t source)
     return false;
 }
 
-/* Records from before the span may stand into it. */
+/* Records from before the span may still hold when it begins. */
 static int see_before(struct minutes *minutes, double from_s, struct error *error)
 {
     const struct roster *roster = minutes->roster;
@@ -262,7 +262,7 @@ static double steps_known(const struct plan_fleet *fleet, size_t guest)
     return (double)n;
 }
 
-/* Of the hosts that files are of; those of a URL have it. */
+/* Counts for hosts read from files; a URL supplies the count for its hosts. */
 static int count_missed(const struct minutes *minutes, struct error *error)
 {
     const struct plan_fleet *fleet = minutes->fleet;

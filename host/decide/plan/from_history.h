@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file from_history.h  A fleet out of the histories of its hosts: history/history.h read twice,
- * hours for which guests there are and how large they should be, minutes for what they needed. A
- * source may also be the URL of a Prometheus HTTP API (from_prometheus.h), which has many hosts.
+ * @file from_history.h  Builds a fleet from the histories of its hosts. history/history.h is read
+ * twice: hours for the guests and their right sizes, minutes for their needs. A source may also be
+ * the URL of a Prometheus HTTP API (from_prometheus.h), which has many hosts.
  *
  * A guest's need in a minute is the upper bound of its WSS, or the largest WSS of that minute. It
- * stands until the guest's next record, or until that is late, however seldom it is measured: just
- * as an exporter serves it, so that a URL gives the same plan (history/standing.h). A guest that
- * cannot be measured needs what is resident. Of guests that were on several hosts (one UUID) the
- * host with the last hour has them, with all their history; of two with the same one that where
- * they have not ended. Guests that have ended are left out, and those without a record for an hour
- * while others of the host had some, unless that still stands, or they are suspended or not
- * watched. Hosts are those of guests that have an hour in the span, and such as have no guests now.
+ * holds until the guest's next record, or until that record is late, however rarely the guest is
+ * measured: just as an exporter serves it, so that a URL gives the same plan (history/standing.h).
+ * A guest that cannot be measured needs its resident memory. A guest that was on several hosts (one
+ * UUID) belongs, with all its history, to the host with its last hour; if two hosts have the same
+ * last hour, to the one where it has not ended. Left out are guests that have ended, and guests
+ * without a record for an hour while others of the host had some, unless their last record still
+ * holds, or they are suspended or not measured. The hosts are those of guests with an hour in the
+ * span, including hosts that have no guests now.
  */
 #pragma once
 
@@ -19,11 +20,10 @@
 #include "decide/plan/reading.h"
 
 /**
- * Capacities and reserves of the hosts, unless a URL had them, and pinned, apart of the guests, are
- * left for the caller to set.
- * @return 0: free it with plan_fleet_free(). -ENODATA: a file has nothing of that time or window,
- * though there are guests; -ENOTUNIQ: a file that was given a name is of several hosts, two files
- * are of one, or guests of two hosts have one UUID; or as the history or the URL: the message names
- * it
+ * Reads the fleet. The caller then sets capacities and reserves of the hosts, unless a URL had
+ * them, and pinned and apart of the guests. @return 0: free it with plan_fleet_free(). -ENODATA: a
+ * file has no data for that time or window, though it has guests; -ENOTUNIQ: a file that was given
+ * a name covers several hosts, two files cover one host, or guests of two hosts have the same UUID;
+ * or an error of the history or the URL: the message names it
  */
 int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error);

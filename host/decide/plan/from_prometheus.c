@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file from_prometheus.c  See from_prometheus.h: the needs. */
+/** @file from_prometheus.c  See from_prometheus.h: reads the needs. */
 #include "decide/plan/from_prometheus.h"
 
 #include "decide/plan/url_needs.h"
@@ -12,23 +12,24 @@
 #include <string.h>
 #include <time.h>
 
-/* Of the hours of which a host has some minutes at least such a share of the minutes is known, if
- * it is scraped once a minute. */
+/* If a host is scraped once a minute, at least this share of the minutes is known in the hours of
+ * which it has any minutes. */
 #define SCRAPED_OFTEN 0.75
 
-/* So many hosts are asked for at once: the server works on the next answers while one is read. */
+/* Number of hosts queried at the same time: the server works on the next answers while one is read.
+ */
 #define WORKERS 4
 #define TICK_MS 200
 
-/* Hosts of one URL, and who reads them. */
+/* The hosts of one URL, and the threads that read them. */
 struct pool {
     const struct url_minutes *from;
-    struct url_minutes minutes;  /* the same, with: */
-    struct plan_reading reading; /* whose warnings are given one by one */
-    struct prom_options options; /* whose tick is that of the thread which waits */
-    pthread_mutex_t lock;        /* of the fleet's series, the caller's functions, and: */
+    struct url_minutes minutes;  /* the caller's, with these replaced: */
+    struct plan_reading reading; /* a copy whose warnings are serialised */
+    struct prom_options options; /* a copy without a tick: the waiting thread calls it */
+    pthread_mutex_t lock;        /* protects the fleet's series, the caller's functions, and: */
     pthread_cond_t changed;
-    size_t next, done; /* hosts of the roster */
+    size_t next, done; /* indices of hosts in the roster */
     size_t running;
 };
 
@@ -42,19 +43,19 @@ struct worker {
 
 struct number {
     const char *uuid;
-    size_t of; /* in the fleet */
+    size_t of; /* index in the fleet */
 };
 
 struct needs {
     const struct url_minutes *minutes;
     pthread_mutex_t *lock;
-    size_t host;            /* of the roster */
-    struct number *numbers; /* of the guests that are planned with, by UUID */
+    size_t host;            /* index in the roster */
+    struct number *numbers; /* the guests in the plan, by UUID */
     size_t n_numbers;
-    size_t hours;   /* that they have, in sum */
-    uint8_t *noted; /* a bit for each of their cells of which a need was seen */
+    size_t hours;   /* their hours, in sum */
+    uint8_t *noted; /* one bit for each of their cells with a need */
     size_t n_noted;
-    double steps, minutes_of_steps; /* in which the host was scraped */
+    double steps, minutes_of_steps; /* steps and minutes in which the host was scraped */
 };
 
 static int by_uuid(const void *a, const void *b)
@@ -67,13 +68,13 @@ static int compare_uuid(const void *uuid, const void *number)
     return strcmp(uuid, ((const struct number *)number)->uuid);
 }
 
-/* NULL: it is not planned with. */
+/* Returns NULL if the guest is not in the plan. */
 static const struct number *find_number(const struct needs *needs, const char *uuid)
 {
     return bsearch(uuid, needs->numbers, needs->n_numbers, sizeof(*needs->numbers), compare_uuid);
 }
 
-/* Once, though a step of which a part is recorded is seen twice: url_needs.h. */
+/* Counts a cell once, though a step that is recorded in part is seen twice: url_needs.h. */
 static void count_cell(struct needs *needs, const struct number *number, double cell)
 {
     const size_t n_times = needs->minutes->fleet->n_times;
@@ -96,7 +97,7 @@ static int see_needs(const struct prom_answer *answer, size_t series, void *cont
 
     if (!number)
         return 0;
-    pthread_mutex_lock(needs->lock); /* it may have been on another host that is being read */
+    pthread_mutex_lock(needs->lock); /* another thread may be reading another host of this guest */
     for (size_t p = 0; p < prom_n_points(answer, series); p++)
         if (prom_point(answer, series, p, &end_s, &bytes) && bytes >= 0) {
             const double cell =
@@ -110,7 +111,7 @@ static int see_needs(const struct prom_answer *answer, size_t series, void *cont
     return 0;
 }
 
-/* A host that is scraped more often than each minute has no more minutes for it. */
+/* A host that is scraped more often than once a minute does not have more minutes. */
 static int see_minutes(const struct prom_answer *answer, size_t series, void *context)
 {
     struct needs *needs = context;
@@ -156,7 +157,7 @@ static int make_noted(struct needs *needs)
     return needs->noted ? 0 : -ENOMEM;
 }
 
-/* Guests of the host, wherever they are now. */
+/* Numbers the guests that were on the host, wherever they are now. */
 static int number_guests(struct needs *needs, struct error *error)
 {
     const struct roster *roster = needs->minutes->roster;
@@ -240,7 +241,7 @@ static void warn_locked(const char *text, void *context)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* The next host of the source; false: there is none any more. */
+/* Takes the next host of the source; returns false if there is none left. */
 static bool take_host(struct pool *pool, size_t *host)
 {
     const struct roster *roster = pool->from->roster;
@@ -293,7 +294,7 @@ static void report(const struct pool *pool)
         options->tick(options->context);
 }
 
-/* Until all have ended. */
+/* Waits until all workers have ended. */
 static void wait_for_workers(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -310,7 +311,7 @@ static void wait_for_workers(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Whatever could be started; the error of one that failed. */
+/* Runs the workers that could be started; returns the error of one that failed. */
 static int run_workers(struct pool *pool, struct worker *workers, size_t n, struct error *error)
 {
     size_t started = 0;

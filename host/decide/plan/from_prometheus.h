@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file from_prometheus.h  Hosts and guests as a Prometheus HTTP API has them of what
- * vmwss-exporter serves for planners (show/metrics/planning.h): a source of from_history.h like a
- * file, but of many hosts.
+ * @file from_prometheus.h  Reads hosts and guests from a Prometheus HTTP API, as vmwss-exporter
+ * serves them for planners (show/metrics/planning.h): a source of from_history.h like a file, but
+ * with many hosts.
  *
- * Theory of operation. Everything is asked host by host, and in pieces of time, so that no answer
- * has more than some 100,000 values, whatever the size of the fleet. Needs are asked at the ends of
- * the cells of the fleet less a millisecond: what was scraped within minute k is of minute k - 1,
- * so the range of each query has just the samples that are of its cell. The largest of them counts.
- * Sizes, likewise, are of the hour before. Of two servers that scrape the same host the larger
+ * Theory of operation. Every query is for one host and a limited time, so that no answer has more
+ * than some 100,000 values, whatever the size of the fleet. Needs are queried one millisecond
+ * before the ends of the fleet's cells: a sample scraped within minute k describes minute k - 1, so
+ * the range of each query contains exactly the samples of its cell. The largest of them counts.
+ * Sizes, in the same way, describe the hour before. If two servers scrape the same host, the larger
  * value counts.
  *
- * Compared with the history itself: the last two minutes and the last hour's size are not there
- * yet, hours weigh the same in a guest's size however long it was measured in them, and what was
- * not scraped is not known, and filled in as in prepare.h.
+ * Compared with the history itself: the last two minutes and the last hour's size are missing, all
+ * hours have equal weight in a guest's size however long it was measured in them, and values that
+ * were not scraped are unknown and filled in as in prepare.h.
  */
 #pragma once
 
 #include "decide/plan/roster.h"
 
-/** The roster of one source. -ENODATA: a host has guests, but no needs at this window; or as
- * prom_query(), and as plan_read() */
+/** Reads the roster of one source. Returns -ENODATA: a host has guests, but no needs at this
+ * window; or an error of prom_query() or plan_read() */
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
                     struct error *error);
 
@@ -33,5 +33,6 @@ struct url_minutes {
     void *context;
 };
 
-/** The needs of its guests. Errors as prom_query(); -ENOMEM; -EAGAIN: no thread. */
+/** Reads the needs of the source's guests. Errors as prom_query(); -ENOMEM; -EAGAIN: no thread
+ * could be started. */
 int plan_read_url(const struct url_minutes *minutes, struct error *error);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps between two looks at whether too many were short already. */
+/* Steps between two checks whether too many are short already. */
 #define BLOCK 1024
 
 /* --- the state -------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ void plan_load_add(const struct plan_state *state, struct plan_load *load,
     load->n_pinned += shape->pinned;
 }
 
-/* What rounding leaves is taken away. */
+/* Clears the sums, and with them any rounding errors. */
 static void clear_load(const struct plan_state *state, struct plan_load *load)
 {
     memset(load->joint, 0, state->fleet->n_times * sizeof(*load->joint));
@@ -166,13 +166,13 @@ void plan_move_guest(struct plan_state *state, size_t guest, size_t to)
 
 /* --- does it fit? ----------------------------------------------------------------------------- */
 
-/* fmaxf() is a call, for it minds what is not a number. */
+/* fmaxf() would be a call, because it handles NAN. */
 static float larger_of(float a, float b)
 {
     return a > b ? a : b;
 }
 
-/* Variances that were taken away again may be a trifle below 0. */
+/* Subtracted variances may leave a sum slightly below 0. */
 static float peak_of_slot(const struct plan_load *load, size_t s, const struct plan_slot *more)
 {
     const float mean = load->mean_bytes[s] + more->mean_bytes;
@@ -200,7 +200,7 @@ static size_t count_above(const float *joint, const uint8_t *series, size_t n, f
     return above;
 }
 
-/* With @p sign -1: without the guest. */
+/* @p sign -1: without the guest. */
 static bool replay_holds(const struct plan_state *state, const struct plan_load *load,
                          const struct plan_shape *shape, double sign)
 {

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SEED 0x766d777373706c61ULL /* the same plan twice is the same */
+#define SEED 0x766d777373706c61ULL /* a fixed seed makes plans reproducible */
 
-/* How much of the work each part is, roughly. */
+/* Rough share of each part in the work. */
 enum part { PART_NEED, PART_FAILS, PART_MOVES, PARTS };
 
 static void report(const struct plan_request *request, enum part part, size_t done, size_t of)
@@ -99,7 +99,7 @@ static void after_moves(const struct plan_state *state, struct plan_result *resu
     }
 }
 
-/* One after the other: each is there when the next comes. */
+/* Places the new guests one after the other: each is there when the next comes. */
 static int place(struct plan_state *state, const struct plan_request *request,
                  struct plan_result *result, uint64_t *random_state)
 {

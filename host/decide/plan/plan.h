@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file plan.h  The whole plan of a fleet: what each host needs, for how long it suffices, what if
- * the worst comes, which guests should be where, and what still fits. A pure function over the
- * data of fleet.h; each part says in its own header how, and after whom.
+ * @file plan.h  The whole plan of a fleet: the need of each host, how long its memory suffices, the
+ * worst case, which guests should be where, and what still fits. A pure function over the data of
+ * fleet.h; the header of each part names its method and source.
  */
 #pragma once
 
@@ -13,12 +13,14 @@
 struct plan_host_result {
     size_t n_guests, n_guests_after; /* before and after the moves */
     double ram_bytes, limit_bytes;   /* assigned; capacity less reserve */
-    struct plan_need need;           /* as it was */
-    double planned_bytes;            /* the need at the risk with the factors of prepare.h, */
-    double planned_after_bytes;      /* and after the moves */
-    double swap_bytes;               /* needed if all guests touch all they have */
-    size_t unplaced;                 /* guests without a place if this host fails, */
-    double unplaced_bytes;           /* and their RAM; before the moves */
+    struct plan_need need;           /* before prepare.h */
+    /* need at the risk with the factors of prepare.h, before the moves */
+    double planned_bytes;
+    double planned_after_bytes; /* the same after the moves */
+    double swap_bytes;          /* swap needed if all guests touch all their RAM */
+    /* guests without a place if this host fails; before the moves */
+    size_t unplaced;
+    double unplaced_bytes; /* RAM of the unplaced guests */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
 };
@@ -30,22 +32,22 @@ struct plan_request {
     double place_bytes[PLAN_PLACE_MAX]; /* RAM of new guests */
     size_t n_place;
     bool consolidate; /* look for moves */
-    /* Called with what is done, 0 .. 1; NULL: not. */
+    /* Called with the progress, 0 .. 1; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;
 };
 
 struct plan_result {
-    struct plan_host_result *hosts; /* as fleet.hosts */
+    struct plan_host_result *hosts; /* in the order of fleet.hosts */
     struct plan_moves moves;
-    size_t place[PLAN_PLACE_MAX]; /* the host of each new guest, after the moves; PLAN_NOWHERE */
+    size_t place[PLAN_PLACE_MAX]; /* host of each new guest, after the moves; or PLAN_NOWHERE */
     struct plan_ratio ratio;
-    double unknown; /* share of guest time of which nothing is known; see prepare.h */
-    size_t emptied, short_before, short_after; /* hosts */
+    double unknown; /* share of guest time without known needs; see prepare.h */
+    size_t emptied, short_before, short_after; /* numbers of hosts */
 };
 
-/** The fleet's series are then as planned with, so no second plan can be made of it. 0; -ENOMEM;
- * free the result with plan_result_free(). */
+/** Changes the fleet's series to those used in planning, so no second plan can be made from it.
+ * Returns 0 or -ENOMEM; free the result with plan_result_free(). */
 int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
               struct plan_result *result);
 void plan_result_free(struct plan_result *result);

@@ -14,7 +14,8 @@
 #define CODES (PLAN_CODE_MAX + 1)
 /* The margin of the vertical pod autoscaler. */
 #define SIZE_MARGIN 1.15
-/* Touched to such a share, it may need more than it has: no measurement can tell. */
+/* A guest that touches this share of its RAM may need more than it has: no measurement can show how
+ * much. */
 #define SIZE_FULL 0.95
 #define SIZE_MAX_GROWTH 4
 
@@ -53,7 +54,7 @@ static unsigned quantile(const struct codes *codes, double q)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* The p99 of each day; NAN where most of it is not known. */
+/* The p99 of each day; NAN if most of the day is unknown. */
 static void daily_p99(const struct plan_fleet *fleet, size_t guest, double *day, size_t n_days)
 {
     const size_t each = (size_t)(DAY_S / fleet->step_s);
@@ -117,7 +118,7 @@ static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known)
     }
 }
 
-/* A fleet that has been kept for long may have a host that has not. */
+/* A fleet with a long history may have a host with a short one. */
 static void set_days(struct plan_fleet *fleet)
 {
     double most = 0;
@@ -162,7 +163,7 @@ static double factor(const struct plan_guest *guest, const struct plan_options *
     return (1 + 1 / fmax(guest->days, 1.0 / 24)) * (1 + growth / fmax(guest->p99_bytes, 1));
 }
 
-/* Every code as it is planned with. */
+/* Scales every code by the guest's factor. */
 static void scale(const struct plan_guest *guest, uint8_t *series, size_t n)
 {
     uint8_t planned[CODES];

@@ -13,13 +13,14 @@
 
 /* --- its size --------------------------------------------------------------------------------- */
 
-/* Of a series: labels and what stands around them; of an answer: status, warnings, statistics. */
+/* COMMAS_OF_SERIES: the labels of a series and their surroundings. OF_ENVELOPE: status, warnings,
+ * statistics of an answer. */
 #define COMMAS_OF_SERIES 10
 #define OF_ENVELOPE 10000
 
-/* The parser makes a hundred bytes and more of each "{}": nothing is parsed that has more of them
- * than an answer within the limits, whose points were cut out. Strings may have any of these in
- * them. */
+/* The parser allocates a hundred bytes and more for each "{}": an answer is not parsed if it has
+ * more of these characters than an answer within the limits, whose points were cut out. Strings may
+ * contain any of them. */
 static bool is_too_large(const char *bytes, size_t size)
 {
     size_t objects = 0;
@@ -59,7 +60,7 @@ static bool are_labels(json_t *metric)
     return true;
 }
 
-/* Of a vector; points are cut out of a matrix only. */
+/* Takes the point of a vector; the points of a matrix were cut out. */
 static int take_point(struct prom_answer *answer, const json_t *point)
 {
     const char *text = json_string_value(json_array_get(point, 1));
@@ -69,7 +70,7 @@ static int take_point(struct prom_answer *answer, const json_t *point)
     return prom_points_add(&answer->points, PROM_POINTS_MAX, parsed);
 }
 
-/* Each has the next array: nothing else in an answer has the form of one. */
+/* Takes the next array for each number: nothing else in an answer has this form. */
 static int take_array(struct prom_answer *answer, const json_t *number, size_t *arrays)
 {
     struct prom_series *series = &answer->series[answer->n];
@@ -84,8 +85,8 @@ static int take_array(struct prom_answer *answer, const json_t *number, size_t *
     return 0;
 }
 
-/* Of a vector {"metric": {}, "value": point}, of a matrix {"metric": {}, "values": [point, ...]}.
- * -EPROTO: neither. */
+/* Takes {"metric": {}, "value": point} in a vector, or {"metric": {}, "values": [point, ...]} in a
+ * matrix. Returns -EPROTO for any other form. */
 static int take_series(struct prom_answer *answer, json_t *from, size_t *arrays)
 {
     struct prom_series *series = &answer->series[answer->n];
@@ -169,7 +170,7 @@ static int explain_shape(int rc, struct error *error)
         return error_set(error, rc, "the answer has more series or values than were asked for");
     if (rc == -ENOMEM)
         return error_set(error, rc, "out of memory");
-    return rc; /* the message is there */
+    return rc; /* the error has its message */
 }
 
 int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,

@@ -51,7 +51,7 @@ static bool make_room(struct prom_client *client, size_t more)
     return true;
 }
 
-/* Less than was given ends the transfer. */
+/* Returning less than was passed ends the transfer. */
 static size_t take_bytes(char *from, size_t one, size_t n, void *context)
 {
     struct prom_client *client = context;
@@ -80,7 +80,7 @@ static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Its first line, which must be fit for a header. */
+/* Reads the first line of the file, which must be valid in a header. */
 static int read_secret(const char *path, const char *what, char secret[SECRET_MAX],
                        struct error *error)
 {
@@ -130,8 +130,8 @@ static int set_token(struct prom_client *client, struct error *error)
     return 0;
 }
 
-/* There compression costs a server more than half as much as the answer itself does (64 ms instead
- * of 41 for 1.5 MB), and saves nothing. */
+/* On a loopback connection compression saves nothing, and costs a server more than half as much as
+ * the answer itself (64 ms instead of 41 for 1.5 MB). */
 static bool is_loopback(const char *url)
 {
     static const char *const hosts[] = {"127.", "localhost:", "localhost/", "[::1]"};
@@ -169,7 +169,7 @@ static int set_options(struct prom_client *client, struct error *error)
     return options->token_file ? set_token(client, error) : 0;
 }
 
-/* Before anything takes it apart: a password may have any of these in it. */
+/* Checks the URL before it is parsed: a password may contain any of these characters. */
 static bool may_have_credentials(const char *url)
 {
     return strpbrk(url, "@?#") != NULL;
@@ -282,7 +282,7 @@ static int refused(const struct prom_client *client, long status, struct error *
                      client->url, status);
 }
 
-/* The API's own message, if it has one. */
+/* Returns the API's own message, if it has one. */
 static int status_error(const struct prom_client *client, long status, struct error *error)
 {
     struct prom_answer answer;
@@ -313,7 +313,7 @@ static int check_status(const struct prom_client *client, struct error *error)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* The whole URL; NULL when out of memory. @p times: the other parameters. */
+/* Returns the whole URL; NULL if out of memory. @p times: the other parameters. */
 static char *make_url(const struct prom_client *client, const char *path, const char *query,
                       const char *times)
 {
@@ -323,7 +323,8 @@ static char *make_url(const struct prom_client *client, const char *path, const 
 
     while (n > 0 && client->url[n - 1] == '/')
         n--;
-    /* nocache: or VictoriaMetrics moves the times to multiples of the step; others ignore it. */
+    /* Without nocache VictoriaMetrics moves the times to multiples of the step; others ignore it.
+     */
     if (escaped && asprintf(&url, "%.*s/api/v1/%s?nocache=1&%s&query=%s", (int)n, client->url, path,
                             times, escaped) < 0)
         url = NULL;

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file prom_client.h  Asks a Prometheus HTTP API: Prometheus, VictoriaMetrics, Thanos, Mimir.
+ * @file prom_client.h  Queries a Prometheus HTTP API: Prometheus, VictoriaMetrics, Thanos, Mimir.
  *
  * Only http and https; no redirect is followed, so credentials go nowhere else; certificates are
- * checked; an answer has a time and a size. Credentials come from files, for a command line can be
- * read by everyone. Every error names the URL.
+ * checked; time and size of an answer are limited. Credentials come from files, because every user
+ * can read a command line. Every error names the URL.
  */
 #pragma once
 
 #include "decide/plan/prom_answer.h"
 
 #define PROM_TIMEOUT_S 60
-/** An answer's size; what is asked for at once has some 5 MB at most. */
+/** Largest answer; one query asks for some 5 MB at most. */
 #define PROM_ANSWER_MAX_BYTES (64UL << 20)
 
 struct prom_options {
     const char *cacert;     /* PEM file of the authorities to trust; NULL: the system's */
     const char *user_file;  /* its first line is USER:PASSWORD; NULL: none */
     const char *token_file; /* its first line is a bearer token; NULL: none */
-    double timeout_s;       /* of each answer */
-    /* Called a few times a second while an answer is awaited; NULL: not. */
+    double timeout_s;       /* for each answer */
+    /* Called a few times a second while waiting for an answer; NULL: not called. */
     void (*tick)(void *context);
     void *context;
 };
 
 struct prom_client;
 
-/** Is it a URL, rather than a file? */
+/** Returns true if the text is a URL rather than a file. */
 bool prom_is_url(const char *text);
 
-/** @p url: what stands before /api/v1; it and the options must outlive the client. -EINVAL: it has
- * a query or an '@', which may be credentials, and is not printed, or a file has none; -ENOENT: no
- * libcurl; the error of a file. */
+/** @p url: the part before /api/v1; it and the options must outlive the client. Returns -EINVAL:
+ * the URL has a query or an '@', which may be credentials, and is not printed, or a credentials
+ * file is empty; -ENOENT: no libcurl; or the error of a file. */
 int prom_open(const char *url, const struct prom_options *options, struct prom_client **client,
               struct error *error);
 void prom_close(struct prom_client *client);
-/** As it was given. */
+/** Returns the URL as it was given. */
 const char *prom_url(const struct prom_client *client);
 
-/** The value of each series at a time, Unix time. Free the answer with prom_answer_free().
- * -ETIMEDOUT; -EFBIG; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
+/** Queries the value of each series at one Unix time. Free the answer with prom_answer_free().
+ * Returns -ETIMEDOUT; -EFBIG; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
 int prom_query(struct prom_client *client, const char *query, double at_s,
                struct prom_answer *answer, struct error *error);
 
-/** The same at from_s, from_s + step_s, ... up to to_s. */
+/** Queries the values at from_s, from_s + step_s, ... up to to_s. */
 int prom_query_range(struct prom_client *client, const char *query, double from_s, double to_s,
                      int step_s, struct prom_answer *answer, struct error *error);

@@ -16,8 +16,9 @@
 /* --- a number --------------------------------------------------------------------------------- */
 
 #define NUMBER_MAX 64
-/* A whole number of so many digits and a power of ten up to 22 are doubles, and so their quotient
- * is the nearest one (Clinger, "How to read floating point numbers accurately", PLDI 1990). */
+/* A whole number of at most this many digits and a power of ten up to 22 are exact doubles, and so
+ * their quotient is the nearest double (Clinger, "How to read floating point numbers accurately",
+ * PLDI 1990). */
 #define EXACT_DIGITS 15
 
 static bool is_digit(char c)
@@ -25,7 +26,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "-123.456": false: it has another form, or more digits. */
+/* Parses "-123.456"; returns false if it has another form, or more digits. */
 static bool parse_plain(const char *text, size_t n, double *value)
 {
     static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -104,7 +105,7 @@ static bool take_time(struct text *text, double *time_s)
     return !isnan(*time_s);
 }
 
-/* A string without anything escaped. */
+/* Takes a string without escapes. */
 static bool take_value(struct text *text, double *value)
 {
     const char *from;
@@ -149,7 +150,7 @@ static int end_array(struct prom_points *points)
     return 1;
 }
 
-/* 1: an array was read; 0: there is none of this form. */
+/* Returns 1 if an array was read; 0 if the text does not have this form. */
 static int read_array(struct text *text, size_t most, struct prom_points *points)
 {
     const size_t before = points->n;
@@ -175,7 +176,7 @@ static int read_array(struct text *text, size_t most, struct prom_points *points
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* Behind the string that begins there. */
+/* Returns the position behind the string that begins there. */
 static const char *end_of_string(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
@@ -190,7 +191,7 @@ static bool is_values(const char *from, const char *to)
     return to - from == sizeof(key) - 1 && memcmp(from, key, sizeof(key) - 1) == 0;
 }
 
-/* What is not an array of points goes to @p rest. */
+/* Copies everything except arrays of points to @p rest. */
 static int cut(struct text text, size_t most, struct prom_points *points, FILE *rest)
 {
     const char *from = text.at;

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Some 3 MB of JSON, and 30 of what the parser makes of it. */
+/* This makes some 3 MB of JSON, and 30 MB once parsed. */
 #define POINTS_OF_PIECE 100000
-/* Prometheus refuses more than 11,000 of one series, VictoriaMetrics more than 30,000 of one of a
- * subquery. */
+/* Prometheus refuses more than 11,000 points of one series, VictoriaMetrics more than 30,000 points
+ * of one series of a subquery. */
 #define TIMES_OF_PIECE 10000
 
 static int see_all(const struct prom_client *client, const struct prom_answer *answer,
@@ -68,7 +68,7 @@ static size_t count_points(const struct prom_answer *answer)
     return n;
 }
 
-/* One piece; *series: how many it had at a time. */
+/* Queries one piece; *series: number of series it had at one time. */
 static int ask_piece(struct prom_client *client, const struct plan_reading *reading,
                      const char *query, const struct prom_span *piece,
                      int (*see)(const struct prom_answer *answer, size_t series, void *context),
@@ -86,8 +86,8 @@ static int ask_piece(struct prom_client *client, const struct plan_reading *read
     return rc;
 }
 
-/* How many series there are at a time is known from the piece before; if they have become so many
- * that an answer is too large, a quarter of it is asked for. */
+/* The piece before shows how many series there are at one time; if there are now so many that an
+ * answer is too large, a quarter of the piece is queried. */
 int prom_each_piece(struct prom_client *client, const struct plan_reading *reading,
                     const char *query, const struct prom_span *span,
                     int (*see)(const struct prom_answer *answer, size_t series, void *context),
@@ -151,7 +151,7 @@ int prom_check_names(struct prom_client *client, const struct plan_reading *read
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* As a string of PromQL. A name has at most 255 bytes. */
+/* Escapes the name for a PromQL string. A name has at most 255 bytes. */
 static const char *escape(char text[600], const char *name)
 {
     size_t n = 0;
@@ -180,7 +180,7 @@ void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double windo
              escape(name, host), window_s, step_s);
 }
 
-/* Asked at the end of the cell and PROM_MINUTE_LATE_S, it looks ahead to when it was recorded. */
+/* The query at the end of the cell plus PROM_MINUTE_LATE_S looks ahead to the time of recording. */
 #define AHEAD_S (PROM_RECORDED_S + PROM_RECORDED_LATE_S - 60)
 
 static void query_recorded_needs(char query[PROM_QUERY_MAX], const char *by, const char *host,

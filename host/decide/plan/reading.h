@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reading.h  What a fleet is read from, and for which time: from_history.h. */
+/** @file reading.h  The sources of a fleet, and the time for which they are read: from_history.h.
+ */
 #pragma once
 
 #include "base/error.h"
 
 #include <stddef.h>
 
-/** So much later than everything else, and it is not there any more; a host: than the end. */
+/** A guest whose last record is this much older than the host's newest is gone; a host, if it is
+ * older than the end of the span. */
 #define PLAN_RECENT_S 3600
 
 struct prom_options;
 
 struct plan_source {
-    const char *path; /* of a history, or a URL */
-    const char *host; /* the name to use for it; NULL: the one in its records. Not of a URL */
+    const char *path; /* path of a history, or a URL */
+    /* the name to use for it; NULL: the name in its records. Not used for a URL */
+    const char *host;
 };
 
 struct plan_reading {
     const struct plan_source *sources;
     size_t n_sources;
     double from_s, to_s; /* Unix time */
-    int step_s;          /* of the fleet; 0: plan_step_s() */
-    double window_s;     /* of the needs; sizes are from the guest's longest up to an hour */
+    int step_s;          /* step of the fleet; 0: plan_step_s() */
+    /* window of the needs; sizes use the guest's longest window up to an hour */
+    double window_s;
     const struct prom_options *prometheus; /* NULL: no source is a URL */
-    /* Called with a sentence about what a URL did not have; NULL: not. */
+    /* Called with a sentence about data that a URL did not have; NULL: not called. */
     void (*warn)(const char *text, void *context);
-    /* Called with what is done, 0 .. 1; NULL: not. */
+    /* Called with the progress, 0 .. 1; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file roster.c  See roster.h: what several files say together. */
+/** @file roster.c  See roster.h: merges the rows of several files. */
 #include "decide/plan/roster.h"
 
 #include "base/array.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A guest that migrates is on both hosts in one hour; so many are two guests. */
+/* A guest that migrates is on both hosts in one hour; with this many common hours, there are two
+ * guests. */
 #define HOURS_OF_TWO 2
 
 static int no_memory(const struct plan_reading *reading, size_t source, struct error *error)
@@ -21,7 +22,7 @@ static int no_memory(const struct plan_reading *reading, size_t source, struct e
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-/* Two files of one name are of one host only if the names were given. */
+/* Two files with one host name belong to one host only if the caller gave the names. */
 static int check_host(const struct plan_reading *reading, const struct roster_host *host,
                       size_t source, struct error *error)
 {
@@ -81,7 +82,7 @@ static bool has_ended(const struct roster_row *row)
     return row->has_event && row->event == EVENT_END;
 }
 
-/* Since its last event it has no records, for that is its last. */
+/* Returns true if the guest's last event is of that kind and it has no records since. */
 static bool is_event(const struct roster_row *row, enum event_kind kind)
 {
     return row->has_event && row->event == kind && row->event_s >= row->last_s;
@@ -96,7 +97,7 @@ static unsigned hours_of_both(const struct roster_row *a, const struct roster_ro
     return n;
 }
 
-/* Is the guest of the row on another host as well? */
+/* Checks that the guest of the row is not on another host at the same time. */
 static int check_guest(const struct roster *roster, const struct roster_row *row, const char *uuid,
                        struct error *error)
 {
@@ -117,7 +118,7 @@ static int check_guest(const struct roster *roster, const struct roster_row *row
     return 0;
 }
 
-/* Of two rows of one guest: does this one say where it is now? */
+/* Returns true if @p a, of two rows of one guest, shows where the guest is now. */
 static bool is_later(const struct roster *roster, const struct roster_row *a,
                      const struct roster_row *b)
 {
@@ -145,7 +146,7 @@ static void merge_size(struct roster_guest *guest, const struct roster_row *row)
     guest->size_p99_bytes = fmax(guest->size_p99_bytes, row->size_p99_bytes);
 }
 
-/* All hosts of a URL have that one source. */
+/* All hosts of a URL have the same source. */
 static void merge_host(struct roster *roster, const struct plan_reading *reading, size_t r)
 {
     const struct roster_row *row = &roster->rows[r];
@@ -194,7 +195,7 @@ int roster_add(struct roster *roster, const struct plan_reading *reading,
 /* --- who is there ----------------------------------------------------------------------------- */
 
 /* A guest without records while others of its host have some is gone, unless none are due, or its
- * last one still stands. */
+ * last record still holds. */
 static bool is_there(const struct roster *roster, const struct roster_row *row, double from_s)
 {
     if (has_ended(row))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file roster.h  Which hosts and guests there are in several histories, and which of them are to
- * be planned with: the first half of from_history.h.
+ * @file roster.h  The hosts and guests in several histories, and which of them are planned: the
+ * first half of from_history.h.
  *
- * A guest is known by its UUID, and may have been on several hosts: it is where it was last, by the
- * hour; of two hosts of the same hour (it migrated) where it has not ended. Whatever the order of
- * the files, the roster is the same but for the order of what is in it.
+ * A guest is identified by its UUID, and may have been on several hosts: it belongs to the host
+ * with its last hour; if two hosts have the same last hour (it migrated), to the one where it has
+ * not ended. The order of the files only changes the order of the roster's rows.
  */
 #pragma once
 
@@ -13,42 +13,43 @@
 #include "decide/plan/reading.h"
 #include "history/event.h"
 
-/** So many hours back from the end it is kept which a guest has records of. */
+/** Number of hours, back from the end, for which the presence of a guest's records is kept. */
 #define ROSTER_HOURS 704
 
 /** One guest in one file, with at least one hour in the span. */
 struct roster_row {
-    int64_t id;    /* in the file */
-    size_t source; /* the file */
+    int64_t id;    /* ID in the file */
+    size_t source; /* index of the file */
     size_t guest, host;
-    size_t next; /* the guest's next row; PLAN_NOT_THERE */
+    size_t next; /* the guest's next row; or PLAN_NOT_THERE */
     char name[256];
-    double first_s, last_s;            /* Unix time: the hours that it has records of */
-    double lasts_s;                    /* how long a record of the last one stands */
-    uint64_t hours[ROSTER_HOURS / 64]; /* a bit for each, back from the end of the span */
-    uint64_t ram_bytes, used_bytes;    /* as plan_guest */
+    double first_s, last_s; /* Unix time: first and last hour with records */
+    double lasts_s;         /* how long a record of the last hour holds */
+    /* one bit for each hour with records, back from the end of the span */
+    uint64_t hours[ROSTER_HOURS / 64];
+    uint64_t ram_bytes, used_bytes; /* as in plan_guest */
     double size_window_s, size_p99_bytes;
     bool unmeasured;
-    bool has_event; /* the last one: */
+    bool has_event; /* the last event: */
     enum event_kind event;
     double event_s; /* Unix time */
 };
 
-/** A guest, wherever it was. */
+/** A guest on any host. */
 struct roster_guest {
     char uuid[37];
-    size_t first;  /* of its rows; none: PLAN_NOT_THERE */
-    size_t latest; /* the row that says where and what it is */
+    size_t first;  /* its first row; or PLAN_NOT_THERE */
+    size_t latest; /* the row with its current host and size */
     double size_window_s, size_p99_bytes;
-    size_t number; /* in the fleet; PLAN_NOT_THERE */
+    size_t number; /* its index in the fleet; or PLAN_NOT_THERE */
 };
 
 struct roster_host {
     struct plan_host host;
-    size_t source; /* the first file that has it */
-    double due_s;  /* Unix time: up to when some record stands, by the hour */
-    bool among;    /* a file has it and others, as after it was renamed */
-    bool silent;   /* no record is due: all of its guests have ended or are suspended */
+    size_t source; /* the first file with this host */
+    double due_s;  /* Unix time up to which some record holds, by the hour */
+    bool among;    /* a file has this host and others, for instance after it was renamed */
+    bool silent;   /* no record is due: all its guests have ended or are suspended */
 };
 
 #define PLAN_NOT_THERE ((size_t)-1)
@@ -56,32 +57,32 @@ struct roster_host {
 struct roster {
     struct roster_host *hosts;
     struct roster_guest *guests;
-    struct roster_row *rows; /* by source and id */
+    struct roster_row *rows; /* ordered by source and id */
     size_t n_hosts, n_guests, n_rows;
-    double first_s; /* Unix time: the first hour of all; 0: none */
+    double first_s; /* Unix time of the first hour of all; 0: none */
 };
 
-/** Reads one file's hours into it. Errors as plan_read(). */
+/** Reads the hours of one file into the roster. Errors as plan_read(). */
 int roster_read(struct roster *roster, const struct plan_reading *reading, size_t source,
                 struct store *store, struct error *error);
 
-/** The host of that name, which @p source is a history of: its index. -ENOTUNIQ: another file is
- * so, too, and not both were given the name; -ENOMEM */
+/** Returns the index of the host with that name, whose history @p source is. Returns -ENOTUNIQ:
+ * another file is its history too, and the name was not given to both; -ENOMEM */
 ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, size_t source,
                     const char *name, struct error *error);
 
-/** Adds a row, whose source is the last one, and whose guest has that UUID. -ENOTUNIQ: guests of
- * two hosts have it at once; -ENOMEM */
+/** Adds a row, whose source is the last one, for the guest with that UUID. Returns -ENOTUNIQ:
+ * guests of two hosts have it at the same time; -ENOMEM */
 int roster_add(struct roster *roster, const struct plan_reading *reading,
                const struct roster_row *row, const char *uuid, struct error *error);
 
-/** Decides who is there, and numbers those; their number. */
+/** Decides which guests are in the plan, numbers them, and returns their number. */
 size_t roster_number(struct roster *roster, const struct plan_reading *reading);
 
-/** What the plan is to know of a guest with a number. */
+/** Makes the plan's view of a guest that has a number. */
 struct plan_guest roster_plan_guest(const struct roster *roster, const struct roster_guest *guest);
 
-/** The guest of a row, or NULL. */
+/** Returns the guest of a row, or NULL. */
 struct roster_guest *roster_find(const struct roster *roster, size_t source, int64_t id);
 
 void roster_free(struct roster *roster);

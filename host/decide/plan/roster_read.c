@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file roster_read.c  See roster.h: what one file says. */
+/** @file roster_read.c  See roster.h: reads one file. */
 #include "decide/plan/roster.h"
 
 #include "base/bytes.h"
@@ -12,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows that differ by less are the same; as in history/bucket.c. */
+/* Windows that differ by less are equal; as in history/bucket.c. */
 #define SAME_S 0.0005
 
 /* One guest of the file, while its hours are read. */
 struct guest_hours {
     struct roster_row row;
-    struct sketch sketch; /* of the WSS's upper bound at row.size_window_s, weighted by time */
+    /* sketch of the WSS's upper bound at row.size_window_s, weighted by time */
+    struct sketch sketch;
 };
 
 struct file {
@@ -26,17 +27,17 @@ struct file {
     const struct plan_reading *reading;
     size_t source;
     struct store *store;
-    const struct history_guest *guests; /* by id */
+    const struct history_guest *guests; /* ordered by id */
     size_t n;
-    struct guest_hours *of; /* each of them */
+    struct guest_hours *of; /* hours of each guest */
 };
 
-/* Records of so long ago may still stand when the span begins. */
+/* Records up to this old may still hold when the span begins. */
 #define STANDS_MAX_S (96 * 3600.0)
 
 /* --- its hours -------------------------------------------------------------------------------- */
 
-/* Sizes of shorter windows do not count any more once there is a longer one. */
+/* Sizes at shorter windows are dropped when there is a longer one. */
 static void add_size(struct guest_hours *guest, const struct bucket *bucket)
 {
     uint64_t bytes;
@@ -145,7 +146,8 @@ static int add_guest(const struct file *file, const struct history_guest *guest,
     return rc < 0 ? rc : roster_add(file->roster, file->reading, row, guest->uuid, error);
 }
 
-/* Guests without an hour in the span do not count, nor do their hosts, as before it was renamed. */
+/* Leaves out guests without an hour in the span, and their hosts, such as the old name of a renamed
+ * host. */
 static int add_guests(const struct file *file, size_t *added, struct error *error)
 {
     const struct plan_source *from = &file->reading->sources[file->source];
@@ -167,7 +169,7 @@ static int add_guests(const struct file *file, size_t *added, struct error *erro
 
 /* --- nothing of that time --------------------------------------------------------------------- */
 
-/* 1: all guests that the file knows have ended. */
+/* Returns 1 if all guests in the file have ended. */
 static int all_ended(const struct file *file, struct error *error)
 {
     double ended_s;
@@ -178,7 +180,7 @@ static int all_ended(const struct file *file, struct error *error)
     return rc;
 }
 
-/* NULL: it was not given, and the guests do not tell. */
+/* Returns NULL if no name was given and the guests do not show it. */
 static const char *only_host(const struct file *file)
 {
     const char *given = file->reading->sources[file->source].host;
@@ -189,7 +191,7 @@ static const char *only_host(const struct file *file)
     return given || file->n == 0 ? given : file->guests[0].host;
 }
 
-/* A host that has no guests is a place for some. */
+/* Adds a host without guests: it may receive some. */
 static int add_empty(const struct file *file, struct error *error)
 {
     const char *path = file->reading->sources[file->source].path;

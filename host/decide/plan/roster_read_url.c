@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file roster_read_url.c  See from_prometheus.h: which hosts and guests there are. */
+/** @file roster_read_url.c  See from_prometheus.h: reads hosts and guests. */
 #include "base/array.h"
 #include "base/utf8.h"
 #include "decide/plan/from_prometheus.h"
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A host has no more guests at once. */
+/* Upper limit of guests on a host at one time. */
 #define GUESTS_MAX 5000
-/* Windows that differ by less are the same; as in history/bucket.c. */
+/* Windows that differ by less are equal; as in history/bucket.c. */
 #define SAME_S 0.0005
 
 struct url_reading {
@@ -26,9 +26,9 @@ struct url_reading {
     struct prom_client *client;
     struct error *error;
     struct url_hosts hosts;
-    /* Of the host that is being read: */
+    /* The host being read: */
     const struct url_host *host;
-    struct url_guests guests; /* all that it has had */
+    struct url_guests guests; /* all guests that it has had */
     size_t n_there;
     int64_t next_id;
 };
@@ -65,8 +65,8 @@ static bool ram_of(const struct prom_answer *answer, size_t series, double *byte
     return prom_point(answer, series, 0, &time_s, bytes) && *bytes >= 1 && *bytes <= 0x1p60;
 }
 
-/* The RAM that it had last; of each name that it has had. Of a host that had no guests when it was
- * scraped last, and is not any more. */
+/* Sees the last RAM size of a guest; a renamed guest has a series for each name. A host that had no
+ * guests at its last scrape may be gone. */
 static int see_ram(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_reading *from = context;
@@ -145,11 +145,11 @@ static void mark_hour(struct roster_row *row, double start_s, double to_s)
         row->hours[(size_t)ago / 64] |= 1ULL << (size_t)ago % 64;
 }
 
-/* So many are looked through one by one. */
+/* Up to this many guests are searched linearly. */
 #define UNSORTED_MAX 256
 
-/* The hour's needs are scraped until a minute after its end. Guests that have been there are known
- * from them only: nothing else of them is asked for. */
+/* The hour's needs are scraped until a minute after its end. Guests that have left are known only
+ * from these needs: no other query covers them. */
 static int see_hours(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_reading *from = context;
@@ -183,7 +183,7 @@ static int add_size(struct url_guest *guest, double bytes)
     return 0;
 }
 
-/* Sizes of shorter windows do not count any more once there is a longer one. */
+/* Sizes at shorter windows are dropped when there is a longer one. */
 static int see_sizes(const struct prom_answer *answer, size_t series, void *context)
 {
     const struct url_reading *from = context;
@@ -233,7 +233,7 @@ static int read_hours(struct url_reading *from)
 
 /* --- into the roster -------------------------------------------------------------------------- */
 
-/* One that was renamed has a series of each name. */
+/* A renamed guest has a series for each name. */
 static void drop_doubles(struct url_reading *from)
 {
     size_t kept = 0;
@@ -258,7 +258,7 @@ static int read_ram(struct url_reading *from)
     return rc;
 }
 
-/* As of the last scrape that succeeded. */
+/* Reads the state at the last successful scrape. */
 static int read_now(struct url_reading *from)
 {
     static const struct {
@@ -292,7 +292,7 @@ static ssize_t add_host(struct url_reading *from)
 
         host->capacity_bytes = (uint64_t)fmin(fmax(from->host->capacity_bytes, 0), 0x1p60);
         host->reserve_bytes = (uint64_t)fmin(fmax(from->host->reserve_bytes, 0), 0x1p60);
-        if (!from->host->live) /* what suspended guests are does not tell that it should be */
+        if (!from->host->live) /* suspended guests do not explain why a host is not live */
             from->roster->hosts[index].silent = false;
     }
     return index;
@@ -306,7 +306,7 @@ static int compare_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* No more than its RAM, of one that is there. */
+/* Limited to its RAM, for a guest that is present. */
 static double size_p99(const struct url_guest *guest)
 {
     const size_t n = guest->n_sizes;
@@ -321,13 +321,13 @@ static double size_p99(const struct url_guest *guest)
     return guest->there ? fmin(p99, ram) : p99;
 }
 
-/* What the exporter did not serve in the last scrape has ended. */
+/* A guest that the exporter did not serve in the last scrape has ended. */
 static bool has_ended(const struct url_reading *from, const struct url_guest *guest)
 {
     return !guest->there && (from->host->live || from->n_there > 0);
 }
 
-/* Of a host that is not live, and whose server has lost what else there was of the guest. */
+/* Returns true if the host is not live, and its server has lost all other data of the guest. */
 static bool is_unknown(const struct url_reading *from, const struct url_guest *guest)
 {
     return guest->row.ram_bytes == 0 && !has_ended(from, guest);
@@ -348,8 +348,8 @@ static int add_row(struct url_reading *from, struct url_guest *guest, size_t hos
     return roster_add(from->roster, from->reading, row, guest->uuid, from->error);
 }
 
-/* A guest that is served without a need of late has no hour, or none that counts: as from a file
- * it is there, and needs all of its RAM, or what it needed before. */
+/* A guest that is served without a recent need has no hour, or none that counts. As with a file, it
+ * is present, and needs all of its RAM, or what it needed before. */
 static void mark_mute(const struct url_reading *from, struct url_guest *guest)
 {
     const double now_s = floor(from->host->scraped_s / BUCKET_HOUR) * BUCKET_HOUR;
@@ -395,7 +395,7 @@ static int add_rows(struct url_reading *from, size_t *added)
     return rc;
 }
 
-/* Guests but no needs; or none, and a place for some. */
+/* Handles guests without needs; and a host without guests, which may receive some. */
 static int no_rows(struct url_reading *from)
 {
     char text[512];
@@ -425,7 +425,7 @@ static int by_name_and_uuid(const void *a, const void *b)
     return order ? order : strcmp(x->uuid, y->uuid);
 }
 
-/* Engines differ in the order of their series. */
+/* Engines return their series in different orders. */
 static int read_host(struct url_reading *from)
 {
     size_t added = 0;

@@ -10,7 +10,7 @@
 #define WEEK 7
 #define Z_95 1.959964
 
-/* All slopes of one weekday; adds to the variance of Kendall's statistic. */
+/* Collects all slopes of one weekday; adds to the variance of Kendall's statistic. */
 static size_t add_season(const double *day, size_t n, size_t first, double *slopes,
                          double *variance)
 {
@@ -45,7 +45,7 @@ struct trend trend_of(const double *day, size_t n)
     if (trend.pairs > 0) {
         const double pairs = (double)trend.pairs;
         const double spread = Z_95 * sqrt(variance);
-        /* By rank from 1 the M1th and the (M2 + 1)th; these are indices. */
+        /* The interval is between ranks M1 and M2 + 1, counted from 1; these are indices. */
         const double low = floor((pairs - spread) / 2) - 1;
         const double high = ceil((pairs + spread) / 2);
 

@@ -7,22 +7,22 @@
 struct url_guest {
     char uuid[37];
     struct roster_row row;
-    float *sizes; /* of the hours, bytes, at row.size_window_s */
+    float *sizes; /* size for each hour, bytes, at row.size_window_s */
     size_t n_sizes;
-    bool there; /* served in the last scrape */
+    bool there; /* present in the last scrape */
 };
 
-/** Begins with zeros; an element moves when another one is added. */
+/** Starts as all zero; elements move when another one is added. */
 struct url_guests {
     struct url_guest *all;
     size_t n;
-    size_t n_sorted; /* the first of them are so, by UUID */
+    size_t n_sorted; /* the first n_sorted elements are sorted by UUID */
 };
 
-/** NULL: there is none. */
+/** Returns NULL if there is no such guest. */
 struct url_guest *url_guests_find(const struct url_guests *guests, const char *uuid);
 
-/** Adds one, to be sorted in before many more are. NULL: out of memory. */
+/** Adds a guest; the caller sorts before many more are added. Returns NULL if out of memory. */
 struct url_guest *url_guests_add(struct url_guests *guests, size_t source, const char *uuid);
 
 void url_guests_sort(struct url_guests *guests);

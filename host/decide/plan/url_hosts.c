@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A host whose last scrape is longer ago is not live: as long as a value stands in PromQL. */
+/* A host whose last scrape is older is not live: PromQL returns a value for this long. */
 #define LIVE_S 300
-/* So far apart are the moments at which a last scrape is sought; of dead hosts. */
+/* Interval between the moments at which a last scrape is sought; the longer one is for dead hosts.
+ */
 #define LIVE_STEP_S 15
 #define DEAD_STEP_S 150
 
@@ -18,7 +19,7 @@ struct hosts_reading {
     struct prom_client *client;
     const struct plan_reading *reading;
     struct url_hosts *out;
-    struct url_host *host; /* that is asked about */
+    struct url_host *host; /* the host being queried */
     struct error *error;
 };
 
@@ -97,7 +98,7 @@ static int see_last(const struct prom_answer *answer, size_t series, void *conte
     return 0;
 }
 
-/* A query for each, as there are few, and all of the span is read. */
+/* Makes one query for each host, because dead hosts are few and the whole span is read. */
 static int read_dead(struct hosts_reading *from)
 {
     const struct plan_reading *reading = from->reading;

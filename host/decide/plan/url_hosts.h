@@ -7,21 +7,21 @@
 struct url_host {
     char name[256];
     double capacity_bytes, reserve_bytes;
-    bool live; /* scraped in the last five minutes, whether or not the last scrape of all failed */
-    /* Unix time of its last scrape that succeeded. What has no value at that time was not served
-     * any more: servers mark where a series ends, in Prometheus
-     * https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness, but they do so for
-     * all series of a host when a scrape fails as well. */
+    bool live; /* scraped in the last five minutes, even if the very last scrape failed */
+    /* Unix time of its last successful scrape. A series without a value at that time was no longer
+     * served: servers mark where a series ends, in Prometheus
+     * https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness, but they also mark
+     * all series of a host when a scrape fails. */
     double scraped_s;
 };
 
 struct url_hosts {
-    struct url_host *hosts; /* by name */
+    struct url_host *hosts; /* ordered by name */
     size_t n;
 };
 
-/** Free it with url_hosts_free(), whatever is returned. -ENODATA: there are none; -ENOTUNIQ: two of
- * one name; or as prom_query() */
+/** Free it with url_hosts_free(), whatever is returned. Returns -ENODATA: there are no hosts;
+ * -ENOTUNIQ: two hosts have one name; or as prom_query() */
 int url_hosts_read(struct prom_client *client, const struct plan_reading *reading,
                    struct url_hosts *hosts, struct error *error);
 void url_hosts_free(struct url_hosts *hosts);

@@ -9,28 +9,29 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Gaps that are so few steps apart are asked for together, if the host was not scraped between. */
+/* Gaps at most this many steps apart are queried together, if the host was not scraped between. */
 #define GAPS_APART 2
 
 struct queries {
-    char recorded[PROM_QUERY_MAX], scraped[PROM_QUERY_MAX]; /* by step */
-    char quarters[PROM_QUERY_MAX], counted[PROM_QUERY_MAX]; /* by cell; "": a step is a cell */
+    char recorded[PROM_QUERY_MAX], scraped[PROM_QUERY_MAX]; /* queries by step */
+    /* queries by cell; "": a step is a cell */
+    char quarters[PROM_QUERY_MAX], counted[PROM_QUERY_MAX];
 };
 
-/* Of each cell of the span, a quarter of an hour or a step; negative: nothing. */
+/* Values for each cell of the span, a quarter of an hour or a step; negative: no value. */
 struct cells {
     const struct url_needs *needs;
     int each_s;
     size_t n;
-    float *scraped;  /* how often the host was */
-    float *counted;  /* how often it had been when its needs were recorded */
-    float *recorded; /* any value */
+    float *scraped;  /* how often the host was scraped */
+    float *counted;  /* how often it had been scraped when its needs were recorded */
+    float *recorded; /* nonnegative if any value was recorded */
 };
 
 struct marking {
     const struct cells *cells;
     float *marks;
-    bool see; /* call the reader, too */
+    bool see; /* also call the reader */
 };
 
 static int see_marks(const struct prom_answer *answer, size_t series, void *context)
@@ -73,7 +74,7 @@ static bool is_scraped(const struct cells *cells, size_t step)
     return false;
 }
 
-/* The gap that begins at @p t, with those right after it: behind its end. */
+/* Returns the end of the gap that begins at @p t, joined with the gaps right after it. */
 static size_t end_of_gap(const struct cells *cells, size_t t)
 {
     size_t end = t;
@@ -93,7 +94,7 @@ static int ask_span(const struct url_needs *needs, const char *query, const stru
                            error);
 }
 
-/* What was scraped, where not all is recorded. */
+/* Queries the scraped samples where not everything is recorded. */
 static int ask_gaps(const struct cells *cells, const char *scraped_query, struct error *error)
 {
     const struct prom_span *span = &cells->needs->span;
@@ -137,7 +138,7 @@ static int ask_scrapes(const struct cells *cells, struct error *error)
     return ask_cells(cells, query, cells->scraped, error);
 }
 
-/* What steps of one cell have recorded tells that of the cells as well. */
+/* If a step is one cell, its recorded values also show that the cell is recorded. */
 static int ask_recorded(const struct cells *cells, const struct queries *queries,
                         struct error *error)
 {
