@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file add.c  Adding records: all of a call in one transaction. */
+/** @file add.c  Adds records: all records of a call in one transaction. */
 #include "guest/domain/ram_config.h"
 #include "history/columns.h"
 #include "history/guest_stats_row.h"
@@ -21,7 +21,7 @@ struct adding {
     sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_last_report;
     struct rollup rollup;
     struct guest_stats_adding stats;
-    struct kept_sample *kept; /* what is being added */
+    struct kept_sample *kept; /* the sample being added */
 };
 
 static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
@@ -57,7 +57,7 @@ static bool is_estimate(uint64_t low_bytes, uint64_t bytes, uint64_t high_bytes)
     return low_bytes <= bytes && bytes <= high_bytes && high_bytes <= RAM_CONFIG_MAX_BYTES;
 }
 
-/* A reader refuses what is not so, and with it the guest's history. */
+/* A reader would refuse other sizes, and with them the guest's history. */
 static bool has_sizes(const struct ages_record *record)
 {
     const struct sample_record *sample = &record->sample;
@@ -111,7 +111,7 @@ static int insert_guest(const struct adding *adding, const struct sample_record 
     return rc;
 }
 
-/* The row of the guest, which has the name it goes by now. */
+/* Returns the row of the guest, updated to its current name. */
 static int guest_id(const struct adding *adding, const struct sample_record *sample, int64_t *id,
                     struct error *error)
 {
@@ -164,7 +164,7 @@ static int insert_sample(const struct adding *adding, int64_t guest, struct erro
     return sql_finish(adding->store, adding->add_sample, error);
 }
 
-/* Of the sample that has just been inserted. */
+/* Inserts the statistics of the sample that was just inserted. */
 static int insert_guest_stats(const struct adding *adding, const struct store_entry *entry,
                               int64_t guest, struct error *error)
 {
@@ -248,7 +248,7 @@ void adding_free(struct adding *adding)
     free(adding);
 }
 
-/* To prepare them takes as long as to add ten records. */
+/* Preparing the statements takes as long as adding ten records. */
 static int get_prepared(struct store *store, struct error *error)
 {
     struct adding *adding;
@@ -268,7 +268,7 @@ static int get_prepared(struct store *store, struct error *error)
     return rc;
 }
 
-/* What these records make whole, of the host's sums. */
+/* Adds up the minutes of the host's sums that these records complete. */
 static int sum_minutes(struct store *store, const struct store_entry *entries, size_t n,
                        struct error *error)
 {
@@ -293,7 +293,8 @@ static int add_all(struct store *store, const struct store_entry *entries, size_
 
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = add_entry(store->adding, &entries[i], error);
-    if (rc < 0) { /* what failed may be under way yet, and would not let the transaction end */
+    /* a failed statement may still be running, and would keep the transaction from ending */
+    if (rc < 0) {
         adding_free(store->adding);
         store->adding = NULL;
     }
@@ -319,6 +320,6 @@ int store_add(struct store *store, const struct store_entry *entries, size_t n, 
     if (rc < 0 && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     if (rc < 0)
-        store->summed_s = 0; /* what was added up is gone with it */
+        store->summed_s = 0; /* the rollback has undone the sums as well */
     return rc;
 }

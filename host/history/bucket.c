@@ -27,7 +27,7 @@ const struct bucket_window *bucket_find(const struct bucket *bucket, double wind
     return NULL;
 }
 
-/* A place for one more window, which keeps them ascending. */
+/* Makes a place for one more window; keeps them ascending. */
 static struct bucket_window *insert_window(struct bucket *bucket, double window_s)
 {
     size_t at = bucket->n_windows;
@@ -53,7 +53,7 @@ static struct bucket_window *find_or_insert(struct bucket *bucket, double window
     return insert_window(bucket, window_s);
 }
 
-/* The mean of what was there and what comes, whose share of the whole is @p share. */
+/* Merges a value, whose share of the total is @p share, into the mean. */
 static void blend(double *mean, double value, double share)
 {
     *mean += (value - *mean) * share;
@@ -80,7 +80,7 @@ static void add_window(struct bucket *bucket, const struct window_record *window
 void bucket_add(struct bucket *bucket, const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;
-    /* A millisecond at least, so that nothing is divided by zero. */
+    /* At least a millisecond, so that there is no division by zero. */
     uint64_t period_ms = kept->period_s < 0.001 ? 1 : (uint64_t)llround(kept->period_s * 1000);
 
     bucket->records++;
@@ -131,11 +131,11 @@ char *bucket_windows_text(const struct bucket *bucket)
     return text;
 }
 
-/* Weights are bounded so that no sum of them overflows: a thousand years. */
+/* Weights are limited so that no sum of them overflows: a thousand years. */
 #define WEIGHT_MAX 31557600000000ULL
 
-/* "[bin, weight, ...]", ascending, so that each weight counts once in the total, into an empty
- * sketch; NULL: nowhere. */
+/* Parses "[bin, weight, ...]" into an empty sketch, ascending, so that each weight counts once in
+ * the total; NULL: discards it. */
 static bool parse_bins(struct numbers *numbers, struct sketch *sketch)
 {
     uint64_t bin;
@@ -158,7 +158,7 @@ static bool parse_bins(struct numbers *numbers, struct sketch *sketch)
     return numbers_take(numbers, ']');
 }
 
-/* Whole numbers, each with a comma behind it. */
+/* Takes whole numbers, each followed by a comma. */
 static bool parse_whole(struct numbers *numbers, uint64_t *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -167,7 +167,7 @@ static bool parse_whole(struct numbers *numbers, uint64_t *values, size_t n)
     return true;
 }
 
-/* NULL: too many, or one of them twice. */
+/* Returns NULL if there are too many windows, or if the window exists already. */
 static struct bucket_window *new_window(struct bucket *bucket, double window_s)
 {
     struct bucket_window *window = find_or_insert(bucket, window_s);

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* So much later than its period says may a record come; as in history/report.c. */
+/* A record may come later than its period by this factor; as in history/report.c. */
 #define LATE 1.1
-/* Windows that differ by less are the same; as in history/bucket.c. */
+/* Windows that differ by less are equal; as in history/bucket.c. */
 #define SAME_S 0.0005
 
 double bucket_window_need(const struct bucket *bucket, size_t w)

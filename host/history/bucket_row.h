@@ -16,8 +16,9 @@ int bucket_row_prepare(struct store *store, const char *first, const char *rest,
 /** Prepares a statement that writes a bucket: its columns, then level_s, start_s, guest_id. */
 int bucket_row_prepare_write(struct store *store, sqlite3_stmt **statement, struct error *error);
 
-/** Binds the bucket; @p windows must outlive the step. The parameter of level_s. */
+/** Binds the bucket; @p windows must outlive the step. Returns the parameter of level_s. */
 int bucket_row_bind(sqlite3_stmt *statement, const struct bucket *bucket, const char *windows);
 
-/** From the columns that begin at @p first. @p only: as bucket_windows_parse(). -EUCLEAN */
+/** Reads the bucket from the columns that begin at @p first. @p only: as bucket_windows_parse().
+ * Returns -EUCLEAN for invalid values. */
 int bucket_row_read(sqlite3_stmt *statement, int first, struct bucket *bucket, double only);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file check.c  store_check(): are all pages of the database what they must be? */
+/** @file check.c  store_check(): verifies all pages of the database. */
 #include "history/open_store.h"
 #include "history/sql.h"
 #include "history/store.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Some milliseconds of SQLite's work. */
+/* SQLite takes some milliseconds for this many steps. */
 #define STEPS 100000
 
 static int read_verdict(struct store *store, struct error *error)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file columns.h  The history's columns, from the tables of fields (measure/record/field.h): as
- * SQL text, as parameters, and read again.
+ * @file columns.h  The history's columns, made from the tables of fields (measure/record/field.h):
+ * as SQL text, as parameters, and read back.
  */
 #pragma once
 
@@ -9,7 +9,8 @@
 
 #include <sqlite3.h>
 
-/** SQL that is put together; begins empty ({0}). What does not fit is cut off, and no statement. */
+/** SQL text under construction; begins empty ({0}). Text that does not fit is cut off, which makes
+ * the statement invalid. */
 struct sql_text {
     size_t used;
     char text[6144];
@@ -23,19 +24,20 @@ void columns_append(struct sql_text *sql, const struct field *fields, enum field
                     const char *pattern);
 
 /**
- * Binds them, in the order of the table.
- * @param first  parameter
- * @param base   the struct that the table is of; HOME_SUMMARY: struct record_summary, or struct
+ * Binds the fields, in the order of the table.
+ * @param first  first parameter
+ * @param base   the struct that the table describes; HOME_SUMMARY: struct record_summary, or struct
  *               guest_stats
  * @return the parameter after the last; -ENOMEM
  */
 int columns_bind(sqlite3_stmt *statement, int first, const struct field *fields,
                  enum field_home home, const void *base);
 
-/** Reads them, from column @p first on, into the struct. The column after the last; -EUCLEAN. */
+/** Reads the fields, from column @p first on, into the struct. Returns the column after the last;
+ * -EUCLEAN. */
 int columns_read(sqlite3_stmt *statement, int first, const struct field *fields,
                  enum field_home home, void *base);
 
-/** The same of a summary. */
+/** Does the same for a summary. */
 int columns_bind_summary(sqlite3_stmt *statement, int first, const struct record_summary *summary);
 int columns_read_summary(sqlite3_stmt *statement, int first, struct record_summary *summary);

@@ -27,7 +27,7 @@ static void distrust(sqlite3 *db)
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 }
 
-/* "file:PATH?immutable=1" (https://www.sqlite.org/uri.html) */
+/* Returns "file:PATH?immutable=1" (https://www.sqlite.org/uri.html). */
 static char *immutable_uri(const char *path)
 {
     size_t size = 3 * strlen(path) + 32;
@@ -44,8 +44,8 @@ static char *immutable_uri(const char *path)
     return uri;
 }
 
-/* The path with the links of its directory resolved, and its last part as it is: SQLite refuses a
- * link in any part. NULL: errno says why. */
+/* Returns the path with the symbolic links of its directory resolved, and its last part unchanged:
+ * SQLite refuses a link in any part. Returns NULL with errno. */
 static char *resolve_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -60,7 +60,8 @@ static char *resolve_directory(const char *path)
     return resolved;
 }
 
-/* As SQLite is to open it, with the flag for that; a negative errno. */
+/* Sets the name under which SQLite opens the file, and the flag for it; returns 0 or a negative
+ * errno. */
 static int name_for_sqlite(const char *path, int *flags, char **name)
 {
     cleanup_free char *resolved = NULL;
@@ -90,7 +91,7 @@ int database_connect(sqlite3 **db, const char *path, int flags, struct error *er
     if (result == SQLITE_OK) {
         distrust(*db);
         sqlite3_busy_timeout(*db, BUSY_MS);
-        /* Damaged cells are found before they are used. Never mapped: a truncated
+        /* SQLite finds damaged cells before it uses them. The file is never mapped: truncating a
          * mapped file ends in SIGBUS. */
         result = sqlite3_exec(*db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL,
                               NULL);

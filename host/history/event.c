@@ -23,7 +23,7 @@ const char *event_kind_name(enum event_kind kind)
     return names[kind];
 }
 
-/* A later version may write more kinds: its history is not damaged for that. */
+/* A later version may write more kinds: its history is not damaged. */
 static enum event_kind parse_kind(const char *name)
 {
     for (size_t k = 0; k < N_KINDS; k++)
@@ -32,7 +32,7 @@ static enum event_kind parse_kind(const char *name)
     return EVENT_OTHER;
 }
 
-/* However often it stalls, it has one row. */
+/* However often a guest stalls, it has one row. */
 static int forget_stall(struct store *store, const struct store_event *event, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
@@ -70,7 +70,7 @@ int store_add_event(struct store *store, const struct store_event *event, struct
     return rc < 0 ? rc : sqlite3_changes(store->db) == 0;
 }
 
-/* Its columns are time_ms and kind. */
+/* Reads a row with the columns time_ms and kind. */
 static int read_event(struct store *store, sqlite3_stmt *statement, enum event_kind *kind,
                       double *time_s, struct error *error)
 {
@@ -144,7 +144,7 @@ int history_stalls(struct store *store, double since_s,
                    struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    /* Guest by guest, in the index. */
+    /* The query goes through the index guest by guest. */
     int rc = sql_prepare(store,
                          "SELECT g.uuid, e.time_ms FROM guest g CROSS JOIN event e"
                          " ON e.guest_id = g.id AND e.time_ms >= ? WHERE e.kind = 'stall'",

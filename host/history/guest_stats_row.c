@@ -12,7 +12,7 @@
 
 /* --- beside a record -------------------------------------------------------------------------- */
 
-/* One may have been left behind by a sample that had the number before. */
+/* A sample that had this number earlier may have left a row behind. */
 static int prepare_add(struct store *store, const char *table, enum field_home home,
                        sqlite3_stmt **statement, struct error *error)
 {
@@ -39,13 +39,14 @@ static int add_row(const struct guest_stats_adding *adding, sqlite3_stmt *s, enu
 
 /* --- its minute and its hour ------------------------------------------------------------------ */
 
-/* A mean over the time in which it was reported, of what was there before and what comes. */
+/* Merges the old mean and the new value into a mean over the time in which the figure was reported.
+ */
 static const char mean[] = " # = coalesce((# * #_ms + excluded.# * excluded.#_ms) /"
                            " (#_ms + excluded.#_ms), excluded.#, #),"
                            " #_ms = #_ms + excluded.#_ms,";
 
-/* How these make one, by the rollup of the column. The aggregates max() and min() of two values are
- * NULL when one is. */
+/* SQL that merges two rows, by the column's rollup. max() and min() of two values are NULL if
+ * either is. */
 static const char *const merges[] = {
     [ROLLUP_MEAN] = mean,
     [ROLLUP_MIN] = " # = coalesce(min(#, excluded.#), excluded.#, #),",
@@ -53,7 +54,7 @@ static const char *const merges[] = {
     [ROLLUP_LAST] = " # = coalesce(excluded.#, #),",
 };
 
-/* One field alone, as a table. */
+/* Appends one field, as if it were a table. */
 static void append_one(struct sql_text *sql, const struct field *field, const char *pattern)
 {
     const struct field alone[] = {*field, {.type = FIELD_END}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history.c  See history.h: opening, guests, and the last records. */
+/** @file history.c  See history.h: opens the history, and reads guests and last records. */
 #include "history/history.h"
 
 #include "base/array.h"
@@ -18,7 +18,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* A record that is later than now by more was written before the clock was set back. */
+/* A record that is later than now by more than this was written before the clock was set back. */
 #define FUTURE_S 1
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -64,8 +64,8 @@ static bool has_wal(const char *path)
     return stat(wal, &st) == 0 && st.st_size > 0;
 }
 
-/* A copy on a read-only file system has no WAL, and none can be made beside it. What cannot be
- * writing is read as it is; with records in a WAL that would be to leave them out. */
+/* A copy on a read-only file system has no WAL, and no WAL can be made beside it. A file that
+ * nobody can write is read as it is; if it has a WAL with records, that would leave them out. */
 static int read_immutable(struct store *store, struct error *error)
 {
     database_close(store);
@@ -194,7 +194,7 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* The last by the time of the record: the index has it at its end. */
+/* The last record by time: it is at the end of the index. */
 #define LATEST                                                                       \
     " FROM guest g JOIN sample s ON"                                                 \
     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?1" \
@@ -208,7 +208,7 @@ static void bind_now(sqlite3_stmt *statement)
     sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
 }
 
-/* The next of the records of LATEST, with WHEN_ENDED. */
+/* Reads the next record of LATEST, with WHEN_ENDED. */
 static int next_latest(struct store *store, sqlite3_stmt *statement, struct kept_sample *kept,
                        struct error *error)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_need.c  See host_need.h: which minutes are to be added up. */
+/** @file host_need.c  See host_need.h: chooses the minutes to add up. */
 #include "history/host_need.h"
 
 #include "history/bucket_need.h"
@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A minute is final after so long, however long a record stands for: less than minutes are kept
- * for at least (store_retention_check()). */
+/* A minute is final after this time, however long a record stands for: it is less than the shortest
+ * retention of minutes (store_retention_check()). */
 #define REACH_MAX_S (96 * 3600.0)
-/* So many guests in so many minutes are added up once more in one transaction at most: 0.3 s. */
+/* At most this many guests times minutes are added up once more in one transaction: 0.3 s. */
 #define WORK_MAX 20000
 #define DAY_S 86400
 
@@ -28,14 +28,14 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Finds the longest period of the records that may reach over a start of the writer. A record of
- * more than an hour is in the sum of its hour; the others are of the last hour. */
+/* Finds the longest period of the records that may reach across a start of the writer. A record of
+ * more than an hour is in the sum of its hour; the others are in the last hour. */
 static int find_longest(struct store *store, int64_t around_s, struct error *error)
 {
     static const struct {
         int level_s;
         double back_s;
-        const char *has_long; /* a long record among short ones */
+        const char *has_long; /* finds a long record among short ones */
     } levels[] = {
         {BUCKET_MINUTE, 1.1 * BUCKET_HOUR, "period_ms > 60000 * records"},
         {BUCKET_HOUR, REACH_MAX_S + BUCKET_HOUR, "period_ms > 3960000"},
@@ -57,7 +57,7 @@ static int find_longest(struct store *store, int64_t around_s, struct error *err
     return rc;
 }
 
-/* The longest time that a record reaches back or forward, in whole minutes. */
+/* Returns the longest time that a record reaches back or forward, in whole minutes. */
 static int64_t reach_s(const struct store *store)
 {
     const double reach_s = fmin(bucket_stands_s(store->longest_period_s), REACH_MAX_S);
@@ -65,7 +65,7 @@ static int64_t reach_s(const struct store *store)
     return bucket_start((int64_t)reach_s, BUCKET_MINUTE) + BUCKET_MINUTE;
 }
 
-/* After a start it goes on where it was. */
+/* After a start the sums continue where they ended. */
 static int find_summed(struct store *store, int64_t first_s, struct error *error)
 {
     int64_t last_s = 0;
@@ -81,8 +81,8 @@ static int find_summed(struct store *store, int64_t first_s, struct error *error
     return rc;
 }
 
-/* A record that is yet to come may stand for minutes before it. Those that none can reach any more
- * are added up once more, as many as may be done at once. */
+/* A future record may stand for minutes before it. Minutes that no record can reach any more are
+ * added up once more, up to WORK_MAX at once. */
 static int sum_final(struct store *store, struct error *error)
 {
     int64_t guests = 1;
@@ -103,8 +103,9 @@ static int sum_final(struct store *store, struct error *error)
     return rc;
 }
 
-/* What was added up already and a late record stands for is so again; where records paused, minutes
- * are only as long as the last ones stand. A clock that was more than a day ahead is forgotten. */
+/* Minutes that were added up already are added up again if a late record stands for them. During a
+ * pause of the records, minutes are added up only as long as the last records hold. A clock that
+ * was more than a day ahead is ignored. */
 static int sum_new(struct store *store, int64_t first_s, int64_t last_s, struct error *error)
 {
     const int64_t lasts_s = reach_s(store);
@@ -114,7 +115,7 @@ static int sum_new(struct store *store, int64_t first_s, int64_t last_s, struct 
     store->summed_s = last_s;
     if (summed_s == 0)
         return host_sum_range(store, first_s, last_s, false, error);
-    if (summed_s < first_s) { /* minutes before the first of these */
+    if (summed_s < first_s) { /* the minutes before the first of these records */
         rc = host_sum_range(store, summed_s, earlier(first_s, summed_s + lasts_s), true, error);
         return rc == 0 ? host_sum_range(store, first_s, last_s, false, error) : rc;
     }
@@ -134,7 +135,7 @@ int host_need_sum(struct store *store, int64_t first_s, int64_t last_s, double p
         return rc;
     store->longest_period_s = fmax(store->longest_period_s, period_s);
     back_s = first_s - bucket_start((int64_t)fmin(period_s, REACH_MAX_S), BUCKET_MINUTE);
-    if (back_s < store->summed_s - (int64_t)REACH_MAX_S) /* sum_final() does not go there */
+    if (back_s < store->summed_s - (int64_t)REACH_MAX_S) /* sum_final() does not go back that far */
         first_s = back_s;
     else
         store->final_s = earlier(store->final_s, back_s);

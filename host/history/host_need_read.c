@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_need_read.c  See host_need.h: minutes from the guests' buckets, hours from the sums
- * that were kept of them. */
+/** @file host_need_read.c  See host_need.h: reads minutes from the guests' buckets, and hours from
+ * the stored sums. */
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "history/bucket_beside.h"
@@ -31,12 +31,12 @@ struct needing {
 };
 
 struct adding_up {
-    struct needing *guests; /* by id */
+    struct needing *guests; /* ordered by id */
     size_t n_guests;
     double window_s;
-    double begin_s, to_s; /* begin_s: a whole minute */
-    double first_s;       /* that a record of the span stands for */
-    size_t n;             /* minutes */
+    double begin_s, to_s; /* begin_s: begin of a whole minute */
+    double first_s;       /* first time that a record of the span stands for */
+    size_t n;             /* number of minutes */
     double *bytes;
     bool *known;
 };
@@ -103,7 +103,7 @@ static int choose_guests(struct store *store, const char *host, double to_s, str
     return rc;
 }
 
-/* Calls @p see with the minute of each guest that is next to the time. */
+/* Calls @p see with each guest's minute closest to the time. */
 static int see_beside(struct store *store, struct adding_up *sum, double time_s, bool after,
                       int (*see)(int64_t id, int64_t start_s, const struct bucket *bucket,
                                  void *context),
@@ -122,7 +122,7 @@ static int see_beside(struct store *store, struct adding_up *sum, double time_s,
     return rc < 0 ? rc : 0;
 }
 
-/* The span begins with the first minute that a record stands for. */
+/* Finds the first minute that a record stands for: the span begins there. */
 static int see_first(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct adding_up *sum = context;
@@ -142,7 +142,7 @@ static int make_minutes(struct store *store, struct adding_up *sum, struct error
     return sum->bytes && sum->known ? 0 : no_memory(store, error);
 }
 
-/* Those before the span may stand into it. */
+/* Records before the span may still stand for its beginning. */
 static int find_first(struct store *store, struct adding_up *sum, struct error *error)
 {
     int rc = see_beside(store, sum, sum->begin_s - 1, false, see_minute, error);
@@ -221,7 +221,7 @@ static int read_minutes(struct store *store, const char *host, const struct hist
 
 /* --- hours ------------------------------------------------------------------------------------ */
 
-/* "[minute, bytes, ...]", minutes ascending, as host_need.c writes it. */
+/* Takes "[minute, bytes, ...]", minutes ascending, as host_need.c writes it. */
 static int take_hour(struct host_needs *needs, double start_s, const char *text)
 {
     struct numbers numbers = {text, text + strlen(text)};
@@ -249,8 +249,8 @@ static int take_hour(struct host_needs *needs, double start_s, const char *text)
     return rc;
 }
 
-/* An hour of which there is the distribution only: so many minutes with each of its values. Which
- * of them had it, and what it was within a bin, is not kept. */
+/* Takes an hour that only has its distribution: as many minutes with each value as the distribution
+ * has. The order of the minutes, and the exact value within a bin, are lost. */
 static int take_distribution(struct host_needs *needs, double start_s,
                              const struct bucket_window *window)
 {
@@ -269,7 +269,7 @@ static int take_distribution(struct host_needs *needs, double start_s,
     return rc;
 }
 
-/* Columns: start, its minutes or NULL, the distributions of its windows. */
+/* Columns: start, minutes of the hour or NULL, distributions of its windows. */
 static int read_hour(struct host_needs *needs, sqlite3_stmt *row, struct bucket *bucket,
                      double window_s)
 {

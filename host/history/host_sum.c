@@ -22,13 +22,13 @@ struct sum {
     struct store *store;
     sqlite3_stmt *guests, *write, *minutes, *known, *write_hour;
     struct bucket_beside before, after;
-    struct bucket *minute, *hour; /* room for one of each */
-    struct kept_sample *kept;     /* the sums of the host, as a record of a minute */
-    char host[256];               /* that is being added up */
-    bool is_known;                /* a record stands for this minute */
-    bool any;                     /* of any host */
+    struct bucket *minute, *hour; /* scratch for one of each */
+    struct kept_sample *kept;     /* the host's sums, as the record of a minute */
+    char host[256];               /* host being added up */
+    bool is_known;                /* true if a record stands for this minute */
+    bool any;                     /* true for any host */
     uint64_t n_guests;
-    double resident_bytes; /* of all that are not measured */
+    double resident_bytes; /* resident memory of all guests that are not measured */
 };
 
 static struct window_record *find_window(struct sample_record *sample, double window_s)
@@ -61,7 +61,7 @@ static void add_bucket(struct sum *sum, const struct bucket *bucket)
     }
 }
 
-/* A row that cannot be read is left out: rollup.h begins it anew. */
+/* Skips an unreadable row: rollup.h starts it anew. */
 static int read_beside(struct bucket_beside *beside, int64_t guest_id, int64_t minute_s,
                        struct error *error)
 {
@@ -70,7 +70,7 @@ static int read_beside(struct bucket_beside *beside, int64_t guest_id, int64_t m
     return rc == -EUCLEAN && beside->unreadable ? 0 : rc;
 }
 
-/* Neither bucket is of the minute itself: which of them stands for it? */
+/* Adds the one of two buckets outside of the minute that stands for it. */
 static int add_standing(struct sum *sum, int64_t guest_id, int64_t minute_s, bool has_before,
                         struct error *error)
 {
@@ -185,7 +185,7 @@ static int write_row(struct sum *sum, int level_s, int64_t start_s, const struct
 
 /* --- its hour --------------------------------------------------------------------------------- */
 
-/* "[minute, bytes, ...]" of each window. */
+/* "[minute, bytes, ...]" for each window. */
 struct hour_needs {
     int64_t start_s;
     size_t n;
@@ -272,7 +272,7 @@ static int write_hour(struct sum *sum, const struct hour_needs *needs, struct er
     return rc == 0 ? write_needs(sum, needs, error) : rc;
 }
 
-/* Counts the minutes that the hour has had, also those that retention has deleted since. */
+/* Counts the minutes that the hour has had, including those that retention has deleted. */
 static int minutes_before(struct sum *sum, int64_t start_s, uint64_t *minutes, struct error *error)
 {
     int rc;
@@ -318,7 +318,7 @@ static void begin_host(struct sum *sum)
     sum->kept->period_s = BUCKET_MINUTE;
 }
 
-/* All guests of the host have been seen. */
+/* Ends a host: all its guests have been seen. */
 static int end_host(struct sum *sum, int64_t minute_s, struct error *error)
 {
     struct sample_record *sample = &sum->kept->record.sample;

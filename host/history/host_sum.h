@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_sum.h  Adds up what the guests of each host needed in minutes, and keeps it with the
- * hours that these are of (host_need.h). */
+/** @file host_sum.h  Adds up the needs of each host's guests by minute, and stores the sums with
+ * their hours (host_need.h). */
 #pragma once
 
 #include "base/error.h"
@@ -10,7 +10,8 @@
 
 struct store;
 
-/** The minutes that begin from @p from_s to before @p to_s; within a transaction. @p pause: no
- * record is of them, so once none stands any more it ends. */
+/** Adds up the minutes that begin from @p from_s to before @p to_s; call within a transaction. @p
+ * pause: there are no records of these minutes, so the walk ends once no earlier record stands for
+ * them. */
 int host_sum_range(struct store *store, int64_t from_s, int64_t to_s, bool pause,
                    struct error *error);

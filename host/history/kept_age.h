@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept_age.h  How old a record is, and whether the next one is missing. */
+/** @file kept_age.h  The age of a record, and whether the next one is missing. */
 #pragma once
 
 #include "measure/record/field.h"
@@ -7,11 +7,12 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* So many of its periods, and no less than so many seconds, may a guest be without a new record. */
+/* A guest is current for this many of its periods, and at least for this many seconds, without a
+ * new record. */
 #define KEPT_CURRENT_PERIODS 3
 #define KEPT_CURRENT_S 60
 
-/** Seconds since the record; 0 of one from the future. @p now_s: Unix time. */
+/** Returns the seconds since the record; 0 for a record from the future. @p now_s: Unix time. */
 static inline double kept_age_s(const struct kept_sample *kept, double now_s)
 {
     const struct timespec *time = &kept->record.sample.time;
@@ -19,7 +20,8 @@ static inline double kept_age_s(const struct kept_sample *kept, double now_s)
     return fmax(0, now_s - ((double)time->tv_sec + (double)time->tv_nsec / 1e9));
 }
 
-/** Is the guest measured still? Its record is not older than three periods (and a minute). */
+/** Returns true if the guest is still being measured: its record is not older than three periods
+ * (at least a minute). */
 static inline bool kept_is_current(const struct kept_sample *kept, double now_s)
 {
     return kept_age_s(kept, now_s) <= fmax(KEPT_CURRENT_PERIODS * kept->period_s, KEPT_CURRENT_S);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept_row.h  A walk over records as they were added, each with the guest's statistics. */
+/** @file kept_row.h  Walks records in the order in which they were added, each with the guest's
+ * statistics. */
 #pragma once
 
 #include "base/error.h"
@@ -9,7 +10,7 @@
 
 struct store;
 
-/** The tables of a record, the guest's own as g, its sample as s. */
+/** The tables of a record, with the guest as g and its sample as s. */
 #define KEPT_FROM " FROM guest g JOIN sample s ON s.guest_id = g.id" KEPT_JOIN
 #define KEPT_JOIN \
     " LEFT JOIN word w ON w.sample_id = s.id LEFT JOIN own_set o ON o.sample_id = s.id"
@@ -17,15 +18,15 @@ struct store;
 /**
  * Prepares a statement for kept_row_next().
  * @param more  ", " and further columns after a record's, or ""
- * @param from  KEPT_FROM, or what gives the same, and what follows it
+ * @param from  KEPT_FROM, or an equivalent, and the rest of the statement
  */
 int kept_row_prepare(struct store *store, const char *more, const char *from,
                      sqlite3_stmt **statement, struct error *error);
 
-/** The next record. 1, 0 at the end, -EUCLEAN for what vmwss has not written, or what SQLite
- * says. */
+/** Reads the next record. Returns 1, 0 at the end, -EUCLEAN for a row that vmwss has not written,
+ * or SQLite's error. */
 int kept_row_next(struct store *store, sqlite3_stmt *statement, struct kept_sample *kept,
                   struct error *error);
 
-/** The record in the row that the statement has reached. -EUCLEAN */
+/** Reads the record in the current row of the statement. Returns -EUCLEAN for an invalid row. */
 int kept_row_read(sqlite3_stmt *statement, struct kept_sample *kept);

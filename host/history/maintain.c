@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file maintain.c  Retention, and writing the WAL back. */
+/** @file maintain.c  Retention, and checkpoints of the WAL. */
 #include "base/clock.h"
 #include "history/bucket.h"
 #include "history/open_store.h"
@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <time.h>
 
-/* One statement deletes about as many rows, so that no reader waits long for the writer; and one
- * call so many times. */
+/* One statement deletes about this many rows, so that no reader waits long for the writer; one call
+ * runs it this many times. */
 #define ROWS_AT_ONCE 5000
 #define TURNS 20
 
-/* How long the clock must have run without a jump before anything is deleted by it, and what is a
+/* Time that the clock must have run without a jump before rows are deleted by it, and the least
  * jump. */
 #define SETTLE_S 3600.0
 #define JUMP_S 60.0
@@ -50,7 +50,7 @@ struct store_clock store_clock_now(void)
                                 .steady_s = clock_s(CLOCK_BOOTTIME)};
 }
 
-/* A clock that is years ahead for a moment must not take the history with it. */
+/* A clock that is years ahead for a moment must not delete the history. */
 static bool clock_settled(struct store *store, const struct store_clock *clock)
 {
     double offset_s = clock->wall_s - clock->steady_s;
@@ -59,11 +59,11 @@ static bool clock_settled(struct store *store, const struct store_clock *clock)
         store->clock_seen = true;
         store->settled_at_s = clock->steady_s + SETTLE_S;
     }
-    store->clock_offset_s = offset_s; /* slewing is no jump */
+    store->clock_offset_s = offset_s; /* slewing does not count as a jump */
     return clock->steady_s >= store->settled_at_s;
 }
 
-/* Runs a statement with two parameters until it finds no more to delete, or has had its turns. */
+/* Runs a statement with two parameters until there is no more to delete, or TURNS times. */
 static int delete_in_turns(struct store *store, const char *sql, int64_t first, int64_t second,
                            struct error *error)
 {
@@ -85,13 +85,14 @@ static int delete_buckets(struct store *store, const char *table, int level_s, d
 {
     char sql[512];
 
-    /* Whole times, or many guests could make it find nothing to delete. */
+    /* Deletes all rows of a time together: otherwise the statement could find nothing to delete if
+     * there are many guests. */
     snprintf(sql, sizeof(sql),
              "DELETE FROM %s WHERE level_s = ?1 AND start_s < ?2 AND start_s <= coalesce("
              "(SELECT start_s FROM %s WHERE level_s = ?1 ORDER BY start_s LIMIT 1 OFFSET %d),"
              " ?2)",
              table, table, ROWS_AT_ONCE);
-    /* Not before it has ended. */
+    /* A bucket is deleted only when its end is too old. */
     return delete_in_turns(store, sql, level_s, (int64_t)floor(before_s) - level_s + 1, error);
 }
 
@@ -99,7 +100,7 @@ static int delete_buckets(struct store *store, const char *table, int level_s, d
     "(SELECT s.id FROM guest g JOIN sample s" \
     " ON s.guest_id = g.id AND s.time_ms < ?1 LIMIT ?2)"
 
-/* With the guest's statistics beside each. */
+/* Deletes samples, each with the guest's statistics. */
 static int delete_samples(struct store *store, int64_t before_ms, struct error *error)
 {
     static const char *const statements[] = {"DELETE FROM own_set WHERE sample_id IN " OLD_SAMPLES,
@@ -124,8 +125,7 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
     return rc;
 }
 
-/* Rows of samples that another process has deleted: samples get their numbers in the order in which
- * they come. */
+/* Deletes rows whose samples another process has deleted: sample numbers ascend with time. */
 #define DELETE_ALONE(table)                                                  \
     "DELETE FROM " table " WHERE sample_id IN (SELECT sample_id FROM " table \
     " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample) LIMIT ?2)"
@@ -138,7 +138,7 @@ static int delete_guest_stats(struct store *store, struct error *error)
                    : rc;
 }
 
-/* As long as hours are kept, and no longer than their guest is. */
+/* Events are kept as long as hours, but no longer than their guest. */
 static int delete_events(struct store *store, double before_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
@@ -178,8 +178,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
     return rc;
 }
 
-/* The file's pages are used again, so only what a shorter retention frees for good is worth giving
- * back. */
+/* SQLite reuses the file's free pages, so returning them is useful only after retention was
+ * shortened. */
 static int give_back(struct store *store, struct error *error)
 {
     int64_t free_pages = 0;
@@ -201,8 +201,8 @@ uint64_t store_wal_held_bytes(const struct store *store)
 int store_maintain(struct store *store, const struct store_retention *retention,
                    const struct store_clock *clock, struct error *error)
 {
-    const bool settled = clock_settled(store, clock); /* it counts, whatever comes */
-    int rc = wal_check(store, error);                 /* what is deleted goes through it, too */
+    const bool settled = clock_settled(store, clock); /* call it in any case: it counts */
+    int rc = wal_check(store, error);                 /* deleting writes to the WAL, too */
 
     if (rc == 0 && settled)
         rc = delete_old(store, retention, clock->wall_s, error);
@@ -210,6 +210,6 @@ int store_maintain(struct store *store, const struct store_retention *retention,
         rc = size_fit(store, retention->max_bytes, error);
     if (rc == 0)
         rc = give_back(store, error);
-    /* Readers are not waited for: what they still need stays in the WAL. */
+    /* The checkpoint does not wait for readers: pages that they need stay in the WAL. */
     return rc == 0 ? wal_checkpoint(store, error) : rc;
 }

@@ -39,7 +39,7 @@ static int begin_walk(struct walk *walk, double from_s, double to_s, struct erro
     return 0;
 }
 
-/* 1, 0 at the end, or negative. */
+/* Returns 1, 0 at the end, or negative. */
 static int next(const struct walk *walk, struct history_moment *moment, struct error *error)
 {
     int rc = sql_step(walk->store, walk->buckets, error);

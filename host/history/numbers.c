@@ -36,10 +36,10 @@ bool numbers_done(struct numbers *numbers)
     return numbers->at == numbers->end;
 }
 
-/* There is no room in 64 bits for one more digit than such a number has. */
+/* A number from here on has no room in 64 bits for one more digit. */
 #define FULL 1000000000000000000ULL
 
-/* Digits behind those that *value has; how many there were. What does not fit is counted in
+/* Appends digits to *value; returns how many there were. Digits that do not fit are counted in
  * *dropped. */
 static size_t take_digits(struct numbers *numbers, uint64_t *value, int *dropped)
 {
@@ -56,7 +56,7 @@ static size_t take_digits(struct numbers *numbers, uint64_t *value, int *dropped
     return (size_t)(numbers->at - begin);
 }
 
-/* The digits before a point: "0", or some that do not begin with it. */
+/* Takes the digits before a point: "0", or digits that do not begin with 0. */
 static bool take_integer(struct numbers *numbers, uint64_t *value, int *dropped)
 {
     const char *begin = numbers->at;
@@ -76,7 +76,7 @@ bool numbers_whole(struct numbers *numbers, uint64_t *value)
     return !next_is(numbers, '.') && !next_is(numbers, 'e') && !next_is(numbers, 'E');
 }
 
-/* What stands behind "e". */
+/* Takes the part behind "e". */
 static bool take_exponent(struct numbers *numbers, int *exponent)
 {
     uint64_t value = 0;
@@ -105,7 +105,7 @@ bool numbers_real(struct numbers *numbers, double *value)
 {
     const bool minus = numbers_take(numbers, '-'); /* skips blanks */
     uint64_t digits = 0;
-    int exponent = 0; /* of ten */
+    int exponent = 0; /* exponent to base ten */
 
     if (!take_integer(numbers, &digits, &exponent))
         return false;
@@ -127,8 +127,8 @@ bool numbers_real(struct numbers *numbers, double *value)
             return false;
     }
     if (digits == 0)
-        exponent = 0; /* no power of ten is too large for it */
-    /* Both are exact in 64 bits of mantissa for the numbers that are kept. */
+        exponent = 0; /* 0 times any power of ten is 0 */
+    /* Both factors are exact in 64 bits of mantissa for the numbers in a history. */
     *value = (double)(exponent < 0 ? (long double)digits / ten_to(-exponent)
                                    : (long double)digits * ten_to(exponent));
     *value = minus ? -*value : *value;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file open_store.h  What the files of this room know of an open database (store.h). */
+/** @file open_store.h  The state of an open database (store.h) that only the files of this room
+ * use.
+ */
 #pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct adding; /* add.c's: statements, kept from one call to the next; NULL: none are prepared */
+struct adding; /* statements of add.c, kept from one call to the next; NULL: not prepared */
 
 void adding_free(struct adding *adding);
 
@@ -16,17 +18,16 @@ struct store {
     struct adding *adding;
     char notice[640];
     bool left_open;
-    /* wal.c */
-    uint64_t wal_held_pages; /* of the WAL, when a reader holds it up */
+    /* used by wal.c */
+    uint64_t wal_held_pages; /* pages of the WAL, if a reader holds it up */
     uint64_t wal_max_bytes;
     int64_t page_bytes;
-    /* store_maintain(): has the clock jumped? */
+    /* store_maintain(): detects jumps of the clock */
     bool clock_seen;
-    double clock_offset_s; /* wall clock less the steady one */
-    double settled_at_s;   /* on the steady one */
-    /* host_need_sum(): up to which minute it has added up, 0: not known yet, and up to which no
-     * record can reach back any more; and how long the records that were added stand for at
-     * most. */
+    double clock_offset_s; /* wall clock minus steady clock */
+    double settled_at_s;   /* time on the steady clock */
+    /* host_need_sum(): minutes before summed_s are added up (0: not known yet), no record can reach
+     * back before final_s, and the added records stand for at most the time below. */
     int64_t summed_s, final_s;
     double longest_period_s;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file points.c  See history.h: one guest over time, and all guests hour by hour. */
+/** @file points.c  See history.h: walks one guest over time, and all guests hour by hour. */
 #include "base/cleanup.h"
 #include "history/bucket_row.h"
 #include "history/guest_stats_row.h"
@@ -157,7 +157,7 @@ int history_buckets(struct store *store, const struct history_query *query,
 
 struct pointing {
     struct store *store;
-    sqlite3_stmt *words; /* what the guest reported then */
+    sqlite3_stmt *words; /* reads the guest's statistics of that time */
     int level_s;
     struct error *error;
     int (*see)(const struct history_point *point, void *context);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report.c  See report.h: one walk through the buckets, time by time. */
+/** @file report.c  See report.h: walks the buckets once, ordered by time. */
 #include "history/report.h"
 
 #include "base/cleanup.h"
@@ -17,33 +17,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many draws in all: the share of 1 % of them is known to 0.07 points. */
+/* Total number of draws: a share of 1 % is then known to 0.07 points. */
 #define DRAWS 20000
-#define SEED 0x766d777373656564ULL /* the same report twice says the same */
+#define SEED 0x766d777373656564ULL /* a fixed seed makes reports reproducible */
 
-/* A guest while the walk is on. */
+/* A guest during the walk. */
 struct walked {
     struct report_guest *out;
     struct sketch sketch;
-    struct sketch_step *steps; /* of its last bucket */
+    struct sketch_step *steps; /* steps of its last bucket */
     size_t n_steps;
-    double last_s, period_s, ram_bytes; /* likewise */
-    double assumed_bytes;               /* what it counts as, where it was not measured */
-    double ended_s;                     /* HUGE_VAL: not known to have */
+    double last_s, period_s, ram_bytes; /* from its last bucket */
+    double assumed_bytes;               /* its assumed need while it was not measured */
+    double ended_s;                     /* HUGE_VAL: its end is not known */
 };
 
 struct walk {
     struct report *report;
     size_t n;
-    struct walked *guests; /* by id */
+    struct walked *guests; /* ordered by id */
     struct packing_guest *present;
     double *totals;
     double *fits;
     size_t n_draws, n_fits, room, draws_each;
-    double time_s; /* of the buckets that are being seen; negative: none yet */
+    double time_s; /* time of the current buckets; negative: none yet */
     size_t n_times;
-    struct host_needs needs; /* minutes, by time, */
-    size_t next_need;        /* those before are of times that have been seen */
+    struct host_needs needs; /* minutes, ordered by time, */
+    size_t next_need;        /* index of the first one whose time has not been seen */
     struct shortage shortage;
     uint64_t state;
 };
@@ -89,13 +89,14 @@ static struct walked *find_guest(struct walk *walk, int64_t id)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* So much later than the period says may a look come. */
+/* A record may come later than its period by this factor. */
 #define LATE 1.1
 
-/* In a bucket that has a record of it; and in a later one while its next record may be yet to come,
- * which is a period after the end of that bucket at the latest. So a guest measured every five
- * minutes is there in the four minutes that have none, too, and one measured every minute in an
- * hour that has just begun, but not in a whole one. Not after its end, if that is known. */
+/* Returns true if the guest has a record in this bucket, or if its next record may still come: at
+ * the latest a period after the end of its last bucket. So a guest measured every five minutes is
+ * present in the four minutes without a record, too, and one measured every minute is present in an
+ * hour that has just begun, but not in a whole one. A guest is not present after its end, if that
+ * is known. */
 static bool is_present(const struct walk *walk, const struct walked *guest)
 {
     const struct report *report = walk->report;
@@ -108,8 +109,8 @@ static bool is_present(const struct walk *walk, const struct walked *guest)
     return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
 }
 
-/* The minutes of this time of which the sum is known, one or up to sixty; *n is 0 in a gap, and
- * of an hour that was not added up. */
+/* Returns the minutes of the current time with a known sum, one or up to sixty; *n is 0 in a gap,
+ * and for an hour that was not added up. */
 static const struct host_need *needs_now(struct walk *walk, size_t *n)
 {
     const struct host_needs *needs = &walk->needs;
@@ -151,7 +152,7 @@ static void note_minutes(struct walk *walk, const struct host_need *needs, size_
     walk->report->known_s += (double)n * BUCKET_MINUTE;
 }
 
-/* An hour of which sums were not kept: for each guest one of its values in that hour is drawn. */
+/* Handles an hour whose sums were not stored: draws one value of that hour for each guest. */
 static void draw_hour(struct walk *walk, size_t n_present)
 {
     const size_t first = walk->n_draws;
@@ -183,7 +184,7 @@ static size_t find_present(struct walk *walk)
     return n;
 }
 
-/* All buckets of one time have been seen. */
+/* Ends a time: all its buckets have been seen. */
 static void end_time(struct walk *walk)
 {
     const struct report_options *options = &walk->report->options;
@@ -202,7 +203,7 @@ static void end_time(struct walk *walk)
     walk->n_times++;
 }
 
-/* Times without a bucket that records before or after them stand for. */
+/* Handles times without a bucket for which earlier or later records stand. */
 static void pass_times(struct walk *walk, double until_s)
 {
     const struct host_needs *needs = &walk->needs;
@@ -232,8 +233,8 @@ static bool has_steps(struct walked *guest)
     return guest->steps;
 }
 
-/* Its needs, as new guests like it will have them: as far above what was touched as the upper bound
- * is on average. */
+/* Takes its needs as those of new guests like it: the WSS plus the average distance of the upper
+ * bound. */
 static void take_steps(struct walked *guest, const struct bucket *bucket)
 {
     const struct bucket_window *window = &bucket->windows[0];
@@ -244,7 +245,7 @@ static void take_steps(struct walked *guest, const struct bucket *bucket)
         guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
 }
 
-/* In some of its records it was not measured, and counts as all that was resident. */
+/* It was not measured in some of its records: there all its resident memory counts. */
 static void take_assumed(struct walked *guest, const struct bucket *bucket)
 {
     const bool assumed = bucket->summary.flags & FLAG_NOT_MEASURED;
@@ -274,7 +275,7 @@ static int report_take(struct walked *guest, int64_t start_s, const struct bucke
     return 0;
 }
 
-/* Nothing is known but its size: all of that is taken to be used. */
+/* Only its size is known: all of it counts as used. */
 static int take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
     if (!has_steps(guest))
@@ -334,7 +335,7 @@ static void finish_guest(const struct walk *walk, struct walked *guest)
     out->reclaimable_bytes = out->running && spare > 0 ? (uint64_t)spare : 0;
 }
 
-/* Guests without the window fall out; the sums are of those that run. */
+/* Removes guests without the window; adds up the sums of the running ones. */
 static void finish_guests(struct walk *walk)
 {
     struct report *report = walk->report;
@@ -385,7 +386,7 @@ static void finish_host(struct walk *walk)
 
 /* --- together --------------------------------------------------------------------------------- */
 
-/* As many draws of an hour that each of its minutes has the same weight. */
+/* Makes room for as many draws of each hour that all minutes have the same weight. */
 static int make_room(struct walk *walk, double span_s)
 {
     const int level_s = walk->report->level_s;
@@ -414,7 +415,7 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
     const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
     struct history_query asked = query;
 
-    /* Before the first record there may be time that it stands for. */
+    /* The first record may stand for time before it. */
     asked.from_s = fmin(fmax(options->from_s, 0), from_s);
     rc = host_needs_read(store, report->host, &asked, &walk->needs, error);
     if (rc < 0)

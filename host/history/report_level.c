@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* When the first bucket of a level begins within the span; the end of the span when there is
- * none. */
+/* Finds the begin of the first bucket of a level within the span; the end of the span if there is
+ * no such bucket. */
 static int first_time(struct store *store, const struct report_options *options, int level_s,
                       double *from_s, struct error *error)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report_level.h  Of which host a report is, whether it is made from minutes or from hours,
- * or cannot be made. */
+/** @file report_level.h  Chooses the host of a report, and minutes or hours as its source. */
 #pragma once
 
 #include "base/error.h"
@@ -12,15 +11,17 @@
 struct history_guest;
 struct store;
 
-/** Leaves the guests of one host in the array, and its name in @p host; their number. -ENOTUNIQ: of
- * several hosts none was chosen; -ENOENT: nothing is kept of it. */
+/** Keeps the guests of one host in the array, and puts its name in @p host; returns their number.
+ * Returns -ENOTUNIQ: there are several hosts and none was chosen; -ENOENT: the host has no
+ * records. */
 ssize_t report_choose_host(const struct report_options *options, struct history_guest *guests,
                            ssize_t n, char host[256], struct error *error);
 
-/** Minutes as far as they are kept of the whole span, for they have each guest's share of a sum;
- * else hours. *from_s: when the first one begins within the span. */
+/** Chooses minutes if they are kept for the whole span, because they have each guest's share of a
+ * sum; otherwise hours. *from_s: begin of the first one within the span. */
 int report_level(struct store *store, const struct report_options *options, int *level_s,
                  double *from_s, struct error *error);
 
-/** -ENODATA, and says what there is instead of the window that was asked for. */
+/** Returns -ENODATA, with a message that names the windows that exist in place of the requested
+ * one. */
 int report_nothing(struct store *store, const struct report_options *options, struct error *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report_options.h  What a report is asked for (report.h). */
+/** @file report_options.h  The options of a report (report.h). */
 #pragma once
 
 #include <stdint.h>
@@ -7,11 +7,13 @@
 struct report_options {
     double from_s, to_s; /* Unix time */
     double window_s;
-    const char *host;        /* NULL: the only one in the file */
-    double risk;             /* that memory does not suffice at a given moment: 0 .. 1 */
-    uint64_t capacity_bytes; /* memory for guests; 0: not known, and what fits is not either */
-    uint64_t guest_bytes;    /* RAM of a further guest; 0: not asked */
-    /* Called with what is done, 0 .. 1, once for each minute or hour; NULL: not. */
+    const char *host; /* NULL: the only one in the file */
+    /* allowed probability that memory does not suffice at a given moment: 0 .. 1 */
+    double risk;
+    /* memory for guests; 0: not known, and then the number that fits is not known either */
+    uint64_t capacity_bytes;
+    uint64_t guest_bytes; /* RAM of an additional guest; 0: not asked for */
+    /* Called with the progress, 0 .. 1, once for each minute or hour; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;
 };

@@ -7,8 +7,9 @@
 
 /**
  * Reads the timelines of report->guests, over the time and the window of the report.
- * @param cells  of each guest span->n_cells, one guest after the other; the caller frees them
- * @return 0; -ENOMEM; or as timeline_span() and timeline_read(), and then there are no cells
+ * @param cells span->n_cells cells for each guest, one guest after the other; the caller frees them
+ *              @return 0; -ENOMEM; or as timeline_span() and timeline_read(), in which case there
+ *              are no cells
  */
 int report_timeline(struct store *store, const struct report *report, struct timeline_span *span,
                     struct timeline_cell **cells, struct error *error);

@@ -10,19 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The order of a window's numbers: those that were always there first. */
+/* The order of a window's numbers: those that every version has come first. */
 static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS,
                                           GROUP_RAN};
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 #define N_ALWAYS 6
-#define UNIT_LOW N_ALWAYS /* where it stands */
+#define UNIT_LOW N_ALWAYS /* its index */
 
 static json_t *bytes(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-/* Only the last is not always known; it is left out then. */
+/* Appends the number; the last one may be unknown, and is then left out. */
 static int append_number(json_t *array, const struct field *field,
                          const struct window_record *window)
 {
@@ -35,7 +35,7 @@ static int append_number(json_t *array, const struct field *field,
                                                                  : bytes(value.whole));
 }
 
-/* NULL when the array or one of its numbers could not be made. */
+/* Returns NULL if the array or one of its numbers could not be made. */
 static json_t *window_array(const struct window_record *window)
 {
     json_t *array = json_array();
@@ -60,7 +60,7 @@ static json_t *bin_array(const struct age_bin *bin)
                      bytes(bin->high_bytes));
 }
 
-/* Nine digits: a window of eleven days to the millisecond. */
+/* Nine digits are enough for a window of eleven days to the millisecond. */
 static char *array_text(json_t *array, bool complete)
 {
     char *text = complete ? json_dumps(array, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
@@ -101,7 +101,7 @@ static int parse_number(const struct field *field, const json_t *value, void *at
     return 0;
 }
 
-/* The numbers that there are; how many, or -EUCLEAN. */
+/* Takes the numbers that are present; returns how many, or -EUCLEAN. */
 static ssize_t parse_numbers(struct window_record *window, const json_t *array)
 {
     size_t n = 0;
@@ -155,7 +155,7 @@ static int parse_bin(struct age_bin *bin, const json_t *array)
     return 0;
 }
 
-/* The text as an array of at most @p max; NULL when it is none. */
+/* Loads the text as an array of at most @p max elements; NULL if it has another form. */
 static json_t *load_array(const char *text, size_t max)
 {
     json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);

@@ -2,15 +2,15 @@
 /**
  * @file schema.c  See schema.h.
  *
- * A sample is one row: its windows and ages are JSON arrays in it, not rows of tables of their own.
- * It is written and read as a whole, and a write costs one page of the table and one of its index;
- * with one row for each of ten windows and bins it would be ten times as many entries in an index
- * of their own. For SQL there is the view wss, which has a row for each window.
+ * A sample is one row: its windows and ages are JSON arrays in the row, not rows of their own
+ * tables. A sample is written and read as a whole, and a write costs one page of the table and one
+ * of its index; with one row for each of ten windows and bins there would be ten times as many
+ * entries in a separate index. For SQL, the view wss has a row for each window.
  *
- * A table is never altered, so that each reads in the file as it reads here, which schema_verify()
- * relies on. A file of another version is refused: there is no way from one to the next yet, as
- * nothing has been released. A table that was added since is made in older files by the next
- * writer; readers do without it until then.
+ * A table is never altered, so that its text in the file equals its text here; schema_verify()
+ * relies on it. A file of another version is refused: there is no conversion yet, because nothing
+ * has been released. Tables added since are made in older files by the next writer; readers do
+ * without them until then.
  */
 #include "history/schema.h"
 
@@ -23,8 +23,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What is read. The text is compared, so it is one line, as short as it can be; the columns of the
- * tables of fields (measure/record/field.h) stand where "*" does. */
+/* The tables. Their text is compared, so each is one line, as short as possible; the columns of the
+ * tables of fields (measure/record/field.h) replace "*". */
 static void sample_columns(struct sql_text *sql)
 {
     columns_append(sql, sample_fields(), HOME_SAMPLE, ", # @");
@@ -49,7 +49,7 @@ static const struct table_ddl {
     const char *name;
     const char *sql;
     void (*columns)(struct sql_text *sql);
-    bool added; /* files of this version may be without it */
+    bool added; /* files of this version may lack it */
 } tables[] = {
     {.name = "guest",
      .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
@@ -57,39 +57,39 @@ static const struct table_ddl {
     {.name = "sample",
      .sql = "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL*) STRICT",
      .columns = sample_columns},
-    /* By time first: a report reads all guests of one hour after the other, and they are written
-     * together. */
+    /* The key begins with the time: a report reads all guests of one hour after the other, and they
+     * are written together. */
     {.name = "bucket",
      .sql = "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
             "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
      .columns = bucket_columns},
-    /* What all guests of a host needed together: host_need.h. "windows" as of a bucket. */
+    /* Joint need of all guests of a host: host_need.h. "windows" as in a bucket. */
     {.name = "host_need",
      .sql = "CREATE TABLE host_need(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "host TEXT NOT NULL, guests INTEGER NOT NULL, minutes INTEGER NOT NULL, "
             "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID",
      .added = true},
-    /* Minute by minute within an hour: host_need.h. "needs" is [minute, bytes, ...]. */
+    /* The same for each minute of an hour: host_need.h. "needs" is [minute, bytes, ...]. */
     {.name = "host_minutes",
      .sql = "CREATE TABLE host_minutes(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "host TEXT NOT NULL, window_ms INTEGER NOT NULL, needs TEXT NOT NULL, "
             "PRIMARY KEY(level_s, start_s, host, window_ms)) STRICT, WITHOUT ROWID",
      .added = true},
-    /* What the guest itself reported at the time of a sample; NULL is not known. */
+    /* The guest's own report at the time of a sample; NULL: not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = guest_stats_columns},
-    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": in how
-     * much of the time the guest reported the figure, of which it is the mean. */
+    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": the
+     * part of the time in which the guest reported the figure, which is a mean over that part. */
     {.name = "word_bucket",
      .sql = "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
             "verdict INTEGER NOT NULL, at_least INTEGER NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
      .columns = guest_stats_bucket_columns},
-    /* Of words of guests that measure their own working set. */
+    /* For guests that measure their own working set. */
     {.name = "own_set",
      .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = own_columns},
@@ -97,7 +97,7 @@ static const struct table_ddl {
     {.name = "told",
      .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
             "lines TEXT NOT NULL) STRICT"},
-    /* When a guest began, stood still, ended: history/event.h. */
+    /* Start, suspension and end of a guest: history/event.h. */
     {.name = "event",
      .sql = "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
             "time_ms INTEGER NOT NULL, kind TEXT NOT NULL) STRICT"},
@@ -120,7 +120,7 @@ static struct sql_text table_sql(const struct table_ddl *table)
     return sql;
 }
 
-/* What makes reading fast, and for people and other programs the view wss. */
+/* Indexes for reading, and the view wss for people and other programs. */
 static const char indexes[] =
     "CREATE INDEX sample_by_guest ON sample(guest_id, time_ms);"
     "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s);"
@@ -137,7 +137,7 @@ static const char indexes[] =
 #define VERSION 1
 #define SET_VERSION "PRAGMA user_version = 1"
 
-/* 0: the file is marked as ours, and its tables are not made yet. */
+/* Returns version 0 if the file is marked as ours, but its tables are not made yet. */
 static int read_version(struct store *store, int *version, struct error *error)
 {
     int64_t found;
@@ -198,7 +198,8 @@ static int make_tables(struct store *store, struct error *error)
 
 int schema_make(struct store *store, struct error *error)
 {
-    /* At once for writing: of two that start together, one waits and finds it done. */
+    /* IMMEDIATE takes the write lock at once: if two processes start together, one waits and finds
+     * the tables made. */
     int rc = sql_run(store, "BEGIN IMMEDIATE", error);
 
     if (rc < 0)

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 
 #define TURNS 20
-/* Not to come back for each record. */
+/* Leaves some room, so that not every record makes it delete again. */
 #define SLACK 0.95
 
-/* Not of the last 100 minutes, which store_retention_check() promises. */
+/* Excludes the last 100 minutes, which store_retention_check() guarantees. */
 #define OLDEST                                                                       \
     "(SELECT id FROM sample WHERE time_ms < (SELECT time_ms FROM sample ORDER BY id" \
     " DESC LIMIT 1) - 6000000 ORDER BY id LIMIT 5000)"
@@ -22,10 +22,10 @@
     " AND start_s <= (SELECT max(start_s) FROM (SELECT start_s FROM " table \
     " WHERE level_s = " level " ORDER BY start_s LIMIT 5000))"
 
-/* In this order: a row of the first that is there is gone before one of the next. Each a
+/* The steps in their order: all rows of one step are deleted before rows of the next. Each is a
  * transaction. */
 static const char *const steps[] = {
-    /* The last event of each guest says whether it has ended. */
+    /* The last event of each guest shows whether it has ended. */
     "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"
     " event) - 100000 AND e.id < coalesce((SELECT max(l.id) FROM event l WHERE l.guest_id ="
     " e.guest_id AND l.kind IN " EVENT_RUN_KINDS "), e.id + 1)"
@@ -43,7 +43,7 @@ static const char *const steps[] = {
 };
 #define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* What is not on the list of free pages. */
+/* Returns the bytes outside of the list of free pages. */
 static int used_bytes(struct store *store, double *used, double *file, struct error *error)
 {
     int64_t pages = 0;
@@ -57,7 +57,7 @@ static int used_bytes(struct store *store, double *used, double *file, struct er
     return rc;
 }
 
-/* False: there was nothing to delete. */
+/* Returns false if there was nothing to delete. */
 static bool delete_oldest(struct store *store, size_t step, int *rc, struct error *error)
 {
     int64_t before = sqlite3_total_changes(store->db);

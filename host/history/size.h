@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file size.h  How large the history may become: the oldest goes first, records before minutes
- * before hours. */
+/** @file size.h  Limits the size of the history: the oldest rows are deleted first, records before
+ * minutes before hours. */
 #pragma once
 
 #include "base/error.h"
@@ -10,9 +10,9 @@
 struct store;
 
 /**
- * Deletes what is oldest until what is left has no more than @p max_bytes, a bounded number of rows
- * at a time, and gives pages back to the file system. The WAL beside it has a bound of its own
- * (wal.h).
- * @return 0, or as store_add(); what was not done is done by the next call
+ * Deletes the oldest rows until the rest takes at most @p max_bytes, a bounded number of rows at a
+ * time, and returns pages to the file system. The WAL beside it has its own limit (wal.h).
+ * @return
+ * 0, or as store_add(); the next call continues unfinished work
  */
 int size_fit(struct store *store, uint64_t max_bytes, struct error *error);

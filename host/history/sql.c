@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The system's own reason for a failed open or transfer, where SQLite noted one. */
+/* Returns the system's own error of a failed open or transfer, if SQLite noted it. */
 static int system_errno(sqlite3 *db, int otherwise)
 {
     int number = db ? sqlite3_system_errno(db) : 0;
@@ -29,8 +29,8 @@ int sql_errno(sqlite3 *db, int result)
         return -ENOSPC;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL: /* a process holds locks of the WAL's index for too long
-                             (walTryBeginRead()) */
+    case SQLITE_PROTOCOL: /* a process holds locks of the WAL's index for too long:
+                             walTryBeginRead() */
         return -EBUSY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

@@ -56,7 +56,8 @@ struct standing standing_of(int64_t start_s, const struct bucket *bucket)
                              bucket_period_s(bucket)};
 }
 
-/* When within its minute a record came is not kept: it is taken to be the end of the minute. */
+/* The history does not keep when within its minute a record came: it is taken to be the end of the
+ * minute. */
 double standing_from(const struct standing *of, const struct standing *before,
                      const struct standing_events *events)
 {
@@ -75,7 +76,7 @@ double standing_from(const struct standing *of, const struct standing *before,
     return fmin(from_s, of->start_s);
 }
 
-/* A guest that begins in the record's own minute may have done so before the record. */
+/* A guest that starts in the record's own minute may have started before the record. */
 static double ended_after(double start_s, const struct standing_events *events)
 {
     double ended_s = HUGE_VAL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file store.c  See store.h: opening, checking, and setting aside. */
+/** @file store.c  See store.h: opens, checks and quarantines a database. */
 #include "history/store.h"
 
 #include "history/database.h"
@@ -43,8 +43,8 @@ static int prepare_file(struct store *store, enum file_kind kind, struct error *
     return rc;
 }
 
-/* Its WAL stays when the writer ends: a reader who may not write into the directory could not make
- * one. */
+/* The WAL stays when the writer ends: a reader without write permission for the directory could not
+ * make one. */
 static void keep_wal(struct store *store)
 {
     int yes = 1;
@@ -58,8 +58,8 @@ static int refuse_file(const char *path, struct error *error)
                      "%s: is not a history of vmwss: move it away, or name another file", path);
 }
 
-/* SQLite would make it 0644, and what guests call their processes is in it. Its WAL takes after it.
- * If this fails SQLite says why. */
+/* SQLite would create the file with mode 0644, and it contains names of guests' processes. The WAL
+ * takes the file's mode. If this fails, SQLite reports the reason. */
 static void make_private(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
@@ -68,7 +68,7 @@ static void make_private(const char *path)
         close(fd);
 }
 
-/* A writer that ends as it should leaves an empty WAL. */
+/* A writer that ends properly leaves an empty WAL. */
 static bool was_left_open(const char *path)
 {
     char wal[4096];
@@ -105,7 +105,7 @@ static int open_file(struct store *store, bool check, struct error *error)
     return rc == 0 ? schema_verify(store, error) : rc;
 }
 
-/* Renaming what was never ours would be worse than not recording. */
+/* Renaming another program's file would be worse than not recording. */
 static bool may_quarantine(const char *path)
 {
     enum file_kind kind;

@@ -15,7 +15,7 @@
 struct stream {
     struct store *store;
     char *path;
-    dev_t device; /* which file it is */
+    dev_t device; /* identity of the open file */
     ino_t inode;
     int64_t last_id;
 };
@@ -25,7 +25,7 @@ static int last_id(struct store *store, int64_t *id, struct error *error)
     return sql_run_i64(store, "SELECT coalesce(max(id), 0) FROM sample", id, error);
 }
 
-/* Opens what is at the path now. */
+/* Opens the file that is now at the path. */
 static int open_file(struct stream *stream, struct error *error)
 {
     struct stat st;
@@ -81,8 +81,7 @@ struct store *stream_store(struct stream *stream)
     return stream->store;
 }
 
-/* The new file's records are all new. It may not be quite there yet: then the next call finds
- * it. */
+/* All records of the new file are new. It may still be incomplete: then the next call finds it. */
 static int follow_file(struct stream *stream, struct error *error)
 {
     if (stream->store && !is_replaced(stream))
@@ -96,7 +95,7 @@ static int follow_file(struct stream *stream, struct error *error)
     return rc == -ENOENT || rc == -EBUSY ? 0 : rc;
 }
 
-/* A table that was emptied, as all in it had grown old, counts from one again. */
+/* A table that became empty because all its rows were too old numbers its rows from 1 again. */
 static int follow_ids(struct stream *stream, struct error *error)
 {
     int64_t last = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file stream.h  The records that are being added to a history, as they come.
+ * @file stream.h  Streams the records of a history as they are added.
  *
- * Between two calls nothing is held: the writer can cut its WAL. If the daemon sets a damaged file
- * aside and begins another, the stream goes on with that.
+ * Between two calls no lock is held, so the writer can truncate its WAL. If the daemon quarantines
+ * a damaged file and begins another, the stream continues with the new one.
  */
 #pragma once
 
@@ -11,14 +11,15 @@
 
 struct stream; /* opaque */
 
-/** Begins with what is added from now on. Errors as history_open(). */
+/** Begins with the records added from now on. Errors as history_open(). */
 int stream_open(const char *path, struct stream **stream, struct error *error);
 void stream_close(struct stream *stream);
 
-/** For history_latest() and the like; valid until the next call of a function below. */
+/** Returns the store for history_latest() and similar functions; valid until the next call of a
+ * function below. */
 struct store *stream_store(struct stream *stream);
 
-/** Calls @p see with each record that was added since the last call, in the order in which they
- * were; what it returns, if not 0, ends the walk and is returned. */
+/** Calls @p see with each record added since the last call, in the order of adding; a nonzero
+ * return value of @p see ends the walk and is returned. */
 int stream_next(struct stream *stream, int (*see)(const struct kept_sample *sample, void *context),
                 void *context, struct error *error);

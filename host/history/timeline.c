@@ -12,7 +12,7 @@
 
 /* --- which cells ------------------------------------------------------------------------------ */
 
-/* The shortest of these that makes no more than TIMELINE_CELLS of the span. */
+/* Returns the shortest cell that makes at most TIMELINE_CELLS of the span. */
 static double choose_cell(double span_s)
 {
     static const double cells_s[] = {60,   120,  300,   600,   900,   1800,
@@ -25,7 +25,7 @@ static double choose_cell(double span_s)
     return 86400 * ceil(span_s / 86400 / (TIMELINE_CELLS - 1));
 }
 
-/* Some of many: the shortest, the longest, and others evenly between them. */
+/* Chooses from many windows: the shortest, the longest, and others evenly between them. */
 static void choose_windows(struct timeline_span *span, const double *windows_s, size_t n)
 {
     span->n_windows = n < TIMELINE_WINDOWS ? n : TIMELINE_WINDOWS;
@@ -64,8 +64,9 @@ struct mean {
 struct reading {
     const struct timeline_span *span;
     struct timeline_cell *cells;
-    size_t cell;              /* that is being filled; n_cells: none yet */
-    double first_s, period_s; /* of its first moment, and what a record of that stands for */
+    size_t cell; /* cell being filled; n_cells: none yet */
+    /* begin of its first moment, and the period of that moment's records */
+    double first_s, period_s;
     struct mean resident, wss, low, high, psi_some, psi_full, refault, swap_in;
     struct mean windows[TIMELINE_WINDOWS];
 };
@@ -115,8 +116,8 @@ static void end_ages(const struct reading *reading, struct timeline_cell *cell)
     cell->ages[n] = isfinite(shorter) ? fmax(cell->resident - shorter, 0) : NAN;
 }
 
-/* A record stands for the time since the one before it, as far as store.h says. Where that is
- * longer than a cell, those before it that have no record of their own are part of it. */
+/* A record stands for the time since the record before it, as store.h defines. If that is longer
+ * than a cell, the cells before it without a record of their own are filled with it. */
 static void fill_before(const struct reading *reading)
 {
     const struct timeline_span *span = reading->span;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file windows.c  See history.h: which windows are kept. */
+/** @file windows.c  See history.h: lists the windows in the history. */
 #include "base/cleanup.h"
 #include "history/bucket_row.h"
 #include "history/history.h"
@@ -13,7 +13,7 @@
 
 #define LATE_S 86400
 
-/* Beyond RUN_MAX_WINDOWS those are left out that come last. */
+/* Leaves out windows that come after the first RUN_MAX_WINDOWS. */
 struct windows {
     double *window_s; /* ascending */
     size_t n;
@@ -33,7 +33,7 @@ static void insert(struct windows *windows, double window_s)
     windows->n++;
 }
 
-/* Of rows with the column "windows": 0, or 1 if there was any. */
+/* Adds rows with the column "windows"; returns 0, or 1 if there were any. */
 static int add_rows(struct store *store, struct windows *windows, const char *sql, int64_t guest_id,
                     const int64_t span_s[2], struct error *error)
 {
@@ -65,8 +65,8 @@ static int add_rows(struct store *store, struct windows *windows, const char *sq
 
 #define OF_SPAN "level_s = 3600 AND start_s >= ?2 AND start_s <= ?3"
 
-/* Of a thousand guests a week is too much to be read twice: what they needed together has the
- * windows of all, and is a thousandth of it. Only the newest hour may not be added up yet. */
+/* A week of a thousand guests is too much to be read twice: the hosts' sums have the windows of all
+ * guests, and a thousandth of the size. Only the newest hour may not be added up yet. */
 static int add_all(struct store *store, struct windows *windows, const int64_t span_s[2],
                    struct error *error)
 {

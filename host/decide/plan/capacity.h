@@ -34,6 +34,7 @@ struct plan_ratio {
 /**
  * The overcommit ratio at the risk (Nova's ram_allocation_ratio; KubeVirt's memoryOvercommit is 100
  * times it): hosts with the fleet's median limit are filled with guests drawn from the fleet until
- * one does not fit; 95 % of 200 such hosts reach at least the ratio. @return 0; -ENOMEM
+ * one does not fit; 95 % of 200 such hosts reach at least the ratio.
+ * @return 0; -ENOMEM
  */
 int plan_ratio_of(const struct plan_state *state, uint64_t *random_state, struct plan_ratio *ratio);

@@ -21,7 +21,8 @@
 
 /**
  * Reads the fleet. The caller then sets capacities and reserves of the hosts, unless a URL had
- * them, and pinned and apart of the guests. @return 0: free it with plan_fleet_free(). -ENODATA: a
+ * them, and pinned and apart of the guests.
+ * @return 0: free it with plan_fleet_free(). -ENODATA: a
  * file has no data for that time or window, though it has guests; -ENOTUNIQ: a file that was given
  * a name covers several hosts, two files cover one host, or guests of two hosts have the same UUID;
  * or an error of the history or the URL: the message names it

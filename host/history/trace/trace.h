@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file trace.h  The reference set of a guest over time: what a trace holds.
+ * @file trace.h  The content of a trace: the reference set of a guest over time.
  *
- * A trace is a head, then layouts and periods in the order of time, then an end. A layout says
- * which pages are looked at, and where they are; it stands for the periods that follow it, until
- * the next: guest RAM may be plugged meanwhile. A period says of each of these pages what became of
- * it, and at which of the period's readings it was first found touched.
+ * A trace is a head, then layouts and periods in the order of time, then an end. A layout lists the
+ * pages that are sampled, and their addresses; it applies to the periods that follow it, until the
+ * next layout: guest RAM may be plugged meanwhile. A period gives the state of each of these pages,
+ * and the reading of the period at which the page was first found touched.
  *
  * Theory of operation of the file (format version 1). All numbers are little-endian.
  *
  *   file    = "vmwsstr\n" version:u32 block*
  *   block   = kind:u32 bytes:u32 crc:u32 payload      crc: CRC-32 (IEEE) of kind, bytes, payload
  *   payload = numbers as LEB128, times and seconds as IEEE 754 doubles, texts as length and bytes;
- *             in their order as trace_encode.c has them
+ *             in the order of trace_encode.c
  *
- * Pages are of 4096 bytes, whatever those of the host are that reads them: TRACE_PAGE_BYTES. A host
- * with base pages of another size writes none.
+ * Pages have 4096 bytes (TRACE_PAGE_BYTES), whatever the page size of the host that reads the
+ * trace. A host with base pages of another size cannot write a trace.
  *
  * The pages of a period are runs of a class, which is (order * 64 + reading) * 8 + state, and a
  * length: two bytes for most. Each block is written by one write(2), so a trace whose writer was
- * killed, or whose disk was full, ends with a whole block or with a part of one, which readers know
- * by its length. They read up to there.
+ * killed, or whose disk was full, ends with a whole block or with a part of one. Readers recognise
+ * the part by its length, and read up to it.
  */
 #pragma once
 
@@ -45,35 +45,38 @@ enum trace_kind { TRACE_HEAD = 1, TRACE_LAYOUT, TRACE_PERIOD, TRACE_END };
 struct trace_head {
     char host[256];
     char domain[256]; /* empty if unknown */
-    char uuid[37];    /* likewise */
+    char uuid[37];    /* empty if unknown */
     uint64_t pid;
     char accel[16];
     char method[32];
-    bool census;       /* every page of guest RAM was looked at */
-    double interval_s; /* from one period to the next; 0: without a pause */
+    bool census;       /* every page of guest RAM was sampled */
+    double interval_s; /* from the start of one period to the next; 0: without a pause */
     size_t n_windows;
-    double window_s[RUN_MAX_WINDOWS]; /* when each period is read, ascending; the last ends it */
+    /* times of the period's readings, ascending; the last ends it */
+    double window_s[RUN_MAX_WINDOWS];
 };
 
 struct trace_layout {
     uint64_t ram_pages;
     size_t n_regions;
     struct map_region *regions; /* without their chunks */
-    uint64_t n;                 /* pages that are looked at */
+    uint64_t n;                 /* number of sampled pages */
     uint64_t *page;             /* their numbers, ascending; NULL: page i is page number i */
 };
 
-/** One reading. Of all of guest RAM, as vmwss measure has it (measure/record/sample_record.h). */
+/** One reading, for all of guest RAM, as vmwss measure reports it (measure/record/sample_record.h).
+ */
 struct trace_reading {
     double est_window_s;
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
 };
 
 struct trace_run {
-    uint64_t n; /* pages of the layout, one after the other */
+    uint64_t n; /* number of consecutive pages of the layout */
     enum page_state state;
-    unsigned reading; /* of PAGE_TOUCHED and PAGE_GONE: at which it was first found touched */
-    unsigned order;   /* granularity: 2^order pages */
+    /* with PAGE_TOUCHED and PAGE_GONE: the reading at which it was first found touched */
+    unsigned reading;
+    unsigned order; /* granularity: 2^order pages */
 };
 
 struct trace_period {
@@ -81,11 +84,11 @@ struct trace_period {
     double marking_s, reading_s;
     double vcpu_s;
     uint64_t resident_bytes, unmeasurable_bytes;
-    char flags[256]; /* names, as of sample_flags_text() */
+    char flags[256]; /* names, as sample_flags_text() gives them */
     size_t n_readings;
     struct trace_reading readings[RUN_MAX_WINDOWS];
     size_t n_runs;
-    struct trace_run *runs; /* of all pages of the layout */
+    struct trace_run *runs; /* runs over all pages of the layout */
 };
 
 struct trace_end {
@@ -93,18 +96,18 @@ struct trace_end {
     uint64_t periods;
 };
 
-/** Frees what it holds, and makes it empty. */
+/** Frees the layout's memory, and makes it empty. */
 void trace_layout_free(struct trace_layout *layout);
 void trace_period_free(struct trace_period *period);
 
-/** The number of page @p i of the layout. */
+/** Returns the number of page @p i of the layout. */
 static inline uint64_t trace_page(const struct trace_layout *layout, uint64_t i)
 {
     return layout->page ? layout->page[i] : i;
 }
 
-/** The region of page number @p page. */
+/** Returns the region of page number @p page. */
 const struct map_region *trace_region(const struct trace_layout *layout, uint64_t page);
 
-/** When the period began: the middle of its marking. */
+/** Returns when the period began: the middle of its marking. */
 double trace_begin_unix_s(const struct trace_period *period);

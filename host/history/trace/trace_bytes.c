@@ -73,7 +73,7 @@ static uint64_t fail_read(struct trace_in *in)
     return 0;
 }
 
-/* The next @p n bytes; NULL when there are not so many. */
+/* Returns the next @p n bytes; NULL if there are fewer. */
 static const uint8_t *take_bytes(struct trace_in *in, size_t n)
 {
     const uint8_t *bytes = in->at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_bytes.h  The bytes of a block, written and read. Of what is read each length is
- * checked, here only. */
+/** @file trace_bytes.h  Writes and reads the bytes of a block. All lengths that are read are
+ * checked here, and only here. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 struct trace_out {
     uint8_t *bytes; /* for free() */
     size_t n, room;
-    bool failed; /* out of memory: what follows is not put */
+    bool failed; /* out of memory: further data is not written */
 };
 
 void trace_put(struct trace_out *out, const void *bytes, size_t n);
@@ -20,10 +20,11 @@ void trace_put_number(struct trace_out *out, uint64_t value);
 void trace_put_real(struct trace_out *out, double value);
 void trace_put_text(struct trace_out *out, const char *text);
 
-/** What is left to be read. */
+/** The part of a block that is still to be read. */
 struct trace_in {
     const uint8_t *at, *end;
-    bool failed; /* there was too little, or a value out of its range: all that follows is 0 */
+    /* the data ended early, or a value was out of its range: all further reads give 0 */
+    bool failed;
 };
 
 static inline size_t trace_left(const struct trace_in *in)
@@ -31,20 +32,21 @@ static inline size_t trace_left(const struct trace_in *in)
     return (size_t)(in->end - in->at);
 }
 
-/** A number of at most @p max. */
+/** Takes a number of at most @p max. */
 uint64_t trace_take_number(struct trace_in *in, uint64_t max);
 
-/** A finite number within 0 .. @p max. */
+/** Takes a finite number within 0 .. @p max. */
 double trace_take_real(struct trace_in *in, double max);
 
-/** A printable text (base/utf8.h) that fits, with a NUL, into @p size bytes. */
+/** Takes a printable text (base/utf8.h) that fits, with a NUL, into @p size bytes. */
 void trace_take_text(struct trace_in *in, char *text, size_t size);
 
-/** How many things follow, each of at least @p least_bytes: no more than @p max and than there is
- * room for, so that what is allocated for them is within the size of the file. */
+/** Takes the number of elements that follow, each of at least @p least_bytes: at most @p max, and
+ * no more than there is room for, so that memory allocated for them is limited by the size of the
+ * file. */
 size_t trace_take_count(struct trace_in *in, size_t least_bytes, size_t max);
 
 uint32_t trace_u32(const uint8_t *bytes);
 
-/** CRC-32 as of IEEE 802.3, of these bytes after those of which @p crc is (0: none). */
+/** CRC-32 (IEEE 802.3) of these bytes, continuing from @p crc (0: start). */
 uint32_t trace_crc(uint32_t crc, const void *bytes, size_t n);

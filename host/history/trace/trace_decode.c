@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_decode.c  See trace_decode.h; the way there is trace_encode.c. */
+/** @file trace_decode.c  See trace_decode.h; the inverse is trace_encode.c. */
 #include "history/trace/trace_decode.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* As large as guest-physical addresses can be: 2^52 bytes. */
+/* The limit of guest-physical addresses: 2^52 bytes. */
 #define MAX_PAGES (1ULL << 40)
 #define MAX_BYTES (MAX_PAGES * TRACE_PAGE_BYTES)
 #define MAX_SECONDS 1e7
-#define MAX_VCPU_S (1e4 * MAX_SECONDS) /* of so many vCPUs */
+#define MAX_VCPU_S (1e4 * MAX_SECONDS) /* for this many vCPUs */
 #define MAX_UNIX_S 1e11
-#define REGION_LEAST_BYTES 5 /* each of its members has at least one */
+#define REGION_LEAST_BYTES 5 /* each of its members takes at least one byte */
 #define RUN_LEAST_BYTES 2
 
 static int read_verdict(const struct trace_in *in)

@@ -2,7 +2,7 @@
 /**
  * @file trace_decode.h  The payloads of a trace's blocks, each value checked. For trace_reader.c.
  *
- * Each returns 0; -EBADMSG: there is too little, or a value that cannot be; -ENOMEM.
+ * Each function returns 0; -EBADMSG: the data ends early, or a value is impossible; -ENOMEM.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 #include "history/trace/trace_bytes.h"
 
 int trace_decode_head(struct trace_in *in, struct trace_head *head);
-/** What @p layout held before is freed. */
+/** Frees the old content of @p layout. */
 int trace_decode_layout(struct trace_in *in, struct trace_layout *layout);
-/** Of a period whose pages are those of @p layout; what @p period held before is freed. */
+/** Decodes a period whose pages are those of @p layout; frees the old content of @p period. */
 int trace_decode_period(struct trace_in *in, const struct trace_head *head,
                         const struct trace_layout *layout, struct trace_period *period);
 int trace_decode_end(struct trace_in *in, struct trace_end *end);

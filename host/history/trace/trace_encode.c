@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_encode.c  See trace_encode.h; the way back is trace_decode.c. */
+/** @file trace_encode.c  See trace_encode.h; the inverse is trace_decode.c. */
 #include "history/trace/trace_encode.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void put_region(struct trace_out *payload, const struct map_region *regio
     trace_put_text(payload, region->block);
     trace_put_number(payload, region->dimm);
     trace_put_number(payload, (uint64_t)((int64_t)region->node + 1));
-    /* 0: not known. Addresses are multiples of the page. */
+    /* 0 stands for an unknown address. Addresses are multiples of the page size. */
     trace_put_number(payload, region->gpa == GPA_NONE ? 0 : region->gpa / TRACE_PAGE_BYTES + 1);
     trace_put_number(payload, region->n_pages);
 }

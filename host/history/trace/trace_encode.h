@@ -5,13 +5,13 @@
 #include "history/trace/trace.h"
 #include "history/trace/trace_bytes.h"
 
-/* Each appends to @p out, which may fail. */
+/* Each function appends to @p out, which may fail. */
 
-/** The file's first bytes, and the first block. */
+/** Writes the file's first bytes, and the first block. */
 void trace_encode_head(struct trace_out *out, const struct trace_head *head);
 void trace_encode_layout(struct trace_out *out, const struct trace_layout *layout);
 void trace_encode_period(struct trace_out *out, const struct trace_period *period);
 void trace_encode_end(struct trace_out *out, const struct trace_end *end);
 
-/** A block of any kind and payload. */
+/** Writes a block of any kind and payload. */
 void trace_encode_block(struct trace_out *out, uint32_t kind, const void *payload, size_t n);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One block as it was read. */
+/* One block as read. */
 struct block {
     uint32_t kind;
     size_t n;
@@ -29,7 +29,7 @@ static int damaged(const struct trace_reader *reader, const char *what, struct e
                      reader->offset, what);
 }
 
-/* 0, NO_MORE, or -EIO: a disk that cannot be read is not the end of the trace. */
+/* Returns 0, NO_MORE, or -EIO: a read error is not the end of the trace. */
 static int read_bytes(struct trace_reader *reader, void *bytes, size_t n, struct error *error)
 {
     if (fread(bytes, 1, n, reader->file) == n)
@@ -55,7 +55,7 @@ static int read_payload(struct trace_reader *reader, const uint8_t *head, struct
     return 0;
 }
 
-/* 0, NO_MORE, or an error. The payload is to be freed in any case. */
+/* Returns 0, NO_MORE, or an error. The caller frees the payload in any case. */
 static int read_block(struct trace_reader *reader, struct block *block, struct error *error)
 {
     uint8_t head[TRACE_BLOCK_HEAD_BYTES];
@@ -68,7 +68,8 @@ static int read_block(struct trace_reader *reader, struct block *block, struct e
         return rc;
     block->kind = trace_u32(head);
     block->n = trace_u32(head + 4);
-    /* What a file system leaves of a block that had not reached the disk when power failed. */
+    /* After a power failure a file system may leave such zeros for a block that had not reached the
+     * disk. */
     if (block->kind == 0 && block->n == 0)
         return NO_MORE;
     if (block->kind < TRACE_HEAD || block->kind > TRACE_END)
@@ -168,7 +169,8 @@ int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path
 
 int trace_reader_open(struct trace_reader *reader, const char *path, struct error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO has no writer */
+    /* O_NONBLOCK: a FIFO would wait for a writer */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
 
     if (fd < 0)

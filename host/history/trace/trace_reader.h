@@ -3,7 +3,7 @@
  * @file trace_reader.h  Reads a trace, one part after the other: the only parser of these files,
  * whose content is not trusted.
  *
- * What is allocated is at most some twelve times the size of the file, whatever it says.
+ * It allocates at most some twelve times the size of the file, whatever the content.
  */
 #pragma once
 
@@ -13,21 +13,21 @@
 #include <stdio.h>
 
 enum trace_part {
-    TRACE_AT_LAYOUT, /* reader->layout is another one from here on */
-    TRACE_AT_PERIOD, /* reader->period is the next one */
+    TRACE_AT_LAYOUT, /* reader->layout is a new one from here on */
+    TRACE_AT_PERIOD, /* reader->period is the next period */
     TRACE_AT_END,    /* the trace was ended properly: reader->end */
-    TRACE_AT_CUT,    /* it was not: nothing, or a part of a block, follows */
+    TRACE_AT_CUT,    /* the trace was not ended: nothing, or a part of a block, follows */
 };
 
 struct trace_reader {
     char path[256]; /* for messages */
     FILE *file;
-    uint64_t bytes, offset; /* of the file as of when it was opened, and so far */
+    uint64_t bytes, offset; /* size of the file when it was opened, and the current offset */
     struct trace_head head;
     struct trace_layout layout;
     struct trace_period period;
     struct trace_end end;
-    uint64_t periods; /* so far */
+    uint64_t periods; /* periods read so far */
 };
 
 /** Opens a regular file, and reads its head.
@@ -35,12 +35,12 @@ struct trace_reader {
  *          where; -EINVAL: no regular file; or the file system's error */
 int trace_reader_open(struct trace_reader *reader, const char *path, struct error *error);
 
-/** Likewise, with a seekable stream, which is closed with the reader, and also on failure. */
+/** Does the same with a seekable stream, which is closed with the reader, and also on failure. */
 int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path,
                        struct error *error);
 
 /** @return an enum trace_part; -EBADMSG as above, -ENOMEM, -EIO. After the end, the cut or an error
- * there is no more. */
+ * there are no further parts. */
 int trace_reader_next(struct trace_reader *reader, struct error *error);
 
 void trace_reader_close(struct trace_reader *reader);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pages, one after the other, that have the same past. Periods are numbered from 1; 0: never. */
+/* Consecutive pages with the same past. Periods are numbered from 1; 0: never. */
 struct stretch {
     uint64_t n;
-    uint32_t last;   /* the period in which they were last touched, and stayed */
-    uint32_t unseen; /* in which they were last unmeasurable */
+    uint32_t last;   /* the last period in which they were touched and stayed resident */
+    uint32_t unseen; /* the last period in which they were unmeasurable */
 };
 
 struct stretches {
@@ -21,14 +21,14 @@ struct stretches {
     struct stretch *at;
 };
 
-/* Of one period, for stretches of periods that begin or end with it. */
+/* Data of one period, for stretches of periods that begin or end with it. */
 struct moment {
     double begin_s, end_s;
-    double watched_s; /* sums, with all periods before */
+    double watched_s; /* sums over this and all earlier periods */
     uint64_t hidden_bytes, surplus_bytes;
 };
 
-/* What is to be the mean. */
+/* Sums from which means are made. */
 struct sums {
     uint64_t n, n_after;
     double window_s, watched_s, bytes, low_bytes, high_bytes, missed;
@@ -38,13 +38,13 @@ struct sums {
 struct trace_stats {
     const struct trace_head *head;
     const struct trace_layout *layout;
-    uint32_t t;          /* the period's number since the layout */
-    double draws, units; /* that were touched, since then */
+    uint32_t t;          /* number of the period since the layout */
+    double draws, units; /* of touched pages, since the layout */
     struct stretches past;
     size_t n_moments, room;
-    struct moment *moments; /* of period t: moments[t]; moments[0] is empty */
+    struct moment *moments; /* moments[t] is period t; moments[0] is empty */
     struct sums readings[RUN_MAX_WINDOWS];
-    struct sums spans[TRACE_MAX_SPANS]; /* of 1 << s periods */
+    struct sums spans[TRACE_MAX_SPANS]; /* spans[s]: stretches of 1 << s periods */
 };
 
 struct trace_stats *trace_stats_new(const struct trace_head *head)
@@ -104,13 +104,13 @@ static bool is_complete(const struct trace_layout *layout)
     return layout->n == layout->ram_pages;
 }
 
-/* A file may say anything: no more than any memory has. */
+/* A file may contain any number: limits it to what a memory can have. */
 static uint64_t whole_bytes(double bytes)
 {
     return (uint64_t)llround(fmin(bytes, 1e18));
 }
 
-/* @p draws of one observation, @p n draws in all of so large a population. */
+/* @p draws: draws of one observation; @p n: draws in all, from a population of that size. */
 static struct interval share_of(double part, double n, double population, double draws)
 {
     double observations = finite_population_n(n / draws, population);
@@ -143,24 +143,26 @@ struct interval trace_stats_share(const struct trace_layout *layout,
         return (struct interval){0, 1};
     if (is_complete(layout))
         return (struct interval){exact, exact};
-    /* Of the pages like these in all of RAM so many were drawn. */
+    /* This many of all such pages in RAM were drawn. */
     return share_of((double)part, (double)of,
                     (double)of * (double)layout->ram_pages / (double)layout->n, change->design);
 }
 
 /* --- a period --------------------------------------------------------------------------------- */
 
-/* Of the pages of a period, by their past. */
+/* Pages of a period, counted by their past. */
 struct counts {
-    uint64_t within[TRACE_MAX_SPANS + 1]; /* present, touched in the last 1 << s periods, and in no
-                                             fewer of these */
-    uint64_t again[TRACE_MAX_SPANS + 1];  /* touched now, and last 1 << s periods ago, likewise */
-    uint64_t unseen_from[TRACE_MAX_SPANS + 1]; /* not known of the last 1 << s periods, from the
-                                                  first s on ... */
-    uint64_t unseen_to[TRACE_MAX_SPANS + 1];   /* ... until there is a touch as well */
+    /* present, touched in the last 1 << s periods: the smallest such s */
+    uint64_t within[TRACE_MAX_SPANS + 1];
+    /* touched now, and before at most 1 << s periods ago: the smallest such s */
+    uint64_t again[TRACE_MAX_SPANS + 1];
+    /* unknown for the last 1 << s periods, from the first such s on ... */
+    uint64_t unseen_from[TRACE_MAX_SPANS + 1];
+    /* ... up to the s at which there is a touch as well */
+    uint64_t unseen_to[TRACE_MAX_SPANS + 1];
 };
 
-/* The smallest s with 1 << s >= n. */
+/* Returns the smallest s with 1 << s >= n. */
 static unsigned span_of(uint64_t n)
 {
     return n <= 1 ? 0 : 64U - (unsigned)__builtin_clzll(n - 1);
@@ -199,7 +201,7 @@ static void count_change(const struct stretch *past, enum page_state state, uint
     }
 }
 
-/* Pages of the same past and state, @p past->n of them. */
+/* Takes @p past->n pages with the same past and state. */
 static int take_piece(struct trace_stats *stats, const struct stretch *past, enum page_state state,
                       struct stretches *next, struct counts *counts, struct trace_change *change)
 {
@@ -220,7 +222,7 @@ static int take_runs(struct trace_stats *stats, const struct trace_period *perio
 {
     struct stretches next = {0};
     size_t s = 0;
-    uint64_t used = 0; /* of stretch s */
+    uint64_t used = 0; /* pages used of stretch s */
     int rc = 0;
 
     for (size_t r = 0; rc == 0 && r < period->n_runs; r++) {
@@ -242,7 +244,7 @@ static int take_runs(struct trace_stats *stats, const struct trace_period *perio
     return rc;
 }
 
-/* Draws of one huge page are one observation; in a census nothing depends on it. */
+/* Several draws of one huge page are one observation; in a census nothing depends on it. */
 static uint64_t count_units(const struct trace_layout *layout, const struct trace_period *period)
 {
     uint64_t units = 0;
@@ -314,8 +316,8 @@ static void add_readings(struct trace_stats *stats, const struct trace_period *p
     }
 }
 
-/* What a period's flags hide, or count too much, beyond what its pages tell; the sum of it is a
- * bound for several periods. */
+/* Adds what a period's flags hide, or count too much, beyond its pages; the sum is a bound for
+ * several periods. */
 static int note_moment(struct trace_stats *stats, const struct trace_period *period,
                        const struct trace_bytes *own)
 {
@@ -354,7 +356,7 @@ static void add_missed(struct sums *sums, uint64_t again, uint64_t touched)
     sums->missed += (double)(touched - again) / (double)touched;
 }
 
-/* The stretches that end with this period. */
+/* Adds the stretches that end with this period. */
 static void add_spans(struct trace_stats *stats, const struct trace_period *period,
                       const struct counts *counts, const struct trace_change *change)
 {
@@ -382,7 +384,7 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
                                  least);
         if (s == 0)
             bytes = bytes_of_reading(&period->readings[period->n_readings - 1]);
-        /* Periods do not overlap, whatever the clock says that they were begun by. */
+        /* Periods do not overlap, whatever begin times the clock gives. */
         const double watched_s = now->watched_s - before->watched_s;
 
         add_range(&stats->spans[s], fmax(now->end_s - first->begin_s, watched_s), watched_s,
