@@ -134,7 +134,7 @@ static int add_sizes(struct table *table, const struct advice *advice)
     return rc;
 }
 
-/* "10m", and what stands for it. */
+/* Writes "10m", and the window used in its place. */
 static int add_window(struct table *table, const struct decide_wss *wss, double wanted_s,
                       double factor, uint64_t demand_bytes)
 {
@@ -332,7 +332,7 @@ static int add_past(struct table *table, const char *name, const struct backtest
     return table_row(table, cells);
 }
 
-/* Saved means are of each guest's own time; what is saved in all is a sum of byte seconds. */
+/* Means of saved memory are over each guest's own time; the total is a sum of byte seconds. */
 static void print_past_sum(const struct replayed *all, size_t n)
 {
     uint64_t scored = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advice_json.c  See advice.h: one object for each guest. */
+/** @file advice_json.c  See advice.h: makes one object for each guest. */
 #include "show/advice.h"
 
 #include "base/text/json.h"

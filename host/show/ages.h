@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ages.h  The ages of a guest's pages: as two tables, as JSON, as bars. */
+/** @file ages.h  Prints the ages of a guest's pages: as two tables, as JSON, as bars. */
 #pragma once
 
 #include "measure/record/ages_record.h"
@@ -9,6 +9,7 @@ void age_bin_label(char *text, size_t size, const struct age_bin *bin);
 
 void ages_table_print(const struct ages_record *record);
 
-/** One line, schema vmwss.ages.v1: what vmwss.sample.v1 has, and "ages". 0 or -ENOMEM. */
+/** Prints one line, schema vmwss.ages.v1: the members of vmwss.sample.v1, and "ages". Returns 0 or
+ * -ENOMEM. */
 int ages_json_print(const struct ages_record *record);
 int ages_svg_write(const struct ages_record *record, const char *path, struct error *error);

@@ -23,7 +23,8 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : NAN;
 }
 
-/* Not counted at all, for others held the counters: then zeros are no counts. */
+/* Returns false if nothing was counted, because others held the counters: then zeros are not
+ * counts. */
 static bool has_counts(const struct cache_counts *counts)
 {
     return counts->known && counts->counted_share > 0;
@@ -128,7 +129,7 @@ static int print_use(struct table *table, const struct cache_use *use, double se
                                      bytes_text(loaded, sizeof(loaded), use->loaded_bytes), rate});
 }
 
-/* Those that the guest did nothing to, of many, are left out. */
+/* Leaves out caches, if there are many, that the guest did not affect. */
 static int print_caches(const struct cache_seen *seen)
 {
     static const struct table_column columns[] = {
@@ -148,7 +149,7 @@ static int print_caches(const struct cache_seen *seen)
     return rc;
 }
 
-/* Names of groups, which others chose, may be in it. */
+/* The reason may contain names of groups, which others chose. */
 static void print_reason(const char *what, const struct error *error)
 {
     char text[sizeof(error->text)];

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache.h  What a guest does to the last-level cache: tables for people, JSON. */
+/** @file cache.h  Prints a guest's use of the last-level cache: tables for people, JSON. */
 #pragma once
 
 #include "measure/cache/measure.h"
 
 struct cache_report {
     char host[256];
-    const char *domain, *uuid; /* "": unknown */
+    const char *domain, *uuid; /* "": not known */
     pid_t pid;
     const struct cache_result *result;
-    double cpu_s; /* of this measurement */
+    double cpu_s; /* during this measurement */
 };
 
-/** 0 or -ENOMEM. */
+/** Returns 0 or -ENOMEM. */
 int cache_print(const struct cache_report *report);
 
-/** One object, schema vmwss.cache.v1. 0 or -ENOMEM. */
+/** Prints one object, schema vmwss.cache.v1. Returns 0 or -ENOMEM. */
 int cache_json_print(const struct cache_report *report);

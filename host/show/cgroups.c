@@ -27,7 +27,7 @@ static const struct group_usage *usage_of(const struct cgroups_row *row, unsigne
     return kind == KIND_ALL ? &row->all : &row->kinds[kind];
 }
 
-/* Flag @p number, or NULL: none of that number is set. */
+/* Returns the name of flag @p number; NULL if it is not set. */
 static const char *flag_name(unsigned flags, unsigned number)
 {
     static const char *const names[] = {"ageing", "stale-tlb", "damon-active", "mglru"};

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cgroups.h  What control groups touch within a window: a table for people, JSON, CSV. */
+/** @file cgroups.h  Prints the memory that control groups touch within a window: a table for
+ * people, JSON, CSV. */
 #pragma once
 
 #include "measure/estimate/group_usage.h"
 
 enum cgroups_flag {
-    CGROUPS_AGEING = 1 << 0,    /* reclaim cleared accessed bits of the group meanwhile, or NUMA
-                                   balancing those of its guest */
+    /* accessed bits were cleared meanwhile: of the group by reclaim, or of its guest by NUMA
+     * balancing */
+    CGROUPS_AGEING = 1 << 0,
     CGROUPS_STALE_TLB = 1 << 1, /* the TLB of its guest was not flushed */
     CGROUPS_DAMON = 1 << 2,     /* DAMON is running on this host */
     CGROUPS_MGLRU = 1 << 3,     /* accesses by read() to shmem and file are missed */
@@ -14,7 +16,7 @@ enum cgroups_flag {
 
 struct cgroups_row {
     const char *path;
-    char guests[256]; /* the guests whose QEMU is in it, separated by commas; "" */
+    char guests[256]; /* the guests whose QEMU is in the group, separated by commas; "" */
     unsigned flags;   /* enum cgroups_flag */
     struct group_usage kinds[FRAME_KINDS];
     struct group_usage all;
@@ -30,18 +32,18 @@ struct cgroups_report {
     struct cgroups_row *rows;
 };
 
-/** Sorts by touched bytes, descending. */
+/** Sorts rows by touched bytes, descending. */
 void cgroups_sort(struct cgroups_report *report);
 
 /**
  * @param top    number of rows
- * @param kinds  a line for each kind of memory of each group
+ * @param kinds  print a line for each kind of memory of each group
  * @return 0 or -ENOMEM
  */
 int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds);
 
-/** One object, schema vmwss.cgroups.v1. 0 or -ENOMEM. */
+/** Prints one object, schema vmwss.cgroups.v1. Returns 0 or -ENOMEM. */
 int cgroups_json_print(const struct cgroups_report *report, uint64_t top);
 
-/** A line for each kind of memory of each group. */
+/** Prints a line for each kind of memory of each group. */
 void cgroups_csv_print(const struct cgroups_report *report, uint64_t top);

@@ -25,13 +25,13 @@
 #define GREEN "#1a7f37"
 #define RED "#cf222e"
 
-#define LETTER 7.5  /* as wide as one of 12 is, at most */
+#define LETTER 7.5  /* maximum width of a letter of size 12 */
 #define MAX_DOTS 60 /* more would hide the line */
 #define MARK_LINES 4
 
-/* Of one curve that of all pictures; of more those of Okabe and Ito, "Color Universal Design",
- * 2008, which most of the colour-blind can tell apart, but for their yellow, which is faint on
- * white. */
+/* A single curve has the colour of all pictures; several have the colours of Okabe and Ito, "Color
+ * Universal Design", 2008, which most colour-blind people can distinguish, except for their yellow,
+ * which is faint on white. */
 static const char *const colours[CHART_CURVES] = {
     "#0969da", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#808080",
 };
@@ -39,11 +39,11 @@ static const char *const colours[CHART_CURVES] = {
 struct canvas {
     struct svg *svg;
     const struct chart *chart;
-    double x_min, x_max; /* as drawn: the logarithm where the axis is logarithmic */
+    double x_min, x_max; /* in drawing units: the logarithm if the axis is logarithmic */
     double y_max;
 };
 
-/* With the legend. */
+/* Returns the height, including the legend. */
 static double height_of(const struct chart *chart)
 {
     const size_t lines = chart->n_more / 2 + 1;
@@ -82,14 +82,14 @@ static double middle_of(const struct canvas *canvas, size_t i)
                                : x_of(canvas, canvas->chart->points[i].x);
 }
 
-/* The @p c-th curve. */
+/* Returns curve number @p c. */
 static struct chart_curve curve_of(const struct chart *chart, size_t c)
 {
     return c == 0 ? (struct chart_curve){chart->label, chart->n, chart->points}
                   : chart->more[c - 1];
 }
 
-/* The next of 1, 2, 5 times a power of ten. */
+/* Returns the next of 1, 2, 5 times a power of ten. */
 static double round_step(double step)
 {
     double power = pow(10, floor(log10(step)));
@@ -133,7 +133,7 @@ static void draw_y_axis(struct canvas *canvas)
     }
 }
 
-/* As many labels as there is room for. */
+/* Draws as many labels as there is room for. */
 static void draw_x_labels(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
@@ -210,7 +210,7 @@ static void begin_line(struct svg *svg, const char *colour, const char *width)
     begin_points(svg);
 }
 
-/* From one gap to the next. */
+/* Draws the curve from one gap to the next. */
 static void draw_stretch(struct canvas *canvas, const struct chart_point *points, size_t n,
                          const char *colour)
 {
@@ -227,7 +227,7 @@ static void draw_stretch(struct canvas *canvas, const struct chart_point *points
     end_points(canvas->svg);
 }
 
-/* Labels of marks that are close to each other stand in turn on some lines. */
+/* Labels of neighbouring marks are spread over several lines. */
 static void draw_marks(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
@@ -257,7 +257,7 @@ static void draw_curve(struct canvas *canvas, const struct chart_curve *curve, c
                       5, 5, colour);
 }
 
-/* Below the axis, two in a line: there it hides no curve. */
+/* The legend is below the axis, two entries in a line: there it hides no curve. */
 static void draw_legend(struct canvas *canvas)
 {
     const double width = (WIDTH - LEFT - RIGHT) / 2;

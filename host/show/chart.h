@@ -8,23 +8,23 @@
 #include <stddef.h>
 
 struct chart_point {
-    double x;          /* of a curve; bars stand side by side */
-    const char *label; /* below the point or bar; NULL: none */
+    double x;          /* for a curve; bars stand side by side */
+    const char *label; /* below the point or bar; NULL: no label */
     double y, low, high;
-    bool after_gap; /* of a curve: no line leads to it from the point before */
-    double other;   /* of a curve with .other_label: of a second, thin line */
+    bool after_gap; /* for a curve: no line is drawn from the point before */
+    double other;   /* for a curve with other_label: value of a second, thin line */
 };
 
-/* One more curve in the same axes. */
+/* An additional curve in the same axes. */
 struct chart_curve {
     const char *label;
     size_t n; /* > 0 */
     const struct chart_point *points;
 };
 
-#define CHART_CURVES 8 /* in one picture: there are colours for so many */
+#define CHART_CURVES 8 /* maximum in one picture: the number of colours */
 
-/* A moment in a curve, e.g. that a guest was suspended. */
+/* An event on a curve, for example the suspension of a guest. */
 struct chart_mark {
     double x;
     const char *label;
@@ -35,24 +35,24 @@ struct chart {
     const char *subtitle;
     const char *x_title;
     const char *y_title;
-    bool bars;  /* else a curve */
-    bool log_x; /* of a curve; x > 0 */
-    double top; /* a line across at this height, e.g. what is resident; 0: none */
+    bool bars;  /* draw bars; otherwise a curve */
+    bool log_x; /* for a curve; requires x > 0 */
+    double top; /* height of a horizontal line, for example resident memory; 0: none */
     const char *top_label;
     const char *other_label; /* NULL: there is no second line */
     size_t n;
     const struct chart_point *points;
-    const char *label; /* of the curve, where there are more */
+    const char *label; /* name of the first curve, if there are more */
     size_t n_more;     /* less than CHART_CURVES */
     const struct chart_curve *more;
     size_t n_marks;
     const struct chart_mark *marks; /* within the points' span, ascending */
 };
 
-/** Can @p path, of the option, as "--svg", be written? Best asked before the hours of measuring
- * that the picture is of. Changes nothing. 0 or a negative errno with the message. */
+/** Checks that @p path, given with an option such as "--svg", can be written; call it before hours
+ * of measuring for the picture. Changes nothing. Returns 0 or a negative errno with the message. */
 int chart_check(const char *option, const char *path, struct error *error);
 
-/** Writes @p path, replacing what was there. 0 or a negative errno; a file (not a
- *  device, not a pipe) that could not be written whole is removed. */
+/** Writes @p path, replacing an existing file. Returns 0 or a negative errno; a file (not a device,
+ * not a pipe) that could not be written completely is removed. */
 int chart_write(const struct chart *chart, const char *path, struct error *error);

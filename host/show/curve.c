@@ -99,7 +99,7 @@ void curve_csv_print(const struct sample_record *const *records, size_t n)
 
 #define MIB 1048576.0
 
-/* One record's curve, and what its texts are kept in. */
+/* One record's curve, and the storage of its texts. */
 struct drawn {
     struct chart_point points[RUN_MAX_WINDOWS];
     char labels[RUN_MAX_WINDOWS][16];
@@ -130,7 +130,7 @@ static bool is_one_guest(const struct sample_record *const *records, size_t n)
     return true;
 }
 
-/* Of one guest the times tell its curves apart; of several their names, and times where they were
+/* For one guest, times distinguish the curves; for several, their names, and times if they were
  * measured repeatedly. */
 static void name_curve(struct drawn *drawn, const struct sample_record *record, bool with_name)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* To the millisecond, cut off. */
+/* Milliseconds, rounded down. */
 static json_t *time_json(const struct timespec *time)
 {
     struct tm utc;

@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-/** A value; @p digit: a number is rounded to a multiple of it, 0: not. NULL of one that is not
- * known. The caller owns it. */
+/** Makes a value. @p digit: round numbers to a multiple of it; 0: do not round. An unknown value
+ * gives NULL. The caller owns the result. */
 json_t *value_json(const struct field_value *value, double digit);
 
-/** Sets the field, of the struct at @p base, by its name in JSON; not one that is not known. */
+/** Sets the field of the struct at @p base under its JSON name; an unknown value is left out. */
 void field_json_set(json_t *object, const struct field *field, const void *base);

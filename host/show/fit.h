@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fit.h  Which columns of a table fit into a line. */
+/** @file fit.h  Chooses the columns of a table that fit into a line. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct fit_column {
-    size_t width;  /* of its widest cell, its heading too, in columns of the terminal */
-    unsigned rank; /* the highest goes first; 0: it stays, whatever the width */
-    bool shown;    /* false: it is not wanted anyway */
+    size_t width;  /* width of its widest cell or heading, in terminal columns */
+    unsigned rank; /* the highest rank is removed first; 0: never removed */
+    bool shown;    /* false: hidden in any case */
 };
 
-/** Of those that are shown, a blank between each two. */
+/** Returns the width of the columns that are shown, with a blank between each two. */
 size_t fit_line_width(const struct fit_column *columns, size_t n);
 
-/** Takes columns out, a blank between each two, until the line has at most @p width; 0: any. Of
- * equal ranks all go together, as a number and its error. */
+/** Removes columns until the line, with a blank between each two, has at most @p width; 0: no
+ * limit. Columns of equal rank are removed together, such as a number and its error. */
 void fit_columns(struct fit_column *columns, size_t n, size_t width);
 
-/** How wide it is on a terminal; of text that is not well-formed, its bytes. */
+/** Returns the text's width on a terminal; for malformed text, its bytes. */
 size_t fit_text_width(const char *text);
 
-/** The width that standard output has: $COLUMNS, else that of its terminal, else 0: any. */
+/** Returns the width of standard output: $COLUMNS, otherwise that of its terminal, otherwise 0: no
+ * limit. */
 size_t fit_output_width(void);

@@ -125,8 +125,8 @@ static void split_line(char *line, const struct guest_stats *stats)
              guest_stats_bytes_text(d, sizeof(d), stats->wss_anon_high_bytes));
 }
 
-/* Of another window than the host's, which has the page cache that only read(2) and write(2) touch,
- * and the kernel, too. */
+/* It uses another window than the host's WSS, and includes the kernel and page cache that only
+ * read(2) and write(2) touch. */
 static void own_line(char *line, const struct guest_stats *stats)
 {
     char a[32];

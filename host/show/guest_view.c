@@ -33,7 +33,7 @@ static uint64_t less(uint64_t whole, uint64_t part)
                                                                            : whole - part;
 }
 
-/* What vmwssd measured, which says how sure it is. */
+/* Adds vmwssd's measurements, with their errors. */
 static void add_windows(struct table *table, const struct guest_view *view)
 {
     const struct sample_record *record = view->record;
@@ -72,7 +72,7 @@ static void add_balloon(struct table *table, const struct guest_view *view)
     memory_row(table, "balloon", "page cache", m->cache_bytes, ram);
 }
 
-/* What it found itself, by clearing its own referenced bits. */
+/* Adds the working set that the agent found by clearing the guest's own referenced bits. */
 static void add_working_set(struct table *table, const struct agent_working_set *own, uint64_t ram)
 {
     char what[96], window[32], age[48] = "", span[32];
@@ -192,8 +192,8 @@ static void print_pressure(const struct agent_report *report)
 
 struct rate_row {
     const char *what;
-    uint64_t now, before; /* of pages or times; before is 0 at boot */
-    uint64_t unit_bytes;  /* 0: times */
+    uint64_t now, before; /* number of pages or times; before is 0 at boot */
+    uint64_t unit_bytes;  /* 0: it counts times */
 };
 
 static void amount(char *text, size_t size, double value, uint64_t unit_bytes)

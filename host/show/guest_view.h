@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_view.h  One guest as `vmwss guest` shows it: what the host knows, and the guest's
+/** @file guest_view.h  One guest as `vmwss guest` shows it: the host's knowledge and the guest's
  * statistics, kept apart. */
 #pragma once
 
@@ -11,24 +11,26 @@ struct guest_view {
     const char *domain, *uuid;
     pid_t pid;
     double unix_s;
-    /* The host's. */
+    /* From the host: */
     uint64_t assigned_bytes;
-    uint64_t resident_bytes;     /* AGENT_UNKNOWN: could not be seen */
-    struct domain_memory memory; /* by the balloon's driver in the guest, but for the maximum */
-    const struct sample_record *record; /* the last that vmwssd made; NULL: none of late */
+    uint64_t resident_bytes; /* AGENT_UNKNOWN: could not be read */
+    /* reported by the balloon driver in the guest, except for the maximum */
+    struct domain_memory memory;
+    const struct sample_record *record; /* vmwssd's last record; NULL: there is no recent one */
     double record_age_s;
-    /* The agent's. */
-    const struct agent_hello *hello;   /* NULL: nothing from an agent, and missing says why */
-    const struct agent_report *before; /* the one before, of the same boot, or NULL */
+    /* From the agent: */
+    const struct agent_hello *hello;   /* NULL: no data from an agent; missing has the reason */
+    const struct agent_report *before; /* the report before, from the same boot, or NULL */
     const struct agent_report *report;
-    const struct agent_top *top; /* NULL without a report */
-    double report_age_s;         /* of the last report to vmwssd; NAN: it was asked just now */
+    const struct agent_top *top; /* NULL: no report */
+    /* age of the last report to vmwssd; NAN: the agent was asked just now */
+    double report_age_s;
     const char *unavailable;
-    struct guest_stats stats; /* what the host makes of it */
+    struct guest_stats stats; /* derived by the host */
 };
 
-/** For people: tables, each row with whose word it is. */
+/** Prints tables for people; each row names its source. */
 void guest_view_print(const struct guest_view *view);
 
-/** Schema vmwss.guest.v1, one line. 0 or -ENOMEM. */
+/** Prints one line, schema vmwss.guest.v1. Returns 0 or -ENOMEM. */
 int guest_view_print_json(const struct guest_view *view);

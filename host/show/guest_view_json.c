@@ -16,7 +16,7 @@ static void set(json_t *object, const char *key, uint64_t value)
         json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* What vmwssd measured last. */
+/* Sets vmwssd's last measurement. */
 static void set_record(json_t *object, const struct guest_view *view)
 {
     if (!view->record)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is one line, or one object: a point, and what all of them have in common. */
+/* The content of one line or one object: a point, and the common data of all points. */
 struct history_row {
     char time[40];
     char host[sizeof(((struct history_guest *)NULL)->host)];
@@ -31,9 +31,9 @@ struct history_output {
     enum show_format format;
     struct history_row row;
     struct table *table;
-    bool has_stats;                            /* the guest was asked at some time */
-    char unavailable[GUEST_STATS_REASON_TEXT]; /* why it reported nothing, the last time; "": it did
-                                                */
+    bool has_stats; /* the guest was asked at some time */
+    /* why it reported nothing at the last time; "": it did report */
+    char unavailable[GUEST_STATS_REASON_TEXT];
 };
 
 /* --- CSV and JSON ----------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ struct history_output {
 #define REAL(member) FIELD_REAL, AT(member)
 #define U64(member) FIELD_U64, AT(member)
 
-/* What a row has of its own; what it has of a record comes next: measure/record/field.h. */
+/* A row's own fields; the fields of a record follow: measure/record/field.h. */
 static const struct field row_fields[] = {
     {TEXT(time), .csv = "time"},
     {TEXT(host), .csv = "host"},
@@ -245,7 +245,7 @@ static void cell_flags(char *text, const struct history_point *point)
 static const struct {
     struct table_column head;
     void (*text)(char *text, const struct history_point *point);
-    bool of_guest_stats; /* only there if the guest was asked */
+    bool of_guest_stats; /* only shown if the guest was asked */
 } columns[] = {
     {.head = {.name = "TIME"}, .text = cell_time},
     {.head = {.name = "EST", .right = true, .rank = 9}, .text = cell_est},

@@ -12,16 +12,16 @@ enum show_format {
 
 struct history_output; /* opaque */
 
-/** Prints the heading, if the format has one. NULL when out of memory. */
+/** Prints the heading, if the format has one. Returns NULL if out of memory. */
 struct history_output *history_output_new(enum show_format format,
                                           const struct history_guest *guest,
                                           const struct history_query *query);
-/** 0 or -ENOMEM */
+/** Returns 0 or -ENOMEM. */
 int history_output_point(struct history_output *output, const struct history_point *point);
-/** Prints what is still to be printed; NULL is allowed. */
+/** Prints the remaining output; accepts NULL. */
 void history_output_end(struct history_output *output);
 
-/** Prints what happened to the guest instead: a line, or an object, for each event. 0 or -ENOMEM.
+/** Prints the guest's events instead: a line, or an object, for each event. Returns 0 or -ENOMEM.
  */
 int history_events_print(enum show_format format, const struct history_guest *guest,
                          const struct history_event *events, size_t n);

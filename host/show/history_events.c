@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history_events.c  What happened to a guest; see history.h. */
+/** @file history_events.c  The events of a guest; see history.h. */
 #include "base/text/csv.h"
 #include "base/text/json.h"
 #include "base/text/units.h"

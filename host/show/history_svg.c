@@ -40,12 +40,12 @@ static bool is_after_gap(const struct history_picture *picture, size_t i)
     if (i == 0)
         return false;
     before_s = point->time_s - picture->points[i - 1].time_s;
-    /* Of guests that are measured less often than once a minute not every minute has a record. */
+    /* If a guest is measured less often than once a minute, some minutes have no record. */
     return before_s > 1.5 * (reach_s > point->period_s ? reach_s : point->period_s);
 }
 
-/* What stands below the axis has little room: of a day the time, of some the day of the month and
- * the time, of more the date. */
+/* Labels below the axis have little room: within a day they show the time, within some days the day
+ * of the month and the time, otherwise the date. */
 static void label_of(char label[LABEL], const struct history_picture *picture, double time_s)
 {
     const double span_s = picture->points[picture->n_points - 1].time_s - picture->points[0].time_s;
@@ -86,7 +86,7 @@ static int make_drawn(struct drawn *drawn, const struct history_picture *picture
     return 0;
 }
 
-/* Those within what is drawn; their number. */
+/* Marks the events within the picture; returns their number. */
 static size_t mark_events(struct drawn *drawn, const struct history_picture *picture)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history_svg.h  A guest's history as a picture, with what happened to it. */
+/** @file history_svg.h  A guest's history as a picture, with its events. */
 #pragma once
 
 #include "history/event.h"
@@ -18,6 +18,7 @@ struct history_picture {
     const struct history_event *events;
 };
 
-/** Writes @p path, replacing what was there: the working set with its band, resident and assigned
- * memory, gaps as such, and a line for each event. 0 or a negative errno, as chart_write(). */
+/** Writes @p path, replacing an existing file: the working set with its band, resident and assigned
+ * memory, gaps left open, and a line for each event. Returns 0 or a negative errno, as
+ * chart_write(). */
 int history_svg_write(const struct history_picture *picture, const char *path, struct error *error);

@@ -39,8 +39,8 @@ void html_text(FILE *out, const char *text)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* A file without a name, in the directory of @p path, so that nothing is left of it if we are
- * killed: open(2), O_TMPFILE. */
+/* Opens a file without a name in the directory of @p path, so that a killed process leaves nothing
+ * behind: open(2), O_TMPFILE. */
 static int open_nameless(const char *path)
 {
     char directory[PATH_MAX];
@@ -55,7 +55,8 @@ static int open_nameless(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* Where the file system has no such files, as NFS, it has a name from the beginning. */
+/* Some file systems, such as NFS, do not support this: there the file has a name from the
+ * beginning. */
 static int open_temporary(const char *path, const char *name, bool *named)
 {
     int fd = open_nameless(path);
@@ -67,7 +68,7 @@ static int open_temporary(const char *path, const char *name, bool *named)
     return fd < 0 ? -errno : fd;
 }
 
-/* linkat(2) replaces nothing, so it gets a name of its own first. */
+/* linkat(2) does not replace a file, so the file first gets a temporary name. */
 static int give_name(int fd, const char *name)
 {
     char from[64];
@@ -84,7 +85,7 @@ static int replace(const char *path, const char *text, size_t size)
 
     if (snprintf(name, sizeof(name), "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof(name))
         return -ENAMETOOLONG;
-    unlink(name); /* of another life of this process id */
+    unlink(name); /* left by an earlier process with this ID */
 
     cleanup_close int fd = open_temporary(path, name, &named);
 

@@ -7,11 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** Writes @p text so that it is text, between tags as in a quoted attribute: it may be any bytes,
- * as a guest's name is; what cannot be shown, or reorders what stands beside it, becomes '?'. */
+/** Writes @p text escaped, for use between tags and in quoted attributes: it may be any bytes, such
+ * as a guest's name. Characters that cannot be shown, or that reorder neighbouring text, become
+ * '?'. */
 void html_text(FILE *out, const char *text);
 
-/** Writes @p path whole or not at all: what was there before is replaced by rename(2) once all is
- * on the disk, and stays as it was after an error or a kill -9, which leave no other file. A
- * device or a pipe is written into. 0 or a negative errno with the message. */
+/** Writes @p path completely or not at all: rename(2) replaces an existing file once all data is on
+ * the disk; after an error or a kill -9 the existing file is unchanged, and no other file is left.
+ * A device or a pipe is written directly. Returns 0 or a negative errno with the message. */
 int html_file_write(const char *path, const char *text, size_t size, struct error *error);

@@ -34,7 +34,7 @@ static double value_of(const struct timeline_cell *cell, const struct html_serie
 
 /* --- the axes --------------------------------------------------------------------------------- */
 
-/* So many whole cells that no more than ten labels stand below the picture. */
+/* Returns the distance of labels in whole cells, such that there are at most ten labels. */
 static double label_step(const struct timeline_span *span)
 {
     static const double steps_s[] = {60,    300,   600,   1800,   3600,  10800,
@@ -48,7 +48,7 @@ static double label_step(const struct timeline_span *span)
     return 86400 * ceil(length_s / 86400 / 9);
 }
 
-/* The times that have a label, and a line. */
+/* The times with a label and a line. */
 struct ticks {
     double begin_s, step_s;
     size_t n;
@@ -64,7 +64,7 @@ static struct ticks ticks_of(const struct timeline_span *span)
     return ticks;
 }
 
-/* Where tick @p i is, in cells. */
+/* Returns the position of tick @p i, in cells. */
 static double tick_cell(const struct timeline_span *span, const struct ticks *ticks, size_t i)
 {
     return (ticks->begin_s + (double)i * ticks->step_s - span->begin_s) / span->cell_s;
@@ -94,7 +94,7 @@ void html_time_axis(FILE *out, const struct timeline_span *span)
     fputs("</div>", out);
 }
 
-/* Lines at the labels of time, and at quarters of the height. */
+/* Draws lines at the time labels, and at quarters of the height. */
 static void grid(FILE *out, const struct timeline_span *span)
 {
     const struct ticks ticks = ticks_of(span);
@@ -107,7 +107,7 @@ static void grid(FILE *out, const struct timeline_span *span)
     fputs("\"/>", out);
 }
 
-/* A round number of bytes, or of percents, no less than this one. */
+/* Returns a round number of bytes, or of percents, that is no less than this one. */
 static double round_up(enum html_unit unit, double value)
 {
     double unit_size = unit == HTML_SHARE ? 0.01 : 1;
@@ -143,12 +143,12 @@ static int height_of(double value, double top)
     return (int)lround(HEIGHT * (1 - fmin(fmax(value / top, 0), 1)));
 }
 
-/* Steps from cell to cell; what is not known interrupts them. */
+/* Draws steps from cell to cell; unknown values interrupt them. */
 struct steps {
     FILE *out;
     bool open;
     int y;
-    unsigned run; /* cells to the right that are yet to be written */
+    unsigned run; /* cells to the right that are still to be written */
 };
 
 static void steps_flush(struct steps *steps)
@@ -196,7 +196,7 @@ static bool has_band(const struct timeline_cell *cell)
     return isfinite(cell->low) && isfinite(cell->high);
 }
 
-/* Forward along the upper bound, back along the lower one. */
+/* Draws forward along the upper bound, and back along the lower one. */
 static void band_piece(FILE *out, const struct timeline_cell *cells, size_t begin, size_t end,
                        double top)
 {
@@ -237,7 +237,7 @@ static void band(FILE *out, const struct timeline_span *span, const struct timel
     fputs("\"/>", out);
 }
 
-/* Where there is no record at all. */
+/* Marks cells without any record. */
 static void gaps(FILE *out, const struct timeline_span *span, const struct timeline_cell *cells)
 {
     fputs("<path class=\"gap\" d=\"", out);
@@ -309,7 +309,7 @@ static void legend(FILE *out, const struct timeline_span *span, const struct tim
     fputs("</span></figcaption>", out);
 }
 
-/* What the picture shows, in words. */
+/* Describes the picture in words. */
 static void alternative(FILE *out, const struct timeline_span *span,
                         const struct timeline_cell *cells, const struct html_chart *chart)
 {

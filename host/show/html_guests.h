@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/** All of them as a table that sorts, with a field to search. */
+/** Writes all guests as a sortable table with a search field. */
 void html_guests_table(FILE *out, const struct html_report *page);
 
-/** Each of them over time. */
+/** Writes each guest over time. */
 void html_guests(FILE *out, const struct html_report *page);

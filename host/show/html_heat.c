@@ -22,11 +22,11 @@ static void rows_begin(FILE *out, const struct timeline_span *span, const char *
 
 /* --- the heat map ----------------------------------------------------------------------------- */
 
-/* Shares of what is resident that have a colour each; less than the first has none. */
+/* Each of these shares of resident memory has a colour; smaller shares have none. */
 static const double levels[] = {0.005, 0.01, 0.02, 0.04, 0.07, 0.11, 0.17, 0.25, 0.35, 0.5, 0.7};
 #define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-/* 0: next to nothing; N_LEVELS + 1: not known, as where there is no record. */
+/* Returns 0: almost no memory; N_LEVELS + 1: not known, for instance without a record. */
 static size_t level_of(const struct timeline_cell *cell, size_t age)
 {
     double share = cell->ages[age] / cell->resident;
@@ -90,7 +90,7 @@ static void age_labels(FILE *out, const struct timeline_span *span)
     fputs("</div>", out);
 }
 
-/* Means over all cells, in words. */
+/* Writes the means over all cells, in words. */
 static void heat_words(char *words, size_t size, const struct timeline_span *span,
                        const struct timeline_cell *cells)
 {

@@ -79,7 +79,7 @@ static void memory_bars(FILE *out, const struct sums *sums)
     html_bars(out, &table);
 }
 
-/* The ratio of now, and the one that could be. */
+/* Draws the present ratio, and the possible one. */
 static void ratio_bars(FILE *out, const struct plan_shown *shown, const struct sums *sums)
 {
     const struct plan_ratio *ratio = &shown->result->ratio;
@@ -124,7 +124,7 @@ static void use_bars(FILE *out, const struct plan_shown *shown)
 
 struct bin {
     const char *style, *name, *note;
-    double below; /* what is in it is at most that, and above the last one's */
+    double below; /* upper limit of the bin; its lower limit is that of the bin before */
     size_t n;
 };
 
@@ -245,7 +245,7 @@ static void sentences(FILE *out, const struct html_plan *page)
     plan_say_ratio(&voice, page->shown);
 }
 
-/* The limits of the figures. */
+/* Writes the limits of the figures. */
 static void doubts(FILE *out, const struct html_plan *page)
 {
     const struct plan_voice voice = {out, write_name, "<p class=\"doubt\">", "</p>\n"};

@@ -39,7 +39,8 @@ static void name_cell(FILE *out, const char *name)
     fputs("</bdi></td>", out);
 }
 
-/* A bar from @p from to @p to, and a mark, 0 .. 1 of its width; what is beyond is cut. */
+/* Draws a bar from @p from to @p to, and a mark, as shares of its width 0 .. 1; parts beyond are
+ * cut. */
 static void small_bar(FILE *out, const char *style, double from, double to, double mark)
 {
     fprintf(out,
@@ -65,15 +66,16 @@ static const struct html_column host_columns[] = {
     {"headroom", "Headroom", true},  {"short", "Short", true},        {"longest", "Longest", true},
     {"swap", "Swap if all", true},   {"fails", "If it fails", true},  {"full", "85 % in", true},
     {"after", "Guests after", true}, {"later", "Planned after", true}};
-#define N_AFTER 2 /* the last columns are of the moves */
+#define N_AFTER 2 /* the last columns describe the state after the moves */
 
-/* Where so many days are from one day to ten years, 0 .. 1. */
+/* Returns the position of a number of days on a scale from one day to ten years, 0 .. 1. */
 static double days_at(double days)
 {
     return log10(fmin(fmax(days, 1), PLAN_NEVER_DAYS)) / log10(PLAN_NEVER_DAYS);
 }
 
-/* The interval, and what is likely in it. Never is later than any day, and unknown than that. */
+/* Shows the interval, and the most likely value. Never sorts after any day, and unknown after
+ * never. */
 static void runway_cell(FILE *out, const struct plan_runway *runway)
 {
     char text[100];
@@ -178,7 +180,8 @@ static void one_move(FILE *out, const struct plan_fleet *fleet, const struct pla
     fputs("</bdi></li>", out);
 }
 
-/* The moves from @p first on that have its host and its reason; the next one. */
+/* Writes the moves from @p first on with the same host and reason; returns the index of the next.
+ */
 static size_t moves_row(FILE *out, const struct plan_shown *shown, size_t first, size_t end)
 {
     const struct plan_move *moves = shown->result->moves.move;
@@ -229,7 +232,7 @@ static const struct html_column guest_columns[] = {
 
 struct sized {
     size_t guest;
-    double change; /* bytes, without its sign; below 0: the right size is not known */
+    double change; /* bytes, absolute value; below 0: the right size is not known */
 };
 
 static int by_change(const void *a, const void *b)

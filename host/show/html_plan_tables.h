@@ -6,15 +6,15 @@
 
 #include <stdio.h>
 
-/** Rows of guests, and moves, at most. */
+/** Maximum number of rows of guests, and of moves. */
 #define HTML_PLAN_GUESTS 1000
 #define HTML_PLAN_MOVES 2000
 
-/** All hosts. */
+/** Writes all hosts. */
 void html_plan_hosts(FILE *out, const struct plan_shown *shown);
 
-/** Moves, host by host that they leave; nothing if there are none. */
+/** Writes the moves, grouped by the host that they leave; writes nothing if there are no moves. */
 void html_plan_moves(FILE *out, const struct plan_shown *shown);
 
-/** Guests and their right sizes. 0; -ENOMEM */
+/** Writes guests and their right sizes. Returns 0 or -ENOMEM. */
 int html_plan_guests(FILE *out, const struct plan_shown *shown);

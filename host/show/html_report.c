@@ -63,7 +63,7 @@ static void bars(FILE *out, const struct report *report)
     html_bars(out, &host);
 }
 
-/* The limits of the figures. */
+/* Writes the limits of the figures. */
 static void doubts(FILE *out, const struct report *report)
 {
     const struct report_options *options = &report->options;
@@ -115,7 +115,7 @@ static void needs(FILE *out, const struct report *report)
                 show_bytes(size, sizeof(size), options->guest_bytes), 100 * options->risk);
 }
 
-/* The sentences of the table for people (show/report.c). */
+/* Writes the sentences of the table for people (show/report.c). */
 static void print_verdict(FILE *out, const struct report *report)
 {
     fputs("<p>", out);
@@ -130,7 +130,7 @@ static void add_known(double *sum, double value)
         *sum = (isfinite(*sum) ? *sum : 0) + value;
 }
 
-/* A guest without a working set counts with all that is resident. */
+/* A guest without a working set counts with all its resident memory. */
 static void add_cell(struct timeline_cell *sum, const struct timeline_cell *cell)
 {
     if (!cell->recorded)
@@ -141,7 +141,7 @@ static void add_cell(struct timeline_cell *sum, const struct timeline_cell *cell
     add_known(&sum->wss, isfinite(cell->wss) ? cell->wss : cell->resident);
 }
 
-/* The last record of a guest that runs stands until the next is late. */
+/* The last record of a running guest holds until the next one is late. */
 static void add_guest(const struct html_report *page, size_t guest, struct timeline_cell *sums)
 {
     const struct timeline_span *span = page->span;

@@ -5,10 +5,10 @@
 
 #include "show/html_data.h"
 
-/** Writes @p path, as html_file_write(). 0; -ENOMEM, or what the file's error is, with the
+/** Writes @p path, as html_file_write(). Returns 0, -ENOMEM, or the error of the file, with the
  * message. */
 int html_report_write(const struct html_report *page, const char *path, struct error *error);
 
-/** Makes it in memory, as html_page_text(). */
+/** Makes the page in memory, as html_page_text(). */
 int html_report_text(const struct html_report *page, char **text, size_t *size,
                      struct error *error);

@@ -16,7 +16,7 @@
 #define CELL 300
 #define MAX_COLUMNS 14
 
-/* A row that is being filled, cell by cell. */
+/* A row under construction, cell by cell. */
 struct row {
     char cell[MAX_COLUMNS][CELL];
     size_t n;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan.h  The plan of a fleet as tables, one JSON object, or CSV. */
+/** @file plan.h  Prints the plan of a fleet as tables, one JSON object, or CSV. */
 #pragma once
 
 #include "base/text/json.h"
 #include "show/history.h"
 #include "show/plan_shown.h"
 
-/** 0 or -ENOMEM */
+/** Returns 0 or -ENOMEM. */
 int plan_print(const struct plan_shown *shown, enum show_format format);
 
-/** The JSON alone: one object of schema vmwss.plan.v1, to be released. */
+/** Makes only the JSON: one object of schema vmwss.plan.v1, which the caller releases. */
 json_t *plan_json(const struct plan_shown *shown);
 
-/** The CSV alone. */
+/** Prints only the CSV. */
 void plan_csv(const struct plan_shown *shown);

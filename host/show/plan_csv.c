@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_csv.c  See plan.h: the CSV, a line of its scope for each host, guest and move. */
+/** @file plan_csv.c  See plan.h: the CSV has one line, with its scope, for each host, guest and
+ * move. */
 #include "show/plan.h"
 
 #include "base/text/csv.h"

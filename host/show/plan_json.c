@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_json.c  See plan.h: the JSON. What is not known is null. */
+/** @file plan_json.c  See plan.h: makes the JSON. Unknown values are null. */
 #include "show/plan.h"
 
 #include "base/text/units.h"

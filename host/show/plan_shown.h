@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_shown.h  What is shown of a plan. */
+/** @file plan_shown.h  The data that is shown of a plan. */
 #pragma once
 
 #include "decide/plan/plan.h"
 
-/** A plan, and what it was made from. */
+/** A plan, and its input. */
 struct plan_shown {
     const struct plan_fleet *fleet;
     const struct plan_request *request;

@@ -13,7 +13,7 @@
 static void say(const struct plan_voice *voice, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A whole sentence. */
+/* Writes a whole sentence. */
 static void say(const struct plan_voice *voice, const char *format, ...)
 {
     va_list args;
@@ -157,7 +157,7 @@ void plan_say_ratio(const struct plan_voice *voice, const struct plan_shown *sho
 
 /* --- doubts ----------------------------------------------------------------------------------- */
 
-/* So many hosts are named at most: of a large fleet the tables have the others. */
+/* Maximum number of hosts that a sentence names: for a large fleet the tables have the others. */
 #define NAMED 20
 
 static void say_stale(const struct plan_voice *voice, const struct plan_fleet *fleet)
@@ -201,7 +201,7 @@ static void say_short_histories(const struct plan_voice *voice, const struct pla
             PLAN_DAYS_ENOUGH, voice->end);
 }
 
-/* Needs of hosts contain what is assumed, and a narrow terminal has no column for that. */
+/* The needs of hosts include assumed needs, and a narrow terminal has no column for that. */
 static void say_assumed(const struct plan_voice *voice, const struct plan_fleet *fleet)
 {
     double bytes = 0;
@@ -219,7 +219,7 @@ static void say_assumed(const struct plan_voice *voice, const struct plan_fleet 
             n, plural((double)n), show_bytes(text, sizeof(text), (uint64_t)bytes));
 }
 
-/* The mean of the hosts that have guests. */
+/* Returns the mean over hosts with guests. */
 static double missed_share(const struct plan_shown *shown)
 {
     double missed = 0;

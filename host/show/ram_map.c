@@ -18,11 +18,11 @@
 #include <time.h>
 
 #define DEFAULT_WIDTH 80
-#define LABEL 12 /* before a line, with the blank */
+#define LABEL 12 /* width of a line's label, with the blank */
 #define LABEL_OF_TWO 21
-#define SUM 12 /* behind it, likewise */
+#define SUM 12 /* width of the sum behind a line, with the blank */
 #define SHADES 5
-#define FIRST_GREY 232 /* of the 256 colours of a terminal, up to white */
+#define FIRST_GREY 232 /* first grey of a terminal's 256 colours; the greys end near white */
 #define GREYS 23
 
 struct map_style map_style_of_output(void)
@@ -55,7 +55,7 @@ size_t map_cells(const struct map_style *style)
 
 /* --- what the lines are of -------------------------------------------------------------------- */
 
-/* A window's number, or one of these. */
+/* A window's index, or one of these. */
 enum row_kind { ROW_RESIDENT = RUN_MAX_WINDOWS, ROW_HUGE, ROW_UNMEASURABLE, ROW_SWAPPED };
 
 static uint64_t row_bytes(const struct ram_map *map, size_t chunk, size_t row)
@@ -98,7 +98,7 @@ struct line {
     char label[40];
 };
 
-/* One picture: the lines of each strip, and how it is drawn. */
+/* One picture: the lines of each strip, and its style. */
 struct picture {
     const struct ram_map *map;
     const struct map_style *style;
@@ -106,8 +106,8 @@ struct picture {
     size_t n_lines;
 };
 
-/* The windows, what is resident, and what there is of the rest anywhere. All chunks are walked:
- * once. */
+/* Chooses the windows, resident memory, and those other rows that occur anywhere. This walks all
+ * chunks, once. */
 static void choose_rows(struct picture *picture, const struct sample_record *record)
 {
     const struct ram_map *map = picture->map;
@@ -138,7 +138,7 @@ static double share_of(const struct ram_map *map, size_t chunk, size_t row)
     return (double)row_bytes(map, chunk, row) / (double)ram_map_figures(map, chunk).bytes;
 }
 
-/* Nothing is a blank, and a single page is not nothing. */
+/* Only an empty chunk is blank: a single page is visible. */
 static unsigned shade_of(double share, unsigned shades)
 {
     return share <= 0 ? 0 : 1 + (unsigned)fmin(shades - 2, floor(share * (shades - 1)));
@@ -165,7 +165,7 @@ static void print_label(const struct picture *picture, const struct line *line, 
 
 struct strip {
     const struct map_region *region;
-    size_t first, n; /* chunks */
+    size_t first, n; /* counted in chunks */
 };
 
 static void print_shades(const struct line *line, const struct strip *strip, bool utf8)
@@ -181,7 +181,7 @@ static void print_shades(const struct line *line, const struct strip *strip, boo
     }
 }
 
-/* The upper half of each cell is the first line, the lower half the second. */
+/* Prints the first line in the upper half of each cell, and the second in the lower half. */
 static void print_halves(const struct line *line, const struct strip *strip)
 {
     for (size_t c = 0; c < strip->n; c++) {
@@ -370,7 +370,7 @@ char *map_period_clock(const struct map_period *period, char *text, size_t size)
     return text;
 }
 
-/* The time, with a mark where the period has a flag that not all have. */
+/* Writes the time, with a mark if the period has a flag that not all periods have. */
 static void label_period(const struct map_period *period, unsigned some_flags, struct line *line)
 {
     char clock[16];

@@ -9,53 +9,54 @@
 
 /** How the picture is drawn. */
 struct map_style {
-    size_t width; /* of a line */
-    bool utf8;    /* blocks; else ASCII */
+    size_t width; /* width of a line */
+    bool utf8;    /* block characters; otherwise ASCII */
     bool colours; /* with utf8: two windows in each line, of half blocks in shades of grey */
 };
 
-/** As standard output is. */
+/** Returns the style for standard output. */
 struct map_style map_style_of_output(void);
 
-/** ", below 4 GiB" or ", above 4 GiB", as all of the region is; "": it is not known, or lies on
- * both sides, as of arm64's `virt`. */
+/** Returns ", below 4 GiB" or ", above 4 GiB" if the whole region is; "": not known, or the region
+ * lies on both sides, as on arm64's `virt`. */
 const char *map_region_place(const struct map_region *region);
 
-/** So many chunks there is room for in a line. */
+/** Returns the number of chunks that fit into a line. */
 size_t map_cells(const struct map_style *style);
 
-/** @p record: of the same measurement. 0. */
+/** @p record: from the same measurement. Returns 0. */
 void ram_map_print(const struct ram_map *map, const struct sample_record *record,
                    const struct map_style *style);
 
-/** The same of periods one after the other: in each strip a line for each. Of periods whose flags
- * differ, those that have more are marked, here and in the SVG. 0 or -ENOMEM. */
+/** Prints periods one after the other: each strip has one line for each period. If the flags of
+ * periods differ, the periods with more flags are marked, here and in the SVG. Returns 0 or
+ * -ENOMEM. */
 int map_series_print(const struct map_series *series, const struct map_style *style);
 
-/** A line for each chunk and window, with a heading. */
+/** Prints a line for each chunk and window, with a heading. */
 void ram_map_csv_print(const struct ram_map *map, const struct sample_record *record);
 
-/** The same of one of several periods, with its time and its flags; the heading only if @p heading.
- */
+/** Prints the lines of one of several periods, with its time and its flags; the heading only if @p
+ * heading. */
 void ram_map_csv_period(const struct ram_map *map, const struct sample_record *record,
                         bool heading);
 
-/** One object, schema vmwss.map.v1. 0 or -ENOMEM. */
+/** Prints one object, schema vmwss.map.v1. Returns 0 or -ENOMEM. */
 int ram_map_json_print(const struct ram_map *map, const struct sample_record *record);
 
-/** Writes a picture. 0 or a negative errno with the message. */
+/** Writes a picture. Returns 0 or a negative errno with the message. */
 int ram_map_svg_write(const struct ram_map *map, const struct sample_record *record,
                       const char *path, struct error *error);
 int map_series_svg_write(const struct map_series *series, const char *path, struct error *error);
 
-/** The same as PNG, without any text, for what cannot show SVG: libpng has no fonts. A region below
- * the other, a line for each window and what is resident, or for each period, with ticks at each
- * eighth of a region below. -E2BIG: more chunks in a line, or a larger picture, than there may be.
- */
+/** Writes the picture as PNG, for programs that cannot show SVG; it has no text, because libpng has
+ * no fonts. Regions stand below each other, with a line for each window and for resident memory,
+ * or for each period, and with ticks at each eighth of a region below. Returns -E2BIG: there are
+ * more chunks in a line, or the picture is larger, than the limit. */
 int ram_map_png_write(const struct ram_map *map, const char *path, struct error *error);
 
-/** Loads libpng: a program that does not find it ends here, and not after its measurement. */
+/** Loads libpng: a program that does not find it ends here, rather than after its measurement. */
 void map_png_begin(void);
 int map_series_png_write(const struct map_series *series, const char *path, struct error *error);
-/** When a period ended, "12:34:56" in UTC. Returns @p text. */
+/** Writes when a period ended, "12:34:56" in UTC. Returns @p text. */
 char *map_period_clock(const struct map_period *period, char *text, size_t size);

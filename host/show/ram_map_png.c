@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_map_png.c  ram_map_png_write(): see ram_map.h. By libpng's simplified API. */
+/** @file ram_map_png.c  ram_map_png_write(), see ram_map.h, with libpng's simplified API. */
 #include "base/cleanup.h"
 #include "show/ram_map.h"
 #include "show/whole_file.h"
@@ -14,13 +14,14 @@
 #define MAX_WIDTH 16384UL
 #define MAX_PIXELS (64U << 20)
 #define MARGIN 8UL
-#define MARK 4U     /* the width of the bar beside a period */
-#define ROW 18U     /* the height of a line, ... */
-#define HEIGHT 600U /* ... or less, so that many of them are about as high as that together */
+#define MARK 4U /* width of the bar beside a period */
+#define ROW 18U /* height of a line, ... */
+/* ... or less if there are many lines, so that they have about this height together */
+#define HEIGHT 600U
 #define ROW_LEAST 3U
-#define TICKS 12U /* what is below a region: ticks of half of that */
+#define TICKS 12U /* space below a region; ticks take half of it */
 
-/* As in the SVG. */
+/* The same colours as in the SVG. */
 struct colour {
     uint8_t red, green, blue;
 };
@@ -36,13 +37,14 @@ struct raster {
     uint8_t *pixels; /* three bytes each */
 };
 
-/* One map with its windows and what is resident, or periods, each with one window. */
+/* One map with its windows and resident memory, or periods, each with one window. */
 struct drawing {
-    const struct ram_map *map;       /* of periods the last: all have the same chunks */
+    /* the map, or that of the last period: all have the same chunks */
+    const struct ram_map *map;
     const struct map_series *series; /* NULL: one map */
-    unsigned some_flags;             /* of some of its periods */
-    size_t rows, row;                /* how many lines, and their height */
-    size_t chunk;                    /* the width of one */
+    unsigned some_flags;             /* flags that some, but not all, periods have */
+    size_t rows, row;                /* number of lines, and height of a line */
+    size_t chunk;                    /* width of a chunk */
 };
 
 /* --- what is where ---------------------------------------------------------------------------- */
@@ -52,7 +54,7 @@ static size_t region_height(const struct drawing *drawing)
     return drawing->rows * drawing->row + TICKS;
 }
 
-/* A chunk has whole pixels, so that all are as wide. */
+/* A chunk is a whole number of pixels wide, so that all chunks are equal. */
 static int lay_out(struct drawing *drawing, struct raster *raster, const char *path,
                    struct error *error)
 {

@@ -14,24 +14,24 @@
 #define LEFT 90.0
 #define RIGHT 20.0
 #define TOP 60.0
-#define ROW 18.0      /* the height of a line */
-#define ROW_LEAST 3.0 /* of many periods, ... */
-#define HEIGHT 600.0  /* ... which are to be about as high as that together */
-#define LABEL 14.0    /* the height of one beside them */
-#define REGION 44.0   /* between two regions: the heading, and the addresses */
+#define ROW 18.0      /* height of a line */
+#define ROW_LEAST 3.0 /* minimum height with many periods, ... */
+#define HEIGHT 600.0  /* ... whose lines have about this height together */
+#define LABEL 14.0    /* height of a label beside them */
+#define REGION 44.0   /* space between two regions: the heading, and the addresses */
 #define BLUE "#0969da"
 #define GREY "#8c959f"
 #define UNKNOWN "#f6f8fa"
 #define ORANGE "#bc4c00"
-#define MARK 4.0 /* the width of the bar beside a period */
+#define MARK 4.0 /* width of the bar beside a period */
 
-/* One map with its windows and what is resident, or periods, each with one window. */
+/* One map with its windows and resident memory, or periods, each with one window. */
 struct drawing {
-    const struct ram_map *map; /* of periods the last: all have the same chunks */
+    const struct ram_map *map; /* the map, or that of the last period: all have the same chunks */
     const struct sample_record *record;
     const struct map_series *series; /* NULL: one map */
-    unsigned some_flags;             /* of some of its periods */
-    double row;                      /* the height of a line */
+    unsigned some_flags;             /* flags that some, but not all, periods have */
+    double row;                      /* height of a line */
 };
 
 static size_t rows_of(const struct drawing *drawing)
@@ -103,7 +103,7 @@ static void draw_mark(struct svg *svg, const struct drawing *drawing, size_t row
         svg_rectangle(svg, LEFT - 6, y, MARK, cell_height(drawing), ORANGE);
 }
 
-/* Lines that are lower than a label have one now and then. */
+/* Only some of the lines have a label if lines are lower than a label. */
 static void draw_row_label(struct svg *svg, const struct drawing *drawing, size_t row, double y)
 {
     const struct map_series *series = drawing->series;

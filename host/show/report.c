@@ -98,7 +98,8 @@ static int add_total(struct table *table, const struct report *report)
     return add_cells(table, cell);
 }
 
-/* The sums contain what is assumed, so a line below them says it however narrow the terminal is. */
+/* The sums include assumed needs, so a line below them tells this, however narrow the terminal is.
+ */
 static void print_assumed(const struct report *report)
 {
     char bytes[32];
@@ -121,7 +122,8 @@ static void print_shortage(const struct report *report)
                report->short_s / 60, report->known_s / 60, report->longest_short_s / 60);
 }
 
-/* How much the statistics can say: of a day no risk of one in a thousand. */
+/* Also warns if the statistics cannot support the risk: a day's data cannot show a risk of one in a
+ * thousand. */
 static void print_fit(const struct report *report)
 {
     const struct report_options *options = &report->options;
@@ -196,7 +198,7 @@ static void set_time(json_t *object, const char *key, double unix_s)
     json_object_set_new(object, key, json_string(show_time(text, sizeof(text), unix_s, 0)));
 }
 
-/* null: it was not measured in that time. */
+/* Sets null if the guest was not measured in that time. */
 static void set_wss(json_t *object, const struct report_guest *guest)
 {
     const struct {

@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* Seconds and fractions are measured to a millisecond and to a few thousandths; more digits would
- * be noise that looks like precision. */
+/* Seconds are measured to a millisecond, and fractions to a few thousandths; more digits would be
+ * noise that looks like precision. */
 static json_t *rounded(double value, double unit)
 {
     return json_real(round(value / unit) * unit);

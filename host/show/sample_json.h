@@ -6,12 +6,12 @@
 
 #include <jansson.h>
 
-/** The record as an object that the caller owns; more may be put into it. NULL when out of
+/** Makes the record as an object, which the caller owns and may extend. Returns NULL if out of
  * memory. */
 json_t *sample_json(const struct sample_record *record, const char *schema);
 
-/** Its windows alone, likewise. */
+/** Makes only its windows, in the same way. */
 json_t *sample_windows_json(const struct sample_record *record);
 
-/** Prints the record as one line, schema vmwss.sample.v1. 0 or -ENOMEM. */
+/** Prints the record as one line, schema vmwss.sample.v1. Returns 0 or -ENOMEM. */
 int sample_json_print(const struct sample_record *record);

@@ -105,7 +105,7 @@ void sample_head_print(const struct sample_record *record)
 #define CELL_MAX 256
 #define DATE 11 /* "2026-01-02T" */
 
-/* A row is of a window of the record, or of what --fine adds; or of neither, when it is not
+/* A row shows a window of the record, or one that --fine adds; or neither, if the guest is not
  * measured. */
 struct row {
     const struct sample_record *record;
@@ -181,7 +181,7 @@ static void cell_age(char *text, const struct row *row)
     show_seconds(text, CELL_MAX, age_s(&row->record->time));
 }
 
-/* Of today the time of day is enough. */
+/* Writes only the time of day if it is today. */
 static void cell_time(char *text, const struct row *row)
 {
     const struct timespec *time = &row->record->time;
@@ -212,7 +212,7 @@ static void cell_flags(char *text, const struct row *row)
     sample_flags_text(text, CELL_MAX, row->record->flags);
 }
 
-/* In which rows a column has something. */
+/* The kinds of rows in which a column has content. */
 #define OF_WINDOW 1
 #define OF_FINE 2
 #define OF_NEITHER 4
@@ -222,8 +222,8 @@ static const struct {
     struct table_column head;
     void (*text)(char *text, const struct row *row);
     unsigned rows;
-    bool of_series, of_one; /* only there in one of these */
-    bool of_guest_stats;    /* only there if the guest was asked */
+    bool of_series, of_one; /* only shown in this kind of table */
+    bool of_guest_stats;    /* only shown if the guest was asked */
 } columns[] = {
     {.head = {.name = "DOMAIN", .cut = true, .width = 24}, .text = cell_domain, .rows = OF_ALL},
     {.head = {.name = "WINDOW", .right = true, .width = 6},
@@ -273,8 +273,8 @@ static const struct {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* Each record of a series is a table of its own: columns as wide as their cells would not stand
- * below each other. Who reads a pipe looks for no columns. */
+/* Each record of a series is a separate table: if columns were as wide as their cells, they would
+ * not align. A program that reads a pipe needs no alignment. */
 static struct table *make_table(bool series)
 {
     struct table_column heads[N_COLUMNS];
@@ -287,7 +287,7 @@ static struct table *make_table(bool series)
     return table_new(heads, N_COLUMNS);
 }
 
-/* What is not there is left empty beside a window, and a dash where there is none. */
+/* An unknown value is empty beside a window, and a dash in a row without a window. */
 static void add_row(struct table *table, const struct row *row)
 {
     const unsigned of = row->fine ? OF_FINE : row->window ? OF_WINDOW : OF_NEITHER;

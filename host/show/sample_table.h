@@ -4,34 +4,34 @@
 
 #include "measure/record/sample_record.h"
 
-/** One row per window, with the age of the record. */
+/** Prints one row for each window, with the age of the record. */
 void sample_table_print(const struct sample_record *record, bool heading);
 
-/** The same of one of a series: with its time instead, which tells the rows apart. */
+/** Prints a record of a series: with its time instead of the age, to distinguish the rows. */
 void sample_table_print_series(const struct sample_record *record, bool heading);
 
-/** The domain's name, made printable, or "pid N". */
+/** Writes the domain's name, made printable, or "pid N". */
 void sample_name(char *text, size_t size, const struct sample_record *record);
 
-/** "idle census", "zap n=2000". */
+/** Writes "idle census", "zap n=2000". */
 void sample_method(char *text, size_t size, const struct sample_record *record);
 
-/** What stands once above a curve: the guest, its memory, the method, the flags. */
+/** Prints the head above a curve: the guest, its memory, the method, the flags. */
 void sample_head_print(const struct sample_record *record);
 
-/** The same in short, for below the title of a picture. */
+/** Writes a short form of it, for below the title of a picture. */
 void sample_subtitle(char *text, size_t size, const struct sample_record *record);
 
-/** The same for a picture, which is looked at elsewhere and later: "HOST, TIME: 449.1 MiB resident
+/** Writes a form for a picture that is viewed elsewhere and later: "HOST, TIME: 449.1 MiB resident
  * of ...". */
 void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record);
 
-/** The wider side of an interval that need not be symmetric. */
+/** Returns the wider side of an interval, which need not be symmetric. */
 uint64_t window_half_width(const struct window_record *window);
 
-/** The working set as a share of what is resident, 0 .. 1, as the columns beside it have it;
- * touched_fraction is one of what could be measured. NAN where more was resident when that window
- * was read. */
+/** Returns the working set as a share of resident memory, 0 .. 1, like the columns beside it;
+ * touched_fraction is a share of the measurable memory. NAN if more memory was resident when that
+ * window was read. */
 double window_share(const struct sample_record *record, const struct window_record *window);
 
 /** "16.6%", or "-". */

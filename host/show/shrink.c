@@ -64,7 +64,8 @@ static const char *rate(char *text, size_t size, double bytes_s)
 {
     if (isnan(bytes_s))
         return "-";
-    show_bytes(text, size, bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63); /* the guest's */
+    /* the guest's own figure */
+    show_bytes(text, size, bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63);
     strncat(text, "/s", size - strlen(text) - 1);
     return text;
 }

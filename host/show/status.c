@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many windows have columns: the shortest, one between, the longest. */
+/* Number of windows with columns: the shortest, one between, the longest. */
 #define WINDOWS 3
 #define CELL 256
-/* Nearly all of its RAM is in use: it may need more. */
+/* A guest that uses this share of its RAM may need more. */
 #define NEARLY_ALL 0.9
 
 #define RED "\033[31m"
@@ -40,7 +40,7 @@ bool status_is_well(const struct status *status)
 
 /* --- the cells -------------------------------------------------------------------------------- */
 
-/* Which windows the columns are of: those of the guest that has the most. */
+/* The windows of the columns: those of the guest that has the most. */
 struct windows {
     size_t n;
     double s[WINDOWS];
@@ -68,7 +68,7 @@ static struct windows choose_windows(const struct status *status)
 struct cell {
     const struct status_guest *guest;
     const struct sample_record *sample; /* NULL: not measured */
-    const struct window_record *window; /* of the column; NULL: it has none */
+    const struct window_record *window; /* the column's window; NULL: it has none */
 };
 
 static void cell_domain(char *text, const struct cell *cell)
@@ -158,14 +158,14 @@ static void cell_flags(char *text, const struct cell *cell)
 enum when {
     ALWAYS,
     ASKED,    /* only with -o */
-    BALLOONS, /* where one is known */
+    BALLOONS, /* shown if any is known */
     WINDOW_1,
-    WINDOW_2, /* where there are three */
-    WINDOW_3, /* where there are two */
+    WINDOW_2, /* shown if there are three */
+    WINDOW_3, /* shown if there are two */
 };
 
 static const struct {
-    const char *key; /* for -o */
+    const char *key; /* name for -o */
     struct table_column head;
     enum when when;
     void (*text)(char *text, const struct cell *cell);
@@ -202,7 +202,8 @@ char *status_column_names(char *text, size_t size)
     return text;
 }
 
-/* The number of the column that begins at @p name; N_COLUMNS: there is none. *after: behind it. */
+/* Returns the number of the column whose name is at @p name; N_COLUMNS: there is none. *after: the
+ * text behind the name. */
 static size_t find_column(const char *name, const char **after)
 {
     size_t length = strcspn(name, ",");
@@ -243,7 +244,7 @@ static bool is_there(const struct status *status, const struct windows *windows,
     return when != ASKED;
 }
 
-/* The column's window; 0: it has none. */
+/* Returns the column's window; 0: it has none. */
 static double window_of(const struct windows *windows, enum when when)
 {
     if (windows->n == 0 || when < WINDOW_1 || (when == WINDOW_2 && windows->n < WINDOWS))
@@ -259,7 +260,7 @@ struct grid {
     struct windows windows;
     struct table_column heads[N_COLUMNS];
     char names[N_COLUMNS][40];
-    char (*cells)[N_COLUMNS][CELL]; /* of each guest */
+    char (*cells)[N_COLUMNS][CELL]; /* one row for each guest */
     size_t order[N_COLUMNS], n;     /* the columns that are shown */
 };
 
@@ -301,7 +302,7 @@ static void choose_columns(struct grid *grid, const struct status *status, const
     while (list && *list && grid->n < N_COLUMNS) {
         const size_t c = find_column(list, &list);
 
-        grid->heads[c].rank = 0; /* it is wanted, whatever the width */
+        grid->heads[c].rank = 0; /* requested, so it stays whatever the width */
         grid->heads[c].cut = false;
         grid->order[grid->n++] = c;
     }

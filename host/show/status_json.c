@@ -14,7 +14,7 @@ static void set_bytes(json_t *object, const char *key, uint64_t bytes)
                         bytes == STATUS_UNKNOWN ? json_null() : json_integer((json_int_t)bytes));
 }
 
-/* Seconds, to the millisecond; null of what is not known (< 0). */
+/* Sets seconds, to the millisecond; null if they are not known (< 0). */
 static void set_seconds(json_t *object, const char *key, double seconds)
 {
     json_object_set_new(object, key,
@@ -72,7 +72,8 @@ static json_t *memory_json(const struct status *status)
     return object;
 }
 
-/* A guest's last record as of vmwss.sample.v1, if it has one, and what the record does not know. */
+/* Makes a guest: its last record as vmwss.sample.v1, if it has one, and the data outside of the
+ * record. */
 static json_t *guest_json(const struct status_guest *guest)
 {
     const struct sample_record *sample = &guest->kept.record.sample;

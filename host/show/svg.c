@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A letter's width by its size: of the usual sans-serif fonts the mean is 0.5 to 0.55. */
+/* Width of a letter relative to its size: the mean of the usual sans-serif fonts is 0.5 to 0.55. */
 #define LETTER 0.55
 
 /* --- elements --------------------------------------------------------------------------------- */
@@ -66,8 +66,8 @@ void svg_rectangle(struct svg *svg, double x, double y, double width, double hei
     svg_end(svg);
 }
 
-/* A domain's name may hold anything; XML has no way to write control characters, nor what is not
- * UTF-8. */
+/* A domain's name may contain anything; XML cannot represent control characters, or bytes that are
+ * not UTF-8. */
 static void write_text(struct svg *svg, const char *text)
 {
     char clean[2048];
@@ -86,7 +86,7 @@ static void write_text(struct svg *svg, const char *text)
     svg_keep(svg, xmlTextWriterWriteString(svg->out, BAD_CAST clean));
 }
 
-/* width 0: as wide as it is. */
+/* width 0: not limited. */
 static void put_label(struct svg *svg, double x, double y, double width, const char *anchor,
                       int size, const char *text)
 {
@@ -133,7 +133,7 @@ static void draw_picture(struct svg *svg, const struct svg_picture *picture)
     svg_keep(svg, xmlTextWriterEndDocument(svg->out));
 }
 
-/* Into memory first: what libxml2 says of a full disk is less than what fwrite() does. */
+/* Renders into memory first: libxml2 reports less about a full disk than fwrite() does. */
 static int render(const struct svg_picture *picture, xmlBuffer *buffer)
 {
     struct svg svg = {.out = xmlNewTextWriterMemory(buffer, 0)};

@@ -2,9 +2,9 @@
 /**
  * @file svg.h  Lines, rectangles and text as SVG, for chart.h and ram_map.h.
  *
- * Written through libxml2's text writer, which every build has already and which escapes what a
- * domain's name may hold; a plotting library would bring fonts and X libraries to the hypervisor
- * for a few simple pictures.
+ * It uses libxml2's text writer, which every build has already and which escapes the characters of
+ * a domain's name; a plotting library would bring fonts and X libraries to the hypervisor for a few
+ * simple pictures.
  */
 #pragma once
 
@@ -21,25 +21,25 @@ struct svg {
     bool failed; /* out of memory */
 };
 
-/** Notes what a function of libxml2 returned. */
+/** Notes the return value of a libxml2 function. */
 void svg_keep(struct svg *svg, int rc);
 
-/** An element, its attributes, its end. */
+/** Writes the begin of an element, its attributes, its end. */
 void svg_begin(struct svg *svg, const char *name);
 void svg_end(struct svg *svg);
 void svg_text_attribute(struct svg *svg, const char *name, const char *value);
 void svg_number_attribute(struct svg *svg, const char *name, double value);
 
-/** Whole elements. @p dash: as of stroke-dasharray, NULL: none; @p anchor: "start", "middle",
- * "end"; @p text may be any bytes. */
+/** These write whole elements. @p dash: as stroke-dasharray, NULL: solid; @p anchor: "start",
+ * "middle", "end"; @p text may be any bytes. */
 void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
               const char *dash);
 void svg_rectangle(struct svg *svg, double x, double y, double width, double height,
                    const char *colour);
 void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text);
 
-/** A label that begins at @p x; one that would be wider than @p width, as far as that can be known
- * without the font, is squeezed into it, not cut. */
+/** Writes a label that begins at @p x; if it would be wider than @p width, as far as that can be
+ * known without the font, it is squeezed, not cut. */
 void svg_label_within(struct svg *svg, double x, double y, double width, int size,
                       const char *text);
 
@@ -49,6 +49,6 @@ struct svg_picture {
     const void *context;
 };
 
-/** Writes @p path, replacing what was there. 0 or a negative errno with the message; a file (not a
- *  device, not a pipe) that could not be written whole is removed. */
+/** Writes @p path, replacing an existing file. Returns 0 or a negative errno with the message; a
+ * file (not a device, not a pipe) that could not be written completely is removed. */
 int svg_write(const struct svg_picture *picture, const char *path, struct error *error);

@@ -17,9 +17,9 @@
 
 #define MAX_COLUMNS 32
 #define MAX_HEADING 128
-/* As in vmwss top: names that tools make ("instance-0000001a") are whole, others known by it. */
+/* As in vmwss top: names made by tools ("instance-0000001a") fit, and others can be recognised. */
 #define NAME_WIDTH 32
-/* Sentences that are wrapped into less are not read. */
+/* Sentences wrapped into less than this are hard to read. */
 #define LAST_WIDTH 30
 
 struct table {
@@ -28,8 +28,8 @@ struct table {
     struct table_column columns[MAX_COLUMNS];
 };
 
-/* As libsmartcols prints it: where the locale has one byte for a character, as C, every other byte
- * than ASCII as \xc3. */
+/* Width as libsmartcols prints it: in a locale with one-byte characters, such as C, it prints each
+ * non-ASCII byte as \xc3. */
 static size_t cell_width(const char *text)
 {
     size_t width = 0;
@@ -46,7 +46,7 @@ static const char *heading_of(const char *name)
     return strcmp(name, "±") == 0 ? show_plus_minus() : name;
 }
 
-/* The heading is as wide as its column is wanted. */
+/* Pads the heading to the column's fixed width. */
 static const char *padded(char *text, const struct table_column *column)
 {
     const char *name = heading_of(column->name);
@@ -93,7 +93,7 @@ void table_free(struct table *table)
     free(table);
 }
 
-/* A name may have bytes that a terminal obeys, or characters that turn a line round. */
+/* A name may contain terminal escape sequences, or characters that reverse the text direction. */
 static int set_cell(struct libscols_line *line, size_t column, const char *text)
 {
     cleanup_free char *clean = NULL;
@@ -155,7 +155,7 @@ static const char *text_of(struct table *table, size_t row, size_t column)
     return text ? text : "";
 }
 
-/* Bytes of the first word of @p text, with what ends it: a blank or a comma. */
+/* Returns the bytes of the first word of @p text, including the blank or comma after it. */
 static size_t word_bytes(const char *text)
 {
     size_t n = strcspn(text, " ,");
@@ -163,7 +163,7 @@ static size_t word_bytes(const char *text)
     return n + (text[n] != '\0');
 }
 
-/* On a terminal, without a blank at its end. */
+/* Returns its width on a terminal, without a blank at its end. */
 static size_t word_width(const char *text, size_t bytes)
 {
     cleanup_free char *word = strndup(text, bytes - (bytes > 0 && text[bytes - 1] == ' '));
@@ -183,7 +183,7 @@ static size_t longest_word(const char *text)
     return longest;
 }
 
-/* The widest of a column, of its heading too. */
+/* Returns the width of the widest cell or heading of a column. */
 static size_t widest(struct table *table, size_t column, size_t (*width_of)(const char *text))
 {
     size_t most = cell_width(heading_of(table->columns[column].name));
@@ -196,13 +196,13 @@ static size_t widest(struct table *table, size_t column, size_t (*width_of)(cons
     return most;
 }
 
-/* The text in lines of at most @p room; a word that is longer stays whole. */
+/* Breaks the text into lines of at most @p room; a longer word stays whole. */
 static char *wrap_words(const char *text, size_t room)
 {
     char *wrapped = malloc(2 * strlen(text) + 1);
     char *end = wrapped;
     size_t used = 0;
-    bool blank = false; /* at its end */
+    bool blank = false; /* a blank at its end */
 
     for (size_t n; wrapped && *text; text += n) {
         size_t width = word_width(text, n = word_bytes(text));
@@ -221,7 +221,7 @@ static char *wrap_words(const char *text, size_t room)
     return wrapped;
 }
 
-/* "instance-00000...", as much of it as the width allows; NULL when out of memory. */
+/* Returns as much of "instance-00000..." as the width allows; NULL if out of memory. */
 static char *cut_name(const char *text, size_t room)
 {
     const char *more = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "…" : "~";
@@ -231,7 +231,8 @@ static char *cut_name(const char *text, size_t room)
     if (!cut)
         return NULL;
     strcpy(cut, text);
-    /* Characters may be of any bytes and of two columns: so the longest that fits, by trying. */
+    /* Characters may have several bytes and two columns: so this tries to find the longest part
+     * that fits. */
     for (size_t n; (n = utf8_printable_bytes(text + bytes)) > 0; bytes += n) {
         cut[bytes + n] = '\0';
         if (cell_width(cut) >= room)
@@ -242,7 +243,7 @@ static char *cut_name(const char *text, size_t room)
     return cut;
 }
 
-/* Each cell of the column that is wider than @p room becomes what @p make makes of it. */
+/* Replaces each cell of the column that is wider than @p room by the result of @p make. */
 static void make_narrower(struct table *table, size_t column, size_t room,
                           char *(*make)(const char *text, size_t room))
 {
@@ -255,7 +256,7 @@ static void make_narrower(struct table *table, size_t column, size_t room,
     }
 }
 
-/* As wide as it is wanted; the last column may be wrapped, but not word by word. */
+/* Returns the column's full width; the last column may be wrapped, but not to single words. */
 static size_t wanted_width(struct table *table, size_t column)
 {
     const struct table_column *head = &table->columns[column];
@@ -268,7 +269,7 @@ static size_t wanted_width(struct table *table, size_t column)
     return head->last && whole > least ? least : whole;
 }
 
-/* Where nothing has to be left out, nothing is cut either. */
+/* Cuts names only if columns would have to be left out otherwise. */
 static void cut_names(struct table *table, struct fit_column *fit, size_t width)
 {
     for (size_t c = 0; c < table->n_columns; c++) {
@@ -282,7 +283,7 @@ static void cut_names(struct table *table, struct fit_column *fit, size_t width)
     }
 }
 
-/* The last column has what the others leave. */
+/* Gives the last column the width that the others leave. */
 static void wrap_last(struct table *table, struct fit_column *fit, size_t width)
 {
     const size_t last = table->n_columns - 1;
@@ -292,7 +293,7 @@ static void wrap_last(struct table *table, struct fit_column *fit, size_t width)
     if (!table->columns[last].last || !fit[last].shown)
         return;
     for (size_t c = 0; c < last; c++) {
-        const size_t heading = table->columns[c].width; /* padded to it */
+        const size_t heading = table->columns[c].width; /* padded to its heading */
         const size_t cells = widest(table, c, cell_width);
 
         fit[c].width = cells > heading ? cells : heading;
@@ -303,8 +304,8 @@ static void wrap_last(struct table *table, struct fit_column *fit, size_t width)
     make_narrower(table, last, width > others ? width - others : 1, wrap_words);
 }
 
-/* As wide as the heading, in blanks where the text is not; NULL when it is as wide, or out of
- * memory. */
+/* Pads the text with blanks to the width of the heading; returns NULL if it is as wide already, or
+ * if out of memory. */
 static char *padded_cell(const char *text, const struct table_column *column)
 {
     char heading[MAX_HEADING];
@@ -319,8 +320,8 @@ static char *padded_cell(const char *text, const struct table_column *column)
     return cell;
 }
 
-/* For a heading that is not printed: libsmartcols counts its width no more since 2.41, and rows
- * that are printed one by one stand below the first one's. */
+/* Used if the heading is not printed: libsmartcols ignores its width since 2.41, and rows that are
+ * printed one by one must align with the first one. */
 static void keep_widths(struct table *table)
 {
     for (size_t c = 0; c < table->n_columns && scols_table_get_nlines(table->scols) > 0; c++) {
@@ -356,7 +357,7 @@ static void make_fit(struct table *table, size_t width)
 
 void table_print(struct table *table, bool heading)
 {
-    /* Where $COLUMNS is exported it is of the terminal beyond the pipe. */
+    /* An exported $COLUMNS is the width of the terminal beyond the pipe. */
     make_fit(table, isatty(STDOUT_FILENO) ? fit_output_width() : 0);
     scols_table_enable_colors(table->scols, table_colours());
     scols_table_enable_noheadings(table->scols, !heading);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace.c  The tables, and what prints either them or JSON; see trace.h. */
+/** @file trace.c  The tables, and the printer of tables or JSON; see trace.h. */
 #include "show/trace.h"
 
 #include "base/text/json.h"
@@ -36,10 +36,10 @@ static const struct table_column span_columns[] = {
 struct trace_printer {
     const struct trace_reader *reader;
     struct trace_stats *stats;
-    struct table *table; /* of the periods; NULL: JSON */
-    json_t *periods;     /* likewise */
-    double first_s;      /* when the first of them began */
-    uint64_t pages;      /* that are looked at, as of the last */
+    struct table *table; /* table of periods; NULL: JSON */
+    json_t *periods;     /* JSON of the periods */
+    double first_s;      /* begin of the first period */
+    uint64_t pages;      /* number of sampled pages, from the last layout */
     double page_bytes;
 };
 

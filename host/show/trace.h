@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace.h  A trace (history/trace/trace.h): tables for people, JSON, and CSV. */
+/** @file trace.h  Prints a trace (history/trace/trace.h): tables for people, JSON, and CSV. */
 #pragma once
 
 #include "history/trace/trace_reader.h"
@@ -7,26 +7,27 @@
 
 #include <jansson.h>
 
-/** One part after the other is given to it, as it is read. */
+/** Takes the parts of a trace one after the other, as they are read. */
 struct trace_printer; /* opaque */
 
-/** @p json: one object, schema vmwss.trace.v1; else tables. NULL: out of memory. */
+/** @p json: print one object, schema vmwss.trace.v1; otherwise tables. Returns NULL if out of
+ * memory. */
 struct trace_printer *trace_printer_new(const struct trace_reader *reader,
                                         struct trace_stats *stats, bool json);
 
-/** Adds reader->period, of which @p change is. 0 or -ENOMEM */
+/** Adds reader->period with its @p change. Returns 0 or -ENOMEM */
 int trace_printer_period(struct trace_printer *printer, const struct trace_change *change);
 
-/** Prints it all. @p cut: the trace was not ended properly. 0 or -ENOMEM */
+/** Prints everything. @p cut: the trace was not ended properly. Returns 0 or -ENOMEM */
 int trace_printer_end(struct trace_printer *printer, bool cut);
 void trace_printer_free(struct trace_printer *printer);
 
-/** CSV: a line for each run of pages that were touched within a period, or could not be measured.
- */
+/** Prints CSV: a line for each run of pages that were touched within a period, or could not be
+ * measured. */
 void trace_csv_heading(void);
 void trace_csv_period(const struct trace_layout *layout, const struct trace_period *period,
                       uint64_t number);
 
-/** For trace.c: one period, and all but the periods. */
+/** For trace.c: the JSON of one period, and of everything except the periods. */
 json_t *trace_period_json(const struct trace_reader *reader, const struct trace_change *change);
 json_t *trace_json(const struct trace_reader *reader, const struct trace_stats *stats, bool cut);

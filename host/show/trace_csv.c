@@ -107,7 +107,7 @@ static void print_line(const struct lines *lines, const struct trace_run *run,
     csv_end(&csv);
 }
 
-/* How many of the @p n pages from page @p i of the layout on have consecutive numbers. */
+/* Returns how many of the @p n pages from page @p i of the layout on have consecutive numbers. */
 static uint64_t in_a_row(const struct trace_layout *layout, uint64_t i, uint64_t n)
 {
     const struct map_region *region = trace_region(layout, trace_page(layout, i));

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* As of sample_json.c. */
+/* The same as in sample_json.c. */
 static json_t *rounded(double value, double unit)
 {
     return json_real(round(value / unit) * unit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wss_element.c  See wss_element.h. libxml2 writes it, so that no value can end its
+/** @file wss_element.c  See wss_element.h. libxml2 writes the element, so that no value can end its
  * quotes. */
 #include "show/wss_element.h"
 
@@ -39,7 +39,7 @@ static bool put_bytes(xmlNodePtr node, const char *name, uint64_t bytes)
     return put_attribute(node, name, text);
 }
 
-/* A host's name may be any bytes, of which XML can hold some only. */
+/* A host's name may be any bytes, but XML can represent only some of them. */
 static bool put_host(xmlNodePtr node, const char *host)
 {
     char text[sizeof(((struct sample_record *)NULL)->host)];
@@ -51,7 +51,7 @@ static bool put_host(xmlNodePtr node, const char *host)
     return put_attribute(node, "host", text);
 }
 
-/* Whole milliseconds, cut off, as in JSON and in the history: the same record has the same time
+/* Milliseconds, rounded down, as in JSON and in the history: the same record has the same time
  * everywhere. */
 static bool put_time(xmlNodePtr node, const struct timespec *time)
 {
@@ -105,7 +105,7 @@ static bool put_window(xmlNodePtr node, const struct window_record *window)
     return ok;
 }
 
-/* Left out while it is not known. */
+/* Left out if it is not known. */
 static bool put_reclaimable(xmlNodePtr node, const struct sample_record *record)
 {
     uint64_t bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file wss_element.h  A sample record as one flat XML element: what is published in a domain's
+ * @file wss_element.h  A sample record as one flat XML element, as published in a domain's
  * metadata.
  *
  *   <wss at="2026-01-02T03:04:05.678Z" host="host1" method="idle" precision="0.0219"
@@ -8,19 +8,19 @@
  *        wss-1m="67239936" low-1m="65011712" high-1m="69337088" ... ram="1073741824"
  *        resident="536870912" reclaimable="402653184" flags="thp,partial"/>
  *
- * Sizes are bytes, at is UTC. The attributes are described in vmwssd(8).
+ * Sizes are in bytes, "at" is UTC. The attributes are described in vmwssd(8).
  */
 #pragma once
 
 #include "measure/record/sample_record.h"
 
-/** The name of a window as it stands in attributes: "90s", "1m", "10m", "1h", "2d": the largest
- * unit of which it is a multiple. */
+/** Writes the name of a window in attributes: "90s", "1m", "10m", "1h", "2d": in the largest unit
+ * of which it is a multiple. */
 char *wss_element_window(char *text, size_t size, double window_s);
 
 /**
- * @param precision  half the width of the 95 % interval where it is widest, as a share of what is
- *                   resident
+ * @param precision  half the width of the 95 % interval where it is widest, as a share of resident
+ *                   memory
  * @return malloc'ed, the caller frees; NULL: out of memory
  */
 char *wss_element_text(const struct sample_record *record, double precision);

@@ -34,7 +34,7 @@ static int append_sample(struct current *current, const struct kept_sample *kept
     return 0;
 }
 
-/* Before anything is compared: what is replaced may make two names the same. */
+/* Cleans texts before they are compared: replacing bytes may make two names equal. */
 static void clean(struct sample_record *sample)
 {
     utf8_clean(sample->host);
@@ -87,7 +87,7 @@ static bool same_name(const struct current_guest *a, const struct current_guest 
     return strcmp(a->kept.record.sample.domain, b->kept.record.sample.domain) == 0;
 }
 
-/* Leaves one of each UUID, and marks names that are not unique. */
+/* Keeps one row for each UUID, and marks names that are not unique. */
 static void tell_apart(struct current *current)
 {
     struct current_guest *guests = current->guests;

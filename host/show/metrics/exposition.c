@@ -19,7 +19,7 @@ void exposition_sample(FILE *out, const char *name, const char *labels, double v
             value);
 }
 
-/* Where text goes, and what room there is with its NUL; NULL once something did not fit. */
+/* The position for text, and the room there, including a NUL; NULL once something did not fit. */
 struct room {
     char *at;
     size_t size;

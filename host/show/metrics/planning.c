@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So much later than everything else, and it is not there any more, unless its record still stands;
- * as in decide/plan/from_history.h. */
+/* A guest whose last record is this much older than the newest one is gone, unless its record still
+ * holds; as in decide/plan/from_history.h. */
 #define RECENT_S 3600
 
 /* --- who is there ----------------------------------------------------------------------------- */
@@ -57,14 +57,15 @@ static void fill_guest(struct planning_guest *guest, const struct kept_sample *k
 
 struct rostering {
     struct store *store;
-    const struct history_guest *from; /* by host and name, as the records come */
+    const struct history_guest *from; /* guests by host and name, as the records come */
     size_t n, next;
     double now_s;
-    struct planning_guest *guests; /* of each of them; RAM 0: not there */
+    struct planning_guest *guests; /* one for each of them; RAM 0: the guest is gone */
     struct error *error;
 };
 
-/* Of a guest whose next record is late only: a query for each would be most of a scrape's cost. */
+/* Called only for a guest whose next record is late: a query for each guest would be most of a
+ * scrape's cost. */
 static int read_state(const struct rostering *rostering, struct planning_guest *guest,
                       const struct sample_record *sample)
 {
@@ -105,7 +106,7 @@ static bool is_still(const struct planning_guest *guest)
     return guest->state && strcmp(guest->state, "unmeasured") != 0;
 }
 
-/* Of the host with the newest record: after it was renamed, the old name is of the past. */
+/* Returns the host with the newest record: if it was renamed, the old name has only old records. */
 static const char *newest_host(const struct history_guest *from, const struct planning_guest *of,
                                size_t n, double *newest_s)
 {
@@ -128,7 +129,7 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Leaves those that are there. */
+/* Keeps the guests that are present. */
 static void choose_guests(struct planning *planning, const struct history_guest *from, size_t n)
 {
     struct planning_guest *guests = planning->guests;
@@ -186,7 +187,7 @@ void planning_free(struct planning *planning)
 
 struct valuing {
     struct planning *planning;
-    double start_s; /* of the hour */
+    double start_s; /* begin of the hour */
 };
 
 static struct planning_guest *find_guest(const struct planning *planning, int64_t id)
@@ -210,8 +211,8 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     return 0;
 }
 
-/* The record of the minute, or the one before it while the next is not late: one that stands for
- * the time before it may come hours later, and is not waited for. */
+/* Reads the record of the minute, or the one before it while the next one is not late. A record
+ * that stands for the time before it may come hours later; the scrape does not wait for it. */
 static int read_need(struct bucket_beside *minutes, double minute_s, struct planning_guest *guest,
                      const struct planning *planning, struct error *error)
 {

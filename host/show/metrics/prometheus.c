@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The order of the page. Sizes are known also where a guest is not measured. */
+/* The order on the page. Sizes are known even if a guest is not measured. */
 static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_TOUCHED, GROUP_RAN,
                                                  GROUP_WINDOW};
 static const enum field_group guest_groups[] = {GROUP_SIZE, GROUP_WHEN, GROUP_COST, GROUP_PANEL};
@@ -100,7 +100,8 @@ static void window_label(char label[32], const struct window_record *window)
     snprintf(label, 32, "%.10g", window->window_s);
 }
 
-/* Two windows that read the same would be one series twice. They ascend in what vmwssd writes. */
+/* Two windows with the same text would be the same series twice. vmwssd writes windows in ascending
+ * order. */
 static bool is_repeated(const struct sample_record *sample, size_t w)
 {
     char label[32];
@@ -175,7 +176,7 @@ static void write_host(FILE *out, const struct current *current, uint64_t databa
                   current->newest_s);
 }
 
-/* Of the fields that have one, group by group. */
+/* Writes the fields that have a metric, group by group. */
 void prometheus_write_metrics(FILE *out, const struct field *fields, const enum field_group *groups,
                               size_t n, prometheus_write_field write, const struct current *current)
 {
@@ -209,11 +210,11 @@ static uint64_t size_of(const char *path, const char *suffix)
     return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* What is read of the history for one page. */
+/* The history's data for one page. */
 struct page {
     struct current current;
     struct planning planning;
-    struct balloon_metrics balloons; /* of balloond's journal */
+    struct balloon_metrics balloons; /* from vmwss-balloond's journal */
 };
 
 static int read_page(const struct prometheus_options *options, struct page *page,
@@ -229,7 +230,7 @@ static int read_page(const struct prometheus_options *options, struct page *page
     if (rc == 0)
         rc = planning_read(store, now_s, options->plan_window_s, &page->planning, error);
     store_close(store);
-    /* A journal that cannot be read takes no working set from the page. */
+    /* If the journal cannot be read, the page still has all working sets. */
     if (rc == 0 && options->journal &&
         balloon_metrics_read(&page->balloons, options->journal, now_s, NULL) < 0)
         balloon_metrics_free(&page->balloons);
@@ -243,7 +244,7 @@ static void write_page(FILE *out, const struct prometheus_options *options, cons
     planning_write(out, &page->planning, options->capacity_bytes, options->reserve_bytes);
 }
 
-/* NULL when out of memory. */
+/* Returns NULL if out of memory. */
 static char *to_memory(const struct prometheus_options *options, const struct page *page,
                        size_t *size)
 {

@@ -15,7 +15,7 @@
     FIELD_U64, GROUP_SIZE, .offset = offsetof(struct journal_entry, member), .may_lack = true
 #define DECIDED "vmwss-balloond's last decision: "
 
-/* Of a decision. What it does not know is DECIDE_UNKNOWN, which is AGENT_UNKNOWN. */
+/* Fields of a decision. Unknown values are DECIDE_UNKNOWN, which equals AGENT_UNKNOWN. */
 static const struct field fields[] = {
     {AT(target_bytes), .metric = "vmwss_balloon_target_bytes",
      .help = DECIDED "what the balloon is to leave the guest; in a dry run what it would be."},
@@ -148,7 +148,7 @@ static void write_states(FILE *out, const struct balloon_metrics *metrics,
     }
 }
 
-/* A guest without any has 0, so that an alert has something to compare. */
+/* A guest without panics gets 0, so that an alert can compare. */
 static void write_panics(FILE *out, const struct balloon_metrics *metrics,
                          const struct current *current)
 {
@@ -179,7 +179,8 @@ static bool same_kind(const struct journal_count *a, const struct journal_count 
     return !strcmp(a->action, b->action) && !strcmp(a->hold, b->hold);
 }
 
-/* Of all guests: those with the action and hold of this one, unless one before it has them. */
+/* Sums over all guests the counts with the same action and hold as this one; 0 if an earlier count
+ * has them. */
 static uint64_t sum_of(const struct balloon_metrics *metrics, size_t c)
 {
     uint64_t n = 0;

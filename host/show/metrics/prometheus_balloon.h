@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file prometheus_balloon.h  Metrics of what vmwss-balloond decided, from its journal.
+ * @file prometheus_balloon.h  Metrics of vmwss-balloond's decisions, from its journal.
  *
- * They are of guests that the history has fresh numbers of, by their UUIDs: the journal does not
- * know which guests still run. A decision is journalled when it is another than the guest's last
- * one, so what a guest has is as of then.
+ * They cover guests with recent numbers in the history, by their UUIDs: the journal does not know
+ * which guests still run. A decision is added to the journal only if it differs from the guest's
+ * last one, so a guest's values are as of that decision.
  */
 #pragma once
 
@@ -13,26 +13,27 @@
 
 #include <stdio.h>
 
-/** How long ago what is counted may be. */
+/** Decisions are counted over this time. */
 #define BALLOON_COUNTED_S 3600
-/** How old the host's level may be: three times JOURNAL_HOST_S. A vmwss-balloond that does not run
- * knows none. */
+/** Maximum age of the host's level: three times JOURNAL_HOST_S. If vmwss-balloond does not run, the
+ * level is not known. */
 #define BALLOON_HOST_MAX_S 180.0
 
 struct balloon_metrics {
     size_t n;
-    struct journal_entry *entries; /* the last of each guest */
+    struct journal_entry *entries; /* last entry of each guest */
     size_t n_counts;
-    struct journal_count *counts; /* of the last BALLOON_COUNTED_S */
+    struct journal_count *counts; /* counts over the last BALLOON_COUNTED_S */
     struct journal_host host;     /* time_s 0: not known, or too old */
 };
 
-/** Reads the journal at @p path. There may be none: then there is nothing to write, and that is no
- * error. Free it with balloon_metrics_free(), whatever it returns. 0, or as journal_latest(). */
+/** Reads the journal at @p path. A missing journal is not an error: then there is nothing to write.
+ * Free the result with balloon_metrics_free(), whatever is returned. Returns 0, or as
+ * journal_latest(). */
 int balloon_metrics_read(struct balloon_metrics *metrics, const char *path, double now_s,
                          struct error *error);
 void balloon_metrics_free(struct balloon_metrics *metrics);
 
-/** Writes the families; none where nothing was read. */
+/** Writes the families; writes nothing if no journal was read. */
 void prometheus_write_balloons(FILE *out, const struct balloon_metrics *metrics,
                                const struct current *current);

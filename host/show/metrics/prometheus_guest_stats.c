@@ -31,7 +31,7 @@ static void write_metric(FILE *out, const struct field *field, const struct curr
     }
 }
 
-/* Each guest that was asked has one: the source, or "none", and the verdict. */
+/* Each guest that was asked has one sample: the source, or "none", and the verdict. */
 static void write_verdicts(FILE *out, const struct current *current)
 {
     const char *name = "vmwss_guest_verdict";

@@ -73,7 +73,7 @@ static int draw_guest_stats(int y, const struct guest_stats *stats)
     return n > 0 ? y + 1 : y;
 }
 
-/* The last hour, minute by minute; < 0 where there is nothing. */
+/* The last hour, minute by minute; < 0: no value. */
 struct hour {
     double from_s;
     double wss[SLOTS];

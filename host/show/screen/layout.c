@@ -14,14 +14,14 @@
 #define NAME_MIN 8
 #define NAME_MAX 32
 #define FLAGS_MIN 10
-#define FLAGS_WIDTH 24 /* of a choice */
-#define NUMBER 10      /* as wide as bytes are */
+#define FLAGS_WIDTH 24 /* in a requested list */
+#define NUMBER 10      /* as wide as a number of bytes */
 
-/* In the order in which they are given room; the order on the screen is that of enum column. */
+/* The order in which columns get room; the order on the screen is that of enum column. */
 static const struct {
     enum column column;
     int width;
-    const char *name; /* for a choice */
+    const char *name; /* name in a requested list */
 } wanted[] = {
     {COLUMN_DOMAIN, NAME_MIN, "domain"},
     {COLUMN_WSS_1, 10, "wss"},
@@ -49,7 +49,7 @@ char *layout_column_names(char *text, size_t size)
     return text;
 }
 
-/* N_WANTED: there is none. */
+/* Returns N_WANTED if there is no such column. */
 static size_t find_wanted(const char *name, size_t length)
 {
     for (size_t i = 0; i < N_WANTED; i++)
@@ -103,7 +103,7 @@ static int longest_name(const struct rows *rows)
     return longest < NAME_MAX ? (int)longest : NAME_MAX;
 }
 
-/* What names may have, if the column after them is to fit too. */
+/* Returns the width available to names if the column after them must fit, too. */
 static int name_width(const struct rows *rows, int width)
 {
     const int longest = longest_name(rows);
@@ -175,7 +175,7 @@ void layout_make(struct layout *layout, const struct rows *rows, const struct la
         make_by_importance(layout, rows, width);
 }
 
-/* The windows' columns stand for the shortest, the one between, and the longest. */
+/* The windows' columns are for the shortest, the one between, and the longest. */
 static double window_of(const struct layout *layout, enum column column)
 {
     if (column == COLUMN_WSS_2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file layout.h  Which columns of the live table fit on the screen, and what stands in a cell.
- * Nothing here draws. */
+/** @file layout.h  The columns of the live table that fit on the screen, and the content of its
+ * cells. Nothing here draws. */
 #pragma once
 
 #include "show/screen/rows.h"
@@ -8,7 +8,7 @@
 enum column {
     COLUMN_DOMAIN,
     COLUMN_WSS_1, /* the shortest window */
-    COLUMN_HALF,  /* ± of that */
+    COLUMN_HALF,  /* the error of COLUMN_WSS_1: ± */
     COLUMN_WSS_2,
     COLUMN_WSS_3,
     COLUMN_RAM,
@@ -17,7 +17,7 @@ enum column {
     COLUMN_BACK,
     COLUMN_METHOD,
     COLUMN_AVAIL, /* the guest's statistics */
-    COLUMN_NEEDS, /* likewise, as judged */
+    COLUMN_NEEDS, /* guest statistics, as a verdict */
     COLUMN_AGE,
     COLUMN_FLAGS,
     N_COLUMNS
@@ -29,41 +29,40 @@ struct layout {
     size_t n;
     struct {
         enum column column;
-        int width; /* without the blank before it */
+        int width; /* without the blank before the column */
         bool right;
     } at[N_COLUMNS];
 };
 
-/** Columns that were asked for, in that order. */
+/** The requested columns, in that order. */
 struct layout_choice {
     size_t n; /* 0: as many as fit */
     enum column at[N_COLUMNS];
 };
 
-/** "domain, wss, error, ...": what layout_choose() takes. */
+/** Writes the names that layout_choose() takes: "domain, wss, error, ...". */
 char *layout_column_names(char *text, size_t size);
 
-/** Reads a list with commas between. 0 or -EINVAL. */
+/** Reads a list separated by commas. Returns 0 or -EINVAL. */
 int layout_choose(struct layout_choice *choice, const char *list);
 
-/** Chooses columns for that width. Names have room first, for up to 32 characters, then the columns
- * by importance; of a choice, those that do not fit are left out from the end. There is always a
- * column, be it cut. */
+/** Chooses the columns for that width. Names get room first, up to 32 characters, then the columns
+ * by importance; of requested columns, those that do not fit are left out from the end. There is
+ * always at least one column, cut if necessary. */
 void layout_make(struct layout *layout, const struct rows *rows, const struct layout_choice *choice,
                  int width);
 
-/** What stands above a column. */
+/** Writes the heading of a column. */
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size);
 
-/** What stands in it; the name and flags as they are, hostile bytes and all. */
+/** Writes the content of a cell; the name and flags unchanged, including hostile bytes. */
 void layout_cell(const struct layout *layout, enum column column, const struct kept_sample *kept,
                  double now_s, char *text, size_t size);
 
 /**
- * A line of @p width characters for values over time, from 0 to the largest: eighths of blocks, or
- * ASCII.
- * @param values  @p n of them, < 0 where there is none; the newest are shown if there are more than
- *                fit
+ * A line of @p width characters for values over time, from 0 to the largest, in eighths of blocks
+ * or ASCII.
+ * @param values  @p n values, < 0 where there is no value; the newest are shown if not all fit
  * @param text    of 3 x width + 1 bytes
  */
 void layout_sparkline(const double *values, size_t n, size_t width, bool utf8, char *text);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rows.h  What `vmwss top` shows: the last record of each guest, in some order. Nothing here
- * draws. */
+/** @file rows.h  The rows of `vmwss top`: the last record of each guest, in a certain order.
+ * Nothing here draws. */
 #pragma once
 
 #include "history/history.h"
 
-/** So many windows have a column: the shortest, one between, the longest. */
+/** Number of windows with a column: the shortest, one between, the longest. */
 #define ROWS_MAX_WINDOWS 3
 
 enum row_key {
     ROW_BY_NAME,
     ROW_BY_RAM,
     ROW_BY_RESIDENT,
-    ROW_BY_WSS,   /* over the shortest window */
-    ROW_BY_SHARE, /* of that in its RAM */
-    ROW_BY_BACK,  /* what could be given back */
+    ROW_BY_WSS,   /* WSS at the shortest window */
+    ROW_BY_SHARE, /* that WSS as a share of its RAM */
+    ROW_BY_BACK,  /* memory that could be given back */
     ROW_BY_AGE,
     ROW_N_KEYS
 };
@@ -24,33 +24,36 @@ const char *row_key_name(enum row_key key);
 
 struct rows {
     size_t n;
-    struct kept_sample *at; /* in the order of rows_sort() */
+    struct kept_sample *at; /* in the order of the last rows_sort() */
 };
 
-/** Which guests are wanted. */
+/** The guests to show. */
 struct rows_filter {
-    char **patterns; /* of names, as of the shell (glob(7)); or UUIDs */
-    int n_patterns;  /* 0: all */
-    double above;    /* only those of whose RAM more than this share is touched within the shortest
-                        window; 0: all, also those without a window */
+    char **patterns; /* patterns for names, as in the shell (glob(7)); or UUIDs */
+    int n_patterns;  /* 0: show all */
+    /* only guests that touch more than this share of their RAM within the shortest window; 0: all,
+     * including guests without a window */
+    double above;
 };
 
-/** Adds a guest, or replaces its record. 0 or -ENOMEM. */
+/** Adds a guest, or replaces its record. Returns 0 or -ENOMEM. */
 int rows_put(struct rows *rows, const struct kept_sample *kept);
 
 bool rows_wants(const struct rows_filter *filter, const struct kept_sample *kept);
 
-/** The same of those that the filter wants; one that it wants no more goes. */
+/** Does the same for a guest that the filter accepts; removes a guest that it no longer accepts. */
 int rows_put_wanted(struct rows *rows, const struct rows_filter *filter,
                     const struct kept_sample *kept);
 void rows_free(struct rows *rows);
 
-/** Names ascend, everything else descends, unless @p reverse. Guests that are not measured any more
- * come last. */
+/** Sorts names ascending and everything else descending, unless @p reverse. Guests that are not
+ * measured any more come last. */
 void rows_sort(struct rows *rows, enum row_key key, bool reverse, double now_s);
 
-/** The windows of the guest that has the most; their number, up to ROWS_MAX_WINDOWS. */
+/** Lists the windows of the guest that has the most; returns their number, up to ROWS_MAX_WINDOWS.
+ */
 size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS]);
 
-/** Where the guest of that UUID is among the first @p n_shown; rows->n: it is not. */
+/** Returns the index of the guest with that UUID among the first @p n_shown; rows->n if it is not
+ * there. */
 size_t rows_find(const struct rows *rows, size_t n_shown, const char *uuid);

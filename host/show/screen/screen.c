@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD_LINES 3 /* the sums, the host, the headings */
+#define HEAD_LINES 3 /* the lines of the sums, the host, the headings */
 #define FOOT_LINES 1
 #define ESCAPE 27
 
@@ -39,12 +39,12 @@ struct screen {
     enum view view;
     enum row_key key;
     bool reverse;
-    bool all;    /* also guests that are not measured any more */
-    bool others; /* guests are measured that are not wanted */
+    bool all;    /* also show guests that are not measured any more */
+    bool others; /* guests are measured that are not shown */
     bool leave;
     double now_s;
-    size_t n_shown;    /* the first of rows, as they are sorted */
-    size_t first;      /* on the screen */
+    size_t n_shown;    /* the first rows in sorted order are shown */
+    size_t first;      /* index of the first row on the screen */
     char selected[64]; /* UUID: the selection stays with the guest when the order changes */
 };
 
@@ -87,7 +87,7 @@ static const char *uuid_at(const struct screen *screen, size_t i)
     return screen->rows.at[i].record.sample.uuid;
 }
 
-/* Where the selected guest is now; the first if it is not shown. */
+/* Returns the current row of the selected guest; the first row if it is not shown. */
 static size_t selection(const struct screen *screen)
 {
     size_t at = rows_find(&screen->rows, screen->n_shown, screen->selected);
@@ -118,7 +118,8 @@ static void scroll_to(struct screen *screen, size_t i)
         screen->first = 0;
 }
 
-/* Beside the sums, what the machine has; nothing where the guests are of another, or of several. */
+/* Shows the machine's memory beside the sums; nothing if the guests belong to another host, or to
+ * several. */
 static void draw_host(const struct screen *screen, uint64_t ram_bytes)
 {
     const struct rows *rows = &screen->rows;
@@ -326,7 +327,8 @@ static void take_key(struct screen *screen, int key)
 static void draw_screen(struct screen *screen)
 {
     erase();
-    /* It has ended, or is no longer above --above: another one would be taken for it. */
+    /* The guest has ended, or is no longer above --above: another guest would be mistaken for it.
+     */
     if (screen->view == VIEW_DETAIL &&
         rows_find(&screen->rows, screen->n_shown, screen->selected) == screen->rows.n)
         screen->view = VIEW_LIST;
@@ -362,7 +364,7 @@ static int follow_history(struct screen *screen, struct error *error)
     return rc;
 }
 
-/* Its own SIGINT and SIGTERM: the terminal is to be restored. */
+/* Own handlers for SIGINT and SIGTERM restore the terminal. */
 static int begin_terminal(struct error *error)
 {
     struct sigaction action = {.sa_handler = on_signal};

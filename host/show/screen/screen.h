@@ -9,7 +9,7 @@
 
 struct screen_options {
     const char *database;
-    double delay_s; /* how often to look for new records */
+    double delay_s; /* interval between checks for new records */
     enum row_key key;
     struct layout_choice columns;
     struct rows_filter filter;
@@ -18,6 +18,7 @@ struct screen_options {
 /**
  * Shows the screen until the user leaves it, or SIGINT or SIGTERM comes. The terminal is restored
  * in any case.
- * @return 0; -ENOTTY: standard output is no terminal, or TERM is not known; or as the history
+ * @return 0; -ENOTTY: standard output is not a terminal, or TERM is not known; or an
+ * error of the history
  */
 int screen_run(const struct screen_options *options, struct error *error);
