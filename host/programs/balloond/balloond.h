@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file balloond.h  One decision after the other: gathers what is known, lets decide/control/
- * decide, and sets balloons, or in a dry run only says what it would.
+ * @file balloond.h  Makes one decision after the other: gathers inputs, calls decide/control/, and
+ * sets balloons, or in a dry run only reports what it would set.
  */
 #pragma once
 
 #include "programs/balloond/context.h"
 
-/** A tick, each second: sees stalls; every other one also what libvirt says, which decides when it
- * is time, or at once for a panic. What fails is logged, once, and tried again. */
+/** Runs once a second: checks for stalls, and every other time also libvirt's data; decides when it
+ * is time, or at once for a panic. A failure is logged once, and tried again. */
 void balloond_tick(struct balloond *balloond);
 
-/** The end: restores what is configured, and closes all. 0; or negative: a balloon of the journal
- * could not be restored, which was logged, and stays there for the next start. */
+/** Ends: restores as configured, and closes everything. Returns 0; or negative: a balloon of the
+ * journal could not be restored; this was logged, and the row stays for the next start. */
 int balloond_end(struct balloond *balloond);

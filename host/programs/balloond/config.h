@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file config.h  What vmwss-balloond is configured with: an INI file (inih) with the section
- * [vmwss-balloond], and one [guest NAME] or [guest UUID] for each guest that is not like the
- * others.
+ * @file config.h  vmwss-balloond's configuration: an INI file (inih) with the section
+ * [vmwss-balloond], and one section [guest NAME] or [guest UUID] for each guest with its own
+ * settings.
  */
 #pragma once
 
@@ -13,50 +13,51 @@
 #include <stdio.h>
 
 #define BALLOOND_CONFIG_PATH "/etc/vmwss/vmwss-balloond.conf"
-#define BALLOOND_USER "vmwss-balloond" /* the package makes it */
-#define BALLOOND_MAX_GUESTS 256        /* with a section of their own */
+#define BALLOOND_USER "vmwss-balloond" /* the package creates this user */
+#define BALLOOND_MAX_GUESTS 256        /* maximum number of guests with a section */
 
 struct balloond_guest_config {
-    char name[256]; /* or its UUID */
+    char name[256]; /* the guest's name or UUID */
     uint64_t reserved_bytes;
-    double shares; /* 0: as many as it has MiB assigned */
+    double shares; /* 0: as many as its assigned MiB */
     bool excluded;
 };
 
 struct balloond_config {
-    char user[64]; /* that it runs as, started by root */
+    char user[64]; /* user to run as if started by root */
     char connect[512];
-    char database[512]; /* vmwssd's history */
+    char database[512]; /* path of vmwssd's history */
     char journal[512];
     bool act; /* false: a dry run */
     enum control_restore restore;
-    double interval_s; /* from one decision to the next */
+    double interval_s; /* time between two decisions */
     struct decide_windows windows;
-    struct control_policy policy; /* its mode and times, and whether it reclaims, are configured */
-    bool virtio_mem;              /* false: what is requested of it is left alone */
-    bool reclaim_any_swap;        /* false: into compressed memory (zram) only */
+    struct control_policy policy; /* mode, times and reclaim are configurable */
+    bool virtio_mem;              /* false: the requested size of virtio-mem is left alone */
+    bool reclaim_any_swap;        /* false: reclaim only into compressed memory (zram) */
     size_t n_guests;
     struct balloond_guest_config guests[BALLOOND_MAX_GUESTS];
 };
 
-/** The defaults: a dry run, lazy. */
+/** Sets the defaults: a dry run, lazy. */
 void balloond_config_init(struct balloond_config *config);
 
-/** Reads the file over the defaults. 0; -EINVAL with "FILE:LINE: ..."; -ENOENT ... when it cannot
- * be opened. */
+/** Reads the file over the defaults. Returns 0; -EINVAL with "FILE:LINE: ..."; -ENOENT and others
+ * if it cannot be opened. */
 int balloond_config_load(struct balloond_config *config, const char *path, struct error *error);
 
-/** Prints it as a file that balloond_config_load() reads. */
+/** Prints the configuration as a file that balloond_config_load() reads. */
 void balloond_config_dump(const struct balloond_config *config, FILE *out);
 
-/** Is the section of the guest of that name and UUID? A UUID is the same in capital letters. */
+/** Returns true if the section belongs to the guest with that name and UUID. A UUID may have
+ * capital letters. */
 bool balloond_config_is_of(const struct balloond_guest_config *section, const char *name,
                            const char *uuid);
 
-/** Has it a section by its name and another one by its UUID? */
+/** Returns true if the guest has one section by its name and another by its UUID. */
 bool balloond_config_is_ambiguous(const struct balloond_config *config, const char *name,
                                   const char *uuid);
 
-/** What is configured of a guest; NULL: nothing. */
+/** Returns the guest's section; NULL: it has none. */
 const struct balloond_guest_config *balloond_config_guest(const struct balloond_config *config,
                                                           const char *name, const char *uuid);

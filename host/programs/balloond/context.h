@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file context.h  What one tick of vmwss-balloond leaves for the next. */
+/** @file context.h  The state that vmwss-balloond keeps from one tick to the next. */
 #pragma once
 
 #include "base/clock.h"
@@ -11,21 +11,21 @@ struct balloond {
     struct journal *journal;
     struct domain_connection *libvirt; /* NULL: not connected */
     struct members members;
-    struct reclaimer reclaimer; /* unused where reclaim is off */
+    struct reclaimer reclaimer; /* unused if reclaim is off */
     enum control_level level;
-    uint64_t waiting_bytes;                  /* of the last decision */
-    double followed_s, decided_s, trimmed_s; /* when, by the monotonic clock */
-    double host_noted_s;                     /* likewise, in the journal */
+    uint64_t waiting_bytes;                  /* from the last decision */
+    double followed_s, decided_s, trimmed_s; /* times of the last runs, by the monotonic clock */
+    double host_noted_s;                     /* when the host was last written to the journal */
     enum control_level noted_level;
-    bool was_down;         /* libvirt, and it was logged */
-    bool was_blind;        /* likewise, the history */
-    bool was_roomless;     /* likewise, what make-room asks for */
-    bool reclaim_hangs;    /* likewise, the kernel's reclaim */
-    bool sections_checked; /* those that match no guest were logged */
-    void (*alive)(void);   /* called before each guest: a watchdog waits */
+    bool was_down;         /* true if libvirt was down, and that was logged */
+    bool was_blind;        /* the same for the history */
+    bool was_roomless;     /* the same for reading the request of make-room */
+    bool reclaim_hangs;    /* the same for the kernel's reclaim */
+    bool sections_checked; /* sections that match no guest were logged */
+    void (*alive)(void);   /* called before each guest, to keep the watchdog alive */
 };
 
-/** By the monotonic clock, and by the wall's. */
+/** The time of the monotonic clock, and of the wall clock. */
 static inline double balloond_now_s(void)
 {
     return (double)clock_ns() / 1e9;

@@ -4,20 +4,21 @@
  * messages to it.
  *
  * Theory of operation. polkit cannot permit a write to memory.reclaim, which belongs to root, and
- * such a write may last: the kernel looks for cold pages, and waits for the swap. So a process of
- * its own does it, forked while vmwss-balloond is root: user 0 without any capability, which can
- * write files below /sys/fs/cgroup and no others (Landlock, where the kernel has it), and may not
- * make a socket, run a program, or signal another process (privileges.h). In a dry run it becomes
- * the same user as the rest, who may read all that is asked for, with the same limit: it can write
+ * such a write may last: the kernel looks for cold pages, and waits for the swap. So a separate
+ * process does it, forked while vmwss-balloond is root: user 0 without any capability, which can
+ * write only files below /sys/fs/cgroup (Landlock, if the kernel has it), and may not make a
+ * socket, run a program, or signal another process (privileges.h). In a dry run it runs as the same
+ * user as the other process, which may read all requested files, with the same limit: it can write
  * nothing.
  *
- * It trusts no message: a guest is named by its UUID only; which process that is, whether the group
- * is this guest's alone, what fits into swap, and whether that is of the kind that is configured it
- * finds out by itself each time, and no order is for more than RECLAIMER_MAX_BYTES. A write ends
- * after RECLAIMER_WRITE_S, by a signal, once the kernel looks for one; what was reclaimed until
- * then counts.
+ * It trusts no message: a message names a guest only by its UUID. The process finds out by itself
+ * each time which process the guest is, whether the group contains only this guest, how much fits
+ * into swap, and whether the swap is of the configured kind; and no order is for more than
+ * RECLAIMER_MAX_BYTES. A signal ends a write after RECLAIMER_WRITE_S, once the kernel checks for
+ * signals; memory reclaimed until then counts.
  *
- * One question at a time. It ends when the other end of its socket is closed, however that ended.
+ * It handles one request at a time. It ends when the other end of its socket is closed for any
+ * reason.
  */
 #pragma once
 
@@ -30,45 +31,47 @@
 
 struct reclaimer_request {
     char uuid[37];
-    uint64_t bytes; /* 0: to look at the group only */
+    uint64_t bytes; /* 0: only read the group */
 };
 
 struct reclaimer_answer {
     char uuid[37];
-    struct reclaim_group group; /* after that; but for seen_s */
-    uint64_t asked_bytes;       /* no more than got_bytes where there was no time for more */
-    uint64_t got_bytes;         /* by how much memory.current fell */
+    struct reclaim_group group; /* after the reclaim; seen_s is not set */
+    uint64_t asked_bytes;       /* at most got_bytes if the time ran out */
+    uint64_t got_bytes;         /* decrease of memory.current */
 };
 
-/** What it does with one request, in the process that calls it. @p any_swap: as swap_room(). */
+/** Handles one request, in the calling process. @p any_swap: as swap_room(). */
 void reclaimer_serve(const struct fsroot *root, bool any_swap,
                      const struct reclaimer_request *request, struct reclaimer_answer *answer);
 
 struct reclaimer {
-    int fd; /* -1: there is none */
+    int fd; /* -1: there is no process */
     pid_t pid;
-    bool waiting; /* for an answer */
+    bool waiting; /* waits for an answer */
     double asked_s;
 };
 #define RECLAIMER_NONE ((struct reclaimer){.fd = -1})
 
 struct reclaimer_plan {
-    const struct account *account; /* the user in a dry run */
+    const struct account *account; /* user for a dry run */
     bool act;
     bool any_swap;
 };
 
-/** Starts it; as root, from the only thread. 0 or negative with the message. */
+/** Starts the process; call it as root, while there is only one thread. Returns 0 or negative with
+ * the message. */
 int reclaimer_start(struct reclaimer *reclaimer, const struct reclaimer_plan *plan,
                     struct error *error);
 
-/** Asks it, at @p now_s. 0; -EBUSY: it has not answered the last one; -EPIPE: it has ended. */
+/** Sends a request at @p now_s. Returns 0; -EBUSY: the last one is not answered yet; -EPIPE: the
+ * process has ended. */
 int reclaimer_ask(struct reclaimer *reclaimer, const struct reclaimer_request *request,
                   double now_s);
 
-/** Waits so long for the answer. 1: it is there; 0: not yet, or nothing was asked; -EPIPE: it has
- * ended. */
+/** Waits up to @p timeout_ms for the answer. Returns 1: it is there; 0: not yet, or there was no
+ * request; -EPIPE: the process has ended. */
 int reclaimer_hear(struct reclaimer *reclaimer, int timeout_ms, struct reclaimer_answer *answer);
 
-/** Has it end, and waits until it has, as long as a write may last. */
+/** Ends the process, and waits for its end as long as a write may last. */
 void reclaimer_end(struct reclaimer *reclaimer);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file body.h  What several clients are being sent at once: one copy in memory, with a count of
- * those who still need it. */
+/** @file body.h  A body that is sent to several clients at once: one copy in memory, with a
+ * reference count. */
 #pragma once
 
 #include <stddef.h>
 
 struct body {
-    char *text; /* with a NUL behind it that is not counted */
+    char *text; /* has a NUL behind it that is not counted */
     size_t size;
     int holders; /* atomic */
 };
 
-/** Takes @p text over, held once; also where it fails. NULL: out of memory. */
+/** Takes ownership of @p text, with one holder; also on failure. Returns NULL if out of memory. */
 struct body *body_new(char *text, size_t size);
 
-/** One holder more. From any thread. */
+/** Adds a holder. From any thread. */
 struct body *body_hold(struct body *body);
 
-/** One holder less: the last one frees it. From any thread; NULL is allowed. */
+/** Removes a holder: the last one frees the body. From any thread; accepts NULL. */
 void body_release(struct body *body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file message.h  What vmwss-exporter says, on standard error. */
+/** @file message.h  Messages of vmwss-exporter, on standard error. */
 #pragma once
 
 #include "base/error.h"
@@ -9,7 +9,6 @@
 /** Prints "vmwss-exporter: MESSAGE". */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** Something that is tried again and again has ended with @p rc: says so when it begins to fail,
- * when the reason changes, and when it works again. @p failing: the last @p rc that was reported;
- * begins as 0. */
+/** Reports the result @p rc of an action that is repeated: when it begins to fail, when the reason
+ * changes, and when it works again. @p failing: the last @p rc that was reported; begins as 0. */
 void message_outcome(int *failing, int rc, const struct error *error);

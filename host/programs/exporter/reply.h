@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reply.h  Answers to a request, and the headers that all of them have. */
+/** @file reply.h  Answers to a request, and the common headers of all answers. */
 #pragma once
 
 #include "programs/exporter/body.h"
@@ -15,7 +15,8 @@ struct reply_header {
 struct reply {
     unsigned status;
     const char *type; /* Content-Type */
-    /* More headers, up to one without a name; NULL: none. Nothing of a request may be in them. */
+    /* Additional headers, terminated by one without a name; NULL: none. They must not contain any
+     * part of a request. */
     const struct reply_header *headers;
 };
 

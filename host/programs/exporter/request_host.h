@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file request_host.h  Was this host meant by the header Host of a request?
+ * @file request_host.h  Checks whether the header Host of a request names this host.
  *
- * A page of a stranger's, open in the browser of somebody who can reach us, may have its own name
- * changed to our address (DNS rebinding); the browser then takes us for the stranger's server, and
- * gives the page what we answer. Its requests have the stranger's name as Host. An address, or
- * "localhost", is no name that could be changed, and our own names are not the stranger's.
+ * A foreign web page in the browser of a person who can reach us may change its own name to our
+ * address (DNS rebinding); the browser then takes us for the foreign server, and passes our answers
+ * to the page. Its requests have the foreign name as Host. An address, or "localhost", is not a
+ * name that can be changed, and the foreign name is not one of our names.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 /**
- * @param host   the header, "NAME[:PORT]" or "[ADDRESS][:PORT]", any bytes; NULL, which browsers
- *               do not send: true
- * @param names  ours, without port; upper and lower case are the same
+ * @param host   the header, "NAME[:PORT]" or "[ADDRESS][:PORT]", any bytes; NULL, which browsers do
+ *               not send: true
+ * @param names our names, without port; upper and lower case are equal
  */
 bool request_host_is_ours(const char *host, const char *const *names, size_t n);

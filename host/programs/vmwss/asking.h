@@ -10,18 +10,19 @@
 struct asking {
     struct agent_channel *channel; /* NULL: the guest has none */
     struct guest_tracker tracker;
-    bool held;         /* another program has the channel, or no agent has the guest's port open */
-    char instead[256]; /* whose statistics they are that the last record has, how old, and why; "":
-                          the guest was asked */
+    /* another program holds the channel, or no agent has opened the guest's port */
+    bool held;
+    /* which statistics the last record has instead, their age, and the reason; "": the guest was
+     * asked */
+    char instead[256];
 };
 
-/** Finds the guest's channel, and asks for the first time: rates need two answers. */
+/** Finds the guest's channel, and sends the first request: rates need two answers. */
 void asking_begin(struct asking *asking, const struct guest *guest);
 
-/** Asks again, and puts what it says into the record; where another program has the channel,
- * for QEMU serves one at a time, what vmwssd has of it, if that is of its last period; or why there
- * is nothing. Waits for no more than
- * some seconds. */
+/** Asks again, and puts the answer into the record. If another program holds the channel (QEMU
+ * serves one at a time), it uses vmwssd's last report, if that is from its last period; otherwise
+ * it notes the reason. Waits at most some seconds. */
 void asking_annotate(struct asking *asking, struct sample_record *record);
 
 void asking_end(struct asking *asking);

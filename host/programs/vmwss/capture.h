@@ -2,8 +2,8 @@
 /**
  * @file capture.h  Copies chosen files of /proc and /sys into a directory, in the same layout.
  *
- * The result is a root for fsroot_open(): what a test fixture is. Never copied: memory, core, and
- * anything else that holds guest data.
+ * The result is a root for fsroot_open(), as test fixtures are. Files with guest data, such as
+ * memory and core, are never copied.
  */
 #pragma once
 
@@ -12,17 +12,17 @@
 
 struct capture {
     const struct fsroot *root;
-    int dirfd; /* of the directory that is written */
+    int dirfd; /* descriptor of the directory that is written */
     unsigned n_files;
-    int rc; /* the first error in writing; reading what is not there is none */
+    int rc; /* the first error in writing; missing input files are not errors */
     struct error error;
 };
 
-/** Makes the directory @p path, which must not exist yet. 0 or a negative errno. */
+/** Makes the directory @p path, which must not exist yet. Returns 0 or a negative errno. */
 int capture_begin(struct capture *capture, const struct fsroot *root, const char *path,
                   struct error *error);
 
-/** Copies one file, up to 16 MiB; one that cannot be read is left out. */
+/** Copies one file, up to 16 MiB; a file that cannot be read is left out. */
 void capture_file(struct capture *capture, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -37,12 +37,12 @@ void capture_each(struct capture *capture, const char *directory,
 /** Writes @p text as file @p name. */
 void capture_text(struct capture *capture, const char *name, const char *text, size_t length);
 
-/** Runs a program, found as execvp(3) does, and writes what it prints as file @p name, errors as
- * file @p errors; NULL: among the rest. At most CAPTURE_WAIT_S and 16 MiB; of one that is not
- * there, or prints nothing, nothing is left. How each ended stands in the file programs/ended. */
+/** Runs a program, found as execvp(3) does, and writes its output as file @p name, and its errors
+ * as file @p errors; NULL: both into @p name. Limits: CAPTURE_WAIT_S and 16 MiB. A program that is
+ * missing, or prints nothing, leaves no file. The file programs/ended lists how each ended. */
 void capture_output(struct capture *capture, const char *name, const char *errors,
                     const char *const *argv);
 #define CAPTURE_WAIT_S 10
 
-/** Closes; 0 or the first error. */
+/** Closes the directory; returns 0 or the first error. */
 int capture_end(struct capture *capture, struct error *error);

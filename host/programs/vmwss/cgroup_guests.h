@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file cgroup_guests.h  The guests of this host while page frames of control groups are sampled:
- * locked against other measurements, and which frames are their RAM.
+ * locks them against other measurements, and finds which frames are their RAM.
  */
 #pragma once
 
@@ -14,10 +14,10 @@
 
 struct cgroup_guest {
     struct subject subject;
-    bool located; /* its RAM was found; false: it counts as QEMU's other memory */
+    bool located; /* its RAM was found; false: the RAM counts as QEMU's other memory */
     struct run_lock lock;
     struct neighbour neighbour; /* vmwssd's panel */
-    char path[PATH_MAX];        /* of its control group; "" */
+    char path[PATH_MAX];        /* path of its control group; "" */
 };
 
 struct cgroup_guests {
@@ -29,9 +29,9 @@ struct cgroup_guests {
 };
 
 /**
- * Finds every QEMU of this host, locks it, and reads which frames its RAM has. Warns of guests
- * whose RAM cannot be located: it then counts as QEMU's other memory.
- * @param wait  for guests that another vmwss measures
+ * Finds every QEMU of this host, locks it, and reads which frames its RAM has. Warns about guests
+ * whose RAM cannot be located: their RAM counts as QEMU's other memory.
+ * @param wait  how to wait for guests that another vmwss measures
  * @return 0; -EBUSY such a guest, named; -EINTR; -EACCES not root; -ENOMEM. To be closed by
  *         cgroup_guests_close() in either case.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cli.h  The subcommands of vmwss, and what they share: the guest named on the command line,
- * windows.
+ * @file cli.h  The subcommands of vmwss, and their common parts: the guest named on the command
+ * line, windows.
  */
 #pragma once
 
@@ -46,13 +46,13 @@ int cmd_bugreport(int argc, char **argv);
                                                  .call = guest_choice_set_pid               \
     }
 
-/** Sets --pid of a struct guest_choice. 0; -EINVAL after printing what is wrong. */
+/** Sets --pid of a struct guest_choice. Returns 0; -EINVAL after printing the error. */
 int guest_choice_set_pid(void *guest_choice, const char *value);
 
-/** Takes the DOMAIN that follows the options, if there is one. 0; -EINVAL after printing that
- * @p command takes one DOMAIN or one --pid. */
+/** Takes the DOMAIN that follows the options, if there is one. Returns 0; -EINVAL after printing
+ * that @p command takes one DOMAIN or one --pid. */
 int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const char *command);
 
-/** "S,S,..." into window_s[0 .. *n_windows), ascending, each once, at most @p max. 0; -EINVAL after
- * printing what is wrong. */
+/** Parses "S,S,..." into window_s[0 .. *n_windows), ascending, without duplicates, at most @p max.
+ * Returns 0; -EINVAL after printing the error. */
 int cli_parse_windows(const char *list, double *window_s, size_t max, size_t *n_windows);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file guest_kept.h  What the history has of one guest now: vmwssd's last record, and what its
- * agent reported to vmwssd, while no other client can ask it.
+ * @file guest_kept.h  The history's current data of one guest: vmwssd's last record, and the
+ * agent's last report to vmwssd, because no other client can ask the agent meanwhile.
  */
 #pragma once
 
@@ -16,10 +16,11 @@ struct guest_kept {
 };
 
 /**
- * Nothing is old that is there: what is older than five periods, and five minutes, is left out.
- * @param ram_bytes  of the guest, as of agent_message_parse()
- * @return 0; as history_open(), -EUCLEAN, or what is wrong with the agent's lines; then nothing is
- * there
+ * Leaves out data older than both five periods and five minutes.
+ * @param ram_bytes RAM of the guest,
+ * as for agent_message_parse()
+ * @return 0; as history_open(), -EUCLEAN, or the error in the agent's
+ * lines; then *kept is empty
  */
 int guest_kept_read(const char *database, const char *uuid, uint64_t ram_bytes,
                     struct guest_kept *kept, struct error *error);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept.h  What history and report share: which database, how far back, which window, in what
- * format. */
+/** @file kept.h  The common options of history and report: database, span, window, format. */
 #pragma once
 
 #include "programs/vmwss/cli.h"
@@ -10,7 +9,7 @@
 
 struct kept_choice {
     const char *database; /* --database */
-    double since_s;       /* how far back from its end, where no beginning is named */
+    double since_s;       /* span before the end, if no beginning is given */
     double from_s, to_s;  /* --since, --until: Unix time; NAN: see since_s, and now */
     double window_s;      /* --window; 0: see kept_window() */
     enum show_format format;
@@ -21,7 +20,7 @@ struct kept_choice {
         .database = STORE_DEFAULT_PATH, .since_s = 7 * 86400, .from_s = NAN, .to_s = NAN \
     }
 
-/* The lines of the options; the command's struct begins with its struct kept_choice. */
+/* The option lines; the command's struct begins with its struct kept_choice. */
 #define KEPT_SPAN                                                                                \
     {OPTION_CALL,                                                                                \
      's',                                                                                        \
@@ -60,19 +59,22 @@ int kept_set_csv(void *choice, const char *value);
 int kept_set_since(void *choice, const char *value);
 int kept_set_until(void *choice, const char *value);
 
-/** Unix time; ends now, if no end is named. */
+/** Returns the span in Unix time; it ends now if no end is given. */
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);
 
-/** Does it end after it begins? 0; -EINVAL after printing that it does not. */
+/** Checks that the span ends after it begins. Returns 0; -EINVAL after printing that it does not.
+ */
 int kept_span_check(const struct kept_choice *choice);
 
-/** The window that was asked for; if none was, 60 s, or of those kept of the guest (0: of any)
- * within the span the one that is nearest to it, as a ratio. 0, or as history_windows_within(). */
+/** Chooses the requested window; without a request 60 s, or the closest one, as a ratio, among the
+ * windows kept for the guest (0: for any) within the span. Returns 0, or as
+ * history_windows_within(). */
 int kept_window(struct store *store, int64_t guest_id, const struct kept_choice *choice,
                 double *window_s, struct error *error);
 
 /** Opens the database for the command; prints nothing. */
 int kept_open(const struct kept_choice *choice, struct store **store, struct error *error);
 
-/** Closes it, sees to it that all was printed, and tells what went wrong; the exit code. */
+/** Closes the database, checks that all output was written, and prints any error; returns the exit
+ * code. */
 int kept_end(struct store *store, int rc, struct error *error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_choice.h  The options of vmwss plan, and what they say of a fleet that has been
- * read. */
+/** @file plan_choice.h  The options of vmwss plan, and applying them to a fleet that has been read.
+ */
 #pragma once
 
 #include "decide/plan/from_history.h"
@@ -11,7 +11,7 @@
 #define PLAN_LISTS_MAX 64
 
 struct plan_choice {
-    struct kept_choice kept; /* first: see kept.h; its database is not used */
+    struct kept_choice kept; /* must be first: see kept.h; its database is not used */
     struct plan_source *sources;
     size_t n_sources;
     const char **capacities; /* "SIZE" or "HOST=SIZE" */
@@ -37,12 +37,12 @@ struct plan_choice {
 /** The options; the values must outlive the choice. */
 extern const struct command_options plan_options_table;
 
-/** A history, as "[HOST=]FILE", or a URL. 0; -EINVAL, -ENOMEM after printing what is wrong. @p
- * choice: a struct plan_choice. */
+/** Adds a source: a history, as "[HOST=]FILE", or a URL. Returns 0; -EINVAL, -ENOMEM after printing
+ * the error. @p choice: a struct plan_choice. */
 int plan_choice_source(void *choice, const char *value);
 
-/** Sets capacities, reserves (where given, or no URL had them), pins and groups of the fleet. 0;
- * -EINVAL: a host without a capacity, or a name that is of no host or guest */
+/** Sets capacities, reserves (if given, or if no URL had them), pins and groups of the fleet.
+ * Returns 0; -EINVAL: a host has no capacity, or a name belongs to no host or guest */
 int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet,
                       struct error *error);
 

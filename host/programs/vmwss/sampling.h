@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file sampling.h  The options of measure, profile, grow, ages, map and trace that say how a guest
- * is sampled: options_read() → sampling_check() → sampling_run().
+ * @file sampling.h  The options of measure, profile, grow, ages, map and trace that configure the
+ * sampling of a guest: options_read() → sampling_check() → sampling_run().
  */
 #pragma once
 
@@ -16,7 +16,8 @@
     {                                                                                        \
         OPTION_CALL, 'w', "window", "S,...", 0, .help = (text), .call = sampling_set_windows \
     }
-/* In the text, @names@ stands for those of all methods, or of those that can follow a panel. */
+/* In the text, @names@ is replaced by the names of all methods, or of those that can follow a
+ * panel. */
 #define SAMPLING_METHOD(text, which)                                          \
     {                                                                         \
         OPTION_CALL, 'm', "method", "NAME", .help = (text), .names = (which), \
@@ -59,13 +60,14 @@ int sampling_set_witness(void *choice, const char *value);
 char *sampling_names(char *text, size_t size);
 char *sampling_names_following(char *text, size_t size);
 
-/** Takes DOMAIN from what getopt left, and checks that the choices go together. 0; -EINVAL after
- * printing. */
+/** Takes DOMAIN from the arguments that getopt left, and checks that the options are compatible.
+ * Returns 0; -EINVAL after printing. */
 int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 
 /**
- * session_run(), once the pictures that were asked for are known to be writable.
- * @return the exit code for main()
+ * Calls session_run() after checking that the requested pictures can be written.
+ * @return the exit
+ * code for main()
  */
 int sampling_run(const struct sampling_choice *choice,
                  int (*work)(struct session *session, const void *options, struct error *error),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file shrink_guest.h  The guest of the memory shrinking experiment: its balloon, which a guardian
- * restores should this process die, and its statistics.
+ * process restores if this process dies, and its statistics.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct shrink_guest {
     const char *uri;
-    struct run_lock lock; /* of vmwss-balloond, which cannot run meanwhile */
+    struct run_lock lock; /* the lock of vmwss-balloond, which cannot run meanwhile */
     struct guardian *guardian;
     struct domain_connection *libvirt;
     struct agent_way way;
@@ -23,32 +23,34 @@ struct shrink_guest {
     uint64_t full_bytes;
 };
 
-/** Zeroed but for uri. Locks, connects, and finds the guest and a source of statistics; changes
- * nothing. 0; or a negative errno with the object and the remedy. In any case shrink_guest_end().
- */
+/** The struct must be zeroed except for uri. Locks, connects, and finds the guest and a source of
+ * statistics; changes nothing. Returns 0; or a negative errno with the object and the remedy. Call
+ * shrink_guest_end() in any case. */
 int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, const char *domain,
                        struct error *error);
 
-/** Reads guest->memory anew. 0; -ENOENT: the guest is gone, or was restarted; or libvirt's error.
- */
+/** Reads guest->memory again. Returns 0; -ENOENT: the guest is gone, or was restarted; or libvirt's
+ * error. */
 int shrink_guest_refresh(struct shrink_guest *guest, struct error *error);
 
-/** Reads guest->memory and a report of the guest's source once. 0; -ENODATA: there is no report, or
- * none of what is available; -EBUSY: another job on the domain, so libvirt reports no statistics;
- * or as above. */
+/** Reads guest->memory and one report from the guest's source. Returns 0; -ENODATA: there is no
+ * report, or none with the available memory; -EBUSY: another job runs on the domain, so libvirt
+ * reports no statistics; or as above. */
 int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, struct error *error);
 
-/** What the guest reported between @p before (NULL: only now) and @p now. */
+/** Computes the guest's reading between @p before (NULL: only now) and @p now. */
 struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
                                            const struct guest_report *before,
                                            const struct guest_report *now);
 
-/** Sets the balloon's target; from then on the guardian restores. As domain_memory_set(). */
+/** Sets the balloon's target; from then on the guardian restores it. Returns as
+ * domain_memory_set(). */
 int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *error);
 
-/** Sets the target that it had; nothing when nothing was changed, or the guest was restarted
- * (-ENOENT). As domain_memory_set(): but for -ENOENT then shrink_guest_end() leaves it to the
- * guardian, which tries for a minute, and as long as another job runs on the domain. */
+/** Sets the original target; does nothing if nothing was changed, or if the guest was restarted
+ * (-ENOENT). Returns as domain_memory_set(): after any error except -ENOENT, shrink_guest_end()
+ * leaves the balloon to the guardian, which tries for a minute, and as long as another job runs on
+ * the domain. */
 int shrink_guest_restore(struct shrink_guest *guest, struct error *error);
 
 void shrink_guest_end(struct shrink_guest *guest);
