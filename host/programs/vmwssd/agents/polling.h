@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file polling.h  Polling schedule of the agents: when guests are asked next, and what asking them
- * all costs. Pure functions.
+ * @file polling.h  Polling schedule of the agents: when guests are asked next, and the cost of
+ * asking them all. Pure functions.
  *
- * Asking has no throttle of its own: the fleet's plan (budget.h) has to pay for a round in each
- * period, and says how long that has to be; and while its ledger has scans wait, asking waits as
- * well.
+ * Asking is not throttled by itself: the fleet's plan (budget.h) has to pay for one round in each
+ * period, and determines the length of the period; while the fleet's ledger blocks scans, asking is
+ * blocked as well.
  */
 #pragma once
 
@@ -14,47 +14,49 @@
 #include <stdint.h>
 
 struct polling {
-    double wanted_s;        /* the period of the configuration */
-    double planned_s;       /* what the budget allows; 0: no plan yet */
-    uint64_t held_until_ns; /* the ledger has all wait */
-    uint64_t began_ns;      /* the last one; 0: none yet */
-    double began_cpu_s;     /* the thread's CPU time then */
-    double cost_s; /* CPU time of a round and of all that is heard until the next, lately; 0: not
-                      known */
+    double wanted_s;        /* period from the configuration */
+    double planned_s;       /* period that the budget allows; 0: no plan yet */
+    uint64_t held_until_ns; /* the ledger blocks everything until then */
+    uint64_t began_ns;      /* begin of the last round; 0: none yet */
+    double began_cpu_s;     /* CPU time of the thread at that time */
+    /* recent CPU time of a round, including all that is received until the next; 0: not known */
+    double cost_s;
 };
 
-/** How long a round and the next are apart, but for what the ledger holds up. */
+/** Returns the time between two rounds, except for delays by the ledger. */
 double polling_period_s(const struct polling *polling);
 
-/** When the next begins: a period after the last, and not before the ledger allows it, but for that
- * one period more at most. While the budget is just used up scans of guests would always come
- * first. */
+/** Returns when the next round begins: a period after the last one, and not before the ledger
+ * allows it, but at most one more period later. Otherwise scans of guests would always come first
+ * while the budget is just used up. */
 uint64_t polling_due_ns(const struct polling *polling);
 
-/** Returns true while the ledger has all wait. */
+/** Returns true while the ledger blocks everything. */
 bool polling_held(const struct polling *polling, uint64_t now_ns);
 
-/** One begins, at @p cpu_s of the thread's CPU time: the one before has cost what was used
- * since. */
+/** Begins a round, at @p cpu_s of the thread's CPU time: the CPU time used since the last round is
+ * that round's cost. */
 void polling_begin(struct polling *polling, uint64_t now_ns, double cpu_s);
 
-/** When a guest's XML is read for the way to its agent. Zeroed: at once, as for a new
- * guest. */
+/** Schedule for reading a guest's XML, which has the way to its agent. Zeroed: read it at once, as
+ * for a new guest. */
 struct xml_turn {
-    unsigned polls; /* until then */
-    bool plugged;   /* a device was: by an event of libvirt */
+    unsigned polls; /* rounds until then */
+    bool plugged;   /* a device was plugged, according to an event of libvirt */
 };
 
-/** Once read it is not read again for so many rounds, should what libvirt says have been lost. */
+/** After it was read it is read again after this many rounds, in case an event of libvirt was lost.
+ */
 #define XML_AGAIN_POLLS 100
 
-/** How many guests' XML is read in one round, of @p n: a thousand that are new take eight
- * rounds. */
+/** Returns how many guests' XML is read in one round, of @p n guests: a thousand new guests take
+ * eight rounds. */
 size_t polling_xml_most(size_t n);
 
 /**
- * Returns true if it is read in this round. It is when a device was plugged, and of a guest without
- * a channel in its turn.
- * @param left  how many may be in this round, one less if it is: the others' turn is the next round
+ * Returns true if it is read in this round: if a device was plugged, or, for a guest without a
+ * channel, in its turn.
+ * @param left how many may still be read in this round; decremented if it
+ * returns true: the others wait for the next round
  */
 bool polling_xml_due(struct xml_turn *turn, bool has_channel, size_t *left);

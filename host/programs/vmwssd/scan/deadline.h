@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Part of what is queued. Zeroed: not queued. */
+/** An entry; embedded in a larger struct. Zeroed: not queued. */
 struct deadline {
     uint64_t at_ns;
-    size_t place; /* in the heap, from 1; 0: not queued */
+    size_t place; /* position in the heap, from 1; 0: not queued */
 };
 
 struct deadline_queue {
-    struct deadline **heap; /* from 1 */
+    struct deadline **heap; /* indexed from 1 */
     size_t n, room;
 };
 
@@ -21,8 +21,8 @@ void deadline_queue_free(struct deadline_queue *queue);
 /** Queues @p deadline at @p at_ns, or moves it there. 0 or -ENOMEM. */
 int deadline_put(struct deadline_queue *queue, struct deadline *deadline, uint64_t at_ns);
 
-/** Removes it, if it is queued. */
+/** Removes it if it is queued. */
 void deadline_remove(struct deadline_queue *queue, struct deadline *deadline);
 
-/** The earliest, still queued; NULL: there is none. */
+/** Returns the earliest, which stays queued; NULL: the queue is empty. */
 struct deadline *deadline_next(const struct deadline_queue *queue);

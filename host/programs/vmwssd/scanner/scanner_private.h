@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scanner_private.h  What scanner.c, scanner_lanes.c and scanner_batch.c share. */
+/** @file scanner_private.h  Declarations shared by scanner.c, scanner_lanes.c and scanner_batch.c.
+ */
 #pragma once
 
 #include "programs/vmwssd/scanner/scanner.h"
@@ -9,47 +10,52 @@
 #include <time.h>
 
 struct scanner {
-    struct scan_table *table; /* of a local one; NULL: it is beyond the wall */
+    struct scan_table *table; /* for a local scanner; NULL: the scanner is another process */
     int channel_fd;
     clockid_t cpu_clock;
     atomic_uint files;
     pthread_key_t lane;    /* each thread's struct scanner_lane */
-    pthread_mutex_t mutex; /* of the first channel */
-    atomic_ullong lane_ns; /* since when a thread that holds it waits for a lane; 0: none does */
-    atomic_ullong turn_ns; /* when scanner_alive() was called last */
-    uint64_t asked_ns;     /* whether it lives; 0: the answer has come */
-    uint64_t ask_ns;       /* when to ask that again */
+    pthread_mutex_t mutex; /* protects the first channel */
+    /* since when the thread that holds it has waited for a lane; 0: no thread waits */
+    atomic_ullong lane_ns;
+    atomic_ullong turn_ns; /* last call of scanner_alive() */
+    uint64_t asked_ns;     /* when SCAN_ALIVE was sent; 0: it was answered */
+    uint64_t ask_ns;       /* when to send it again */
 };
 
-/** A channel of a thread's own. */
+/** A thread's own channel. */
 struct scanner_lane {
     int fd;
-    int bell_fd; /* that is rung when a batch was answered; -1: there was none yet */
+    int bell_fd; /* rung when a batch was answered; -1: no bell yet */
 };
 
-/** Frees a thread's lane, when the thread ends. */
+/** Closes a thread's lane, when the thread ends. */
 void scanner_lane_close(void *lane);
 
-/** Reads what comes of answers to whether it lives, up to one of @p op. */
+/** Receives answers to SCAN_ALIVE until one to @p op comes. */
 int scanner_receive(struct scanner *scanner, unsigned op, int *fd, int flags);
 
-/** This thread's, for as long as it lives; NULL and *rc: it could not be opened. */
+/** Returns this thread's lane, which exists as long as the thread; NULL and *rc: it could not be
+ * opened. */
 struct scanner_lane *scanner_lane_of(struct scanner *scanner, int *rc);
 
-/** Likewise, with a bell. */
+/** Does the same for a lane with a bell. */
 struct scanner_lane *scanner_lane_with_bell(struct scanner *scanner, int *rc);
 
-/** One that failed is of no use any more, or would take the next request's reply for that to this
- * one: the next opens another. */
+/** Drops a lane that failed: it could take a late reply for that to the next request. The next
+ * request opens another lane. */
 void scanner_lane_drop(struct scanner *scanner, struct scanner_lane *lane);
 
-/** One request and its reply, over this thread's lane. 0, or why there is no reply. */
+/** Sends one request and receives its reply, over this thread's lane. Returns 0, or why there is no
+ * reply. */
 int scanner_exchange(struct scanner *scanner, const struct scan_request *request,
                      struct scan_reply *reply, int *fd);
 
-/** Only as much of it as crosses: 30 KB that are not in the cache take longer than all the rest. */
+/** Begins a request; it clears only the bytes that are sent: 30 KB that are not in the cache would
+ * take longer than all the rest. */
 void scanner_begin(struct scan_request *request, enum scan_op op, uint64_t guest);
 
-/** The result of an exchange that ended with @p rc, or the reply's own. */
+/** Returns the result of an exchange that ended with @p rc: an error of the exchange, or the
+ * reply's own result. */
 int scanner_result(struct scanner *scanner, int rc, const struct scan_reply *reply,
                    struct error *error);

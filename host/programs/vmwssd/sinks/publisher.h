@@ -2,14 +2,15 @@
 /**
  * @file publisher.h  The one thread that writes guests' working sets into libvirt's metadata.
  *
- * Scans of guests never wait for libvirt: they leave a copy of what is worth telling (publish.h),
- * and the thread writes the newest of each guest, at most once in PUBLISH_INTERVAL_S. It has
- * read-write connections of its own, opened when there is something to write; those that follow
- * events stay read-only, and are not held up by a write that waits.
+ * Scans of guests never wait for libvirt: they leave a copy of records that are worth publishing
+ * (publish.h), and the thread writes the newest one of each guest, at most once in
+ * PUBLISH_INTERVAL_S. It has its own read-write connections, opened when there is something to
+ * write; the connections that follow events stay read-only, and a write that waits does not delay
+ * them.
  *
- * What it wrote it removes: when publishing is switched off, when a connection is given up, and at
- * the end. After kill -9 elements stay until their guests end; the time in them says how old they
- * are, and the next vmwssd that publishes overwrites or removes them.
+ * It removes what it has written when publishing is switched off, when a connection is given up,
+ * and at the end. After kill -9 elements stay until their guests end; the time in them shows their
+ * age, and the next vmwssd that publishes overwrites or removes them.
  */
 #pragma once
 
@@ -20,25 +21,27 @@
 
 struct publisher; /* opaque */
 
-/** Starts the thread; nothing is published until publisher_switch(). 0 or negative. */
+/** Starts the thread; nothing is published until publisher_switch(). Returns 0 or negative. */
 int publisher_start(struct publisher **out, struct error *error);
 
-/** Publish at all? Returns at once. */
+/** Switches publishing on or off. Returns at once. */
 void publisher_switch(struct publisher *publisher, bool on);
 
-/** Guests of @p source (below PUBLISHER_MAX_SOURCES) are those of @p uri, which must live on. Not
- * wanted: no longer. */
+/** Assigns the guests of @p source (below PUBLISHER_MAX_SOURCES) to @p uri, which must stay valid.
+ * Not wanted: ends this. */
 void publisher_source(struct publisher *publisher, unsigned source, const char *uri, bool wanted);
 
-/** A new record; @p precision as in the history. From any thread; never blocks for long. */
+/** Takes a new record; @p precision as in the history. From any thread; never blocks for long. */
 void publisher_put(struct publisher *publisher, unsigned source, const struct sample_record *record,
                    double precision);
 
-/** The guest has ended, or is opened anew: what was published for it no longer counts. */
+/** Notes that the guest has ended, or is opened anew: the record published for it no longer counts.
+ */
 void publisher_forget(struct publisher *publisher, const char *uuid);
 
-/** Begins to end: nothing more is published, and all is removed. Returns at once. */
+/** Starts to end the thread: nothing more is published, and everything is removed. Returns at once.
+ */
 void publisher_end(struct publisher *publisher);
 
-/** After publisher_end(): false when all was not removed within @p seconds. */
+/** Call it after publisher_end(): returns false if not everything was removed within @p seconds. */
 bool publisher_wait(struct publisher *publisher, unsigned seconds);
