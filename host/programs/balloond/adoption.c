@@ -31,7 +31,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
     return row;
 }
 
-/* What it learned is no older than the clock says, which may have been set. */
+/* The clock may have been set: what it learned is not newer than now. */
 static void learn(struct decide_pace *pace, const struct journal_balloon *row)
 {
     if (row->panic_bytes == 0)
@@ -40,7 +40,7 @@ static void learn(struct decide_pace *pace, const struct journal_balloon *row)
     pace->panic_at_s = balloond_now_s() - fmax(balloond_wall_s() - row->panic_s, 0);
 }
 
-/* Its size is another once it is known what was requested of its virtio-mem. */
+/* Its total size changes once the requested size of its virtio-mem is known. */
 static void take_over(struct balloond *balloond, size_t i, const struct journal_balloon *row)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -64,7 +64,7 @@ static bool is_there(const struct journal_balloon *row, uint64_t current_bytes)
            current_bytes + balloon_policy_default.still_bytes >= row->set_bytes;
 }
 
-/* @p saved: a run that goes on under another id, with its balloon as it was. */
+/* @p saved: the run continues under another ID, with its balloon as it was. */
 static bool is_of(const struct journal_balloon *row, const struct domain_memory *memory, bool saved)
 {
     char boot_id[JOURNAL_BOOT_ID];
@@ -77,7 +77,7 @@ static bool is_of(const struct journal_balloon *row, const struct domain_memory 
     return journal_balloon_is_of(row, &run, balloond_wall_s());
 }
 
-/* The size of its balloon is not known before it has arrived. */
+/* The size of its balloon is not known until the guest has arrived. */
 static bool is_to_look_up(const struct balloon_guest *member)
 {
     return member->fresh && !member->memory.arriving;
@@ -134,7 +134,7 @@ void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes)
     struct error error = {0};
     int rc = domain_mark_set(balloond->libvirt, member->uuid, &mark, &error);
 
-    if (rc == -EBUSY) /* nor is it set, then */
+    if (rc == -EBUSY) /* the balloon is not set in that case */
         return;
     if (rc < 0 && !member->unmarked)
         log_line(
@@ -154,14 +154,14 @@ static void remove_mark(const struct balloond *balloond, const struct balloon_gu
                  "domain %s: its former size stays in its metadata: %s", member->name, error.text);
 }
 
-/* Any program that may write the domain may have written it. */
+/* Checks that the mark is possible: any program that may write the domain may have written it. */
 static bool can_be(const struct domain_mark *mark, const struct domain_memory *memory)
 {
     return mark->before_bytes <= memory->maximum_bytes && mark->set_bytes <= memory->maximum_bytes;
 }
 
-/* A guest that came from another host, whose journal knows it. If it came with its balloon on its
- * way, any size between the mark's two is of that. Negative: the mark is to be read again. */
+/* Adopts a guest from another host, whose journal knows it. If its balloon was moving when it came,
+ * any size between the mark's two belongs to that move. Negative: the mark must be read again. */
 static int adopt_by_mark(struct balloond *balloond, size_t i, struct error *error)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -183,7 +183,7 @@ static int adopt_by_mark(struct balloond *balloond, size_t i, struct error *erro
     row.before_bytes = mark.before_bytes;
     row.set_bytes = mark.set_bytes;
     row.plug_bytes = mark.plug_bytes;
-    member->owned = true; /* or it is given up, with the mark */
+    member->owned = true; /* if not, it is given up with its mark */
     if (can_be(&mark, memory) && is_of(&row, memory, memory->saved || memory->migrated))
         take_over(balloond, i, &row);
     return 0;
@@ -200,7 +200,7 @@ static void refuse_two_sections(const struct balloon_guest *member)
                  member->name, member->name, member->uuid);
 }
 
-/* After the journal was asked. */
+/* Call it after the journal has been searched. */
 static int look_up_mark(struct balloond *balloond, size_t i, struct error *error)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -260,7 +260,7 @@ int adoption_restored(struct balloond *balloond, size_t i, struct error *error)
     rc = journal_own(balloond->journal, &row, error);
     remove_mark(balloond, &balloond->members.members[i]);
     if (rc == 0)
-        balloond->members.members[i].owned = false; /* or it would be set anew with the next try */
+        balloond->members.members[i].owned = false; /* otherwise the next try would set it again */
     return rc;
 }
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define TRIM_S 3600
-/* libvirt asks each QEMU, and vmwssd is heard by reading a few rows. */
+/* Interval: libvirt asks each QEMU, and vmwssd's stalls are read from a few rows. */
 #define FOLLOW_S 2
 
 /* --- the host --------------------------------------------------------------------------------- */
@@ -52,14 +52,13 @@ static void count_refusal(struct balloond *balloond, size_t i)
         state->trouble = TROUBLE_NO_DRIVER;
 }
 
-/* A libvirtd that ended meanwhile may have given the order to the guest. */
+/* A libvirtd that ended meanwhile may have passed the order to the guest. */
 static bool may_be_set(int rc)
 {
     return rc == -EIO || rc == -ENOTCONN;
 }
 
-/* By virtio-mem first. A balloon that has what it is to have, and is not on its way, is left alone.
- */
+/* Sets virtio-mem first. A balloon that has its target size, and is not moving, is left alone. */
 static int set_memory(struct balloond *balloond, size_t i, struct error *error)
 {
     const struct balloon_guest *member = &balloond->members.members[i];
@@ -77,8 +76,9 @@ static int set_memory(struct balloond *balloond, size_t i, struct error *error)
     return rc;
 }
 
-/* The journal first: what it does not know could not be restored after kill -9. A guest that is to
- * get more gets it all the same. Whatever fails but for want of a balloon is tried again. */
+/* Writes the journal first: a balloon that it does not know could not be restored after kill -9. A
+ * guest that is to grow is set even if this fails. Every failure, except for a missing balloon, is
+ * tried again. */
 static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -97,9 +97,9 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
         guest->state.unsure = rc < 0;
         return rc;
     }
-    adoption_renew(balloond, i); /* it says what is set, ... */
+    adoption_renew(balloond, i); /* the row has the new target, ... */
     if (guest->state.before_bytes > 0)
-        adoption_mark(balloond, i, guest->state.set_bytes); /* ... and so does its mark */
+        adoption_mark(balloond, i, guest->state.set_bytes); /* ... and so has its mark */
     if (rc == -EOPNOTSUPP)
         count_refusal(balloond, i);
     return rc;
@@ -111,7 +111,7 @@ static void log_failure(const struct balloon_guest *member, const char *what,
     log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s: %s", member->name, what, error->text);
 }
 
-/* 0; or negative: what is ordered could not be set, and that was logged, once. */
+/* Returns 0; or negative: an order could not be carried out; this was logged once. */
 static int carry_out(struct balloond *balloond, const struct control_host *host, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -131,7 +131,7 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
                         &error);
         member->failing = rc < 0;
     }
-    if (rc <= 0) /* else it is the order of an earlier row */
+    if (rc <= 0) /* otherwise it is the order of an earlier row */
         recording_add(balloond, i, &entry);
     reclaiming_journalled(balloond, i, entry.id);
     return rc < 0 ? rc : 0;
@@ -139,7 +139,7 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
 
 /* --- a decision ------------------------------------------------------------------------------- */
 
-/* Without the history there is still libvirt, which says when a guest has nothing left. */
+/* Without the history there is still libvirt, which shows when a guest has no memory left. */
 static void measure_members(struct balloond *balloond)
 {
     struct error error = {0};
@@ -155,7 +155,7 @@ static void measure_members(struct balloond *balloond)
     balloond->was_blind = rc < 0;
 }
 
-/* Once: guests may come later. */
+/* Checks once: guests may come later. */
 static void check_sections(struct balloond *balloond)
 {
     const struct balloond_config *config = balloond->config;
@@ -175,7 +175,7 @@ static void check_sections(struct balloond *balloond)
     balloond->sections_checked = true;
 }
 
-/* It can only ask for more: what cannot be read keeps no guest from what it needs. */
+/* A request can only ask for more memory: if it cannot be read, guests still get what they need. */
 static uint64_t read_room(struct balloond *balloond)
 {
     struct error error = {0};
@@ -202,7 +202,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
         return rc;
     host->now_s = balloond_now_s();
     host->level = balloond->level;
-    /* That of before an outage says nothing of now. */
+    /* The value from before an outage does not describe the present. */
     host->waiting_bytes = host->now_s - balloond->decided_s <= 3 * balloond->config->interval_s
                               ? balloond->waiting_bytes
                               : 0;
@@ -217,7 +217,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
     return 0;
 }
 
-/* More often than decisions are due: is one needed at once? */
+/* Returns true if a decision is needed at once; checked more often than decisions are due. */
 static bool panics(const struct balloond *balloond)
 {
     for (size_t i = 0; i < balloond->members.n; i++) {
@@ -232,7 +232,7 @@ static bool panics(const struct balloond *balloond)
     return false;
 }
 
-/* Another hand moved it. */
+/* Another program moved the balloon. */
 static void note_loss(struct balloond *balloond, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -309,7 +309,7 @@ void balloond_tick(struct balloond *balloond)
 #define RESTORE_TRIES 3
 #define RESTORE_AGAIN_S 2
 
-/* Why it is not given back what it had, or not all of it; NULL: it is. */
+/* Returns why the guest does not get back all that it had; NULL: it does. */
 static const char *obstacle_of(const struct control_guest *guest)
 {
     switch (guest->hold) {
@@ -326,7 +326,7 @@ static const char *obstacle_of(const struct control_guest *guest)
     }
 }
 
-/* What is not given back stays in the journal. 0; or negative: it failed. */
+/* A balloon that is not restored stays in the journal. Returns 0; or negative: it failed. */
 static int restore_one(struct balloond *balloond, const struct control_host *host, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -344,7 +344,7 @@ static int restore_one(struct balloond *balloond, const struct control_host *hos
     return 0;
 }
 
-/* How many failed; one that has a job may have none a moment later. */
+/* Returns how many failed; a job that blocks a guest may be over a moment later. */
 static size_t restore_all(struct balloond *balloond, const struct control_host *host)
 {
     struct members *members = &balloond->members;
@@ -363,7 +363,7 @@ static size_t restore_all(struct balloond *balloond, const struct control_host *
     return failed;
 }
 
-/* libvirtd may have been started anew since the last tick. */
+/* libvirtd may have been restarted since the last tick. */
 static int follow_once_more(struct balloond *balloond, struct error *error)
 {
     int rc = -ENOTCONN;
@@ -417,7 +417,7 @@ int balloond_end(struct balloond *balloond)
 {
     int rc;
 
-    reclaiming_end(balloond); /* what was reclaimed comes back when it is touched */
+    reclaiming_end(balloond); /* reclaimed memory comes back when it is touched */
     rc = balloond->config->act ? restore_balloons(balloond) : 0;
     if (balloond->libvirt)
         domain_disconnect(balloond->libvirt);

@@ -95,7 +95,7 @@ static int set_window(void *at, const char *value)
     return decide_windows_parse(at, value);
 }
 
-/* As many as were given: one or two stand for the others, too. */
+/* Prints as many as were given: one or two stand for the others, too. */
 static void dump_window(const void *at, const char *key, FILE *out)
 {
     const struct decide_windows *windows = at;
@@ -226,7 +226,7 @@ static struct balloond_guest_config *guest_section(struct balloond_config *confi
     return guest;
 }
 
-/* Without the blanks around it. */
+/* Copies the text without the blanks around it. */
 static void trim(char *out, size_t size, const char *text)
 {
     size_t length;

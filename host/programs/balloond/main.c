@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file main.c  vmwss-balloond: sets the balloons of guests by their working sets; a dry run unless
- * its configuration says act = yes. One thread; a signal ends it. With reclaim, a process of its
- * own writes to memory.reclaim (reclaimer.h).
+ * its configuration says act = yes. It has one thread, and a signal ends it. With reclaim, a
+ * separate process writes to memory.reclaim (reclaimer.h).
  */
 #include "base/option.h"
 #include "base/parse.h"
@@ -26,8 +26,8 @@
 #define TICK_MAX_S 1
 
 struct options {
-    const char *path; /* NULL: the default, if it is there */
-    const char *user; /* NULL: the configuration's */
+    const char *path; /* NULL: the default path, if it exists */
+    const char *user; /* NULL: the user from the configuration */
     bool check, dump;
 };
 
@@ -75,7 +75,7 @@ static bool is_embedded(const struct balloond_config *config)
     return strstr(config->connect, ":///embed") != NULL;
 }
 
-/* The history's readers, and who may write to libvirt where a group says that. */
+/* Adds the groups that may read the history and, where a group permits it, write to libvirt. */
 static int find_account(const struct balloond_config *config, struct account *account,
                         struct error *error)
 {
@@ -84,8 +84,8 @@ static int find_account(const struct balloond_config *config, struct account *ac
     return account_find(account, is_embedded(config) ? "root" : config->user, groups, error);
 }
 
-/* It has the lock: from here on it is a user who owns the journal, and no more; or root without
- * capabilities, who owns root's files and sockets. */
+/* Call it with the lock held: from here on it runs as a user who owns only the journal; or as root
+ * without capabilities, who owns root's files and sockets. */
 static int give_up_privileges(const struct balloond_config *config, const struct account *account,
                               struct error *error)
 {
@@ -97,7 +97,7 @@ static int give_up_privileges(const struct balloond_config *config, const struct
     return rc == 0 ? state_dir_check(config->journal, account, error) : rc;
 }
 
-/* A tick takes as long as libvirt does. */
+/* A tick takes as long as libvirt's calls. */
 static void stay_alive(void)
 {
     sd_notify(0, "WATCHDOG=1");
@@ -125,7 +125,7 @@ static int balloond_run(struct balloond *balloond, sd_event *loop, struct error 
     return main_loop_run(loop, error);
 }
 
-/* One controller on a host, whatever its configuration. */
+/* Only one controller runs on a host, whatever its configuration. */
 static int lock_and_run(const struct balloond_config *config, struct error *error)
 {
     static const struct lock_wait at_once = {.pidfd = -1};
@@ -138,8 +138,8 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
 
     if (rc < 0)
         return error_set(error, rc, "/: %s", strerror(-rc));
-    /* First: a SIGTERM that comes from here on ends the loop, and what an earlier one has set is
-     * restored. */
+    /* This comes first: a SIGTERM from here on ends the loop, and balloons set by an earlier run
+     * are restored. */
     rc = main_loop_open(&loop, error);
     if (rc == 0)
         rc = find_account(config, &account, error);

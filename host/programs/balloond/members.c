@@ -29,7 +29,7 @@ ssize_t members_find(const struct members *members, const char *uuid)
 
 /* --- what is known of one --------------------------------------------------------------------- */
 
-/* libvirt's are of at most a minute ago (DOMAIN_MEMORY_MAX_AGE_S). */
+/* libvirt's statistics are at most a minute old (DOMAIN_MEMORY_MAX_AGE_S). */
 #define LIBVIRT_PERIOD_S (DOMAIN_MEMORY_MAX_AGE_S / 3.0)
 
 static struct decide_input unmeasured(void)
@@ -119,7 +119,7 @@ static void remove_member(struct members *members, size_t i)
     members->guests[i] = members->guests[members->n];
 }
 
-/* Another run. */
+/* Forgets everything if this is another run. */
 static void begin_if_new(struct balloon_guest *member, struct control_guest *guest,
                          const struct domain_memory *memory)
 {
@@ -129,14 +129,14 @@ static void begin_if_new(struct balloon_guest *member, struct control_guest *gue
 
 /* --- virtio-mem ------------------------------------------------------------------------------- */
 
-/* What changed in the domain changed what it has at most. */
+/* A change in the domain may have changed its maximum. */
 static bool may_have_plug(const struct balloon_guest *member, const struct domain_memory *memory)
 {
     return member->fresh || member->plug.n > 0 || member->plug_unknown ||
            member->memory.maximum_bytes != memory->maximum_bytes;
 }
 
-/* 0; or -ENOTCONN. What cannot be read otherwise may have ended. */
+/* Returns 0; or -ENOTCONN. Any other read error may mean that the guest has ended. */
 static int read_plug(struct balloon_guest *member, const struct domain_memory *memory,
                      struct domain_connection *libvirt, struct error *error)
 {
@@ -150,8 +150,8 @@ static int read_plug(struct balloon_guest *member, const struct domain_memory *m
     return rc == -ENOTCONN ? error_set(error, rc, "%s", failed.text) : 0;
 }
 
-/* One that may not be used, but was lowered before, is to be restored. A guest that has not plugged
- * what is requested is one without a driver, or not that far yet. */
+/* A device that may not be used, but was lowered before, must be restored. A guest that has not
+ * plugged the requested size has no driver, or has not finished yet. */
 static bool is_plug_used(const struct balloon_guest *member, bool allowed)
 {
     const struct domain_virtio_mem *plug = &member->plug;
@@ -160,8 +160,8 @@ static bool is_plug_used(const struct balloon_guest *member, bool allowed)
                             (allowed && plug->current_bytes == plug->requested_bytes));
 }
 
-/* It is never requested more than was before our first target: the rest of the device is what its
- * owner has in store. */
+/* Never requests more than was requested before our first target: the owner keeps the rest of the
+ * device in reserve. */
 static void take_actuators(const struct balloon_guest *member, struct control_guest *guest,
                            bool allowed)
 {
@@ -270,7 +270,7 @@ struct hearing {
     bool news;
 };
 
-/* Of a clock that was set back since. */
+/* The clock was set back since that time. */
 static bool is_ahead(double time_s, double now_s)
 {
     return time_s > now_s + MEMBER_STALL_S;
@@ -306,7 +306,7 @@ bool members_hear_stalls(struct members *members, const struct balloond_config *
 
 /* --- what they need --------------------------------------------------------------------------- */
 
-/* The advice of what is kept; none for a guest without history. */
+/* Makes the input from the history; there is none for a guest without history. */
 static int read_history(struct advising *advising, struct store *store, const char *uuid,
                         struct decide_input *input, struct error *error)
 {

@@ -29,7 +29,7 @@
 #define MAX_CMDLINE (1UL << 20)
 #define KNOWN 256
 
-/* Found before: it is the same as long as it began at the same time. */
+/* A process found before: it is the same if its start time is the same. */
 struct known {
     char uuid[37];
     pid_t pid;
@@ -44,7 +44,7 @@ static bool is_emulator(const char *path)
     return !strncmp(name, "qemu-system-", 12) || !strcmp(name, "qemu-kvm") || !strcmp(name, "kvm");
 }
 
-/* By its command line, which all may read; /proc/PID/exe takes CAP_SYS_PTRACE. */
+/* Checks its command line, which every user may read; /proc/PID/exe needs CAP_SYS_PTRACE. */
 static bool is_guest(const struct fsroot *root, pid_t pid, const char *uuid)
 {
     cleanup_free char *text = NULL;
@@ -71,7 +71,7 @@ static bool is_running(const struct fsroot *root, pid_t pid, uint64_t *start_tic
     return true;
 }
 
-/* A guest that is being migrated within this machine has two. */
+/* A guest that is being migrated within this machine has two processes. */
 static int search_process(const struct fsroot *root, const char *uuid, struct known *found,
                           struct error *error)
 {
@@ -114,7 +114,7 @@ static int find_process(const struct fsroot *root, const char *uuid, struct know
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-/* Found, its group checked, and still the same process then. */
+/* Finds the process, opens and checks its group, and verifies that it is still the same process. */
 static int open_group(const struct fsroot *root, const char *uuid, struct memcg_reclaim *group,
                       struct error *error)
 {
@@ -132,7 +132,7 @@ static int open_group(const struct fsroot *root, const char *uuid, struct memcg_
     return rc;
 }
 
-/* Swap that is full leaves the kernel no choice but to kill. */
+/* If swap is full the kernel can only kill processes. */
 static uint64_t room_above_kept(const struct swap_room *room)
 {
     return less(room->free_bytes, room->total_bytes / RECLAIM_SWAP_KEPT);
@@ -195,7 +195,7 @@ void reclaimer_serve(const struct fsroot *root, bool any_swap,
         rc = serve_group(root, any_swap, request->bytes, &group, answer, &error);
         memcg_reclaim_close(&group);
     }
-    if (rc < 0) /* a process names itself */
+    if (rc < 0) /* a process chooses its own name */
         utf8_printable_copy(answer->group.refused, sizeof(answer->group.refused),
                             error.text[0] ? error.text : "unknown");
 }
@@ -207,7 +207,7 @@ static void wake(int signal)
     (void)signal;
 }
 
-/* Again and again: the first may come before the write has begun. 0: no more. */
+/* The alarm repeats: the first may come before the write has begun. 0: stops it. */
 static void set_alarm(int seconds)
 {
     const struct itimerval timer = {.it_value = {.tv_sec = seconds},
@@ -229,7 +229,7 @@ static int serve_all(int fd, bool any_swap)
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n != (ssize_t)sizeof(request)) /* the end, or no request of ours */
+        if (n != (ssize_t)sizeof(request)) /* the end, or an invalid request */
             return n != 0;
         set_alarm(RECLAIMER_WRITE_S);
         reclaimer_serve(&root, any_swap, &request, &answer);
@@ -241,12 +241,13 @@ static int serve_all(int fd, bool any_swap)
 
 static int run_process(int fd, const struct reclaimer_plan *plan)
 {
-    const struct sigaction action = {.sa_handler = wake}; /* it ends a system call */
+    const struct sigaction action = {.sa_handler = wake}; /* interrupts a system call */
     struct error error = {0};
     int rc;
 
     prctl(PR_SET_NAME, "vmwss-reclaimer");
-    /* The lock of vmwss-balloond among them, which must go with that. */
+    /* The descriptors include the lock of vmwss-balloond, which must be released when that process
+     * ends. */
     if (dup2(fd, 3) < 0 || syscall(SYS_close_range, 4, ~0U, 0) < 0)
         return 1;
     sigaction(SIGALRM, &action, NULL);
@@ -313,7 +314,7 @@ int reclaimer_hear(struct reclaimer *reclaimer, int timeout_ms, struct reclaimer
 
     if (reclaimer->fd < 0)
         return -EPIPE;
-    if (!reclaimer->waiting) /* it says nothing unasked */
+    if (!reclaimer->waiting) /* it sends nothing without a request */
         return poll(&ready, 1, 0) > 0 ? -EPIPE : 0;
     if (poll(&ready, 1, timeout_ms) <= 0)
         return 0;
@@ -326,7 +327,7 @@ int reclaimer_hear(struct reclaimer *reclaimer, int timeout_ms, struct reclaimer
     return 1;
 }
 
-/* It ends at once, or when its write has; it is never signalled. */
+/* It ends at once, or after its current write; it is never signalled. */
 void reclaimer_end(struct reclaimer *reclaimer)
 {
     if (reclaimer->fd < 0)

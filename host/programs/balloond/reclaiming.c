@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define TICK_S 0.2
-/* Longer than any answer takes while the kernel works. */
+/* No answer takes this long while the kernel works. */
 #define HANGS_S 10
 
 static bool is_on(const struct balloond *balloond)
@@ -32,7 +32,7 @@ int reclaiming_begin(struct balloond *balloond, const struct account *account, s
 
 /* --- what was not sent ------------------------------------------------------------------------ */
 
-/* The journal has it as done. */
+/* The journal would show it as done. */
 static void withdraw(struct balloond *balloond, struct balloon_guest *member)
 {
     struct error error = {0};
@@ -57,7 +57,8 @@ static void withdraw_all(struct balloond *balloond)
         withdraw(balloond, &balloond->members.members[i]);
 }
 
-/* Of the last decision but one: none has been made since, so what is cold by now is not known. */
+/* Withdraws orders of the last decision but one: no decision has been made since, so what is cold
+ * now is not known. */
 static void withdraw_old(struct balloond *balloond)
 {
     const double since_s = balloond_now_s() - 2 * balloond->config->interval_s;
@@ -89,7 +90,7 @@ static void note_reclaimed(struct balloond *balloond, struct balloon_guest *memb
     reclaim_answered(&guest->reclaim, &balloond->config->policy.reclaim,
                      failed ? member->reclaim.sent_bytes : answer->asked_bytes, answer->got_bytes,
                      balloond_now_s());
-    reclaim_asked(&guest->reclaim, balloond_now_s()); /* until now it was written */
+    reclaim_asked(&guest->reclaim, balloond_now_s()); /* the write has just ended */
     member->reclaim.sent_bytes = 0;
     if (member->reclaim.id > 0 &&
         journal_reclaimed(balloond->journal, member->reclaim.id, answer->got_bytes, &error) < 0)
@@ -135,7 +136,7 @@ static void note_hang(struct balloond *balloond)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-/* The order that has waited the longest. libvirt knows of a job before a record does. */
+/* Returns the order that has waited longest. libvirt knows of a job before a record does. */
 static ssize_t next_order(const struct balloond *balloond)
 {
     const struct balloon_guest *members = balloond->members.members;
@@ -148,7 +149,7 @@ static ssize_t next_order(const struct balloond *balloond)
     return next;
 }
 
-/* Who was looked at the longest ago. */
+/* Returns the guest whose group was read longest ago. */
 static ssize_t next_look(const struct balloond *balloond)
 {
     const struct balloon_guest *members = balloond->members.members;

@@ -48,7 +48,8 @@ struct journal_entry recording_entry(const struct balloond *balloond,
     return entry;
 }
 
-/* A working set that needs all that is assigned is no shortage by a balloon, and lasts. */
+/* A working set that needs all assigned memory is not a shortage caused by a balloon, and it lasts.
+ */
 static bool is_short(const struct control_guest *guest)
 {
     const struct decide_decision *decision = &guest->decision;
@@ -59,7 +60,7 @@ static bool is_short(const struct control_guest *guest)
     return panics != 0;
 }
 
-/* Shortages without a minute of calm between them are one. */
+/* Shortages with less than a minute of calm between them are one shortage. */
 static bool begins_to_be_short(struct balloon_guest *member, const struct control_guest *guest,
                                const struct decide_policy *policy)
 {
@@ -91,7 +92,7 @@ static bool is_news(struct balloon_guest *member, const struct control_guest *gu
     char key[sizeof(member->recorded.key)];
     bool always = entry->panic || entry->acted;
 
-    /* The wait for a record after a reclaim is part of that. */
+    /* The wait for a record after a reclaim belongs to that reclaim. */
     if (!always && guest->reclaim_hold == RECLAIM_SETTLING)
         return false;
     snprintf(key, sizeof(key), "%s %s %s %llu %x %x %u", entry->action, entry->hold, entry->level,
@@ -103,7 +104,7 @@ static bool is_news(struct balloon_guest *member, const struct control_guest *gu
     return true;
 }
 
-/* A little more of what it waits for, after a row that says so. */
+/* Gives a little more of the memory that the guest waits for; the last row already says so. */
 static bool goes_on(const struct balloon_guest *member, const struct control_guest *guest,
                     const struct journal_entry *entry)
 {

@@ -10,19 +10,20 @@
 
 #define NS 1000000000ULL
 
-/* The list begins with the newest. One that was shut down stays until the server has closed it. */
+/* The list begins with the newest. A connection that was shut down stays until the server has
+ * closed it. */
 struct connection_entry {
     struct connection_entry *next;
     int fd;
     bool shut;
     uint64_t since_ns;
     uint64_t allowed_s;
-    struct in6_addr address; /* zero: of no such family */
+    struct in6_addr address; /* zero: another address family */
 };
 
 struct connections {
-    pthread_mutex_t
-        mutex; /* also holds descriptors open: one that is removed is closed only then */
+    pthread_mutex_t mutex; /* also keeps descriptors open: a connection is removed under it before
+                              its descriptor is closed */
     struct connection_entry *newest;
 };
 
@@ -59,11 +60,12 @@ static void shut(struct connection_entry *entry)
 {
     if (!entry)
         return;
-    shutdown(entry->fd, SHUT_RDWR); /* fails when the client has gone already */
+    shutdown(entry->fd, SHUT_RDWR); /* fails if the client has gone already */
     entry->shut = true;
 }
 
-/* The oldest, when there are as many as may be: of @p address; of all if that is NULL. */
+/* Returns the oldest connection if the maximum is reached: of @p address; of all if that is NULL.
+ */
 static struct connection_entry *surplus(const struct connections *connections,
                                         const struct in6_addr *address, unsigned most)
 {

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* While one that made room is being closed. */
+/* Leaves room while a connection that made room is being closed. */
 #define MHD_CONNECTIONS (2 * CONNECTIONS_MAX)
-/* A request's headers must fit. A browser's have the cookies of all that is served under this name,
- * whatever its port. */
+/* Limit for a request's headers. A browser sends the cookies of all servers under this name,
+ * whatever their port. */
 #define CONNECTION_BYTES ((size_t)8 << 10)
 #define CONNECTION_BYTES_WEB ((size_t)32 << 10)
 
@@ -24,8 +24,8 @@ struct http {
     struct MHD_Daemon *daemon;
     struct connections *connections;
     const struct prometheus_options *metrics;
-    struct web *web; /* NULL: not asked for */
-    int failing;     /* message_outcome(); the thread's own */
+    struct web *web; /* NULL: no pages are wanted */
+    int failing;     /* for message_outcome(); used only by the thread */
 };
 
 static const char page[] =
@@ -78,7 +78,7 @@ static enum MHD_Result send_web(struct http *http, struct MHD_Connection *connec
     return result;
 }
 
-/* The type is libmicrohttpd's. */
+/* The return type is libmicrohttpd's. */
 static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
                                       const char *url, const char *method, const char *version,
                                       const char *upload, size_t *upload_size, void **state)
@@ -156,8 +156,8 @@ void http_stop(struct http *http)
     if (!http)
         return;
 
-    /* MHD would shut the socket down, for systemd as well where it is systemd's: what it starts
-     * next could not listen. */
+    /* MHD would shut the socket down, also for systemd if it comes from there: the next process
+     * that systemd starts could not listen. */
     MHD_socket fd = MHD_quiesce_daemon(http->daemon);
 
     MHD_stop_daemon(http->daemon);

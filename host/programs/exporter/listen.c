@@ -29,7 +29,7 @@ int listen_passed(struct error *error)
     return SD_LISTEN_FDS_START;
 }
 
-/* Cuts "[ADDRESS]:PORT" in two. */
+/* Splits "[ADDRESS]:PORT". */
 static int split_address(char *text, const char **host, const char **port)
 {
     char *colon = strrchr(text, ':');
@@ -44,7 +44,7 @@ static int split_address(char *text, const char **host, const char **port)
         text[n - 1] = '\0';
         text++;
     } else if (strchr(text, ':')) {
-        return -EINVAL; /* IPv6 without brackets: where the port begins is not known */
+        return -EINVAL; /* IPv6 without brackets: the begin of the port is ambiguous */
     }
     *host = *text ? text : NULL;
     return 0;
@@ -79,7 +79,7 @@ static int open_listening(const struct addrinfo *at)
 
     if (fd < 0)
         return -errno;
-    /* Connections of a predecessor may linger. */
+    /* Connections of an earlier process may linger. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     if (bind(fd, at->ai_addr, at->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
         rc = -errno;

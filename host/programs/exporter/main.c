@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file main.c  vmwss-exporter: needs no rights but to read the history, and gives up all others.
- * One thread answers (http.h), or the file is written here; the rest is waiting for a signal. With
- * --web another thread waits for a process of this program that makes a page (web_report.h).
+ * @file main.c  vmwss-exporter: needs only the right to read the history, and gives up all others.
+ * One thread answers requests (http.h), or the main thread writes the file; otherwise it waits for
+ * a signal. With --web another thread waits for a process of this program that makes a page
+ * (web_report.h).
  */
 #include "base/service/main_loop.h"
 #include "base/service/reader_group.h"
@@ -36,7 +37,7 @@ static int start_web(const struct exporter_options *options, struct web **web, s
 {
     if (!options->web)
         return 0;
-    signal(SIGCHLD, SIG_DFL); /* whoever started us may ignore it: run.h */
+    signal(SIGCHLD, SIG_DFL); /* the parent process may ignore it: run.h */
     return web_start(web, &options->pages, error);
 }
 
@@ -85,8 +86,8 @@ struct keeping {
     int failing;
 };
 
-/* The file is there as long as it is right: what cannot be written anew would be read as
- * today's. */
+/* The file exists only while it is correct: if it cannot be replaced, the old content would be read
+ * as current. */
 static int keep_file(sd_event_source *timer, uint64_t now_us, void *context)
 {
     struct keeping *keeping = context;

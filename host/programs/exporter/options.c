@@ -113,7 +113,7 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-/* Or is the process that makes the page of one that is. */
+/* Returns true if pages are served, or if this process makes the page for a server. */
 static bool is_served(const struct exporter_options *options)
 {
     return options->mode == EXPORTER_HTTP || options->mode == EXPORTER_PAGE;

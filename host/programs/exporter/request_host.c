@@ -17,7 +17,7 @@ static bool is_port(const char *text)
     return n > 0 && n <= 5 && text[n] == '\0';
 }
 
-/* Takes the port away. */
+/* Removes the port. */
 static bool cut_port(char *name)
 {
     char *colon = strrchr(name, ':');

@@ -23,12 +23,12 @@
 
 enum { OUT, WHY, N_STREAMS };
 
-/* What is read of one of its outputs. */
+/* The data read from one of its outputs. */
 struct stream {
     int fd; /* -1: it has ended */
     char *text;
     size_t size, room, max;
-    bool cut; /* what is beyond max is read and dropped, where it may be */
+    bool cut; /* data beyond max is read and dropped, if that is allowed */
 };
 
 struct running {
@@ -36,7 +36,7 @@ struct running {
     struct stream streams[N_STREAMS];
     uint64_t deadline_ns;
     pid_t pid;
-    int status; /* of waitpid() */
+    int status; /* from waitpid() */
 };
 
 /* --- its start -------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static int set_files(posix_spawn_file_actions_t *actions, int out, int why)
     return rc ? rc : posix_spawn_file_actions_adddup2(actions, why, STDERR_FILENO);
 }
 
-/* Its ends of the pipes; a positive errno. */
+/* Gives it its ends of the pipes; returns a positive errno. */
 static int spawn(struct running *running, int out, int why)
 {
     posix_spawnattr_t attributes;
@@ -113,7 +113,7 @@ static int start(struct running *running)
 
 /* --- what it writes --------------------------------------------------------------------------- */
 
-/* Room for some bytes and a NUL. */
+/* Makes room for some bytes and a NUL. */
 static int make_room(struct stream *stream)
 {
     size_t room = stream->room ? 2 * stream->room : CHUNK_BYTES;
@@ -157,7 +157,7 @@ static int milliseconds_left(const struct running *running)
     return running->deadline_ns > now_ns ? (int)((running->deadline_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-/* Until both outputs have ended. */
+/* Reads until both outputs have ended. */
 static int read_all(struct running *running)
 {
     struct stream *streams = running->streams;
@@ -167,7 +167,8 @@ static int read_all(struct running *running)
         struct pollfd fds[] = {{.fd = streams[OUT].fd, .events = POLLIN},
                                {.fd = streams[WHY].fd, .events = POLLIN},
                                {.fd = running->run->ends_fd, .events = POLLIN}};
-        const int left_ms = milliseconds_left(running); /* also of one that always writes */
+        /* checked even if the program writes all the time */
+        const int left_ms = milliseconds_left(running);
         int n = left_ms ? poll(fds, 3, left_ms) : 0;
 
         if (n < 0 && errno != EINTR)
@@ -185,7 +186,7 @@ static int read_all(struct running *running)
 
 /* --- its end ---------------------------------------------------------------------------------- */
 
-/* It has closed both outputs, so it should end soon. */
+/* Both outputs are closed, so the program should end soon. */
 static int await_end(struct running *running)
 {
     struct pollfd ends = {.fd = running->run->ends_fd, .events = POLLIN};
@@ -211,8 +212,8 @@ static bool is_over(const struct running *running)
     return poll(&ends, 1, 0) > 0;
 }
 
-/* One that is no child any more is nobody's, or somebody else's. Who hangs in the kernel is not
- * waited for when all is to end. */
+/* A process that is no longer our child may be gone, or be another process. If everything is to
+ * end, this does not wait for a process that hangs in the kernel. */
 static void kill_it(struct running *running)
 {
     const struct timespec turn = {.tv_nsec = TURN_MS * 1000000L};
@@ -238,7 +239,7 @@ static int end(struct running *running, int rc)
     return rc;
 }
 
-/* Its own reason, or else how it ended. */
+/* Sets the program's own reason, or else how it ended. */
 static int explain_end(const struct running *running, struct error *error)
 {
     const struct stream *why = &running->streams[WHY];
@@ -287,7 +288,7 @@ int run_program(const struct run *run, char **text, size_t *size, struct error *
     for (int i = 0; i < N_STREAMS; i++)
         if (running.streams[i].fd >= 0)
             close(running.streams[i].fd);
-    if (rc == 0 && !out->text) /* the end of a file is read into it, too */
+    if (rc == 0 && !out->text) /* reading the end of a file needs room, too */
         rc = -ENOMEM;
     if (rc == 0) {
         out->text[out->size] = '\0';

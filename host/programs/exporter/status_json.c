@@ -48,8 +48,8 @@ static int64_t find_row(const struct reading *reading, const struct sample_recor
     return row ? row->id : 0;
 }
 
-/* Of a guest whose next record is late only, as a query for each would be most of the cost. What
- * cannot be read is not worth a word here. */
+/* Called only for a guest whose next record is late: a query for each would be most of the cost.
+ * Read errors are ignored. */
 static bool last_event(const struct reading *reading, const struct kept_sample *kept,
                        enum event_kind *kind, double *since_s)
 {
@@ -57,13 +57,14 @@ static bool last_event(const struct reading *reading, const struct kept_sample *
     struct error ignored = {0};
     int64_t row = age_s > kept->period_s ? find_row(reading, &kept->record.sample) : 0;
 
-    /* A record that came a period later says that it goes on, though nothing noted it. */
+    /* A record that came at least a period later shows that it runs again, though no event was
+     * noted. */
     return row &&
            history_last_event(reading->store, row, reading->now_s, kind, since_s, &ignored) == 1 &&
            *since_s >= reading->now_s - age_s - kept->period_s;
 }
 
-/* "" of one that is measured; true if it is suspended. */
+/* Writes "" if it is measured; returns true if it is suspended. */
 static bool explain(const struct reading *reading, const struct kept_sample *kept, char *reason,
                     size_t size)
 {
@@ -117,7 +118,7 @@ static json_t *guest_json(const struct reading *reading, const struct kept_sampl
     return object;
 }
 
-/* Of the newest record; NULL: there is none. */
+/* Returns the host of the newest record; NULL: there is no record. */
 static const char *newest_host(const struct reading *reading)
 {
     const struct kept_sample *newest = NULL;

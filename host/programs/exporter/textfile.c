@@ -19,7 +19,7 @@ static int temporary_name(char name[PATH_MAX], const char *path)
     return n > 0 && n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* No link is followed, and no existing file written into: it is new. */
+/* Follows no link, and writes into no existing file: the file is new. */
 static int write_new(const char *name, const char *text, size_t size)
 {
     int fd;

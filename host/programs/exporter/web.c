@@ -32,16 +32,16 @@ struct web {
     const struct web_options *options;
     char own_name[256];
     struct web_page *page;
-    /* The data of /status, or why there are none: the server's thread alone has these. */
+    /* The data of /status, or why there are none: used only by the server's thread. */
     struct body *status;
     unsigned status_code;
-    uint64_t status_ns; /* when it was read; 0: never */
-    int failing;        /* message_outcome() */
+    uint64_t status_ns; /* time of reading; 0: never */
+    int failing;        /* for message_outcome() */
 };
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/* Newer than this no cache could keep it, and no other site may have it. */
+/* No cache may store it, and no other site may embed it. */
 #define HEADERS_OF_ALL                                                               \
     {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"}, {"Referrer-Policy", "no-referrer"}, \
         {"Cross-Origin-Resource-Policy", "same-origin"},                             \
@@ -71,7 +71,7 @@ static enum MHD_Result reply_refusal(struct MHD_Connection *connection, unsigned
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* The policy in the page, and what only a header can say. */
+/* Sends the policy in the page, and the parts that only a header can have. */
 static enum MHD_Result reply_page(struct MHD_Connection *connection, struct body *body)
 {
     char policy[POLICY_MAX];
@@ -84,7 +84,7 @@ static enum MHD_Result reply_page(struct MHD_Connection *connection, struct body
     return reply_body(connection, &(struct reply){MHD_HTTP_OK, HTML, headers}, body);
 }
 
-/* A browser asks again by itself. */
+/* The browser repeats the request by itself. */
 static enum MHD_Result reply_being_made(struct MHD_Connection *connection)
 {
     static const struct reply_header headers[] = {
@@ -151,7 +151,7 @@ static struct body *error_body(const struct error *error)
     return text ? body_new(text, strlen(text)) : NULL;
 }
 
-/* As long as nobody asks, nothing is read. */
+/* Nothing is read unless a client asks. */
 static void renew_status(struct web *web)
 {
     struct error error = {0};
@@ -167,7 +167,7 @@ static void renew_status(struct web *web)
     message_outcome(&web->failing, rc, &error);
     web->status = rc == 0 ? body_new(text, size) : error_body(&error);
     web->status_code = rc == 0 ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
-    web->status_ns = clock_ns(); /* reading a locked history takes its time */
+    web->status_ns = clock_ns(); /* reading a locked history takes time */
 }
 
 static enum MHD_Result answer_status(struct web *web, struct MHD_Connection *connection)
@@ -203,8 +203,8 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
     return value ? value : "";
 }
 
-/* As a picture or a frame of another site, which would have pages made. A link there is followed.
- */
+/* Refuses a request from an image or a frame of another site, which could make us produce pages. A
+ * link there is followed. */
 static bool is_embedded(struct MHD_Connection *connection)
 {
     const char *as = header_of(connection, "Sec-Fetch-Dest");

@@ -18,20 +18,20 @@ struct web_page {
     web_page_make make;
     void *context;
     uint64_t (*clock)(void);
-    int ends_fd; /* an eventfd, readable at the end */
+    int ends_fd; /* an eventfd, readable when making must end */
     pthread_t thread;
-    int logged; /* message_outcome(); the thread's own */
+    int logged; /* for message_outcome(); used only by the thread */
     pthread_mutex_t mutex;
-    /* What follows is under it. */
+    /* Protected by the mutex: */
     pthread_cond_t wanted;
-    bool making; /* asked for, and not done yet */
+    bool making; /* requested, but not done yet */
     bool ends;
     uint64_t
-        asked_ns; /* when this one, or the last one, was asked for: its age counts from there */
-    struct body *body; /* the newest, if that was made */
+        asked_ns; /* when the current or the last page was requested: its age counts from there */
+    struct body *body; /* the newest page, if it could be made */
     uint64_t body_ns;
-    struct error failure; /* of the newest, if it was not; code 0: it was */
-    uint64_t failure_ns;  /* when it failed */
+    struct error failure; /* the newest failure; code 0: the newest page was made */
+    uint64_t failure_ns;  /* time of the failure */
 };
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static bool await_demand(struct web_page *page)
     return !ends;
 }
 
-/* NULL: it was not made, for the reason in @p error. */
+/* Returns NULL if it could not be made, with the reason in @p error. */
 static struct body *make_body(struct web_page *page, struct error *error)
 {
     char *text = NULL;
@@ -95,7 +95,7 @@ static void *make_pages(void *context)
 
 /* --- those who ask ---------------------------------------------------------------------------- */
 
-/* Later it may be another. */
+/* A later attempt may fail for another reason. */
 static bool failure_stands(struct web_page *page, uint64_t now_ns)
 {
     if (!page->failure.code)
@@ -111,7 +111,7 @@ static bool is_younger(const struct web_page *page, uint64_t now_ns, uint64_t se
     return page->body && now_ns - page->body_ns < seconds * NS;
 }
 
-/* Under the mutex. @p old: to be released without it. */
+/* Call it with the mutex held. @p old: to be released without it. */
 static int choose(struct web_page *page, uint64_t now_ns, struct body **body, struct body **old,
                   struct error *error)
 {
@@ -186,7 +186,7 @@ void web_page_stop(struct web_page *page)
     page->ends = true;
     pthread_cond_signal(&page->wanted);
     pthread_mutex_unlock(&page->mutex);
-    eventfd_write(page->ends_fd, 1); /* fails only of a counter that is full */
+    eventfd_write(page->ends_fd, 1); /* fails only if the counter is full */
     pthread_join(page->thread, NULL);
     free_page(page);
 }

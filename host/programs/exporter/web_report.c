@@ -38,7 +38,7 @@ static int see_newest(const struct kept_sample *kept, void *context)
     return 0;
 }
 
-/* The window asked for, or of those that are kept the next longer one, or the longest. */
+/* Chooses the requested window, or among the windows kept the next longer one, or the longest. */
 static int choose_window(struct store *store, double *window_s, struct error *error)
 {
     double kept_s[RUN_MAX_WINDOWS];
@@ -86,7 +86,7 @@ static int read_and_draw(struct store *store, const struct web_report *options, 
         rc = choose_window(store, &asked.window_s, error);
     if (rc < 0)
         return rc;
-    if (*newest.host) /* after it was renamed, the file has two */
+    if (*newest.host) /* the file has two hosts after it was renamed */
         asked.host = newest.host;
     rc = report_make(store, &asked, &report, error);
     if (rc < 0)
@@ -115,10 +115,10 @@ static void bound(int resource, rlim_t most)
 {
     const struct rlimit limit = {most, most};
 
-    setrlimit((__rlimit_resource_t)resource, &limit); /* fails where it is lower already */
+    setrlimit((__rlimit_resource_t)resource, &limit); /* fails if the limit is lower already */
 }
 
-/* The first to go where memory is short. */
+/* Makes this process the first to be killed when memory is short. */
 static void offer_to_oom_killer(void)
 {
     FILE *file = fopen("/proc/self/oom_score_adj", "we");
@@ -129,12 +129,12 @@ static void offer_to_oom_killer(void)
     fclose(file);
 }
 
-/* Also where its parent was gone before that could be asked for. */
+/* Also works if the parent ended before the signal was requested. */
 static void end_with_parent(void)
 {
     struct pollfd reader = {.fd = STDOUT_FILENO};
 
-    /* That is, with the thread, which lives as long. */
+    /* The signal comes with the end of the parent's thread, which lives as long as the parent. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
         (poll(&reader, 1, 0) > 0 && reader.revents & POLLERR))
         raise(SIGKILL);
@@ -143,17 +143,19 @@ static void end_with_parent(void)
 void web_report_bound_process(void)
 {
     end_with_parent();
-    alarm(WEB_REPORT_DEADLINE_S + 5); /* whoever waits for it gives up before */
+    alarm(WEB_REPORT_DEADLINE_S + 5); /* the process that waits gives up before that */
     offer_to_oom_killer();
     bound(RLIMIT_CORE, 0);
     bound(RLIMIT_CPU, WEB_REPORT_CPU_S);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* terabytes of shadow */
+/* the sanitizers need terabytes of address space */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     bound(RLIMIT_DATA, WEB_REPORT_DATA_BYTES);
 #endif
-    setpriority(PRIO_PROCESS, 0, 10); /* its unit may forbid it */
+    setpriority(PRIO_PROCESS, 0, 10); /* the service unit may forbid it */
 }
 
-/* Before the server's own options: what may stand behind those is no option. */
+/* Inserts the option before the server's own: an argument behind those may not be taken for an
+ * option. */
 static char **with_option(char **argv, char *option)
 {
     size_t n = 0;
@@ -170,7 +172,7 @@ static char **with_option(char **argv, char *option)
     return more;
 }
 
-/* The server prints a message with its own name. */
+/* The server prefixes the message with its own name. */
 static void drop_prefix(char *text)
 {
     const size_t n = strlen(MESSAGE_PREFIX);

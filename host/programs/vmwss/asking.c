@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Periods: a measurement takes some of it, too. */
+/* Number of periods: a measurement takes part of the time, too. */
 #define LATE 1.5
 
 static void asking_ask(struct asking *asking)
@@ -47,8 +47,8 @@ void asking_begin(struct asking *asking, const struct guest *guest)
     asking_ask(asking);
 }
 
-/* With vmwssd's verdict, as vmwss guest shows it. A missing or unreadable history is
- * no error, for it is only a substitute; an old report is not shown. */
+/* Takes vmwssd's verdict as well, as vmwss guest shows it. A missing or unreadable history is not
+ * an error, because it is only a substitute; an old report is not shown. */
 static void take_kept(struct asking *asking, struct sample_record *record)
 {
     cleanup_free struct guest_kept *kept = malloc(sizeof(*kept));

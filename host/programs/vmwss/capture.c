@@ -124,13 +124,13 @@ void capture_each(struct capture *capture, const char *directory,
             each(capture, directory, entry->d_name);
 }
 
-/* In the child; returns only if there is no such program. */
+/* Runs in the child; returns only if there is no such program. */
 static void run(const char *const *argv, int out, int errors)
 {
     const struct rlimit limit = {MAX_FILE_BYTES, MAX_FILE_BYTES};
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    /* A process group of its own, so that what it starts can be ended with it. */
+    /* A separate process group, so that processes started by the program can be ended with it. */
     if (null < 0 || setpgid(0, 0) < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 ||
         dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(errors, STDERR_FILENO) < 0)
@@ -138,7 +138,7 @@ static void run(const char *const *argv, int out, int errors)
     execvp(argv[0], (char *const *)argv);
 }
 
-/* Its status as of waitpid(2); false: it had to be ended. */
+/* Sets its status as waitpid(2) does; returns false if it had to be ended. */
 static bool wait_or_kill(pid_t pid, int *status)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
@@ -161,7 +161,7 @@ static int make_file(struct capture *capture, const char *name)
     return openat(capture->dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* The file's size; without anything in it, it goes. */
+/* Returns the file's size; removes an empty file. */
 static off_t keep_or_unlink(struct capture *capture, int fd, const char *name)
 {
     struct stat status;
@@ -176,7 +176,7 @@ static off_t keep_or_unlink(struct capture *capture, int fd, const char *name)
 
 #define ENDED "programs/ended"
 
-/* A file that is cut is not to be taken for all that the program had to say. */
+/* A truncated file must not be taken for the program's complete output. */
 static void note_end(struct capture *capture, const char *name, bool in_time, int status, bool cut)
 {
     char line[256];

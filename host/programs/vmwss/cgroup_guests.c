@@ -50,7 +50,7 @@ static int take_frame(struct cgroup_guests *guests, int flags_fd, uint64_t pfn)
     return rc == -ENOENT ? 0 : rc;
 }
 
-/* The page of guest RAM at @p hva; ram->n_pages: none. */
+/* Returns the page of guest RAM at @p hva; ram->n_pages: there is none. */
 static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
 {
     for (size_t b = 0; b < ram->n_blocks; b++) {
@@ -62,8 +62,8 @@ static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
     return ram->n_pages;
 }
 
-/* One that is unmapped (method pageout) has no frame in the pagemap, and page_idle does not mind
- * it: its mark is the mapping. */
+/* An unmapped page (method pageout) has no frame in the pagemap, and page_idle does not affect it:
+ * its mark is the missing mapping. */
 static int take_panel(struct cgroup_guests *guests, const struct cgroup_guest *guest,
                       int pagemap_fd, int flags_fd)
 {
@@ -122,7 +122,7 @@ static int open_one(struct cgroup_guests *guests, pid_t pid, const struct lock_w
 
     *guest = (struct cgroup_guest){.lock = RUN_LOCK_NONE};
     if (guest_open_pid(guests->root, pid, &guest->subject.guest, &why) < 0)
-        return 0; /* no guest: such as the QEMU by which libvirt asks what there is */
+        return 0; /* not a guest: for instance the QEMU that libvirt starts to query capabilities */
     guests->n++;
     if (memcg_find(guests->root, pid, &group))
         snprintf(guest->path, sizeof(guest->path), "%s", group.path);
@@ -151,7 +151,8 @@ static int by_pid(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-/* Ascending, as everyone locks who locks more than one guest: none waits for another in a ring. */
+/* Locks in ascending order, as every program does that locks more than one guest: this prevents
+ * deadlocks. */
 static int open_all(struct cgroup_guests *guests, const struct lock_wait *wait, struct error *error)
 {
     cleanup_free pid_t *pids = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from what vmwssd has
- * kept. */
+/** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from vmwssd's history.
+ */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/progress.h"
@@ -17,7 +17,7 @@
 struct options {
     struct advising advising;
     const char *database;
-    const char *uri; /* --connect; NULL: libvirt is not asked */
+    const char *uri; /* --connect; NULL: do not ask libvirt */
     double backtest_s;
     bool explain, json;
     char **domains;
@@ -119,14 +119,13 @@ static int print_advice(const struct options *options, const struct advice *all,
     return rc;
 }
 
-/* A guest that is measured seldom has no newer record yet. */
+/* A guest that is measured rarely may have no newer record yet. */
 static bool is_recent(const struct decide_input *input)
 {
     return input->age_s <= fmax(ADVISING_RECENT_S, 3 * input->period_s);
 }
 
-/* Of all guests those that have ended are left out; of one that was named a veto says how old it
- * is. */
+/* Without names, guests that have ended are left out; for a named guest a veto tells its age. */
 static int advise(struct store *store, struct options *options, const struct history_guest *guests,
                   size_t n_guests, struct error *error)
 {
@@ -151,7 +150,7 @@ static int advise(struct store *store, struct options *options, const struct his
                          "%s: no guest has a record of the last hour: does vmwssd run?",
                          options->database);
 
-    int rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+    int rc = history_refresh(store, error); /* a pager must not keep the WAL from being truncated */
 
     return rc < 0 ? rc : print_advice(options, all, n);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_ages.c  vmwss ages: follows one panel, and says how long ago each byte was touched. */
+/** @file cmd_ages.c  vmwss ages: follows one panel, and prints how long ago each byte was touched.
+ */
 #include "base/clock.h"
 #include "base/random.h"
 #include "guest/domain/qemu_vcpus.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 
 struct options {
-    struct sampling_choice sampling; /* first: see session.h */
+    struct sampling_choice sampling; /* must be first: see session.h */
     double tick_s;                   /* 0: not given */
     double interval_s;               /* 0: one record, when the longest window has passed */
     uint64_t count;                  /* 0: until interrupted */
@@ -39,7 +40,7 @@ static const struct option_line lines[] = {
     SAMPLING_METHOD("auto, @names@: one that can follow pages", sampling_names_following),
     SAMPLING_SAMPLES("pages in the panel (2000)"),
     SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),
-    SAMPLING_CENSUS(NULL), /* the answer is that there is none */
+    SAMPLING_CENSUS(NULL), /* rejected with an explanation */
     SAMPLING_SVG("draw the histogram into FILE too"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     SAMPLING_JSON("one JSON object per line, schema vmwss.ages.v1"),
@@ -111,11 +112,11 @@ struct watch {
     struct resident_now now;
     uint64_t began_ns;
     uint64_t next_tick_ns;
-    double shown_at_s; /* on the panel's clock */
-    double cpu_s;      /* our own when the last record was made */
+    double shown_at_s; /* by the panel's clock */
+    double cpu_s;      /* our own CPU time at the last record */
     uint64_t n_ticks;
     uint64_t n_shown;
-    bool anew; /* the panel was begun anew; the next record says so */
+    bool anew; /* the panel was begun anew; the next record has the flag */
     struct flag_memory memory;
 };
 
@@ -162,7 +163,7 @@ static int begin(struct watch *watch, struct error *error)
     return rc == 0 ? begin_panel(watch, error) : rc;
 }
 
-/* RAM was plugged or unplugged: what was drawn is no sample of what there is. */
+/* RAM was plugged or unplugged: the old panel is not a sample of the present RAM. */
 static int begin_anew(struct watch *watch, struct error *error)
 {
     struct session *session = watch->session;
@@ -197,7 +198,7 @@ static int wait_for_tick(struct watch *watch, struct error *error)
         .jobs = &session->subject.guest.jobs,
     };
 
-    /* A tick that is late is not made up for. */
+    /* A late tick is not made up for. */
     watch->next_tick_ns += (uint64_t)llround(watch->options->tick_s * 1e9);
     if (watch->next_tick_ns < clock_ns())
         watch->next_tick_ns = clock_ns();
@@ -229,19 +230,18 @@ static bool is_due(const struct watch *watch)
                           ? watch->shown_at_s + options->interval_s
                           : options->sampling.window_s[options->sampling.n_windows - 1];
 
-    /* Ticks do not come to the nanosecond. */
+    /* Ticks are not exact to the nanosecond. */
     return panel_elapsed_s(watch->panel) >= wanted_s - options->tick_s / 2;
 }
 
-/* A look at the panel takes its time: with windows that are shorter still, nothing would ever be
- * printed. */
+/* Reading the panel takes time: with windows shorter than that, nothing would ever be printed. */
 static int none_answered(const struct watch *watch, struct error *error)
 {
     const struct options *options = watch->options;
     double elapsed_s = panel_elapsed_s(watch->panel);
 
     if (elapsed_s < 4 * options->sampling.window_s[options->sampling.n_windows - 1])
-        return 0; /* not even the shortest window yet */
+        return 0; /* not even the shortest window has passed */
     return error_set(
         error, -ETIME,
         "no window can be answered: one look at the panel follows the other after %.3g "
@@ -249,7 +249,7 @@ static int none_answered(const struct watch *watch, struct error *error)
         elapsed_s / (double)watch->n_ticks);
 }
 
-/* With --interval they come in time; of the only record they would be missed without a word. */
+/* With --interval these windows appear later; a single record would lack them silently. */
 static void tell_left_out(const struct watch *watch, const struct ages_record *record)
 {
     size_t asked = watch->options->sampling.n_windows;

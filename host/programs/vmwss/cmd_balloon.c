@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_balloon.c  vmwss balloon: what vmwss-balloond decided and why, from its journal; and
- * giving back what it took, when it does not run. */
+/** @file cmd_balloon.c  vmwss balloon: shows vmwss-balloond's decisions and reasons from its
+ * journal, and gives back the memory that it took, if it does not run. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/option.h"
@@ -28,7 +28,7 @@ struct options {
     const char *journal, *uri;
     uint64_t last;
     double for_s;
-    const char *verb, *domain; /* of make-room: the size */
+    const char *verb, *domain; /* domain; for make-room: the size */
 };
 
 static const struct option_line lines[] = {
@@ -198,13 +198,13 @@ struct releasing {
     const struct options *options;
     struct domain_connection *libvirt;
     char boot_id[JOURNAL_BOOT_ID];
-    struct error error; /* the last */
-    size_t found;       /* that were asked for */
+    struct error error; /* the last error */
+    size_t found;       /* number of requested balloons */
     size_t n, room;
-    struct journal_balloon *done; /* not removed while they are read */
+    struct journal_balloon *done; /* not removed while rows are read */
 };
 
-/* What was requested of its virtio-mem first, if that was lowered. */
+/* Sets the requested size of its virtio-mem first, if that was lowered. */
 static int set_back(struct domain_connection *libvirt, const struct journal_balloon *balloon,
                     uint64_t target, struct error *error)
 {
@@ -224,8 +224,8 @@ static int set_back(struct domain_connection *libvirt, const struct journal_ball
                               error);
 }
 
-/* It is never taken anything: of what it was given since it may use all. What it is set to is what
- * its row says from then on: its balloon may be on its way there for a while. */
+/* Never takes memory from the guest: it may use all that it was given since. The row then has the
+ * size that it is set to: its balloon may be moving there for a while. */
 static int give_back(struct releasing *releasing, struct journal_balloon *balloon,
                      const struct domain_memory *memory, struct error *error)
 {
@@ -251,7 +251,7 @@ static bool is_asked_for(const char *domain, const struct journal_balloon *ballo
            (!domain || !strcmp(domain, balloon->name) || !strcasecmp(domain, balloon->uuid));
 }
 
-/* Before anything is given, so that its row can say so. */
+/* Called before anything is given, so that the row can be updated. */
 static int make_space(struct releasing *releasing)
 {
     size_t room = releasing->room ? 2 * releasing->room : 64;
@@ -292,7 +292,7 @@ static int release_one(const struct journal_balloon *balloon, void *context)
     rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
     if (rc == 0 && is_of(balloon, releasing->boot_id, &memory))
         rc = give_back(releasing, &row, &memory, &error);
-    else if (rc == 0 || rc == -ENOENT) { /* its run has ended, and its balloon with it */
+    else if (rc == 0 || rc == -ENOENT) { /* its run has ended, and so has its balloon's state */
         row.before_bytes = 0;
         rc = 0;
     }
@@ -303,7 +303,7 @@ static int release_one(const struct journal_balloon *balloon, void *context)
     return 0;
 }
 
-/* What its last panic taught stays. */
+/* The size learned from its last panic stays. */
 static int forget_balloon(struct journal *journal, const struct journal_balloon *balloon,
                           struct error *error)
 {
@@ -373,7 +373,7 @@ static int see_time(const struct journal_entry *entry, void *context)
     return 0;
 }
 
-/* For a decision after it was asked; there may be none that is another than the last. */
+/* Waits for a decision made after the request; if decisions do not change, there may be none. */
 static int wait_for_answer(struct journal *journal, double asked_s, struct error *error)
 {
     static const struct timespec half_second = {.tv_nsec = 500000000};
@@ -391,7 +391,7 @@ static int ask_room(const struct options *options, uint64_t bytes, struct error 
 {
     const double now_s = store_clock_now().wall_s;
     struct journal *journal = NULL;
-    int rc = journal_open_read(options->journal, &journal, error); /* does not make one */
+    int rc = journal_open_read(options->journal, &journal, error); /* does not create a journal */
 
     journal_close(journal);
     journal = NULL;
@@ -407,7 +407,8 @@ static int ask_room(const struct options *options, uint64_t bytes, struct error 
     return rc;
 }
 
-/* Who holds its lock reads the journal; without it nothing is decided. */
+/* A process that holds the lock reads the journal; without such a process there are no decisions.
+ */
 static int make_room(const struct options *options, struct error *error)
 {
     static const struct lock_wait at_once = {.pidfd = -1};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_bugreport.c  vmwss bugreport: a captured tree of what this host shows of a guest. */
+/** @file cmd_bugreport.c  vmwss bugreport: captures a tree of the files of this host about a guest.
+ */
 #include "base/cleanup.h"
 #include "guest/arch/arch.h"
 #include "programs/vmwss/capture.h"
@@ -55,7 +56,7 @@ static void capture_host(struct capture *capture)
         capture_each(capture, directories[i], capture_entry);
 }
 
-/* Versions, configuration and logs. */
+/* Captures versions, configuration and logs. */
 static void capture_programs(struct capture *capture)
 {
     static const char *const files[] = {"etc/os-release", "etc/vmwss/vmwssd.conf",
@@ -103,8 +104,8 @@ struct choice {
     const char *output;
 };
 
-/* The pid of the guest that was asked for, and its XML if libvirt knows it. A guest that cannot be
- * opened is what a bug report is about, so by --pid it need not be. */
+/* Finds the pid of the requested guest, and its XML if libvirt knows it. A bug report may be about
+ * a guest that cannot be opened, so with --pid it need not be possible to open it. */
 static int find_guest(const struct choice *choice, const struct fsroot *root, pid_t *pid,
                       char **xml, struct error *error)
 {

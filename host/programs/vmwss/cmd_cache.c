@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_cache.c  vmwss cache: does what a guest touches fit into the last-level cache? */
+/** @file cmd_cache.c  vmwss cache: shows whether the memory that a guest touches fits into the
+ * last-level cache. */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
@@ -116,7 +117,7 @@ static int exit_code(int rc, const struct error *error)
     }
 }
 
-/* A guest that was never there has not vanished. */
+/* A guest that never existed has not vanished. */
 static int run(const struct options *options, const struct fsroot *root)
 {
     struct error error = {0};

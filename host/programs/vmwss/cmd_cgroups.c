@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_cgroups.c  vmwss cgroups: what control groups touch within a window. */
+/** @file cmd_cgroups.c  vmwss cgroups: measures the memory that control groups touch within a
+ * window. */
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/interrupt.h"
@@ -90,10 +91,10 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* What the accessed bits of a guest depend on. */
+/* The state on which a guest's accessed bits depend. */
 struct guest_bits {
     bool stale;        /* its TLB was not flushed after marking */
-    uint64_t odometer; /* as of before the window */
+    uint64_t odometer; /* value before the window */
 };
 
 struct measuring {
@@ -102,9 +103,9 @@ struct measuring {
     struct cgroup_tree tree;
     struct cgroup_guests guests;
     struct group_scan *scan;
-    uint64_t *odometers;     /* of each group, as of before the window */
-    struct guest_bits *bits; /* of each guest */
-    bool damon;              /* it was running before the window */
+    uint64_t *odometers;     /* one for each group, values before the window */
+    struct guest_bits *bits; /* one for each guest */
+    bool damon;              /* DAMON was running before the window */
     struct cgroups_report report;
 };
 
@@ -177,8 +178,8 @@ static int measure_window(struct measuring *measuring, struct error *error)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* NUMA balancing unmaps a guest's pages, where KVM may forget their bits: the group's own odometer
- * does not count that. */
+/* NUMA balancing unmaps a guest's pages, and KVM may then lose their accessed bits: the group's own
+ * odometer does not count that. */
 static unsigned guest_flags(const struct measuring *measuring, size_t i)
 {
     const struct guest_bits *bits = &measuring->bits[i];
@@ -208,7 +209,7 @@ static void name_guests(const struct measuring *measuring, struct cgroups_row *r
     utf8_printable(row->guests);
 }
 
-/* The flags that the row has already make all kinds doubtful. */
+/* Flags that the row already has make all kinds doubtful. */
 static void estimate(const struct measuring *measuring, const struct group_seen *seen,
                      struct cgroups_row *row)
 {

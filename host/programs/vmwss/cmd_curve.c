@@ -4,8 +4,8 @@
  *
  * Both mark once and read again and again; touches add up. They differ in when they read: profile
  * after windows that double (wss.pl -P), grow at equal steps (wss.pl -C). Several guests are
- * measured at the same time, each by a process of its own, which leaves its records in memory that
- * is shared; what is printed and drawn is of all of them.
+ * measured at the same time, each by its own process, which writes its records into shared memory;
+ * the output covers all of them.
  */
 #include "base/cleanup.h"
 #include "programs/vmwss/sampling.h"
@@ -22,31 +22,32 @@
 
 #define MAX_COUNT 1000
 
-/* What profile and grow do differently. */
+/* The differences between profile and grow. */
 struct curve_kind {
     const char *title;
-    const char *first_name; /* option for the first window, with its dashes */
-    const char *last_name;  /* option for the last */
+    const char *first_name; /* name of the option for the first window, with its dashes */
+    const char *last_name;  /* name of the option for the last window */
     double first_s, last_s; /* defaults */
-    bool doubling;          /* windows double; else they are multiples of the first */
+    /* each window is twice the one before; otherwise windows are multiples of the first */
+    bool doubling;
     struct command_options options;
 };
 
 struct curve {
-    bool whole; /* the record is */
+    bool whole; /* the record is complete */
     struct sample_record record;
 };
 
 struct options {
-    struct sampling_choice sampling; /* first: see session.h */
+    struct sampling_choice sampling; /* must be first: see session.h */
     const struct curve_kind *kind;
     double first_s, last_s;
     bool csv;
-    uint64_t count;       /* how often, one after the other */
-    char **domains;       /* of several */
-    size_t n_domains;     /* 0: one, of .sampling */
-    struct curve *curves; /* .count of each guest, in the order in which they are named; shared with
-                             the processes that measure */
+    uint64_t count;   /* number of measurements, one after the other */
+    char **domains;   /* names of several guests */
+    size_t n_domains; /* 0: one guest, in .sampling */
+    /* .count for each guest, in the order of the names; shared with the processes that measure */
+    struct curve *curves;
     size_t n_curves;
 };
 
@@ -121,7 +122,7 @@ static const struct curve_kind grow = {
         },
 };
 
-/* Several are left to options->domains; the checks are those of one. */
+/* The names of several guests go into options->domains; the checks are those for one guest. */
 static int check_guests(struct options *options, int argc, char **argv)
 {
     const size_t n = argc - optind > 1 ? (size_t)(argc - optind) : 1;
@@ -165,7 +166,7 @@ static int make_windows(struct options *options)
     double window_s = options->first_s;
 
     sampling->n_windows = 0;
-    /* A little more than the last, for sums of steps are not exact. */
+    /* Slightly more than the last window, because sums of steps are not exact. */
     for (; window_s <= options->last_s * (1 + 1e-9); sampling->n_windows++) {
         if (sampling->n_windows == RUN_MAX_WINDOWS) {
             command_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
@@ -199,7 +200,7 @@ static int print_curves(const struct sample_record *const *records, size_t n,
     return rc;
 }
 
-/* Those that were measured, though others may not have been. */
+/* Shows the curves that were measured, even if others were not. */
 static int show_curves(const struct options *options, struct error *error)
 {
     const struct curve_kind *kind = options->kind;
@@ -222,7 +223,7 @@ static int show_curves(const struct options *options, struct error *error)
     return rc;
 }
 
-/* Its own of the curves. */
+/* Measures one guest's part of the curves. */
 static int measure_curves(struct session *session, const void *context, struct error *error)
 {
     const struct options *options = context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_doctor.c  vmwss doctor: what can be measured here, and the remedy for what cannot. */
+/** @file cmd_doctor.c  vmwss doctor: lists what can be measured here, and remedies for the rest. */
 #include "base/distribution.h"
 #include "base/text/json.h"
 #include "measure/cache/measure.h"
@@ -50,7 +50,7 @@ static void add_finding(struct report *report, const char *what, enum outcome ou
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-/* The last finding, for a user who may not read other users' processes. */
+/* Adds the last finding, for a user who may not read other users' processes. */
 static void limit_to_own(struct report *report)
 {
     struct finding *finding = &report->findings[report->n - 1];
@@ -77,7 +77,7 @@ static bool check_methods(struct report *report, const struct fsroot *root)
     return any;
 }
 
-/* For vmwss cache, which does not say how much memory is used: it is no method. */
+/* Checks for vmwss cache, which does not measure how much memory is used: it is not a method. */
 static void check_cache(struct report *report, const struct fsroot *root)
 {
     struct error no_counters = {0};
@@ -208,7 +208,7 @@ static bool check_host(struct report *report, const struct fsroot *root)
     bool works = check_methods(report, root);
     char remedy[DISTRIBUTION_TEXT];
 
-    /* Whoever lacks the most accurate method most of all wants to know which kernel has it. */
+    /* A user without the most accurate method most likely wants to know which kernel has it. */
     if (!fsroot_exists(root, "sys/kernel/mm/page_idle/bitmap") &&
         *distribution_remedy(root, remedy))
         add_finding(report, "kernel", OUTCOME_WARNING, remedy);

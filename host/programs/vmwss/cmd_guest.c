@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its word beside what the
- * host knows. */
+/** @file cmd_guest.c  vmwss guest: asks the agent in a guest, and shows its report beside the
+ * host's data. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "guest/agent/agent_way.h"
@@ -21,7 +21,7 @@ struct choice {
     bool json;
 };
 
-/* What is asked again and again. */
+/* State of repeated requests. */
 struct inquiry {
     const struct choice *choice;
     struct domain_connection *connection;
@@ -32,7 +32,7 @@ struct inquiry {
     bool metered;
     struct agent_way way;
     struct guest_report before;
-    bool has_before, reported; /* reported: anything, ever */
+    bool has_before, reported; /* reported: a report has come at some time */
 };
 
 /* --- the host's side -------------------------------------------------------------------------- */
@@ -47,7 +47,8 @@ static uint64_t resident_bytes(const struct inquiry *inquiry)
     return now.resident_bytes;
 }
 
-/* Without it the view has no resident bytes: it needs rights that asking the agent does not. */
+/* Without the RAM the view has no resident bytes: finding it needs rights that asking the agent
+ * does not. */
 static void find_ram(struct inquiry *inquiry)
 {
     struct error ignored;
@@ -75,7 +76,7 @@ static void make_guest_stats(struct inquiry *inquiry, struct guest_view *view,
     guest_stats_make(&view->stats, follows ? &inquiry->before : NULL, now, &host);
 }
 
-/* 0, or the agent's failure, with inquiry->way.missing set. */
+/* Returns 0, or the agent's error, with inquiry->way.missing set. */
 static int guest_ask(struct inquiry *inquiry, struct guest_report *now, struct agent_top *top)
 {
     struct agent_event event;
@@ -91,7 +92,8 @@ static int guest_ask(struct inquiry *inquiry, struct guest_report *now, struct a
 
 /* --- vmwssd's --------------------------------------------------------------------------------- */
 
-/* There may be no history, or none that this user may read: it is not asked for by that name. */
+/* The history may not exist, or this user may not read it: the user has not named it, so this is
+ * not an error. */
 static void read_history(const struct inquiry *inquiry, struct guest_view *view,
                          struct guest_kept *kept)
 {
@@ -108,7 +110,7 @@ static void read_history(const struct inquiry *inquiry, struct guest_view *view,
     view->record_age_s = kept->record_age_s;
 }
 
-/* The last report to vmwssd is shown when the agent cannot be asked, with vmwssd's verdict. */
+/* If the agent cannot be asked, its last report to vmwssd is shown, with vmwssd's verdict. */
 static void take_last_report(struct guest_view *view, const struct guest_kept *kept)
 {
     view->hello = &kept->last_report.hello;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_history.c  vmwss history: what is kept of one guest. */
+/** @file cmd_history.c  vmwss history: prints the history of one guest. */
 #include "base/array.h"
 #include "programs/vmwss/kept.h"
 #include "show/chart.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct options {
-    struct kept_choice kept; /* first: see kept.h */
+    struct kept_choice kept; /* must be first: see kept.h */
     const char *domain;
-    int level_s;     /* --step; -1: by the span */
+    int level_s;     /* --step; -1: depends on the span */
     const char *svg; /* --svg */
     bool events;     /* --events */
 };
@@ -101,7 +101,7 @@ static int see_event(enum event_kind kind, double time_s, void *context)
     return 0;
 }
 
-/* Why there is nothing: another window may be kept, or nothing of that time. */
+/* Explains why there is nothing: another window may be in the history, or nothing of that time. */
 static int nothing(struct store *store, const struct options *options,
                    const struct history_query *query, const struct history_guest *guest,
                    struct error *error)
@@ -112,7 +112,8 @@ static int nothing(struct store *store, const struct options *options,
     size_t used = 0;
     ssize_t n = history_windows_within(store, guest->id, query->from_s, query->to_s, window_s,
                                        error);
-    bool kept = n == 0 || asked_s == 0; /* what was not asked for was chosen among them */
+    /* a window that was not requested was chosen among those in the history */
+    bool kept = n == 0 || asked_s == 0;
 
     if (n < 0)
         return (int)n;
@@ -161,8 +162,8 @@ static int print_history(const struct options *options, const struct history_gue
     return rc == 0 && options->svg ? history_svg_write(&picture, options->svg, error) : rc;
 }
 
-/* At the level that shows the span, or where nothing is kept of that time at it, for records are
- * kept for some days only, and minutes for some weeks, at the next coarser one. */
+/* Reads the level that shows the span; if that has nothing of that time, because records are kept
+ * for some days only, and minutes for some weeks, the next coarser one. */
 static int collect_points(struct store *store, const struct options *options,
                           const struct history_guest *guest, struct history_query *query,
                           struct collected *collected, struct error *error)
@@ -196,7 +197,7 @@ static int collect(struct store *store, const struct options *options,
                                                   : rc;
 }
 
-/* The reader of the output may take as long as it likes: by then the history is not held, or
+/* The reader of the output may take any time: the history is closed before that, because otherwise
  * its WAL would grow. */
 static int read_and_print(struct store *store, const struct options *options, struct error *error)
 {

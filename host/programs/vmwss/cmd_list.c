@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* One guest of the list; what could not be found out stays empty. */
+/* One guest of the list; unknown fields stay empty. */
 struct row {
     char name[256];
     char uuid[37];
@@ -22,8 +22,8 @@ struct row {
     struct error problem;
 };
 
-/* Of a guest that can be measured, REASON is there with --verbose only: of each method that cannot
- * see it, in one cell. */
+/* For a guest that can be measured, REASON is shown only with --verbose: the reasons of all methods
+ * that cannot measure it, in one cell. */
 static const struct table_column columns[] = {
     {.name = "DOMAIN", .cut = true},
     {.name = "PID", .right = true, .rank = 4},

@@ -11,16 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a map for scripts, unless --chunk says otherwise. */
+/* Chunks of a map for scripts, unless --chunk is given. */
 #define DEFAULT_CHUNKS 256
 #define DEFAULT_PERIODS 40
 
 static const double default_windows[] = {1, 2, 5, 10};
 
 struct options {
-    struct sampling_choice sampling; /* first: see session.h */
+    struct sampling_choice sampling; /* must be first: see session.h */
     uint64_t chunk_bytes;            /* 0: not given */
-    double over_s;                   /* likewise */
+    double over_s;                   /* 0: not given */
     bool csv;
 };
 
@@ -55,7 +55,7 @@ static const struct command_options command_options = {
     .lines = lines,
 };
 
-/* How long a period is, or which windows one measurement has. */
+/* Checks the length of a period, or the windows of a single measurement. */
 static int check_windows(struct options *options)
 {
     struct sampling_choice *sampling = &options->sampling;
@@ -127,11 +127,11 @@ struct mapping {
     const struct options *options;
     struct map_style style;
     struct ram_map map;
-    int rc;         /* of making it */
-    uint64_t shown; /* periods */
+    int rc;         /* result of making the map */
+    uint64_t shown; /* number of periods shown */
 };
 
-/* A layout that is not known is no reason to show nothing: then there are offsets. */
+/* An unknown layout is no reason to show nothing: then the map has offsets. */
 static const struct gpa_layout *find_layout(const struct mapping *mapping,
                                             const struct guest_ram *ram, struct gpa_layout *layout)
 {
@@ -158,27 +158,27 @@ static int make_map(struct mapping *mapping, const struct guest_ram *ram)
     return ram_map_make(&mapping->map, ram, layout, chunk_bytes, options->sampling.n_windows);
 }
 
-/* The RAM is that of the measurement, which may have changed since the guest was opened. */
+/* Uses the RAM of the measurement, which may have changed since the guest was opened. */
 static void count_window(const struct page_set *set, size_t window, void *context)
 {
     struct mapping *mapping = context;
 
     if (window == 0) {
-        ram_map_free(&mapping->map); /* of a period that could not be measured */
+        ram_map_free(&mapping->map); /* the map of a period that could not be measured */
         mapping->rc = make_map(mapping, set->ram);
     }
     if (mapping->rc == 0)
         ram_map_count(&mapping->map, set, window);
 }
 
-/* Two things failed, of which the caller reports one: the first. */
+/* If two things failed, the caller reports the first. */
 static int also_failed(int rc, const struct error *why, struct error *error)
 {
     if (rc == 0) {
         *error = *why;
         return why->code;
     }
-    if (why->code != -EPIPE) /* a reader that has gone is no news */
+    if (why->code != -EPIPE) /* a closed output is not worth a message */
         command_error("%s", why->text);
     return rc;
 }
@@ -255,7 +255,7 @@ static int print_series(const struct mapping *mapping, const struct map_series *
                : command_flush(error);
 }
 
-/* What was seen, however it ended: with @p rc. */
+/* Shows the periods seen so far, even if the measurement ended with the error @p rc. */
 static int show_series(const struct mapping *mapping, const struct map_series *series, int rc,
                        struct error *error)
 {
@@ -310,7 +310,7 @@ static int measure_map(struct session *session, struct mapping *mapping, struct 
     const uint64_t chunk_bytes = mapping->options->chunk_bytes;
 
     if (chunk_bytes && session->subject.ram.bytes / chunk_bytes > RAM_MAP_MAX_CHUNKS)
-        return too_many_chunks(mapping, error); /* before pages are marked for nothing */
+        return too_many_chunks(mapping, error); /* refuse before pages are marked in vain */
 
     if (!session->plan.method->needs_pages)
         return error_set(error, -ENOTSUP,

@@ -22,24 +22,27 @@
 
 #define DEFAULT_WINDOW_S 10.0
 
-/* A guest hardly notices a tenth of a second; marking 512 MiB page by page takes half of that. */
+/* A guest hardly notices a pause of a tenth of a second; marking 512 MiB page by page takes half of
+ * that. */
 #define DEFAULT_PAUSE_MS 100
 #define MAX_PAUSE_MS 10000
 
-/* 64 MiB of the guest are mapped small for a window, and 3 / 32 bounds what they may have
- * missed. */
+/* 64 MiB of the guest are mapped in small pages for a window, and 3 / 32 limits the share that may
+ * have been missed. */
 #define DEFAULT_FINE 32
 
 struct options {
-    struct sampling_choice sampling; /* first: see session.h */
+    struct sampling_choice sampling; /* must be first: see session.h */
     double interval_s;               /* 0: not given */
     uint64_t count;                  /* 0: until interrupted */
-    uint64_t stretch;                /* up to so many intervals from one measurement to the next */
-    bool agent;                      /* ask the guest, too */
-    bool all;                        /* --all */
-    char **domains;                  /* of several */
-    size_t n_domains;                /* 0: one, of .sampling */
-    atomic_flag *headed;             /* of several, which share it: the heading was printed */
+    /* the time between two measurements may grow to this many intervals */
+    uint64_t stretch;
+    bool agent;       /* also ask the guest */
+    bool all;         /* --all */
+    char **domains;   /* names of several guests */
+    size_t n_domains; /* 0: one guest, in .sampling */
+    /* with several guests, which share it: set once the heading was printed */
+    atomic_flag *headed;
 };
 
 static int set_fine(void *base, const char *value)
@@ -114,7 +117,7 @@ static const struct command_options command_options = {
              "130 interrupted.\n",
 };
 
-/* Several are left to options->domains; the checks are those of one. */
+/* The names of several guests go into options->domains; the checks are those for one guest. */
 static int take_domains(struct options *options, int argc, char **argv)
 {
     const int n = argc - optind;
@@ -139,8 +142,8 @@ static int check_options(struct options *options, int argc, char **argv)
 {
     if (take_domains(options, argc, argv) < 0)
         return -EINVAL;
-    /* The second measurement cannot be paused alike, and of two guardians one would wait for the
-     * other. */
+    /* The second measurement cannot pause the guest in the same way, and of two guardians one would
+     * wait for the other. */
     if (options->sampling.fine > 0 && options->sampling.pause_ms > 0) {
         command_error("--fine and --pause exclude each other");
         return -EINVAL;
@@ -159,7 +162,7 @@ static int check_options(struct options *options, int argc, char **argv)
                       options->sampling.window_s[options->sampling.n_windows - 1]);
         return -EINVAL;
     }
-    /* Two that take turns at the same guest shall find its gaps. */
+    /* Two programs that take turns at the same guest must find its gaps. */
     const double gap_s = options->interval_s -
                          options->sampling.window_s[options->sampling.n_windows - 1];
 
@@ -181,7 +184,7 @@ static int parse_options(struct options *options, int argc, char **argv)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* The table has no room for the reason. */
+/* Printed separately, because the table has no room for the reason. */
 static void say_missing(const struct guest_stats *stats)
 {
     if (stats->source == GUEST_STATS_NONE && guest_stats_requested(stats))
@@ -193,7 +196,7 @@ static bool is_of_several(const struct options *options)
     return options->all || options->n_domains > 0;
 }
 
-/* Of several, it stands above the first that is done. */
+/* With several guests, the heading stands above the first one that is done. */
 static bool needs_heading(const struct options *options, bool heading)
 {
     return is_of_several(options) ? !atomic_flag_test_and_set(options->headed) : heading;
@@ -216,8 +219,8 @@ static int show_record(const struct sample_record *record, const struct options 
     return rc == 0 ? command_flush(error) : rc;
 }
 
-/* Seconds until the next measurement. A census has hardly an interval: two of its numbers count as
- * equal when they are as near as those of a panel. */
+/* Returns the seconds until the next measurement. The interval of a census has almost no width: two
+ * of its numbers count as equal if they are as close as those of a panel. */
 static double next_period(struct pace *pace, const struct sample_record *record)
 {
     const struct window_record *last = &record->windows[record->n_windows - 1];
@@ -229,13 +232,13 @@ static double next_period(struct pace *pace, const struct sample_record *record)
 struct measuring {
     struct pace pace;
     uint64_t shown;
-    int why_none; /* of the last period that showed nothing */
+    int why_none; /* the error of the last period without a result */
     uint64_t next_ns;
     struct asking asking;
 };
 
-/* One period; measuring->shown stays as it is when another vmwss had the guest all the time, or the
- * method saw nothing. */
+/* Measures one period; measuring->shown is unchanged if another vmwss had the guest all the time,
+ * or if the method saw nothing. */
 static int measure_period(struct session *session, const struct options *options,
                           struct measuring *measuring, struct error *error)
 {
@@ -307,8 +310,8 @@ static int measure_one(const char *name, void *context)
     return sampling_run(&options.sampling, measure_repeatedly, &options);
 }
 
-/* By UUID, which no rename in between makes another's. The names are infos', which the caller
- * frees. */
+/* Uses UUIDs: a rename in between cannot make them another guest's. The names point into infos,
+ * which the caller frees. */
 static int name_all(struct options *options, struct domain_info **infos, struct error *error)
 {
     struct domain_connection *connection;

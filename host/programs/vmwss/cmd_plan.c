@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_plan.c  vmwss plan: what the hosts of a fleet need together, what more fits where, and
- * which could be emptied. */
+/** @file cmd_plan.c  vmwss plan: the joint need of the hosts of a fleet, what more fits where, and
+ * which hosts could be emptied. */
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/progress.h"
@@ -38,7 +38,7 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
     return rc;
 }
 
-/* So many different warnings are kept for the page. */
+/* Maximum number of different warnings kept for the page. */
 #define WARNINGS_MAX 100
 
 struct showing {
@@ -46,7 +46,7 @@ struct showing {
     uint64_t began_ns;
     const char *what;
     double done;
-    char *warned[WARNINGS_MAX]; /* each once */
+    char *warned[WARNINGS_MAX]; /* each one once */
     size_t n_warned;
 };
 
@@ -60,13 +60,13 @@ static void show_progress(double done, void *context)
     progress_say((double)(clock_ns() - showing->began_ns) / 1e9, text, &showing->progress);
 }
 
-/* An answer is awaited. */
+/* Shows that an answer is awaited. */
 static void show_waiting(void *context)
 {
     show_progress(((struct showing *)context)->done, context);
 }
 
-/* Each piece of a partial answer may have the same one. */
+/* Each piece of a partial answer may cause the same warning. */
 static bool was_warned(const struct showing *showing, const char *text)
 {
     for (size_t w = 0; w < showing->n_warned; w++)

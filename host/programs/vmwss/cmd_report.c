@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_report.c  vmwss report: what all guests needed, what could be given back, and what
- * more would fit. */
+/** @file cmd_report.c  vmwss report: the needs of all guests, the memory that could be given back,
+ * and how many more guests would fit. */
 #include "base/clock.h"
 #include "base/own_memory.h"
 #include "base/progress.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct options {
-    struct kept_choice kept; /* first: see kept.h */
+    struct kept_choice kept; /* must be first: see kept.h */
     struct report_options report;
     const char *html; /* --html */
 };
@@ -83,7 +83,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return kept_span_check(&options->kept);
 }
 
-/* The host whose history it is: named, or the one of the first guest. */
+/* Returns true if the history is this host's: the named host, or that of the first guest. */
 static bool is_this_host(struct store *store, const char *named)
 {
     struct history_guest *guests;
@@ -137,7 +137,7 @@ static int show_report(struct store *store, const struct options *options,
 
     if (options->html)
         return write_page(store, options, report, error);
-    rc = history_refresh(store, error); /* a pager must not keep the WAL from being cut */
+    rc = history_refresh(store, error); /* a pager must not keep the WAL from being truncated */
     return rc == 0 ? report_print(report, options->kept.format) : rc;
 }
 

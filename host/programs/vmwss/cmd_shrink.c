@@ -21,14 +21,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often the guest is read while a step settles: an alarm is seen as soon as that. */
+/* How often the guest is read while a step settles: an alarm is noticed within this time. */
 #define LOOK_S 1.0
-/* A balloon that has not moved for so long does not move. */
+/* A balloon that has not moved for this long counts as at rest. */
 #define NO_PROGRESS_S 10.0
 #define RESTORE_S 30.0
-/* A driver works in pieces: this near counts as reached. */
+/* A driver works in pieces: a size within this distance counts as reached. */
 #define NEAR_BYTES (1 << 20)
-/* A step may be a smaller one, so there is room for more. */
+/* Steps may turn out smaller, so there is room for more. */
 #define STEPS_MOST (SHRINK_STEPS_MAX / 2)
 
 struct options {
@@ -72,8 +72,8 @@ static const struct command_options command_options = {
 static void catch_signals(void)
 {
     interrupt_catch();
-    signal(SIGPIPE, SIG_IGN); /* a reader that has gone shall not keep us from restoring */
-    signal(SIGTSTP, SIG_IGN); /* the guest would stay small and unwatched */
+    signal(SIGPIPE, SIG_IGN); /* closing the output must not keep us from restoring */
+    signal(SIGTSTP, SIG_IGN); /* otherwise the guest would stay small and unobserved */
 }
 
 static int parse_options(struct options *options, int argc, char **argv)
@@ -104,9 +104,9 @@ struct experiment {
     struct shrink_guest guest;
     struct shrink_rules rules;
     struct shrink_report report;
-    struct guest_report last; /* of the last look */
+    struct guest_report last; /* the last report */
     struct guest_kept *kept;
-    char name[256]; /* of the domain, for people */
+    char name[256]; /* the domain's name, for people */
     struct progress progress;
     double began_s;
 };
@@ -131,7 +131,7 @@ static void say(struct experiment *experiment)
     progress_say(now_s() - experiment->began_s, text, &experiment->progress);
 }
 
-/* Reads the guest once: 0, and its alarms; or a negative errno. */
+/* Reads the guest once: returns 0, and its alarms; or a negative errno. */
 static int look(struct experiment *experiment, unsigned *alarms, struct error *error)
 {
     struct guest_report now;
@@ -154,7 +154,7 @@ static bool is_at(const struct experiment *experiment, uint64_t target)
     return experiment->guest.memory.current_bytes <= target + NEAR_BYTES;
 }
 
-/* Until the guest has the size or alarms, or its balloon stops moving. */
+/* Waits until the guest has the size or alarms, or its balloon stops moving. */
 static int wait_for_size(struct experiment *experiment, uint64_t target, unsigned *alarms,
                          struct error *error)
 {
@@ -188,8 +188,8 @@ static int reported_nothing(const struct experiment *experiment, struct error *e
                      experiment->name, experiment->options->settle_s, experiment->name);
 }
 
-/* Watches the guest for the time of a step, and judges all of that time; a step that has alarmed
- * already is judged from @p before on, when its size was set. */
+/* Observes the guest for the time of a step, and judges all of that time; a step that has alarmed
+ * already is judged from @p before, when its size was set. */
 static int watch_step(struct experiment *experiment, const struct guest_report *before,
                       struct shrink_step *step, struct error *error)
 {
@@ -218,7 +218,7 @@ static struct shrink_step *add_step(struct experiment *experiment, uint64_t targ
     return step;
 }
 
-/* The full size, with which the other steps are compared. */
+/* Measures the full size, with which the other steps are compared. */
 static int first_step(struct experiment *experiment, struct error *error)
 {
     struct shrink_step *step = add_step(experiment, experiment->guest.full_bytes);
@@ -227,7 +227,7 @@ static int first_step(struct experiment *experiment, struct error *error)
     if (rc == 0)
         rc = watch_step(experiment, &experiment->last, step, error);
     if (rc < 0 || interrupted)
-        experiment->report.n--; /* it was not watched for its time */
+        experiment->report.n--; /* it was not observed for its full time */
     else if (step->complaints)
         experiment->report.end = SHRINK_COMPLAINT;
     return rc;
@@ -294,7 +294,7 @@ static int wait_for_full(struct experiment *experiment, double until_s, struct e
     return rc;
 }
 
-/* A signal ends only the waiting, for another job, then for the guest. */
+/* A signal only ends the waiting: for another job, then for the guest. */
 static int restore_balloon(struct experiment *experiment, struct error *error)
 {
     const double until_s = now_s() + RESTORE_S;
@@ -314,7 +314,7 @@ static int restore_balloon(struct experiment *experiment, struct error *error)
     return rc;
 }
 
-/* Whatever else there is to say: this has to be known. */
+/* Printed in any case: the user must know this. */
 static void warn_not_restored(const struct experiment *experiment, const char *why)
 {
     command_error("domain %s: its balloon is not restored yet (%s): another process goes on "
@@ -373,7 +373,7 @@ static int set_rules(struct experiment *experiment, struct error *error)
                      experiment->report.domain, STEPS_MOST);
 }
 
-/* There may be no history, or none that this user may read. */
+/* The history may not exist, or this user may not read it. */
 static void read_kept(struct experiment *experiment)
 {
     const char *database = experiment->options->database;
@@ -436,7 +436,7 @@ static int run(struct experiment *experiment, struct error *error)
         shrink_print(&experiment->report);
     if (experiment->report.restored_bytes == DECIDE_UNKNOWN && restored != -ENOENT)
         warn_not_restored(experiment, while_restoring.text);
-    /* A guest that is just ending may make libvirt fail otherwise first. */
+    /* A guest that is just ending may make libvirt fail with another error first. */
     if (restored == -ENOENT || (rc == 0 && restored < 0))
         rc = error_set(error, restored, "%s", while_restoring.text);
     return rc < 0 ? rc : command_flush(error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_top.c  vmwss top: the options of the live table. */
+/** @file cmd_top.c  vmwss top: parses the options of the live table. */
 #include "programs/vmwss/kept.h"
 #include "show/screen/screen.h"
 

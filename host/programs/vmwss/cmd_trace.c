@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_trace.c  vmwss trace: the reference set of one guest, period after period, into a
- * file; and what such a file says. */
+/** @file cmd_trace.c  vmwss trace: writes the reference set of one guest, period after period, into
+ * a file; and shows such a file. */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text/units.h"
@@ -18,15 +18,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A period of a guest of 1 GiB with a scattered set has some 0.5 MiB; one of a panel, 4 KiB. */
+/* A period of a guest of 1 GiB with a scattered set takes some 0.5 MiB; a period of a panel 4 KiB.
+ */
 #define DEFAULT_MAX_BYTES (256ULL << 20)
 
 struct options {
-    struct sampling_choice sampling; /* first: see session.h */
+    struct sampling_choice sampling; /* must be first: see session.h */
     const char *out, *show;
     double interval_s; /* 0: not given */
-    double duration_s; /* likewise */
-    uint64_t count;    /* likewise */
+    double duration_s; /* 0: not given */
+    uint64_t count;    /* 0: not given */
     uint64_t max_bytes;
     bool csv;
 };
@@ -130,15 +131,15 @@ static int parse_options(struct options *options, int argc, char **argv)
 struct tracing {
     struct session *session;
     const struct options *options;
-    const struct method *method; /* the head names it */
+    const struct method *method; /* named in the head */
     struct page_set set;
-    struct trace_layout layout; /* of the set, once it was measured; else empty */
+    struct trace_layout layout; /* layout of the set, once it was measured; before that empty */
     struct trace_recorder recorder;
-    int note_rc; /* of trace_recorder_note() */
+    int note_rc; /* result of trace_recorder_note() */
     struct trace_writer writer;
-    uint64_t tried, periods; /* periods that were begun, and that are in the trace */
-    int why_none;            /* of the last one that is not */
-    double clock_s;          /* Unix time less clock_ns(), as of the first period; 0: none yet */
+    uint64_t tried, periods; /* periods that were begun, and periods that are in the trace */
+    int why_none;            /* error of the last period that is not in the trace */
+    double clock_s;          /* Unix time minus clock_ns(), at the first period; 0: none yet */
 };
 
 static void note(const struct page_set *set, size_t reading, void *context)
@@ -163,7 +164,7 @@ static void forget_set(struct tracing *tracing)
     trace_layout_free(&tracing->layout);
 }
 
-/* All other pages, when RAM was plugged. */
+/* Starts over with other pages when RAM was plugged. */
 static int prepare_tracing(struct tracing *tracing, struct resident_now *now, struct error *error)
 {
     bool relocated;
@@ -181,7 +182,7 @@ static int prepare_tracing(struct tracing *tracing, struct resident_now *now, st
     return rc;
 }
 
-/* Only now is the set known: the method has dropped the pages that it cannot sample. */
+/* The set is known only now: the method has dropped the pages that it cannot sample. */
 static int lay_out(struct tracing *tracing, struct error *error)
 {
     const struct session *session = tracing->session;
@@ -205,8 +206,8 @@ static double unix_s(const struct timespec *time)
     return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
 }
 
-/* The length of windows of several periods is the difference of their times: if the clock is set
- * meanwhile, they go on as it was. */
+/* The length of windows over several periods is the difference of their times: if the clock is set
+ * meanwhile, the times continue on the old clock. */
 static void keep_time(struct tracing *tracing, struct trace_period *period)
 {
     const double monotonic_s = (double)clock_ns() / 1e9;
@@ -241,7 +242,7 @@ static int write_period(struct tracing *tracing, const struct sample_record *rec
     return rc;
 }
 
-/* Can the next period succeed where this one failed? */
+/* Returns true if the next period may succeed where this one failed. */
 static bool is_passing(const struct tracing *tracing, int rc)
 {
     return rc == -ENOMSG || (rc == -EBUSY && tracing->options->interval_s > 0);
@@ -354,7 +355,7 @@ static void find_reason(const struct tracing *tracing, int rc, const struct erro
         utf8_printable_copy(reason, size, *error->text ? error->text : strerror(-rc));
 }
 
-/* A trace that is full is as complete as it was to be. @p rc: of tracing. */
+/* A trace that reached its size limit is complete. @p rc: result of tracing. */
 static int end_tracing(struct tracing *tracing, int rc, struct error *error)
 {
     struct trace_writer *writer = &tracing->writer;

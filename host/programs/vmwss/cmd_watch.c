@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_watch.c  vmwss watch: the daemon's records as they are added. */
+/** @file cmd_watch.c  vmwss watch: prints the daemon's records as they are added. */
 #include "base/clock.h"
 #include "history/stream.h"
 #include "programs/vmwss/kept.h"
@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* How often to look for new records. */
+/* Interval between checks for new records. */
 #define POLL_NS 500000000L
 #define ROWS_PER_HEADING 20
 
@@ -21,7 +21,7 @@ struct options {
     const char *database;
     uint64_t count; /* 0: until interrupted */
     bool json;
-    char **domains; /* names and UUIDs; none: all */
+    char **domains; /* names and UUIDs; empty: all guests */
     int n_domains;
 };
 
@@ -59,7 +59,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* As many new ones at once: more of them are read when these are printed. */
+/* Maximum number of records read at once: more are read when these are printed. */
 #define COLLECT_MAX 256
 
 struct printing {
@@ -84,7 +84,7 @@ static bool is_enough(const struct printing *printing)
     return printing->options->count > 0 && printing->n >= printing->options->count;
 }
 
-/* 1 when there are enough. */
+/* Returns 1 when there are enough. */
 static int print_sample(struct printing *printing, const struct kept_sample *kept)
 {
     int rc = 0;
@@ -118,7 +118,7 @@ static int collect_sample(const struct kept_sample *kept, void *context)
     return 0;
 }
 
-/* 1 when they are many. */
+/* Returns 1 when the limit is reached. */
 static int collect_new(const struct kept_sample *kept, void *context)
 {
     const struct printing *printing = context;
@@ -127,8 +127,8 @@ static int collect_new(const struct kept_sample *kept, void *context)
     return rc == 0 ? printing->n_collected >= COLLECT_MAX : rc;
 }
 
-/* The reader of the output may stop for as long as it likes: the history is not held
- * meanwhile, or its WAL would grow. @p rc: of collecting; 1 when there are enough. */
+/* The reader of the output may stop for any time: the history is not held meanwhile, because
+ * otherwise its WAL would grow. @p rc: result of collecting; 1 when there are enough. */
 static int print_collected(struct printing *printing, struct stream *stream, int rc)
 {
     size_t n = printing->n_collected;
@@ -141,7 +141,7 @@ static int print_collected(struct printing *printing, struct stream *stream, int
     return rc;
 }
 
-/* A name that is not known may become so; a message says that it is not yet. */
+/* An unknown name may become known; a message tells that it is not known yet. */
 static void tell_unknown(struct store *store, const struct options *options)
 {
     for (int i = 0; i < options->n_domains; i++) {

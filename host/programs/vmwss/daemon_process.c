@@ -47,7 +47,7 @@ bool daemon_process_parse_lock(const char *line, uint64_t inode, pid_t *pid)
     unsigned long long found;
     int owner;
 
-    /* A line with "->" waits for the lock, and has it not. */
+    /* A line with "->" is a process that waits for the lock and does not hold it. */
     if (sscanf(line, "%*d: POSIX %*s %*s %d %*x:%*x:%llu", &owner, &found) != 2 || owner <= 0 ||
         found != inode)
         return false;
@@ -55,7 +55,7 @@ bool daemon_process_parse_lock(const char *line, uint64_t inode, pid_t *pid)
     return true;
 }
 
-/* 0: no vmwssd holds a lock of it. */
+/* Returns 0 if no vmwssd holds a lock of it. */
 static pid_t find_writer(const struct fsroot *root, uint64_t inode)
 {
     cleanup_free char *text = NULL;
@@ -70,7 +70,7 @@ static pid_t find_writer(const struct fsroot *root, uint64_t inode)
     return 0;
 }
 
-/* The first of all processes; a negative errno. */
+/* Returns the first process with that name; a negative errno. */
 static pid_t find_by_name(const struct fsroot *root)
 {
     cleanup_free pid_t *pids = NULL;
@@ -138,8 +138,8 @@ static int split_words(char *cmdline, size_t bytes, char **argv)
     return argc;
 }
 
-/* Its command line has been understood once, by itself: nothing is printed about it here. Only of
- * who writes the history: any user may call a program vmwssd, and name a FIFO as its
+/* vmwssd has parsed this command line before: nothing is printed about it here. Only the process
+ * that writes the history counts: any user may call a program vmwssd, and name a FIFO as its
  * configuration. */
 static void read_budget(const struct fsroot *root, struct status_daemon *daemon)
 {
@@ -156,7 +156,7 @@ static void read_budget(const struct fsroot *root, struct status_daemon *daemon)
 
     int argc = split_words(cmdline, (size_t)n, argv);
 
-    optind = 0; /* getopt_long(3): begins anew */
+    optind = 0; /* getopt_long(3): starts over */
     opterr = 0;
     if (options_parse(&options, argc, argv) != 0 ||
         options_config(&options, &config, &unreadable) < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file late_libpng.c  The functions of libpng that vmwss calls, for vmwss map --png alone. The
+/** @file late_libpng.c  The functions of libpng that vmwss calls, only for vmwss map --png. The
  * packages recommend the library. */
 #include "base/late_library.h"
 

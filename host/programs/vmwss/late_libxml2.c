@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file late_libxml2.c  The functions of libxml2 that vmwss calls: for a guest of libvirt, and for
- * SVG. It brings ICU and the library of C++ with it, and loading all that takes three of the six
- * million instructions in which vmwss starts. The daemons are linked with it.
+ * SVG. libxml2 brings ICU and the C++ library with it, and loading all of them takes three of the
+ * six million instructions in which vmwss starts. The daemons are linked with it.
  */
 #include "base/late_library.h"
 
@@ -102,7 +102,7 @@ __attribute__((visibility("hidden"))) int xmlTextWriterWriteFormatString(xmlText
     return rc;
 }
 
-/* A variable of the library. */
+/* This is a variable of the library. */
 static void free_late(void *text)
 {
     static _Atomic(void *) at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file late_sqlite.c  The functions of SQLite that vmwss calls: for commands that read the
- * history, or the journal of balloons. Loading it takes a million instructions, of which a
- * measurement needs none. The daemons are linked with it.
+ * history, or the journal of balloons. Loading it takes a million instructions, and a measurement
+ * does not need it. The daemons are linked with it.
  */
 #include "base/late_library.h"
 
@@ -69,7 +69,8 @@ LATE_FUNCTION(sqlite, void *, sqlite3_wal_hook,
               (sqlite3 * a, int (*callback1)(void *, sqlite3 *, const char *, int), void *c),
               (a, callback1, c))
 
-/* Of all operations that we use: a switch, and NULL or where its state goes. */
+/* All operations that we use have these arguments: a switch, and NULL or a pointer for its state.
+ */
 __attribute__((visibility("hidden"))) int sqlite3_db_config(sqlite3 *db, int operation, ...)
 {
     static _Atomic(void *) at;

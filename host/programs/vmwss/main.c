@@ -46,6 +46,6 @@ static const struct program program = {
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, ""); /* the ± of the table is not ASCII; numbers stay in the C locale */
+    setlocale(LC_CTYPE, ""); /* the table's ± is not ASCII; numbers stay in the C locale */
     return command_main(&program, argc, argv);
 }

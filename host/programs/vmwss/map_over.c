@@ -10,7 +10,7 @@
 
 struct following {
     struct map_over *over;
-    struct page_set set; /* the same throughout */
+    struct page_set set; /* the same in all periods */
     uint64_t periods;
     uint64_t began_ns;
 };
@@ -20,7 +20,7 @@ static double elapsed_s(const struct following *following)
     return (double)(clock_ns() - following->began_ns) / 1e9;
 }
 
-/* Other RAM is another map. */
+/* If the RAM has changed, a new map begins. */
 static int prepare(struct following *following, struct resident_now *now, struct error *error)
 {
     struct session *session = following->over->session;
@@ -55,15 +55,15 @@ static int take_period(struct following *following, const struct sample_record *
     int rc = over->take(over->context, &map, error);
     int shown = rc == 0 ? over->show(over->context, &map, record, error) : 0;
 
-    /* A picture has it also when the reader of the lines has gone. */
+    /* A picture gets the period even if the reader of the lines has gone. */
     if (rc == 0)
         rc = keep(following, &map, record, shown < 0 ? NULL : error);
     ram_map_free(&map);
     return shown < 0 ? shown : rc;
 }
 
-/* Can the next period succeed where this one failed? The method's own -ENODATA comes before there
- * is a record. */
+/* Returns true if the next period may succeed where this one failed. The method's own -ENODATA
+ * comes before there is a record. */
 static bool is_passing(int rc, const struct sample_record *record)
 {
     return rc == -ENOMSG || (rc == -ENODATA && record->n_windows > 0);

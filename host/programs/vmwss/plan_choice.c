@@ -16,8 +16,8 @@
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* "NAME=VALUE": the length of the name; 0: there is none. A path of that look is given as
- * "./NAME=VALUE". */
+/* Returns the length of the name in "NAME=VALUE"; 0: there is no name. A path of this form can be
+ * given as "./NAME=VALUE". */
 static size_t name_length(const char *value)
 {
     const size_t n = strcspn(value, "=/");
@@ -31,8 +31,8 @@ static int no_memory(void)
     return -ENOMEM;
 }
 
-/* A URL that is none of ours, or has a name: it is not printed, nor later taken for a file's name
- * and printed then, for it may have a password. */
+/* Recognises a URL of an unknown kind, or with a name: it is not printed, nor later taken for a
+ * file name and printed then, because it may contain a password. */
 static bool is_other_url(const char *value)
 {
     return strstr(value, "://") && !prom_is_url(value);
@@ -219,7 +219,7 @@ static bool is_name(const char *name, size_t n, const char *of)
     return strlen(of) == n && strncmp(name, of, n) == 0;
 }
 
-/* The last that is of this host; else the last that is of all. */
+/* Returns the last one for this host; otherwise the last one for all hosts. */
 static uint64_t capacity_of(const struct plan_choice *choice, const char *host)
 {
     uint64_t own = 0;
@@ -284,7 +284,7 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
     return check_capacities(choice, fleet, error);
 }
 
-/* All guests of that name or UUID. */
+/* Marks all guests with that name or UUID. */
 static int mark_guests(struct plan_fleet *fleet, const char *option, const char *name, size_t n,
                        uint64_t apart, struct error *error)
 {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct several {
-    pid_t pids[SEVERAL_AT_ONCE]; /* 0: none */
+    pid_t pids[SEVERAL_AT_ONCE]; /* 0: no process */
     size_t running;
     bool signalled; /* SIGTERM was sent to the children */
     int code;
@@ -65,8 +65,8 @@ static void tell_all(struct several *several)
             kill(several->pids[i], SIGTERM);
 }
 
-/* By asking now and then: a signal that comes between a test and waitpid() would be missed for as
- * long as none of them ends. */
+/* Polls: waitpid() would miss a signal that comes between a test and the call until a child ends.
+ */
 static void wait_for_one(struct several *several)
 {
     const struct timespec pause = {.tv_nsec = 50000000};
@@ -108,7 +108,7 @@ int several_run(char *const *names, size_t n, bool in_turn,
     struct several several = {.code = EXIT_DONE};
 
     interrupt_catch();
-    fflush(stdout); /* or each would print it again */
+    fflush(stdout); /* otherwise each child would print it again */
     if (in_turn)
         return run_in_turn(names, n, one, context);
     for (size_t i = 0; i < n && !interrupted; i++) {

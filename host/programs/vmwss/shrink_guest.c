@@ -12,21 +12,22 @@
 #include <string.h>
 #include <time.h>
 
-/* Of libvirt that does not answer. A job that holds the domain, as a migration, is waited for. */
+/* Tries while libvirt does not answer. A job that holds the domain, such as a migration, is waited
+ * for. */
 #define RESTORE_TRIES 60
 
 /* --- the balloon ------------------------------------------------------------------------------ */
 
-/* What the guardian needs; armed last. */
+/* Data for the guardian; armed is set last. */
 struct shared {
     volatile bool armed;
     uint64_t full_bytes;
-    int id; /* another one: another run, which has its own balloon */
+    int id; /* another ID is another run, which has its own balloon */
     char uuid[37];
     char uri[1024];
 };
 
-/* Not of another run, which may have another size. */
+/* Does not change another run, which may have another size. */
 static int set_full(struct domain_connection *libvirt, const struct shared *shared,
                     struct error *error)
 {
@@ -52,7 +53,7 @@ static int give_back(const struct shared *shared)
     return rc;
 }
 
-/* The lock was taken before the guardian was posted, so its copy is the one that is held. */
+/* The lock was taken before the guardian was forked, so the guardian holds a copy of it. */
 static void undo(void *area, void *context)
 {
     const struct shared *shared = area;
@@ -69,10 +70,11 @@ static void undo(void *area, void *context)
     run_lock_release(&guest->lock);
 }
 
-/* Jobs of others that ask or set something, as vmwssd's when it publishes, are over sooner. */
+/* Jobs of others that only query or set something, as vmwssd's when it publishes, are over sooner.
+ */
 #define JOB_TRIES 20
 
-/* Three seconds, and the deadlines of two questions. */
+/* Three seconds, and the deadlines of two requests. */
 #define AGENT_TRIES 12
 
 static void wait_a_while(void)
@@ -96,7 +98,7 @@ int shrink_guest_set(struct shrink_guest *guest, uint64_t bytes, struct error *e
             break;
         wait_a_while();
     }
-    if (rc == -EBUSY || rc == -EOPNOTSUPP || rc == -ENOENT) /* it changed nothing */
+    if (rc == -EBUSY || rc == -EOPNOTSUPP || rc == -ENOENT) /* no change was made */
         shared->armed = was_armed;
     return rc;
 }
@@ -127,7 +129,7 @@ static int ask_agent(struct shrink_guest *guest, struct guest_report *report)
     return rc;
 }
 
-/* Without that a guest that has no swap is shrunk until it kills. */
+/* Without this value a guest without swap would be shrunk until it kills processes. */
 static bool tells_available(const struct guest_report *report)
 {
     return report->report.memory.available_bytes != AGENT_UNKNOWN;
@@ -182,7 +184,7 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
     }
     if (rc < 0)
         return rc;
-    if (memory->busy) /* libvirt has no statistics of it then */
+    if (memory->busy) /* libvirt has no statistics of the guest then */
         return error_set(error, -EBUSY, "domain %s: another job runs on it", memory->name);
     if (guest_report_of_balloon(report, memory, (double)clock_ns() / 1e9) &&
         tells_available(report))
@@ -214,7 +216,7 @@ struct shrink_reading shrink_guest_reading(const struct shrink_guest *guest,
     };
 }
 
-/* The agent reports more; but it serves one client, which may be vmwssd. */
+/* The agent reports more, but serves only one client, which may be vmwssd. */
 static int find_source(struct shrink_guest *guest, struct error *error)
 {
     struct guest_report report;
@@ -288,7 +290,7 @@ int shrink_guest_begin(struct shrink_guest *guest, const struct fsroot *root, co
     return find_source(guest, error);
 }
 
-/* A guardian that is armed still is left to its work, with the lock: it takes our end for our
+/* A guardian that is still armed continues its work, with the lock: it takes our exit for our
  * death. */
 void shrink_guest_end(struct shrink_guest *guest)
 {

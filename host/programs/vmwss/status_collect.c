@@ -18,13 +18,13 @@
 
 struct collecting {
     struct status *status;
-    struct store *store;        /* NULL: no history */
+    struct store *store;        /* NULL: there is no history */
     struct history_guest *rows; /* all guests of the history */
     ssize_t n_rows;
     struct error *error;
 };
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct status_guest *append_guest(struct status *status)
 {
     struct status_guest *more = reallocarray(status->guests, status->n + 1, sizeof(*more));
@@ -46,7 +46,7 @@ static int add_record(const struct kept_sample *kept, void *context)
     const struct sample_record *sample = &kept->record.sample;
     struct status_guest *guest;
 
-    /* The history of another host, copied here, says nothing of this one. */
+    /* A history copied here from another host does not describe this one. */
     if (kept->ended_s > 0 || strcmp(sample->host, status->host) != 0)
         return 0;
     guest = append_guest(status);
@@ -82,13 +82,14 @@ static int read_history(struct collecting *collecting, const char *database)
 
 /* --- the processes ---------------------------------------------------------------------------- */
 
-/* After the host has started anew another guest may have the process id of an old record. */
+/* After the host was restarted another guest may have the process ID of an old record. */
 static bool is_another(const struct status_guest *known, const struct guest *guest)
 {
     return *known->uuid && *guest->uuid && strcasecmp(known->uuid, guest->uuid) != 0;
 }
 
-/* By the process that its record names, else by UUID: a guest may have been started again. */
+/* Finds it by the process that its record names, otherwise by UUID: a guest may have been
+ * restarted. */
 static struct status_guest *find_guest(struct status *status, const struct guest *guest)
 {
     for (size_t i = 0; i < status->n; i++)
@@ -112,15 +113,16 @@ static void name_process(struct status_guest *found, const struct guest *guest)
     found->assigned_bytes = guest->ram.total_bytes;
 }
 
-/* One that has ended meanwhile, is hidden from this user, or runs no guest ("-machine none", by
- * which libvirt learns what a QEMU can do). */
+/* It has ended meanwhile, is hidden from this user, or runs no guest ("-machine none", with which
+ * libvirt queries a QEMU's capabilities). */
 static bool is_no_guest(int rc, const struct error *why)
 {
     return rc == -ESRCH || rc == -ENOENT || rc == -ENOEXEC || rc == -EACCES || rc == -EPERM ||
            strstr(why->text, "-machine none");
 }
 
-/* A guest all the same, though it cannot be understood: its error is why it has no number. */
+/* It is a guest even though its data cannot be read: the error is the reason for missing numbers.
+ */
 static int add_unreadable(struct status *status, pid_t pid, const struct error *why)
 {
     struct status_guest *guest = append_guest(status);
@@ -169,7 +171,7 @@ static int add_processes(struct status *status, const struct fsroot *root, struc
 
 /* --- what each is ----------------------------------------------------------------------------- */
 
-/* An old record of a process that is gone: the guest ended unseen. */
+/* An old record of a process that is gone: the guest ended unnoticed. */
 static bool has_ended(const struct status *status, const struct status_guest *guest)
 {
     return status->sees_processes && guest->pid == 0 &&
@@ -186,7 +188,7 @@ static void drop_ended(struct status *status)
     status->n = n;
 }
 
-/* Its row in the history; 0: none. One UUID has a row for each host that it ran on. */
+/* Returns its row in the history; 0: none. One UUID has a row for each host that it ran on. */
 static int64_t find_row(const struct collecting *collecting, const struct status_guest *guest)
 {
     for (ssize_t i = 0; i < collecting->n_rows; i++)
@@ -196,8 +198,8 @@ static int64_t find_row(const struct collecting *collecting, const struct status
     return 0;
 }
 
-/* True if the guest's last event is that it stands still; errors are not worth a word here. A
- * record that came a period later says that it goes on, though nothing noted it. */
+/* Returns true if the guest's last event is its suspension; errors are ignored. A record that came
+ * at least a period later shows that it runs again, though no event was noted. */
 static bool is_suspended(const struct collecting *collecting, const struct status_guest *guest,
                          double *since_s)
 {

@@ -14,7 +14,7 @@ static int not_tried(const struct neighbour *neighbour, struct error *why)
                      neighbour->method->name);
 }
 
-/* The one that vmwssd follows the guest by is proven. */
+/* The method that vmwssd uses for the guest is proven already. */
 static int survey_ask(const struct method *method, const struct target *target,
                       const struct neighbour *neighbour, enum survey_depth depth, struct error *why)
 {
@@ -40,7 +40,7 @@ static void ask_methods(const struct target *target, const struct neighbour *nei
     out->chosen = method_choose(target, out->verdicts, out->n_verdicts);
 }
 
-/* A trial draws few pages, so there is room for it. */
+/* A trial draws few pages, so there is room for its results. */
 static void ask_locked(struct target *target, enum survey_depth depth, struct survey *out)
 {
     const pid_t pid = target->process->pid;
@@ -53,7 +53,7 @@ static void ask_locked(struct target *target, enum survey_depth depth, struct su
         out->busy = why;
         return;
     }
-    /* Who may not lock may not do what disturbs, either: the methods will say so. */
+    /* A user who may not lock the guest may not disturb it either: the methods will report that. */
     neighbour_read(target->root, pid, &neighbour);
     out->ram.taken = neighbour.owner ? &neighbour.taken : NULL;
     ask_methods(target, &neighbour, depth, out);

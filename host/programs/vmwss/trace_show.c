@@ -36,7 +36,7 @@ static int take_period(struct showing *showing, struct error *error)
     return rc == 0 ? trace_printer_period(showing->printer, &change) : rc;
 }
 
-/* Until the end or the cut, which it returns; or an error. */
+/* Reads up to the end or the cut, which it returns; or returns an error. */
 static int read_all(struct showing *showing, struct error *error)
 {
     for (;;) {

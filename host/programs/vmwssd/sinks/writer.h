@@ -24,8 +24,8 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
  * NULL. */
 double writer_checking_cpu_s(struct writer *writer);
 
-/** Returns the CPU seconds of opening the history, which includes adding up missing sums of an
- * older one. 0 for NULL. */
+/** Returns the CPU seconds of opening the history, which also brings an older one up to date. 0 for
+ * NULL. */
 double writer_opening_cpu_s(const struct writer *writer);
 
 /** Sets the retention from now on. @p writer may be NULL. */
