@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file main.c  vmwssd: divides itself in two, starts the threads of the half that has no
- * privileges, and then waits for signals, guests that end, and the time to say how it goes.
+ * @file main.c  vmwssd: splits into two processes, starts the threads of the half without
+ * privileges, and then waits for signals, ends of guests, and the time of the next status message.
  *
  *   a thread that watches the scanner, which any other may wait for
  *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads
@@ -37,39 +37,40 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define FILES 524288 /* as its unit says */
+#define FILES 524288 /* as in its service unit */
 #define EXIT_FAILED 2
 #define STATUS_EVERY_S 5
 #define SCANNER_EVERY_MS 500
-#define MAX_SOURCES PUBLISHER_MAX_SOURCES /* over all reloads */
+#define MAX_SOURCES PUBLISHER_MAX_SOURCES /* including all reloads */
 #define LOCK_NAME "vmwssd"
 #define RESTORE_S 10
-#define UNPUBLISH_S 5 /* the unit allows ten for all of stopping */
+#define UNPUBLISH_S 5 /* the unit allows ten seconds for stopping everything */
 
 struct daemon {
     struct options options;
     struct config config;
-    struct account account; /* of this half, once they have parted */
+    struct account account; /* of this half, once the processes have split */
     struct fsroot root;
-    struct run_lock lock; /* one vmwssd per host; the scanner's once they have parted */
+    /* one vmwssd per host; held by the scanner once the processes have split */
+    struct run_lock lock;
     struct writer *writer;
     struct publisher *publisher;
     struct agents *agents;
     struct fleet *fleet;
     struct scanner *scanner;
     pid_t scanner_pid;
-    bool reaches_agents;  /* the scanner may, for good */
-    uint64_t patience_ns; /* how long neither half waits for the other */
+    bool reaches_agents;  /* the scanner may connect to agents; never changes */
+    uint64_t patience_ns; /* how long each half waits for the other at most */
     unsigned n_sources;
     struct source sources[MAX_SOURCES];
     sd_event *loop;
     int failed_fd;       /* readable when the scanner has ended */
-    atomic_int failed;   /* why it stops: 0, or a negative errno of scanner_alive() */
-    atomic_bool leaving; /* the scanner ends because we want it to */
+    atomic_int failed;   /* the reason to stop: 0, or a negative errno of scanner_alive() */
+    atomic_bool leaving; /* the scanner ends because we asked it to */
 };
 
-/* A guest takes a dozen files, and there may be thousands. Above the hard limit only who has
- * CAP_SYS_RESOURCE comes, which privileges_drop() gives up. */
+/* A guest takes a dozen files, and there may be thousands. Only a process with CAP_SYS_RESOURCE,
+ * which privileges_drop() gives up, may exceed the hard limit. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -85,7 +86,7 @@ static void raise_file_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* An embedded driver starts and ends guests in this very process, with all of root's powers. */
+/* An embedded driver starts and ends guests in this same process, with all of root's powers. */
 static bool has_embedded(const struct config *config)
 {
     for (size_t i = 0; i < config->n_connections; i++)
@@ -109,7 +110,7 @@ static bool is_up(const void *source)
     return source_up(source);
 }
 
-/* Only libvirt has a channel to a guest's agent, and metadata. */
+/* Only libvirt's guests have a channel to an agent, and metadata. */
 static void serve_guests_of(const struct daemon *daemon, unsigned number, bool wanted)
 {
     const struct source *source = &daemon->sources[number];
@@ -140,8 +141,8 @@ static int start_source(struct daemon *daemon, const char *uri, struct error *er
     return 0;
 }
 
-/* Those of the configuration, and no others. The first error; the other sources are followed all
- * the same. */
+/* Follows the configured sources, and no others. Returns the first error; the other sources are
+ * followed nevertheless. */
 static int follow_sources(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
@@ -176,7 +177,8 @@ static unsigned sources_up(const struct daemon *daemon)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* For good: who has given up root takes no other group, and no capability again. */
+/* The loss is final: a process that is no longer root can join no other group, and regain no
+ * capability. */
 static void warn_of_given_up(const struct daemon *daemon, const struct config *config)
 {
     if (config->publish && !daemon->config.publish && daemon->account.changes &&
@@ -242,9 +244,9 @@ static void tell_status(const struct daemon *daemon)
                  state.hanging);
 }
 
-/* What it had marked ends with it, or is restored by it; without it there is nothing to do. In a
- * thread of its own, for any other may wait for the scanner itself: when a guest has ended, say. If
- * it hangs they would wait for ever. */
+/* If the scanner ends, its marks end with it, or it restores them; without it there is nothing to
+ * do. A separate thread watches it, because every other thread may wait for the scanner itself, for
+ * instance when a guest has ended. If the scanner hangs they would wait for ever. */
 static void *watch_scanner(void *context)
 {
     struct daemon *daemon = context;
@@ -353,7 +355,7 @@ static int start_fleet(struct daemon *daemon, struct error *error)
     return fleet_start(&daemon->fleet, &daemon->root, &daemon->config, &sinks, error);
 }
 
-/* The scanner of a vmwssd that was killed restores guests yet: that is waited for. */
+/* Waits for the scanner of a killed vmwssd, which is still restoring guests. */
 static int lock_host(struct daemon *daemon, struct error *error)
 {
     static const struct lock_wait wait = {.ended_seconds = RESTORE_S, .pidfd = -1};
@@ -361,7 +363,7 @@ static int lock_host(struct daemon *daemon, struct error *error)
     return run_lock_host(&daemon->lock, &daemon->root, LOCK_NAME, &wait, error);
 }
 
-/* Half of what the service manager waits, so that it hears of it first from us. */
+/* Half of the service manager's timeout, so that our own message comes first. */
 static uint64_t patience_ns(void)
 {
     uint64_t usec;
@@ -369,7 +371,7 @@ static uint64_t patience_ns(void)
     return sd_watchdog_enabled(0, &usec) > 0 ? usec * 1000 / 2 : SCANNER_PATIENCE_NS;
 }
 
-/* With an embedded connection no other user than root could run guests. */
+/* With an embedded connection only root can run guests. */
 static int find_account(struct daemon *daemon, struct error *error)
 {
     const struct config *config = &daemon->config;
@@ -379,7 +381,7 @@ static int find_account(struct daemon *daemon, struct error *error)
                         error);
 }
 
-/* From here on this is the half without privileges. */
+/* From here on this process is the half without privileges. */
 static int divide(struct daemon *daemon, struct error *error)
 {
     daemon->reaches_agents = config_asks_agents(&daemon->config);
@@ -438,18 +440,18 @@ static int start(struct daemon *daemon, struct error *error)
 static void stop(struct daemon *daemon)
 {
     agents_end(daemon->agents);
-    publisher_end(daemon->publisher); /* meanwhile: */
+    publisher_end(daemon->publisher); /* continues while the others end: */
     fleet_stop(daemon->fleet);
     agents_keep_stalls(daemon->agents, NULL);
-    writer_stop(daemon->writer); /* not freed: connections go on */
+    writer_stop(daemon->writer); /* not freed: connections continue */
     agents_wait(daemon->agents);
     if (!publisher_wait(daemon->publisher, UNPUBLISH_S))
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "libvirt does not answer: what was published stays in its metadata");
 }
 
-/* Returns the exit status: also what the scanner had to say of its own, but not that we stopped so
- * slowly that it has restored all guests before it was to. */
+/* Returns the exit status: it includes the scanner's own error, but not the case that we stopped so
+ * slowly that the scanner restored all guests before it was asked to. */
 static int leave_scanner(struct daemon *daemon)
 {
     atomic_store(&daemon->leaving, true);
@@ -491,6 +493,6 @@ int main(int argc, char **argv)
         return EXIT_FAILED;
     }
     stop(&daemon);
-    /* Threads that wait for libvirt may wait on. */
+    /* Threads that wait for libvirt may still be waiting. */
     _exit(leave_scanner(&daemon));
 }

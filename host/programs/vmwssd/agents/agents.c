@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents.c  The thread, and what other threads call; see agents.h. Asking:
- * agents_ask.c. */
+/** @file agents.c  The thread, and the functions that other threads call; see agents.h.
+ * agents_ask.c asks. */
 #include "programs/vmwssd/agents/agents.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALE_PERIODS 3 /* an answer that came before that is none */
+#define STALE_PERIODS 3 /* an answer older than this does not count */
 #define STALE_S 10
 #define END_NS 250000000L
 
@@ -23,7 +23,7 @@ static void wake(struct agents *agents)
 {
     const uint64_t one = 1;
 
-    /* It can fail only when it is awake already. */
+    /* The write can fail only if the thread is awake already. */
     if (write(agents->wake_fd, &one, sizeof(one)) < 0)
         return;
 }
@@ -62,7 +62,8 @@ void agents_source(struct agents *agents, unsigned source, const struct agents_l
     if (source >= AGENTS_MAX_SOURCES)
         return;
     pthread_mutex_lock(&agents->mutex);
-    if (!agents->sources[source].at.uri) /* the same ever after; the thread reads it unlocked */
+    /* never changes once it is set; the thread reads it without the lock */
+    if (!agents->sources[source].at.uri)
         agents->sources[source].at = *libvirt;
     agents->sources[source].wanted = wanted;
     pthread_mutex_unlock(&agents->mutex);
@@ -139,7 +140,7 @@ static void *agents_run(void *context)
         if (begins)
             polling_begin(&agents->polling, now_ns, thread_cpu_s() + agents->balloon_stats_cpu_s);
         if (!on)
-            agents->polling.began_ns = 0; /* at once when it is on again */
+            agents->polling.began_ns = 0; /* ask at once when it is switched on again */
 
         uint64_t until_ns = on ? polling_due_ns(&agents->polling) : UINT64_MAX;
         bool held = polling_held(&agents->polling, now_ns);

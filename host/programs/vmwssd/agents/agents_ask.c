@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents_ask.c  Asking libvirt, and the agents; all of it the thread's. See agents.h. What
- * they answer: agents_receive.c. */
+/** @file agents_ask.c  Asks libvirt, and the agents; all functions belong to the thread. See
+ * agents.h. agents_receive.c handles the answers. */
 #include "programs/vmwssd/agents/agents_private.h"
 
 #include "base/cleanup.h"
@@ -16,13 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A libvirtd that hangs is found out by this connection and by the daemon's own within seconds of
- * each other. */
+/* If libvirtd hangs, this connection and the daemon's own notice it within seconds of each other.
+ */
 #define RETRY_NS 10000000000ULL
-/* It may be libvirtd that hangs and not a QEMU: by then that is known, see domain_keep_alive(). */
+/* It may be libvirtd that hangs and not a QEMU: within this time that is known, see
+ * domain_keep_alive(). */
 #define HANGS_NS 30000000000ULL
 
-/* A thousand QEMUs that all answer take a second or two, more on a busy host. */
+/* If all of a thousand QEMUs answer, this takes a second or two, more on a busy host. */
 #define PATIENCE_S 3
 #define PATIENCE_A_GUEST_S 0.02
 
@@ -47,7 +48,7 @@ static struct agent_peer *find_or_add(struct agents *agents, const struct domain
     if (!peer)
         return NULL;
     snprintf(peer->uuid, sizeof(peer->uuid), "%s", memory->uuid);
-    peer->id = -1; /* not this run's */
+    peer->id = -1; /* matches no run */
     guest_tracker_init(&peer->tracker, "not asked yet");
     pthread_mutex_lock(&agents->mutex);
     peer->next = agents->list;
@@ -57,7 +58,7 @@ static struct agent_peer *find_or_add(struct agents *agents, const struct domain
     return peer;
 }
 
-/* Those of @p source (all: NULL) that are not there. */
+/* Removes the guests of @p source (NULL: of all sources) that no longer exist. */
 static void remove_absent(struct agents *agents, const struct agent_source *source)
 {
     struct agent_peer *gone = NULL;
@@ -102,7 +103,7 @@ void agents_forget(struct agents *agents)
 
 /* --- the way to its agent --------------------------------------------------------------------- */
 
-/* 0; -ENOENT: it has no channel; else it cannot be known. */
+/* Returns 0; -ENOENT: it has no channel; another error: not known. */
 static int read_endpoint(const struct agent_source *source, struct agent_peer *peer,
                          struct agent_endpoint *endpoint, uint64_t *ram_bytes)
 {
@@ -125,7 +126,7 @@ static bool is_to_be_read(struct agents *agents, struct agent_peer *peer)
 {
     pthread_mutex_lock(&agents->mutex);
 
-    /* An agent may answer by vsock; the port is the better way once a program has it open. */
+    /* An agent may answer by vsock; the port is preferred once a program has it open. */
     bool by_port = peer->channel && *agent_channel_endpoint(peer->channel)->path;
     bool due = polling_xml_due(&peer->xml, peer->channel && (by_port || !peer->two_ways),
                                &agents->xml_left);
@@ -134,7 +135,7 @@ static bool is_to_be_read(struct agents *agents, struct agent_peer *peer)
     return due;
 }
 
-/* The way may be the one that is known: something else was plugged. */
+/* The endpoint may be the known one: something else was plugged. */
 static void take_way(struct agents *agents, struct agent_peer *peer,
                      const struct agent_endpoint *endpoint, uint64_t ram_bytes)
 {
@@ -178,10 +179,10 @@ static void find_channel(struct agents *agents, const struct agent_source *sourc
     else if (rc == -ENOENT || rc == -EOPNOTSUPP)
         has_no_way(agents, peer, rc);
     else
-        agents_plugged(agents, peer->uuid); /* libvirt had no answer: the next time, perhaps */
+        agents_plugged(agents, peer->uuid); /* libvirt did not answer: try again the next time */
 }
 
-/* Of another run of the guest everything is another. */
+/* Resets everything for another run of the guest. */
 static void begin_run(struct agents *agents, struct agent_peer *peer,
                       const struct domain_memory *memory)
 {
@@ -199,7 +200,7 @@ static void begin_run(struct agents *agents, struct agent_peer *peer,
 
 /* --- libvirt ---------------------------------------------------------------------------------- */
 
-/* As old as it is: a driver that is not polled reports but once, when it starts. */
+/* Takes the report with its age: a driver that is not polled reports only once, when it starts. */
 static void update_balloon(struct guest_tracker *tracker, const struct domain_memory *memory)
 {
     double age_s = (double)time(NULL) - (double)memory->updated_s;
@@ -230,11 +231,12 @@ static void agents_note(struct agents *agents, unsigned source, const struct dom
     if (memory->suspended && peer->channel) {
         agent_channel_suspend(peer->channel);
         agents_set_unavailable(agents, peer, "it is suspended");
-        peer->asked_ns = clock_ns() + ASK_AGAIN_NS; /* not now */
+        peer->asked_ns = clock_ns() + ASK_AGAIN_NS; /* not before then */
     }
 }
 
-/* Nothing reported what was plugged while the connection was down: all of them are read again. */
+/* No event reported devices that were plugged while the connection was down: all channels are
+ * looked up again. */
 static void doubt_ways(struct agents *agents, const struct agent_source *source)
 {
     pthread_mutex_lock(&agents->mutex);
@@ -260,8 +262,8 @@ static ssize_t connect_and_read(struct agents *agents, struct agent_source *sour
                                &agents->balloon_stats_cpu_s, error);
 }
 
-/* Connecting waits for a libvirtd that hangs, for as long as it does: once it has failed that is
- * left to a thread that has nothing else to do. */
+/* Connecting waits for a hanging libvirtd as long as it hangs: after a failure only a thread that
+ * does nothing else tries it. */
 static bool may_connect(const struct agent_source *source)
 {
     return !source->logged || (clock_ns() >= source->retry_ns && source->at.up(source->at.context));
@@ -281,7 +283,7 @@ static void fails(struct agent_source *source, int rc, const struct error *error
     hang_up(source);
 }
 
-/* Guests of a libvirtd that is away are asked as before. */
+/* The guests of a libvirtd that is down are asked as before. */
 static void read_source(struct agents *agents, unsigned number)
 {
     struct agent_source *source = &agents->sources[number];

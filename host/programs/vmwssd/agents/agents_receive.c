@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agents_receive.c  Receives what agents report, and waits for it; all of it is the
- * thread's. See agents.h. */
+/** @file agents_receive.c  Receives reports of agents, and waits for them; all functions belong to
+ * the thread. See agents.h. */
 #include "programs/vmwssd/agents/agents_private.h"
 
 #include "base/clock.h"
@@ -21,8 +21,8 @@ double agents_boot_s(void)
 
 /* --- what is lacking -------------------------------------------------------------------------- */
 
-/* The balloon driver's report counts for as long as it is fresh: a driver that is not polled
- * reports but once. */
+/* The balloon driver's report counts while it is fresh: a driver that is not polled reports only
+ * once. */
 static bool balloon_tells(const struct agent_peer *peer)
 {
     const struct guest_tracker *tracker = &peer->tracker;
@@ -48,7 +48,7 @@ void agents_set_unavailable(struct agents *agents, struct agent_peer *peer, cons
 
 /* --- what it says ----------------------------------------------------------------------------- */
 
-/* All of it, its processes, too: they are not in a record. */
+/* Stores the whole report, including processes, which are not in a record. */
 static void keep_last_report(struct agents *agents, struct agent_peer *peer,
                              const struct agent_hello *hello, const struct agent_event *event)
 {
@@ -119,7 +119,7 @@ static void log_stall(struct agent_peer *peer, const struct agent_stall *stall)
 #define SEVERE_SOME 0.1
 #define SEVERE_FULL 0.01
 
-/* What a trigger stands for is up to the guest's owner. */
+/* The guest's owner chooses what a trigger stands for. */
 static bool is_severe(const struct agent_stall *stall)
 {
     double share = stall->window_us > 0 ? (double)stall->threshold_us / (double)stall->window_us
@@ -130,8 +130,8 @@ static bool is_severe(const struct agent_stall *stall)
            share >= (!strcmp(stall->kind, "full") ? SEVERE_FULL : SEVERE_SOME);
 }
 
-/* Who drives balloons must not wait for the next record. Under the mutex: the writer ends after it
- * was taken away. */
+/* A controller of balloons must not wait for the next record. Call it with the mutex held: the
+ * writer is only ended after it was removed here. */
 static void keep_stall(struct agents *agents, struct agent_peer *peer,
                        const struct agent_stall *stall)
 {
@@ -143,7 +143,8 @@ static void keep_stall(struct agents *agents, struct agent_peer *peer,
     pthread_mutex_unlock(&agents->mutex);
 }
 
-/* One that goes on is logged and asked about now and then: it must not drown the others. */
+/* A lasting stall is logged and answered with a request only now and then: it must not displace
+ * others. */
 static void receive_stall(struct agents *agents, struct agent_peer *peer,
                           const struct agent_stall *stall)
 {
@@ -179,7 +180,7 @@ static void receive_events(struct agents *agents, struct agent_peer *peer)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-/* Where they are to be polled, in the order of the list; the number of descriptors. */
+/* Fills in the descriptors to poll, in the order of the list; returns their number. */
 static size_t fill_pollfds(struct agents *agents, uint64_t *until_ns, bool all)
 {
     size_t n = 0;
@@ -189,7 +190,7 @@ static size_t fill_pollfds(struct agents *agents, uint64_t *until_ns, bool all)
         struct agent_channel *channel = one->channel;
         uint64_t due_ns = channel ? agent_channel_deadline(channel) : UINT64_MAX;
 
-        if (!all && due_ns == UINT64_MAX) /* nothing was asked: what it sends waits in its socket */
+        if (!all && due_ns == UINT64_MAX) /* nothing was asked: any message waits in its socket */
             channel = NULL;
 
         *until_ns = due_ns < *until_ns ? due_ns : *until_ns;
@@ -227,8 +228,8 @@ static int timeout_ms(uint64_t until_ns)
                                               : (int)((until_ns - now_ns + 999999) / 1000000);
 }
 
-/* Is it time to receive what is sent unasked? While the ledger has all wait, then it is not waited
- * for. */
+/* Returns true if unsolicited messages should be received now. While the ledger blocks everything,
+ * only messages that are there already are received. */
 static bool listens_to_all(struct agents *agents, uint64_t *until_ns)
 {
     uint64_t now_ns = clock_ns();
@@ -262,7 +263,7 @@ void agents_listen(struct agents *agents, uint64_t until_ns, bool held)
     if (poll(agents->fds, n, timeout_ms(until_ns)) < 0)
         return;
     if (agents->fds[0].revents && read(agents->wake_fd, &drained, sizeof(drained)) < 0)
-        return; /* interrupted */
+        return; /* interrupted by a signal */
 
     uint64_t now_ns = clock_ns();
 

@@ -11,7 +11,8 @@
 
 #define MAX_LEFT 16
 
-/* Belongs to the thread that calls once it has been left, before that to who waits for it. */
+/* Owned by the calling thread once it has been abandoned; before that by the thread that waits for
+ * it. */
 struct call {
     pthread_mutex_t mutex;
     pthread_cond_t returned;
@@ -54,7 +55,7 @@ static void *balloon_stats_ask(void *context)
     return NULL;
 }
 
-/* Whether it has returned; else it is left. */
+/* Returns true if the call has returned; otherwise it is abandoned. */
 static bool wait_for(struct call *call, double patience_s)
 {
     uint64_t until_ns = cond_in_s(patience_s);

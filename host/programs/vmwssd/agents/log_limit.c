@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Another boot is one, too. */
+/* Another boot counts as another agent. */
 static bool is_another(const struct agent_hello *one, const struct agent_hello *other)
 {
     return strcmp(one->agent, other->agent) != 0 || strcmp(one->kernel, other->kernel) != 0 ||
@@ -24,7 +24,7 @@ bool log_limit_answer(struct log_limit *limit, const struct agent_hello *hello, 
     return true;
 }
 
-/* One that lasts is logged once: the agent has not answered since. */
+/* A lasting fault is logged once: the agent has not answered since. */
 bool log_limit_fault(struct log_limit *limit, enum agent_fault fault, uint64_t now_ns)
 {
     uint64_t last_ns = limit->fault_ns[fault];

@@ -126,7 +126,7 @@ static void dump_method(const void *at, const char *key, FILE *out)
 static const char *const level_names[] = {
     "", "", "", [LOG_ERR] = "error", "warning", "notice", "info", "debug", NULL};
 
-/* In the order of --help and of a file. */
+/* The order is that of --help and of a file. */
 #define AT(member) .offset = offsetof(struct config, member)
 #define TEXT(member) AT(member), .size = sizeof(((struct config *)NULL)->member)
 #define PERCENT_EXPECTED "a percentage of one core, above 0% to 100%"

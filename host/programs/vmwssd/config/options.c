@@ -11,7 +11,7 @@
 
 static_assert(offsetof(struct options, config) == 0, "the keys have the offsets of struct config");
 
-/* It never leaves the foreground. */
+/* vmwssd never leaves the foreground. */
 static int stay(void *options, const char *value)
 {
     (void)options, (void)value;
@@ -38,7 +38,7 @@ static const struct option_line own[] = {
 #define N_OWN (sizeof(own) / sizeof(own[0]))
 #define MAX_LINES 32
 
-/* Its own options, then the keys. */
+/* Reads its own options and the keys. */
 static int read_line(struct options *options, int argc, char **argv)
 {
     struct option_line lines[MAX_LINES];
@@ -83,7 +83,7 @@ int options_config(const struct options *options, struct config *config, struct 
     if (options->path || access(CONFIG_DEFAULT_PATH, F_OK) == 0)
         rc = config_load(&again.config, options->path ? options->path : CONFIG_DEFAULT_PATH, error);
     config_next_source(&again.config);
-    optind = 0; /* getopt_long(3): begins anew */
+    optind = 0; /* getopt_long(3): starts over */
     if (rc == 0 && read_line(&again, options->argc, options->argv) != 0)
         rc = error_set(error, -EINVAL, "the command line has changed");
     *config = again.config;

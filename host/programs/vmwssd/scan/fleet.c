@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fleet.c  The table of guests; see fleet.h. The threads: fleet_workers.c. */
+/** @file fleet.c  The table of guests; see fleet.h. fleet_workers.c has the threads. */
 #include "programs/vmwssd/scan/fleet_private.h"
 
 #include "base/cleanup.h"
@@ -15,13 +15,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define FILES_A_GUEST 64 /* far more than most take; each block of its RAM is five */
+#define FILES_A_GUEST 64 /* far more than most guests take; each block of its RAM takes five */
 #define FILES_ELSE 64
 #define FILES_WAIT_S 10
 
 /* --- one guest -------------------------------------------------------------------------------- */
 
-/* None while all are being let go. */
+/* Returns NULL while all guests are being removed. */
 static struct fleet_guest *fleet_find(struct fleet *fleet, unsigned source, const char *uuid)
 {
     for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
@@ -38,8 +38,8 @@ static struct fleet_guest *find_serial(struct fleet *fleet, uint64_t serial)
     return NULL;
 }
 
-/* As fleet_find(), whichever source reported it: two URIs may lead to one libvirtd. @p uuid: NULL
- * for any, as one that was found as a process may have one of our making. */
+/* As fleet_find(), whichever source reported the guest: two URIs may lead to one libvirtd. @p uuid:
+ * NULL for any, because a guest found as a process may have a UUID that we made. */
 static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
                                         uint64_t start_ticks)
 {
@@ -56,8 +56,8 @@ void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest)
     free(guest);
 }
 
-/* Out of the table. The worker that scans it frees it; else it goes to @p freed, for the lock is
- * held. */
+/* Takes the guest out of the table. The worker that scans it frees it; otherwise it goes to @p
+ * freed, because the lock is held. */
 void fleet_unlink(struct fleet *fleet, struct fleet_guest *guest, struct fleet_guest **freed)
 {
     struct fleet_guest **at = &fleet->guests;
@@ -215,8 +215,8 @@ static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_
         fleet_unlink(fleet, old, freed);
 }
 
-/* What a process says of itself counts less than what libvirt says: anybody can start a QEMU with
- * another guest's UUID. */
+/* A process's own claims count less than libvirt's: any user can start a QEMU with another guest's
+ * UUID. */
 static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *opened,
                              struct fleet_guest **freed)
 {
@@ -275,7 +275,7 @@ size_t fleet_waiting(const struct fleet *fleet)
     return n;
 }
 
-/* Once for each crowd. */
+/* Logs this once for each crowd. */
 static void say_opening_late(struct fleet *fleet, bool late)
 {
     size_t waiting = fleet_waiting(fleet);
@@ -289,7 +289,7 @@ static void say_opening_late(struct fleet *fleet, bool late)
     fleet->opening_late = (fleet->opening_late || late) && waiting > 0;
 }
 
-/* The kernel gives the lowest number that is free, so it tells how many are not. */
+/* The kernel gives the lowest free number, so this tells how many are in use. */
 static rlim_t files_open(const struct rlimit *limit)
 {
     cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -297,8 +297,8 @@ static rlim_t files_open(const struct rlimit *limit)
     return fd < 0 ? limit->rlim_cur : (rlim_t)fd;
 }
 
-/* Without files nothing works any more, and guests that are there seem to have ended. The scanner
- * has more of them open than we have, of the same limit. */
+/* Without free files nothing works any more, and running guests seem to have ended. The scanner has
+ * more files open than this process, with the same limit. */
 static bool has_files(struct fleet *fleet)
 {
     struct rlimit limit;
@@ -373,8 +373,8 @@ void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
     free_list(fleet, freed);
 }
 
-/* The scanner is asked without the mutex: it may hang. Meanwhile the guest may have been let go,
- * and another of its UUID have come. */
+/* The scanner is asked without the mutex, because it may hang. Meanwhile the guest may have been
+ * removed, and another one with its UUID added. */
 void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struct ram_config *xml)
 {
     struct fleet_guest *freed = NULL;
@@ -469,7 +469,7 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     uint64_t now_ns;
 
     pthread_mutex_lock(&fleet->mutex);
-    now_ns = clock_ns(); /* no earlier than the ledger's */
+    now_ns = clock_ns(); /* no earlier than the ledger's time */
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
     fleet->config = *config;
@@ -529,7 +529,8 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
     fleet->publisher = sinks->publisher;
     fleet->agents = sinks->agents;
     fleet->scanner = sinks->scanner;
-    /* Each second of checking a large history would be a hundred without a scan, at 1 %. */
+    /* Otherwise each second of checking a large history would mean a hundred seconds without a
+     * scan, at 1 %. */
     fleet->ledger = ledger_open(config->budget, clock_ns(), writer_opening_cpu_s(fleet->writer));
     fleet->epoll_fd = guest_epoll_open();
 
@@ -563,7 +564,8 @@ void fleet_stop(struct fleet *fleet)
         n--;
     }
     pthread_mutex_unlock(&fleet->mutex);
-    if (scanner_alive(fleet->scanner, SCANNER_PATIENCE_NS) == 0) /* else it was not asked to */
+    /* otherwise the scanner was not asked to end */
+    if (scanner_alive(fleet->scanner, SCANNER_PATIENCE_NS) == 0)
         log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guest%s restored in %.3g s", n, plural((double)n),
                  (double)(clock_ns() - begin_ns) / 1e9);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fleet_batch.c  The guests that one worker scans by one wake-up of each half of vmwssd.
+ * @file fleet_batch.c  Guests that one worker scans together, with one wake-up of each half of
+ * vmwssd.
  *
- * Theory of operation. A worker takes the guest that is due first and those that are due soon
- * after; the next deadlines of all are reckoned from the first one's, so they stay together. The
- * scanner is asked for all at once, and the answers are read when the last is there. When that
- * takes more than a second the scanner is kept from beginning with those that are left, and they go
- * back to the queue, with the deadlines that they had: a scan that takes long does not hold up
- * others. From then on they may belong to another worker, or be freed by it. So of a batch a worker
- * touches, without the mutex, only the guest that it is at; which guests come after that one it
- * asks under the mutex.
+ * Theory of operation. A worker takes the guest with the first deadline and guests that are due
+ * soon after; the next deadlines of all count from the first one's, so they stay together. The
+ * worker sends the scanner all requests at once, and reads the answers when the last one is there.
+ * If that takes more than a second, the scanner is told to begin no further scan of the batch, and
+ * the remaining guests go back to the queue with their old deadlines: a slow scan does not delay
+ * others. From then on they may belong to another worker, or be freed by it. So without the mutex a
+ * worker touches only the current guest of its batch; it needs the mutex to find out which guests
+ * follow.
  */
 #include "programs/vmwssd/scan/fleet_private.h"
 
@@ -22,15 +23,15 @@
 #include <string.h>
 
 #define SECOND_NS 1000000000ULL
-#define BUSY_NS (2 * SECOND_NS) /* another process measures it: again soon */
-/* It could not be measured: perhaps soon, for a guest that has just started has hardly a page to
- * try a method on; then ever more seldom. */
+#define BUSY_NS (2 * SECOND_NS) /* another process measures the guest: try again soon */
+/* The guest could not be measured: it may succeed soon, because a guest that has just started has
+ * hardly a page to try a method on; after that the delays grow. */
 #define REFUSED_FIRST_NS (5 * SECOND_NS)
 #define REFUSED_MOST_NS (300 * SECOND_NS)
-/* A guest joins a batch so much of the period before its deadline, once: from then on it is due
- * together with the others. */
+/* A guest joins a batch up to this share of the period before its deadline, once: from then on it
+ * is due together with the others. */
 #define JOIN_PERIODS 0.25
-/* From the small panel that tells the cost to the real one. */
+/* Delay from the small panel that shows the cost to the real one. */
 #define FIRST_SCAN_NS (5 * SECOND_NS)
 
 /* --- the guests of a batch -------------------------------------------------------------------- */
@@ -67,9 +68,10 @@ static void take(struct fleet *fleet, struct fleet_batch *batch, struct fleet_gu
     deadline_remove(&fleet->queue, &guest->deadline);
 }
 
-/* Due, or so soon that it is worth its while: as long as there are few, that full batches do not
- * take guests from each other, and only of one that is scanned period after period, of the same
- * period as the first: together with others it would be scanned more often than that each time. */
+/* Returns true if the guest is due, or due soon enough to join. Guests that are due soon join while
+ * there are few, so that full batches do not take guests from each other, and only if they are
+ * scanned regularly with the same period as the first: otherwise joining would mean more frequent
+ * scans each time. */
 static bool joins(const struct fleet *fleet, const struct fleet_batch *batch,
                   const struct fleet_guest *guest, uint64_t now_ns)
 {
@@ -101,10 +103,10 @@ void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fle
     }
     batch->asked.n = batch->n;
     if (next && next->deadline.at_ns <= now_ns)
-        pthread_cond_signal(&fleet->changed); /* more than this one takes */
+        pthread_cond_signal(&fleet->changed); /* there are more guests than this worker takes */
 }
 
-/* As if it had not been taken. */
+/* Restores the state before it was taken. */
 static void put_back(struct fleet *fleet, const struct fleet_batch *batch, size_t i)
 {
     struct fleet_guest *guest = batch->guests[i];
@@ -134,7 +136,7 @@ void fleet_batch_release(struct fleet *fleet, struct fleet_batch *batch)
 
 /* --- one scan --------------------------------------------------------------------------------- */
 
-/* The half-width of the 95 % interval where it is widest. */
+/* Returns the half-width of the 95 % interval where it is widest. */
 static double precision_of(uint64_t samples)
 {
     struct interval bounds = wilson_interval((double)samples / 2, (double)samples, Z_95);
@@ -142,7 +144,8 @@ static double precision_of(uint64_t samples)
     return (bounds.high - bounds.low) / 2;
 }
 
-/* Not of a guest that has just been let go: another of its UUID may have begun. */
+/* A guest that has just been removed is not published: another one with its UUID may have started.
+ */
 static void publish(struct fleet *fleet, const struct fleet_guest *guest,
                     const struct sample_record *record)
 {
@@ -152,15 +155,15 @@ static void publish(struct fleet *fleet, const struct fleet_guest *guest,
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-/* The time that a record stands for: not that in which the guest was suspended, for which there is
- * no record. */
+/* Returns the time that a record stands for: it excludes the time in which the guest was suspended,
+ * for which there is no record. */
 static double period_until(struct fleet_guest *guest, const struct fleet_batch *batch,
                            const struct sample_record *record, uint64_t now_ns)
 {
     const uint64_t suspended_ns = batch->asked.of[batch->at].sample.suspended_total_ns;
     uint64_t still_ns = suspended_ns - guest->recorded_suspended_ns;
     uint64_t from_ns = guest->recorded_ns + still_ns;
-    /* A suspension that ended during a scan counts in the next one, and may be longer than what was
+    /* A suspension that ended during a scan counts in the next one, and may be longer than the time
      * between the two. */
     double since_s = guest->recorded_ns && now_ns > from_ns ? (double)(now_ns - from_ns) / 1e9
                                                             : batch->planned_s;
@@ -170,8 +173,8 @@ static double period_until(struct fleet_guest *guest, const struct fleet_batch *
     return sample_period_s(record, since_s, batch->planned_s);
 }
 
-/* The end of a scan that hung, and for which the others did not wait: there is no writer any
- * more. Or the guest has been let go. */
+/* Returns true at the end of a scan that hung and was abandoned: there is no writer any more. Also
+ * if the guest has been removed. */
 static bool is_late(struct fleet *fleet, const struct fleet_guest *guest)
 {
     pthread_mutex_lock(&fleet->mutex);
@@ -196,14 +199,14 @@ static void fleet_record(struct fleet *fleet, struct fleet_guest *guest,
     publish(fleet, guest, &record->sample);
 }
 
-/* What a scan changes of what others read of the guest: its worker's own until it has the mutex
+/* Results of a scan that other threads read: they belong to the worker until it has the mutex
  * again. */
 struct outcome {
     bool recorded;
     bool refused;
     bool regular; /* it is scanned again after its period */
     struct budget_cost cost;
-    double cpu_s; /* of both processes */
+    double cpu_s; /* CPU time of both processes */
 };
 
 static void refuse(struct fleet_guest *guest, const struct error *error, struct outcome *outcome)
@@ -224,15 +227,15 @@ static uint64_t retry_ns(struct fleet_guest *guest)
     return clock_ns() + guest->retry_ns;
 }
 
-/* The scanner does not know how libvirt, or we, call it. */
+/* Sets the names: the scanner does not know libvirt's or our names of the guest. */
 static void identify(const struct fleet_guest *guest, struct sample_record *record)
 {
     memcpy(record->domain, guest->name, sizeof(record->domain));
     memcpy(record->uuid, guest->uuid, sizeof(record->uuid));
 }
 
-/* It runs, and is not measured: its size is kept, if the scanner knows it. When to scan it
- * again. */
+/* Stores the size of a running guest that is not measured, if the scanner knows it. Returns when to
+ * scan it again. */
 static uint64_t keep_size(struct fleet *fleet, struct fleet_guest *guest,
                           const struct scan_sampled *sampled)
 {
@@ -249,9 +252,9 @@ static uint64_t keep_size(struct fleet *fleet, struct fleet_guest *guest,
     return next_ns;
 }
 
-/* When to scan it again: the plan is what the budget pays for if all guests change, so no guest is
- * scanned more often, and one that does not change less often. Its shortest window tells. What is
- * unmeasurable would hide a change. */
+/* Returns when to scan it again. The plan is affordable if all guests change, so no guest is
+ * scanned more often, and one that does not change less often. Its shortest window shows the
+ * change. Unmeasurable memory could hide a change. */
 static double period_after(struct fleet_guest *guest, const struct fleet_batch *batch,
                            const struct sample_record *record)
 {
@@ -274,8 +277,8 @@ static const char *method_name(uint8_t number)
     return method ? method->name : "";
 }
 
-/* What has come of the scan of the guest that the worker is at; when it shall be scanned again. 0:
- * never, it is gone. */
+/* Handles the answer for the worker's current guest; returns when it is scanned again. 0: never, it
+ * is gone. */
 static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch, int rc,
                             const struct scan_sampled *sampled, const struct error *error,
                             struct outcome *outcome)
@@ -285,7 +288,8 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
     bool first = sampled->pages_before == 0;
 
     outcome->recorded = rc == 0;
-    guest->cpu_s = rc == 0 ? outcome->cpu_s : guest->cpu_s + outcome->cpu_s; /* for the next one */
+    /* carried over to the next record */
+    guest->cpu_s = rc == 0 ? outcome->cpu_s : guest->cpu_s + outcome->cpu_s;
     if (rc == -ESRCH)
         return 0;
     if (rc == -EBUSY || scanner_is_gone(rc))
@@ -300,7 +304,7 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: watched, by %s", guest->name,
                  method_name(sampled->method));
     guest->introduced = true;
-    if (!first) /* opening it cost more than scans will */
+    if (!first) /* the first scan includes opening, which costs more than later scans */
         budget_learn(&outcome->cost, (double)sampled->pages, outcome->cpu_s);
     if (rc == 0) {
         scan_record_take(sampled, &record);
@@ -316,12 +320,13 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
         fleet_ns(batch->planned_s) > FIRST_SCAN_NS)
         return now_ns + FIRST_SCAN_NS;
     outcome->regular = true;
-    return next_ns > now_ns ? next_ns : now_ns + fleet_ns(period_s); /* late: not made up for */
+    /* a late scan is not made up for */
+    return next_ns > now_ns ? next_ns : now_ns + fleet_ns(period_s);
 }
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-/* Out of the worker's hands. The mutex is held. */
+/* Gives the guest back. The mutex is held. */
 static void give_back(struct fleet *fleet, struct fleet_guest *guest, const struct outcome *outcome,
                       uint64_t due_ns)
 {
@@ -337,14 +342,14 @@ static void give_back(struct fleet *fleet, struct fleet_guest *guest, const stru
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: its process has ended", guest->name);
         writer_event(fleet->writer, guest->uuid, EVENT_END);
         fleet_unlink(fleet, guest, &fleet->let_go);
-    } else { /* under other rules than those it was scanned by: at once, if it did not hang */
+    } else { /* the rules have changed since: scan it at once, unless it hung */
         const bool anew = guest->generation != fleet->generation && guest->apart_ns == 0;
 
         deadline_put(&fleet->queue, &guest->deadline, anew ? clock_ns() : due_ns);
     }
 }
 
-/* To the next guest of the batch; false: there is none. The mutex is held. */
+/* Advances to the next guest of the batch; returns false if there is none. The mutex is held. */
 static bool go_on(struct fleet_worker *worker)
 {
     struct fleet_batch *batch = &worker->batch;
@@ -356,8 +361,8 @@ static bool go_on(struct fleet_worker *worker)
     return worker->at != NULL;
 }
 
-/* Even if nothing is left of it: guests that were answered may be due before any sleeping worker
- * wakes, which fell asleep while all were being scanned. */
+/* Called even if there is no rest: guests that were answered may be due before any sleeping worker
+ * wakes, because workers fell asleep while all guests were being scanned. */
 static void release_rest(struct fleet *fleet, struct fleet_batch *batch)
 {
     pthread_mutex_lock(&fleet->mutex);
@@ -367,7 +372,7 @@ static void release_rest(struct fleet *fleet, struct fleet_batch *batch)
     batch->released = true;
 }
 
-/* For the bell; what has come when the batch was cut is not waited for. */
+/* Returns how long to wait for the bell; after the batch was cut, it does not wait for answers. */
 static int wait_ms(const struct fleet_batch *batch)
 {
     const uint64_t passed_ms = (clock_ns() - batch->sent_ns) / 1000000;
@@ -379,9 +384,9 @@ static int wait_ms(const struct fleet_batch *batch)
     return (int)(SCANNER_BATCH_WAIT_MS - passed_ms);
 }
 
-/* Not all answers have come in time. What has been answered is known only when the scanner begins
- * with no further guest, so the batch is cut first, and what has come by then is taken in; then
- * this worker's guest is the one that is being scanned, and the others are free. */
+/* Not all answers came in time. Which guests were answered is known only when the scanner begins no
+ * further one, so the batch is cut first, and the answers so far are taken in; then this worker's
+ * current guest is the one being scanned, and the others are free. */
 static void give_up_the_rest(struct fleet *fleet, struct fleet_batch *batch)
 {
     if (!batch->asked.cut)
@@ -390,7 +395,7 @@ static void give_up_the_rest(struct fleet *fleet, struct fleet_batch *batch)
         release_rest(fleet, batch);
 }
 
-/* When it began with its guest, or was stopped meanwhile: fleet_relieve(). */
+/* Returns when the worker began with its guest, or last ran after a stop: fleet_relieve(). */
 static uint64_t began_ns(struct fleet *fleet, const struct fleet_worker *worker)
 {
     pthread_mutex_lock(&fleet->mutex);
@@ -401,7 +406,7 @@ static uint64_t began_ns(struct fleet *fleet, const struct fleet_worker *worker)
     return seen_ns;
 }
 
-/* CPU time of this thread since @p cpu_s, which is brought up to date. */
+/* Returns the CPU time of this thread since @p cpu_s, and updates @p cpu_s. */
 static double used_since(double *cpu_s)
 {
     double before_s = *cpu_s;
@@ -410,8 +415,8 @@ static double used_since(double *cpu_s)
     return *cpu_s - before_s;
 }
 
-/* The answer about one guest, if there is one; false: it was the last. @p asking_s: what it cost
- * to ask for it. */
+/* Handles the answer for one guest, if there is one; returns false after the last. @p asking_s: CPU
+ * time of sending the request. */
 static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double asking_s,
                      double *cpu_s)
 {
@@ -430,7 +435,7 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
         release_rest(fleet, batch);
     outcome.cpu_s = asking_s + used_since(cpu_s);
     if (scanner_fd(fleet->scanner) >= 0)
-        outcome.cpu_s += sampled.cpu_s; /* else it is this thread's */
+        outcome.cpu_s += sampled.cpu_s; /* otherwise it is included in this thread's time */
 
     const uint64_t due_ns = take_answer(fleet, batch, rc, &sampled, &error, &outcome);
     const uint64_t next_ns = fleet_set_apart(guest, began_ns(fleet, worker), due_ns);

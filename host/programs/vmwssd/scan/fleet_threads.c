@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fleet_threads.c  How many threads there are: two, and one more for each scan that hangs, up
- * to FLEET_WORKERS_MAX. When all of these hang nobody scans any guest, and the fleet is not alive:
- * the watchdog is not fed any more, and the service manager ends us, loudly. What the threads do is
- * in fleet_workers.c.
+ * @file fleet_threads.c  The number of threads: two, and one more for each scan that hangs, up to
+ * FLEET_WORKERS_MAX. If all of these hang no guest is scanned, and the fleet is not alive: then the
+ * watchdog gets no more signals, and the service manager ends us with a message. fleet_workers.c
+ * has the work of the threads.
  */
 #include "programs/vmwssd/scan/fleet_private.h"
 
@@ -15,13 +15,13 @@
 #include <time.h>
 
 #define SECOND_NS 1000000000ULL
-/* fleet_relieve() is called every five seconds: then all was stopped, as by SIGSTOP or a freezer of
- * control groups. */
+/* fleet_relieve() is called every five seconds: after a longer gap, everything was stopped, as by
+ * SIGSTOP or a control group freezer. */
 #define STOPPED_NS (8 * SECOND_NS)
 #define APART_FIRST_NS (60 * SECOND_NS)
 #define APART_MOST_NS (960 * SECOND_NS)
 
-/* The mutex is held, or nobody else is there. */
+/* The mutex is held, or there is no other thread. */
 static int start_worker(struct fleet *fleet)
 {
     struct fleet_worker *worker = &fleet->workers[fleet->n_workers];
@@ -86,8 +86,8 @@ uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t 
     return due_ns > now_ns + guest->apart_ns ? due_ns : now_ns + guest->apart_ns;
 }
 
-/* Then each worker has its time anew: the scanner goes on with a batch whose rest others would scan
- * as well. The mutex is held. */
+/* Returns true after a stop, and restarts each worker's time: the scanner continues with a batch
+ * whose rest other workers would otherwise scan as well. The mutex is held. */
 static bool was_stopped(struct fleet *fleet)
 {
     const uint64_t now_ns = clock_ns();
@@ -110,7 +110,7 @@ static void relieve(struct fleet *fleet, uint64_t now_ns)
         if (!hangs(worker, now_ns))
             continue;
         hanging++;
-        if (!worker->restores) /* which it does itself, unless it hangs elsewhere */
+        if (!worker->restores) /* the worker does this itself, unless it hangs elsewhere */
             fleet_batch_release(fleet, &worker->batch);
         if (!worker->logged)
             log_line(LOG_CLASS_GUEST, LOG_WARNING,
@@ -131,10 +131,10 @@ void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-#define JOIN_NS 50000000L /* between two checks whether it hangs */
+#define JOIN_NS 50000000L /* interval between two checks whether it hangs */
 #define LEAVE_NS (5 * SECOND_NS)
 
-/* False: it has not ended yet. */
+/* Returns false if it has not ended yet. */
 static bool joined(pthread_t thread)
 {
     struct timespec until;
@@ -146,8 +146,8 @@ static bool joined(pthread_t thread)
     return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 }
 
-/* One that restores guests is waited for, unless that hangs: the scanner, which does it, ends no
- * sooner. */
+/* Waits for a worker that restores guests, unless that hangs: the scanner, which does the work,
+ * ends no sooner. */
 static bool left_behind(struct fleet *fleet, const struct fleet_worker *worker, uint64_t begin_ns)
 {
     const uint64_t now_ns = clock_ns();

@@ -3,10 +3,10 @@
  * @file fleet_workers.c  The threads that scan the guests of a fleet.
  *
  * Theory of operation. Each thread takes the guests that are due together (fleet_batch.c), scans
- * them without holding the mutex, and queues each for its next scan. Before, the ledger is asked:
- * when the process has used more than the budget all wait, and scans come late, which their est
- * windows show. Every half minute, or when guests come and go, panels and period are planned anew
- * from what scans have cost.
+ * them without holding the mutex, and queues each for its next scan. Before that it asks the
+ * ledger: if the process has used more than the budget all threads wait, and scans are late, which
+ * their est windows show. Every half minute, or when guests come and go, panels and period are
+ * planned anew from the cost of scans.
  */
 #include "programs/vmwssd/scan/fleet_private.h"
 
@@ -23,11 +23,11 @@
 
 #define SECOND_NS 1000000000ULL
 #define PLAN_EVERY_NS (30 * SECOND_NS)
-#define ACCOUNT_S 10 /* in less time one guest that is opened looks like a way of life */
-/* What else costs comes in bursts: of a thousand guests the XML of a hundred is read at once. */
+#define ACCOUNT_S 10 /* over a shorter time, opening a single guest looks like a permanent load */
+/* Other costs come in bursts: with a thousand guests, the XML of a hundred is read at once. */
 #define OVERHEAD_LATELY_S 60
 #define SHOW_UP_NS (10 * SECOND_NS)
-#define RELEASE_NS (3 * SECOND_NS) /* a batch is given up within one */
+#define RELEASE_NS (3 * SECOND_NS) /* a batch is given up within this time */
 
 uint64_t fleet_ns(double seconds)
 {
@@ -52,7 +52,7 @@ struct budget_limits fleet_limits(const struct fleet *fleet)
     };
 }
 
-/* What the process has used since the last plan, and how much of that was not for scans. */
+/* Notes what the process has used since the last plan, and how much of that was not for scans. */
 static void account(struct fleet *fleet, uint64_t now_ns)
 {
     double cpu_s = fleet_cpu_s(fleet);
@@ -73,8 +73,9 @@ static void account(struct fleet *fleet, uint64_t now_ns)
     fleet->plan_scans_s = fleet->scans_cpu_s;
 }
 
-/* For those that wait to be opened, too: panels that are paid for only as long as these are away
- * would be drawn for nothing, and scans of the few take what opening the many needs. */
+/* The plan includes guests that wait to be opened: otherwise larger panels would be drawn, only to
+ * be given up when those guests arrive, and scans of the few would take the CPU time needed for
+ * opening the many. */
 static void plan_anew(struct fleet *fleet, uint64_t now_ns)
 {
     const struct budget_limits limits = fleet_limits(fleet);
@@ -100,7 +101,7 @@ static void plan_anew(struct fleet *fleet, uint64_t now_ns)
 
 /* --- the threads ------------------------------------------------------------------------------ */
 
-/* Without the mutex for as long as the scans take. */
+/* Works without the mutex while the scans run. */
 static void serve(struct fleet *fleet, struct fleet_worker *worker, struct fleet_guest *first,
                   uint64_t now_ns)
 {
@@ -111,8 +112,8 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct fleet
     pthread_mutex_lock(&fleet->mutex);
 }
 
-/* Restores the first guest that was let go while a worker had it, which may hang as a scan may;
- * false: there is none. */
+/* Restores the first guest that was removed while a worker had it, which may hang like a scan;
+ * returns false if there is none. */
 static bool free_one(struct fleet *fleet, struct fleet_worker *worker)
 {
     struct fleet_guest *guest = fleet->let_go;
@@ -126,7 +127,7 @@ static bool free_one(struct fleet *fleet, struct fleet_worker *worker)
     pthread_mutex_unlock(&fleet->mutex);
     scanner_close(fleet->scanner, &guest->scan);
     pthread_mutex_lock(&fleet->mutex);
-    worker->at = NULL; /* others read its name until now */
+    worker->at = NULL; /* other threads read its name until now */
     worker->restores = false;
     free(guest);
     return true;
@@ -134,10 +135,11 @@ static bool free_one(struct fleet *fleet, struct fleet_worker *worker)
 
 /* --- jobs between two scans ------------------------------------------------------------------- */
 
-#define JOBS_SHARE 0.05 /* of the budget: threads of ten guests take about a millisecond */
+/* share of the budget: the threads of ten guests take about a millisecond */
+#define JOBS_SHARE 0.05
 #define JOBS_BURST_S 0.002
 
-/* The guest after the last one, in the order of serials; NULL: there is none. */
+/* Returns the guest after the last one, in the order of serials; NULL: there is none. */
 static struct fleet_guest *next_for_jobs(struct fleet *fleet)
 {
     struct fleet_guest *next = NULL;
@@ -161,8 +163,8 @@ static void earn(struct fleet *fleet, uint64_t now_ns)
                                 JOBS_BURST_S);
 }
 
-/* Where /proc is mounted with hidepid the scanner alone sees other users' processes. What it
- * cost. */
+/* If /proc is mounted with hidepid, only the scanner sees other users' processes. Returns the cost.
+ */
 static double find_jobs(struct fleet *fleet, pid_t pid, uint64_t number, unsigned *flags)
 {
     double cpu_s = thread_cpu_s();
@@ -175,8 +177,8 @@ static double find_jobs(struct fleet *fleet, pid_t pid, uint64_t number, unsigne
     return thread_cpu_s() - cpu_s + scanner_cpu_s;
 }
 
-/* The process is the guest's as long as its end was not noticed; a wrong flag would be the
- * worst. */
+/* The process belongs to the guest until its end is noticed; a wrong flag is the worst that can
+ * happen. */
 void fleet_find_jobs(struct fleet *fleet)
 {
     pthread_mutex_lock(&fleet->mutex);
@@ -208,7 +210,7 @@ void fleet_put_off(struct fleet *fleet, struct fleet_guest *guest, uint64_t now_
     deadline_put(&fleet->queue, &guest->deadline, now_ns + fleet_ns(fleet->plan.period_s));
 }
 
-/* The guest to scan now; NULL: none until *until_ns. */
+/* Returns the guest to scan now; NULL: none until *until_ns. */
 static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint64_t *until_ns)
 {
     struct fleet_guest *guest = (struct fleet_guest *)deadline_next(&fleet->queue);
@@ -231,7 +233,7 @@ static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint
     if (wait_s > 0 && !fleet->over)
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "the CPU budget of %g %% is used up: scans come late", fleet->config.budget * 100);
-    /* Of a budget that is just used up every scan would say so. */
+    /* Otherwise, with a budget that is just used up, every scan would log this. */
     fleet->over = wait_s > 0 || (fleet->over && fleet->ledger.credit_s < LEDGER_BURST_S);
     if (wait_s == 0)
         return guest;
@@ -242,8 +244,8 @@ static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint
     return NULL;
 }
 
-/* The first guest that nobody looks at, taken out of the table; NULL: there is none, and whoever
- * scans one restores it. */
+/* Takes the first guest that no worker scans out of the table; NULL: there is none. A worker that
+ * scans a guest restores it. */
 static struct fleet_guest *take_idle(struct fleet *fleet)
 {
     struct fleet_guest **at = &fleet->guests;
@@ -260,7 +262,7 @@ static struct fleet_guest *take_idle(struct fleet *fleet)
     return guest;
 }
 
-/* Is there a worker with guests that it has not come to? It releases them soon. */
+/* Returns true if a worker has guests that it has not reached: it releases them soon. */
 static bool any_to_release(const struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->n_workers; i++) {
@@ -272,8 +274,8 @@ static bool any_to_release(const struct fleet *fleet)
     return false;
 }
 
-/* All threads share the work. One whose scan hangs keeps its own guest from being restored, and no
- * other. */
+/* All threads share the work. A thread whose scan hangs blocks the restoring of its own guest only.
+ */
 static void restore_guests(struct fleet *fleet)
 {
     const uint64_t until_ns = clock_ns() + RELEASE_NS;
@@ -290,9 +292,9 @@ static void restore_guests(struct fleet *fleet)
     }
 }
 
-/* One thread wakes when the next guest is due; another a bit later, in case the first is held up by
- * then: both at once would be a wake-up for nothing. Whoever has not seen that deadline, for its
- * guest was being scanned, does not wake for it. */
+/* One thread wakes when the next guest is due; another wakes a bit later, in case the first is
+ * blocked by then: waking both at once would waste a wake-up. A thread does not wake for a deadline
+ * that it has not seen, because the guest was being scanned. */
 static void wait_until(struct fleet *fleet, uint64_t until_ns)
 {
     const uint64_t quarter_ns = fleet_ns(fleet->plan.period_s / 4);

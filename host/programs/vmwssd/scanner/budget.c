@@ -4,40 +4,41 @@
 
 #include <math.h>
 
-/* A scan of ten ago counts half. */
+/* A scan that lies ten scans back counts half. */
 #define DECAY 0.933
 
-/* Before two sizes of panel were seen: most of a scan is its pages. */
+/* Assumed share until two sizes of panel were seen: most of a scan is its pages. */
 #define FIXED_AT_FIRST 0.3
 
-/* Sizes that differ by less than this tell nothing about the price of a page. */
+/* Sizes that differ by less than this do not show the cost of a page. */
 #define SPREAD 0.05
 
-/* How much more or less than a panel has must be wanted to draw another at once. */
+/* Factors of the wanted size to the panel's size beyond which another panel is drawn at once. */
 #define GROW_AT_ONCE 1.5
 #define SHRINK_AT_ONCE 0.5
 
-/* A panel so young, in longest windows, has little to lose; or one that was read so often. */
+/* A panel of this age, in longest windows, has little to lose; or one that was read at most this
+ * often. */
 #define YOUNG 0.1
 #define YOUNG_READS 2
 
-/* Costs vary, and the ledger shall not have to step in. */
+/* Costs vary, and normally the ledger should not have to act. */
 #define HEADROOM 0.9
 
-/* A scan that is due is over after this. */
+/* A scan that is due has ended within this time. */
 #define SCAN_S 0.1
 
-/* Whose turn it is to open a guest is so much credit ahead of scans, which would else always take
- * the first of it. */
+/* When it is the opener's turn, it may begin with this much less credit than scans, which would
+ * otherwise always take the credit first. */
 #define AHEAD_S 0.02
 
-/* Who waits for credit waits for so much. */
+/* A thread that waits for credit waits for this much. */
 #define EARN_S 0.005
 
-/* With less credit than some scans cost it matters who goes first. */
+/* Below this credit, which some scans cost, the order of scans and opening matters. */
 #define SHORT_S 0.05
 
-/* However much else is going on, some of the budget is for guests. */
+/* Share of the budget that is always reserved for guests. */
 #define LEAST_FOR_GUESTS 0.1
 
 void budget_learn(struct budget_cost *cost, double pages, double cpu_s)
@@ -86,7 +87,8 @@ void budget_guess(struct budget_cost *costs, size_t n)
         }
 }
 
-/* What a scan costs when no scan may cost more than @p most_s, but for the smallest panel. */
+/* Returns the cost of a scan if no scan may cost more than @p most_s, except for that of the
+ * smallest panel. */
 static double scan_cost_s(const struct budget_limits *limits, const struct budget_cost *cost,
                           double most_s)
 {
@@ -114,12 +116,12 @@ struct budget_plan budget_fit(const struct budget_limits *limits, const struct b
         .period_s = fmin(fmax(limits->period_s, least_s / rate), limits->max_period_s)};
     double low = 0;
     double high = limits->guest_share * plan.period_s;
-    double all_s = rate * plan.period_s - limits->polling_s; /* for scans */
+    double all_s = rate * plan.period_s - limits->polling_s; /* for all scans */
 
     plan.scan_s = high;
     if (sum_s(limits, costs, n, high) <= all_s)
         return plan;
-    for (int i = 0; i < 40; i++) { /* the level at which all together use it up */
+    for (int i = 0; i < 40; i++) { /* finds the level at which all scans together use up all_s */
         plan.scan_s = (low + high) / 2;
         if (sum_s(limits, costs, n, plan.scan_s) > all_s)
             high = plan.scan_s;
@@ -148,7 +150,7 @@ bool budget_panel_young(unsigned reads, double elapsed_s, double longest_s)
 
 bool budget_panel_fits(double wanted, double drawn_for, double pages, bool young)
 {
-    bool has_all = pages < drawn_for; /* however many are wanted */
+    bool has_all = pages < drawn_for; /* the guest has no more pages, however many are wanted */
 
     if (wanted < SHRINK_AT_ONCE * fmin(drawn_for, pages))
         return false;
@@ -183,8 +185,8 @@ void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double s
     ledger->credit_s = fmin(ledger->credit_s, full_s(share));
 }
 
-/* Until there is more than @p least_s in credit. Threads that are woken as soon as that is earned
- * spend it on waking. */
+/* Returns the time until there is more than @p least_s in credit. Threads that were woken as soon
+ * as that is earned would spend it on waking. */
 static double wait_for_s(const struct ledger *ledger, double least_s)
 {
     if (ledger->credit_s > least_s)

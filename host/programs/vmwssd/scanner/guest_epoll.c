@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_epoll.c  See guest_epoll.h. An epoll; serial and what share the number that it keeps
- * for us. */
+/** @file guest_epoll.c  See guest_epoll.h. An epoll instance; its data word holds both serial and
+ * kind. */
 #include "programs/vmwssd/scanner/guest_epoll.h"
 
 #include <errno.h>

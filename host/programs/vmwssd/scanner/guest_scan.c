@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each panel a witness watches so many pages: in one tick few show somebody else who touches 6 %
- * of what is resident. Where the host takes accessed bits anyway, how many it hides is estimated
- * from them. */
+/* Number of pages of each panel that a witness watches: in one tick, a few pages are enough to
+ * notice another process that touches 6 % of resident memory. If the host clears accessed bits
+ * anyway, more pages are watched, to estimate how many touches that hides. */
 #define FEW_WITNESSED 64
 #define MANY_WITNESSED 200
 
@@ -28,22 +28,23 @@ struct guest_scan {
     struct target target;
     bool located;
     const struct method *method;
-    struct panel *panel;  /* NULL: the panel is to begin anew */
-    uint64_t samples;     /* it was drawn for */
-    unsigned reads;       /* of it so far */
-    bool recorded;        /* there was a record */
-    bool anew;            /* it was begun anew: the next record says so */
-    bool aged;            /* the host hides touches from it: ageing, or merged pages */
-    bool disputed;        /* a record had the flag disputed: no method that others mislead ... */
+    struct panel *panel; /* NULL: the panel begins anew */
+    uint64_t samples;    /* samples that the panel was drawn for */
+    unsigned reads;      /* reads of the panel so far */
+    bool recorded;       /* a record has been made */
+    bool anew;           /* the panel was begun anew: the next record has the flag */
+    bool aged;           /* the host hides touches from the method: ageing, or merged pages */
+    /* a record had the flag disputed: choose a method that other processes do not mislead ... */
+    bool disputed;
     bool no_other;        /* ... but there is none */
-    bool method_is_best;  /* there is no better one where that is so */
-    bool void_marks;      /* it is to be dropped at the next scan, under the lock */
-    bool void_method;     /* likewise the method */
-    uint64_t published;   /* its layout when it was published; 0: it is not */
+    bool method_is_best;  /* there is no better method in that case */
+    bool void_marks;      /* drop the panel at the next scan, under the lock */
+    bool void_method;     /* drop the method at the next scan */
+    uint64_t published;   /* layout of the panel when it was published; 0: not published */
     uint64_t reopened_ns; /* when its process had replaced its program; 0: it has not */
-    bool reopen;          /* it is to be opened once more, for it had only begun */
+    bool reopen;          /* open the guest once more, because it had only begun */
     uint64_t suspended_total_ns;
-    unsigned jobs_between; /* that were seen since the last scan */
+    unsigned jobs_between; /* jobs seen since the last scan */
     struct flag_memory memory;
     struct run_lock lock;
 };
@@ -75,7 +76,7 @@ static pid_t pid_of(const struct guest_scan *scan)
     return scan->subject.guest.process.pid;
 }
 
-/* Where the panel is, for whoever measures the guest while the lock is lent. */
+/* Publishes the panel's pages for other processes that measure the guest while the lock is lent. */
 static void publish_panel(struct guest_scan *scan)
 {
     uint64_t layout = panel_layout(scan->panel);
@@ -89,8 +90,8 @@ static void publish_panel(struct guest_scan *scan)
     neighbour_free(&placed);
 }
 
-/* Restores the guest: only under its lock, for what is mapped again would seem touched to another
- * process that measures it. */
+/* Restores the guest: only under its lock, because pages that are mapped again would look touched
+ * to another process that measures it. */
 static void drop_panel(struct guest_scan *scan)
 {
     scan->anew |= scan->panel && scan->recorded;
@@ -112,7 +113,7 @@ static void drop_void(struct guest_scan *scan)
     scan->void_marks = scan->void_method = false;
 }
 
-/* 0: it is locked, and what does not hold any more is dropped. */
+/* Returns 0 with the lock held, after dropping whatever is no longer valid. */
 static int take_lock(struct guest_scan *scan, struct error *error)
 {
     const struct subject *subject = &scan->subject;
@@ -201,8 +202,8 @@ static int choose_method(struct guest_scan *scan, const struct scan_rules *rules
     return error_set(error, -ENOTSUP, "no method can follow this guest:%s", reasons.text);
 }
 
-/* The last record was in doubt: then its panel is worth less than another method, if there is one.
- * Found out once. */
+/* If the last record was in doubt, the panel is worth less than another method, if there is one.
+ * This is determined once. */
 static void leave_doubtful_method(struct guest_scan *scan, const struct scan_rules *rules)
 {
     const struct method *before = scan->method;
@@ -293,7 +294,7 @@ static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, u
 }
 
 /* What libvirt reported when the guest was opened counts once: from then on its events and QEMU's
- * threads tell. */
+ * threads are used. */
 static void remember(struct guest_scan *scan, unsigned flags)
 {
     struct guest *guest = &scan->subject.guest;
@@ -307,7 +308,8 @@ static void remember(struct guest_scan *scan, unsigned flags)
     guest->jobs = 0;
 }
 
-/* Twice what has zap come first, so that this is found once it does. */
+/* The threshold is twice the one at which zap is preferred, so that a search for another method
+ * then finds zap. */
 static bool lacks_merged(const struct sample_record *record)
 {
     return (record->flags & FLAG_KSM) &&
@@ -352,7 +354,7 @@ static int scan_guest(struct guest_scan *scan, const struct scan_rules *rules, u
     return rc;
 }
 
-/* What has failed need not be right for the guest any more: pageout is not once there is swap. */
+/* A method that has failed may be wrong for the guest by now: pageout is, once there is swap. */
 static void give_up(struct guest_scan *scan)
 {
     drop_panel(scan);
@@ -360,7 +362,7 @@ static void give_up(struct guest_scan *scan)
     scan->method_is_best = scan->disputed = scan->no_other = false;
 }
 
-/* A QEMU that begins needs a while until it has its RAM and its vCPUs. */
+/* Time until a starting QEMU has its RAM and its vCPUs. */
 #define BEGINS_NS 10000000000ULL
 
 static bool begins(const struct guest_scan *scan)
@@ -368,7 +370,7 @@ static bool begins(const struct guest_scan *scan)
     return scan->reopened_ns > 0 && clock_ns() - scan->reopened_ns < BEGINS_NS;
 }
 
-/* The guest goes on in another address space: a panel of the one before is of nothing. */
+/* The guest continues in another address space: a panel of the earlier one is worthless. */
 static int reopen(struct guest_scan *scan, struct error *error)
 {
     if (!begins(scan))
@@ -378,7 +380,7 @@ static int reopen(struct guest_scan *scan, struct error *error)
     return subject_reopen(&scan->subject, error);
 }
 
-/* What is known of a process before its vCPUs are there would be kept. */
+/* Otherwise data of a process from before its vCPUs exist would be kept. */
 static bool has_begun(const struct guest_scan *scan)
 {
     const struct qemu_process *process = &scan->subject.guest.process;
@@ -386,7 +388,7 @@ static bool has_begun(const struct guest_scan *scan)
     return process->vcpus_known && process->accel != ACCEL_UNKNOWN;
 }
 
-/* Pages that were read meanwhile may be of an address space that is gone, where all are absent. */
+/* Pages read meanwhile may belong to an address space that is gone, in which all are absent. */
 static int scan_verified(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
                          struct resident_now *now, struct error *error)
 {
@@ -414,7 +416,7 @@ static int scan_or_reopen(struct guest_scan *scan, const struct scan_rules *rule
     return rc;
 }
 
-/* Of RAM that could not be located it is what the process holds. */
+/* If the RAM could not be located, this is all memory of the process. */
 static int read_resident(const struct guest_scan *scan, uint64_t *bytes)
 {
     const struct subject *subject = &scan->subject;
@@ -467,8 +469,8 @@ int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, u
     if (rc == 0 || rc == -EAGAIN)
         return rc;
     scan->void_marks = true;
-    /* The files of a process that ended read as empty: whatever went wrong then is that it
-     * ended. */
+    /* The files of an ended process read as empty: any error then means that the process has ended.
+     */
     if (qemu_process_verify(subject->root, &subject->guest.process, NULL) == -ESRCH)
         return -ESRCH;
     return scan->reopen ? -EAGAIN : rc;

@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #define FIRST_VSOCK_GUEST 3 /* VMADDR_CID_HOST is 2 */
-/* Sockets of a QEMU that libvirt started, by its names for them: its monitor, which commands QEMU
+/* Sockets of a QEMU that libvirt started, by libvirt's names: its monitor, which commands QEMU
  * (src/qemu/qemu_process.c), and QEMU's own agent, which runs programs in the guest. */
 static const char *const forbidden[] = {"/monitor.sock", "/org.qemu.guest_agent.0"};
 
 #define KNOWN_JOBS (((unsigned)QEMU_JOB_DUMP << 1) - 1)
 
-/* What ram_config.in_guest_memfd may name; the first: nothing. */
+/* Values of ram_config.in_guest_memfd; the first: none. */
 static const char *const memfd_names[] = {NULL, "SEV-SNP", "TDX", "guest_memfd"};
 
 #define N_MEMFD_NAMES (sizeof(memfd_names) / sizeof(memfd_names[0]))
@@ -52,7 +52,7 @@ size_t scan_request_size(unsigned op)
     return op < N_SCAN_OPS ? sizes[op] : 0;
 }
 
-/* Without the elements of its array, and without a record. */
+/* Sizes without the elements of an array, and without a record. */
 static const size_t reply_sizes[N_SCAN_OPS] = {
     [SCAN_ALIVE] = REPLY_PLAIN,
     [SCAN_LANE] = REPLY_PLAIN,
@@ -102,7 +102,7 @@ size_t scan_reply_size(const struct scan_reply *reply)
     return REPLY_UNTIL(sampled) + scan_sampled_size(&reply->sampled);
 }
 
-/* No count is looked at that did not come. */
+/* Reads no count that is beyond the received bytes. */
 static bool reply_size_valid(const struct scan_reply *reply, size_t size, unsigned op)
 {
     if (op >= N_SCAN_OPS || size < reply_sizes[op] || reply->op != op)
@@ -131,7 +131,7 @@ static bool is_method(uint8_t number)
     return number == 0 || scan_method_take(number);
 }
 
-/* No way out of the directory, nor to another file of it. */
+/* The name cannot leave the directory, or name another file in it. */
 static bool domain_valid(const struct scan_domain *domain)
 {
     return ENDS(domain->pid_dir) && ENDS(domain->name) && ENDS(domain->uuid) &&
@@ -255,7 +255,7 @@ static bool bin_valid(const struct age_bin *bin)
            bin->to_s >= bin->from_s;
 }
 
-/* Its counts are those that its size was held against. */
+/* Its counts are the ones with which its size was checked. */
 static bool record_valid(const struct scan_record *record)
 {
     const union scan_part *bins = &record->parts[record->n_windows];
@@ -373,7 +373,8 @@ const struct method *scan_method_take(uint8_t number)
     return NULL;
 }
 
-/* A part is zeroed first: a bin is shorter than its room, and what was there stays here. */
+/* Each part is zeroed first: a bin is shorter than its slot, and the rest must not leak old data.
+ */
 static void put_parts(struct scan_record *out, const struct ages_record *ages)
 {
     union scan_part *part = out->parts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scan_requests.c  What the scanner answers: scan_table_answer(). */
+/** @file scan_requests.c  Answers the scanner's requests: scan_table_answer(). */
 #include "programs/vmwssd/scanner/scan_table_private.h"
 
 #include "base/cleanup.h"
@@ -83,7 +83,7 @@ static int tell_opened(const struct guest *guest, struct scan_opened *out, int *
     out->start_ticks = guest->process.start_ticks;
     memcpy(out->name, guest->process.config.name, sizeof(out->name));
     memcpy(out->uuid, guest->process.config.uuid, sizeof(out->uuid));
-    if (guest->process.pidfd < 0) /* of a captured tree */
+    if (guest->process.pidfd < 0) /* from a captured tree */
         return 0;
     *fd = fcntl(guest->process.pidfd, F_DUPFD_CLOEXEC, 0);
     return *fd < 0 ? -errno : 0;
@@ -109,7 +109,7 @@ static void open_guest(struct scan_table *table, const struct scan_open *open,
     fail(reply, rc, &error);
 }
 
-/* A scan may go on meanwhile: what is compared here never changes. */
+/* A scan may run meanwhile: the data compared here never changes. */
 static void has_ram(struct scan_table *table, const struct scan_request *request,
                     struct scan_reply *reply)
 {
@@ -128,7 +128,7 @@ static void has_ram(struct scan_table *table, const struct scan_request *request
     ram_config_free(&config);
 }
 
-/* Of one that is being scanned as well: a scan that hangs is no reason to see nothing. */
+/* Works for a guest that is being scanned as well: a hanging scan must not hide jobs. */
 static void find_jobs(struct scan_table *table, uint64_t number, struct scan_reply *reply)
 {
     double cpu_s = thread_cpu_s();
@@ -158,13 +158,13 @@ static void sample_guest(struct scan_entry *guest, const struct scan_sample *sam
     reply->sampled.pages_before = guest_scan_pages(guest->scan);
     guest_scan_set_suspended(guest->scan, sample->suspended_total_ns);
     guest_scan_note_jobs(guest->scan, sample->jobs);
-    if (sample->anew) /* restores the guest, which may hang as a scan may */
+    if (sample->anew) /* restores the guest, which may hang like a scan */
         guest_scan_begin_anew(guest->scan);
 
     int rc = guest_scan_sample(guest->scan, &rules, sample->samples, sample->cpu_s, &record,
                                &error);
 
-    /* One that runs and cannot be measured: its size is kept. */
+    /* The guest runs but cannot be measured: its size is stored. */
     if (rc == 0 ||
         (rc != -ESRCH && rc != -EBUSY && rc != -EAGAIN && guest_scan_size(guest->scan, &record)))
         scan_record_put(&reply->sampled, &record);
@@ -173,7 +173,8 @@ static void sample_guest(struct scan_entry *guest, const struct scan_sample *sam
     fail(reply, rc, &error);
 }
 
-/* Of who has ended another process is the parent, and serves sockets that are no agent's. */
+/* After the other half has ended another process is the parent, and serves sockets that are not an
+ * agent's. */
 static void connect_agent(const struct scan_table *table, const struct scan_connect *connect,
                           struct scan_reply *reply, int *fd)
 {
@@ -184,8 +185,8 @@ static void connect_agent(const struct scan_table *table, const struct scan_conn
     memcpy(endpoint.path, connect->path, sizeof(endpoint.path));
     memcpy(endpoint.uuid, connect->uuid, sizeof(endpoint.uuid));
 
-    /* The socket belongs to QEMU's user: what it takes to connect to it is held for no longer than
-     * that. */
+    /* The socket belongs to QEMU's user: the capability to connect to it is held no longer than
+     * needed. */
     int rc = privileges_reach(true);
 
     if (rc < 0)
@@ -220,7 +221,7 @@ static void with_guest(struct scan_table *table, const struct scan_request *requ
         reply->sampled.cpu_s = thread_cpu_s() - cpu_s;
 }
 
-/* The kernel gives the lowest number that is free, so it tells how many are not. */
+/* The kernel gives the lowest free number, so this tells how many are in use. */
 static uint32_t files_left(void)
 {
     cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The largest message is some 30 KB, and there is one at a time. */
+/* The largest message has some 30 KB, and there is one at a time. */
 #define BUFFER_BYTES (256 << 10)
 
 union control {
-    struct cmsghdr header; /* aligns it */
+    struct cmsghdr header; /* for alignment */
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
@@ -20,7 +20,7 @@ int scan_socket_pair(int fds[2])
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
         return -errno;
-    for (int i = 0; i < 2; i++) /* net.core.wmem_default may be small; as far as the limit goes */
+    for (int i = 0; i < 2; i++) /* net.core.wmem_default may be small; up to the system's limit */
         setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     return 0;
 }
@@ -48,7 +48,7 @@ int scan_socket_send(int channel, const void *bytes, size_t size, int fd)
     return (size_t)sent == size ? 0 : -EMSGSIZE;
 }
 
-/* Without room for control data the kernel closes what comes. */
+/* Without room for control data the kernel closes received descriptors. */
 static int fd_of(struct msghdr *message)
 {
     const struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -60,8 +60,8 @@ static int fd_of(struct msghdr *message)
     return fd;
 }
 
-/* Where the other end closed without having read all, the kernel returns ECONNRESET once, before
- * what that end had sent. */
+/* If the other end closed without having read everything, the kernel returns ECONNRESET once,
+ * before the data that the other end had sent. */
 ssize_t scan_socket_receive(int channel, void *bytes, size_t size, int *fd, int flags)
 {
     union control control = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scan_table.c  See scan_table.h. What is answered: scan_requests.c. */
+/** @file scan_table.c  See scan_table.h. scan_requests.c has the answers. */
 #include "programs/vmwssd/scanner/scan_table_private.h"
 
 #include "base/clock.h"
@@ -139,7 +139,7 @@ int scan_table_fd(const struct scan_table *table)
     return table->epoll_fd;
 }
 
-/* One that is being scanned is heard again after that. */
+/* Events of a guest that is being scanned are handled after the scan. */
 static struct scan_entry *take_idle(struct scan_table *table, uint64_t number)
 {
     pthread_mutex_lock(&table->mutex);
@@ -197,7 +197,7 @@ static void *restore(void *context)
     }
 }
 
-/* Those that are being restored, or with @p scanned those that are not. */
+/* Counts guests that are being restored, or with @p scanned those that are being scanned. */
 static size_t count(const struct scan_table *table, bool scanned)
 {
     size_t n = 0;
@@ -207,7 +207,8 @@ static size_t count(const struct scan_table *table, bool scanned)
     return n;
 }
 
-/* All but a scan that hangs: what is being restored, however long that takes, and what is to be. */
+/* Returns true unless its scan hangs: a restore is waited for, however long it takes, and so are
+ * guests still to be restored. */
 static bool is_awaited(const struct scan_entry *guest, uint64_t now_ns)
 {
     return guest->gone || !guest->busy || now_ns < guest->since_ns + LEAVE_NS;

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Whoever waits for us has as long as we have. */
+/* The caller's timeout is as long as ours. */
 #define ASKS_IN_PATIENCE 8
 
 /* --- channels --------------------------------------------------------------------------------- */
@@ -83,8 +83,9 @@ int scanner_result(struct scanner *scanner, int rc, const struct scan_reply *rep
     return reply->rc;
 }
 
-/* The reply's own result; @p fd: what came with it, closed if nobody wants it. What a domain's XML
- * says may be no request: the scanner would end the channel. */
+/* Returns the reply's own result; @p fd: the descriptor that came with it, closed if it is not
+ * wanted. A domain's XML may make an invalid request, for which the scanner would close the
+ * channel. */
 static int scanner_ask(struct scanner *scanner, const struct scan_request *request,
                        struct scan_reply *reply, int *fd, struct error *error)
 {
@@ -111,7 +112,7 @@ static int scanner_ask(struct scanner *scanner, const struct scan_request *reque
 
 /* --- does it live ----------------------------------------------------------------------------- */
 
-/* Whoever waits for a lane has the mutex, and waits for the scanner as we would. */
+/* A thread that waits for a lane holds the mutex, and waits for the scanner as this one would. */
 static int alive_by_lane(struct scanner *scanner, uint64_t now_ns, bool stopped,
                          uint64_t patience_ns)
 {
@@ -332,7 +333,8 @@ int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double
     int rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
 
     *jobs = reply.jobs.jobs;
-    *cpu_s = scanner->table ? 0 : reply.jobs.cpu_s; /* else it is this thread's */
+    /* otherwise it is included in this thread's time */
+    *cpu_s = scanner->table ? 0 : reply.jobs.cpu_s;
     return rc;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scanner_batch.c  Several guests scanned by one wake-up of each half: see scanner.h. */
+/** @file scanner_batch.c  Scans several guests with one wake-up of each half: see scanner.h. */
 #include "programs/vmwssd/scanner/scanner_private.h"
 
 #include "programs/vmwssd/scanner/scan_socket.h"
@@ -51,8 +51,8 @@ void scanner_batch_send(struct scanner *scanner, struct scanner_batch *batch)
         fail(scanner, batch, rc);
 }
 
-/* Until the bell rings, or the scanner has closed the lane. The lane itself is asked for nothing
- * else: each answer would wake this thread. False: neither in that time. */
+/* Waits until the bell rings, or the scanner has closed the lane. It does not poll the lane for
+ * messages: each answer would wake this thread. Returns false after a timeout. */
 static bool wait_for_bell(const struct scanner_lane *lane, int wait_ms)
 {
     struct pollfd fds[] = {{.fd = lane->bell_fd, .events = POLLIN}, {.fd = lane->fd}};
@@ -64,7 +64,7 @@ static bool wait_for_bell(const struct scanner_lane *lane, int wait_ms)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* The bell may have been rung for a batch whose answers were there before anyone waited. */
+/* The bell may have been rung for a batch whose answers had come before anyone waited. */
 static ssize_t receive(const struct scanner_lane *lane, int wait_ms, struct scan_reply *reply)
 {
     bool woken = true;
@@ -78,7 +78,7 @@ static ssize_t receive(const struct scanner_lane *lane, int wait_ms, struct scan
     }
 }
 
-/* 0, or why there is no reply. */
+/* Returns 0, or why there is no reply. */
 static int next_reply(struct scanner *scanner, struct scanner_batch *batch, int wait_ms,
                       struct scan_reply *reply)
 {
@@ -124,14 +124,14 @@ int scanner_batch_receive(struct scanner *scanner, struct scanner_batch *batch, 
         rc = next_reply(scanner, batch, wait_ms, &reply);
     if (rc == -ETIME)
         return rc;
-    if (rc < 0) /* what came is no answer, if anything came */
+    if (rc < 0) /* no valid answer came */
         memset(&reply.sampled, 0, offsetof(struct scan_sampled, record));
     batch->answered++;
     rc = scanner_result(scanner, rc, &reply, error);
     memcpy(out, &reply.sampled, scan_sampled_size(&reply.sampled));
     if (rc == 0 && !out->has_record)
         return error_set(error, -EBADMSG, "the scanner has no record");
-    return rc == -ETIME ? -EIO : rc; /* which would mean that this is no answer */
+    return rc == -ETIME ? -EIO : rc; /* the caller would take -ETIME for a missing answer */
 }
 
 void scanner_batch_cut(struct scanner_batch *batch)

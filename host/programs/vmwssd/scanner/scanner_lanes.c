@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scanner_lanes.c  The channels to the scanner: one for each thread that asks. */
+/** @file scanner_lanes.c  The channels to the scanner: one for each thread that sends requests. */
 #include "programs/vmwssd/scanner/scanner_private.h"
 
 #include "base/clock.h"
@@ -35,7 +35,7 @@ int scanner_receive(struct scanner *scanner, unsigned op, int *fd, int flags)
     }
 }
 
-/* The descriptor of a channel, or a negative errno. */
+/* Returns the descriptor of a channel, or a negative errno. */
 static int ask_for_lane(struct scanner *scanner)
 {
     const struct scan_request request = {.op = SCAN_LANE};
@@ -89,7 +89,7 @@ struct scanner_lane *scanner_lane_with_bell(struct scanner *scanner, int *rc)
         *rc = reply.rc < 0 ? reply.rc : -EBADMSG;
         if (fd >= 0)
             close(fd);
-        scanner_lane_drop(scanner, lane); /* whose bell, if there is one, is not to be had again */
+        scanner_lane_drop(scanner, lane); /* its bell, if there is one, cannot be requested again */
         return NULL;
     }
     lane->bell_fd = fd;

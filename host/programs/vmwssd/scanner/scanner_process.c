@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scanner_process.c  See scanner_process.h. The scanner's own threads: the main one, which
- * waits for the first channel and for what is to be fetched, and one for each other channel. */
+/** @file scanner_process.c  See scanner_process.h. The scanner's own threads: the main thread,
+ * which waits for the first channel and for data to fetch, and one thread for each other channel.
+ */
 #include "programs/vmwssd/scanner/scanner_process.h"
 
 #include "base/clock.h"
@@ -24,7 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_LANES 256 /* as many threads ask at once; the fleet's 64, and one for each source */
+/* maximum number of requesting threads; the fleet's 64, and one for each source */
+#define MAX_LANES 256
 #define CHECK_MS 1000
 #define WAIT_MS 5000
 #define TRIM_NS 60000000000ULL
@@ -32,13 +34,13 @@
 struct lane {
     struct scan_table *table;
     int channel_fd;
-    int bell_fd;        /* -1: it was not asked for */
-    atomic_uint *lanes; /* how many there are */
+    int bell_fd;        /* -1: it was not requested */
+    atomic_uint *lanes; /* number of lanes */
 };
 
 /* --- channels --------------------------------------------------------------------------------- */
 
-/* A second one is refused: what is asked too often must not use up the files. */
+/* Refuses a second bell: repeated requests must not use up the files. */
 static int make_bell(struct lane *lane, struct scan_reply *reply)
 {
     int fd = -1;
@@ -54,7 +56,8 @@ static int make_bell(struct lane *lane, struct scan_reply *reply)
     return fd;
 }
 
-/* The other half does not wait for what is left of a batch: another lane scans it. */
+/* Returns true if the other half no longer waits for the rest of a batch: it scans the rest through
+ * another lane. */
 static bool is_cut(const struct lane *lane)
 {
     struct pollfd end = {.fd = lane->channel_fd, .events = POLLRDHUP};
@@ -72,7 +75,7 @@ static void answer_on_lane(struct lane *lane, const struct scan_request *request
         scan_table_answer(lane->table, request, reply, fd);
 }
 
-/* False: the other half has closed it, or does not speak our language. */
+/* Returns false if the other half has closed the channel, or sent an invalid request. */
 static bool answer_request(struct lane *lane, struct scan_request *request,
                            struct scan_reply *reply)
 {
@@ -90,7 +93,7 @@ static bool answer_request(struct lane *lane, struct scan_request *request,
         close(fd);
     if (rc == 0 && request->op == SCAN_SAMPLE && request->sample.ring && lane->bell_fd >= 0)
         eventfd_write(lane->bell_fd, 1);
-    /* A thread that could not lay down a capability ends, and with it the capability. */
+    /* A thread that could not drop a capability ends, and the capability with it. */
     return rc == 0 && reply->rc != -ENOTRECOVERABLE;
 }
 
@@ -116,11 +119,12 @@ struct first {
     struct scan_table *table;
     int channel_fd;
     atomic_uint lanes;
-    uint64_t heard_ns; /* when the other half last asked whether we live; 0: not yet, for it may be
-                          busy with a large history for minutes before it begins */
+    /* last request of the other half to show that we live; 0: none yet, because it may be busy with
+     * a large history for minutes before the first one */
+    uint64_t heard_ns;
 };
 
-/* The other end of a channel with a thread of its own; a negative errno. */
+/* Makes the other end of a channel, with its own thread; returns a negative errno on failure. */
 static int make_lane(struct first *first)
 {
     struct lane *lane = malloc(sizeof(*lane));
@@ -149,7 +153,7 @@ static int make_lane(struct first *first)
 
 /* --- the first channel ------------------------------------------------------------------------ */
 
-/* False: this is the end. */
+/* Returns false at the end. */
 static bool answer_first(struct first *first)
 {
     struct scan_request request;
@@ -175,8 +179,8 @@ static bool answer_first(struct first *first)
     return rc == 0;
 }
 
-/* @p turn_ns: when this was asked last. Who was stopped itself cannot tell what the other half did
- * meanwhile, and waits anew. */
+/* @p turn_ns: time of the last call. A process that was itself stopped cannot know what the other
+ * half did meanwhile, and waits anew. */
 static bool other_hangs(struct first *first, uint64_t *turn_ns, uint64_t patience_ns)
 {
     uint64_t now_ns = clock_ns();
@@ -188,8 +192,8 @@ static bool other_hangs(struct first *first, uint64_t *turn_ns, uint64_t patienc
     return first->heard_ns && now_ns > first->heard_ns + patience_ns;
 }
 
-/* Panels become smaller as guests become more, and leave holes all over the heap, which stay: with
- * 300 guests 2.4 of 20.7 MiB. */
+/* Panels become smaller as the number of guests grows, and leave lasting holes all over the heap:
+ * with 300 guests 2.4 of 20.7 MiB. */
 static void trim_heap(uint64_t *due_ns)
 {
     uint64_t now_ns = clock_ns();
@@ -200,7 +204,8 @@ static void trim_heap(uint64_t *due_ns)
     *due_ns = now_ns + TRIM_NS;
 }
 
-/* Until the other half has ended: 0. SCANNER_EXIT_HUNG: it asks no more. */
+/* Serves until the other half has ended: returns 0. SCANNER_EXIT_HUNG: it sends no more requests.
+ */
 static int serve_first(struct first *first, uint64_t patience_ns)
 {
     struct pollfd fds[] = {{.fd = first->channel_fd, .events = POLLIN},
@@ -228,7 +233,8 @@ static int serve_first(struct first *first, uint64_t patience_ns)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* Those by which a service or a terminal ends all its processes: the other half decides. */
+/* Ignores the signals with which a service manager or a terminal ends all its processes: the other
+ * half decides. */
 static void leave_signals_to_the_other(void)
 {
     sigset_t set;

@@ -9,7 +9,7 @@
 
 #define SHARE 0.01
 
-/* @p small: bytes that do not matter. */
+/* @p small: a difference in bytes that does not matter. */
 static bool window_is_news(const struct window_record *published, const struct window_record *now,
                            double small)
 {

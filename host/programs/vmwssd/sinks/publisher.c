@@ -18,7 +18,7 @@
 #define INTERVAL_NS (PUBLISH_INTERVAL_S * SECOND_NS)
 #define FAILED_NS \
     (300 * SECOND_NS)             /* a call may have waited 30 s for a guest that does not answer */
-#define RETRY_NS (10 * SECOND_NS) /* libvirt is not there */
+#define RETRY_NS (10 * SECOND_NS) /* libvirt is not available */
 #define IDLE_NS (60 * SECOND_NS)
 
 struct publication {
@@ -26,30 +26,30 @@ struct publication {
     double precision;
 };
 
-/* What is known of one guest. Only the thread frees it. */
+/* State of one guest. Only the thread frees it. */
 struct entry {
     struct entry *next;
     unsigned source;
     char uuid[37];
-    unsigned run;                  /* counts how often it was forgotten */
-    struct publication *published; /* NULL: nothing, or not in this run */
-    struct publication *news;      /* NULL: nothing worth telling */
-    uint64_t hold_ns;              /* nothing is written before */
+    unsigned run;                  /* incremented each time the guest is forgotten */
+    struct publication *published; /* NULL: nothing was published, or not in this run */
+    struct publication *news;      /* NULL: there is no news */
+    uint64_t hold_ns;              /* nothing is written before this time */
 };
 
 struct source {
     const char *uri; /* NULL: not used yet */
     bool wanted;
-    bool wrote; /* there may be elements of ours */
+    bool wrote; /* elements of ours may exist */
     uint64_t retry_ns;
-    /* the thread's own */
+    /* used only by the thread: */
     struct domain_connection *libvirt; /* NULL: not connected */
-    bool logged;                       /* that it fails */
+    bool logged;                       /* its failure was logged */
 };
 
 struct publisher {
     pthread_t thread;
-    pthread_mutex_t mutex; /* of all that is not the thread's own */
+    pthread_mutex_t mutex; /* protects all that the thread does not use alone */
     pthread_cond_t changed, ended;
     bool on, stop, has_ended;
     struct entry *entries;
@@ -88,7 +88,7 @@ static void forget_entry(struct entry *entry)
     entry->published = NULL;
     entry->news = NULL;
     entry->run++;
-    if (entry->hold_ns > clock_ns() + INTERVAL_NS) /* whatever was wrong, it is another run */
+    if (entry->hold_ns > clock_ns() + INTERVAL_NS) /* any earlier error belongs to another run */
         entry->hold_ns = clock_ns() + INTERVAL_NS;
 }
 
@@ -104,7 +104,7 @@ static bool is_served(const struct publisher *publisher, const struct source *so
     return publisher->on && !publisher->stop && source->uri && source->wanted;
 }
 
-/* The newest counts, even when it is equal to what is published. */
+/* The newest record counts, even if it equals the published one. */
 static void publisher_note(struct entry *entry, const struct sample_record *record,
                            double precision)
 {
@@ -191,7 +191,8 @@ static void hang_up(struct source *source)
     source->libvirt = NULL;
 }
 
-/* 0; -ENOTCONN: the connection is lost, or cannot be had; else about this guest. */
+/* Returns 0; -ENOTCONN: the connection is lost, or cannot be made; any other error is about this
+ * guest. */
 static int publish(struct source *source, const struct publication *news, struct error *error)
 {
     const char *uuid = news->record.uuid;
@@ -223,7 +224,7 @@ static void publisher_log(struct source *source, const struct publication *news,
         source->logged = false;
 }
 
-/* By a new connection: the old one may be to a libvirtd that has been restarted, and there is no
+/* Uses a new connection: the old one may be to a libvirtd that has been restarted, and there is no
  * time to try twice. */
 static int clear_metadata(struct source *source, struct error *error)
 {
@@ -242,13 +243,13 @@ static int clear_metadata(struct source *source, struct error *error)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* When the next write to the guest may be, after one that ended in @p rc. */
+/* Returns when the next write to the guest may be, after one that ended in @p rc. */
 static uint64_t hold_ns(int rc)
 {
     return clock_ns() + (rc == 0 || rc == -EBUSY || rc == -ENOENT ? INTERVAL_NS : FAILED_NS);
 }
 
-/* Puts down how it went; what is no longer of use is freed by the caller. */
+/* Notes the result; the caller frees what is no longer used. */
 static void settle(struct entry *entry, struct publication **news, int rc)
 {
     if (rc != -ENOTCONN)
@@ -259,7 +260,7 @@ static void settle(struct entry *entry, struct publication **news, int rc)
         entry->published = *news;
         *news = old;
     } else if (rc != -ENOENT && !entry->news) {
-        entry->news = *news; /* again later */
+        entry->news = *news; /* try again later */
         *news = NULL;
     }
 }
@@ -283,13 +284,13 @@ static void write_news(struct publisher *publisher, struct entry *entry)
         source->retry_ns = clock_ns() + RETRY_NS;
     if (run == entry->run)
         settle(entry, &news, rc);
-    else /* whatever was wrong, it is another run */
+    else /* any earlier error belongs to another run */
         entry->hold_ns = clock_ns() + INTERVAL_NS;
     free(news);
 }
 
-/* Removes what was written where nothing is to be published any more. What fails is tried again,
- * but not at the end. */
+/* Removes the elements written at sources where publishing has ended. Failures are tried again,
+ * except at the end. */
 static void clear_source(struct publisher *publisher, struct source *source)
 {
     struct error error = {0};
@@ -309,7 +310,7 @@ static void clear_source(struct publisher *publisher, struct source *source)
         source->retry_ns = clock_ns() + FAILED_NS;
 }
 
-/* Something is to be removed: the first such source; NULL: nowhere now. */
+/* Returns the first source whose elements are to be removed; NULL: none now. */
 static struct source *to_clear(struct publisher *publisher, uint64_t now_ns)
 {
     for (size_t i = 0; i < PUBLISHER_MAX_SOURCES; i++) {
@@ -321,7 +322,7 @@ static struct source *to_clear(struct publisher *publisher, uint64_t now_ns)
     return NULL;
 }
 
-/* Guests that ended long ago. */
+/* Removes guests that ended long ago. */
 static void sweep(struct publisher *publisher, uint64_t now_ns)
 {
     struct entry **at = &publisher->entries;
@@ -338,7 +339,7 @@ static void sweep(struct publisher *publisher, uint64_t now_ns)
     }
 }
 
-/* The first that may be written now; NULL: none until *until_ns. */
+/* Returns the first entry that may be written now; NULL: none until *until_ns. */
 static struct entry *next_entry(struct publisher *publisher, uint64_t now_ns, uint64_t *until_ns)
 {
     *until_ns = now_ns + IDLE_NS;

@@ -15,11 +15,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define QUEUE_RECORDS 1024 /* while the history is checked at once, none are written */
+#define QUEUE_RECORDS 1024 /* while the history is checked before use, no records are written */
 #define GATHER_S 1
 #define MAINTAIN_S 60
 #define OPEN_AGAIN_S 5
-#define EARLY_EVENTS 2048 /* of a thousand guests a start, and how they came here */
+#define EARLY_EVENTS 2048 /* for a thousand guests: their start, and how they came here */
 
 /* A record, or an event of a guest. */
 struct queued {
@@ -38,25 +38,25 @@ struct writer {
     size_t n;
     struct queued *queue[QUEUE_RECORDS];
     uint64_t written, dropped;
-    bool full;   /* the queue, and it was logged */
-    bool urgent; /* what is in it is not to wait for more */
+    bool full;   /* the queue is full, and this was logged */
+    bool urgent; /* the queue must be written without waiting for more */
     struct store_retention retention;
     double opening_cpu_s; /* never changes */
     double checking_cpu_s;
-    struct store *checked; /* that is being checked now; NULL: none is */
+    struct store *checked; /* the store being checked now; NULL: none */
     clockid_t checking_clock;
-    double checking_begun_s; /* by that clock */
-    bool damaged;            /* as the check in the background has found */
-    bool checks;             /* that one has a thread */
+    double checking_begun_s; /* by checking_clock */
+    bool damaged;            /* the background check found damage */
+    bool checks;             /* the background check has a thread */
     pthread_t checker;
-    /* the thread's own */
+    /* used only by the thread: */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
-    int failing;         /* the error that was logged last; 0: all is well */
-    int not_maintained;  /* likewise */
-    bool held;           /* its WAL, and that was logged */
+    int failing;         /* the error that was logged last; 0: there was none */
+    int not_maintained;  /* the same for maintenance */
+    bool held;           /* a reader holds its WAL, and this was logged */
     double maintained_s; /* CLOCK_BOOTTIME */
-    size_t n_early;      /* events of guests without a record yet, in the order of time */
+    size_t n_early;      /* events of guests without a record yet, ordered by time */
     struct store_event *early;
 };
 
@@ -86,7 +86,7 @@ static void wait_for_check(struct writer *writer)
     writer->checks = false;
 }
 
-/* Not beside a check: opening looks into the file, and to close that would drop the locks of the
+/* Must not run during a check: opening reads the file, and closing it would drop the locks of the
  * check's connection. */
 static int open_store(struct writer *writer, struct error *error)
 {
@@ -98,7 +98,7 @@ static int open_store(struct writer *writer, struct error *error)
     return rc;
 }
 
-/* A damaged database is set aside by opening it again. */
+/* Opening a damaged database again quarantines it. */
 static int add_entries(struct writer *writer, const struct store_entry *entries, size_t n,
                        struct error *error)
 {
@@ -113,7 +113,7 @@ static int add_entries(struct writer *writer, const struct store_entry *entries,
     return rc;
 }
 
-/* Says it when it begins to fail, when the reason changes, and when it works again. */
+/* Logs when it begins to fail, when the reason changes, and when it works again. */
 static void writer_log(struct writer *writer, int rc, const struct error *error)
 {
     if (rc < 0 && rc != writer->failing)
@@ -144,7 +144,7 @@ static int ends(void *context)
 }
 
 /* SQLite walks through all pages without asking whether to go on: writer_stop() interrupts it, and
- * what it costs is read off the clock of its thread meanwhile. @p store: NULL when it has ended. */
+ * its cost is read from the clock of its thread meanwhile. @p store: NULL when it has ended. */
 static void note_check(struct writer *writer, struct store *store)
 {
     pthread_mutex_lock(&writer->mutex);
@@ -158,7 +158,7 @@ static void note_check(struct writer *writer, struct store *store)
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/* True: it is damaged. A check that was interrupted says nothing. */
+/* Returns true if it is damaged. An interrupted check shows nothing. */
 static bool finds_damage(struct writer *writer, struct store *store, struct error *error)
 {
     note_check(writer, store);
@@ -169,7 +169,7 @@ static bool finds_damage(struct writer *writer, struct store *store, struct erro
     return rc == -EUCLEAN && !ends(writer);
 }
 
-/* The history was closed as it should be: it is written meanwhile. */
+/* Checks in the background while the history is written, because it was closed properly. */
 static void *check_behind(void *context)
 {
     struct writer *writer = context;
@@ -188,14 +188,14 @@ static void *check_behind(void *context)
     return NULL;
 }
 
-/* Damage is found again when it is opened anew, which sets the file aside. */
+/* The damage is found again when the file is opened again, which quarantines it. */
 static void drop_damaged(struct writer *writer)
 {
     store_close(writer->store);
     writer->store = NULL;
 }
 
-/* At once, before it is written to, if the last writer was killed. Guests are watched
+/* If the last writer was killed, checks at once, before anything is written. Guests are measured
  * meanwhile. */
 static void begin_checking(struct writer *writer)
 {
@@ -222,7 +222,7 @@ static struct store_entry entry_of(const struct queued *one)
                                 .last_report = one->last_report};
 }
 
-/* One that can never be kept must not take the others with it. */
+/* An entry that can never be stored must not cause the loss of the others. */
 static void write_each(struct writer *writer, struct queued **list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -255,7 +255,7 @@ static void write_records(struct writer *writer, struct queued **list, size_t n)
     writer_count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
-/* Those of the guest; @p kind: of this kind only, or EVENT_OTHER: all. */
+/* Forgets the guest's events; @p kind: only this kind, or EVENT_OTHER: all. */
 static void forget_early(struct writer *writer, const char *uuid, enum event_kind kind)
 {
     size_t left = 0;
@@ -269,8 +269,8 @@ static void forget_early(struct writer *writer, const char *uuid, enum event_kin
     writer->n_early = left;
 }
 
-/* How it began waits; of a guest that ends before its first record nothing is kept. A guest that
- * cannot be measured has no record ever, and three events here at most. */
+/* Start events are queued until the first record; a guest that ends before it leaves no trace. A
+ * guest that cannot be measured never has a record, and at most three events here. */
 static void keep_early(struct writer *writer, const struct store_event *event)
 {
     const bool begins = event->kind == EVENT_START || event->kind == EVENT_MIGRATE_IN ||
@@ -299,8 +299,8 @@ static int write_event(struct writer *writer, const struct store_event *event)
 
     if (rc == 0)
         rc = store_add_event(writer->store, event, &error);
-    /* An event may find room on a disk where records find none: that history is kept again they
-     * say. */
+    /* A disk may have room for an event but not for a record: only records log that the history is
+     * written again. */
     if (rc < 0)
         writer_log(writer, rc, &error);
     return rc;
@@ -314,7 +314,7 @@ static bool has_record(struct queued **records, size_t n, const char *uuid)
     return false;
 }
 
-/* Of the guests of these records, which may be their first. */
+/* Writes the early events of these records' guests, which may be their first records. */
 static void write_early(struct writer *writer, struct queued **records, size_t n)
 {
     size_t left = 0;
@@ -335,7 +335,7 @@ static void write_events(struct writer *writer, struct queued **list, size_t n)
             keep_early(writer, &list[i]->event);
 }
 
-/* Records first: of a guest without any an event waits for the first. */
+/* Writes records first: an event of a guest without records waits for its first record. */
 static void write_all(struct writer *writer, struct queued **list, size_t n)
 {
     struct queued *sorted[QUEUE_RECORDS];
@@ -354,7 +354,7 @@ static void write_all(struct writer *writer, struct queued **list, size_t n)
     write_events(writer, sorted + records, events);
 }
 
-/* A reader of our own, which does finish. */
+/* Our own check is a reader, but it does finish. */
 static bool is_checking(struct writer *writer)
 {
     if (writer->checks && pthread_tryjoin_np(writer->checker, NULL) == 0)
@@ -376,8 +376,8 @@ static void watch_wal(struct writer *writer)
     writer->held = bytes >= WAL_WARN_BYTES;
 }
 
-/* Old records go, and new ones to the disk. What fails now is tried again in a minute, and logged
- * again when it has worked meanwhile, or fails for another reason. */
+/* Deletes old records, and writes new ones to the disk. A failure is tried again in a minute, and
+ * logged again if it has worked meanwhile, or if the reason changes. */
 static void maintain(struct writer *writer)
 {
     struct store_clock clock = store_clock_now();
@@ -395,15 +395,16 @@ static void maintain(struct writer *writer)
 
     watch_wal(writer);
 
-    if (rc < 0 && rc == writer->failing) /* as with a full disk: logged once, with what it means */
+    /* as with a full disk: logged once, with its consequence */
+    if (rc < 0 && rc == writer->failing)
         return;
     if (rc < 0 && rc != writer->not_maintained)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", error.text);
     writer->not_maintained = rc;
 }
 
-/* Waits for records, and a little longer for more of them; none come from a host without guests,
- * whose history grows old all the same. False: it is to stop, and all that came is written. */
+/* Waits for records, and a little longer for more of them; a host without guests sends none, but
+ * its history must age too. Returns false if it is to stop, and everything has been written. */
 static bool gather(struct writer *writer, struct queued **list, size_t *n, bool *damaged)
 {
     uint64_t until_ns = cond_in_s(writer->store ? MAINTAIN_S : OPEN_AGAIN_S);
@@ -429,7 +430,7 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n, bool 
     return goes_on;
 }
 
-/* There is nothing to write. */
+/* Used while nothing needs to be written. */
 static void open_again(struct writer *writer)
 {
     struct error error = {0};
@@ -488,7 +489,7 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     say_notice(writer, rc);
 
     writer->opening_cpu_s = thread_cpu_s() - cpu_s;
-    if (rc == -EBUSY) { /* guests are watched all the same */
+    if (rc == -EBUSY) { /* guests are measured nevertheless */
         writer_log(writer, rc, error);
         rc = 0;
     }
@@ -535,12 +536,12 @@ static void enqueue(struct writer *writer, struct queued *one)
 {
     pthread_mutex_lock(&writer->mutex);
     if (writer->stop) {
-        /* dropped: the thread that writes has ended */
+        /* dropped: the writing thread has ended */
     } else if (one && writer->n < QUEUE_RECORDS) {
         writer->queue[writer->n++] = one;
         writer->urgent |= one->is_event && one->event.kind == EVENT_STALL;
         one = NULL;
-        /* While it gathers, what comes in between would only wake it to wait on: 10 us a record. */
+        /* While the thread gathers, waking it for every record would be in vain: 10 us a record. */
         if (writer->n == 1 || writer->n == QUEUE_RECORDS / 2 || writer->urgent)
             pthread_cond_signal(&writer->more);
     } else {

@@ -17,8 +17,8 @@
 #define ARRIVING 64
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
-#define LIST_AGAIN_S 600 /* should an event have been lost */
-#define LIST_RETRY_S 5   /* libvirt has failed */
+#define LIST_AGAIN_S 600 /* in case an event was lost */
+#define LIST_RETRY_S 5   /* after libvirt has failed */
 #define EVENTS_RETRY_S 1
 
 struct connection {
@@ -26,24 +26,24 @@ struct connection {
     char uri[512];
     const struct fsroot *root;
     struct fleet *fleet;
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t mutex; /* protects the fields below */
     pthread_cond_t happened;
     bool wanted, up, lost;
-    bool list; /* look at all domains */
+    bool list; /* list all domains */
     size_t n_pending;
     struct domain_event pending[PENDING];
-    /* the thread's own */
+    /* used only by the thread: */
     struct domain_connection *libvirt; /* NULL: not connected */
     struct domain_subscription *subscription;
     unsigned retry_s;
     bool logged_down;
     bool logged_unlisted;
     uint64_t list_ns;            /* when to list all domains again */
-    char arriving[ARRIVING][37]; /* UUIDs of domains that are being migrated here; "": none */
-    size_t n_arriving;           /* those for which there was no room */
+    char arriving[ARRIVING][37]; /* UUIDs of domains that are being migrated here; "": free */
+    size_t n_arriving;           /* arrivals for which there was no room */
     struct open_queue open_queue;
-    uint64_t open_ns;   /* when the next of them may be opened, for the budget's sake */
-    uint64_t opened_ns; /* when the last was; 0: none was */
+    uint64_t open_ns;   /* when the budget allows the next guest to be opened */
+    uint64_t opened_ns; /* when the last guest was opened; 0: none was */
 };
 
 /* --- libvirt's thread ------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ int connections_init(struct error *error)
     return rc;
 }
 
-/* In libvirt's thread: notes it for ours. */
+/* Runs in libvirt's thread: notes the event for ours. */
 static void on_event(const struct domain_event *event, void *context)
 {
     struct connection *connection = context;
@@ -129,12 +129,12 @@ static int open_and_add(struct connection *connection, const char *uuid)
     if (rc == 0 || rc == -ENOTCONN)
         return rc;
     if (rc != -ENODEV && rc != -ENOENT &&
-        rc != -EAGAIN) /* it has just stopped, was suspended, or moves */
+        rc != -EAGAIN) /* it has just stopped, was suspended, or is migrating */
         log_line(LOG_CLASS_GUEST, LOG_WARNING, "%s", error.text);
     return 0;
 }
 
-/* How long none must be opened; tells the fleet how many wait. */
+/* Returns for how long no guest may be opened; tells the fleet how many wait. */
 static double wait_to_open(struct connection *connection)
 {
     return fleet_wait_to_open(connection->fleet, connection->number,
@@ -142,7 +142,8 @@ static double wait_to_open(struct connection *connection)
                               connection->opened_ns);
 }
 
-/* Opens one of those that wait, if the budget lets it: events that came meanwhile go first. */
+/* Opens one of the waiting guests, if the budget allows it: events that came meanwhile are handled
+ * first. */
 static int open_next(struct connection *connection)
 {
     double wait_s = wait_to_open(connection);
@@ -167,8 +168,8 @@ static bool has_process(const struct domain_info *info)
                              info->state == DOMAIN_OTHER);
 }
 
-/* It moves from one libvirtd of this machine to another. What is watched stays so; the one that
- * runs here is opened when the other has ended. */
+/* Handles a guest that moves from one libvirtd of this machine to another. A guest that is measured
+ * stays so; the one that runs here is opened when the other has ended. */
 static void compare_moving(struct connection *connection, const struct domain_info *info)
 {
     fleet_note_moving(connection->fleet, connection->number, info->uuid,
@@ -177,7 +178,7 @@ static void compare_moving(struct connection *connection, const struct domain_in
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
 }
 
-/* Where /proc is mounted with hidepid the scanner alone sees other users' processes. */
+/* If /proc is mounted with hidepid, only the scanner sees other users' processes. */
 static int read_start(struct connection *connection, pid_t pid, uint64_t *start_ticks)
 {
     struct proc_stat stat;
@@ -188,7 +189,7 @@ static int read_start(struct connection *connection, pid_t pid, uint64_t *start_
     return 0;
 }
 
-/* Of whose process the scanner could not tell nothing is concluded. */
+/* If the scanner could not find its process, nothing is concluded. */
 static void compare_domain(struct connection *connection, const struct domain_info *info)
 {
     uint64_t start_ticks;
@@ -219,7 +220,7 @@ static void compare_domain(struct connection *connection, const struct domain_in
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: out of memory", info->name);
 }
 
-/* libvirt's ids count the starts. */
+/* libvirt's IDs ascend with the order of starts. */
 static int newest_last(const void *a, const void *b)
 {
     const struct domain_info *x = a;
@@ -228,8 +229,8 @@ static int newest_last(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A list that failed is asked for again soon, or guests that ran before us would be unknown for
- * long. */
+/* A list that failed is requested again soon; otherwise guests that ran before us would be unknown
+ * for long. */
 static void plan_list(struct connection *connection, bool failed, const struct error *error)
 {
     connection->list_ns = cond_in_s(failed ? LIST_RETRY_S : LIST_AGAIN_S);
@@ -262,7 +263,7 @@ static int list_domains(struct connection *connection)
     return n == -ENOTCONN ? -ENOTCONN : 0;
 }
 
-/* A DIMM that was plugged changes what the guest's RAM is. */
+/* A plugged DIMM changes the guest's RAM. */
 static int compare_ram(struct connection *connection, const char *uuid)
 {
     cleanup_free char *xml = NULL;
@@ -272,12 +273,12 @@ static int compare_ram(struct connection *connection, const char *uuid)
     if (rc < 0 || domain_xml_parse(xml, strlen(xml), &description, NULL) < 0)
         return rc == -ENOTCONN ? rc : 0;
     fleet_plugged(connection->fleet, connection->number, uuid,
-                  &description.ram); /* let go, it is opened again */
+                  &description.ram); /* if it is removed, it is opened again */
     domain_description_free(&description);
     return 0;
 }
 
-/* Whether it was among those that arrive; no longer. */
+/* Removes it from the arriving guests; returns whether it was among them. */
 static bool forget_arriving(struct connection *connection, const char *uuid)
 {
     for (size_t i = 0; i < ARRIVING; i++)
@@ -288,7 +289,7 @@ static bool forget_arriving(struct connection *connection, const char *uuid)
     return false;
 }
 
-/* Of more at once than there is room for one is forgotten. */
+/* If more guests arrive than there is room for, one is forgotten. */
 static char *room_for_arriving(struct connection *connection)
 {
     for (size_t i = 0; i < ARRIVING; i++)
@@ -297,7 +298,7 @@ static char *room_for_arriving(struct connection *connection)
     return connection->arriving[connection->n_arriving++ % ARRIVING];
 }
 
-/* A migration may be given up: it has come when it runs, or is paused. */
+/* A migration may be cancelled: the guest has arrived when it runs, or is paused. */
 static void note_move(struct connection *connection, const struct domain_event *event)
 {
     static const enum event_kind kinds[] = {
@@ -357,7 +358,7 @@ static int handle(struct connection *connection, const struct domain_event *even
     }
     if (rc == 0)
         compare_domain(connection, &info);
-    else if (rc != -ENOENT) /* what the event was about must not be missed */
+    else if (rc != -ENOENT) /* the subject of the event must not be missed */
         connection->list_ns = cond_in_s(LIST_RETRY_S);
     return rc == -ENOTCONN ? rc : 0;
 }
@@ -394,7 +395,7 @@ static void try_connect(struct connection *connection)
 
     if (rc == 0) {
         domain_find_pids_by(connection->libvirt, scanner_find, fleet_scanner(connection->fleet));
-        set_up(connection, true); /* before events may come */
+        set_up(connection, true); /* before events can come */
         rc = domain_events_subscribe(connection->libvirt, on_event, connection,
                                      &connection->subscription, &error);
         if (rc < 0)
@@ -414,7 +415,7 @@ static void try_connect(struct connection *connection)
                                                                  : LAST_RETRY_S;
 }
 
-/* When there is something to do though nothing happens. */
+/* Returns when there is something to do without an event. */
 static uint64_t wake_up_ns(const struct connection *connection)
 {
     uint64_t open_ns = open_queue_at_ns(&connection->open_queue);
@@ -424,7 +425,7 @@ static uint64_t wake_up_ns(const struct connection *connection)
     return open_ns < connection->list_ns ? open_ns : connection->list_ns;
 }
 
-/* Waits until something happened, or there is something to do; takes what did. */
+/* Waits for an event, or until there is something to do; takes the events. */
 static size_t take_events(struct connection *connection, struct domain_event *events, bool *list)
 {
     uint64_t until_ns = wake_up_ns(connection);

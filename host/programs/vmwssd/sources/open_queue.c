@@ -10,8 +10,8 @@
 
 struct open_entry {
     char uuid[37];
-    uint64_t at_ns;    /* not before */
-    uint64_t retry_ns; /* how long it was put off; 0: not yet */
+    uint64_t at_ns;    /* not before this time */
+    uint64_t retry_ns; /* last delay; 0: it was not delayed yet */
 };
 
 void open_queue_free(struct open_queue *queue)

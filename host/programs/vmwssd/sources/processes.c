@@ -19,14 +19,14 @@ struct processes {
     unsigned number;
     const struct fsroot *root;
     struct fleet *fleet;
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t mutex; /* protects the fields below */
     pthread_cond_t happened;
     bool wanted;
-    /* the thread's own */
-    struct open_queue open_queue; /* by pid, as text */
+    /* used only by the thread: */
+    struct open_queue open_queue; /* keys are pids, as text */
     uint64_t scan_ns;             /* when to read /proc again */
-    uint64_t open_ns;             /* when the next process may be opened, for the budget's sake */
-    uint64_t opened_ns;           /* when the last was; 0: none was */
+    uint64_t open_ns;             /* when the budget allows the next process to be opened */
+    uint64_t opened_ns;           /* when the last was opened; 0: none was */
     bool logged_unlisted;
 };
 
@@ -49,8 +49,8 @@ void processes_uuid(const char *text, char *uuid)
              0x8000 | ((unsigned)(b >> 48) & 0x3fff), (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* The UUID of another process that is watched is taken: of two guests of one name the second is its
- * process. */
+/* If another measured process has the UUID, it is taken: of two guests with one name, the second is
+ * identified by its process. */
 static void name_guest(const struct processes *processes, struct scan_guest_ref *guest)
 {
     char text[320];
@@ -74,15 +74,15 @@ static void key_of(pid_t pid, char key[37])
     snprintf(key, 37, "%d", pid);
 }
 
-/* One that libvirt has yet to open; or the other end of a migration between two libvirtds of this
- * machine. */
+/* Returns true if libvirt has yet to open it, or if it is the other end of a migration between two
+ * libvirtds of this machine. */
 static bool may_be_libvirts(const struct processes *processes, const char *uuid)
 {
     return *uuid && (fleet_waiting_elsewhere(processes->fleet, processes->number) > 0 ||
                      fleet_has(processes->fleet, uuid, true));
 }
 
-/* 0; -EAGAIN: later; or as scanner_open_process(). */
+/* Returns 0; -EAGAIN: later; or as scanner_open_process(). */
 static int open_and_add(struct processes *processes, pid_t pid, struct error *error)
 {
     struct scanner *scanner = fleet_scanner(processes->fleet);
@@ -111,7 +111,7 @@ static double wait_to_open(struct processes *processes)
                               processes->opened_ns);
 }
 
-/* Opens one of those that wait, if the budget lets it. */
+/* Opens one of the waiting processes, if the budget allows it. */
 static void open_next(struct processes *processes)
 {
     double wait_s = wait_to_open(processes);
@@ -147,7 +147,7 @@ static bool is_young(uint64_t start_ticks)
            (double)now.tv_sec;
 }
 
-/* What waits already keeps its place, and the time until which it was put off. */
+/* A process that waits already keeps its place, and its delay. */
 static void compare_process(struct processes *processes, pid_t pid)
 {
     uint64_t start_ticks;
@@ -157,7 +157,7 @@ static void compare_process(struct processes *processes, pid_t pid)
 
     key_of(pid, key);
     start_ticks = stat.start_ticks;
-    if (rc < 0) /* it may be hidden from us, by the mount option hidepid */
+    if (rc < 0) /* it may be hidden from us by the mount option hidepid */
         rc = scanner_start_ticks(fleet_scanner(processes->fleet), pid, &start_ticks);
     if (rc < 0 || fleet_watches(processes->fleet, pid, start_ticks)) {
         open_queue_drop(&processes->open_queue, key);
@@ -185,7 +185,7 @@ static void scan(struct processes *processes)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Waits until there is something to do; true if processes are to be followed. */
+/* Waits until there is something to do; returns true if processes are to be followed. */
 static bool wait_for_work(struct processes *processes)
 {
     uint64_t until_ns = open_queue_at_ns(&processes->open_queue);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* libvirt is not needed, and perhaps not installed, where only processes are followed. */
+/* If only processes are followed, libvirt is not needed, and perhaps not installed. */
 static int start_connection(struct source *source, unsigned number, const struct fsroot *root,
                             struct fleet *fleet, struct error *error)
 {
