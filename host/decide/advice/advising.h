@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advising.h  Reads what a decision needs from the history, and from libvirt if asked; and
+/** @file advising.h  Reads the input of a decision from the history, and from libvirt if asked; and
  * replays the past. */
 #pragma once
 

@@ -40,11 +40,11 @@ struct backtest {
     struct backtest_pending *pending;
     size_t n_pending;
     uint64_t size_bytes; /* 0: not begun */
-    int direction;       /* of the last change */
+    int direction;       /* direction of the last change */
     struct backtest_result result;
 };
 
-/** How many pending decisions there can be. */
+/** Returns the largest number of pending decisions. */
 size_t backtest_room(double window_s, int step_s);
 
 /** @p pending: an array of backtest_room() elements; the caller owns it. */

@@ -98,7 +98,7 @@ enum decide_unsure {
     UNSURE_WIDE = 1 << 2, /* the interval of H_mid is wider than 5 % of M */
     UNSURE_FLAGS =
         1 << 3, /* the record has flags that make it less certain; its bounds say how much */
-    UNSURE_ACTUAL = 1 << 4, /* what the balloon leaves is not known */
+    UNSURE_ACTUAL = 1 << 4, /* the size that the balloon leaves the guest is not known */
     UNSURE_WINDOW = 1 << 5, /* a longer window is used in place of one that is not kept */
 };
 #define N_UNSURE 6
@@ -117,19 +117,19 @@ enum decide_term {
 enum decide_floor { FLOOR_HALF, FLOOR_SWAPLESS, FLOOR_SWAP };
 
 struct decide_policy {
-    double short_factor, mid_factor, long_factor; /* of H: 1.25, 1.15, 1.10 */
-    double reserve_share;                         /* of M: 0.05 */
+    double short_factor, mid_factor, long_factor; /* factors of H: 1.25, 1.15, 1.10 */
+    double reserve_share;                         /* share of M: 0.05 */
     uint64_t reserve_min_bytes;                   /* 128 MiB */
     double learned_factor, learned_half_life_s;   /* 1.2, 24 h */
-    double band_share;                            /* of M: 0.02 */
+    double band_share;                            /* share of M: 0.02 */
     uint64_t band_min_bytes;                      /* 64 MiB */
     double stale_periods;                         /* 3 */
     double young_s;                               /* 600 */
-    double unmeasurable_share;                    /* of R: 0.1 */
+    double unmeasurable_share;                    /* share of R: 0.1 */
     double psi_some_veto;                         /* share of time: 0.001 */
-    double refault_share_min;                     /* of the WSS, a minute: 0.002 */
+    double refault_share_min;                     /* share of the WSS, per minute: 0.002 */
     double psi_some_panic, psi_full_panic;        /* share of time: 0.1, 0.01 */
-    double available_share_panic;                 /* of M: 0.025 */
+    double available_share_panic;                 /* share of M: 0.025 */
     uint64_t available_min_panic_bytes;           /* 64 MiB */
     double wss_share_panic;                       /* L_short of B: 0.9 */
     /* consistency score below which statistics are ignored: 0.5 */
@@ -139,7 +139,7 @@ struct decide_policy {
     double down_after_s;     /* 600 */
     /* used in place of down_after_s where the host is urgent: 20 */
     double down_urgent_s;
-    double down_share;                       /* of B, each: 0.05 */
+    double down_share;                       /* share of B, each: 0.05 */
     uint64_t down_max_bytes;                 /* 256 MiB */
     double panic_pause_s, panic_pause_max_s; /* 600, 3600 */
     double panic_calm_s;                     /* panics closer together than this count as one: 60 */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file shrink.h  The memory shrinking experiment: how small can a guest be before it complains?
+ * @file shrink.h  The memory shrinking experiment: the smallest size at which a guest does not
+ * complain.
  *
  * Theory of operation. The classical experiment takes memory away step by step until performance
  * falls; the size before that is the working set (P. Denning, Working Sets Past and Present, IEEE
@@ -34,7 +35,7 @@ struct shrink_rules {
  * faults a second; available memory as in a panic, see decide_policy. */
 struct shrink_rules shrink_rules_default(uint64_t full_bytes);
 
-/** What the guest reported at one size, over a step or a second. */
+/** The guest's report at one size, over a step or a second. */
 struct shrink_reading {
     uint64_t available_bytes;
     double psi_some, psi_full; /* share of time */

@@ -18,7 +18,7 @@
 struct actuator {
     uint64_t least_bytes, most_bytes; /* range that it can be set to */
     uint64_t block_bytes;             /* block size; 0: any size */
-    uint64_t current_bytes;           /* what it provides to the guest now */
+    uint64_t current_bytes;           /* the guest's current size from it */
 };
 
 /** Sets the size of each actuator, in the order of precedence, so that the guest has @p

@@ -117,7 +117,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
     }
 }
 
-/* --- what the host has for all of them -------------------------------------------------------- */
+/* --- the host's memory ------------------------------------------------------------------------ */
 
 static double shares_of(const struct decide_input *input)
 {
@@ -158,7 +158,7 @@ static uint64_t budget_above(const struct control_host *host, enum control_level
     return less(host->free_bytes, host->levels.threshold_bytes[level] + pending_bytes);
 }
 
-/* --- who is next ------------------------------------------------------------------------------ */
+/* --- order of guests -------------------------------------------------------------------------- */
 
 static bool is_urgent(const struct control_guest *guest)
 {
@@ -384,7 +384,7 @@ static void reclaim_missing(const struct control_policy *policy, struct control_
     }
 }
 
-/* --- by which actuator ------------------------------------------------------------------------ */
+/* --- actuators -------------------------------------------------------------------------------- */
 
 /* virtio-mem is the first actuator. The total is as large as their blocks allow. */
 static void split_target(struct control_guest *guest)

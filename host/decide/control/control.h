@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file control.h  The control law of the host: what all its guests are given and asked for, as
+ * @file control.h  The control law of the host: memory given to and requested from all guests, as
  * pure functions over plain structs. No clock, no libvirt, no allocation.
  *
  * Theory of operation. decide/advice/ computes for each guest alone how much memory it should have.
  * Here the host's free memory limits what can be given, and its shortage determines which guests
  * are asked to give:
  *
- *   who gives   No guest while the host is ample, unless proactive. Otherwise those with the lowest
- * rho first (idle memory tax: Waldspurger, OSDI 2002, section 5.1), as much as is missing: up to
- * the level's end, the room that was asked for, or the waiting growth. Memory that deflating guests
- * will return counts as free. how fast decide_step(): three decisions and ten minutes, then at most
- * 5 %, 256 MiB and half of what is available to the guest, each time. Not within an hour of its
- * growth, unless less than the level soft is free. Twenty seconds for the ten minutes (of guests
- * known for that long), and without that hour, where less than hard is free, or growth waited in
- * the last decision. growth At once and all of it, but never from the last free memory: the sum of
- * what is given, and was given and is not touched yet, leaves the threshold hard free. What does
- * not fit waits until free memory shows that the donors' resident memory has
- *               fallen: growth in two phases. Panics first, then the highest rho. What guests touch
- *               of memory that they had all the time can take the host below hard; growth that
- *               leaves more than hard costs more than that (tests/bench/README.md).
+ *   donors      No guest while the host is ample, unless proactive. Otherwise those with the lowest
+ *               rho first (idle memory tax: Waldspurger, OSDI 2002, section 5.1), as much as is
+ *               missing: up to the level's end, the room that was requested, or the waiting
+ *               growth. Memory that deflating guests will return counts as free.
+ *   pace        decide_step(): three decisions and ten minutes, then at most 5 %, 256 MiB and half
+ *               of what is available to the guest, each time. Not within an hour of its growth,
+ *               unless less than the level soft is free. While less than hard is free, or growth
+ *               waited in the last decision, twenty seconds replace the ten minutes (for guests
+ *               known for ten minutes), and the hour does not apply.
+ *   growth      At once and all of it, but never from the last free memory: the sum of all that is
+ *               given now, or was given and is not touched yet, leaves the threshold hard free.
+ *               Growth that does not fit waits until free memory shows that the donors' resident
+ *               memory has fallen: growth in two phases. Panics first, then the highest rho.
+ *               Guests that touch memory which they had all the time can take the host below hard;
+ *               leaving more than hard free would cost more (tests/bench/README.md).
  *   trust       The host's own measurements (the working set) and the reservation may take free
  *               memory down to hard. Claims of the guest alone (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only
  *               what is free above 1.25 times high, and nothing while the host is short. So a guest
- *               that lies cannot bring others to be asked. Statistics that contradict the host's
+ *               that lies cannot cause others to be asked. Statistics that contradict the host's
  *               numbers give a guest no more than it had before our first target.
- *   reclaim     Where it is on: the part of the missing memory that balloons did not give is asked
- * of the control groups of guests whose balloons had nothing to give, or do not work, lowest rho
- * first (reclaim.h). Never from a guest whose balloon is used in this decision. virtio-mem  For a
- * guest with such a device that may be used, its requested size is set first, in whole blocks, and
- * the balloon provides the rest (actuators.h). All of the above applies to the sum of both:
- * progress, inhibition, the restored size. never       below the decision's target, its floor and
- * the reservation; above M; a guest that is excluded, inhibited or moved by another hand
- * (balloon_state.h).
+ *   reclaim     If it is on: the part of the missing memory that balloons did not give is requested
+ *               from the control groups of guests whose balloons had nothing to give, or do not
+ *               work, lowest rho first (reclaim.h). Never from a guest whose balloon is used in
+ *               this decision.
+ *   virtio-mem  For a guest with such a device that may be used, its requested size is set first,
+ *               in whole blocks, and the balloon provides the rest (actuators.h). All of the above
+ *               applies to the sum of both: progress, inhibition, the restored size.
+ *   never       below the decision's target, its floor and the reservation; above M; a guest that
+ *               is excluded, inhibited or moved by another program (balloon_state.h).
  *
  * The caller decides every ten seconds, and at once when a guest panics. It sets what is ordered,
  * and reports that by balloon_issued(); a dry run does not, and the next decision starts from the
@@ -90,10 +93,10 @@ void control_policy_init(struct control_policy *policy);
 
 struct control_host {
     uint64_t total_bytes;
-    uint64_t free_bytes;      /* what can be used without swapping: MemAvailable */
+    uint64_t free_bytes;      /* memory usable without swapping: MemAvailable */
     uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
     uint64_t room_bytes;      /* memory to keep free (make-room); 0: no more than the levels want */
-    double now_s;             /* of any clock that is never set back */
+    double now_s;             /* the time of any clock that is never set back */
     enum control_level level; /* in: of the last decision; out: of this one */
     /* in and out, as level: growth in guests with a running driver that waits for memory from
      * donors */
@@ -126,7 +129,7 @@ struct control_guest {
     uint64_t reclaim_bytes; /* with CONTROL_RECLAIM; otherwise 0 */
     enum reclaim_hold reclaim_hold;
     uint64_t wish_bytes;  /* its target without the host's limits */
-    uint64_t share_bytes; /* what it may claim while the host is short */
+    uint64_t share_bytes; /* its maximum claim while the host is short */
 };
 
 /** Makes one decision for the whole host. Sets the fields marked out, and advances the states. */

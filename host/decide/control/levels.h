@@ -24,10 +24,10 @@ enum control_level {
 #define N_LEVELS 5
 
 struct levels_policy {
-    double high_share;             /* of the host's memory: 0.04 */
-    double soft_share, hard_share; /* of high: 0.64, 0.32 */
-    double low_share;              /* of high: 0.16 */
-    double leave_factor;           /* of a threshold: 1.25 */
+    double high_share;             /* share of the host's memory: 0.04 */
+    double soft_share, hard_share; /* share of high: 0.64, 0.32 */
+    double low_share;              /* share of high: 0.16 */
+    double leave_factor;           /* factor of a threshold: 1.25 */
 };
 
 /** Bytes of free memory; [LEVEL_AMPLE] is the amount above which the level high is left. */

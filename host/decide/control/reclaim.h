@@ -10,7 +10,7 @@
  *
  *   keep  = max(D, m, learned) + W          (decide.h), at most M
  *   cold  = R - keep, if that is at least the band
- *   room = free swap beyond a quarter of all swap
+ *   room  = free swap beyond a quarter of all swap
  *   step  = min(cold, 5 % of R, 256 MiB, a quarter of the room), in whole MiB
  *
  * All guests of one decision together take no more than that quarter of the room (control.h).
@@ -26,8 +26,8 @@
  * time that the group's tasks waited for memory (memory.pressure). After more refaults than 0.2 %
  * of the WSS, or 1 MiB, within a minute (Lagar-Cavilla et al., ASPLOS 2019), or PSI some of 0.1 %
  * (TMO, ASPLOS 2022), nothing is reclaimed for ten minutes, then for twice as long, up to an hour.
- * The same pause follows if the kernel finds less than half of what was asked for, three times in a
- * row.
+ * The same pause follows if the kernel finds less than half of the requested amount, three times in
+ * a row.
  *
  * A guest whose balloon was given a target in this decision, or moves, is not reclaimed from: both
  * actuators are judged by the resident memory.
@@ -41,11 +41,11 @@
 
 struct reclaim_policy {
     bool on;
-    double step_share;          /* of R: 0.05 */
+    double step_share;          /* share of R: 0.05 */
     uint64_t step_max_bytes;    /* 256 MiB */
     double swap_share;          /* share of the swap room for one decision: 0.25 */
     double window_s;            /* span over which refaults and pressure are summed: 60 */
-    double refault_share;       /* of the WSS, a minute: 0.002 */
+    double refault_share;       /* share of the WSS, per minute: 0.002 */
     uint64_t refault_min_bytes; /* at least: 1 MiB */
     double psi_some;            /* share of time: 0.001 */
     /* a reading of the group older than this is not used: 60, or two intervals of the caller */
@@ -59,7 +59,7 @@ extern const struct reclaim_policy reclaim_policy_default;
 struct reclaim_group {
     double seen_s;            /* time of the reading, of the clock of control_host; 0: never */
     char refused[160];        /* why it must not, or cannot, be reclaimed from; "": it can be */
-    uint64_t swap_room_bytes; /* what the group may still add to its allowed swap */
+    uint64_t swap_room_bytes; /* room that the group has left in its allowed swap */
     uint64_t refault_bytes;   /* since the group was made */
     /* PSI some since the group was made; NAN: the kernel does not report it */
     double pressure_s;

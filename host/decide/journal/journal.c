@@ -150,7 +150,7 @@ static int finish(struct journal *journal, sqlite3_stmt *statement, struct error
     return result == SQLITE_DONE ? 0 : journal_failed(journal, result, error);
 }
 
-/* --- whose it is ------------------------------------------------------------------------------ */
+/* --- ownership -------------------------------------------------------------------------------- */
 
 void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
 {

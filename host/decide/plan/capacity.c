@@ -56,7 +56,7 @@ struct plan_shape plan_new_guest(const struct plan_fleet *fleet, double ram_byte
     };
 }
 
-/* --- how many --------------------------------------------------------------------------------- */
+/* --- number of new guests --------------------------------------------------------------------- */
 
 /* Chooses the host's own guests; for an empty host, or beyond LIKENESSES, any of the fleet. */
 static size_t choose_likenesses(const struct plan_state *state, size_t host, uint64_t *random_state,

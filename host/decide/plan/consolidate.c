@@ -207,7 +207,7 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
     return 0;
 }
 
-/* --- what if ---------------------------------------------------------------------------------- */
+/* --- host failure ----------------------------------------------------------------------------- */
 
 int plan_host_fails(struct plan_state *state, size_t host, size_t *unplaced, double *unplaced_bytes)
 {

@@ -50,7 +50,7 @@ struct plan_guest {
     bool suspended, unwatched; /* it therefore has no records: its need is as it was before */
 
     /* Set by plan_profile(), for the series as read: */
-    double days; /* of history */
+    double days; /* days of history */
     double p50_bytes, p95_bytes, p99_bytes, max_bytes;
     double trend_bytes_day; /* nonzero only if the trend has 95 % confidence */
     /* Set by plan_prepare(), for the series used in planning: */

@@ -164,7 +164,7 @@ void plan_move_guest(struct plan_state *state, size_t guest, size_t to)
         state->loads[from].apart = apart_on(state, from);
 }
 
-/* --- does it fit? ----------------------------------------------------------------------------- */
+/* --- fitting ---------------------------------------------------------------------------------- */
 
 /* fmaxf() would be a call, because it handles NAN. */
 static float larger_of(float a, float b)

@@ -152,7 +152,7 @@ int plan_profile(struct plan_fleet *fleet)
     return 0;
 }
 
-/* --- what is planned with --------------------------------------------------------------------- */
+/* --- series used in planning ------------------------------------------------------------------ */
 
 static double factor(const struct plan_guest *guest, const struct plan_options *options)
 {

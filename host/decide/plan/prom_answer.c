@@ -201,7 +201,7 @@ void prom_answer_free(struct prom_answer *answer)
     *answer = (struct prom_answer){0};
 }
 
-/* --- what is in it ---------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 const char *prom_label(const struct prom_answer *answer, size_t series, const char *name)
 {

@@ -20,12 +20,12 @@
 
 struct prom_series {
     void *labels;    /* a jansson object */
-    size_t first, n; /* of its points */
+    size_t first, n; /* first and number of its points */
 };
 
 struct prom_answer {
     void *root;                 /* a jansson object */
-    struct prom_series *series; /* of a vector or of a matrix */
+    struct prom_series *series; /* series of a vector or of a matrix */
     size_t n;
     struct prom_points points;
     /* the server's first warning: the answer is partial; "": there is no warning */

@@ -219,7 +219,7 @@ const char *prom_url(const struct prom_client *client)
     return client->url;
 }
 
-/* --- what goes wrong -------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static const char *remedy_of(CURLcode code)
 {

@@ -192,7 +192,7 @@ int roster_add(struct roster *roster, const struct plan_reading *reading,
     return 0;
 }
 
-/* --- who is there ----------------------------------------------------------------------------- */
+/* --- guests in the plan ----------------------------------------------------------------------- */
 
 /* A guest without records while others of its host have some is gone, unless none are due, or its
  * last record still holds. */

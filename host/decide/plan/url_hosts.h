@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file url_hosts.h  Which hosts a Prometheus HTTP API has, and when each was scraped last. */
+/** @file url_hosts.h  The hosts in a Prometheus HTTP API, and the last scrape of each. */
 #pragma once
 
 #include "decide/plan/prom_query.h"
