@@ -30,7 +30,7 @@ static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
 static const char add_last_report[] =
     "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
-/* --- what can be kept ------------------------------------------------------------------------- */
+/* --- checks of entries ------------------------------------------------------------------------ */
 
 static bool is_amount(double value)
 {

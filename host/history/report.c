@@ -48,7 +48,7 @@ struct walk {
     uint64_t state;
 };
 
-/* --- which guests ----------------------------------------------------------------------------- */
+/* --- guests ----------------------------------------------------------------------------------- */
 
 static int compare_id(const void *a, const void *b)
 {
@@ -311,7 +311,7 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
     return measured ? report_take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
 }
 
-/* --- what comes of it ------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static void finish_guest(const struct walk *walk, struct walked *guest)
 {

@@ -43,7 +43,7 @@ void standing_events_free(struct standing_events *events)
     *events = (struct standing_events){0};
 }
 
-/* --- how long --------------------------------------------------------------------------------- */
+/* --- duration --------------------------------------------------------------------------------- */
 
 static double minute_of(double time_s)
 {

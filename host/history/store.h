@@ -108,9 +108,9 @@ int store_add(struct store *store, const struct store_entry *entries, size_t n,
 
 /** Retention times, in seconds. */
 struct store_retention {
-    double raw_s;       /* of records */
-    double minute_s;    /* of their minutes */
-    double hour_s;      /* and of their hours */
+    double raw_s;       /* for records */
+    double minute_s;    /* for their minutes */
+    double hour_s;      /* and for their hours */
     uint64_t max_bytes; /* limit of the file's size; 0: no limit */
 };
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* --- which cells ------------------------------------------------------------------------------ */
+/* --- cells ------------------------------------------------------------------------------------ */
 
 /* Returns the shortest cell that makes at most TIMELINE_CELLS of the span. */
 static double choose_cell(double span_s)

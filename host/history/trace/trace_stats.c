@@ -39,7 +39,7 @@ struct trace_stats {
     const struct trace_head *head;
     const struct trace_layout *layout;
     uint32_t t;          /* number of the period since the layout */
-    double draws, units; /* of touched pages, since the layout */
+    double draws, units; /* draws and units of touched pages, since the layout */
     struct stretches past;
     size_t n_moments, room;
     struct moment *moments; /* moments[t] is period t; moments[0] is empty */
