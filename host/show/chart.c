@@ -51,7 +51,7 @@ static double height_of(const struct chart *chart)
     return chart->n_more > 0 ? HEIGHT + LEGEND_LINE * (double)lines + 4 : HEIGHT;
 }
 
-/* --- where things are ------------------------------------------------------------------------- */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 static double axis_value(const struct chart *chart, double x)
 {

@@ -120,7 +120,7 @@ static void use_bars(FILE *out, const struct plan_shown *shown)
     html_bars(out, &table);
 }
 
-/* --- how many hosts, or guests, are how ------------------------------------------------------- */
+/* --- histograms of hosts and guests ----------------------------------------------------------- */
 
 struct bin {
     const char *style, *name, *note;

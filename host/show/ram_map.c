@@ -53,7 +53,7 @@ size_t map_cells(const struct map_style *style)
     return style->width > rest + 8 ? style->width - rest : 8;
 }
 
-/* --- what the lines are of -------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* A window's index, or one of these. */
 enum row_kind { ROW_RESIDENT = RUN_MAX_WINDOWS, ROW_HUGE, ROW_UNMEASURABLE, ROW_SWAPPED };

@@ -47,7 +47,7 @@ struct drawing {
     size_t chunk;                    /* width of a chunk */
 };
 
-/* --- what is where ---------------------------------------------------------------------------- */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 static size_t region_height(const struct drawing *drawing)
 {

@@ -21,7 +21,7 @@ enum shrink_end {
 const char *shrink_end_name(enum shrink_end end);
 
 struct shrink_step {
-    uint64_t target_bytes, actual_bytes; /* of the balloon; the first step has the full size */
+    uint64_t target_bytes, actual_bytes; /* balloon sizes; the first step has the full size */
     struct shrink_reading reading;
     unsigned complaints; /* enum shrink_complaint */
 };

@@ -190,7 +190,7 @@ static const struct {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* --- which columns ---------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 char *status_column_names(char *text, size_t size)
 {
@@ -361,7 +361,7 @@ static int print_guests(const struct status *status, const char *list)
     return rc;
 }
 
-/* --- what stands above and below -------------------------------------------------------------- */
+/* --- head and foot ---------------------------------------------------------------------------- */
 
 static void print_daemon(const struct status *status)
 {

@@ -141,7 +141,7 @@ void table_hide(struct table *table, size_t number)
         scols_column_set_flags(column, scols_column_get_flags(column) | SCOLS_FL_HIDDEN);
 }
 
-/* --- what fits -------------------------------------------------------------------------------- */
+/* --- fitting ---------------------------------------------------------------------------------- */
 
 static struct libscols_cell *cell_of(struct table *table, size_t row, size_t column)
 {

@@ -126,7 +126,7 @@ int trace_printer_period(struct trace_printer *printer, const struct trace_chang
                : -ENOMEM;
 }
 
-/* --- what stands above and below -------------------------------------------------------------- */
+/* --- head and foot ---------------------------------------------------------------------------- */
 
 static void print_head(const struct trace_printer *printer, bool cut)
 {

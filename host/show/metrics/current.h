@@ -7,7 +7,7 @@
  * last record is not older than a given time, or than CURRENT_PERIODS of its own periods, if that
  * is longer.
  *
- * Guests are identified by UUID, but scrapes by name. Of two rows with the same UUID, as after the
+ * Guests are identified by UUID, but scrapes by name. If two rows have the same UUID, as after the
  * host was renamed, the newer one counts. Guests that share a name, as guests of two connections
  * may, are all marked, so that each can have its UUID beside its name; if one of them kept its
  * plain name, it would join with another exporter's metrics of the other guest.

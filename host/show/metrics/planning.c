@@ -22,7 +22,7 @@
  * holds; as in decide/plan/from_history.h. */
 #define RECENT_S 3600
 
-/* --- who is there ----------------------------------------------------------------------------- */
+/* --- guests in the plan ----------------------------------------------------------------------- */
 
 static double time_of(const struct sample_record *sample)
 {
@@ -183,7 +183,7 @@ void planning_free(struct planning *planning)
     *planning = (struct planning){0};
 }
 
-/* --- what they need --------------------------------------------------------------------------- */
+/* --- needs ------------------------------------------------------------------------------------ */
 
 struct valuing {
     struct planning *planning;

@@ -17,7 +17,7 @@ static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_T
 static const enum field_group guest_groups[] = {GROUP_SIZE, GROUP_WHEN, GROUP_COST, GROUP_PANEL};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- of a guest ------------------------------------------------------------------------------- */
+/* --- guest ------------------------------------------------------------------------------------ */
 
 void prometheus_guest_labels(char labels[LABELS_MAX], const struct current_guest *guest)
 {
@@ -93,7 +93,7 @@ static void write_flags(FILE *out, const struct current *current)
         write_flags_of(out, name, &current->guests[i]);
 }
 
-/* --- of a window ------------------------------------------------------------------------------ */
+/* --- window ----------------------------------------------------------------------------------- */
 
 static void window_label(char label[32], const struct window_record *window)
 {

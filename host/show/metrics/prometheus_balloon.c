@@ -98,7 +98,7 @@ void balloon_metrics_free(struct balloon_metrics *metrics)
     *metrics = (struct balloon_metrics){0};
 }
 
-/* --- of a guest ------------------------------------------------------------------------------- */
+/* --- guest ------------------------------------------------------------------------------------ */
 
 static const struct journal_entry *entry_of(const struct balloon_metrics *metrics,
                                             const struct current_guest *guest)
@@ -172,7 +172,7 @@ static void write_panics(FILE *out, const struct balloon_metrics *metrics,
     }
 }
 
-/* --- of the host ------------------------------------------------------------------------------ */
+/* --- host ------------------------------------------------------------------------------------- */
 
 static bool same_kind(const struct journal_count *a, const struct journal_count *b)
 {

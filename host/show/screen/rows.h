@@ -13,7 +13,7 @@ enum row_key {
     ROW_BY_RAM,
     ROW_BY_RESIDENT,
     ROW_BY_WSS,   /* WSS at the shortest window */
-    ROW_BY_SHARE, /* that WSS as a share of its RAM */
+    ROW_BY_SHARE, /* share of its RAM for that WSS */
     ROW_BY_BACK,  /* memory that could be given back */
     ROW_BY_AGE,
     ROW_N_KEYS
