@@ -31,7 +31,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
     return row;
 }
 
-/* The clock may have been set: what it learned is not newer than now. */
+/* The clock may have been set back: a panic in the future counts as just now. */
 static void learn(struct decide_pace *pace, const struct journal_balloon *row)
 {
     if (row->panic_bytes == 0)
@@ -121,7 +121,7 @@ void adoption_renew(struct balloond *balloond, size_t i)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s", row.name, error.text);
 }
 
-/* --- what goes with the guest ----------------------------------------------------------------- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes)
 {

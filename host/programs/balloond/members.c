@@ -27,7 +27,7 @@ ssize_t members_find(const struct members *members, const char *uuid)
     return -1;
 }
 
-/* --- what is known of one --------------------------------------------------------------------- */
+/* --- one member ------------------------------------------------------------------------------- */
 
 /* libvirt's statistics are at most a minute old (DOMAIN_MEMORY_MAX_AGE_S). */
 #define LIBVIRT_PERIOD_S (DOMAIN_MEMORY_MAX_AGE_S / 3.0)
@@ -84,7 +84,7 @@ static void begin_run(struct balloon_guest *member, struct control_guest *guest,
     memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
 }
 
-/* --- who runs --------------------------------------------------------------------------------- */
+/* --- running guests --------------------------------------------------------------------------- */
 
 static int grow_arrays(struct members *members)
 {
@@ -304,7 +304,7 @@ bool members_hear_stalls(struct members *members, const struct balloond_config *
     return hearing.news;
 }
 
-/* --- what they need --------------------------------------------------------------------------- */
+/* --- needs ------------------------------------------------------------------------------------ */
 
 /* Makes the input from the history; there is none for a guest without history. */
 static int read_history(struct advising *advising, struct store *store, const char *uuid,

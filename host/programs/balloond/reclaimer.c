@@ -24,7 +24,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-/* --- which process ---------------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 #define MAX_CMDLINE (1UL << 20)
 #define KNOWN 256
@@ -253,7 +253,7 @@ static int run_process(int fd, const struct reclaimer_plan *plan)
     sigaction(SIGALRM, &action, NULL);
     rc = plan->act ? privileges_drop_reclaimer(&error)
                    : privileges_drop_rest(plan->account, &error);
-    if (rc == 0 && !plan->act) /* that user owns the journal */
+    if (rc == 0 && !plan->act) /* the dry run's user owns the journal */
         rc = privileges_limit_writes(&error);
     if (rc < 0) {
         log_line(LOG_CLASS_DAEMON, LOG_ERR, "the reclaimer: %s", error.text);

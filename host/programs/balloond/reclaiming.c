@@ -30,7 +30,7 @@ int reclaiming_begin(struct balloond *balloond, const struct account *account, s
                                                : 0;
 }
 
-/* --- what was not sent ------------------------------------------------------------------------ */
+/* --- withdrawn orders ------------------------------------------------------------------------- */
 
 /* The journal would show it as done. */
 static void withdraw(struct balloond *balloond, struct balloon_guest *member)

@@ -14,7 +14,7 @@ static void log_not_journalled(const char *what, const char *name, const struct 
     log_line(LOG_CLASS_GUEST, LOG_ERR, "%s%s: not journalled: %s", what, name, error->text);
 }
 
-/* --- what was decided ------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 struct journal_entry recording_entry(const struct balloond *balloond,
                                      const struct control_host *host, size_t i)
@@ -73,7 +73,7 @@ static bool begins_to_be_short(struct balloon_guest *member, const struct contro
     return last_s == 0 || now_s - last_s >= policy->panic_calm_s;
 }
 
-/* --- is it news? ------------------------------------------------------------------------------ */
+/* --- news ------------------------------------------------------------------------------------- */
 
 static bool is_paid_for(struct balloon_guest *member)
 {
@@ -162,7 +162,7 @@ void recording_add(struct balloond *balloond, size_t i, struct journal_entry *en
         log_not_journalled("domain ", member->name, &error);
 }
 
-/* --- what became of it ------------------------------------------------------------------------ */
+/* --- results ---------------------------------------------------------------------------------- */
 
 void recording_after(struct balloond *balloond)
 {

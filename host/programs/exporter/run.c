@@ -111,7 +111,7 @@ static int start(struct running *running)
     return -rc;
 }
 
-/* --- what it writes --------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 /* Makes room for some bytes and a NUL. */
 static int make_room(struct stream *stream)

@@ -24,7 +24,7 @@ struct reading {
     ssize_t n_rows;
 };
 
-/* --- why a guest has no new record ------------------------------------------------------------ */
+/* --- reasons for missing records -------------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
 {

@@ -15,7 +15,7 @@
 
 #define BATCH 32768
 
-/* --- which frames ----------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static int read_ram(struct cgroup_guests *guests, const struct guest_ram *ram, int pagemap_fd)
 {

@@ -79,7 +79,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* --- which guests ----------------------------------------------------------------------------- */
+/* --- guests ----------------------------------------------------------------------------------- */
 
 static int choose_guests(struct store *store, const struct options *options,
                          struct history_guest **out, size_t *n, struct error *error)

@@ -76,7 +76,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* --- what it decided -------------------------------------------------------------------------- */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 static const char *bytes_text(char *text, size_t size, uint64_t value)
 {

@@ -20,7 +20,7 @@
 #define MAX_CMDLINE_BYTES (64UL << 10)
 #define MAX_ARGS 256
 
-/* --- which process ---------------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static bool is_named(const struct fsroot *root, pid_t pid, const char *name)
 {

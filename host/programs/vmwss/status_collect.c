@@ -169,7 +169,7 @@ static int add_processes(struct status *status, const struct fsroot *root, struc
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
-/* --- what each is ----------------------------------------------------------------------------- */
+/* --- state of each guest ---------------------------------------------------------------------- */
 
 /* An old record of a process that is gone: the guest ended unnoticed. */
 static bool has_ended(const struct status *status, const struct status_guest *guest)

@@ -5,11 +5,11 @@
  *
  *   a thread that watches the scanner, which any other may wait for
  *   libvirt's thread ── events ──► a thread for each source ── guests ──► fleet: two threads
- *   agents' thread ── what guests say ──► beside the records ◄── records ──┤         │
+ *   agents' thread ── guest reports ────► beside the records ◄── records ──┤         │
  *                                                  │                       │      requests
  *                                                  └──► writer, publisher  │         │
  *   ───────────────────────────────────────────────────────────────────────┼─────────┼─────────────
- *   the scanner: a process of its own, with privileges (scanner.h)         └─ scan_table, watched
+ *   the scanner: a separate process, with privileges (scanner.h)           └─ scan_table
  */
 #include "base/clock.h"
 #include "base/leaks.h"
@@ -49,7 +49,7 @@
 struct daemon {
     struct options options;
     struct config config;
-    struct account account; /* of this half, once the processes have split */
+    struct account account; /* for this half, once the processes have split */
     struct fsroot root;
     /* one vmwssd per host; held by the scanner once the processes have split */
     struct run_lock lock;

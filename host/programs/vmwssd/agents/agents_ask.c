@@ -27,7 +27,7 @@
 #define PATIENCE_S 3
 #define PATIENCE_A_GUEST_S 0.02
 
-/* --- what is known of one guest --------------------------------------------------------------- */
+/* --- one guest -------------------------------------------------------------------------------- */
 
 static void free_peer(struct agent_peer *peer)
 {

@@ -19,7 +19,7 @@ double agents_boot_s(void)
     return store_clock_now().steady_s;
 }
 
-/* --- what is lacking -------------------------------------------------------------------------- */
+/* --- missing reports -------------------------------------------------------------------------- */
 
 /* The balloon driver's report counts while it is fresh: a driver that is not polled reports only
  * once. */
@@ -46,7 +46,7 @@ void agents_set_unavailable(struct agents *agents, struct agent_peer *peer, cons
     agents_forward_unavailable(agents, peer);
 }
 
-/* --- what it says ----------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 /* Stores the whole report, including processes, which are not in a record. */
 static void keep_last_report(struct agents *agents, struct agent_peer *peer,

@@ -115,7 +115,7 @@ static int enter(struct fleet *fleet, struct fleet_guest *guest)
     return rc < 0 ? rc : deadline_put(&fleet->queue, &guest->deadline, clock_ns());
 }
 
-/* --- what connections say --------------------------------------------------------------------- */
+/* --- reports of connections ------------------------------------------------------------------- */
 
 static void note_suspended(struct fleet *fleet, struct fleet_guest *guest, bool suspended)
 {
@@ -427,7 +427,7 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
     free_list(fleet, freed);
 }
 
-/* --- what the kernel says --------------------------------------------------------------------- */
+/* --- events of the kernel --------------------------------------------------------------------- */
 
 int fleet_epoll_fd(const struct fleet *fleet)
 {

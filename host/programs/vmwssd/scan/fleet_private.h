@@ -70,7 +70,7 @@ struct fleet_guest {
     uint64_t apart_ns;          /* delay after the last scan hung; 0: it did not hang */
     struct scan_guest_ref scan; /* the scanner's reference to it */
     struct pace pace;
-    uint64_t generation;            /* of the rules for its panel */
+    uint64_t generation;            /* generation of the rules for its panel */
     double cpu_s;                   /* CPU time that is not in a record yet */
     uint64_t recorded_ns;           /* 0: there is no record yet */
     uint64_t recorded_suspended_ns; /* total time suspended up to recorded_ns */

@@ -19,7 +19,7 @@
 
 /* Number of pages of each panel that a witness watches: in one tick, a few pages are enough to
  * notice another process that touches 6 % of resident memory. If the host clears accessed bits
- * anyway, more pages are watched, to estimate how many touches that hides. */
+ * anyway, more pages are sampled, to estimate how many touches that hides. */
 #define FEW_WITNESSED 64
 #define MANY_WITNESSED 200
 
@@ -293,8 +293,8 @@ static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, u
     return rc;
 }
 
-/* What libvirt reported when the guest was opened counts once: from then on its events and QEMU's
- * threads are used. */
+/* Jobs that libvirt reported when the guest was opened count once: from then on its events and
+ * QEMU's threads are used. */
 static void remember(struct guest_scan *scan, unsigned flags)
 {
     struct guest *guest = &scan->subject.guest;

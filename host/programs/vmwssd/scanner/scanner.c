@@ -110,7 +110,7 @@ static int scanner_ask(struct scanner *scanner, const struct scan_request *reque
     return scanner_result(scanner, rc, reply, error);
 }
 
-/* --- does it live ----------------------------------------------------------------------------- */
+/* --- liveness --------------------------------------------------------------------------------- */
 
 /* A thread that waits for a lane holds the mutex, and waits for the scanner as this one would. */
 static int alive_by_lane(struct scanner *scanner, uint64_t now_ns, bool stopped,

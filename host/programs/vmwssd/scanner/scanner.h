@@ -5,7 +5,7 @@
  *   the rest                                            the scanner
  *   libvirt, agents, budget, history                    /proc, idle bits, pagemap, perf
  *   ┌───────────────────────────────────────┐  request  ┌───────────────────────────────────────┐
- *   │ fleet, connections, processes, agents ├──────────►│ scan_table ── watched: RAM, sample    │
+ *   │ fleet, connections, processes, agents ├──────────►│ scan_table ── guest_scan: RAM, sample │
  *   │ writer, publisher                     │◄──────────┤                                       │
  *   └───────────────────────────────────────┘   reply   └───────────────────────────────────────┘
  *

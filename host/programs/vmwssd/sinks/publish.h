@@ -17,7 +17,7 @@
  * Returns true if @p now has news for a reader of @p published, the last record published.
  * @param published  NULL: nothing has been published; then it returns true
  * @return a window's WSS left the published interval and moved by more than 1 % of it; an interval
- *         became half as wide or twice as wide, by more than 1 % of what is resident; another
+ *         became half as wide or twice as wide, by more than 1 % of resident memory; another
  *         method, other windows or other flags (but new-panel, which is about one record); resident
  *         or RAM moved by more than 1 % of RAM; PUBLISH_AGAIN_S have passed, or the clock went back
  */

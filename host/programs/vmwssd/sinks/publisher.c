@@ -56,7 +56,7 @@ struct publisher {
     struct source sources[PUBLISHER_MAX_SOURCES];
 };
 
-/* --- what the others say ---------------------------------------------------------------------- */
+/* --- calls from other threads ----------------------------------------------------------------- */
 
 static struct entry *publisher_find(struct publisher *publisher, const char *uuid)
 {

@@ -30,7 +30,7 @@ struct processes {
     bool logged_unlisted;
 };
 
-/* --- what a guest is called ------------------------------------------------------------------- */
+/* --- names of guests -------------------------------------------------------------------------- */
 
 static uint64_t fnv1a(const char *text, uint64_t hash)
 {
@@ -136,7 +136,7 @@ static void open_next(struct processes *processes)
     wait_to_open(processes);
 }
 
-/* --- who is there ----------------------------------------------------------------------------- */
+/* --- running processes ------------------------------------------------------------------------ */
 
 static bool is_young(uint64_t start_ticks)
 {
