@@ -110,8 +110,8 @@ bool decide_has_statistics(const struct decide_policy *policy, const struct deci
            !(guest->consistency < policy->trust_min);
 }
 
-/* Statistics from before the balloon moved do not show how much the guest used at that time: they
- * are no reason to give it more. */
+/* Statistics from before the balloon moved do not show what the guest uses now: unless its use at
+ * rest is known, they are no reason to give it more. */
 static uint64_t used_of(const struct decide_input *input, uint64_t reserve_bytes)
 {
     uint64_t actual = decide_actual(input);

@@ -129,6 +129,6 @@ void reclaim_asked(struct reclaim_state *state, double now_s);
 /** Extends any pause to that time, for instance after a panic. */
 void reclaim_pause_until(struct reclaim_state *state, double until_s);
 
-/** Notes how much the kernel reclaimed of what it was asked for. */
+/** Notes how much of the requested amount the kernel reclaimed. */
 void reclaim_answered(struct reclaim_state *state, const struct reclaim_policy *policy,
                       uint64_t asked_bytes, uint64_t got_bytes, double now_s);

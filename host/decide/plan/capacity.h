@@ -4,8 +4,8 @@
  * functions.
  *
  * A new guest is like the existing ones (measure/estimate/packing.h): at each step one of them is
- * drawn, and the new guest needs the share of its RAM that the drawn guest needed at that same
- * step. So it is busy when the fleet is.
+ * drawn, and the new guest needs the same share of its RAM as the drawn guest did at that step. So
+ * it is busy when the fleet is.
  */
 #pragma once
 

@@ -5,9 +5,9 @@
  *
  * Guests are placed in the order of decreasing peaks, each on the fullest host that it fits on
  * (best fit decreasing; Johnson, "Near-optimal bin packing algorithms", MIT 1973). A host is
- * emptied whole or not at all, those with few guests first, and no guest is moved twice. So a plan
- * never makes a host short that was not, never uses more hosts, leaves pinned guests in place, and
- * keeps guests apart that must be. An empty host gets a guest only to relieve another host.
+ * emptied completely or not at all, those with few guests first, and no guest is moved twice. So a
+ * plan never makes a host short that was not, never uses more hosts, leaves pinned guests in place,
+ * and keeps guests apart that must be. An empty host gets a guest only to relieve another host.
  */
 #pragma once
 

@@ -65,8 +65,8 @@ static bool ram_of(const struct prom_answer *answer, size_t series, double *byte
     return prom_point(answer, series, 0, &time_s, bytes) && *bytes >= 1 && *bytes <= 0x1p60;
 }
 
-/* Sees the last RAM size of a guest; a renamed guest has a series for each name. A host that had no
- * guests at its last scrape may be gone. */
+/* Sees the last RAM size of a guest; a renamed guest has a series for each name. Used for a host
+ * that had no guests at its last scrape, and is not live any more. */
 static int see_ram(const struct prom_answer *answer, size_t series, void *context)
 {
     struct url_reading *from = context;
