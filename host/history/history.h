@@ -64,7 +64,7 @@ int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_
 
 /** One window at one time: from a record, or from the bucket of a minute or an hour. */
 struct history_point {
-    double time_s;   /* time of the record, or begin of the bucket; Unix time */
+    double time_s;   /* time of the record, or start of the bucket; Unix time */
     double period_s; /* time that it stands for, in sum */
     uint64_t records;
     double est_window_s;

@@ -34,7 +34,7 @@ struct adding_up {
     struct needing *guests; /* ordered by id */
     size_t n_guests;
     double window_s;
-    double begin_s, to_s; /* begin_s: begin of a whole minute */
+    double begin_s, to_s; /* begin_s: start of a whole minute */
     double first_s;       /* first time that a record of the span stands for */
     size_t n;             /* number of minutes */
     double *bytes;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Finds the begin of the first bucket of a level within the span; the end of the span if there is
+/* Finds the start of the first bucket of a level within the span; the end of the span if there is
  * no such bucket. */
 static int first_time(struct store *store, const struct report_options *options, int level_s,
                       double *from_s, struct error *error)

@@ -18,7 +18,7 @@ ssize_t report_choose_host(const struct report_options *options, struct history_
                            ssize_t n, char host[256], struct error *error);
 
 /** Chooses minutes if they are kept for the whole span, because they have each guest's share of a
- * sum; otherwise hours. *from_s: begin of the first one within the span. */
+ * sum; otherwise hours. *from_s: start of the first one within the span. */
 int report_level(struct store *store, const struct report_options *options, int *level_s,
                  double *from_s, struct error *error);
 

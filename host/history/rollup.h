@@ -21,7 +21,7 @@ struct rollup {
     struct bucket *bucket; /* scratch for one bucket */
 };
 
-/** Returns the begin of the bucket that contains @p time_s; also before 1970. */
+/** Returns the start of the bucket that contains @p time_s; also before 1970. */
 int64_t bucket_start(int64_t time_s, int level_s);
 
 /** Call rollup_end() whatever this returns. */

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kind of journal is in the file from here on, and so are the two settings before it, which
- * must come first:
+/* From here on the file contains the journal mode, and the two settings before it, which must come
+ * first:
  *   auto_vacuum     pages that shorter retention frees can be given back
  *   WAL             readers do not wait for the writer, nor it for them
  *   synchronous     see store.h; NORMAL syncs at each checkpoint

@@ -65,7 +65,7 @@ struct reading {
     const struct timeline_span *span;
     struct timeline_cell *cells;
     size_t cell; /* cell being filled; n_cells: none yet */
-    /* begin of its first moment, and the period of that moment's records */
+    /* start of its first moment, and the period of that moment's records */
     double first_s, period_s;
     struct mean resident, wss, low, high, psi_some, psi_full, refault, swap_in;
     struct mean windows[TIMELINE_WINDOWS];

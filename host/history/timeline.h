@@ -37,7 +37,7 @@ struct timeline_cell {
 struct timeline_span {
     int level_s;    /* level of the history that it is made from */
     double cell_s;  /* a multiple of level_s */
-    double begin_s; /* begin of the first cell, Unix time */
+    double begin_s; /* start of the first cell, Unix time */
     size_t n_cells;
     double window_s; /* window of wss in struct timeline_cell */
     size_t n_windows;

@@ -384,7 +384,7 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
                                  least);
         if (s == 0)
             bytes = bytes_of_reading(&period->readings[period->n_readings - 1]);
-        /* Periods do not overlap, whatever begin times the clock gives. */
+        /* Periods do not overlap, whatever start times the clock gives. */
         const double watched_s = now->watched_s - before->watched_s;
 
         add_range(&stats->spans[s], fmax(now->end_s - first->begin_s, watched_s), watched_s,
