@@ -12,7 +12,7 @@ struct plan_voice {
     FILE *out;
     /* writes a host's name, which may be any bytes, safely */
     void (*name)(FILE *out, const char *name);
-    const char *begin, *end; /* begin and end of each sentence: "", "\n" */
+    const char *begin, *end; /* start and end of each sentence: "", "\n" */
 };
 
 /** Tells where the new guests of the request fit, and how many more would; nothing if the request

@@ -30,7 +30,7 @@ struct shrink_step {
 
 struct shrink_report {
     const char *domain, *uuid;
-    double unix_s; /* begin of the experiment */
+    double unix_s; /* start of the experiment */
     double settle_s;
     const char *source; /* source of the guest's statistics: "agent", "balloon" */
     enum shrink_end end;
@@ -39,7 +39,7 @@ struct shrink_report {
     uint64_t full_bytes;
     /* size restored at the end; DECIDE_UNKNOWN: its balloon could not be set */
     uint64_t restored_bytes;
-    /* vmwssd's last record before the begin; NULL: there is none */
+    /* vmwssd's last record before the start; NULL: there is none */
     const struct sample_record *record;
 };
 

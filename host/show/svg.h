@@ -24,7 +24,7 @@ struct svg {
 /** Notes the return value of a libxml2 function. */
 void svg_keep(struct svg *svg, int rc);
 
-/** Writes the begin of an element, its attributes, its end. */
+/** Writes the start of an element, its attributes, its end. */
 void svg_begin(struct svg *svg, const char *name);
 void svg_end(struct svg *svg);
 void svg_text_attribute(struct svg *svg, const char *name, const char *value);

@@ -38,7 +38,7 @@ struct trace_printer {
     struct trace_stats *stats;
     struct table *table; /* table of periods; NULL: JSON */
     json_t *periods;     /* JSON of the periods */
-    double first_s;      /* begin of the first period */
+    double first_s;      /* start of the first period */
     uint64_t pages;      /* number of sampled pages, from the last layout */
     double page_bytes;
 };

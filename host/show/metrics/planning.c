@@ -187,7 +187,7 @@ void planning_free(struct planning *planning)
 
 struct valuing {
     struct planning *planning;
-    double start_s; /* begin of the hour */
+    double start_s; /* start of the hour */
 };
 
 static struct planning_guest *find_guest(const struct planning *planning, int64_t id)
