@@ -64,8 +64,8 @@ static void shut(struct connection_entry *entry)
     entry->shut = true;
 }
 
-/* Returns the oldest connection if the maximum is reached: of @p address; of all if that is NULL.
- */
+/* Returns the oldest connection if the maximum is reached; counts those of @p address, or all if
+ * that is NULL. */
 static struct connection_entry *surplus(const struct connections *connections,
                                         const struct in6_addr *address, unsigned most)
 {

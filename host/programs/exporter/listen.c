@@ -44,7 +44,7 @@ static int split_address(char *text, const char **host, const char **port)
         text[n - 1] = '\0';
         text++;
     } else if (strchr(text, ':')) {
-        return -EINVAL; /* IPv6 without brackets: the begin of the port is ambiguous */
+        return -EINVAL; /* IPv6 without brackets: the start of the port is ambiguous */
     }
     *host = *text ? text : NULL;
     return 0;

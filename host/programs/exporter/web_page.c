@@ -143,7 +143,7 @@ int web_page_ask(struct web_page *page, uint64_t now_ns, struct body **body, str
     return rc;
 }
 
-/* --- begin and end ---------------------------------------------------------------------------- */
+/* --- start and end ---------------------------------------------------------------------------- */
 
 static void free_page(struct web_page *page)
 {

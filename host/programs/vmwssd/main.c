@@ -333,7 +333,7 @@ static int daemon_run(struct daemon *daemon, struct error *error)
     return rc < 0 ? rc : main_loop_run(loop, error);
 }
 
-/* --- its begin and its end -------------------------------------------------------------------- */
+/* --- its start and its end -------------------------------------------------------------------- */
 
 static int open_history(struct daemon *daemon, struct error *error)
 {

@@ -17,7 +17,7 @@ struct polling {
     double wanted_s;        /* period from the configuration */
     double planned_s;       /* period that the budget allows; 0: no plan yet */
     uint64_t held_until_ns; /* the ledger blocks everything until then */
-    uint64_t began_ns;      /* begin of the last round; 0: none yet */
+    uint64_t began_ns;      /* start of the last round; 0: none yet */
     double began_cpu_s;     /* CPU time of the thread at that time */
     /* recent CPU time of a round, including all that is received until the next; 0: not known */
     double cost_s;

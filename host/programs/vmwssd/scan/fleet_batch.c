@@ -173,8 +173,8 @@ static double period_until(struct fleet_guest *guest, const struct fleet_batch *
     return sample_period_s(record, since_s, batch->planned_s);
 }
 
-/* Returns true at the end of a scan that hung and was abandoned: there is no writer any more. Also
- * if the guest has been removed. */
+/* Returns true if the fleet was stopped while this scan hung, so that there is no writer any more,
+ * or if the guest has been removed. */
 static bool is_late(struct fleet *fleet, const struct fleet_guest *guest)
 {
     pthread_mutex_lock(&fleet->mutex);

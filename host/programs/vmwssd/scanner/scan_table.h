@@ -39,6 +39,6 @@ int scan_table_fd(const struct scan_table *table);
 void scan_table_fetch(struct scan_table *table);
 
 /** Restores all guests, with a few threads, and answers all further requests with -ESHUTDOWN; a
- * scan that hangs is abandoned five seconds after its begin, because its caller has waited that
+ * scan that hangs is abandoned five seconds after its start, because its caller has waited that
  * long too. Returns the number of such scans. */
 size_t scan_table_end(struct scan_table *table);
