@@ -155,7 +155,7 @@ struct decide_wss {
     uint64_t low_bytes, high_bytes;
 };
 
-/** Statistics of the guest. Values that are not reported are DECIDE_UNKNOWN, doubles NAN. */
+/** Statistics of the guest. Values that are not reported are DECIDE_UNKNOWN, or NAN for doubles. */
 struct decide_guest {
     bool reported;   /* false: nothing below means anything */
     double age_s;    /* minimum age of the statistics */
