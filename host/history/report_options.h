@@ -12,7 +12,7 @@ struct report_options {
     double risk;
     /* memory for guests; 0: not known, and then the number that fits is not known either */
     uint64_t capacity_bytes;
-    uint64_t guest_bytes; /* RAM of an additional guest; 0: not asked for */
+    uint64_t guest_bytes; /* RAM of an additional guest; 0: not requested */
     /* Called with the progress, 0 .. 1, once for each minute or hour; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;
