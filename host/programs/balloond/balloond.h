@@ -7,8 +7,8 @@
 
 #include "programs/balloond/context.h"
 
-/** Runs once a second: checks for stalls, and every other time also libvirt's data; decides when it
- * is time, or at once for a panic. A failure is logged once, and tried again. */
+/** Runs once a second: checks for stalls, and every other time also reads libvirt's data; makes a
+ * decision when it is due, or at once for a panic. A failure is logged once, and tried again. */
 void balloond_tick(struct balloond *balloond);
 
 /** Ends: restores as configured, and closes everything. Returns 0; or negative: a balloon of the

@@ -24,7 +24,7 @@ struct balloond_guest_config {
 };
 
 struct balloond_config {
-    char user[64]; /* user to run as if started by root */
+    char user[64]; /* the user that it becomes when root starts it */
     char connect[512];
     char database[512]; /* path of vmwssd's history */
     char journal[512];

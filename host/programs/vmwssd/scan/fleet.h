@@ -4,8 +4,8 @@
  *
  * Connections report the guests; nothing here speaks to libvirt. A guest is identified by its QEMU
  * process, so its panel survives a libvirtd restart. A slow guest occupies one of two threads,
- * while the second continues with the other guests; if a scan hangs, another thread takes its
- * thread's place.
+ * while the second continues with the other guests; if a scan hangs, an additional thread replaces
+ * its thread.
  */
 #pragma once
 

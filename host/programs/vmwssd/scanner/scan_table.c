@@ -197,7 +197,7 @@ static void *restore(void *context)
     }
 }
 
-/* Counts guests that are being restored, or with @p scanned those that are being scanned. */
+/* Counts guests that are being restored, or with @p scanned those that are not. */
 static size_t count(const struct scan_table *table, bool scanned)
 {
     size_t n = 0;
