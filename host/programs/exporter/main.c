@@ -5,6 +5,7 @@
  * a signal. With --web another thread waits for a process of this program that makes a page
  * (web_report.h).
  */
+#include "base/command.h"
 #include "base/service/main_loop.h"
 #include "base/service/reader_group.h"
 #include "programs/exporter/http.h"
@@ -20,9 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXIT_USAGE 1
-#define EXIT_CANNOT 2
 
 /* --- four ways to work ------------------------------------------------------------------------ */
 
@@ -171,6 +169,6 @@ int main(int argc, char **argv)
         rc = export_metrics(&options, &error);
     if (rc == 0)
         return 0;
-    message("%s", error.text);
+    command_error("%s", error.text);
     return EXIT_CANNOT;
 }

@@ -4,10 +4,8 @@
 
 #include "base/error.h"
 
+/** What command_error() begins with in this program. */
 #define MESSAGE_PREFIX "vmwss-exporter: "
-
-/** Prints "vmwss-exporter: MESSAGE". */
-void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Reports the result @p rc of an action that is repeated: when it begins to fail, when the reason
  * changes, and when it works again. @p failing: the last @p rc that was reported; begins as 0. */
