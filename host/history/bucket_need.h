@@ -24,8 +24,8 @@ double bucket_window_need(const struct bucket *bucket, size_t w);
 /** The time in seconds that each of its records stands for on average. */
 double bucket_period_s(const struct bucket *bucket);
 
-/** How long after its start, in seconds, a bucket of a minute counts as the guest's last one before
- * its next record is late, if each of its records stands for @p period_s. */
+/** Returns for how many seconds after its start a bucket of a minute counts as the guest's last one
+ * before its next record is late, if each of its records stands for @p period_s. */
 double bucket_stands_s(double period_s);
 
 /** The time in seconds, from its start, for which its need is known: a minute, or until the next

@@ -13,8 +13,8 @@ struct store;
  * functions in its schema, other databases; values are limited to a megabyte. Waits up to two
  * seconds for another process's lock. As root it follows no symbolic link to the file
  * (file_follows_links()) or to the files beside it.
- * @param flags  for sqlite3_open_v2(); with SQLITE_OPEN_URI it is opened as a file that nobody
- *               writes (immutable, https://www.sqlite.org/uri.html)
+ * @param flags  for sqlite3_open_v2(); with SQLITE_OPEN_URI the file is opened as one that does
+ *               not change (immutable, https://www.sqlite.org/uri.html)
  * @return 0; -ELOOP it is a symbolic link; or the error of SQLite or the file system. Close @p db
  * in any case.
  */

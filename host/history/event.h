@@ -20,7 +20,7 @@ enum event_kind {
     /* it waits for memory, according to a PSI trigger of its agent: PSI some for 10 % of the
      * trigger's window or more, or PSI full for 1 %. Only the last such event is kept */
     EVENT_STALL,
-    /* How its QEMU process began or ended, in addition to the event of that: */
+    /* The cause of a start or an end, beside the event of the start or end itself: */
     EVENT_MIGRATE_IN,
     EVENT_MIGRATE_OUT,
     EVENT_SAVE,

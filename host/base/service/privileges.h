@@ -51,7 +51,7 @@ int privileges_drop_reclaimer(struct error *error);
  * user of a dry run. Without Landlock it logs that, and changes nothing. */
 int privileges_limit_writes(struct error *error);
 
-/** For a thread of the scanner: takes up CAP_DAC_OVERRIDE, or lays it down. Does nothing, and
- * returns 0, if that was given up; -EPERM: it could not be changed. A thread that could not lay it
- * down must end. */
+/** For a thread of the scanner: raises CAP_DAC_OVERRIDE, or drops it. Does nothing, and
+ * returns 0, if that was given up; -EPERM: it could not be changed. A thread that could not drop it
+ * must end. */
 int privileges_reach(bool reach);

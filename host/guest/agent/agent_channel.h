@@ -13,7 +13,7 @@
  *     while (agent_channel_next(channel, clock_ns(), &event) != AGENT_NOTHING)
  *         ...
  *
- * That loop ends whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes. Unsolicited
+ * The loop ends, whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes. Unsolicited
  * data is charged to two buckets, of bytes and of lines; a guest that empties one is disconnected.
  * The buckets begin with AGENT_UNASKED_*, and fill with time, whether vmwss reads or not: stalls
  * that were reported in two minutes without a reader all arrive at once, and are not a flood. The

@@ -3,7 +3,7 @@
  * @file x86_64.c  x86-64: RAM of pc, q35 and microvm lies around the PCI hole.
  *
  * Boot RAM begins at address 0; the part that does not fit below the PCI hole continues at 4 GiB.
- * How much fits below depends on the machine type and the amount of RAM. Machine types from 7.1 on,
+ * The amount below depends on the machine type and the amount of RAM. Machine types from 7.1 on,
  * with an AMD vCPU, continue at 1 TiB instead if the map would otherwise reach the 12 GiB below it,
  * which AMD's I/O virtualization reserves. The map includes pluggable memory (maxmem, plus 1 GiB
  * for each slot) and the hole for 64-bit PCI. Source: QEMU 7.2 hw/i386/pc_piix.c pc_init1(),

@@ -27,8 +27,8 @@ uint64_t gpa_of_page(const struct gpa_layout *layout, const struct guest_ram *ra
 uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ram, uint64_t gpa);
 
 /**
- * How KVM maps page @p page, which the host maps as one of 2^@p order base pages: returns the order
- * of the largest piece that KVM may map at once. @p order itself for a page of a DIMM.
+ * Returns the order of the largest piece that KVM may map at once for page @p page, which the host
+ * maps as one of 2^@p order base pages. @p order itself for a page of a DIMM.
  *
  * KVM's own tables (EPT, NPT, stage 2) have base pages, huge pages and the next level's pages, but
  * no contiguous hugetlb sizes (64 KiB of 4 KiB pages on arm64). A piece must begin at a multiple of
