@@ -167,8 +167,10 @@ measure() {
 # measured_by GUEST PID: the guest of that process is locked by this one. The file of one that was killed remains.
 measured_by() { [[ $(cat "/run/vmwss/guest-$1.lock" 2>/dev/null) == "$2" ]]; }
 
-# The guest must have run, or a number says nothing; on a busy machine it may get little of a core.
-guest_ran() { holds "$(field vcpu_seconds) > 0.03 * $(field est_window_s)"; }
+# The guest must have run, or a number says nothing; on a busy machine it may get little of a core. $ran_share: what it needs of
+# one to get through its set within the window.
+ran_share=0.03
+guest_ran() { holds "$(field vcpu_seconds) > $ran_share * $(field est_window_s)"; }
 
 # measure_it_running ARGS...: on a busy machine a guest may get no processor for the whole of a window, which says nothing:
 # then once more.
@@ -244,6 +246,10 @@ check_interval() {
 
 # record_has FILTER: a jq filter that is true of the record.
 record_has() { jq -e "$1" <<<"$record" >/dev/null; }
+
+# ended_in_time WHEN: what ended then, in seconds since 1970, was over before the record's pages were read. On a busy machine an
+# event comes after the window that it was meant for, and then says nothing.
+ended_in_time() { record_has ".time | (sub(\"\\\\..*\"; \"Z\") | fromdate) + (capture(\"\\\\.(?<d>[0-9]+)\").d // \"0\" | \"0.\" + . | tonumber) > $1"; }
 
 has_flag() { record_has ".flags | index(\"$1\") != null"; }
 lacks_flag() { record_has ".flags | index(\"$1\") == null"; }

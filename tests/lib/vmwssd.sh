@@ -15,23 +15,20 @@ vmwssd_under=()
 
 # vmwssd_sanitized [LIBRARY]: from here on it is that of the asan preset, with this library before all others. What it finds
 # ends it, with another status than 0, and is in files $guests_dir/asan/found.*; at the end it looks for leaks. AddressSanitizer
-# takes the xdr functions of libtirpc over when it begins, and calls none of one that libvirt brings later.
+# takes the xdr functions of libtirpc over when it begins, and calls none of one that libvirt brings later. With glibc 2.36 it takes
+# what stands before the TLS of such a library for its size, and dies of that by chance when it looks for leaks.
 vmwssd_sanitized() {
-	local options=log_path=$guests_dir/asan/found:verify_asan_link_order=0
+	local options=log_path=$guests_dir/asan/found:verify_asan_link_order=0:intercept_tls_get_addr=0
 	vmwssd=$root/build/asan/host/vmwssd
 	mkdir -m 777 "$guests_dir/asan" # of two users
 	vmwssd_under+=(env "LD_PRELOAD=${1:+$1:}libtirpc.so.3" "ASAN_OPTIONS=$options" "UBSAN_OPTIONS=$options:print_stacktrace=1")
 }
 
-# nothing_found: by it; else it is shown.
-nothing_found() {
-	local file found=0
-	for file in "$guests_dir"/asan/found.*; do
-		[[ -s $file ]] || continue
-		sed 's/^/# /' "$file"
-		found=1
-	done
-	((found == 0))
+# check_sanitizers NAME: they have found nothing.
+check_sanitizers() {
+	local reports
+	reports=$(cat "$guests_dir"/asan/found.* 2>/dev/null | head -n 40)
+	if [[ -z $reports ]]; then pass "$1"; else fail "$1" "$reports"; fi
 }
 
 # vmwssd_conf LINE...: its configuration, $guests_dir/conf. It scans whether or not a guest changes, once a second and guests

@@ -133,8 +133,10 @@ if start_with memfd "$params"; then
 		within 3 pageout 1 $act
 		check "pageout, $act: flag bits-taken" has_flag bits-taken
 		holds_truth "pageout, $act" "$t"
-		check "pageout, $act: the upper bound is the interval's: $(field wss_bytes), $(field wss_high_bytes)" \
-			holds "$(field wss_high_bytes) < $(field wss_bytes) + 0.05 * $(field resident_bytes)"
+		# A page that was read once more, before its flag was cleared, looks like one that others unmapped.
+		[[ $act == read_and_clear ]] ||
+			check "pageout, $act: the upper bound is the interval's: $(field wss_bytes), $(field wss_high_bytes)" \
+				holds "$(field wss_high_bytes) < $(field wss_bytes) + 0.05 * $(field resident_bytes)"
 	done
 	stop_guest "$pid"
 fi
