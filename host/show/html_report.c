@@ -73,8 +73,8 @@ static void doubts(FILE *out, const struct report *report)
     if (report->n_assumed > 0)
         fprintf(
             out,
-            " Not measured at some time: %zu guest%s. All that was resident of them then, up to "
-            "%s, is in what all need together.",
+            " %zu guest%s could not be measured at some time: all of the memory that was resident "
+            "then, up to %s, counts as needed.",
             report->n_assumed, plural((double)report->n_assumed),
             show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
     if (report_gap_share(report) > 0.005)
@@ -103,12 +103,14 @@ static void needs(FILE *out, const struct report *report)
 
     if (!options->capacity_bytes)
         return;
-    fprintf(out,
-            "Of %s all guests together need %s or less for %g %% of the time, and more than is "
-            "there for %s%.3g %%.",
+    fprintf(out, "Of %s all guests together need %s or less for %g %% of the time",
             show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
             show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
-            100 * (1 - options->risk), report->short_rough ? "about " : "", 100 * report->shortage);
+            100 * (1 - options->risk));
+    if (report->shortage > 0)
+        fprintf(out, ", and more than there is for %s%.3g %%", report->short_rough ? "about " : "",
+                100 * report->shortage);
+    fputs(".", out);
     if (options->guest_bytes)
         fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",
                 report->fit, plural(report->fit),
@@ -201,8 +203,8 @@ static int host(FILE *out, const struct html_report *page)
     print_verdict(out, page->report);
     html_chart(out, page->span, sums, &chart);
     fputs(
-        "<p class=\"note\">Sums over the guests of which a record stands for the time; a guest that cannot be "
-        "measured counts with all that is resident.</p></section>\n",
+        "<p class=\"note\">The curves add up the guests that have a record for that time; a guest "
+        "that cannot be measured counts with all its resident memory.</p></section>\n",
         out);
     free(sums);
     return 0;

@@ -105,10 +105,11 @@ static void print_assumed(const struct report *report)
     char bytes[32];
 
     if (report->n_assumed > 0)
-        printf("Not measured at some time: %zu guest%s. All that was resident of them then, up to "
-               "%s, is in what all need together.\n",
-               report->n_assumed, plural((double)report->n_assumed),
-               show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
+        printf(
+            "%zu guest%s could not be measured at some time: all of the memory that was resident "
+            "then, up to %s, counts as needed.\n",
+            report->n_assumed, plural((double)report->n_assumed),
+            show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
 }
 
 static void print_shortage(const struct report *report)
@@ -133,11 +134,14 @@ static void print_fit(const struct report *report)
 
     if (!options->capacity_bytes)
         return;
-    printf("Of %s all guests together need %s or less for %g%% of the time, and more than is there "
-           "for %s%.3g%%.\n",
+    printf("Of %s all guests together need %s or less for %g%% of the time",
            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
-           100 * (1 - options->risk), report->short_rough ? "about " : "", 100 * report->shortage);
+           100 * (1 - options->risk));
+    if (report->shortage > 0)
+        printf(", and more than there is for %s%.3g%%", report->short_rough ? "about " : "",
+               100 * report->shortage);
+    puts(".");
     print_shortage(report);
     if (options->guest_bytes)
         printf("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,

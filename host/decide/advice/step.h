@@ -12,9 +12,9 @@
  * While free memory is below the level hard, or growth waits for donors, a guest is asked early:
  * after three decisions and twenty seconds, which is how long three ordinary decisions take (while
  * a guest panics there is a decision every two seconds). With ten minutes, a panic that used up the
- * free memory left the host below hard for six of them (tests/bench/README.md, the hour). A guest
- * known for less than ten minutes, as all are after a start, is not asked early: the pause after
- * its last panic is not known then.
+ * free memory left the host below hard for six of them (tests/bench/results/balloons.md, the hour).
+ * A guest known for less than ten minutes, as all are after a start, is not asked early: the pause
+ * after its last panic is not known then.
  *
  * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
  * twice an hour. Without that pause, a balloon follows a load that comes and goes every half hour

@@ -21,7 +21,7 @@
  *               Growth that does not fit waits until free memory shows that the donors' resident
  *               memory has fallen: growth in two phases. Panics first, then the highest rho.
  *               Guests that touch memory which they had all the time can take the host below hard;
- *               leaving more than hard free would cost more (tests/bench/README.md).
+ *               leaving more than hard free would cost more (tests/bench/results/balloons.md).
  *   trust       The host's own measurements (the working set) and the reservation may take free
  *               memory down to hard. Claims of the guest alone (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only

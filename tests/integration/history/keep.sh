@@ -232,7 +232,7 @@ COLUMNS=60 "$vmwss" report -D "$dir/history.db" >"$dir/piped"
 check "report: a pipe has all columns" grep -q '^DOMAIN .*RESIDENT.*MEASURED  *LAST' "$dir/piped"
 check "report: and no line that scripts have not seen before the headings" test "$(sed -n '2s/ .*//p' "$dir/piped")" = DOMAIN
 
-check "report: all of the time is 100 %" bash -c "'$vmwss' report -D '$dir/history.db' --capacity 1M | grep -q 'more than is there for 100%[.]$'"
+check "report: all of the time is 100 %" bash -c "'$vmwss' report -D '$dir/history.db' --capacity 1M | grep -q 'more than there is for 100%[.]$'"
 
 # A day of four guests with upper bounds of 800, 800, 800 and 20 MiB. Three are measured each four hours, one after the other, and
 # one each minute: they need 2420 at any time.
