@@ -15,6 +15,22 @@
  * second at most. */
 #define DOUBT_NS 10000000000ULL
 
+/* CPU time that no machine uses before it boots: its vCPU threads only set themselves up; and all
+ * of QEMU, if these are not known or not there yet. */
+#define BUILT_NS 50000000ULL
+#define ALL_BUILT_NS 1000000000ULL
+
+/* Under TCG a halted vCPU looks like a stopped one. */
+static bool is_built(const struct subject *subject)
+{
+    const struct qemu_process *process = &subject->guest.process;
+
+    if (process->accel == ACCEL_KVM && process->vcpus_known)
+        return !qemu_process_vcpus_stopped(subject->root, process);
+    return qemu_process_vcpu_ns(subject->root, process) >=
+           (process->vcpus_known ? BUILT_NS : ALL_BUILT_NS);
+}
+
 static int refuse_stopped(const struct subject *subject, struct error *error)
 {
     const struct qemu_process *process = &subject->guest.process;
@@ -66,6 +82,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     subject->address_bytes = 0;
     subject->checked_bytes = 0;
     subject->doubted_ns = 0;
+    subject->built = is_built(subject);
 
     int rc = refuse_stopped(subject, error);
 
@@ -104,6 +121,14 @@ struct target subject_target(const struct subject *subject)
     };
 }
 
+/* What QEMU maps while it builds the machine counts as guest_ram_locate() counts it: only what is
+ * as large as a DIMM may be RAM. */
+static void ignore_devices(struct guest_ram *ram)
+{
+    for (size_t i = 0; i < ram->n_others; i++)
+        ram->others[i].unclaimed &= ram->others[i].end - ram->others[i].hva >= RAM_DIMM_MIN_BYTES;
+}
+
 /* An assigned device maps its registers into QEMU's address space, and a DIMM its memory. Mappings
  * that cannot be examined are examined later; meanwhile everything that was added may be RAM. */
 static int check_changes(struct subject *subject, uint64_t address_bytes, struct error *error)
@@ -111,12 +136,16 @@ static int check_changes(struct subject *subject, uint64_t address_bytes, struct
     struct guest *guest = &subject->guest;
     struct guest_ram *ram = &subject->ram;
     const pid_t pid = guest->process.pid;
+    const bool was_built = subject->built;
     int rc = 0;
 
+    subject->built = was_built || is_built(subject);
     if (subject->checked_bytes != address_bytes) {
         guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
         rc = guest_ram_find_plugged(subject->root, pid, ram, error);
     }
+    if (rc == 0 && !was_built)
+        ignore_devices(ram);
     if (rc == -ESTALE && !guest->from_libvirt)
         return rc;
     if (rc == 0)

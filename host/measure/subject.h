@@ -27,6 +27,9 @@ struct subject {
     /* QEMU's address space when its changes were last checked: see subject_refresh() */
     uint64_t checked_bytes;
     uint64_t doubted_ns; /* when a difference was first seen; 0: no difference */
+    /* the vCPUs had run when QEMU's mappings were last examined: until then QEMU builds the
+     * machine, and maps firmware and tables of devices, which are made like RAM */
+    bool built;
 };
 
 /**

@@ -114,6 +114,28 @@ check "then the bounds are close again" eventually told "$plain"
 stop
 end_guest
 
+echo "# a machine that is built while it is followed"
+# Until QEMU is told to go on it has RAM, and neither vCPUs nor firmware.
+"$nothp" "$qemu" --preconfig -machine "$machine,memory-backend=r" -accel tcg -m 256 -name guest=early,debug-threads=on -nodefaults \
+	-no-user-config -display none -kernel "$payload" -append "$(resting "$params")" -serial "file:$guests_dir/early.out" \
+	-object memory-backend-memfd,id=r,size=256M,share=on,prealloc=on -qmp "unix:$guests_dir/qmp,server=on,wait=off" \
+	-pidfile "$guests_dir/early.pid" -daemonize
+pid=$(<"$guests_dir/early.pid")
+pids+=("$pid")
+: >"$records"
+"$vmwss" ages --pid "$pid" -m pageout -w 1 -i 1 -n 1000 --json >>"$records" 2>"$guests_dir/messages" &
+measuring=$!
+check "it is followed" eventually told ".windows | length > 0"
+check "it goes on" qmp '{"execute":"x-exit-preconfig"}'
+check "its guest runs" wait_ready early
+: >"$records"
+check "what QEMU has mapped for it is no RAM" eventually told '(.flags | index("partial") | not) and .windows[-1].wss_bytes > 0'
+check "nor was it at first" bash -c "! grep -q partial '$records'"
+check "a backend, then" backend b1 memory-backend-ram $((64 * mib))
+check "is found as ever" eventually told '.flags | index("partial")'
+stop
+end_guest
+
 echo "# vmwssd"
 vmwssd_conf 'connect = processes' 'window = 2,5' 'samples = 1000' 'budget = 100%' 'guest-budget = 90%'
 give_vmwssd "$guests_dir/conf"

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "fake_kernel.h"
 #include "fixture.h"
+#include "guest/domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <string.h>
@@ -132,19 +133,37 @@ static void write_qemu(struct fake_kernel *fake, unsigned mib, const char *smaps
 static struct fake_kernel fake;
 static struct subject subject;
 
-static void follow(void)
+#define BOOTED 200 /* ticks of CPU time */
+#define STAT "4242 (qemu) S 1 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0 1 0 0\n"
+
+static void has_run(int ticks)
+{
+    char stat[128];
+
+    snprintf(stat, sizeof(stat), STAT, ticks);
+    fake_write(&fake, "proc/4242/stat", stat);
+    fake_write(&fake, "proc/4242/task/4242/stat", stat);
+}
+
+static void follow_at(int ticks)
 {
     const struct ram_backend boot = {.id = "r", .size_bytes = 4 * MIB, .source = RAM_SOURCE_ANON};
     struct error error = {0};
 
     subject = (struct subject){0};
     fake_kernel_make(&fake, 4 * MIB / base_page_bytes());
-    fake_write(&fake, "proc/4242/stat", "4242 (qemu) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 0\n");
+    has_run(ticks);
     fake_write(&fake, "proc/4242/task/4242/comm", "qemu\n");
     write_qemu(&fake, 900, RAM_ALONE);
     subject.guest.process = fake.process;
+    ck_assert_int_eq(qemu_vcpus_find(&fake.root, &subject.guest.process), 0);
     ck_assert_int_eq(ram_config_add(&subject.guest.ram, &boot), 0);
     ck_assert_msg(subject_locate(&subject, &fake.root, &error) == 0, "%s", error.text);
+}
+
+static void follow(void)
+{
+    follow_at(BOOTED);
 }
 
 static void let_go(void)
@@ -160,6 +179,12 @@ static int refresh(void)
     return subject_refresh(&subject, &now, NULL);
 }
 
+static void plug(void)
+{
+    write_qemu(&fake, 904, IN_SMAPS(RAM, RAM_GUARD, "dc") IN_SMAPS(DIMM, DIMM_GUARD, "dc"),
+               MAPPED(RAM) GUARD(RAM_GUARD) MAPPED(DIMM) GUARD(DIMM_GUARD));
+}
+
 /* A DIMM that is plugged while the guest is followed by --pid, between it was located and the first
  * look or later (_i), is told from RAM that is as large by its address. */
 TEST_EACH(plain, what_is_plugged_meanwhile_is_found, 0, 2)
@@ -168,8 +193,7 @@ TEST_EACH(plain, what_is_plugged_meanwhile_is_found, 0, 2)
     if (_i > 0)
         ck_assert_int_eq(refresh(), 0);
     ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
-    write_qemu(&fake, 904, IN_SMAPS(RAM, RAM_GUARD, "dc") IN_SMAPS(DIMM, DIMM_GUARD, "dc"),
-               MAPPED(RAM) GUARD(RAM_GUARD) MAPPED(DIMM) GUARD(DIMM_GUARD));
+    plug();
     fake_set_u64(&fake, "proc/4242/pagemap", base_pages(0x20000000) + 3, 1ULL << 63);
     ck_assert_int_eq(refresh(), 0);
     ck_assert_uint_eq(subject.ram.unclaimed_bytes, 4 * MIB);
@@ -181,6 +205,21 @@ TEST_EACH(plain, what_is_plugged_meanwhile_is_found, 0, 2)
     write_qemu(&fake, 900, RAM_ALONE);
     ck_assert_int_eq(refresh(), 0);
     ck_assert_uint_eq(subject.ram.unclaimed_bytes, 0);
+    let_go();
+}
+
+/* Firmware and tables of devices are made like RAM, and QEMU maps them after the RAM; once the
+ * guest runs, nothing is mapped so but what is plugged. */
+TEST_EACH(plain, what_qemu_maps_before_the_guest_runs_is_not_plugged, 0, 2)
+{
+    follow_at(1);
+    if (_i > 0) {
+        has_run(BOOTED);
+        ck_assert_int_eq(refresh(), 0);
+    }
+    plug();
+    ck_assert_int_eq(refresh(), 0);
+    ck_assert_uint_eq(subject.ram.unclaimed_bytes, _i > 0 ? 4 * MIB : 0);
     let_go();
 }
 
