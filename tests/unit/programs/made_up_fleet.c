@@ -179,7 +179,7 @@ static void note_sleep(const pthread_cond_t *cond, uint64_t *until_ns)
     first_ns = virtual_clock_wakes_ns(cond);
     if (*until_ns < first_ns)
         first_ns = *until_ns;
-    next = deadline_next(&fleet->queue);
+    next = deadline_next(&fleet->table.queue);
     atomic_fetch_add(&sleeps, 1);
     atomic_fetch_add(&overslept, next && next->at_ns < first_ns);
 }
@@ -300,8 +300,8 @@ static bool is_settled(void)
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    const struct deadline *next = deadline_next(&fleet->queue);
-    bool settled = fleet->queue.n == N && next->at_ns > clock_ns() + 100 * SECOND;
+    const struct deadline *next = deadline_next(&fleet->table.queue);
+    bool settled = fleet->table.queue.n == N && next->at_ns > clock_ns() + 100 * SECOND;
 
     pthread_mutex_unlock(&fleet->mutex);
     return settled;

@@ -430,7 +430,7 @@ static unsigned jobs_of_first(void)
 {
     pthread_mutex_lock(&fleet->mutex);
 
-    unsigned jobs = fleet->guests->jobs;
+    unsigned jobs = fleet->table.guests->jobs;
 
     pthread_mutex_unlock(&fleet->mutex);
     return jobs;

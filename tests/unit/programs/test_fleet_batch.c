@@ -185,13 +185,13 @@ static void queue(struct fleet *of, struct fleet_guest *guest, double period_s, 
 {
     guest->regular = true;
     guest->pace.period_s = period_s;
-    ck_assert_int_eq(deadline_put(&of->queue, &guest->deadline, at_ns), 0);
+    ck_assert_int_eq(deadline_put(&of->table.queue, &guest->deadline, at_ns), 0);
 }
 
 /* It would be scanned a bit early each time, and so more often than its period is long. */
 TEST(plain, a_guest_of_another_period_is_not_scanned_early)
 {
-    static struct fleet of = {.plan.period_s = 8}; /* without threads */
+    static struct fleet of = {.spending.plan.period_s = 8}; /* without threads */
     static struct fleet_guest guests[3];
     static struct fleet_batch batch;
     const uint64_t now_ns = clock_ns();
@@ -208,5 +208,5 @@ TEST(plain, a_guest_of_another_period_is_not_scanned_early)
     queue(&of, &guests[1], 8, now_ns + 2 * SECOND);
     fleet_batch_take(&of, &batch, &guests[2], now_ns + SECOND);
     ck_assert_uint_eq(batch.n, 2); /* they have the same */
-    deadline_queue_free(&of.queue);
+    deadline_queue_free(&of.table.queue);
 }

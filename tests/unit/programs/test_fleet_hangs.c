@@ -100,7 +100,7 @@ TEST(cases, a_restoring_that_hangs_is_seen)
     ck_assert(are_scanned(N, i, 3));
     ck_assert_uint_eq(hanging(), 1);
     fleet_relieve(fleet, clock_ns() + 20 * SECOND);
-    ck_assert_uint_ge(fleet->n_workers, FLEET_WORKERS + 1);
+    ck_assert_uint_ge(fleet->threads.n, FLEET_WORKERS + 1);
     virtual_clock_clear(&shared->of[i].restore_hangs);
     ck_assert(becomes(&shared->of[i].freed, 1));
     fleet_stop(fleet);
@@ -110,9 +110,9 @@ TEST(cases, a_restoring_that_hangs_is_seen)
 static void stop_clock(void)
 {
     pthread_mutex_lock(&fleet->mutex);
-    fleet->relieved_ns -= 20 * SECOND;
-    for (size_t i = 0; i < fleet->n_workers; i++)
-        fleet->workers[i].seen_ns -= 20 * SECOND;
+    fleet->threads.relieved_ns -= 20 * SECOND;
+    for (size_t i = 0; i < fleet->threads.n; i++)
+        fleet->threads.worker[i].seen_ns -= 20 * SECOND;
     pthread_mutex_unlock(&fleet->mutex);
 }
 
@@ -140,7 +140,7 @@ TEST(cases, nobody_hangs_for_having_been_stopped)
     virtual_clock_pass_ms(500);
     for (int i = 0; i < N; i++)
         ck_assert_uint_eq(scans(i), before[i] + 1);
-    ck_assert_uint_eq(fleet->n_workers, FLEET_WORKERS);
+    ck_assert_uint_eq(fleet->threads.n, FLEET_WORKERS);
     fleet_stop(fleet);
 }
 
@@ -163,8 +163,8 @@ TEST(cases, rules_that_change_while_a_scan_hangs_wait_for_its_guest)
     for (int tries = 0; tries < 3000 && at_ns == 0; tries++) {
         virtual_clock_pass_ms(10);
         pthread_mutex_lock(&fleet->mutex);
-        if (fleet->records > 0 && !fleet->guests->busy)
-            at_ns = fleet->guests->deadline.at_ns;
+        if (fleet->records > 0 && !fleet->table.guests->busy)
+            at_ns = fleet->table.guests->deadline.at_ns;
         pthread_mutex_unlock(&fleet->mutex);
     }
     ck_assert_uint_gt(at_ns, clock_ns() + 30 * SECOND);

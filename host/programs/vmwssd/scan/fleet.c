@@ -2,29 +2,22 @@
 /** @file fleet.c  The table of guests; see fleet.h. fleet_workers.c has the threads. */
 #include "programs/vmwssd/scan/fleet_private.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/service/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-#define FILES_A_GUEST 64 /* far more than most guests take; each block of its RAM takes five */
-#define FILES_ELSE 64
-#define FILES_WAIT_S 10
 
 /* --- one guest -------------------------------------------------------------------------------- */
 
 /* Returns NULL while all guests are being removed. */
 static struct fleet_guest *fleet_find(struct fleet *fleet, unsigned source, const char *uuid)
 {
-    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->table.guests; one; one = one->next)
         if (one->source == source && !strcmp(one->uuid, uuid))
             return one;
     return NULL;
@@ -32,7 +25,7 @@ static struct fleet_guest *fleet_find(struct fleet *fleet, unsigned source, cons
 
 static struct fleet_guest *find_serial(struct fleet *fleet, uint64_t serial)
 {
-    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->table.guests; one; one = one->next)
         if (one->serial == serial)
             return one;
     return NULL;
@@ -43,7 +36,7 @@ static struct fleet_guest *find_serial(struct fleet *fleet, uint64_t serial)
 static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, pid_t pid,
                                         uint64_t start_ticks)
 {
-    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = one->next)
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->table.guests; one; one = one->next)
         if (one->pid == pid && one->start_ticks == start_ticks &&
             (!uuid || !strcmp(one->uuid, uuid)))
             return one;
@@ -52,7 +45,7 @@ static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, p
 
 void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest)
 {
-    scanner_close(fleet->scanner, &guest->scan);
+    scanner_close(fleet->sinks.scanner, &guest->scan);
     free(guest);
 }
 
@@ -60,15 +53,15 @@ void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest)
  * freed, because the lock is held. */
 void fleet_unlink(struct fleet *fleet, struct fleet_guest *guest, struct fleet_guest **freed)
 {
-    struct fleet_guest **at = &fleet->guests;
+    struct fleet_guest **at = &fleet->table.guests;
 
     while (*at != guest)
         at = &(*at)->next;
     *at = guest->next;
-    fleet->n--;
-    deadline_remove(&fleet->queue, &guest->deadline);
+    fleet->table.n--;
+    deadline_remove(&fleet->table.queue, &guest->deadline);
     guest->gone = true;
-    publisher_forget(fleet->publisher, guest->uuid);
+    publisher_forget(fleet->sinks.publisher, guest->uuid);
     if (guest->busy)
         return;
     guest->next = *freed;
@@ -96,7 +89,7 @@ static struct fleet_guest *fleet_guest_new(struct fleet *fleet, unsigned source,
     guest->from_libvirt = opened->from_libvirt;
     guest->pid = opened->pid;
     guest->start_ticks = opened->start_ticks;
-    guest->serial = ++fleet->serials;
+    guest->serial = ++fleet->table.serials;
     guest->generation = fleet->generation;
     memcpy(guest->uuid, opened->uuid, sizeof(guest->uuid));
     memcpy(guest->name, opened->name, sizeof(guest->name));
@@ -109,26 +102,26 @@ static int enter(struct fleet *fleet, struct fleet_guest *guest)
     int rc = guest_epoll_watch(fleet->epoll_fd, guest->scan.pidfd, guest->serial,
                                GUEST_EVENT_ENDED);
 
-    guest->next = fleet->guests;
-    fleet->guests = guest;
-    fleet->n++;
-    return rc < 0 ? rc : deadline_put(&fleet->queue, &guest->deadline, clock_ns());
+    guest->next = fleet->table.guests;
+    fleet->table.guests = guest;
+    fleet->table.n++;
+    return rc < 0 ? rc : deadline_put(&fleet->table.queue, &guest->deadline, clock_ns());
 }
 
 /* --- reports of connections ------------------------------------------------------------------- */
 
 static void note_suspended(struct fleet *fleet, struct fleet_guest *guest, bool suspended)
 {
-    if (guest->suspended == suspended)
+    if (guest->pauses.suspended == suspended)
         return;
     if (suspended)
-        guest->suspended_ns = clock_ns();
+        guest->pauses.since_ns = clock_ns();
     else
-        guest->suspended_total_ns += clock_ns() - guest->suspended_ns;
+        guest->pauses.total_ns += clock_ns() - guest->pauses.since_ns;
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", guest->name,
              suspended ? "suspended: its panel waits" : "runs on");
-    guest->suspended = suspended;
-    writer_event(fleet->writer, guest->uuid, suspended ? EVENT_SUSPEND : EVENT_RESUME);
+    guest->pauses.suspended = suspended;
+    writer_event(fleet->sinks.writer, guest->uuid, suspended ? EVENT_SUSPEND : EVENT_RESUME);
 }
 
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
@@ -160,20 +153,10 @@ bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt)
     bool has = false;
 
     pthread_mutex_lock(&fleet->mutex);
-    for (const struct fleet_guest *one = fleet->guests; one; one = one->next)
+    for (const struct fleet_guest *one = fleet->table.guests; one; one = one->next)
         has |= strcmp(one->uuid, uuid) == 0 && (one->from_libvirt || !of_libvirt);
     pthread_mutex_unlock(&fleet->mutex);
     return has;
-}
-
-size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source)
-{
-    pthread_mutex_lock(&fleet->mutex);
-
-    size_t n = fleet_waiting(fleet) - (source < PUBLISHER_MAX_SOURCES ? fleet->waiting[source] : 0);
-
-    pthread_mutex_unlock(&fleet->mutex);
-    return n;
 }
 
 void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended)
@@ -200,7 +183,7 @@ void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsi
 
 void fleet_note_move(struct fleet *fleet, const char *uuid, enum event_kind kind)
 {
-    writer_event(fleet->writer, uuid, kind);
+    writer_event(fleet->sinks.writer, uuid, kind);
 }
 
 static void unlink_same(struct fleet *fleet, unsigned source, const struct scan_guest_ref *opened,
@@ -222,7 +205,7 @@ static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *o
 {
     struct fleet_guest *next;
 
-    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = next) {
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->table.guests; one; one = next) {
         next = one->next;
         if (opened->from_libvirt && !one->from_libvirt && !strcmp(one->uuid, opened->uuid))
             fleet_unlink(fleet, one, freed);
@@ -231,7 +214,7 @@ static void unlink_impostors(struct fleet *fleet, const struct scan_guest_ref *o
 
 struct scanner *fleet_scanner(const struct fleet *fleet)
 {
-    return fleet->scanner;
+    return fleet->sinks.scanner;
 }
 
 void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *opened)
@@ -249,114 +232,30 @@ void fleet_add(struct fleet *fleet, unsigned source, struct scan_guest_ref *open
     struct fleet_guest *guest = fleet->stop ? NULL : fleet_guest_new(fleet, source, opened);
 
     if (guest) {
-        writer_event(fleet->writer, guest->uuid, EVENT_START);
+        writer_event(fleet->sinks.writer, guest->uuid, EVENT_START);
         rc = enter(fleet, guest);
         if (rc < 0)
             fleet_unlink(fleet, guest, &freed);
     } else {
         rc = fleet->stop ? 0 : -ENOMEM;
     }
-    fleet->replan = true;
+    fleet->spending.replan = true;
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
     free_list(fleet, freed);
     if (!guest)
-        scanner_close(fleet->scanner, opened);
+        scanner_close(fleet->sinks.scanner, opened);
     if (rc < 0)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: %s", name, strerror(-rc));
-}
-
-size_t fleet_waiting(const struct fleet *fleet)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < PUBLISHER_MAX_SOURCES; i++)
-        n += fleet->waiting[i];
-    return n;
-}
-
-/* Logs this once for each crowd. */
-static void say_opening_late(struct fleet *fleet, bool late)
-{
-    size_t waiting = fleet_waiting(fleet);
-
-    if (late && !fleet->opening_late)
-        log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
-                 "%zu guest%s to be opened, one after the other, for the CPU budget of %g %%",
-                 waiting, waiting == 1 ? " waits" : "s wait", fleet->config.budget * 100);
-    if (fleet->opening_late && waiting == 0)
-        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "no guest waits to be opened any more");
-    fleet->opening_late = (fleet->opening_late || late) && waiting > 0;
-}
-
-/* The kernel gives the lowest free number, so this tells how many are in use. */
-static rlim_t files_open(const struct rlimit *limit)
-{
-    cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-
-    return fd < 0 ? limit->rlim_cur : (rlim_t)fd;
-}
-
-/* Without free files nothing works any more, and running guests seem to have ended. The scanner has
- * more files open than this process, with the same limit. */
-static bool has_files(struct fleet *fleet)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return true;
-
-    rlim_t left = scanner_files(fleet->scanner);
-    rlim_t open = files_open(&limit);
-
-    if (left < limit.rlim_cur && limit.rlim_cur - left > open)
-        open = limit.rlim_cur - left;
-
-    bool has = open + FILES_A_GUEST + FILES_ELSE <= limit.rlim_cur;
-
-    if (!has && !fleet->short_of_files)
-        log_line(LOG_CLASS_DAEMON, LOG_WARNING,
-                 "%zu guest%s not opened: %llu files are open of the %llu that the limit allows "
-                 "(ulimit -n, LimitNOFILE), and %d are kept free",
-                 fleet_waiting(fleet), fleet_waiting(fleet) == 1 ? " is" : "s are",
-                 (unsigned long long)open, (unsigned long long)limit.rlim_cur,
-                 FILES_A_GUEST + FILES_ELSE);
-    fleet->short_of_files = !has;
-    return has;
-}
-
-static double wait_to_open(struct fleet *fleet, uint64_t last_ns)
-{
-    const struct deadline *scan = deadline_next(&fleet->queue);
-    const struct opening_turn turn = {.last_ns = last_ns,
-                                      .next_scan_ns = scan ? scan->at_ns : UINT64_MAX};
-
-    return ledger_opening_wait_s(&fleet->ledger, &turn, clock_ns(), fleet_cpu_s(fleet));
-}
-
-double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64_t last_ns)
-{
-    double wait_s = 0;
-
-    pthread_mutex_lock(&fleet->mutex);
-    if (source < PUBLISHER_MAX_SOURCES) {
-        fleet->replan |= (n > 0) != (fleet->waiting[source] > 0);
-        fleet->waiting[source] = n;
-    }
-    if (n > 0)
-        wait_s = has_files(fleet) ? wait_to_open(fleet, last_ns) : FILES_WAIT_S;
-    say_opening_late(fleet, wait_s > 0);
-    pthread_mutex_unlock(&fleet->mutex);
-    return wait_s;
 }
 
 static void let_go(struct fleet *fleet, struct fleet_guest *guest, enum event_kind why,
                    struct fleet_guest **freed)
 {
-    writer_event(fleet->writer, guest->uuid, why);
+    writer_event(fleet->sinks.writer, guest->uuid, why);
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer watched", guest->name);
     fleet_unlink(fleet, guest, freed);
-    fleet->replan = true;
+    fleet->spending.replan = true;
 }
 
 void fleet_remove(struct fleet *fleet, unsigned source, const char *uuid)
@@ -386,7 +285,7 @@ void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struc
     const uint64_t number = guest ? guest->scan.guest : 0;
 
     pthread_mutex_unlock(&fleet->mutex);
-    if (serial && !scanner_has_ram(fleet->scanner, number, xml)) {
+    if (serial && !scanner_has_ram(fleet->sinks.scanner, number, xml)) {
         pthread_mutex_lock(&fleet->mutex);
         guest = find_serial(fleet, serial);
         if (guest)
@@ -394,7 +293,7 @@ void fleet_plugged(struct fleet *fleet, unsigned source, const char *uuid, struc
         pthread_mutex_unlock(&fleet->mutex);
         free_list(fleet, freed);
     }
-    agents_plugged(fleet->agents, uuid);
+    agents_plugged(fleet->sinks.agents, uuid);
 }
 
 static bool is_among(const char *uuid, const char (*uuids)[37], size_t n)
@@ -418,7 +317,7 @@ void fleet_keep_only(struct fleet *fleet, unsigned source, const char (*uuids)[3
     struct fleet_guest *next;
 
     pthread_mutex_lock(&fleet->mutex);
-    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->guests; one; one = next) {
+    for (struct fleet_guest *one = fleet->stop ? NULL : fleet->table.guests; one; one = next) {
         next = one->next;
         if (one->source == source && !is_among(one->uuid, uuids, n))
             let_go(fleet, one, has_ended(one) ? EVENT_END : EVENT_UNWATCH, &freed);
@@ -473,12 +372,12 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
     fleet->config = *config;
-    ledger_share(&fleet->ledger, config->budget, now_ns, fleet_cpu_s(fleet));
-    fleet->held_until_ns = 0;
-    fleet->replan = true;
-    for (struct fleet_guest *one = fleet->guests; one; one = one->next)
+    ledger_share(&fleet->spending.ledger, config->budget, now_ns, fleet_cpu_s(fleet));
+    fleet->spending.held_until_ns = 0;
+    fleet->spending.replan = true;
+    for (struct fleet_guest *one = fleet->table.guests; one; one = one->next)
         if (one->deadline.place > 0)
-            deadline_put(&fleet->queue, &one->deadline, now_ns);
+            deadline_put(&fleet->table.queue, &one->deadline, now_ns);
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
 }
@@ -488,14 +387,14 @@ struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns)
     struct fleet_state state = {0};
 
     pthread_mutex_lock(&fleet->mutex);
-    state.guests = fleet->n;
+    state.guests = fleet->table.n;
     state.waiting = fleet_waiting(fleet);
-    state.period_s = fleet->plan.period_s;
-    state.share = fleet->recent_share;
+    state.period_s = fleet->spending.plan.period_s;
+    state.share = fleet->spending.recent_share;
     state.records = fleet->records;
-    for (const struct fleet_guest *one = fleet->guests; one; one = one->next) {
+    for (const struct fleet_guest *one = fleet->table.guests; one; one = one->next) {
         state.refused += one->refused;
-        state.suspended += one->suspended;
+        state.suspended += one->pauses.suspended;
     }
     state.hanging = fleet_workers_hanging(fleet, now_ns);
     state.alive = fleet_workers_alive(fleet, now_ns);
@@ -510,7 +409,7 @@ struct fleet_state fleet_state(struct fleet *fleet)
 
 static void fleet_free(struct fleet *fleet)
 {
-    deadline_queue_free(&fleet->queue);
+    deadline_queue_free(&fleet->table.queue);
     if (fleet->epoll_fd >= 0)
         close(fleet->epoll_fd);
     free(fleet);
@@ -525,13 +424,11 @@ int fleet_start(struct fleet **out, const struct fsroot *root, const struct conf
         return error_set(error, -ENOMEM, "out of memory");
     fleet->root = root;
     fleet->config = *config;
-    fleet->writer = sinks->writer;
-    fleet->publisher = sinks->publisher;
-    fleet->agents = sinks->agents;
-    fleet->scanner = sinks->scanner;
+    fleet->sinks = *sinks;
     /* Otherwise each second of checking a large history would mean a hundred seconds without a
      * scan, at 1 %. */
-    fleet->ledger = ledger_open(config->budget, clock_ns(), writer_opening_cpu_s(fleet->writer));
+    fleet->spending.ledger = ledger_open(config->budget, clock_ns(),
+                                         writer_opening_cpu_s(fleet->sinks.writer));
     fleet->epoll_fd = guest_epoll_open();
 
     int rc = fleet->epoll_fd < 0 ? fleet->epoll_fd : fleet_start_workers(fleet);
@@ -556,7 +453,7 @@ void fleet_stop(struct fleet *fleet)
 
     fleet_stop_workers(fleet);
     pthread_mutex_lock(&fleet->mutex);
-    for (const struct fleet_guest *one = fleet->guests; one; one = one->next) {
+    for (const struct fleet_guest *one = fleet->table.guests; one; one = one->next) {
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "domain %s: not restored, for looking at it hangs: what ends with this process "
                  "ends now",
@@ -565,7 +462,7 @@ void fleet_stop(struct fleet *fleet)
     }
     pthread_mutex_unlock(&fleet->mutex);
     /* otherwise the scanner was not asked to end */
-    if (scanner_alive(fleet->scanner, SCANNER_PATIENCE_NS) == 0)
+    if (scanner_alive(fleet->sinks.scanner, SCANNER_PATIENCE_NS) == 0)
         log_line(LOG_CLASS_DAEMON, LOG_INFO, "%zu guest%s restored in %.3g s", n, plural((double)n),
                  (double)(clock_ns() - begin_ns) / 1e9);
 }

@@ -40,8 +40,8 @@ static struct scan_sample sample_of(const struct fleet *fleet, const struct flee
 {
     const struct budget_limits limits = fleet_limits(fleet);
     struct scan_sample sample = {
-        .samples = (uint64_t)budget_samples(&fleet->plan, &limits, &guest->cost),
-        .suspended_total_ns = guest->suspended_total_ns,
+        .samples = (uint64_t)budget_samples(&fleet->spending.plan, &limits, &guest->cost),
+        .suspended_total_ns = guest->pauses.total_ns,
         .cpu_s = guest->cpu_s,
         .jobs = guest->jobs,
         .anew = guest->generation != fleet->generation,
@@ -65,7 +65,7 @@ static void take(struct fleet *fleet, struct fleet_batch *batch, struct fleet_gu
     guest->jobs = 0;
     guest->generation = fleet->generation;
     guest->busy = true;
-    deadline_remove(&fleet->queue, &guest->deadline);
+    deadline_remove(&fleet->table.queue, &guest->deadline);
 }
 
 /* Returns true if the guest is due, or due soon enough to join. Guests that are due soon join while
@@ -81,7 +81,7 @@ static bool joins(const struct fleet *fleet, const struct fleet_batch *batch,
         return true;
     return batch->n > 0 && batch->n < SCANNER_BATCH / 2 && guest->regular &&
            guest->pace.period_s == batch->guests[0]->pace.period_s &&
-           at_ns <= now_ns + fleet_ns(fleet->plan.period_s * JOIN_PERIODS);
+           at_ns <= now_ns + fleet_ns(fleet->spending.plan.period_s * JOIN_PERIODS);
 }
 
 void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fleet_guest *first,
@@ -92,14 +92,14 @@ void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fle
     batch->n = batch->at = 0;
     batch->released = false;
     batch->due_ns = first->deadline.at_ns;
-    batch->planned_s = fleet->plan.period_s;
+    batch->planned_s = fleet->spending.plan.period_s;
     batch->max_period_s = config_max_period_s(&fleet->config);
     while (next && batch->n < SCANNER_BATCH && joins(fleet, batch, next, now_ns)) {
-        if (next->suspended)
+        if (next->pauses.suspended)
             fleet_put_off(fleet, next, now_ns);
         else
             take(fleet, batch, next);
-        next = (struct fleet_guest *)deadline_next(&fleet->queue);
+        next = (struct fleet_guest *)deadline_next(&fleet->table.queue);
     }
     batch->asked.n = batch->n;
     if (next && next->deadline.at_ns <= now_ns)
@@ -113,13 +113,13 @@ static void put_back(struct fleet *fleet, const struct fleet_batch *batch, size_
 
     guest->busy = false;
     if (guest->gone) {
-        guest->next = fleet->let_go;
-        fleet->let_go = guest;
+        guest->next = fleet->table.let_go;
+        fleet->table.let_go = guest;
         return;
     }
     guest->jobs |= batch->asked.of[i].sample.jobs;
     guest->generation = batch->generations[i];
-    deadline_put(&fleet->queue, &guest->deadline, guest->deadline.at_ns);
+    deadline_put(&fleet->table.queue, &guest->deadline, guest->deadline.at_ns);
 }
 
 void fleet_batch_release(struct fleet *fleet, struct fleet_batch *batch)
@@ -151,7 +151,7 @@ static void publish(struct fleet *fleet, const struct fleet_guest *guest,
 {
     pthread_mutex_lock(&fleet->mutex);
     if (!guest->gone)
-        publisher_put(fleet->publisher, guest->source, record, precision_of(record->samples));
+        publisher_put(fleet->sinks.publisher, guest->source, record, precision_of(record->samples));
     pthread_mutex_unlock(&fleet->mutex);
 }
 
@@ -161,15 +161,15 @@ static double period_until(struct fleet_guest *guest, const struct fleet_batch *
                            const struct sample_record *record, uint64_t now_ns)
 {
     const uint64_t suspended_ns = batch->asked.of[batch->at].sample.suspended_total_ns;
-    uint64_t still_ns = suspended_ns - guest->recorded_suspended_ns;
-    uint64_t from_ns = guest->recorded_ns + still_ns;
+    uint64_t still_ns = suspended_ns - guest->recorded.suspended_ns;
+    uint64_t from_ns = guest->recorded.at_ns + still_ns;
     /* A suspension that ended during a scan counts in the next one, and may be longer than the time
      * between the two. */
-    double since_s = guest->recorded_ns && now_ns > from_ns ? (double)(now_ns - from_ns) / 1e9
-                                                            : batch->planned_s;
+    double since_s = guest->recorded.at_ns && now_ns > from_ns ? (double)(now_ns - from_ns) / 1e9
+                                                               : batch->planned_s;
 
-    guest->recorded_ns = now_ns;
-    guest->recorded_suspended_ns = suspended_ns;
+    guest->recorded.at_ns = now_ns;
+    guest->recorded.suspended_ns = suspended_ns;
     return sample_period_s(record, since_s, batch->planned_s);
 }
 
@@ -192,10 +192,10 @@ static void fleet_record(struct fleet *fleet, struct fleet_guest *guest,
 
     if (is_late(fleet, guest))
         return;
-    agents_annotate(fleet->agents, &record->sample);
-    if (fleet->writer)
-        writer_put(fleet->writer, record, period_s, precision_of(record->sample.samples),
-                   agents_take_last_report(fleet->agents, record->sample.uuid));
+    agents_annotate(fleet->sinks.agents, &record->sample);
+    if (fleet->sinks.writer)
+        writer_put(fleet->sinks.writer, record, period_s, precision_of(record->sample.samples),
+                   agents_take_last_report(fleet->sinks.agents, record->sample.uuid));
     publish(fleet, guest, &record->sample);
 }
 
@@ -242,12 +242,12 @@ static uint64_t keep_size(struct fleet *fleet, struct fleet_guest *guest,
     uint64_t now_ns = clock_ns();
     uint64_t next_ns = retry_ns(guest);
 
-    if (fleet->writer && sampled->has_record && !is_late(fleet, guest)) {
+    if (fleet->sinks.writer && sampled->has_record && !is_late(fleet, guest)) {
         struct ages_record record;
 
         scan_record_take(sampled, &record);
         identify(guest, &record.sample);
-        writer_put(fleet->writer, &record, (double)(next_ns - now_ns) / 1e9, 0, NULL);
+        writer_put(fleet->sinks.writer, &record, (double)(next_ns - now_ns) / 1e9, 0, NULL);
     }
     return next_ns;
 }
@@ -336,16 +336,16 @@ static void give_back(struct fleet *fleet, struct fleet_guest *guest, const stru
     guest->cost = outcome->cost;
     fleet->records += outcome->recorded;
     if (guest->gone) {
-        guest->next = fleet->let_go;
-        fleet->let_go = guest;
+        guest->next = fleet->table.let_go;
+        fleet->table.let_go = guest;
     } else if (due_ns == 0) {
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: its process has ended", guest->name);
-        writer_event(fleet->writer, guest->uuid, EVENT_END);
-        fleet_unlink(fleet, guest, &fleet->let_go);
+        writer_event(fleet->sinks.writer, guest->uuid, EVENT_END);
+        fleet_unlink(fleet, guest, &fleet->table.let_go);
     } else { /* the rules have changed since: scan it at once, unless it hung */
         const bool anew = guest->generation != fleet->generation && guest->apart_ns == 0;
 
-        deadline_put(&fleet->queue, &guest->deadline, anew ? clock_ns() : due_ns);
+        deadline_put(&fleet->table.queue, &guest->deadline, anew ? clock_ns() : due_ns);
     }
 }
 
@@ -425,7 +425,8 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
     struct outcome outcome = {.refused = guest->refused, .cost = guest->cost};
     struct scan_sampled sampled;
     struct error error = {0};
-    int rc = scanner_batch_receive(fleet->scanner, &batch->asked, wait_ms(batch), &sampled, &error);
+    int rc = scanner_batch_receive(fleet->sinks.scanner, &batch->asked, wait_ms(batch), &sampled,
+                                   &error);
 
     if (rc == -ETIME) {
         give_up_the_rest(fleet, batch);
@@ -434,7 +435,7 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
     if (batch->asked.failed < 0 && !batch->released)
         release_rest(fleet, batch);
     outcome.cpu_s = asking_s + used_since(cpu_s);
-    if (scanner_fd(fleet->scanner) >= 0)
+    if (scanner_fd(fleet->sinks.scanner) >= 0)
         outcome.cpu_s += sampled.cpu_s; /* otherwise it is included in this thread's time */
 
     const uint64_t due_ns = take_answer(fleet, batch, rc, &sampled, &error, &outcome);
@@ -443,7 +444,7 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
     outcome.regular &= next_ns == due_ns;
     outcome.cpu_s += used_since(cpu_s);
     pthread_mutex_lock(&fleet->mutex);
-    fleet->scans_cpu_s += outcome.cpu_s;
+    fleet->spending.scans_cpu_s += outcome.cpu_s;
     give_back(fleet, guest, &outcome, next_ns);
 
     const bool more = go_on(worker);
@@ -461,11 +462,11 @@ void fleet_batch_scan(struct fleet *fleet, struct fleet_worker *worker)
     double cpu_s = thread_cpu_s();
 
     worker->batch.sent_ns = clock_ns();
-    scanner_batch_send(fleet->scanner, asked);
+    scanner_batch_send(fleet->sinks.scanner, asked);
 
     double asking_s = used_since(&cpu_s) / (double)asked->n;
 
     while (scan_one(fleet, worker, asking_s, &cpu_s))
         ;
-    scanner_batch_end(fleet->scanner, asked);
+    scanner_batch_end(fleet->sinks.scanner, asked);
 }

@@ -45,6 +45,19 @@ struct fleet_worker {
     struct fleet_batch batch;
 };
 
+/** Time in which a guest is suspended. */
+struct fleet_pauses {
+    bool suspended;
+    uint64_t since_ns; /* suspended since then */
+    uint64_t total_ns; /* total of earlier suspensions */
+};
+
+/** The last record of a guest. */
+struct fleet_recorded {
+    uint64_t at_ns;        /* 0: there is no record yet */
+    uint64_t suspended_ns; /* total time suspended until then */
+};
+
 struct fleet_guest {
     struct deadline deadline; /* must be first: pointers to it are cast to the guest */
     struct fleet_guest *next;
@@ -55,10 +68,8 @@ struct fleet_guest {
     char name[256];
     pid_t pid;
     uint64_t start_ticks;
-    bool suspended;
-    uint64_t suspended_ns;       /* suspended since then */
-    uint64_t suspended_total_ns; /* total of earlier suspensions */
-    unsigned jobs;               /* enum sample_flag, since the last scan */
+    struct fleet_pauses pauses;
+    unsigned jobs; /* enum sample_flag, since the last scan */
     bool gone;
     bool refused; /* the last scan failed, and it was logged */
     bool regular; /* its deadline is one period after the last one */
@@ -70,52 +81,70 @@ struct fleet_guest {
     uint64_t apart_ns;          /* delay after the last scan hung; 0: it did not hang */
     struct scan_guest_ref scan; /* the scanner's reference to it */
     struct pace pace;
-    uint64_t generation;            /* generation of the rules for its panel */
-    double cpu_s;                   /* CPU time that is not in a record yet */
-    uint64_t recorded_ns;           /* 0: there is no record yet */
-    uint64_t recorded_suspended_ns; /* total time suspended up to recorded_ns */
-    char refusal[200];              /* why it was refused */
+    uint64_t generation; /* generation of the rules for its panel */
+    double cpu_s;        /* CPU time that is not in a record yet */
+    struct fleet_recorded recorded;
+    char refusal[200]; /* why it was refused */
 };
 
-struct fleet {
-    const struct fsroot *root;
-    struct writer *writer;
-    struct publisher *publisher;
-    struct agents *agents;
-    struct scanner *scanner;
-    int epoll_fd;
-    pthread_mutex_t mutex; /* protects all fields below */
-    pthread_cond_t changed;
-    struct config config;
-    uint64_t generation; /* changes with the config when panels must begin anew */
+struct fleet_table {
     size_t n;
     struct fleet_guest *guests;
     struct fleet_guest *let_go; /* removed while a worker had them, and not restored yet */
     uint64_t serials;
     struct deadline_queue queue;
+};
+
+/** Guests that wait to be opened: fleet_openings.c. */
+struct fleet_openings {
+    size_t waiting[PUBLISHER_MAX_SOURCES]; /* of each source */
+    bool late;                             /* guests wait, and this was logged */
+    bool short_of_files;                   /* files run short, and this was logged */
+};
+
+/** What the budget allows, and what was spent. */
+struct fleet_spending {
     struct budget_plan plan;
     uint64_t plan_ns; /* when the plan was made; 0: not yet */
     bool replan;      /* the plan's inputs have changed */
     struct ledger ledger;
-    bool over;                             /* the ledger blocks everything, and this was logged */
-    bool opening_late;                     /* guests wait to be opened, and this was logged */
-    bool short_of_files;                   /* files run short, and this was logged */
-    size_t waiting[PUBLISHER_MAX_SOURCES]; /* guests of each source that wait to be opened */
-    double scans_cpu_s;                    /* CPU time of all scans so far */
-    double plan_cpu_s,
-        plan_scans_s; /* CPU time of the process, and of scans, at the time of the plan */
+    bool over;                       /* the ledger blocks everything, and this was logged */
+    double scans_cpu_s;              /* CPU time of all scans so far */
+    double plan_cpu_s, plan_scans_s; /* that of the process, and of scans, when it was planned */
     double recent_share, overhead;
     double polling_s;       /* cost of asking all guests once */
     uint64_t held_until_ns; /* the ledger blocks everything until then, also asking guests */
-    uint64_t records;
-    uint64_t jobs_serial;  /* the guest whose jobs were checked last */
-    double jobs_credit_s;  /* CPU time that checking jobs may take */
-    uint64_t jobs_ns;      /* when the credit was last updated */
+};
+
+/** Looking for jobs between two scans: fleet_find_jobs(). */
+struct fleet_jobs {
+    uint64_t serial; /* the guest that was checked last */
+    double credit_s; /* CPU time that it may take */
+    uint64_t at_ns;  /* when the credit was last updated */
+};
+
+struct fleet_threads {
     uint64_t led_until_ns; /* deadline for which a worker waits; 0: no worker waits */
     uint64_t relieved_ns;  /* when fleet_relieve() was called last; 0: not yet */
+    size_t n;              /* workers that were started */
+    struct fleet_worker worker[FLEET_WORKERS_MAX];
+};
+
+struct fleet {
+    const struct fsroot *root;
+    struct fleet_sinks sinks;
+    int epoll_fd;
+    pthread_mutex_t mutex; /* protects all fields below */
+    pthread_cond_t changed;
     bool stop;
-    size_t n_workers; /* workers that were started */
-    struct fleet_worker workers[FLEET_WORKERS_MAX];
+    struct config config;
+    uint64_t generation; /* changes with the config when panels must begin anew */
+    uint64_t records;
+    struct fleet_table table;
+    struct fleet_openings openings;
+    struct fleet_spending spending;
+    struct fleet_jobs jobs;
+    struct fleet_threads threads;
 };
 
 /** Returns the guests of all sources that wait to be opened. */

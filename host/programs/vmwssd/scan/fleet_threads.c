@@ -24,13 +24,13 @@
 /* The mutex is held, or there is no other thread. */
 static int start_worker(struct fleet *fleet)
 {
-    struct fleet_worker *worker = &fleet->workers[fleet->n_workers];
+    struct fleet_worker *worker = &fleet->threads.worker[fleet->threads.n];
     int rc;
 
     worker->fleet = fleet;
     worker->seen_ns = clock_ns();
     rc = -pthread_create(&worker->thread, NULL, fleet_work, worker);
-    fleet->n_workers += rc == 0;
+    fleet->threads.n += rc == 0;
     return rc;
 }
 
@@ -52,24 +52,26 @@ static bool hangs(const struct fleet_worker *worker, uint64_t now_ns)
 
 double fleet_cpu_s(const struct fleet *fleet)
 {
-    return own_cpu_s() + scanner_cpu_s(fleet->scanner) - writer_checking_cpu_s(fleet->writer);
+    return own_cpu_s() + scanner_cpu_s(fleet->sinks.scanner) -
+           writer_checking_cpu_s(fleet->sinks.writer);
 }
 
 size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < fleet->n_workers; i++)
-        n += hangs(&fleet->workers[i], now_ns);
+    for (size_t i = 0; i < fleet->threads.n; i++)
+        n += hangs(&fleet->threads.worker[i], now_ns);
     return n;
 }
 
 bool fleet_workers_alive(const struct fleet *fleet, uint64_t now_ns)
 {
-    for (size_t i = 0; i < fleet->n_workers; i++)
-        if (!fleet->workers[i].at && now_ns > fleet->workers[i].seen_ns + FLEET_STUCK_NS)
+    for (size_t i = 0; i < fleet->threads.n; i++)
+        if (!fleet->threads.worker[i].at &&
+            now_ns > fleet->threads.worker[i].seen_ns + FLEET_STUCK_NS)
             return false;
-    return fleet_workers_hanging(fleet, now_ns) < fleet->n_workers;
+    return fleet_workers_hanging(fleet, now_ns) < fleet->threads.n;
 }
 
 uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t due_ns)
@@ -91,11 +93,12 @@ uint64_t fleet_set_apart(struct fleet_guest *guest, uint64_t began_ns, uint64_t 
 static bool was_stopped(struct fleet *fleet)
 {
     const uint64_t now_ns = clock_ns();
-    const bool stopped = fleet->relieved_ns && now_ns > fleet->relieved_ns + STOPPED_NS;
+    const bool stopped = fleet->threads.relieved_ns &&
+                         now_ns > fleet->threads.relieved_ns + STOPPED_NS;
 
-    fleet->relieved_ns = now_ns;
-    for (size_t i = 0; stopped && i < fleet->n_workers; i++)
-        fleet->workers[i].seen_ns = now_ns;
+    fleet->threads.relieved_ns = now_ns;
+    for (size_t i = 0; stopped && i < fleet->threads.n; i++)
+        fleet->threads.worker[i].seen_ns = now_ns;
     return stopped;
 }
 
@@ -104,8 +107,8 @@ static void relieve(struct fleet *fleet, uint64_t now_ns)
 {
     size_t hanging = 0;
 
-    for (size_t i = 0; i < fleet->n_workers; i++) {
-        struct fleet_worker *worker = &fleet->workers[i];
+    for (size_t i = 0; i < fleet->threads.n; i++) {
+        struct fleet_worker *worker = &fleet->threads.worker[i];
 
         if (!hangs(worker, now_ns))
             continue;
@@ -118,7 +121,7 @@ static void relieve(struct fleet *fleet, uint64_t now_ns)
                      worker->restores ? "restoring it" : "its scan");
         worker->logged = true;
     }
-    while (fleet->n_workers < FLEET_WORKERS + hanging && fleet->n_workers < FLEET_WORKERS_MAX &&
+    while (fleet->threads.n < FLEET_WORKERS + hanging && fleet->threads.n < FLEET_WORKERS_MAX &&
            start_worker(fleet) == 0)
         ;
 }
@@ -167,8 +170,8 @@ void fleet_stop_workers(struct fleet *fleet)
     fleet->stop = true;
     pthread_cond_broadcast(&fleet->changed);
     pthread_mutex_unlock(&fleet->mutex);
-    for (size_t i = 0; i < fleet->n_workers; i++)
-        while (!joined(fleet->workers[i].thread) &&
-               !left_behind(fleet, &fleet->workers[i], begin_ns))
+    for (size_t i = 0; i < fleet->threads.n; i++)
+        while (!joined(fleet->threads.worker[i].thread) &&
+               !left_behind(fleet, &fleet->threads.worker[i], begin_ns))
             ;
 }

@@ -44,8 +44,8 @@ struct budget_limits fleet_limits(const struct fleet *fleet)
     return (struct budget_limits){
         .share = config->budget,
         .guest_share = config->guest_budget,
-        .overhead = fmax(fleet->overhead, opening),
-        .polling_s = fleet->polling_s,
+        .overhead = fmax(fleet->spending.overhead, opening),
+        .polling_s = fleet->spending.polling_s,
         .period_s = config->period_s,
         .max_period_s = config->window_s[config->n_windows - 1],
         .samples = (double)config->samples,
@@ -56,21 +56,22 @@ struct budget_limits fleet_limits(const struct fleet *fleet)
 static void account(struct fleet *fleet, uint64_t now_ns)
 {
     double cpu_s = fleet_cpu_s(fleet);
-    double since_s = (double)(now_ns - fleet->plan_ns) / 1e9;
+    double since_s = (double)(now_ns - fleet->spending.plan_ns) / 1e9;
 
-    if (fleet->plan_ns > 0 && since_s < ACCOUNT_S)
+    if (fleet->spending.plan_ns > 0 && since_s < ACCOUNT_S)
         return;
-    if (fleet->plan_ns > 0) {
-        double scans_s = fleet->scans_cpu_s - fleet->plan_scans_s;
-        double overhead = fmax(0, (cpu_s - fleet->plan_cpu_s - scans_s) / since_s -
-                                      fleet->polling_s / fleet->plan.period_s);
+    if (fleet->spending.plan_ns > 0) {
+        double scans_s = fleet->spending.scans_cpu_s - fleet->spending.plan_scans_s;
+        double overhead = fmax(0, (cpu_s - fleet->spending.plan_cpu_s - scans_s) / since_s -
+                                      fleet->spending.polling_s / fleet->spending.plan.period_s);
 
-        fleet->recent_share = (cpu_s - fleet->plan_cpu_s) / since_s;
-        fleet->overhead += (overhead - fleet->overhead) * since_s / (since_s + OVERHEAD_LATELY_S);
+        fleet->spending.recent_share = (cpu_s - fleet->spending.plan_cpu_s) / since_s;
+        fleet->spending.overhead += (overhead - fleet->spending.overhead) * since_s /
+                                    (since_s + OVERHEAD_LATELY_S);
     }
-    fleet->plan_ns = now_ns;
-    fleet->plan_cpu_s = cpu_s;
-    fleet->plan_scans_s = fleet->scans_cpu_s;
+    fleet->spending.plan_ns = now_ns;
+    fleet->spending.plan_cpu_s = cpu_s;
+    fleet->spending.plan_scans_s = fleet->spending.scans_cpu_s;
 }
 
 /* The plan includes guests that wait to be opened: otherwise larger panels would be drawn, only to
@@ -80,23 +81,24 @@ static void plan_anew(struct fleet *fleet, uint64_t now_ns)
 {
     const struct budget_limits limits = fleet_limits(fleet);
     const size_t waiting = fleet_waiting(fleet);
-    struct budget_cost *costs = calloc(fleet->n + waiting + 1, sizeof(*costs));
-    double before_s = fleet->plan.period_s;
+    struct budget_cost *costs = calloc(fleet->table.n + waiting + 1, sizeof(*costs));
+    double before_s = fleet->spending.plan.period_s;
     size_t n = 0;
 
     account(fleet, now_ns);
-    for (struct fleet_guest *one = fleet->guests; costs && one; one = one->next)
+    for (struct fleet_guest *one = fleet->table.guests; costs && one; one = one->next)
         costs[n++] = one->cost;
     if (costs)
         budget_guess(costs, n += waiting);
-    fleet->plan = budget_fit(&limits, costs, n);
-    fleet->polling_s = agents_pace(fleet->agents, fleet->plan.period_s, fleet->held_until_ns);
-    fleet->replan = false;
+    fleet->spending.plan = budget_fit(&limits, costs, n);
+    fleet->spending.polling_s = agents_pace(fleet->sinks.agents, fleet->spending.plan.period_s,
+                                            fleet->spending.held_until_ns);
+    fleet->spending.replan = false;
     free(costs);
-    if (fabs(fleet->plan.period_s - before_s) > before_s / 4 && before_s > 0)
+    if (fabs(fleet->spending.plan.period_s - before_s) > before_s / 4 && before_s > 0)
         log_line(LOG_CLASS_DAEMON, LOG_NOTICE,
-                 "%zu guest%s: a scan of each every %.3g s, for the budget", fleet->n,
-                 plural((double)fleet->n), fleet->plan.period_s);
+                 "%zu guest%s: a scan of each every %.3g s, for the budget", fleet->table.n,
+                 plural((double)fleet->table.n), fleet->spending.plan.period_s);
 }
 
 /* --- the threads ------------------------------------------------------------------------------ */
@@ -116,16 +118,16 @@ static void serve(struct fleet *fleet, struct fleet_worker *worker, struct fleet
  * returns false if there is none. */
 static bool free_one(struct fleet *fleet, struct fleet_worker *worker)
 {
-    struct fleet_guest *guest = fleet->let_go;
+    struct fleet_guest *guest = fleet->table.let_go;
 
     if (!guest)
         return false;
-    fleet->let_go = guest->next;
+    fleet->table.let_go = guest->next;
     worker->at = guest;
     worker->seen_ns = clock_ns();
     worker->restores = true;
     pthread_mutex_unlock(&fleet->mutex);
-    scanner_close(fleet->scanner, &guest->scan);
+    scanner_close(fleet->sinks.scanner, &guest->scan);
     pthread_mutex_lock(&fleet->mutex);
     worker->at = NULL; /* other threads read its name until now */
     worker->restores = false;
@@ -145,10 +147,10 @@ static struct fleet_guest *next_for_jobs(struct fleet *fleet)
     struct fleet_guest *next = NULL;
     struct fleet_guest *first = NULL;
 
-    for (struct fleet_guest *one = fleet->guests; one; one = one->next) {
+    for (struct fleet_guest *one = fleet->table.guests; one; one = one->next) {
         if (!first || one->serial < first->serial)
             first = one;
-        if (one->serial > fleet->jobs_serial && (!next || one->serial < next->serial))
+        if (one->serial > fleet->jobs.serial && (!next || one->serial < next->serial))
             next = one;
     }
     return next ? next : first;
@@ -156,10 +158,10 @@ static struct fleet_guest *next_for_jobs(struct fleet *fleet)
 
 static void earn(struct fleet *fleet, uint64_t now_ns)
 {
-    double passed_s = fleet->jobs_ns ? (double)(now_ns - fleet->jobs_ns) / 1e9 : 0;
+    double passed_s = fleet->jobs.at_ns ? (double)(now_ns - fleet->jobs.at_ns) / 1e9 : 0;
 
-    fleet->jobs_ns = now_ns;
-    fleet->jobs_credit_s = fmin(fleet->jobs_credit_s + passed_s * JOBS_SHARE * fleet->config.budget,
+    fleet->jobs.at_ns = now_ns;
+    fleet->jobs.credit_s = fmin(fleet->jobs.credit_s + passed_s * JOBS_SHARE * fleet->config.budget,
                                 JOBS_BURST_S);
 }
 
@@ -172,7 +174,7 @@ static double find_jobs(struct fleet *fleet, pid_t pid, uint64_t number, unsigne
     unsigned jobs;
 
     if (qemu_process_read_jobs(fleet->root, pid, &jobs) < 0)
-        scanner_jobs(fleet->scanner, number, &jobs, &scanner_cpu_s);
+        scanner_jobs(fleet->sinks.scanner, number, &jobs, &scanner_cpu_s);
     *flags = sample_job_flags(jobs);
     return thread_cpu_s() - cpu_s + scanner_cpu_s;
 }
@@ -183,11 +185,11 @@ void fleet_find_jobs(struct fleet *fleet)
 {
     pthread_mutex_lock(&fleet->mutex);
     earn(fleet, clock_ns());
-    for (size_t i = 0; i < fleet->n && fleet->jobs_credit_s > 0 && !fleet->stop; i++) {
+    for (size_t i = 0; i < fleet->table.n && fleet->jobs.credit_s > 0 && !fleet->stop; i++) {
         const struct fleet_guest *guest = next_for_jobs(fleet);
         const pid_t pid = guest->pid;
         const uint64_t number = guest->scan.guest;
-        const uint64_t serial = fleet->jobs_serial = guest->serial;
+        const uint64_t serial = fleet->jobs.serial = guest->serial;
         unsigned flags;
 
         pthread_mutex_unlock(&fleet->mutex);
@@ -195,8 +197,8 @@ void fleet_find_jobs(struct fleet *fleet)
         double cpu_s = find_jobs(fleet, pid, number, &flags);
 
         pthread_mutex_lock(&fleet->mutex);
-        fleet->jobs_credit_s -= cpu_s;
-        for (struct fleet_guest *one = fleet->guests; one && flags; one = one->next)
+        fleet->jobs.credit_s -= cpu_s;
+        for (struct fleet_guest *one = fleet->table.guests; one && flags; one = one->next)
             if (one->serial == serial)
                 one->jobs |= flags;
     }
@@ -207,13 +209,14 @@ void fleet_find_jobs(struct fleet *fleet)
 
 void fleet_put_off(struct fleet *fleet, struct fleet_guest *guest, uint64_t now_ns)
 {
-    deadline_put(&fleet->queue, &guest->deadline, now_ns + fleet_ns(fleet->plan.period_s));
+    deadline_put(&fleet->table.queue, &guest->deadline,
+                 now_ns + fleet_ns(fleet->spending.plan.period_s));
 }
 
 /* Returns the guest to scan now; NULL: none until *until_ns. */
 static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint64_t *until_ns)
 {
-    struct fleet_guest *guest = (struct fleet_guest *)deadline_next(&fleet->queue);
+    struct fleet_guest *guest = (struct fleet_guest *)deadline_next(&fleet->table.queue);
 
     *until_ns = now_ns + SHOW_UP_NS;
     if (!guest)
@@ -222,25 +225,26 @@ static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint
         *until_ns = guest->deadline.at_ns < *until_ns ? guest->deadline.at_ns : *until_ns;
         return NULL;
     }
-    if (guest->suspended) {
+    if (guest->pauses.suspended) {
         fleet_put_off(fleet, guest, now_ns);
         *until_ns = now_ns;
         return NULL;
     }
 
-    double wait_s = ledger_wait_s(&fleet->ledger, now_ns, fleet_cpu_s(fleet));
+    double wait_s = ledger_wait_s(&fleet->spending.ledger, now_ns, fleet_cpu_s(fleet));
 
-    if (wait_s > 0 && !fleet->over)
+    if (wait_s > 0 && !fleet->spending.over)
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
                  "the CPU budget of %g %% is used up: scans come late", fleet->config.budget * 100);
     /* Otherwise, with a budget that is just used up, every scan would log this. */
-    fleet->over = wait_s > 0 || (fleet->over && fleet->ledger.credit_s < LEDGER_BURST_S);
+    fleet->spending.over = wait_s > 0 || (fleet->spending.over &&
+                                          fleet->spending.ledger.credit_s < LEDGER_BURST_S);
     if (wait_s == 0)
         return guest;
-    fleet->held_until_ns = now_ns + fleet_ns(wait_s);
-    agents_pace(fleet->agents, fleet->plan.period_s, fleet->held_until_ns);
+    fleet->spending.held_until_ns = now_ns + fleet_ns(wait_s);
+    agents_pace(fleet->sinks.agents, fleet->spending.plan.period_s, fleet->spending.held_until_ns);
     if (fleet_ns(wait_s) < SHOW_UP_NS)
-        *until_ns = fleet->held_until_ns;
+        *until_ns = fleet->spending.held_until_ns;
     return NULL;
 }
 
@@ -248,7 +252,7 @@ static struct fleet_guest *next_guest(struct fleet *fleet, uint64_t now_ns, uint
  * scans a guest restores it. */
 static struct fleet_guest *take_idle(struct fleet *fleet)
 {
-    struct fleet_guest **at = &fleet->guests;
+    struct fleet_guest **at = &fleet->table.guests;
 
     while (*at && (*at)->busy)
         at = &(*at)->next;
@@ -257,7 +261,7 @@ static struct fleet_guest *take_idle(struct fleet *fleet)
 
     if (guest) {
         *at = guest->next;
-        deadline_remove(&fleet->queue, &guest->deadline);
+        deadline_remove(&fleet->table.queue, &guest->deadline);
     }
     return guest;
 }
@@ -265,8 +269,8 @@ static struct fleet_guest *take_idle(struct fleet *fleet)
 /* Returns true if a worker has guests that it has not reached: it releases them soon. */
 static bool any_to_release(const struct fleet *fleet)
 {
-    for (size_t i = 0; i < fleet->n_workers; i++) {
-        const struct fleet_worker *worker = &fleet->workers[i];
+    for (size_t i = 0; i < fleet->threads.n; i++) {
+        const struct fleet_worker *worker = &fleet->threads.worker[i];
 
         if (worker->at && !worker->restores && worker->batch.n > worker->batch.at + 1)
             return true;
@@ -297,16 +301,16 @@ static void restore_guests(struct fleet *fleet)
  * that it has not seen, because the guest was being scanned. */
 static void wait_until(struct fleet *fleet, uint64_t until_ns)
 {
-    const uint64_t quarter_ns = fleet_ns(fleet->plan.period_s / 4);
-    const bool leads = fleet->led_until_ns == 0 || until_ns < fleet->led_until_ns;
+    const uint64_t quarter_ns = fleet_ns(fleet->spending.plan.period_s / 4);
+    const bool leads = fleet->threads.led_until_ns == 0 || until_ns < fleet->threads.led_until_ns;
 
     if (leads)
-        fleet->led_until_ns = until_ns;
+        fleet->threads.led_until_ns = until_ns;
     else
         until_ns += quarter_ns < SECOND_NS ? quarter_ns : SECOND_NS;
     cond_wait_until(&fleet->changed, &fleet->mutex, until_ns);
-    if (leads && fleet->led_until_ns == until_ns)
-        fleet->led_until_ns = 0;
+    if (leads && fleet->threads.led_until_ns == until_ns)
+        fleet->threads.led_until_ns = 0;
 }
 
 void *fleet_work(void *context)
@@ -323,7 +327,8 @@ void *fleet_work(void *context)
         worker->logged = false;
         if (free_one(fleet, worker))
             continue;
-        if (fleet->replan || fleet->plan_ns == 0 || now_ns - fleet->plan_ns > PLAN_EVERY_NS)
+        if (fleet->spending.replan || fleet->spending.plan_ns == 0 ||
+            now_ns - fleet->spending.plan_ns > PLAN_EVERY_NS)
             plan_anew(fleet, now_ns);
 
         struct fleet_guest *guest = next_guest(fleet, now_ns, &until_ns);
