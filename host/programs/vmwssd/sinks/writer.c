@@ -2,24 +2,22 @@
 /** @file writer.c  See writer.h. */
 #include "programs/vmwssd/sinks/writer.h"
 
-#include "base/array.h"
 #include "base/cond.h"
 #include "base/service/log.h"
-#include "history/history.h"
 #include "history/wal.h"
+#include "programs/vmwssd/sinks/checker.h"
+#include "programs/vmwssd/sinks/early_events.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define QUEUE_RECORDS 1024 /* while the history is checked before use, no records are written */
 #define GATHER_S 1
 #define MAINTAIN_S 60
 #define OPEN_AGAIN_S 5
-#define EARLY_EVENTS 2048 /* for a thousand guests: their start, and how they came here */
 
 /* A record, or an event of a guest. */
 struct queued {
@@ -42,13 +40,8 @@ struct writer {
     bool urgent; /* the queue must be written without waiting for more */
     struct store_retention retention;
     double opening_cpu_s; /* never changes */
-    double checking_cpu_s;
-    struct store *checked; /* the store being checked now; NULL: none */
-    clockid_t checking_clock;
-    double checking_begun_s; /* by checking_clock */
-    bool damaged;            /* the background check found damage */
-    bool checks;             /* the background check has a thread */
-    pthread_t checker;
+    bool damaged;         /* the background check found damage */
+    struct checker checker;
     /* used only by the thread: */
     struct store *store; /* NULL: it could not be opened again */
     char *path;
@@ -56,8 +49,7 @@ struct writer {
     int not_maintained;  /* the same for maintenance */
     bool held;           /* a reader holds its WAL, and this was logged */
     double maintained_s; /* CLOCK_BOOTTIME */
-    size_t n_early;      /* events of guests without a record yet, ordered by time */
-    struct store_event *early;
+    struct early_events early;
 };
 
 static void queued_free(struct queued *one)
@@ -79,18 +71,11 @@ static void say_notice(const struct writer *writer, int rc)
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
 }
 
-static void wait_for_check(struct writer *writer)
-{
-    if (writer->checks)
-        pthread_join(writer->checker, NULL);
-    writer->checks = false;
-}
-
 /* Must not run during a check: opening reads the file, and closing it would drop the locks of the
  * check's connection. */
 static int open_store(struct writer *writer, struct error *error)
 {
-    wait_for_check(writer);
+    checker_wait(&writer->checker);
 
     int rc = store_open(writer->path, &writer->store, error);
 
@@ -131,61 +116,15 @@ static void writer_count(struct writer *writer, uint64_t written, uint64_t dropp
     pthread_mutex_unlock(&writer->mutex);
 }
 
-static int ends(void *context)
+/* The history is written while it is checked, because it was closed properly. */
+static void note_checked(void *context, bool damaged)
 {
     struct writer *writer = context;
 
-    pthread_mutex_lock(&writer->mutex);
-
-    bool stop = writer->stop;
-
-    pthread_mutex_unlock(&writer->mutex);
-    return stop;
-}
-
-/* SQLite walks through all pages without asking whether to go on: writer_stop() interrupts it, and
- * its cost is read from the clock of its thread meanwhile. @p store: NULL when it has ended. */
-static void note_check(struct writer *writer, struct store *store)
-{
-    pthread_mutex_lock(&writer->mutex);
-    if (writer->checked)
-        writer->checking_cpu_s += clock_s(writer->checking_clock) - writer->checking_begun_s;
-    writer->checked = NULL;
-    if (store && pthread_getcpuclockid(pthread_self(), &writer->checking_clock) == 0) {
-        writer->checking_begun_s = clock_s(writer->checking_clock);
-        writer->checked = store;
-    }
-    pthread_mutex_unlock(&writer->mutex);
-}
-
-/* Returns true if it is damaged. An interrupted check shows nothing. */
-static bool finds_damage(struct writer *writer, struct store *store, struct error *error)
-{
-    note_check(writer, store);
-
-    int rc = store_check(store, ends, writer, error);
-
-    note_check(writer, NULL);
-    return rc == -EUCLEAN && !ends(writer);
-}
-
-/* Checks in the background while the history is written, because it was closed properly. */
-static void *check_behind(void *context)
-{
-    struct writer *writer = context;
-    struct store *store = NULL;
-    struct error error = {0};
-    bool damaged = false;
-
-    setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
-    if (history_open_beside(writer->path, &store, &error) == 0)
-        damaged = finds_damage(writer, store, &error);
-    store_close(store);
     pthread_mutex_lock(&writer->mutex);
     writer->damaged = damaged;
     pthread_cond_signal(&writer->more);
     pthread_mutex_unlock(&writer->mutex);
-    return NULL;
 }
 
 /* The damage is found again when the file is opened again, which quarantines it. */
@@ -199,18 +138,16 @@ static void drop_damaged(struct writer *writer)
  * meanwhile. */
 static void begin_checking(struct writer *writer)
 {
-    struct error error = {0};
-
     if (!writer->store || *store_notice(writer->store))
         return; /* it will be checked, or is new */
     if (!store_was_left_open(writer->store)) {
-        writer->checks = pthread_create(&writer->checker, NULL, check_behind, writer) == 0;
+        checker_begin(&writer->checker);
         return;
     }
     log_line(LOG_CLASS_HISTORY, LOG_NOTICE,
              "%s was not closed by its last writer: it is checked before anything is added",
              writer->path);
-    if (finds_damage(writer, writer->store, &error))
+    if (checker_finds_damage(&writer->checker, writer->store))
         drop_damaged(writer);
 }
 
@@ -255,43 +192,6 @@ static void write_records(struct writer *writer, struct queued **list, size_t n)
     writer_count(writer, rc == 0 ? n : 0, rc == 0 ? 0 : n);
 }
 
-/* Forgets the guest's events; @p kind: only this kind, or EVENT_OTHER: all. */
-static void forget_early(struct writer *writer, const char *uuid, enum event_kind kind)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < writer->n_early; i++) {
-        const struct store_event *event = &writer->early[i];
-
-        if (strcmp(event->uuid, uuid) != 0 || (kind != EVENT_OTHER && kind != event->kind))
-            writer->early[left++] = *event;
-    }
-    writer->n_early = left;
-}
-
-/* Start events are queued until the first record; a guest that ends before it leaves no trace. A
- * guest that cannot be measured never has a record, and at most three events here. */
-static void keep_early(struct writer *writer, const struct store_event *event)
-{
-    const bool begins = event->kind == EVENT_START || event->kind == EVENT_MIGRATE_IN ||
-                        event->kind == EVENT_RESTORE;
-
-    if (!begins && event->kind != EVENT_SUSPEND && event->kind != EVENT_RESUME)
-        forget_early(writer, event->uuid, EVENT_OTHER);
-    if (!begins)
-        return;
-    forget_early(writer, event->uuid, event->kind);
-    if (writer->n_early == EARLY_EVENTS)
-        memmove(writer->early, writer->early + 1, --writer->n_early * sizeof(*writer->early));
-
-    struct store_event *more = array_grow(writer->early, writer->n_early, sizeof(*more));
-
-    if (!more)
-        return;
-    writer->early = more;
-    more[writer->n_early++] = *event;
-}
-
 static int write_event(struct writer *writer, const struct store_event *event)
 {
     struct error error = {0};
@@ -306,67 +206,61 @@ static int write_event(struct writer *writer, const struct store_event *event)
     return rc;
 }
 
-static bool has_record(struct queued **records, size_t n, const char *uuid)
+/* Records that are about to be written, or were. */
+struct written {
+    struct writer *writer;
+    struct queued **records;
+    size_t n;
+};
+
+static bool has_record(const struct written *written, const char *uuid)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(records[i]->record.sample.uuid, uuid))
+    for (size_t i = 0; i < written->n; i++)
+        if (!strcmp(written->records[i]->record.sample.uuid, uuid))
             return true;
     return false;
 }
 
-/* Writes the early events of these records' guests, which may be their first records. */
-static void write_early(struct writer *writer, struct queued **records, size_t n)
+/* Writes an early event of these records' guests, which may be their first records. */
+static bool write_early(void *context, const struct store_event *event)
 {
-    size_t left = 0;
+    const struct written *written = context;
 
-    for (size_t i = 0; i < writer->n_early; i++) {
-        const struct store_event *event = &writer->early[i];
-
-        if (!has_record(records, n, event->uuid) || write_event(writer, event) == 1)
-            writer->early[left++] = *event;
-    }
-    writer->n_early = left;
+    return has_record(written, event->uuid) && write_event(written->writer, event) != 1;
 }
 
 static void write_events(struct writer *writer, struct queued **list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (write_event(writer, &list[i]->event) == 1)
-            keep_early(writer, &list[i]->event);
+            early_events_note(&writer->early, &list[i]->event);
 }
 
 /* Writes records first: an event of a guest without records waits for its first record. */
 static void write_all(struct writer *writer, struct queued **list, size_t n)
 {
     struct queued *sorted[QUEUE_RECORDS];
-    size_t records = 0;
+    struct written written = {.writer = writer, .records = sorted};
     size_t events = 0;
 
     for (size_t i = 0; i < n; i++)
         if (!list[i]->is_event)
-            sorted[records++] = list[i];
+            sorted[written.n++] = list[i];
     for (size_t i = 0; i < n; i++)
         if (list[i]->is_event)
-            sorted[records + events++] = list[i];
-    if (records > 0)
-        write_records(writer, sorted, records);
-    write_early(writer, sorted, records);
-    write_events(writer, sorted + records, events);
-}
-
-/* Our own check is a reader, but it does finish. */
-static bool is_checking(struct writer *writer)
-{
-    if (writer->checks && pthread_tryjoin_np(writer->checker, NULL) == 0)
-        writer->checks = false;
-    return writer->checks;
+            sorted[written.n + events++] = list[i];
+    if (written.n > 0)
+        write_records(writer, sorted, written.n);
+    early_events_take(&writer->early, write_early, &written);
+    write_events(writer, sorted + written.n, events);
 }
 
 static void watch_wal(struct writer *writer)
 {
     uint64_t bytes = store_wal_held_bytes(writer->store);
 
-    if (bytes >= WAL_WARN_BYTES && !writer->held && !is_checking(writer))
+    /* our own check is a reader, but it does finish */
+    if (bytes >= WAL_WARN_BYTES && !writer->held && !checker_runs(&writer->checker))
         log_line(
             LOG_CLASS_HISTORY, LOG_WARNING,
             "%s: a reader does not finish, and its WAL has grown to %llu MiB; end it (fuser -v "
@@ -465,7 +359,7 @@ void writer_free(struct writer *writer)
         return;
     free_all(writer->queue, writer->n);
     store_close(writer->store);
-    free(writer->early);
+    early_events_free(&writer->early);
     free(writer->path);
     free(writer);
 }
@@ -482,6 +376,10 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     cond_init(&writer->more);
     writer->retention = *retention;
     writer->path = strdup(path);
+    checker_init(&writer->checker);
+    writer->checker.path = writer->path;
+    writer->checker.ended = note_checked;
+    writer->checker.context = writer;
 
     int rc = writer->path ? store_open_unchecked(path, &writer->store, error)
                           : error_set(error, -ENOMEM, "%s: out of memory", path);
@@ -505,16 +403,7 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
 
 double writer_checking_cpu_s(struct writer *writer)
 {
-    double cpu_s;
-
-    if (!writer)
-        return 0;
-    pthread_mutex_lock(&writer->mutex);
-    cpu_s = writer->checking_cpu_s;
-    if (writer->checked)
-        cpu_s += clock_s(writer->checking_clock) - writer->checking_begun_s;
-    pthread_mutex_unlock(&writer->mutex);
-    return cpu_s;
+    return writer ? checker_cpu_s(&writer->checker) : 0;
 }
 
 double writer_opening_cpu_s(const struct writer *writer)
@@ -601,12 +490,11 @@ void writer_stop(struct writer *writer)
         return;
     pthread_mutex_lock(&writer->mutex);
     writer->stop = true;
-    if (writer->checked)
-        store_interrupt(writer->checked);
     pthread_cond_signal(&writer->more);
     pthread_mutex_unlock(&writer->mutex);
+    checker_stop(&writer->checker);
     pthread_join(writer->thread, NULL);
-    wait_for_check(writer);
+    checker_wait(&writer->checker);
     store_close(writer->store);
     writer->store = NULL;
 }
