@@ -3,12 +3,7 @@
 #pragma once
 
 #include "show/history_svg.h"
-
-enum show_format {
-    SHOW_TABLE,
-    SHOW_JSON,
-    SHOW_CSV,
-};
+#include "show/sheet.h"
 
 struct history_output; /* opaque */
 

@@ -1,198 +1,258 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan.c  See plan.h: the tables. */
+/** @file plan.c  See plan.h. */
 #include "show/plan.h"
 
-#include "base/bytes.h"
 #include "base/plural.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/plan_words.h"
-#include "show/table.h"
+#include "show/sheet.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
-#define CELL 300
-#define MAX_COLUMNS 14
-
-/* A row under construction, cell by cell. */
-struct row {
-    char cell[MAX_COLUMNS][CELL];
-    size_t n;
-};
-
-static char *next_cell(struct row *row)
-{
-    return row->cell[row->n++];
-}
-
-static void add_text(struct row *row, const char *text)
-{
-    utf8_printable_copy(next_cell(row), CELL, text);
-}
-
-static void add_bytes(struct row *row, double bytes)
-{
-    show_bytes(next_cell(row), CELL, (uint64_t)fmax(bytes, 0));
-}
-
-static int add_row(struct table *table, const struct row *row)
-{
-    const char *cells[MAX_COLUMNS];
-
-    for (size_t i = 0; i < row->n; i++)
-        cells[i] = row->cell[i];
-    return table_row(table, cells);
-}
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-static const struct table_column host_columns[] = {
-    {.name = "HOST", .cut = true},
-    {.name = "GUESTS", .right = true, .rank = 9},
-    {.name = "ASSIGNED", .right = true, .rank = 6},
-    {.name = "LIMIT", .right = true, .rank = 4},
-    {.name = "NEED P50", .right = true, .rank = 7},
-    {.name = "P99", .right = true, .rank = 3},
-    {.name = "PLANNED", .right = true},
-    {.name = "HEADROOM", .right = true, .rank = 1},
-    {.name = "SHORT", .right = true, .rank = 2},
-    {.name = "LONGEST", .right = true, .rank = 8},
-    {.name = "SWAP IF ALL", .right = true, .rank = 10},
-    {.name = "IF IT FAILS", .right = true, .rank = 5},
-    {.name = "85% IN", .right = true, .rank = 5},
-    {.name = "NOTE", .last = true, .rank = 4},
+static const struct sheet_column host_columns[] = {
+    {"host", {.name = "HOST", .cut = true}},
+    {"guests", {.name = "GUESTS", .right = true, .rank = 9}},
+    {"ram_bytes", {.name = "ASSIGNED", .right = true, .rank = 6}},
+    {"limit", {.name = "LIMIT", .right = true, .rank = 4}},
+    {"need_p50_bytes", {.name = "NEED P50", .right = true, .rank = 7}},
+    {"need_p99_bytes", {.name = "P99", .right = true, .rank = 3}},
+    {"planned_bytes", {.name = "PLANNED", .right = true}},
+    {"headroom_bytes", {.name = "HEADROOM", .right = true, .rank = 1}},
+    {"short", {.name = "SHORT", .right = true, .rank = 2}},
+    {"longest_short_seconds", {.name = "LONGEST", .right = true, .rank = 8}},
+    {"swap_bytes", {.name = "SWAP IF ALL", .right = true, .rank = 10}},
+    {"fails", {.name = "IF IT FAILS", .right = true, .rank = 5}},
+    {"full", {.name = "85% IN", .right = true, .rank = 5}},
+    {"note", {.name = "NOTE", .last = true, .rank = 4}},
 };
-#define N_HOST_COLUMNS (sizeof(host_columns) / sizeof(host_columns[0]))
 
-static int add_host(struct table *table, const struct plan_host *host,
-                    const struct plan_host_result *result)
+static void fill_need(struct sheet *sheet, const struct plan_need *need)
 {
-    const double headroom = result->limit_bytes - result->planned_bytes;
-    struct row row = {.n = 0};
-    char bytes[32];
-
-    add_text(&row, host->name);
-    snprintf(next_cell(&row), CELL, "%zu", result->n_guests);
-    add_bytes(&row, result->ram_bytes);
-    add_bytes(&row, result->limit_bytes);
-    add_bytes(&row, result->need.p50_bytes);
-    add_bytes(&row, result->need.p99_bytes);
-    add_bytes(&row, result->planned_bytes);
-    show_bytes(bytes, sizeof(bytes), (uint64_t)fabs(headroom));
-    snprintf(next_cell(&row), CELL, "%s%s", headroom < 0 ? "-" : "", bytes);
-    snprintf(next_cell(&row), CELL, "%.0fm/month", plan_month_minutes(result->need.short_share));
-    show_seconds(next_cell(&row), CELL, result->need.longest_s);
-    add_bytes(&row, result->swap_bytes);
-    plan_unplaced_text(next_cell(&row), CELL, result);
-    plan_runway_text(next_cell(&row), CELL, &result->runway);
-    add_text(&row, plan_host_note(host, result));
-    return add_row(table, &row);
+    sheet_bytes_real(sheet, "need_p50_bytes", need->p50_bytes);
+    sheet_bytes_real(sheet, "need_p95_bytes", need->p95_bytes);
+    sheet_bytes_real(sheet, "need_p99_bytes", need->p99_bytes);
+    sheet_bytes_real(sheet, "need_max_bytes", need->max_bytes);
+    sheet_bytes_real(sheet, "need_risk_bytes", need->risk_bytes);
+    sheet_real(sheet, "short_share", need->short_share);
+    sheet_seconds(sheet, "longest_short_seconds", need->longest_s);
+    sheet_cell(sheet, "short", "%.0fm/month", plan_month_minutes(need->short_share));
 }
 
-static int print_hosts(const struct plan_shown *shown)
+static void fill_runway(struct sheet *sheet, const struct plan_runway *runway)
 {
-    struct table *table = table_new(host_columns, N_HOST_COLUMNS);
-    int rc = table ? 0 : -ENOMEM;
+    char text[100];
 
-    for (size_t h = 0; rc == 0 && h < shown->fleet->n_hosts; h++)
-        rc = add_host(table, &shown->fleet->hosts[h], &shown->result->hosts[h]);
-    if (rc == 0)
-        table_print(table, true);
-    table_free(table);
-    return rc;
+    sheet_cell(sheet, "full", "%s", plan_runway_text(text, sizeof(text), runway));
+    if (!runway->known) {
+        sheet_unknown(sheet, "runway");
+        return;
+    }
+    sheet_group(sheet, "runway");
+    sheet_bytes_real(sheet, "level_bytes", runway->level_bytes);
+    sheet_real(sheet, "slope_bytes_day", runway->slope_bytes_day);
+    sheet_real(sheet, "days", runway->days);
+    sheet_real(sheet, "days_low", runway->low_days);
+    sheet_real(sheet, "days_high", runway->high_days);
+    sheet_close(sheet);
+}
+
+static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_t h)
+{
+    const struct plan_host *host = &shown->fleet->hosts[h];
+    const struct plan_host_result *result = &shown->result->hosts[h];
+    const bool modelled = shown->request->n_place > 0 && shown->fleet->n_guests > 0;
+    char text[100];
+
+    sheet_row(sheet);
+    sheet_scope(sheet, "host");
+    sheet_text(sheet, "host", host->name);
+    sheet_time(sheet, "last", host->last_s, 0);
+    sheet_real(sheet, "days", host->days);
+    sheet_bool(sheet, "stale", host->stale);
+    sheet_real(sheet, "missed_share", host->missed_share);
+    sheet_count(sheet, "guests", result->n_guests);
+    sheet_count(sheet, "guests_after", result->n_guests_after);
+    sheet_bytes_real(sheet, "ram_bytes", result->ram_bytes);
+    sheet_bytes(sheet, "capacity_bytes", host->capacity_bytes);
+    sheet_bytes(sheet, "reserve_bytes", host->reserve_bytes);
+    sheet_cell(sheet, "limit", "%s",
+               show_bytes(text, sizeof(text), (uint64_t)fmax(result->limit_bytes, 0)));
+    fill_need(sheet, &result->need);
+    sheet_bytes_real(sheet, "planned_bytes", result->planned_bytes);
+    sheet_bytes_real(sheet, "planned_after_bytes", result->planned_after_bytes);
+    sheet_bytes_real(sheet, "headroom_bytes", result->limit_bytes - result->planned_bytes);
+    sheet_bytes_real(sheet, "swap_bytes", result->swap_bytes);
+    sheet_count(sheet, "unplaced_guests", result->unplaced);
+    sheet_bytes_real(sheet, "unplaced_bytes", result->unplaced_bytes);
+    fill_runway(sheet, &result->runway);
+    sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
+    sheet_cell(sheet, "fails", "%s", plan_unplaced_text(text, sizeof(text), result));
+    sheet_cell(sheet, "note", "%s", plan_host_note(host, result));
 }
 
 /* --- guests ----------------------------------------------------------------------------------- */
 
-static const struct table_column guest_columns[] = {
-    {.name = "DOMAIN", .cut = true},
-    {.name = "HOST", .rank = 2},
-    {.name = "ASSIGNED", .right = true, .rank = 3},
-    {.name = "NEED P50", .right = true, .rank = 6},
-    {.name = "P95", .right = true, .rank = 5},
-    {.name = "P99", .right = true, .rank = 1},
-    {.name = "MAX", .right = true, .rank = 7},
-    {.name = "RIGHT SIZE", .right = true},
-    {.name = "HISTORY", .right = true, .rank = 8},
-    {.name = "NOTE", .last = true, .rank = 4},
+static const struct sheet_column guest_columns[] = {
+    {"domain", {.name = "DOMAIN", .cut = true}},
+    {"host", {.name = "HOST", .rank = 2}},
+    {"ram_bytes", {.name = "ASSIGNED", .right = true, .rank = 3}},
+    {"need_p50_bytes", {.name = "NEED P50", .right = true, .rank = 6}},
+    {"need_p95_bytes", {.name = "P95", .right = true, .rank = 5}},
+    {"need_p99_bytes", {.name = "P99", .right = true, .rank = 1}},
+    {"need_max_bytes", {.name = "MAX", .right = true, .rank = 7}},
+    {"right_size_bytes", {.name = "RIGHT SIZE", .right = true}},
+    {"history", {.name = "HISTORY", .right = true, .rank = 8}},
+    {"note", {.name = "NOTE", .last = true, .rank = 4}},
 };
-#define N_GUEST_COLUMNS (sizeof(guest_columns) / sizeof(guest_columns[0]))
 
-static int add_guest(struct table *table, const struct plan_fleet *fleet,
-                     const struct plan_guest *guest)
+static void fill_guest(struct sheet *sheet, const struct plan_fleet *fleet,
+                       const struct plan_guest *guest)
 {
     const double size = plan_right_size(guest);
-    struct row row = {.n = 0};
+    char text[100];
 
-    add_text(&row, guest->name);
-    add_text(&row, fleet->hosts[guest->host].name);
-    add_bytes(&row, (double)guest->ram_bytes);
-    add_bytes(&row, guest->p50_bytes);
-    add_bytes(&row, guest->p95_bytes);
-    add_bytes(&row, guest->p99_bytes);
-    add_bytes(&row, guest->max_bytes);
-    if (size > 0)
-        add_bytes(&row, size);
-    else
-        add_text(&row, "-");
-    snprintf(next_cell(&row), CELL, "%.1fd", guest->days);
-    plan_guest_note(next_cell(&row), CELL, guest);
-    return add_row(table, &row);
-}
-
-static int print_guests(const struct plan_shown *shown)
-{
-    struct table *table = table_new(guest_columns, N_GUEST_COLUMNS);
-    int rc = table ? 0 : -ENOMEM;
-
-    for (size_t g = 0; rc == 0 && g < shown->fleet->n_guests; g++)
-        rc = add_guest(table, shown->fleet, &shown->fleet->guests[g]);
-    if (rc == 0)
-        table_print(table, true);
-    table_free(table);
-    return rc;
+    sheet_row(sheet);
+    sheet_scope(sheet, "guest");
+    sheet_text(sheet, "domain", guest->name);
+    sheet_text(sheet, "uuid", guest->uuid);
+    sheet_text(sheet, "host", fleet->hosts[guest->host].name);
+    sheet_bool(sheet, "measured", !guest->unmeasured);
+    sheet_bool(sheet, "suspended", guest->suspended);
+    sheet_bool(sheet, "watched", !guest->unwatched);
+    sheet_bool(sheet, "pinned", guest->pinned);
+    sheet_bool(sheet, "apart", guest->apart != 0);
+    sheet_bytes(sheet, "ram_bytes", guest->ram_bytes);
+    sheet_real(sheet, "days", guest->days);
+    sheet_bytes_real(sheet, "need_p50_bytes", guest->p50_bytes);
+    sheet_bytes_real(sheet, "need_p95_bytes", guest->p95_bytes);
+    sheet_bytes_real(sheet, "need_p99_bytes", guest->p99_bytes);
+    sheet_bytes_real(sheet, "need_max_bytes", guest->max_bytes);
+    sheet_real(sheet, "trend_bytes_day", guest->trend_bytes_day);
+    sheet_real(sheet, "factor", guest->factor);
+    sheet_bytes_real(sheet, "right_size_bytes", size > 0 ? size : NAN);
+    sheet_real(sheet, "right_size_window_s", size > 0 ? guest->size_window_s : NAN);
+    sheet_cell(sheet, "history", "%.1fd", guest->days);
+    sheet_cell(sheet, "note", "%s", plan_guest_note(text, sizeof(text), guest));
 }
 
 /* --- moves ------------------------------------------------------------------------------------ */
 
-static const struct table_column move_columns[] = {
-    {.name = "MOVE", .cut = true},
-    {.name = "FROM"},
-    {.name = "TO"},
-    {.name = "NEED P99", .right = true, .rank = 1},
-    {.name = "GAIN", .last = true, .rank = 2},
+static const struct sheet_column move_columns[] = {
+    {"domain", {.name = "MOVE", .cut = true}},
+    {"from", {.name = "FROM"}},
+    {"to", {.name = "TO"}},
+    {"need", {.name = "NEED P99", .right = true, .rank = 1}},
+    {"gain", {.name = "GAIN", .last = true, .rank = 2}},
 };
-#define N_MOVE_COLUMNS (sizeof(move_columns) / sizeof(move_columns[0]))
 
-static int add_move(struct table *table, const struct plan_fleet *fleet,
-                    const struct plan_move *move)
+static void fill_move(struct sheet *sheet, const struct plan_fleet *fleet,
+                      const struct plan_move *move)
 {
-    struct row row = {.n = 0};
-    char from[256];
+    const struct plan_guest *guest = &fleet->guests[move->guest];
+    const char *from = fleet->hosts[move->from].name;
+    char text[32];
 
-    add_text(&row, fleet->guests[move->guest].name);
-    add_text(&row, utf8_printable_copy(from, sizeof(from), fleet->hosts[move->from].name));
-    add_text(&row, fleet->hosts[move->to].name);
-    add_bytes(&row, fleet->guests[move->guest].p99_bytes);
-    snprintf(next_cell(&row), CELL, "%s %s", move->why == PLAN_EMPTY ? "empties" : "relieves",
-             from);
-    return add_row(table, &row);
+    sheet_row(sheet);
+    sheet_scope(sheet, "move");
+    sheet_text(sheet, "domain", guest->name);
+    sheet_text(sheet, "uuid", guest->uuid);
+    sheet_text(sheet, sheet->format == SHOW_CSV ? "host" : "from", from);
+    sheet_text(sheet, "to", fleet->hosts[move->to].name);
+    sheet_text(sheet, "why", move->why == PLAN_EMPTY ? "empty" : "relieve");
+    sheet_cell(sheet, "need", "%s", show_bytes(text, sizeof(text), (uint64_t)guest->p99_bytes));
+    sheet_cell(sheet, "gain", "%s %s", move->why == PLAN_EMPTY ? "empties" : "relieves", from);
 }
 
-static int print_moves(const struct plan_shown *shown)
+static void fill_moves(struct sheet *sheet, const struct plan_shown *shown)
 {
-    const struct plan_result *result = shown->result;
-    struct table *table = table_new(move_columns, N_MOVE_COLUMNS);
-    int rc = table ? 0 : -ENOMEM;
+    if (!shown->request->consolidate) {
+        sheet_unknown(sheet, "moves");
+        return;
+    }
+    sheet_note(sheet, "%s", "");
+    sheet_list(sheet, "moves", move_columns, COUNT(move_columns));
+    for (size_t m = 0; m < shown->result->moves.n; m++)
+        fill_move(sheet, shown->fleet, &shown->result->moves.move[m]);
+    sheet_close(sheet);
+}
 
-    for (size_t m = 0; rc == 0 && m < result->moves.n; m++)
-        rc = add_move(table, shown->fleet, &result->moves.move[m]);
-    if (rc == 0 && result->moves.n > 0)
-        table_print(table, true);
-    table_free(table);
-    return rc;
+/* --- the fleet -------------------------------------------------------------------------------- */
+
+static void fill_places(struct sheet *sheet, const struct plan_shown *shown)
+{
+    sheet_list(sheet, "place", NULL, 0);
+    for (size_t i = 0; i < shown->request->n_place; i++) {
+        const size_t host = shown->result->place[i];
+
+        sheet_row(sheet);
+        sheet_bytes_real(sheet, "ram_bytes", shown->request->place_bytes[i]);
+        sheet_text(sheet, "host", host == PLAN_NOWHERE ? NULL : shown->fleet->hosts[host].name);
+    }
+    sheet_close(sheet);
+}
+
+static void fill_ratio(struct sheet *sheet, const struct plan_ratio *ratio)
+{
+    if (ratio->ratio <= 0) {
+        sheet_unknown(sheet, "overcommit");
+        return;
+    }
+    sheet_group(sheet, "overcommit");
+    sheet_real(sheet, "ratio", ratio->ratio);
+    sheet_bool(sheet, "at_least", ratio->at_least);
+    sheet_close(sheet);
+}
+
+static void fill_head(struct sheet *sheet, const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+    const double to_s = fleet->from_s + (double)fleet->n_times * fleet->step_s;
+    const double risk = shown->request->options.risk;
+    char from[40];
+    char to[40];
+    char window[32];
+    char step[32];
+
+    sheet_note(sheet, "%zu guest%s on %zu host%s, %s to %s, window %s, in steps of %s, risk %g%%",
+               fleet->n_guests, plural((double)fleet->n_guests), fleet->n_hosts,
+               plural((double)fleet->n_hosts), show_time(from, sizeof(from), fleet->from_s, 0),
+               show_time(to, sizeof(to), to_s, 0),
+               show_seconds(window, sizeof(window), shown->window_s),
+               show_seconds(step, sizeof(step), fleet->step_s), 100 * risk);
+    sheet_time(sheet, "from", fleet->from_s, 0);
+    sheet_time(sheet, "to", to_s, 0);
+    sheet_count(sheet, "step_s", (uint64_t)fleet->step_s);
+    sheet_real(sheet, "window_s", shown->window_s);
+    sheet_real(sheet, "risk", risk);
+    sheet_real(sheet, "unknown", shown->result->unknown);
+}
+
+static void fill(struct sheet *sheet, const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+
+    fill_head(sheet, shown);
+    sheet_list(sheet, "hosts", host_columns, COUNT(host_columns));
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        fill_host(sheet, shown, h);
+    sheet_close(sheet);
+    sheet_note(sheet, "%s", "");
+    sheet_list(sheet, "guests", guest_columns, COUNT(guest_columns));
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        fill_guest(sheet, fleet, &fleet->guests[g]);
+    sheet_close(sheet);
+    fill_moves(sheet, shown);
+    fill_places(sheet, shown);
+    fill_ratio(sheet, &shown->result->ratio);
+    sheet_count(sheet, "emptied", shown->result->emptied);
+    sheet_count(sheet, "short_before", shown->result->short_before);
+    sheet_count(sheet, "short_after", shown->result->short_after);
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -218,50 +278,42 @@ static void print_sentences(const struct plan_shown *shown)
     plan_say_doubts(&voice, shown);
 }
 
-static void print_heading(const struct plan_shown *shown)
-{
-    const struct plan_fleet *fleet = shown->fleet;
-    char from[40];
-    char to[40];
-    char window[32];
-    char step[32];
-
-    printf("%zu guest%s on %zu host%s, %s to %s, window %s, in steps of %s, risk %g%%\n",
-           fleet->n_guests, plural((double)fleet->n_guests), fleet->n_hosts,
-           plural((double)fleet->n_hosts), show_time(from, sizeof(from), fleet->from_s, 0),
-           show_time(to, sizeof(to), fleet->from_s + (double)fleet->n_times * fleet->step_s, 0),
-           show_seconds(window, sizeof(window), shown->window_s),
-           show_seconds(step, sizeof(step), fleet->step_s), 100 * shown->request->options.risk);
-}
-
-static int print_table(const struct plan_shown *shown)
-{
-    int rc;
-
-    print_heading(shown);
-    rc = print_hosts(shown);
-    putchar('\n');
-    if (rc == 0)
-        rc = print_guests(shown);
-    if (rc == 0 && shown->request->consolidate) {
-        putchar('\n');
-        rc = print_moves(shown);
-    }
-    if (rc == 0)
-        print_sentences(shown);
-    return rc;
-}
+/* A line for each host, guest and move. */
+static const char *const csv_names[] = {
+    "scope",
+    "host",
+    "domain",
+    "uuid",
+    "to",
+    "guests",
+    "ram_bytes",
+    "capacity_bytes",
+    "reserve_bytes",
+    "need_p50_bytes",
+    "need_p95_bytes",
+    "need_p99_bytes",
+    "need_max_bytes",
+    "planned_bytes",
+    "short_share",
+    "longest_short_seconds",
+    "swap_bytes",
+    "unplaced_guests",
+    "runway_days",
+    "runway_days_low",
+    "runway_days_high",
+    "days",
+    "right_size_bytes",
+    "right_size_window_s",
+    NULL,
+};
 
 int plan_print(const struct plan_shown *shown, enum show_format format)
 {
-    json_t *json;
+    struct sheet sheet;
 
+    sheet_begin(&sheet, format, "vmwss.plan.v1", csv_names);
+    fill(&sheet, shown);
     if (format == SHOW_TABLE)
-        return print_table(shown);
-    if (format == SHOW_CSV) {
-        plan_csv(shown);
-        return 0;
-    }
-    json = plan_json(shown);
-    return json ? json_print_line(json) : -ENOMEM;
+        print_sentences(shown);
+    return sheet_end(&sheet);
 }

@@ -103,14 +103,12 @@ static int write_both(const struct plan_shown *shown, char **argv)
     struct error error = {0};
     const double began_s = own_cpu_s();
     int rc = html_plan_write(&page, argv[3], &error);
-    json_t *json = plan_json(shown);
 
     printf("%.3f s of CPU time for the page\n", own_cpu_s() - began_s);
     if (rc < 0)
         fprintf(stderr, "%s\n", error.text);
-    if (!json || json_dump_file(json, argv[4], JSON_COMPACT) < 0)
+    if (rc == 0 && (!freopen(argv[4], "w", stdout) || plan_print(shown, SHOW_JSON) < 0))
         rc = -1;
-    json_decref(json);
     return rc;
 }
 

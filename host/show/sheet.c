@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file sheet.c  See sheet.h. */
+#include "show/sheet.h"
+
+#include "base/text/csv.h"
+#include "base/text/json.h"
+#include "base/text/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT 300
+
+static bool is_json(const struct sheet *sheet)
+{
+    return sheet->format == SHOW_JSON;
+}
+
+static void open_level(struct sheet *sheet, int kind, const char *name, json_t *json)
+{
+    sheet->open[sheet->depth].kind = kind;
+    sheet->open[sheet->depth].name = name;
+    sheet->open[sheet->depth++].json = json;
+}
+
+/* Makes an object or an array of JSON; NULL if the format is another one. */
+static json_t *make(struct sheet *sheet, json_t *(*new)(void))
+{
+    json_t *json = is_json(sheet) ? new () : NULL;
+
+    if (is_json(sheet) && !json)
+        sheet->rc = -ENOMEM;
+    return json;
+}
+
+/* Adds a value to the innermost object or array, which owns it then. Returns it; NULL if out of
+ * memory. */
+static json_t *add(struct sheet *sheet, const char *key, json_t *json)
+{
+    json_t *to = sheet->open[sheet->depth - 1].json;
+    int rc = key ? json_object_set_new(to, key, json) : json_array_append_new(to, json);
+
+    if (rc == 0)
+        return json;
+    sheet->rc = -ENOMEM;
+    return NULL;
+}
+
+void sheet_begin(struct sheet *sheet, enum show_format format, const char *schema,
+                 const char *const *csv)
+{
+    *sheet = (struct sheet){.format = format, .schema = schema, .csv = csv};
+    open_level(sheet, SHEET_GROUP, NULL, make(sheet, json_object));
+    sheet_text(sheet, "schema", schema);
+    if (format == SHOW_CSV)
+        csv_heading(csv);
+}
+
+int sheet_end(struct sheet *sheet)
+{
+    table_free(sheet->table);
+    if (sheet->rc == 0 && is_json(sheet) && !sheet->lines)
+        return json_print_line(sheet->open[0].json);
+    json_decref(sheet->open[0].json);
+    return sheet->rc;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* Returns the cell of that name of the open row; NULL: it is not shown. */
+static char **find_cell(struct sheet *sheet, const char *name)
+{
+    if (sheet->format == SHOW_CSV)
+        for (size_t i = 0; sheet->csv[i]; i++)
+            if (strcmp(sheet->csv[i], name) == 0)
+                return &sheet->cells[i];
+    if (sheet->format == SHOW_TABLE)
+        for (size_t i = 0; i < sheet->n_columns; i++)
+            if (strcmp(sheet->columns[i].key, name) == 0)
+                return &sheet->cells[i];
+    return NULL;
+}
+
+/* Puts the names of the row's groups before @p key; returns false if it is not a value of a row of
+ * the list with columns. */
+static bool full_name(char *name, size_t size, const struct sheet *sheet, const char *key)
+{
+    size_t used = 0;
+
+    if (sheet->list_depth == 0 || sheet->depth <= sheet->list_depth)
+        return false;
+    for (size_t d = sheet->list_depth + 1; d < sheet->depth && used < size; d++) {
+        if (sheet->open[d].kind != SHEET_GROUP)
+            return false;
+        used += (size_t)snprintf(name + used, size - used, "%s_", sheet->open[d].name);
+    }
+    if (used < size)
+        snprintf(name + used, size - used, "%s", key);
+    return true;
+}
+
+static void put_cell(struct sheet *sheet, const char *key, const char *text)
+{
+    char name[TEXT];
+    char **cell = full_name(name, sizeof(name), sheet, key) ? find_cell(sheet, name) : NULL;
+
+    if (!cell || !text)
+        return;
+    free(*cell);
+    *cell = strdup(text);
+    if (!*cell)
+        sheet->rc = -ENOMEM;
+}
+
+static void end_csv(struct sheet *sheet)
+{
+    struct csv csv = {0};
+
+    for (size_t i = 0; sheet->csv[i]; i++)
+        if (sheet->cells[i])
+            csv_text(&csv, sheet->cells[i]);
+        else
+            csv_nothing(&csv);
+    csv_end(&csv);
+}
+
+static void end_table_row(struct sheet *sheet)
+{
+    const char *cells[SHEET_CELLS];
+
+    for (size_t i = 0; i < sheet->n_columns; i++)
+        cells[i] = sheet->cells[i] ? sheet->cells[i] : "";
+    if (table_row(sheet->table, cells))
+        sheet->rc = -ENOMEM;
+    else
+        table_colour_row(sheet->table, sheet->colour);
+    sheet->colour = NULL;
+}
+
+static void end_cells(struct sheet *sheet)
+{
+    if (sheet->format == SHOW_CSV)
+        end_csv(sheet);
+    else if (sheet->table)
+        end_table_row(sheet);
+    for (size_t i = 0; i < SHEET_CELLS; i++)
+        free(sheet->cells[i]);
+    memset(sheet->cells, 0, sizeof(sheet->cells));
+}
+
+/* --- structure -------------------------------------------------------------------------------- */
+
+void sheet_group(struct sheet *sheet, const char *key)
+{
+    json_t *json = make(sheet, json_object);
+
+    open_level(sheet, SHEET_GROUP, key, json ? add(sheet, key, json) : NULL);
+}
+
+static void begin_table(struct sheet *sheet)
+{
+    struct table_column heads[SHEET_CELLS];
+
+    for (size_t i = 0; i < sheet->n_columns; i++)
+        heads[i] = sheet->columns[i].head;
+    sheet->table = table_new(heads, sheet->n_columns);
+    if (!sheet->table)
+        sheet->rc = -ENOMEM;
+}
+
+void sheet_list(struct sheet *sheet, const char *key, const struct sheet_column *columns, size_t n)
+{
+    json_t *json = key ? make(sheet, json_array) : NULL;
+
+    sheet->lines = sheet->lines || !key;
+    open_level(sheet, SHEET_LIST, key, json ? add(sheet, key, json) : NULL);
+    if (!columns)
+        return;
+    sheet->list_depth = sheet->depth;
+    sheet->columns = columns;
+    sheet->n_columns = n;
+    if (sheet->format == SHOW_TABLE)
+        begin_table(sheet);
+}
+
+static bool row_is_open(const struct sheet *sheet)
+{
+    return sheet->open[sheet->depth - 1].kind == SHEET_ROW;
+}
+
+static void end_row(struct sheet *sheet)
+{
+    json_t *json = sheet->open[--sheet->depth].json;
+    int rc = 0;
+
+    if (sheet->depth == sheet->list_depth && !is_json(sheet))
+        end_cells(sheet);
+    if (json && !sheet->open[sheet->depth - 1].json)
+        rc = json_print_line(json);
+    if (rc < 0)
+        sheet->rc = rc;
+}
+
+void sheet_row(struct sheet *sheet)
+{
+    json_t *json = make(sheet, json_object);
+
+    if (row_is_open(sheet))
+        end_row(sheet);
+    if (json && sheet->open[sheet->depth - 1].json)
+        json = add(sheet, NULL, json);
+    else if (json)
+        json_object_set_new(json, "schema", json_string(sheet->schema));
+    open_level(sheet, SHEET_ROW, NULL, json);
+}
+
+void sheet_scope(struct sheet *sheet, const char *scope)
+{
+    if (sheet->format == SHOW_CSV)
+        put_cell(sheet, "scope", scope);
+}
+
+void sheet_total(struct sheet *sheet, const char *key)
+{
+    if (!is_json(sheet)) {
+        sheet_row(sheet);
+        return;
+    }
+    sheet_close(sheet);
+    sheet_group(sheet, key);
+}
+
+static void end_list(struct sheet *sheet)
+{
+    if (sheet->depth != sheet->list_depth)
+        return;
+    if (sheet->table && sheet->rc == 0)
+        table_print(sheet->table, true);
+    table_free(sheet->table);
+    sheet->table = NULL;
+    sheet->list_depth = 0;
+}
+
+void sheet_close(struct sheet *sheet)
+{
+    if (row_is_open(sheet))
+        end_row(sheet);
+    if (sheet->open[sheet->depth - 1].kind == SHEET_LIST)
+        end_list(sheet);
+    sheet->depth--;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static char *names_text(char *text, size_t size, const json_t *array)
+{
+    size_t used = 0;
+    json_t *name;
+    size_t i;
+
+    *text = '\0';
+    json_array_foreach(array, i, name) if (used < size) used += (size_t)snprintf(
+        text + used, size - used, "%s%s", i ? "," : "", json_string_value(name));
+    return text;
+}
+
+/* Returns a value's text in CSV; NULL: empty. */
+static const char *csv_value(char *text, size_t size, const json_t *json)
+{
+    switch (json_typeof(json)) {
+    case JSON_STRING:
+        return json_string_value(json);
+    case JSON_INTEGER:
+        snprintf(text, size, "%lld", (long long)json_integer_value(json));
+        return text;
+    case JSON_REAL:
+        snprintf(text, size, "%.9g", json_real_value(json));
+        return text;
+    case JSON_TRUE:
+        return "1";
+    case JSON_FALSE:
+        return "0";
+    case JSON_ARRAY:
+        return names_text(text, size, json);
+    default:
+        return NULL;
+    }
+}
+
+/* Puts a value, which it takes, or the text that a table has of it, where the format has it. */
+static void put(struct sheet *sheet, const char *key, json_t *json, const char *shown)
+{
+    char text[TEXT];
+
+    if (!json) {
+        sheet->rc = -ENOMEM;
+    } else if (is_json(sheet)) {
+        add(sheet, key, json);
+    } else {
+        put_cell(sheet, key,
+                 sheet->format == SHOW_CSV ? csv_value(text, sizeof(text), json) : shown);
+        json_decref(json);
+    }
+}
+
+void sheet_unknown(struct sheet *sheet, const char *key)
+{
+    put(sheet, key, json_null(), "-");
+}
+
+void sheet_count(struct sheet *sheet, const char *key, uint64_t n)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+    if (n > INT64_MAX)
+        sheet_unknown(sheet, key);
+    else
+        put(sheet, key, json_u64(n), text);
+}
+
+void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
+{
+    char text[32];
+
+    if (bytes > INT64_MAX)
+        sheet_unknown(sheet, key);
+    else
+        put(sheet, key, json_u64(bytes), show_bytes(text, sizeof(text), bytes));
+}
+
+void sheet_bytes_real(struct sheet *sheet, const char *key, double bytes)
+{
+    char size[32];
+    char text[40];
+
+    if (!(fabs(bytes) < 0x1p63)) {
+        sheet_unknown(sheet, key);
+        return;
+    }
+    snprintf(text, sizeof(text), "%s%s", bytes < 0 ? "-" : "",
+             show_bytes(size, sizeof(size), (uint64_t)fabs(bytes)));
+    put(sheet, key, json_integer((json_int_t)bytes), text);
+}
+
+static void put_real(struct sheet *sheet, const char *key, double value, const char *shown)
+{
+    put(sheet, key, isfinite(value) ? json_real(value) : json_null(),
+        isfinite(value) ? shown : "-");
+}
+
+void sheet_real(struct sheet *sheet, const char *key, double value)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%.9g", value);
+    put_real(sheet, key, value, text);
+}
+
+void sheet_seconds(struct sheet *sheet, const char *key, double seconds)
+{
+    char text[32];
+
+    put_real(sheet, key, seconds, show_seconds(text, sizeof(text), seconds));
+}
+
+void sheet_share(struct sheet *sheet, const char *key, double share)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%.1f%%", 100 * share);
+    put_real(sheet, key, share, text);
+}
+
+void sheet_time(struct sheet *sheet, const char *key, double unix_s, int digits)
+{
+    char text[40];
+
+    if (unix_s > 0)
+        put(sheet, key,
+            json_string(
+                show_time(text, sizeof(text), unix_s, sheet->format == SHOW_TABLE ? 0 : digits)),
+            text);
+    else
+        sheet_unknown(sheet, key);
+}
+
+void sheet_bool(struct sheet *sheet, const char *key, bool value)
+{
+    put(sheet, key, json_boolean(value), value ? "yes" : "no");
+}
+
+void sheet_text(struct sheet *sheet, const char *key, const char *text)
+{
+    if (is_json(sheet) || !text)
+        put(sheet, key, json_text(text), "-");
+    else
+        put(sheet, key, json_string_nocheck(text), text);
+}
+
+void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,
+                const char *(*name)(unsigned number))
+{
+    json_t *array = json_array();
+    char text[TEXT];
+
+    for (unsigned b = 0; name(b); b++)
+        if (bits & 1U << b)
+            json_array_append_new(array, json_string(name(b)));
+    put(sheet, key, array, names_text(text, sizeof(text), array));
+}
+
+void sheet_json(struct sheet *sheet, const char *key, json_t *json)
+{
+    put(sheet, key, json, NULL);
+}
+
+void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
+{
+    char text[TEXT];
+    va_list args;
+
+    if (sheet->format != SHOW_TABLE)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put_cell(sheet, key, text);
+}
+
+/* --- only for people -------------------------------------------------------------------------- */
+
+void sheet_note(const struct sheet *sheet, const char *format, ...)
+{
+    va_list args;
+
+    if (sheet->format != SHOW_TABLE)
+        return;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+}
+
+void sheet_colour(struct sheet *sheet, const char *colour)
+{
+    sheet->colour = colour;
+}
+
+void sheet_hide(struct sheet *sheet, const char *key)
+{
+    for (size_t i = 0; sheet->table && i < sheet->n_columns; i++)
+        if (strcmp(sheet->columns[i].key, key) == 0)
+            table_hide(sheet->table, i);
+}
