@@ -3,7 +3,7 @@
 #pragma once
 
 #include "history/report.h"
-#include "show/history.h"
+#include "show/sheet.h"
 
 /** Returns 0 or -ENOMEM. */
 int report_print(const struct report *report, enum show_format format);
