@@ -81,8 +81,7 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bytes_real(sheet, "ram_bytes", result->ram_bytes);
     sheet_bytes(sheet, "capacity_bytes", host->capacity_bytes);
     sheet_bytes(sheet, "reserve_bytes", host->reserve_bytes);
-    sheet_cell(sheet, "limit", "%s",
-               show_bytes(text, sizeof(text), (uint64_t)fmax(result->limit_bytes, 0)));
+    sheet_cell_bytes(sheet, "limit", fmax(result->limit_bytes, 0));
     fill_need(sheet, &result->need);
     sheet_bytes_real(sheet, "planned_bytes", result->planned_bytes);
     sheet_bytes_real(sheet, "planned_after_bytes", result->planned_after_bytes);
@@ -156,7 +155,6 @@ static void fill_move(struct sheet *sheet, const struct plan_fleet *fleet,
 {
     const struct plan_guest *guest = &fleet->guests[move->guest];
     const char *from = fleet->hosts[move->from].name;
-    char text[32];
 
     sheet_row(sheet);
     sheet_scope(sheet, "move");
@@ -165,7 +163,7 @@ static void fill_move(struct sheet *sheet, const struct plan_fleet *fleet,
     sheet_text(sheet, sheet->format == SHOW_CSV ? "host" : "from", from);
     sheet_text(sheet, "to", fleet->hosts[move->to].name);
     sheet_text(sheet, "why", move->why == PLAN_EMPTY ? "empty" : "relieve");
-    sheet_cell(sheet, "need", "%s", show_bytes(text, sizeof(text), (uint64_t)guest->p99_bytes));
+    sheet_cell_bytes(sheet, "need", guest->p99_bytes);
     sheet_cell(sheet, "gain", "%s %s", move->why == PLAN_EMPTY ? "empties" : "relieves", from);
 }
 

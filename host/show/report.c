@@ -101,10 +101,8 @@ static void fill_share(struct sheet *sheet, double p95_bytes, uint64_t ram_bytes
 
 static void fill_reclaimable(struct sheet *sheet, bool known, uint64_t bytes)
 {
-    char text[32];
-
     sheet_bytes(sheet, "reclaimable_bytes", bytes);
-    sheet_cell(sheet, "give_back", "%s", known ? show_bytes(text, sizeof(text), bytes) : "-");
+    sheet_cell_bytes(sheet, "give_back", known ? (double)bytes : NAN);
 }
 
 static void fill_guest(struct sheet *sheet, const struct report *report,

@@ -333,18 +333,25 @@ void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
         put(sheet, key, json_u64(bytes), show_bytes(text, sizeof(text), bytes));
 }
 
+/* Returns "-1.2 GiB", "-" if not known. */
+static const char *real_bytes_text(char *text, size_t size, double bytes)
+{
+    char amount[32];
+
+    if (!(fabs(bytes) < 0x1p63))
+        return "-";
+    snprintf(text, size, "%s%s", bytes < 0 ? "-" : "",
+             show_bytes(amount, sizeof(amount), (uint64_t)fabs(bytes)));
+    return text;
+}
+
 void sheet_bytes_real(struct sheet *sheet, const char *key, double bytes)
 {
-    char size[32];
     char text[40];
+    const bool known = fabs(bytes) < 0x1p63;
 
-    if (!(fabs(bytes) < 0x1p63)) {
-        sheet_unknown(sheet, key);
-        return;
-    }
-    snprintf(text, sizeof(text), "%s%s", bytes < 0 ? "-" : "",
-             show_bytes(size, sizeof(size), (uint64_t)fabs(bytes)));
-    put(sheet, key, json_integer((json_int_t)bytes), text);
+    put(sheet, key, known ? json_integer((json_int_t)bytes) : json_null(),
+        real_bytes_text(text, sizeof(text), bytes));
 }
 
 static void put_real(struct sheet *sheet, const char *key, double value, const char *shown)
@@ -430,6 +437,13 @@ void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     put_cell(sheet, key, text);
+}
+
+void sheet_cell_bytes(struct sheet *sheet, const char *key, double bytes)
+{
+    char text[40];
+
+    sheet_cell(sheet, key, "%s", real_bytes_text(text, sizeof(text), bytes));
 }
 
 /* --- only for people -------------------------------------------------------------------------- */

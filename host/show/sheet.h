@@ -115,6 +115,8 @@ void sheet_json(struct sheet *sheet, const char *key, json_t *json);
 /** A cell for people, which neither JSON nor CSV has. */
 void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/** The same of bytes; NAN: not known. */
+void sheet_cell_bytes(struct sheet *sheet, const char *key, double bytes);
 
 /* --- only for people -------------------------------------------------------------------------- */
 

@@ -109,12 +109,12 @@ static int print_advice(const struct options *options, const struct advice *all,
 {
     int rc = 0;
 
-    if (!options->json && !options->explain)
-        return advice_print_table(all, n);
+    if (!options->explain)
+        return advice_print(all, n, options->json ? SHOW_JSON : SHOW_TABLE);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (options->explain && i > 0)
+        if (i > 0)
             putchar('\n');
-        rc = options->json ? advice_print_json(&all[i]) : advice_print_explained(&all[i]);
+        rc = advice_print_explained(&all[i]);
     }
     return rc;
 }
@@ -157,17 +157,6 @@ static int advise(struct store *store, struct options *options, const struct his
 
 /* --- the past --------------------------------------------------------------------------------- */
 
-static int print_past(const struct options *options, const struct replayed *all, size_t n)
-{
-    int rc = 0;
-
-    if (!options->json)
-        return replayed_print_table(all, n);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = replayed_print_json(&all[i]);
-    return rc;
-}
-
 static void show_progress(struct progress *progress, uint64_t began_ns, size_t done, size_t all)
 {
     char text[64];
@@ -200,7 +189,7 @@ static int backtest(struct store *store, struct options *options,
     if (n == 0)
         return error_set(error, -ENODATA, "%s: no minute of that time is kept", options->database);
     rc = history_refresh(store, error);
-    return rc < 0 ? rc : print_past(options, all, n);
+    return rc < 0 ? rc : replayed_print(all, n, options->json ? SHOW_JSON : SHOW_TABLE);
 }
 
 static int advise_run(struct options *options, struct store *store, struct error *error)
