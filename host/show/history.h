@@ -11,10 +11,9 @@ struct history_output; /* opaque */
 struct history_output *history_output_new(enum show_format format,
                                           const struct history_guest *guest,
                                           const struct history_query *query);
-/** Returns 0 or -ENOMEM. */
-int history_output_point(struct history_output *output, const struct history_point *point);
-/** Prints the remaining output; accepts NULL. */
-void history_output_end(struct history_output *output);
+void history_output_point(struct history_output *output, const struct history_point *point);
+/** Prints the remaining output. Returns 0 or -ENOMEM. */
+int history_output_end(struct history_output *output);
 
 /** Prints the guest's events instead: a line, or an object, for each event. Returns 0 or -ENOMEM.
  */

@@ -34,7 +34,7 @@ struct sheet_column {
     struct table_column head;
 };
 
-#define SHEET_CELLS 48 /* a row of a table or of CSV */
+#define SHEET_CELLS 64 /* a row of a table or of CSV */
 #define SHEET_DEPTH 8  /* groups and rows within each other */
 
 /** Only sheet.c uses other members than the format. */
@@ -109,7 +109,7 @@ void sheet_text(struct sheet *sheet, const char *key, const char *text);
  * behind the last. */
 void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,
                 const char *(*name)(unsigned number));
-/** A value that only JSON has; takes @p json. */
+/** A value that tables do not have; takes @p json. */
 void sheet_json(struct sheet *sheet, const char *key, json_t *json);
 
 /** A cell for people, which neither JSON nor CSV has. */

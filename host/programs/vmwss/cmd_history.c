@@ -134,12 +134,12 @@ static int print_points(const struct options *options, const struct history_gues
                         const struct history_query *query, const struct collected *collected)
 {
     struct history_output *output = history_output_new(options->kept.format, guest, query);
-    int rc = output ? 0 : -ENOMEM;
 
-    for (size_t i = 0; rc == 0 && i < collected->n; i++)
-        rc = history_output_point(output, &collected->points[i]);
-    history_output_end(output);
-    return rc;
+    if (!output)
+        return -ENOMEM;
+    for (size_t i = 0; i < collected->n; i++)
+        history_output_point(output, &collected->points[i]);
+    return history_output_end(output);
 }
 
 static int print_history(const struct options *options, const struct history_guest *guest,

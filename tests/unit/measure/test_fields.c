@@ -208,7 +208,8 @@ TEST(cases, the_json_of_a_record_has_it)
 
 static int print_point(const struct history_point *point, void *context)
 {
-    return history_output_point(context, point);
+    history_output_point(context, point);
+    return 0;
 }
 
 /* As `vmwss history` prints it. */
@@ -223,7 +224,7 @@ static char *history_text(enum show_format format, int level_s)
     catch_output();
     output = history_output_new(format, &guest, &query);
     ck_assert_int_eq(history_points(store, &guest, &query, print_point, output, NULL), 0);
-    history_output_end(output);
+    ck_assert_int_eq(history_output_end(output), 0);
     store_close(store);
     return caught_output();
 }
