@@ -2,20 +2,12 @@
 /** @file cgroups.c  See cgroups.h. */
 #include "show/cgroups.h"
 
-#include "base/bytes.h"
-#include "base/text/csv.h"
-#include "base/text/json.h"
 #include "base/text/units.h"
-#include "base/utf8.h"
-#include "show/table.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KIND_ALL FRAME_KINDS
-#define KIND_COLUMN 5
 
 static const char *kind_name(unsigned kind)
 {
@@ -27,26 +19,11 @@ static const struct group_usage *usage_of(const struct cgroups_row *row, unsigne
     return kind == KIND_ALL ? &row->all : &row->kinds[kind];
 }
 
-/* Returns the name of flag @p number; NULL if it is not set. */
-static const char *flag_name(unsigned flags, unsigned number)
+static const char *flag_name(unsigned number)
 {
     static const char *const names[] = {"ageing", "stale-tlb", "damon-active", "mglru"};
 
-    return number < sizeof(names) / sizeof(names[0]) && flags >> number & 1 ? names[number] : NULL;
-}
-
-#define MAX_FLAGS 4
-
-static char *flags_text(char *text, size_t size, unsigned flags)
-{
-    size_t used = 0;
-
-    *text = '\0';
-    for (unsigned f = 0; f < MAX_FLAGS; f++)
-        if (flag_name(flags, f) && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "",
-                                     flag_name(flags, f));
-    return text;
+    return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
 }
 
 static int by_touched(const void *a, const void *b)
@@ -64,140 +41,97 @@ void cgroups_sort(struct cgroups_report *report)
     qsort(report->rows, report->n, sizeof(*report->rows), by_touched);
 }
 
-/* --- for people ------------------------------------------------------------------------------- */
+/* --- the sheet -------------------------------------------------------------------------------- */
 
-static int print_usage(struct table *table, const struct cgroups_row *row, unsigned kind)
+static const struct sheet_column columns[] = {
+    {"guests", {.name = "GUEST", .cut = true}},
+    {"touched_bytes", {.name = "TOUCHED", .right = true}},
+    {"error", {.name = "±", .right = true, .rank = 1}},
+    {"share", {.name = "SHARE", .right = true, .rank = 4}},
+    {"bytes", {.name = "MEMORY", .right = true, .rank = 2}},
+    {"kind", {.name = "KIND", .rank = 3}},
+    {"flags", {.name = "FLAGS", .rank = 5}},
+    {"path", {.name = "GROUP", .last = true}},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const char *const csv_names[] = {
+    "path",          "guests",    "kind",       "bytes",
+    "touched_bytes", "low_bytes", "high_bytes", "unmeasurable_bytes",
+    "gone_bytes",    "flags",     NULL};
+
+static void fill_usage(struct sheet *sheet, const struct group_usage *usage)
 {
-    const struct group_usage *usage = usage_of(row, kind);
-    char touched[32], error[64], share[16], memory[32], flags[64], path[512];
-    const char *cells[] = {
-        row->guests,
-        show_bytes(touched, sizeof(touched), usage->touched),
-        show_error(error, sizeof(error), usage->touched, usage->low, usage->high),
-        share,
-        show_bytes(memory, sizeof(memory), usage->bytes),
-        kind_name(kind),
-        flags_text(flags, sizeof(flags), row->flags),
-        utf8_printable_copy(path, sizeof(path), row->path),
-    };
+    const bool csv = sheet->format == SHOW_CSV;
+    const double share = usage->bytes ? (double)usage->touched / (double)usage->bytes : 0;
+    char error[64];
 
-    snprintf(share, sizeof(share), "%.1f%%",
-             usage->bytes ? 100.0 * (double)usage->touched / (double)usage->bytes : 0.0);
-    return table_row(table, cells);
+    sheet_bytes(sheet, "bytes", usage->bytes);
+    sheet_bytes(sheet, "touched_bytes", usage->touched);
+    sheet_bytes(sheet, csv ? "low_bytes" : "touched_low_bytes", usage->low);
+    sheet_bytes(sheet, csv ? "high_bytes" : "touched_high_bytes", usage->high);
+    sheet_bytes(sheet, "unmeasurable_bytes", usage->unmeasurable);
+    sheet_bytes(sheet, "gone_bytes", usage->gone);
+    sheet_cell(sheet, "error", "%s",
+               show_error(error, sizeof(error), usage->touched, usage->low, usage->high));
+    sheet_cell(sheet, "share", "%.1f%%", 100 * share);
 }
 
-static int print_row(struct table *table, const struct cgroups_row *row, bool kinds)
+static void fill_kinds(struct sheet *sheet, const struct cgroups_row *row)
 {
-    int rc = 0;
+    sheet_group(sheet, "kinds");
+    for (unsigned kind = 0; kind < FRAME_KINDS; kind++) {
+        sheet_group(sheet, kind_name(kind));
+        fill_usage(sheet, &row->kinds[kind]);
+        sheet_close(sheet);
+    }
+    sheet_close(sheet);
+}
 
+/* Tables and CSV have kinds as rows, JSON as groups. */
+static void fill_row(struct sheet *sheet, const struct cgroups_row *row, unsigned kind)
+{
+    sheet_row(sheet);
+    fill_usage(sheet, usage_of(row, kind));
+    sheet_text(sheet, "path", row->path);
+    sheet_text(sheet, "guests", row->guests);
+    if (sheet->format == SHOW_JSON)
+        fill_kinds(sheet, row);
+    else
+        sheet_text(sheet, "kind", kind_name(kind));
+    sheet_bytes(sheet, "kernel_bytes", row->kernel_bytes);
+    sheet_bits(sheet, "flags", row->flags, flag_name);
+}
+
+/* A table of kinds leaves out those that the group does not have. */
+static bool is_shown(enum show_format format, bool kinds, const struct cgroups_row *row,
+                     unsigned kind)
+{
+    if (format == SHOW_CSV)
+        return true;
+    if (format == SHOW_JSON || !kinds)
+        return kind == KIND_ALL;
+    return kind != KIND_ALL && row->kinds[kind].bytes > 0;
+}
+
+int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds,
+                  enum show_format format)
+{
+    struct sheet sheet;
+
+    sheet_begin(&sheet, format, "vmwss.cgroups.v1", csv_names);
+    sheet_time(&sheet, "time", report->unix_s, 3);
+    sheet_text(&sheet, "host", report->host);
+    sheet_real(&sheet, "window_s", report->window_s);
+    sheet_real(&sheet, "est_window_s", sheet_rounded(report->est_window_s, 1e-3));
+    sheet_real(&sheet, "cpu_seconds", sheet_rounded(report->cpu_s, 1e-6));
+    sheet_list(&sheet, "groups", columns, N_COLUMNS);
+    for (size_t i = 0; i < report->n && i < top; i++)
+        for (unsigned kind = 0; kind <= KIND_ALL; kind++)
+            if (is_shown(format, kinds, &report->rows[i], kind))
+                fill_row(&sheet, &report->rows[i], kind);
     if (!kinds)
-        return print_usage(table, row, KIND_ALL);
-    for (unsigned kind = 0; rc == 0 && kind < FRAME_KINDS; kind++)
-        if (row->kinds[kind].bytes)
-            rc = print_usage(table, row, kind);
-    return rc;
-}
-
-int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds)
-{
-    static const struct table_column columns[] = {
-        {.name = "GUEST", .cut = true},
-        {.name = "TOUCHED", .right = true},
-        {.name = "±", .right = true, .rank = 1},
-        {.name = "SHARE", .right = true, .rank = 4},
-        {.name = "MEMORY", .right = true, .rank = 2},
-        {.name = "KIND", .rank = 3},
-        {.name = "FLAGS", .rank = 5},
-        {.name = "GROUP", .last = true},
-    };
-    struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));
-    int rc = table ? 0 : -ENOMEM;
-
-    for (size_t i = 0; rc == 0 && i < report->n && i < top; i++)
-        rc = print_row(table, &report->rows[i], kinds);
-    if (table && !kinds)
-        table_hide(table, KIND_COLUMN);
-    if (rc == 0)
-        table_print(table, true);
-    table_free(table);
-    return rc;
-}
-
-/* --- for scripts ------------------------------------------------------------------------------ */
-
-static json_t *usage_json(const struct group_usage *usage)
-{
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "bytes", (json_int_t)usage->bytes,
-                     "touched_bytes", (json_int_t)usage->touched, "touched_low_bytes",
-                     (json_int_t)usage->low, "touched_high_bytes", (json_int_t)usage->high,
-                     "unmeasurable_bytes", (json_int_t)usage->unmeasurable, "gone_bytes",
-                     (json_int_t)usage->gone);
-}
-
-static json_t *row_json(const struct cgroups_row *row)
-{
-    json_t *object = usage_json(&row->all);
-    json_t *kinds = json_object();
-    json_t *flags = json_array();
-
-    json_object_set_new(object, "path", json_text(row->path));
-    json_object_set_new(object, "guests", json_text(row->guests));
-    for (unsigned kind = 0; kind < FRAME_KINDS; kind++)
-        json_object_set_new(kinds, kind_name(kind), usage_json(&row->kinds[kind]));
-    json_object_set_new(object, "kinds", kinds);
-    json_object_set_new(object, "kernel_bytes", json_integer((json_int_t)row->kernel_bytes));
-    for (unsigned f = 0; f < MAX_FLAGS; f++)
-        if (flag_name(row->flags, f))
-            json_array_append_new(flags, json_string(flag_name(row->flags, f)));
-    json_object_set_new(object, "flags", flags);
-    return object;
-}
-
-int cgroups_json_print(const struct cgroups_report *report, uint64_t top)
-{
-    json_t *object = json_object();
-    json_t *rows = json_array();
-    char time[40];
-
-    json_object_set_new(object, "schema", json_string("vmwss.cgroups.v1"));
-    json_object_set_new(object, "time",
-                        json_string(show_time(time, sizeof(time), report->unix_s, 3)));
-    json_object_set_new(object, "host", json_text(report->host));
-    json_object_set_new(object, "window_s", json_real(report->window_s));
-    json_object_set_new(object, "est_window_s",
-                        json_real(round(report->est_window_s * 1000) / 1000));
-    json_object_set_new(object, "cpu_seconds", json_real(round(report->cpu_s * 1e6) / 1e6));
-    for (size_t i = 0; i < report->n && i < top; i++)
-        json_array_append_new(rows, row_json(&report->rows[i]));
-    json_object_set_new(object, "groups", rows);
-    return json_print_line(object);
-}
-
-void cgroups_csv_print(const struct cgroups_report *report, uint64_t top)
-{
-    static const char *const names[] = {
-        "path",          "guests",    "kind",       "bytes",
-        "touched_bytes", "low_bytes", "high_bytes", "unmeasurable_bytes",
-        "gone_bytes",    "flags",     NULL};
-    char flags[64];
-
-    csv_heading(names);
-    for (size_t i = 0; i < report->n && i < top; i++)
-        for (unsigned kind = 0; kind <= FRAME_KINDS; kind++) {
-            const struct cgroups_row *row = &report->rows[i];
-            const struct group_usage *usage = usage_of(row, kind);
-            struct csv csv = {0};
-
-            csv_text(&csv, row->path);
-            csv_text(&csv, row->guests);
-            csv_text(&csv, kind_name(kind));
-            csv_whole(&csv, usage->bytes);
-            csv_whole(&csv, usage->touched);
-            csv_whole(&csv, usage->low);
-            csv_whole(&csv, usage->high);
-            csv_whole(&csv, usage->unmeasurable);
-            csv_whole(&csv, usage->gone);
-            csv_text(&csv, flags_text(flags, sizeof(flags), row->flags));
-            csv_end(&csv);
-        }
+        sheet_hide(&sheet, "kind");
+    sheet_close(&sheet);
+    return sheet_end(&sheet);
 }

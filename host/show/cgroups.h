@@ -4,6 +4,7 @@
 #pragma once
 
 #include "measure/estimate/group_usage.h"
+#include "show/sheet.h"
 
 enum cgroups_flag {
     /* accessed bits were cleared meanwhile: of the group by reclaim, or of its guest by NUMA
@@ -37,13 +38,9 @@ void cgroups_sort(struct cgroups_report *report);
 
 /**
  * @param top    number of rows
- * @param kinds  print a line for each kind of memory of each group
+ * @param kinds  a table has a line for each kind of memory of each group, as CSV has; JSON, schema
+ *               vmwss.cgroups.v1, has all of it
  * @return 0 or -ENOMEM
  */
-int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds);
-
-/** Prints one object, schema vmwss.cgroups.v1. Returns 0 or -ENOMEM. */
-int cgroups_json_print(const struct cgroups_report *report, uint64_t top);
-
-/** Prints a line for each kind of memory of each group. */
-void cgroups_csv_print(const struct cgroups_report *report, uint64_t top);
+int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds,
+                  enum show_format format);

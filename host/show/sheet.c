@@ -307,8 +307,14 @@ static void put(struct sheet *sheet, const char *key, json_t *json, const char *
     }
 }
 
+/* The values of a group that is not known are not known either. */
 void sheet_unknown(struct sheet *sheet, const char *key)
 {
+    const size_t n = strlen(key);
+
+    for (size_t i = 0; i < sheet->n_columns && sheet->format == SHOW_TABLE; i++)
+        if (strncmp(sheet->columns[i].key, key, n) == 0 && sheet->columns[i].key[n] == '_')
+            put_cell(sheet, sheet->columns[i].key, "-");
     put(sheet, key, json_null(), "-");
 }
 
@@ -373,6 +379,11 @@ void sheet_seconds(struct sheet *sheet, const char *key, double seconds)
     char text[32];
 
     put_real(sheet, key, seconds, show_seconds(text, sizeof(text), seconds));
+}
+
+double sheet_rounded(double value, double unit)
+{
+    return round(value / unit) * unit;
 }
 
 void sheet_share(struct sheet *sheet, const char *key, double share)

@@ -89,6 +89,7 @@ void sheet_close(struct sheet *sheet);
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+/** A value or a group that is not known. */
 void sheet_unknown(struct sheet *sheet, const char *key);
 /** A number; from 2^63 on, not known. */
 void sheet_count(struct sheet *sheet, const char *key, uint64_t n);
@@ -99,6 +100,8 @@ void sheet_bytes_real(struct sheet *sheet, const char *key, double bytes);
 /** Numbers; not finite: not known. Seconds are "2m30s" in a table, a share "12.5%". */
 void sheet_real(struct sheet *sheet, const char *key, double value);
 void sheet_seconds(struct sheet *sheet, const char *key, double seconds);
+/** Rounds to a multiple of @p unit: more digits would be noise. */
+double sheet_rounded(double value, double unit);
 void sheet_share(struct sheet *sheet, const char *key, double share);
 /** Unix time, with @p digits decimals of the second, in a table with none; 0: not known. */
 void sheet_time(struct sheet *sheet, const char *key, double unix_s, int digits);

@@ -258,14 +258,11 @@ static void make_report(struct measuring *measuring)
 static int show_groups(const struct measuring *measuring, struct error *error)
 {
     const struct options *options = measuring->options;
-    int rc = 0;
+    const int rc = cgroups_print(&measuring->report, options->top, options->kinds,
+                                 options->json  ? SHOW_JSON
+                                 : options->csv ? SHOW_CSV
+                                                : SHOW_TABLE);
 
-    if (options->json)
-        rc = cgroups_json_print(&measuring->report, options->top);
-    else if (options->csv)
-        cgroups_csv_print(&measuring->report, options->top);
-    else
-        rc = cgroups_print(&measuring->report, options->top, options->kinds);
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
 }
 
