@@ -3,14 +3,10 @@
 #include "show/shrink.h"
 
 #include "base/bytes.h"
-#include "base/text/json.h"
 #include "base/text/units.h"
-#include "show/table.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *shrink_end_name(enum shrink_end end)
 {
@@ -41,67 +37,98 @@ uint64_t shrink_knee_high(const struct shrink_report *report)
     return complaining(report) && report->n > 1 ? report->steps[report->n - 2].actual_bytes : 0;
 }
 
-/* --- people ----------------------------------------------------------------------------------- */
+/* --- the sheet -------------------------------------------------------------------------------- */
 
-static char *names_of(char *text, size_t size, unsigned complaints)
+static const struct sheet_column columns[] = {
+    {"actual_bytes", {.name = "SIZE", .right = true}},
+    {"available_bytes", {.name = "AVAILABLE", .right = true, .rank = 1}},
+    {"psi_some", {.name = "PSI SOME", .right = true, .rank = 2}},
+    {"refaults", {.name = "REFAULTS", .right = true, .rank = 3}},
+    {"swap_in", {.name = "SWAP IN", .right = true, .rank = 4}},
+    {"faults", {.name = "MAJOR FAULTS", .right = true, .rank = 5}},
+    {"complaints", {.name = "COMPLAINTS", .last = true}},
+};
+
+static void cell_rate(struct sheet *sheet, const char *key, double bytes_s)
 {
-    size_t used = 0;
+    char text[32];
 
-    *text = '\0';
-    for (unsigned i = 0; i < COMPLAINT_N; i++)
-        if (complaints & 1U << i && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "",
-                                     shrink_complaint_name(i));
-    return text;
-}
-
-static const char *bytes_text(char *text, size_t size, uint64_t value)
-{
-    return value == DECIDE_UNKNOWN ? "-" : show_bytes(text, size, value);
-}
-
-static const char *rate(char *text, size_t size, double bytes_s)
-{
     if (isnan(bytes_s))
-        return "-";
-    /* the guest's own figure */
-    show_bytes(text, size, bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63);
-    strncat(text, "/s", size - strlen(text) - 1);
-    return text;
+        sheet_cell(sheet, key, "-");
+    else /* the guest's own figure, which may be any */
+        sheet_cell(
+            sheet, key, "%s/s",
+            show_bytes(text, sizeof(text), bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63));
 }
 
-static const char *share_text(char *text, size_t size, double value)
-{
-    if (isnan(value))
-        return "-";
-    snprintf(text, size, "%.1f%%", 100 * value);
-    return text;
-}
-
-static const char *rate_text(char *text, size_t size, double per_s)
-{
-    if (isnan(per_s))
-        return "-";
-    snprintf(text, size, "%.0f/s", per_s);
-    return text;
-}
-
-static int add_step(struct table *table, const struct shrink_step *step)
+static void fill_step(struct sheet *sheet, const struct shrink_step *step)
 {
     const struct shrink_reading *reading = &step->reading;
-    char size[24], available[24], psi[24], refaults[24], swap_in[24], faults[24], complaints[96];
-    const char *const cells[] = {
-        show_bytes(size, sizeof(size), step->actual_bytes),
-        bytes_text(available, sizeof(available), reading->available_bytes),
-        share_text(psi, sizeof(psi), reading->psi_some),
-        rate(refaults, sizeof(refaults), reading->refault_bytes_s),
-        rate(swap_in, sizeof(swap_in), reading->swap_in_bytes_s),
-        rate_text(faults, sizeof(faults), reading->major_faults_s),
-        names_of(complaints, sizeof(complaints), step->complaints),
-    };
 
-    return table_row(table, cells);
+    sheet_row(sheet);
+    sheet_bytes(sheet, "target_bytes", step->target_bytes);
+    sheet_bytes(sheet, "actual_bytes", step->actual_bytes);
+    sheet_bytes(sheet, "available_bytes", reading->available_bytes);
+    sheet_share(sheet, "psi_some", reading->psi_some);
+    sheet_share(sheet, "psi_full", reading->psi_full);
+    sheet_real(sheet, "refault_bytes_s", reading->refault_bytes_s);
+    sheet_real(sheet, "swap_in_bytes_s", reading->swap_in_bytes_s);
+    sheet_real(sheet, "major_faults_s", reading->major_faults_s);
+    cell_rate(sheet, "refaults", reading->refault_bytes_s);
+    cell_rate(sheet, "swap_in", reading->swap_in_bytes_s);
+    if (isnan(reading->major_faults_s))
+        sheet_cell(sheet, "faults", "-");
+    else
+        sheet_cell(sheet, "faults", "%.0f/s", reading->major_faults_s);
+    sheet_bits(sheet, "complaints", step->complaints, shrink_complaint_name);
 }
+
+static void fill_windows(struct sheet *sheet, const struct sample_record *record)
+{
+    char flags[SAMPLE_FLAGS_TEXT] = "";
+
+    sheet_list(sheet, "windows", NULL, 0);
+    for (size_t w = 0; record && w < record->n_windows; w++) {
+        const struct window_record *window = &record->windows[w];
+
+        sheet_row(sheet);
+        sheet_real(sheet, "window_s", window->window_s);
+        sheet_bytes(sheet, "wss_bytes", window->wss_bytes);
+        sheet_bytes(sheet, "wss_low_bytes", window->wss_low_bytes);
+        sheet_bytes(sheet, "wss_high_bytes", window->wss_high_bytes);
+    }
+    sheet_close(sheet);
+    if (record)
+        sample_flags_text(flags, sizeof(flags), record->flags);
+    sheet_text(sheet, "wss_flags", flags);
+}
+
+/* 0: not found */
+static void fill_knee(struct sheet *sheet, const char *key, uint64_t bytes)
+{
+    sheet_bytes(sheet, key, bytes ? bytes : DECIDE_UNKNOWN);
+}
+
+static void fill(struct sheet *sheet, const struct shrink_report *report)
+{
+    sheet_time(sheet, "time", report->unix_s, 3);
+    sheet_text(sheet, "domain", report->domain);
+    sheet_text(sheet, "uuid", report->uuid);
+    sheet_text(sheet, "statistics", report->source);
+    sheet_real(sheet, "settle_s", report->settle_s);
+    sheet_text(sheet, "end", shrink_end_name(report->end));
+    sheet_bytes(sheet, "full_bytes", report->full_bytes);
+    sheet_bytes(sheet, "restored_bytes", report->restored_bytes);
+    fill_knee(sheet, "knee_low_bytes", shrink_knee_low(report));
+    fill_knee(sheet, "knee_high_bytes", shrink_knee_high(report));
+    sheet_list(sheet, "steps", columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < report->n; i++)
+        fill_step(sheet, &report->steps[i]);
+    sheet_close(sheet);
+    fill_windows(sheet, report->record);
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
 
 static void print_windows(const struct sample_record *record)
 {
@@ -152,103 +179,13 @@ static void print_end(const struct shrink_report *report)
         printf("restored: %s\n", show_bytes(high, sizeof(high), report->full_bytes));
 }
 
-int shrink_print(const struct shrink_report *report)
+int shrink_print(const struct shrink_report *report, enum show_format format)
 {
-    static const struct table_column columns[] = {
-        {.name = "SIZE", .right = true},
-        {.name = "AVAILABLE", .right = true, .rank = 1},
-        {.name = "PSI SOME", .right = true, .rank = 2},
-        {.name = "REFAULTS", .right = true, .rank = 3},
-        {.name = "SWAP IN", .right = true, .rank = 4},
-        {.name = "MAJOR FAULTS", .right = true, .rank = 5},
-        {.name = "COMPLAINTS", .last = true},
-    };
-    struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));
-    int rc = table ? 0 : -ENOMEM;
+    struct sheet sheet;
 
-    for (size_t i = 0; rc == 0 && i < report->n; i++)
-        rc = add_step(table, &report->steps[i]);
-    if (rc == 0)
-        table_print(table, true);
-    table_free(table);
-    if (rc == 0)
+    sheet_begin(&sheet, format, "vmwss.shrink.v1", NULL);
+    fill(&sheet, report);
+    if (format == SHOW_TABLE)
         print_end(report);
-    return rc;
-}
-
-/* --- JSON ------------------------------------------------------------------------------------- */
-
-static json_t *known_bytes(uint64_t value)
-{
-    return value == DECIDE_UNKNOWN ? json_null() : json_integer((json_int_t)value);
-}
-
-static json_t *known(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *step_json(const struct shrink_step *step)
-{
-    const struct shrink_reading *reading = &step->reading;
-    json_t *object = json_object();
-    json_t *complaints = json_array();
-
-    json_object_set_new(object, "target_bytes", json_integer((json_int_t)step->target_bytes));
-    json_object_set_new(object, "actual_bytes", json_integer((json_int_t)step->actual_bytes));
-    json_object_set_new(object, "available_bytes", known_bytes(reading->available_bytes));
-    json_object_set_new(object, "psi_some", known(reading->psi_some));
-    json_object_set_new(object, "psi_full", known(reading->psi_full));
-    json_object_set_new(object, "refault_bytes_s", known(reading->refault_bytes_s));
-    json_object_set_new(object, "swap_in_bytes_s", known(reading->swap_in_bytes_s));
-    json_object_set_new(object, "major_faults_s", known(reading->major_faults_s));
-    for (unsigned i = 0; i < COMPLAINT_N; i++)
-        if (step->complaints & 1U << i)
-            json_array_append_new(complaints, json_string(shrink_complaint_name(i)));
-    json_object_set_new(object, "complaints", complaints);
-    return object;
-}
-
-static json_t *window_json(const struct window_record *window)
-{
-    return json_pack("{s:f,s:I,s:I,s:I}", "window_s", window->window_s, "wss_bytes",
-                     (json_int_t)window->wss_bytes, "wss_low_bytes",
-                     (json_int_t)window->wss_low_bytes, "wss_high_bytes",
-                     (json_int_t)window->wss_high_bytes);
-}
-
-static json_t *found(uint64_t value)
-{
-    return value ? json_integer((json_int_t)value) : json_null();
-}
-
-int shrink_json_print(const struct shrink_report *report)
-{
-    json_t *object = json_object();
-    json_t *steps = json_array();
-    json_t *windows = json_array();
-    char time[32], flags[SAMPLE_FLAGS_TEXT] = "";
-
-    if (report->record)
-        sample_flags_text(flags, sizeof(flags), report->record->flags);
-    for (size_t i = 0; i < report->n; i++)
-        json_array_append_new(steps, step_json(&report->steps[i]));
-    for (size_t w = 0; report->record && w < report->record->n_windows; w++)
-        json_array_append_new(windows, window_json(&report->record->windows[w]));
-    json_object_set_new(object, "schema", json_string("vmwss.shrink.v1"));
-    json_object_set_new(object, "time",
-                        json_string(show_time(time, sizeof(time), report->unix_s, 3)));
-    json_object_set_new(object, "domain", json_text(report->domain));
-    json_object_set_new(object, "uuid", json_text(report->uuid));
-    json_object_set_new(object, "statistics", json_text(report->source));
-    json_object_set_new(object, "settle_s", json_real(report->settle_s));
-    json_object_set_new(object, "end", json_string(shrink_end_name(report->end)));
-    json_object_set_new(object, "full_bytes", json_integer((json_int_t)report->full_bytes));
-    json_object_set_new(object, "restored_bytes", known_bytes(report->restored_bytes));
-    json_object_set_new(object, "knee_low_bytes", found(shrink_knee_low(report)));
-    json_object_set_new(object, "knee_high_bytes", found(shrink_knee_high(report)));
-    json_object_set_new(object, "steps", steps);
-    json_object_set_new(object, "windows", windows);
-    json_object_set_new(object, "wss_flags", json_text(flags));
-    return json_print_line(object);
+    return sheet_end(&sheet);
 }

@@ -5,6 +5,7 @@
 
 #include "decide/advice/shrink.h"
 #include "measure/record/sample_record.h"
+#include "show/sheet.h"
 
 /** Reason for the end. */
 enum shrink_end {
@@ -50,8 +51,6 @@ struct shrink_report {
 uint64_t shrink_knee_low(const struct shrink_report *report);
 uint64_t shrink_knee_high(const struct shrink_report *report);
 
-/** Returns 0 or -ENOMEM. */
-int shrink_print(const struct shrink_report *report);
-
-/** Prints one object, schema vmwss.shrink.v1. Returns 0 or -ENOMEM. */
-int shrink_json_print(const struct shrink_report *report);
+/** Prints a table with the result in sentences, or one object, schema vmwss.shrink.v1. Returns 0 or
+ * -ENOMEM. */
+int shrink_print(const struct shrink_report *report, enum show_format format);

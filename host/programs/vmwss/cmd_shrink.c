@@ -430,10 +430,7 @@ static int run(struct experiment *experiment, struct error *error)
     experiment->began_s = now_s();
     rc = step_down(experiment, error);
     restored = restore_balloon(experiment, &while_restoring);
-    if (experiment->options->json)
-        shrink_json_print(&experiment->report);
-    else
-        shrink_print(&experiment->report);
+    shrink_print(&experiment->report, experiment->options->json ? SHOW_JSON : SHOW_TABLE);
     if (experiment->report.restored_bytes == DECIDE_UNKNOWN && restored != -ENOENT)
         warn_not_restored(experiment, while_restoring.text);
     /* A guest that is just ending may make libvirt fail with another error first. */
