@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure/cache/measure.h"
+#include "show/sheet.h"
 
 struct cache_report {
     char host[256];
@@ -12,8 +13,5 @@ struct cache_report {
     double cpu_s; /* during this measurement */
 };
 
-/** Returns 0 or -ENOMEM. */
-int cache_print(const struct cache_report *report);
-
-/** Prints one object, schema vmwss.cache.v1. Returns 0 or -ENOMEM. */
-int cache_json_print(const struct cache_report *report);
+/** The JSON is one object, schema vmwss.cache.v1. Returns 0 or -ENOMEM. */
+int cache_print(const struct cache_report *report, enum show_format format);

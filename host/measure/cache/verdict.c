@@ -25,7 +25,7 @@ const char *cache_flag_name(unsigned number)
         "mbm-filtered",  "mbm-gap",    "vfio",        "nested",    "spread",     "host-mode",
     };
 
-    return number < CACHE_FLAGS ? names[number] : "";
+    return number < CACHE_FLAGS ? names[number] : NULL;
 }
 
 const char *cache_answer_name(enum cache_answer answer)

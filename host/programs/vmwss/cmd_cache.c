@@ -79,7 +79,7 @@ static int show_result(const struct options *options, const struct guest *guest,
     int rc;
 
     gethostname(report.host, sizeof(report.host) - 1);
-    rc = options->json ? cache_json_print(&report) : cache_print(&report);
+    rc = cache_print(&report, options->json ? SHOW_JSON : SHOW_TABLE);
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
 }
 

@@ -44,8 +44,7 @@ static void begin_case(void)
     result.seen.caches[1] = (struct cache_use){.id = 7, .bytes = CACHE_UNKNOWN};
 }
 
-/* What @p print writes to standard output. */
-static const char *printed(int (*print)(const struct cache_report *report))
+static const char *printed(enum show_format format)
 {
     static char text[16384];
     int fd = memfd_create("out", MFD_CLOEXEC);
@@ -53,7 +52,7 @@ static const char *printed(int (*print)(const struct cache_report *report))
 
     ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
     dup2(fd, STDOUT_FILENO);
-    ck_assert_int_eq(print(&report), 0);
+    ck_assert_int_eq(cache_print(&report, format), 0);
     fflush(stdout);
     dup2(before, STDOUT_FILENO);
     close(before);
@@ -75,7 +74,7 @@ TEST(plain, people_see_numbers_and_the_reason)
 {
     begin_case();
 
-    const char *text = printed(cache_print);
+    const char *text = printed(SHOW_TABLE);
 
     assert_has(text, "web?[1m");
     assert_has(text, "1/2");
@@ -97,7 +96,7 @@ TEST(plain, what_was_not_counted_is_no_number)
     result.seen.monitored = false;
     result.seen.n_caches = 0;
 
-    const char *text = printed(cache_print);
+    const char *text = printed(SHOW_TABLE);
 
     ck_assert_ptr_null(strstr(text, "25.0%"));
     ck_assert_ptr_null(strstr(text, "1000"));
@@ -111,7 +110,7 @@ TEST(plain, scripts_get_null_for_what_is_unknown)
     json_t *object, *use;
 
     begin_case();
-    object = json_loads(printed(cache_json_print), 0, NULL);
+    object = json_loads(printed(SHOW_JSON), 0, NULL);
     ck_assert_ptr_nonnull(object);
     ck_assert_str_eq(json_string_value(json_object_get(object, "schema")), "vmwss.cache.v1");
     ck_assert_str_eq(json_string_value(json_object_get(object, "answer")), "unknown");
@@ -126,7 +125,7 @@ TEST(plain, scripts_get_null_for_what_is_unknown)
     ck_assert(json_is_null(json_object_get(use, "loaded_while_full_bytes")));
     json_decref(object);
     result.seen.counts.known = false;
-    object = json_loads(printed(cache_json_print), 0, NULL);
+    object = json_loads(printed(SHOW_JSON), 0, NULL);
     ck_assert(json_is_null(json_object_get(object, "counts")));
     json_decref(object);
 }
