@@ -60,12 +60,22 @@ void sheet_begin(struct sheet *sheet, enum show_format format, const char *schem
         csv_heading(csv);
 }
 
+void sheet_free(struct sheet *sheet)
+{
+    for (size_t i = 0; i < SHEET_CELLS; i++)
+        free(sheet->cells[i]);
+    table_free(sheet->table);
+    for (size_t d = 0; d < sheet->depth; d++) /* a line of JSON has no owner */
+        if (d == 0 || !sheet->open[d - 1].json)
+            json_decref(sheet->open[d].json);
+    *sheet = (struct sheet){.rc = sheet->rc};
+}
+
 int sheet_end(struct sheet *sheet)
 {
-    table_free(sheet->table);
     if (sheet->rc == 0 && is_json(sheet) && !sheet->lines)
-        return json_print_line(sheet->open[0].json);
-    json_decref(sheet->open[0].json);
+        sheet->rc = json_print_line(json_incref(sheet->open[0].json));
+    sheet_free(sheet);
     return sheet->rc;
 }
 
@@ -243,6 +253,17 @@ static void end_list(struct sheet *sheet)
     table_free(sheet->table);
     sheet->table = NULL;
     sheet->list_depth = 0;
+}
+
+void sheet_move_last(struct sheet *sheet, const char *key)
+{
+    json_t *to = sheet->open[sheet->depth - 1].json;
+    json_t *json = json_incref(json_object_get(to, key));
+
+    if (json) {
+        json_object_del(to, key);
+        add(sheet, key, json);
+    }
 }
 
 void sheet_close(struct sheet *sheet)

@@ -66,6 +66,9 @@ void sheet_begin(struct sheet *sheet, enum show_format format, const char *schem
 /** Prints JSON, and frees the sheet. Returns 0, or the first error: -ENOMEM. */
 int sheet_end(struct sheet *sheet);
 
+/** Frees a sheet that is not ended, or once more one that is. */
+void sheet_free(struct sheet *sheet);
+
 /* --- structure -------------------------------------------------------------------------------- */
 
 /** Opens a group, until sheet_close(). */
@@ -83,6 +86,9 @@ void sheet_scope(struct sheet *sheet, const char *scope);
 
 /** Begins the last row of the open list, which in JSON is a group @p key behind the list. */
 void sheet_total(struct sheet *sheet, const char *key);
+
+/** Moves a list, which was filled before its object was known, to the end of it in JSON. */
+void sheet_move_last(struct sheet *sheet, const char *key);
 
 /** Ends the open group, or the open list with its row. */
 void sheet_close(struct sheet *sheet);

@@ -1,132 +1,186 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace.c  The tables, and the printer of tables or JSON; see trace.h. */
+/** @file trace.c  The tables and the JSON of a trace; see trace.h. */
 #include "show/trace.h"
 
-#include "base/text/json.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
-#include "show/table.h"
+#include "show/sheet.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct table_column period_columns[] = {
-    {.name = "TIME"},
-    {.name = "WINDOW", .right = true, .rank = 4},
-    {.name = "WSS", .right = true},
-    {.name = "±", .right = true, .rank = 1},
-    {.name = "REUSED", .right = true, .rank = 2},
-    {.name = "NEW", .right = true, .rank = 3},
-    {.name = "DEPARTED", .right = true, .rank = 5},
-    {.name = "FLAGS", .last = true, .rank = 3},
-};
-#define N_PERIOD_COLUMNS (sizeof(period_columns) / sizeof(period_columns[0]))
-
-static const struct table_column span_columns[] = {
-    {.name = "PERIODS", .right = true}, {.name = "WINDOW", .right = true},
-    {.name = "WATCHED", .right = true}, {.name = "WSS", .right = true},
-    {.name = "±", .right = true},       {.name = "LEAST", .right = true},
-    {.name = "MOST", .right = true},    {.name = "MISSED", .right = true},
-};
-#define N_SPAN_COLUMNS (sizeof(span_columns) / sizeof(span_columns[0]))
-
-#define CELL 64
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MICRO 1e-6 /* as in sample_json.c */
 
 struct trace_printer {
     const struct trace_reader *reader;
     struct trace_stats *stats;
-    struct table *table; /* table of periods; NULL: JSON */
-    json_t *periods;     /* JSON of the periods */
-    double first_s;      /* start of the first period */
-    uint64_t pages;      /* number of sampled pages, from the last layout */
+    struct sheet sheet; /* its list of periods is open */
+    double first_s;     /* start of the first period */
+    uint64_t pages;     /* number of sampled pages, from the last layout */
     double page_bytes;
 };
 
-struct trace_printer *trace_printer_new(const struct trace_reader *reader,
-                                        struct trace_stats *stats, bool json)
+static void fill_seconds(struct sheet *sheet, const char *key, double value)
 {
-    struct trace_printer *printer = calloc(1, sizeof(*printer));
-
-    if (!printer)
-        return NULL;
-    printer->reader = reader;
-    printer->stats = stats;
-    if (json)
-        printer->periods = json_array();
-    else
-        printer->table = table_new(period_columns, N_PERIOD_COLUMNS);
-    if (printer->periods || printer->table)
-        return printer;
-    trace_printer_free(printer);
-    return NULL;
+    sheet_seconds(sheet, key, sheet_rounded(value, MICRO));
 }
 
-void trace_printer_free(struct trace_printer *printer)
+static void fill_wss(struct sheet *sheet, uint64_t bytes, uint64_t low, uint64_t high)
 {
-    if (!printer)
-        return;
-    table_free(printer->table);
-    json_decref(printer->periods);
-    free(printer);
+    char error[64];
+
+    sheet_bytes(sheet, "wss_bytes", bytes);
+    sheet_bytes(sheet, "wss_low_bytes", low);
+    sheet_bytes(sheet, "wss_high_bytes", high);
+    sheet_cell(sheet, "error", "%s", show_error(error, sizeof(error), bytes, low, high));
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-static void show_share(char *text, size_t size, uint64_t part, uint64_t of)
+static const struct sheet_column period_columns[] = {
+    {"time", {.name = "TIME"}},
+    {"window", {.name = "WINDOW", .right = true, .rank = 4}},
+    {"wss", {.name = "WSS", .right = true}},
+    {"error", {.name = "±", .right = true, .rank = 1}},
+    {"reused", {.name = "REUSED", .right = true, .rank = 2}},
+    {"new_bytes", {.name = "NEW", .right = true, .rank = 3}},
+    {"departed_bytes", {.name = "DEPARTED", .right = true, .rank = 5}},
+    {"flags", {.name = "FLAGS", .last = true, .rank = 3}},
+};
+
+static void fill_readings(struct sheet *sheet, const struct trace_period *period)
 {
-    if (of > 0)
-        snprintf(text, size, "%.1f%%", 100 * (double)part / (double)of);
-    else
-        snprintf(text, size, "-");
+    sheet_list(sheet, "readings", NULL, 0);
+    for (size_t r = 0; r < period->n_readings; r++) {
+        const struct trace_reading *reading = &period->readings[r];
+
+        sheet_row(sheet);
+        fill_seconds(sheet, "est_window_s", reading->est_window_s);
+        fill_wss(sheet, reading->wss_bytes, reading->wss_low_bytes, reading->wss_high_bytes);
+    }
+    sheet_close(sheet);
 }
 
-static void show_pages(char *text, size_t size, const struct trace_printer *printer,
+/* A table has the last reading. */
+static void cell_reading(struct sheet *sheet, const struct trace_period *period)
+{
+    const struct trace_reading *last = &period->readings[period->n_readings - 1];
+    char text[64];
+
+    sheet_cell(sheet, "time", "%s", show_time(text, sizeof(text), period->end_unix_s, 1));
+    sheet_cell(sheet, "window", "%s", show_seconds(text, sizeof(text), last->est_window_s));
+    sheet_cell_bytes(sheet, "wss", (double)last->wss_bytes);
+    sheet_cell(
+        sheet, "error", "%s",
+        show_error(text, sizeof(text), last->wss_bytes, last->wss_low_bytes, last->wss_high_bytes));
+}
+
+static void fill_pages(struct sheet *sheet, const char *key, const struct trace_layout *layout,
                        const struct trace_change *change, uint64_t pages)
 {
-    show_bytes(text, size, trace_stats_bytes(&printer->reader->layout, change, pages).bytes);
+    const struct trace_bytes bytes = trace_stats_bytes(layout, change, pages);
+
+    sheet_group(sheet, key);
+    sheet_bytes(sheet, "bytes", bytes.bytes);
+    sheet_bytes(sheet, "low_bytes", bytes.low_bytes);
+    sheet_bytes(sheet, "high_bytes", bytes.high_bytes);
+    sheet_close(sheet);
 }
 
-static int add_row(struct trace_printer *printer, const struct trace_change *change)
+static void fill_before(struct sheet *sheet, const struct trace_layout *layout,
+                        const struct trace_change *change)
 {
-    const struct trace_period *period = &printer->reader->period;
-    const struct trace_reading *last = &period->readings[period->n_readings - 1];
-    char cell[N_PERIOD_COLUMNS - 1][CELL];
-    const char *cells[N_PERIOD_COLUMNS];
+    const struct interval reused = trace_stats_share(layout, change, change->kept, change->touched);
 
-    show_time(cell[0], CELL, period->end_unix_s, 1);
-    show_seconds(cell[1], CELL, last->est_window_s);
-    show_bytes(cell[2], CELL, last->wss_bytes);
-    show_error(cell[3], CELL, last->wss_bytes, last->wss_low_bytes, last->wss_high_bytes);
-    for (size_t i = 4; i < 7; i++)
-        snprintf(cell[i], CELL, "-");
-    if (change->has_before) {
-        show_share(cell[4], CELL, change->kept, change->touched);
-        show_pages(cell[5], CELL, printer, change, change->touched - change->kept);
-        show_pages(cell[6], CELL, printer, change, change->departed);
-    }
-    for (size_t i = 0; i + 1 < N_PERIOD_COLUMNS; i++)
-        cells[i] = cell[i];
-    cells[N_PERIOD_COLUMNS - 1] = *period->flags ? period->flags : "-";
-    return table_row(printer->table, cells);
+    if (change->touched > 0)
+        sheet_share(sheet, "reused",
+                    sheet_rounded((double)change->kept / (double)change->touched, MICRO));
+    sheet_real(sheet, "reused_low", sheet_rounded(reused.low, MICRO));
+    sheet_real(sheet, "reused_high", sheet_rounded(reused.high, MICRO));
+    fill_pages(sheet, "kept", layout, change, change->kept);
+    fill_pages(sheet, "new", layout, change, change->touched - change->kept);
+    fill_pages(sheet, "first", layout, change, change->first);
+    fill_pages(sheet, "departed", layout, change, change->departed);
+    fill_pages(sheet, "departed_missing", layout, change, change->departed_missing);
+    fill_pages(sheet, "departed_unmeasurable", layout, change, change->departed_unmeasurable);
 }
 
-int trace_printer_period(struct trace_printer *printer, const struct trace_change *change)
+void trace_printer_period(struct trace_printer *printer, const struct trace_change *change)
 {
     const struct trace_reader *reader = printer->reader;
+    const struct trace_period *period = &reader->period;
+    struct sheet *sheet = &printer->sheet;
 
     if (reader->periods == 1)
-        printer->first_s = trace_begin_unix_s(&reader->period);
+        printer->first_s = trace_begin_unix_s(period);
     printer->pages = reader->layout.n;
     printer->page_bytes = change->page_bytes;
-    if (printer->table)
-        return add_row(printer, change);
-    return json_array_append_new(printer->periods, trace_period_json(reader, change)) == 0
-               ? 0
-               : -ENOMEM;
+    sheet_row(sheet);
+    sheet_time(sheet, "begin", trace_begin_unix_s(period), 3);
+    sheet_time(sheet, "end", period->end_unix_s, 3);
+    fill_seconds(sheet, "marking_s", period->marking_s);
+    fill_seconds(sheet, "reading_s", period->reading_s);
+    fill_seconds(sheet, "vcpu_seconds", period->vcpu_s);
+    sheet_bytes(sheet, "resident_bytes", period->resident_bytes);
+    sheet_bytes(sheet, "unmeasurable_bytes", period->unmeasurable_bytes);
+    sheet_text(sheet, "flags", *period->flags ? period->flags : NULL);
+    fill_readings(sheet, period);
+    cell_reading(sheet, period);
+    sheet_count(sheet, "pages", reader->layout.n);
+    sheet_count(sheet, "touched_pages", change->touched);
+    sheet_count(sheet, "kept_pages", change->kept);
+    sheet_count(sheet, "gone_pages", change->gone);
+    sheet_cell(sheet, "reused", "-");
+    sheet_cell(sheet, "new_bytes", "-");
+    sheet_cell(sheet, "departed_bytes", "-");
+    if (change->has_before)
+        fill_before(sheet, &reader->layout, change);
 }
 
-/* --- head and foot ---------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
+
+static const struct sheet_column span_columns[] = {
+    {"periods", {.name = "PERIODS", .right = true}},
+    {"window_s", {.name = "WINDOW", .right = true}},
+    {"watched", {.name = "WATCHED", .right = true}},
+    {"wss_bytes", {.name = "WSS", .right = true}},
+    {"error", {.name = "±", .right = true}},
+    {"least_bytes", {.name = "LEAST", .right = true}},
+    {"most_bytes", {.name = "MOST", .right = true}},
+    {"missed", {.name = "MISSED", .right = true}},
+};
+
+static void fill_span(struct sheet *sheet, const struct trace_span *span)
+{
+    sheet_row(sheet);
+    sheet_count(sheet, "periods", span->periods);
+    if (span->periods == 0)
+        sheet_cell(sheet, "periods", "within 1");
+    sheet_count(sheet, "stretches", span->n);
+    fill_seconds(sheet, "window_s", span->window_s);
+    fill_seconds(sheet, "watched_s", span->watched_s);
+    sheet_cell(sheet, "watched", "%.0f%%",
+               span->window_s > 0 ? 100 * span->watched_s / span->window_s : 0);
+    fill_wss(sheet, span->wss.bytes, span->wss.low_bytes, span->wss.high_bytes);
+    sheet_bytes(sheet, "least_bytes", span->least_bytes);
+    sheet_bytes(sheet, "most_bytes", span->most_bytes);
+    sheet_share(sheet, "missed", span->n_after > 0 ? sheet_rounded(span->missed, MICRO) : NAN);
+}
+
+static void fill_spans(struct sheet *sheet, const struct trace_stats *stats)
+{
+    struct trace_span spans[RUN_MAX_WINDOWS + TRACE_MAX_SPANS];
+    size_t n = trace_stats_spans(stats, spans, COUNT(spans));
+
+    sheet_list(sheet, "windows", span_columns, COUNT(span_columns));
+    for (size_t s = 0; s < n; s++)
+        fill_span(sheet, &spans[s]);
+    sheet_close(sheet);
+}
+
+/* --- the trace -------------------------------------------------------------------------------- */
 
 static void print_head(const struct trace_printer *printer, bool cut)
 {
@@ -164,58 +218,62 @@ static void print_claim(const struct trace_printer *printer)
                show_bytes(bytes, sizeof(bytes), (uint64_t)printer->page_bytes));
 }
 
-static void add_span(struct table *table, const struct trace_span *span)
+static void fill_head(struct sheet *sheet, const struct trace_reader *reader, bool cut)
 {
-    char cell[N_SPAN_COLUMNS][CELL];
-    const char *cells[N_SPAN_COLUMNS];
+    const struct trace_head *head = &reader->head;
+    json_t *windows = json_array();
 
-    snprintf(cell[0], CELL, "%llu", (unsigned long long)span->periods);
-    if (span->periods == 0)
-        snprintf(cell[0], CELL, "within 1");
-    show_seconds(cell[1], CELL, span->window_s);
-    snprintf(cell[2], CELL, "%.0f%%",
-             span->window_s > 0 ? 100 * span->watched_s / span->window_s : 0);
-    show_bytes(cell[3], CELL, span->wss.bytes);
-    show_error(cell[4], CELL, span->wss.bytes, span->wss.low_bytes, span->wss.high_bytes);
-    show_bytes(cell[5], CELL, span->least_bytes);
-    show_bytes(cell[6], CELL, span->most_bytes);
-    if (span->n_after > 0)
-        snprintf(cell[7], CELL, "%.1f%%", 100 * span->missed);
-    else
-        snprintf(cell[7], CELL, "-");
-    for (size_t i = 0; i < N_SPAN_COLUMNS; i++)
-        cells[i] = cell[i];
-    table_row(table, cells);
+    for (size_t w = 0; w < head->n_windows; w++)
+        json_array_append_new(windows, json_real(head->window_s[w]));
+    sheet_text(sheet, "host", head->host);
+    sheet_text(sheet, "domain", head->domain);
+    sheet_text(sheet, "uuid", head->uuid);
+    sheet_count(sheet, "pid", head->pid);
+    sheet_text(sheet, "accel", head->accel);
+    sheet_text(sheet, "method", head->method);
+    sheet_bool(sheet, "census", head->census);
+    fill_seconds(sheet, "interval_s", head->interval_s);
+    sheet_json(sheet, "readings_s", windows);
+    sheet_bytes(sheet, "ram_bytes", reader->layout.ram_pages * TRACE_PAGE_BYTES);
+    sheet_bool(sheet, "cut", cut);
+    sheet_text(sheet, "ended", cut ? NULL : reader->end.reason);
 }
 
-static int print_spans(const struct trace_stats *stats)
+struct trace_printer *trace_printer_new(const struct trace_reader *reader,
+                                        struct trace_stats *stats, bool json)
 {
-    struct trace_span spans[RUN_MAX_WINDOWS + TRACE_MAX_SPANS];
-    size_t n = trace_stats_spans(stats, spans, sizeof(spans) / sizeof(spans[0]));
-    struct table *table = table_new(span_columns, N_SPAN_COLUMNS);
+    struct trace_printer *printer = calloc(1, sizeof(*printer));
 
-    if (!table)
-        return -ENOMEM;
-    for (size_t s = 0; s < n; s++)
-        add_span(table, &spans[s]);
-    puts("\nWorking set by window; MISSED: of the period after, what was not in it");
-    table_print(table, true);
-    table_free(table);
-    return 0;
+    if (!printer)
+        return NULL;
+    printer->reader = reader;
+    printer->stats = stats;
+    sheet_begin(&printer->sheet, json ? SHOW_JSON : SHOW_TABLE, "vmwss.trace.v1", NULL);
+    sheet_list(&printer->sheet, "periods", period_columns, COUNT(period_columns));
+    return printer;
 }
 
 int trace_printer_end(struct trace_printer *printer, bool cut)
 {
-    if (printer->periods) {
-        json_t *object = trace_json(printer->reader, printer->stats, cut);
+    struct sheet *sheet = &printer->sheet;
 
-        json_object_set(object, "periods", printer->periods);
-        return json_print_line(object);
+    if (sheet->format == SHOW_TABLE) {
+        print_head(printer, cut);
+        print_claim(printer);
     }
-    print_head(printer, cut);
-    print_claim(printer);
-    if (printer->reader->periods == 0)
-        return 0;
-    table_print(printer->table, true);
-    return print_spans(printer->stats);
+    sheet_close(sheet);
+    fill_head(sheet, printer->reader, cut);
+    if (printer->reader->periods > 0)
+        sheet_note(sheet,
+                   "\nWorking set by window; MISSED: of the period after, what was not in it");
+    fill_spans(sheet, printer->stats);
+    sheet_move_last(sheet, "periods");
+    return sheet_end(sheet);
+}
+
+void trace_printer_free(struct trace_printer *printer)
+{
+    if (printer)
+        sheet_free(&printer->sheet);
+    free(printer);
 }

@@ -5,8 +5,6 @@
 #include "history/trace/trace_reader.h"
 #include "history/trace/trace_stats.h"
 
-#include <jansson.h>
-
 /** Takes the parts of a trace one after the other, as they are read. */
 struct trace_printer; /* opaque */
 
@@ -15,8 +13,8 @@ struct trace_printer; /* opaque */
 struct trace_printer *trace_printer_new(const struct trace_reader *reader,
                                         struct trace_stats *stats, bool json);
 
-/** Adds reader->period with its @p change. Returns 0 or -ENOMEM */
-int trace_printer_period(struct trace_printer *printer, const struct trace_change *change);
+/** Adds reader->period with its @p change. */
+void trace_printer_period(struct trace_printer *printer, const struct trace_change *change);
 
 /** Prints everything. @p cut: the trace was not ended properly. Returns 0 or -ENOMEM */
 int trace_printer_end(struct trace_printer *printer, bool cut);
@@ -27,7 +25,3 @@ void trace_printer_free(struct trace_printer *printer);
 void trace_csv_heading(void);
 void trace_csv_period(const struct trace_layout *layout, const struct trace_period *period,
                       uint64_t number);
-
-/** For trace.c: the JSON of one period, and of everything except the periods. */
-json_t *trace_period_json(const struct trace_reader *reader, const struct trace_change *change);
-json_t *trace_json(const struct trace_reader *reader, const struct trace_stats *stats, bool cut);

@@ -33,7 +33,9 @@ static int take_period(struct showing *showing, struct error *error)
         return command_flush(error);
     }
     rc = trace_stats_period(showing->stats, &reader->period, &change);
-    return rc == 0 ? trace_printer_period(showing->printer, &change) : rc;
+    if (rc == 0)
+        trace_printer_period(showing->printer, &change);
+    return rc;
 }
 
 /* Reads up to the end or the cut, which it returns; or returns an error. */
