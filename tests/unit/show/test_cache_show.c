@@ -2,6 +2,7 @@
 /** @file test_cache_show.c  What vmwss cache prints: what is not known is no number. */
 #include "show/cache.h"
 
+#include "caught.h"
 #include "fixture.h"
 
 #include <check.h>
@@ -9,8 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define MIB (1ULL << 20)
 
@@ -46,28 +45,9 @@ static void begin_case(void)
 
 static const char *printed(enum show_format format)
 {
-    static char text[16384];
-    int fd = memfd_create("out", MFD_CLOEXEC);
-    int before = dup(STDOUT_FILENO);
-
-    ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
-    dup2(fd, STDOUT_FILENO);
+    catch_output();
     ck_assert_int_eq(cache_print(&report, format), 0);
-    fflush(stdout);
-    dup2(before, STDOUT_FILENO);
-    close(before);
-
-    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-    ck_assert_int_ge(n, 0);
-    close(fd);
-    text[n] = '\0';
-    return text;
-}
-
-static void assert_has(const char *text, const char *word)
-{
-    ck_assert_msg(strstr(text, word) != NULL, "no '%s' in:\n%s", word, text);
+    return caught_output();
 }
 
 TEST(plain, people_see_numbers_and_the_reason)
@@ -76,14 +56,14 @@ TEST(plain, people_see_numbers_and_the_reason)
 
     const char *text = printed(SHOW_TABLE);
 
-    assert_has(text, "web?[1m");
-    assert_has(text, "1/2");
-    assert_has(text, "25.0%");
-    assert_has(text, "1.50");
-    assert_has(text, "multiplexed,host-mode");
-    assert_has(text, "8.0 MiB");
-    assert_has(text, "10.0 MiB/s");
-    assert_has(text, "unknown: for a reason\n");
+    ck_assert_has(text, "web?[1m");
+    ck_assert_has(text, "1/2");
+    ck_assert_has(text, "25.0%");
+    ck_assert_has(text, "1.50");
+    ck_assert_has(text, "multiplexed,host-mode");
+    ck_assert_has(text, "8.0 MiB");
+    ck_assert_has(text, "10.0 MiB/s");
+    ck_assert_has(text, "unknown: for a reason\n");
     ck_assert_ptr_null(strstr(text, "\n    7 ")); /* of many, those that were not used */
 }
 
@@ -101,8 +81,8 @@ TEST(plain, what_was_not_counted_is_no_number)
     ck_assert_ptr_null(strstr(text, "25.0%"));
     ck_assert_ptr_null(strstr(text, "1000"));
     ck_assert_ptr_null(strstr(text, "OCCUPIED"));
-    assert_has(text, "not counted: thread?[1m\n");
-    assert_has(text, "not monitored: resctrl: none of 'x?'\n");
+    ck_assert_has(text, "not counted: thread?[1m\n");
+    ck_assert_has(text, "not monitored: resctrl: none of 'x?'\n");
 }
 
 TEST(plain, scripts_get_null_for_what_is_unknown)
