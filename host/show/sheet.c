@@ -7,6 +7,7 @@
 #include "base/text/units.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,18 +82,12 @@ int sheet_end(struct sheet *sheet)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* Returns the cell of that name of the open row; NULL: it is not shown. */
-static char **find_cell(struct sheet *sheet, const char *name)
+/* Returns the name of a cell; NULL behind the last. */
+static const char *cell_name(const struct sheet *sheet, size_t i)
 {
     if (sheet->format == SHOW_CSV)
-        for (size_t i = 0; sheet->csv[i]; i++)
-            if (strcmp(sheet->csv[i], name) == 0)
-                return &sheet->cells[i];
-    if (sheet->format == SHOW_TABLE)
-        for (size_t i = 0; i < sheet->n_columns; i++)
-            if (strcmp(sheet->columns[i].key, name) == 0)
-                return &sheet->cells[i];
-    return NULL;
+        return sheet->csv[i];
+    return i < sheet->n_columns ? sheet->columns[i].key : NULL;
 }
 
 /* Puts the names of the row's groups before @p key; returns false if it is not a value of a row of
@@ -115,15 +110,19 @@ static bool full_name(char *name, size_t size, const struct sheet *sheet, const 
 
 static void put_cell(struct sheet *sheet, const char *key, const char *text)
 {
-    char name[TEXT];
-    char **cell = full_name(name, sizeof(name), sheet, key) ? find_cell(sheet, name) : NULL;
+    char full[TEXT];
+    const char *name;
 
-    if (!cell || !text)
+    if (!text || !full_name(full, sizeof(full), sheet, key))
         return;
-    free(*cell);
-    *cell = strdup(text);
-    if (!*cell)
-        sheet->rc = -ENOMEM;
+    for (size_t i = 0; (name = cell_name(sheet, i)); i++) {
+        if (strcmp(name, full) != 0)
+            continue;
+        free(sheet->cells[i]);
+        sheet->cells[i] = strdup(text);
+        if (!sheet->cells[i])
+            sheet->rc = -ENOMEM;
+    }
 }
 
 static void end_csv(struct sheet *sheet)
@@ -322,8 +321,11 @@ static void put(struct sheet *sheet, const char *key, json_t *json, const char *
     } else if (is_json(sheet)) {
         add(sheet, key, json);
     } else {
-        put_cell(sheet, key,
-                 sheet->format == SHOW_CSV ? csv_value(text, sizeof(text), json) : shown);
+        if (sheet->format == SHOW_CSV)
+            shown = csv_value(text, sizeof(text), json);
+        else if (json_is_null(json))
+            shown = "-";
+        put_cell(sheet, key, shown);
         json_decref(json);
     }
 }
@@ -336,28 +338,27 @@ void sheet_unknown(struct sheet *sheet, const char *key)
     for (size_t i = 0; i < sheet->n_columns && sheet->format == SHOW_TABLE; i++)
         if (strncmp(sheet->columns[i].key, key, n) == 0 && sheet->columns[i].key[n] == '_')
             put_cell(sheet, sheet->columns[i].key, "-");
-    put(sheet, key, json_null(), "-");
+    put(sheet, key, json_null(), NULL);
+}
+
+static json_t *whole_json(uint64_t n)
+{
+    return n > INT64_MAX ? json_null() : json_u64(n);
 }
 
 void sheet_count(struct sheet *sheet, const char *key, uint64_t n)
 {
     char text[32];
 
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-    if (n > INT64_MAX)
-        sheet_unknown(sheet, key);
-    else
-        put(sheet, key, json_u64(n), text);
+    snprintf(text, sizeof(text), "%" PRIu64, n);
+    put(sheet, key, whole_json(n), text);
 }
 
 void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
 {
     char text[32];
 
-    if (bytes > INT64_MAX)
-        sheet_unknown(sheet, key);
-    else
-        put(sheet, key, json_u64(bytes), show_bytes(text, sizeof(text), bytes));
+    put(sheet, key, whole_json(bytes), show_bytes(text, sizeof(text), bytes));
 }
 
 /* Returns "-1.2 GiB", "-" if not known. */
@@ -381,10 +382,9 @@ void sheet_bytes_real(struct sheet *sheet, const char *key, double bytes)
         real_bytes_text(text, sizeof(text), bytes));
 }
 
-static void put_real(struct sheet *sheet, const char *key, double value, const char *shown)
+static json_t *real_json(double value)
 {
-    put(sheet, key, isfinite(value) ? json_real(value) : json_null(),
-        isfinite(value) ? shown : "-");
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 void sheet_real(struct sheet *sheet, const char *key, double value)
@@ -392,14 +392,14 @@ void sheet_real(struct sheet *sheet, const char *key, double value)
     char text[32];
 
     snprintf(text, sizeof(text), "%.9g", value);
-    put_real(sheet, key, value, text);
+    put(sheet, key, real_json(value), text);
 }
 
 void sheet_seconds(struct sheet *sheet, const char *key, double seconds)
 {
     char text[32];
 
-    put_real(sheet, key, seconds, show_seconds(text, sizeof(text), seconds));
+    put(sheet, key, real_json(seconds), show_seconds(text, sizeof(text), seconds));
 }
 
 double sheet_rounded(double value, double unit)
@@ -412,20 +412,15 @@ void sheet_share(struct sheet *sheet, const char *key, double share)
     char text[32];
 
     snprintf(text, sizeof(text), "%.1f%%", 100 * share);
-    put_real(sheet, key, share, text);
+    put(sheet, key, real_json(share), text);
 }
 
 void sheet_time(struct sheet *sheet, const char *key, double unix_s, int digits)
 {
     char text[40];
 
-    if (unix_s > 0)
-        put(sheet, key,
-            json_string(
-                show_time(text, sizeof(text), unix_s, sheet->format == SHOW_TABLE ? 0 : digits)),
-            text);
-    else
-        sheet_unknown(sheet, key);
+    show_time(text, sizeof(text), unix_s, sheet->format == SHOW_TABLE ? 0 : digits);
+    put(sheet, key, unix_s > 0 ? json_string(text) : json_null(), text);
 }
 
 void sheet_bool(struct sheet *sheet, const char *key, bool value)
@@ -435,10 +430,7 @@ void sheet_bool(struct sheet *sheet, const char *key, bool value)
 
 void sheet_text(struct sheet *sheet, const char *key, const char *text)
 {
-    if (is_json(sheet) || !text)
-        put(sheet, key, json_text(text), "-");
-    else
-        put(sheet, key, json_string_nocheck(text), text);
+    put(sheet, key, is_json(sheet) || !text ? json_text(text) : json_string_nocheck(text), text);
 }
 
 void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,

@@ -6,10 +6,11 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/host_memory.h"
+#include "show/sample_json.h"
 #include "show/sample_table.h"
-#include "show/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ bool status_is_well(const struct status *status)
     return well;
 }
 
-/* --- the cells -------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 /* The windows of the columns: those of the guest that has the most. */
 struct windows {
@@ -65,95 +66,7 @@ static struct windows choose_windows(const struct status *status)
     return windows;
 }
 
-struct cell {
-    const struct status_guest *guest;
-    const struct sample_record *sample; /* NULL: not measured */
-    const struct window_record *window; /* the column's window; NULL: it has none */
-};
-
-static void cell_domain(char *text, const struct cell *cell)
-{
-    utf8_printable_copy(text, CELL, cell->guest->name);
-    utf8_end(text);
-}
-
-static void cell_uuid(char *text, const struct cell *cell)
-{
-    if (*cell->guest->uuid)
-        utf8_printable_copy(text, CELL, cell->guest->uuid);
-}
-
-static void cell_pid(char *text, const struct cell *cell)
-{
-    if (cell->guest->pid)
-        snprintf(text, CELL, "%d", (int)cell->guest->pid);
-}
-
-static void cell_assigned(char *text, const struct cell *cell)
-{
-    if (cell->guest->assigned_bytes != STATUS_UNKNOWN)
-        show_bytes(text, CELL, cell->guest->assigned_bytes);
-}
-
-static void cell_balloon(char *text, const struct cell *cell)
-{
-    if (cell->guest->balloon_bytes != STATUS_UNKNOWN)
-        show_bytes(text, CELL, cell->guest->balloon_bytes);
-}
-
-static void cell_resident(char *text, const struct cell *cell)
-{
-    if (cell->guest->has_record)
-        show_bytes(text, CELL, cell->guest->kept.record.sample.resident_bytes);
-}
-
-static void cell_wss(char *text, const struct cell *cell)
-{
-    if (cell->window)
-        show_bytes(text, CELL, cell->window->wss_bytes);
-}
-
-static void cell_error(char *text, const struct cell *cell)
-{
-    if (cell->window)
-        show_error(text, CELL, cell->window->wss_bytes, cell->window->wss_low_bytes,
-                   cell->window->wss_high_bytes);
-}
-
-static void cell_share(char *text, const struct cell *cell)
-{
-    if (cell->window && cell->sample->ram_bytes > 0)
-        snprintf(text, CELL, "%.1f%%",
-                 100 * (double)cell->window->wss_bytes / (double)cell->sample->ram_bytes);
-}
-
-static void cell_reclaimable(char *text, const struct cell *cell)
-{
-    uint64_t bytes;
-
-    if (cell->sample && sample_reclaimable(cell->sample, &bytes))
-        show_bytes(text, CELL, bytes);
-}
-
-static void cell_method(char *text, const struct cell *cell)
-{
-    if (cell->sample)
-        sample_method(text, CELL, cell->sample);
-}
-
-static void cell_age(char *text, const struct cell *cell)
-{
-    if (cell->guest->has_record)
-        show_seconds(text, CELL, (double)(long)cell->guest->age_s);
-}
-
-static void cell_flags(char *text, const struct cell *cell)
-{
-    if (cell->sample)
-        sample_flags_text(text, CELL, cell->sample->flags);
-    else
-        snprintf(text, CELL, "%s", cell->guest->suspended ? "suspended" : "not-measured");
-}
+/* --- columns ---------------------------------------------------------------------------------- */
 
 enum when {
     ALWAYS,
@@ -165,32 +78,31 @@ enum when {
 };
 
 static const struct {
-    const char *key; /* name for -o */
-    struct table_column head;
+    const char *name; /* for -o */
     enum when when;
-    void (*text)(char *text, const struct cell *cell);
+    struct sheet_column column;
 } columns[] = {
-    {"domain", {.name = "DOMAIN", .cut = true}, ALWAYS, cell_domain},
-    {"uuid", {.name = "UUID", .rank = 12}, ASKED, cell_uuid},
-    {"pid", {.name = "PID", .right = true, .rank = 12}, ASKED, cell_pid},
-    {"assigned", {.name = "ASSIGNED", .right = true, .rank = 1}, ALWAYS, cell_assigned},
-    {"balloon", {.name = "BALLOON", .right = true, .rank = 5}, BALLOONS, cell_balloon},
-    {"resident", {.name = "RESIDENT", .right = true, .rank = 6}, ALWAYS, cell_resident},
-    {"wss", {.name = "WSS", .right = true}, WINDOW_1, cell_wss},
-    {"error", {.name = "±", .right = true, .rank = 2}, WINDOW_1, cell_error},
-    {"share", {.name = "OF RAM", .right = true, .rank = 9}, WINDOW_1, cell_share},
-    {"wss-middle", {.name = "WSS", .right = true, .rank = 10}, WINDOW_2, cell_wss},
-    {"error-middle", {.name = "±", .right = true, .rank = 10}, WINDOW_2, cell_error},
-    {"wss-longest", {.name = "WSS", .right = true, .rank = 7}, WINDOW_3, cell_wss},
-    {"error-longest", {.name = "±", .right = true, .rank = 8}, WINDOW_3, cell_error},
-    {"reclaimable", {.name = "RECLAIMABLE", .right = true, .rank = 4}, ALWAYS, cell_reclaimable},
-    {"method", {.name = "METHOD", .rank = 11}, ALWAYS, cell_method},
-    {"age", {.name = "AGE", .right = true, .rank = 3}, ALWAYS, cell_age},
-    {"flags", {.name = "FLAGS", .rank = 5}, ALWAYS, cell_flags},
+    {"domain", ALWAYS, {"domain", {.name = "DOMAIN", .cut = true}}},
+    {"uuid", ASKED, {"uuid", {.name = "UUID", .rank = 12}}},
+    {"pid", ASKED, {"pid", {.name = "PID", .right = true, .rank = 12}}},
+    {"assigned", ALWAYS, {"ram_bytes", {.name = "ASSIGNED", .right = true, .rank = 1}}},
+    {"balloon", BALLOONS, {"balloon_bytes", {.name = "BALLOON", .right = true, .rank = 5}}},
+    {"resident", ALWAYS, {"resident_bytes", {.name = "RESIDENT", .right = true, .rank = 6}}},
+    {"wss", WINDOW_1, {"wss_1", {.name = "WSS", .right = true}}},
+    {"error", WINDOW_1, {"error_1", {.name = "±", .right = true, .rank = 2}}},
+    {"share", WINDOW_1, {"share", {.name = "OF RAM", .right = true, .rank = 9}}},
+    {"wss-middle", WINDOW_2, {"wss_2", {.name = "WSS", .right = true, .rank = 10}}},
+    {"error-middle", WINDOW_2, {"error_2", {.name = "±", .right = true, .rank = 10}}},
+    {"wss-longest", WINDOW_3, {"wss_3", {.name = "WSS", .right = true, .rank = 7}}},
+    {"error-longest", WINDOW_3, {"error_3", {.name = "±", .right = true, .rank = 8}}},
+    {"reclaimable",
+     ALWAYS,
+     {"reclaimable_bytes", {.name = "RECLAIMABLE", .right = true, .rank = 4}}},
+    {"method", ALWAYS, {"shown_method", {.name = "METHOD", .rank = 11}}},
+    {"age", ALWAYS, {"age_seconds", {.name = "AGE", .right = true, .rank = 3}}},
+    {"flags", ALWAYS, {"shown_flags", {.name = "FLAGS", .rank = 5}}},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
-/* --- columns ---------------------------------------------------------------------------------- */
 
 char *status_column_names(char *text, size_t size)
 {
@@ -198,7 +110,7 @@ char *status_column_names(char *text, size_t size)
 
     text[0] = '\0';
     for (size_t c = 0; c < N_COLUMNS && used < size; c++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", c ? ", " : "", columns[c].key);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", c ? ", " : "", columns[c].name);
     return text;
 }
 
@@ -210,7 +122,7 @@ static size_t find_column(const char *name, const char **after)
 
     *after = name + length + (name[length] == ',');
     for (size_t c = 0; c < N_COLUMNS; c++)
-        if (strlen(columns[c].key) == length && strncmp(columns[c].key, name, length) == 0)
+        if (strlen(columns[c].name) == length && strncmp(columns[c].name, name, length) == 0)
             return c;
     return N_COLUMNS;
 }
@@ -254,61 +166,94 @@ static double window_of(const struct windows *windows, enum when when)
     return windows->s[when == WINDOW_2 ? 1 : windows->n - 1];
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
-
+/* The table's columns, and what its rows are made of. */
 struct grid {
     struct windows windows;
-    struct table_column heads[N_COLUMNS];
+    struct sheet_column columns[N_COLUMNS];
     char names[N_COLUMNS][40];
-    char (*cells)[N_COLUMNS][CELL]; /* one row for each guest */
-    size_t order[N_COLUMNS], n;     /* the columns that are shown */
+    size_t n;
 };
 
-static void make_heads(struct grid *grid)
+/* A column that is @p asked for stays whatever the width. */
+static void add_column(struct grid *grid, size_t c, bool asked)
 {
+    const double window_s = window_of(&grid->windows, columns[c].when);
+    struct sheet_column *column = &grid->columns[grid->n];
     char window[24];
 
-    for (size_t c = 0; c < N_COLUMNS; c++) {
-        double window_s = window_of(&grid->windows, columns[c].when);
-
-        grid->heads[c] = columns[c].head;
-        snprintf(grid->names[c], sizeof(grid->names[c]), "%s", columns[c].head.name);
-        if (columns[c].text == cell_wss && window_s > 0)
-            snprintf(grid->names[c], sizeof(grid->names[c]), "WSS %s",
-                     show_seconds_short(window, sizeof(window), window_s));
-        grid->heads[c].name = grid->names[c];
+    *column = columns[c].column;
+    if (window_s > 0 && strncmp(column->key, "wss", 3) == 0) {
+        snprintf(grid->names[grid->n], sizeof(grid->names[0]), "WSS %s",
+                 show_seconds_short(window, sizeof(window), window_s));
+        column->head.name = grid->names[grid->n];
     }
-}
-
-static void fill_row(struct grid *grid, const struct status *status, size_t i)
-{
-    const struct status_guest *guest = &status->guests[i];
-
-    for (size_t c = 0; c < N_COLUMNS; c++) {
-        char *text = grid->cells[i][c];
-        struct cell cell = {.guest = guest};
-
-        if (guest->measured) {
-            cell.sample = &guest->kept.record.sample;
-            cell.window = sample_window(cell.sample, window_of(&grid->windows, columns[c].when));
-        }
-        snprintf(text, CELL, "-");
-        columns[c].text(text, &cell);
+    if (asked) {
+        column->head.rank = 0;
+        column->head.cut = false;
     }
+    grid->n++;
 }
 
 static void choose_columns(struct grid *grid, const struct status *status, const char *list)
 {
-    while (list && *list && grid->n < N_COLUMNS) {
-        const size_t c = find_column(list, &list);
-
-        grid->heads[c].rank = 0; /* requested, so it stays whatever the width */
-        grid->heads[c].cut = false;
-        grid->order[grid->n++] = c;
-    }
+    grid->windows = choose_windows(status);
+    while (list && *list && grid->n < N_COLUMNS)
+        add_column(grid, find_column(list, &list), true);
     for (size_t c = 0; !list && c < N_COLUMNS; c++)
         if (is_there(status, &grid->windows, columns[c].when))
-            grid->order[grid->n++] = c;
+            add_column(grid, c, false);
+}
+
+/* --- guests ----------------------------------------------------------------------------------- */
+
+static void cell_window(struct sheet *sheet, const char *const keys[2],
+                        const struct window_record *window)
+{
+    char text[CELL] = "-";
+
+    if (window)
+        show_error(text, sizeof(text), window->wss_bytes, window->wss_low_bytes,
+                   window->wss_high_bytes);
+    sheet_cell_bytes(sheet, keys[0], window ? (double)window->wss_bytes : NAN);
+    sheet_cell(sheet, keys[1], "%s", text);
+}
+
+static void cell_windows(struct sheet *sheet, const struct windows *windows,
+                         const struct sample_record *sample)
+{
+    static const char *const keys[][2] = {
+        {"wss_1", "error_1"}, {"wss_2", "error_2"}, {"wss_3", "error_3"}};
+    const struct window_record *first = NULL;
+
+    for (enum when when = WINDOW_1; when <= WINDOW_3; when++) {
+        const struct window_record *window = sample
+                                                 ? sample_window(sample, window_of(windows, when))
+                                                 : NULL;
+
+        cell_window(sheet, keys[when - WINDOW_1], window);
+        first = when == WINDOW_1 ? window : first;
+    }
+    if (first && sample->ram_bytes > 0)
+        sheet_cell(sheet, "share", "%.1f%%",
+                   100 * (double)first->wss_bytes / (double)sample->ram_bytes);
+    else
+        sheet_cell(sheet, "share", "-");
+}
+
+/* @p sample NULL: it is not measured */
+static void cell_sample(struct sheet *sheet, const struct status_guest *guest,
+                        const struct sample_record *sample)
+{
+    char method[CELL] = "-";
+    char flags[SAMPLE_FLAGS_TEXT];
+
+    snprintf(flags, sizeof(flags), "%s", guest->suspended ? "suspended" : "not-measured");
+    if (sample) {
+        sample_method(method, sizeof(method), sample);
+        sample_flags_text(flags, sizeof(flags), sample->flags);
+    }
+    sheet_cell(sheet, "shown_method", "%s", method);
+    sheet_cell(sheet, "shown_flags", "%s", flags);
 }
 
 static const char *colour_of(const struct status_guest *guest)
@@ -321,72 +266,84 @@ static const char *colour_of(const struct status_guest *guest)
                                                                                          : NULL;
 }
 
-static int print_grid(const struct grid *grid, const struct status *status)
+/* Null if they are not known (< 0). */
+static void fill_seconds(struct sheet *sheet, const char *key, double seconds)
 {
-    struct table_column heads[N_COLUMNS];
-    const char *cells[N_COLUMNS];
-    struct table *table;
-    int rc = 0;
-
-    for (size_t c = 0; c < grid->n; c++)
-        heads[c] = grid->heads[grid->order[c]];
-    table = table_new(heads, grid->n);
-    for (size_t i = 0; table && rc == 0 && i < status->n; i++) {
-        for (size_t c = 0; c < grid->n; c++)
-            cells[c] = grid->cells[i][grid->order[c]];
-        rc = table_row(table, cells);
-        if (rc == 0)
-            table_colour_row(table, colour_of(&status->guests[i]));
-    }
-    if (table && rc == 0)
-        table_print(table, true);
-    table_free(table);
-    return table ? rc : -ENOMEM;
+    sheet_real(sheet, key, seconds < 0 ? NAN : sheet_rounded(seconds, 1e-3));
 }
 
-static int print_guests(const struct status *status, const char *list)
+static void fill_pid(struct sheet *sheet, const char *key, pid_t pid)
 {
-    struct grid grid = {.windows = choose_windows(status)};
-    int rc;
-
-    grid.cells = calloc(status->n, sizeof(*grid.cells));
-    if (!grid.cells)
-        return -ENOMEM;
-    make_heads(&grid);
-    for (size_t i = 0; i < status->n; i++)
-        fill_row(&grid, status, i);
-    choose_columns(&grid, status, list);
-    rc = print_grid(&grid, status);
-    free(grid.cells);
-    return rc;
+    sheet_count(sheet, key, pid > 0 ? (uint64_t)pid : UINT64_MAX);
 }
 
-/* --- head and foot ---------------------------------------------------------------------------- */
-
-static void print_daemon(const struct status *status)
+/* The last record is as in vmwss.sample.v1. */
+static void fill_record(struct sheet *sheet, const struct sample_record *sample)
 {
-    const struct status_daemon *daemon = &status->daemon;
-    const bool colour = table_colours();
+    json_t *object = sample_json(sample, "");
+    const char *key;
+    json_t *value;
+
+    json_object_del(object, "schema");
+    json_object_foreach(object, key, value) sheet_json(sheet, key, json_incref(value));
+    json_decref(object);
+}
+
+static void fill_resident(struct sheet *sheet, const struct status_guest *guest)
+{
+    if (guest->has_record)
+        sheet_bytes(sheet, "resident_bytes", guest->kept.record.sample.resident_bytes);
+    else
+        sheet_cell(sheet, "resident_bytes", "-");
+}
+
+static void fill_name(struct sheet *sheet, const struct status_guest *guest)
+{
+    char text[CELL];
+
+    sheet_text(sheet, "domain", guest->name);
+    utf8_printable_copy(text, sizeof(text), guest->name);
+    utf8_end(text);
+    sheet_cell(sheet, "domain", "%s", text);
+}
+
+static void fill_age(struct sheet *sheet, const struct status_guest *guest)
+{
     char text[32];
 
-    if (!daemon->pid || !daemon->writes) {
-        printf("%svmwssd %s%s", colour ? RED : "",
-               daemon->pid ? "runs, but does not write this history" : "does not run",
-               colour ? PLAIN : "");
-    } else {
-        printf("vmwssd runs for %s", show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
-        if (daemon->cpu_s >= 0 && daemon->age_s > 0)
-            printf(", at %.2f%% of a core", 100 * daemon->cpu_s / daemon->age_s);
-        if (daemon->budget > 0)
-            printf(" (budget %g%%)", 100 * daemon->budget);
-    }
-    if (status->newest_s > 0)
-        printf("; newest record %s ago",
-               show_seconds(text, sizeof(text), (double)(long)(status->now_s - status->newest_s)));
-    putchar('\n');
-    if (*status->no_history)
-        printf("%sno history: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
+    fill_seconds(sheet, "age_seconds", guest->has_record ? guest->age_s : -1);
+    if (guest->has_record)
+        sheet_cell(sheet, "age_seconds", "%s",
+                   show_seconds(text, sizeof(text), (double)(long)guest->age_s));
 }
+
+static void fill_guest(struct sheet *sheet, const struct windows *windows,
+                       const struct status_guest *guest)
+{
+    const struct sample_record *sample = guest->measured ? &guest->kept.record.sample : NULL;
+    uint64_t bytes;
+    const bool known = sample && sample_reclaimable(sample, &bytes);
+
+    sheet_row(sheet);
+    if (guest->has_record && sheet->format == SHOW_JSON)
+        fill_record(sheet, &guest->kept.record.sample);
+    fill_name(sheet, guest);
+    sheet_text(sheet, "uuid", *guest->uuid ? guest->uuid : NULL);
+    fill_pid(sheet, "pid", guest->pid);
+    sheet_bytes(sheet, "ram_bytes", guest->assigned_bytes);
+    fill_resident(sheet, guest);
+    sheet_bytes(sheet, "balloon_bytes", guest->balloon_bytes);
+    sheet_bool(sheet, "measured", guest->measured);
+    sheet_bool(sheet, "suspended", guest->suspended);
+    sheet_text(sheet, "reason", guest->reason);
+    fill_age(sheet, guest);
+    sheet_bytes(sheet, "reclaimable_bytes", known ? bytes : STATUS_UNKNOWN);
+    cell_windows(sheet, windows, sample);
+    cell_sample(sheet, guest, sample);
+    sheet_colour(sheet, colour_of(guest));
+}
+
+/* --- the host --------------------------------------------------------------------------------- */
 
 struct sums {
     uint64_t assigned, resident, wss, reclaimable;
@@ -411,6 +368,82 @@ static struct sums add_up(const struct status *status)
         sums.reclaimable += sample_reclaimable(sample, &bytes) ? bytes : 0;
     }
     return sums;
+}
+
+static void fill_daemon(struct sheet *sheet, const struct status *status)
+{
+    const struct status_daemon *daemon = &status->daemon;
+    const bool runs = daemon->pid > 0;
+
+    sheet_group(sheet, "daemon");
+    sheet_bool(sheet, "running", runs);
+    sheet_bool(sheet, "writes_history", daemon->writes);
+    fill_pid(sheet, "pid", daemon->pid);
+    fill_pid(sheet, "scanner_pid", daemon->scanner_pid);
+    sheet_time(sheet, "since", runs ? status->now_s - daemon->age_s : 0, 3);
+    fill_seconds(sheet, "cpu_seconds", runs ? daemon->cpu_s : -1);
+    sheet_real(sheet, "budget", daemon->budget > 0 ? daemon->budget : NAN);
+    sheet_text(sheet, "config", daemon->config);
+    sheet_close(sheet);
+}
+
+static void fill_memory(struct sheet *sheet, const struct status *status)
+{
+    const struct host_memory *memory = &status->memory;
+    const uint64_t assigned = add_up(status).assigned;
+
+    sheet_group(sheet, "memory");
+    sheet_bytes(sheet, "total_bytes", memory->total_bytes);
+    sheet_bytes(sheet, "available_bytes", memory->available_bytes);
+    sheet_bytes(sheet, "swap_total_bytes", memory->swap_total_bytes);
+    sheet_bytes(sheet, "swap_free_bytes", memory->swap_free_bytes);
+    sheet_bytes(sheet, "assigned_bytes", assigned);
+    sheet_real(sheet, "overcommit", (double)assigned / (double)memory->total_bytes);
+    sheet_close(sheet);
+}
+
+static void fill(struct sheet *sheet, const struct grid *grid, const struct status *status)
+{
+    sheet_time(sheet, "time", status->now_s, 3);
+    sheet_text(sheet, "host", status->host);
+    sheet_bool(sheet, "well", status_is_well(status));
+    sheet_text(sheet, "database", status->database);
+    sheet_text(sheet, "history_error", status->no_history);
+    sheet_time(sheet, "newest", status->newest_s, 3);
+    fill_daemon(sheet, status);
+    fill_memory(sheet, status);
+    sheet_bool(sheet, "sees_processes", status->sees_processes);
+    sheet_list(sheet, "guests", grid->columns, grid->n);
+    for (size_t i = 0; i < status->n; i++)
+        fill_guest(sheet, &grid->windows, &status->guests[i]);
+    sheet_close(sheet);
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+static void print_daemon(const struct status *status)
+{
+    const struct status_daemon *daemon = &status->daemon;
+    const bool colour = table_colours();
+    char text[32];
+
+    if (!daemon->pid || !daemon->writes) {
+        printf("%svmwssd %s%s", colour ? RED : "",
+               daemon->pid ? "runs, but does not write this history" : "does not run",
+               colour ? PLAIN : "");
+    } else {
+        printf("vmwssd runs for %s", show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
+        if (daemon->cpu_s >= 0 && daemon->age_s > 0)
+            printf(", at %.2f%% of a core", 100 * daemon->cpu_s / daemon->age_s);
+        if (daemon->budget > 0)
+            printf(" (budget %g%%)", 100 * daemon->budget);
+    }
+    if (status->newest_s > 0)
+        printf("; newest record %s ago",
+               show_seconds(text, sizeof(text), (double)(long)(status->now_s - status->newest_s)));
+    putchar('\n');
+    if (*status->no_history)
+        printf("%sno history: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
 }
 
 static void print_host(const struct status *status)
@@ -440,14 +473,19 @@ static void print_reasons(const struct status *status)
         puts("guests without a record are shown to root only");
 }
 
-int status_print(const struct status *status, const char *list)
+int status_print(const struct status *status, const char *list, enum show_format format)
 {
-    int rc;
+    struct grid grid = {.n = 0};
+    struct sheet sheet;
 
-    print_daemon(status);
-    print_host(status);
-    rc = status->n > 0 ? print_guests(status, list) : 0;
-    if (rc == 0)
+    choose_columns(&grid, status, list);
+    sheet_begin(&sheet, format, "vmwss.status.v1", NULL);
+    if (format == SHOW_TABLE) {
+        print_daemon(status);
+        print_host(status);
+    }
+    fill(&sheet, &grid, status);
+    if (format == SHOW_TABLE)
         print_reasons(status);
-    return rc;
+    return sheet_end(&sheet);
 }

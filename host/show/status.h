@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file status.h  A host at one moment: vmwssd, the host's memory, and each running guest, with its
- * last record or the reason why it has none. For people (status.c) and as JSON (status_json.c).
+ * last record or the reason why it has none. For people, and as JSON.
  */
 #pragma once
 
 #include "base/meminfo.h"
 #include "history/history.h"
+#include "show/sheet.h"
 
 #include <sys/types.h>
 
@@ -65,12 +66,10 @@ int status_columns_check(const char *list);
 
 /**
  * Prints it for people: some lines about the host, the table of guests, a line for each guest that
- * is not measured. Uses colours only on a terminal, and not with NO_COLOR.
+ * is not measured. Uses colours only on a terminal, and not with NO_COLOR. Or one object of JSON,
+ * schema vmwss.status.v1.
  * @param list  columns, as checked; NULL: the columns that fit into the width of the terminal or of
  *              $COLUMNS; without either, all columns that are not empty
  * @return 0 or -ENOMEM
  */
-int status_print(const struct status *status, const char *list);
-
-/** Prints one object, schema vmwss.status.v1. Returns 0 or -ENOMEM. */
-int status_json_print(const struct status *status);
+int status_print(const struct status *status, const char *list, enum show_format format);

@@ -76,7 +76,7 @@ int cmd_status(int argc, char **argv)
     rc = status_collect(&options.choice, &status, &error);
     if (rc < 0)
         return kept_end(NULL, rc, &error);
-    rc = options.json ? status_json_print(&status) : status_print(&status, options.columns);
+    rc = status_print(&status, options.columns, options.json ? SHOW_JSON : SHOW_TABLE);
 
     const bool well = status_is_well(&status);
 
