@@ -27,7 +27,7 @@ static const struct sheet_column columns[] = {
     {"wss_p99_bytes", {.name = "P99", .right = true, .rank = 3}},
     {"wss_max_bytes", {.name = "MAX", .right = true, .rank = 7}},
     {"share", {.name = "OF ASSIGNED", .right = true, .rank = 8}},
-    {"give_back", {.name = "GIVE BACK", .right = true, .rank = 1}},
+    {"reclaimable_bytes", {.name = "GIVE BACK", .right = true, .rank = 1}},
     {"measured_seconds", {.name = "MEASURED", .right = true, .rank = 9}},
     {"running_or_last", {.name = "LAST", .rank = 6}},
 };
@@ -99,12 +99,6 @@ static void fill_share(struct sheet *sheet, double p95_bytes, uint64_t ram_bytes
         sheet_cell(sheet, "share", "%.1f%%", ram_bytes ? 100 * p95_bytes / (double)ram_bytes : 0);
 }
 
-static void fill_reclaimable(struct sheet *sheet, bool known, uint64_t bytes)
-{
-    sheet_bytes(sheet, "reclaimable_bytes", bytes);
-    sheet_cell_bytes(sheet, "give_back", known ? (double)bytes : NAN);
-}
-
 static void fill_guest(struct sheet *sheet, const struct report *report,
                        const struct report_guest *guest)
 {
@@ -129,7 +123,8 @@ static void fill_guest(struct sheet *sheet, const struct report *report,
     sheet_bytes_real(sheet, "wss_max_bytes", known ? guest->wss_max : NAN);
     sheet_bytes_real(sheet, "wss_risk_bytes", known ? guest->wss_risk : NAN);
     fill_share(sheet, known ? guest->wss_p95 : NAN, guest->ram_bytes);
-    fill_reclaimable(sheet, known && !guest->not_measured, guest->reclaimable_bytes);
+    sheet_bytes(sheet, "reclaimable_bytes",
+                known && !guest->not_measured ? guest->reclaimable_bytes : UINT64_MAX);
     sheet_cell(sheet, "running_or_last", "%s",
                !guest->running       ? show_time(last, sizeof(last), guest->last_s, 0)
                : guest->not_measured ? "not measured"
@@ -164,7 +159,7 @@ static void fill_total(struct sheet *sheet, const struct report *report)
     sheet_cell(sheet, "domain", "all together");
     sheet_bytes(sheet, "ram_bytes", report->ram_bytes);
     sheet_bytes(sheet, "resident_bytes", report->resident_bytes);
-    fill_reclaimable(sheet, true, report->reclaimable_bytes);
+    sheet_bytes(sheet, "reclaimable_bytes", report->reclaimable_bytes);
     sheet_bytes_real(sheet, "wss_p50_bytes", report->total_p50);
     sheet_bytes_real(sheet, "wss_p95_bytes", report->total_p95);
     sheet_bytes_real(sheet, "wss_p99_bytes", report->total_p99);
