@@ -2,22 +2,19 @@
 /** @file ages.c  See ages.h. */
 #include "show/ages.h"
 
-#include "base/text/json.h"
 #include "base/text/units.h"
 #include "show/chart.h"
 #include "show/sample_json.h"
 #include "show/sample_table.h"
-#include "show/table.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static const struct table_column columns[] = {
-    {.name = "LAST TOUCHED"},     {.name = "BYTES", .right = true},
-    {.name = "±", .right = true}, {.name = "SHARE", .right = true},
-    {.name = "OF RESIDENT"},
+static const struct sheet_column columns[] = {
+    {"label", {.name = "LAST TOUCHED"}},     {"bytes", {.name = "BYTES", .right = true}},
+    {"error", {.name = "±", .right = true}}, {"share", {.name = "SHARE", .right = true}},
+    {"bar", {.name = "OF RESIDENT"}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 void age_bin_label(char *text, size_t size, const struct age_bin *bin)
 {
@@ -33,60 +30,42 @@ void age_bin_label(char *text, size_t size, const struct age_bin *bin)
     snprintf(text, size, "%s .. %s", from, to);
 }
 
-static void add_bin(struct table *table, const struct sample_record *sample,
-                    const struct age_bin *bin)
+static void fill_bin(struct sheet *sheet, const struct sample_record *sample,
+                     const struct age_bin *bin)
 {
-    char cell[N_COLUMNS][64];
-    const char *cells[N_COLUMNS];
-    const size_t size = sizeof(cell[0]);
     double share = sample->resident_bytes ? (double)bin->bytes / (double)sample->resident_bytes : 0;
+    char text[64];
 
-    age_bin_label(cell[0], size, bin);
-    show_bytes(cell[1], size, bin->bytes);
-    show_error(cell[2], size, bin->bytes, bin->low_bytes, bin->high_bytes);
-    snprintf(cell[3], size, "%.1f%%", 100 * share);
-    show_bar(cell[4], size, share);
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        cells[i] = cell[i];
-    table_row(table, cells);
+    sheet_row(sheet);
+    sheet_real(sheet, "from_s", bin->from_s);
+    sheet_real(sheet, "to_s", bin->to_s);
+    sheet_bytes(sheet, "bytes", bin->bytes);
+    sheet_bytes(sheet, "low_bytes", bin->low_bytes);
+    sheet_bytes(sheet, "high_bytes", bin->high_bytes);
+    age_bin_label(text, sizeof(text), bin);
+    sheet_cell(sheet, "label", "%s", text);
+    sheet_cell(sheet, "error", "%s",
+               show_error(text, sizeof(text), bin->bytes, bin->low_bytes, bin->high_bytes));
+    sheet_cell(sheet, "share", "%.1f%%", 100 * share);
+    sheet_cell(sheet, "bar", "%s", show_bar(text, sizeof(text), share));
 }
 
-void ages_table_print(const struct ages_record *record)
+int ages_print(const struct ages_record *record, enum show_format format)
 {
-    struct table *table = table_new(columns, N_COLUMNS);
+    struct sheet sheet;
 
-    if (!table)
-        return;
-    sample_table_print(&record->sample, true);
-    putchar('\n');
+    sheet_begin(&sheet, format, "vmwss.ages.v1", NULL);
+    if (format == SHOW_TABLE) {
+        sample_table_print(&record->sample, true);
+        putchar('\n');
+    }
+    sample_fill(&sheet, &record->sample);
+    sheet_list(&sheet, "ages", columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t b = 0; b < record->n_bins; b++)
-        add_bin(table, &record->sample, &record->bins[b]);
-    table_print(table, true);
-    table_free(table);
+        fill_bin(&sheet, &record->sample, &record->bins[b]);
+    sheet_close(&sheet);
     fflush(stdout);
-}
-
-static json_t *bin_json(const struct age_bin *bin)
-{
-    json_t *object = json_object();
-
-    json_object_set_new(object, "from_s", json_real(bin->from_s));
-    json_object_set_new(object, "to_s", isinf(bin->to_s) ? json_null() : json_real(bin->to_s));
-    json_object_set_new(object, "bytes", json_integer((json_int_t)bin->bytes));
-    json_object_set_new(object, "low_bytes", json_integer((json_int_t)bin->low_bytes));
-    json_object_set_new(object, "high_bytes", json_integer((json_int_t)bin->high_bytes));
-    return object;
-}
-
-int ages_json_print(const struct ages_record *record)
-{
-    json_t *object = sample_json(&record->sample, "vmwss.ages.v1");
-    json_t *ages = json_array();
-
-    for (size_t b = 0; b < record->n_bins; b++)
-        json_array_append_new(ages, bin_json(&record->bins[b]));
-    json_object_set_new(object, "ages", ages);
-    return json_print_line(object);
+    return sheet_end(&sheet);
 }
 
 #define MIB 1048576.0

@@ -3,13 +3,12 @@
 #pragma once
 
 #include "measure/record/ages_record.h"
+#include "show/sheet.h"
 
 /** "0s .. 1s", "1s .. 10s", "> 60s" */
 void age_bin_label(char *text, size_t size, const struct age_bin *bin);
 
-void ages_table_print(const struct ages_record *record);
-
-/** Prints one line, schema vmwss.ages.v1: the members of vmwss.sample.v1, and "ages". Returns 0 or
- * -ENOMEM. */
-int ages_json_print(const struct ages_record *record);
+/** Prints two tables, or one line, schema vmwss.ages.v1: the members of vmwss.sample.v1, and
+ * "ages". Returns 0 or -ENOMEM. */
+int ages_print(const struct ages_record *record, enum show_format format);
 int ages_svg_write(const struct ages_record *record, const char *path, struct error *error);

@@ -52,6 +52,17 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
     return object;
 }
 
+void sample_fill(struct sheet *sheet, const struct sample_record *record)
+{
+    json_t *object = sheet->format == SHOW_JSON ? sample_json(record, "") : NULL;
+    const char *key;
+    json_t *value;
+
+    json_object_del(object, "schema");
+    json_object_foreach(object, key, value) sheet_json(sheet, key, json_incref(value));
+    json_decref(object);
+}
+
 static json_t *fine_json(const struct fine_record *fine)
 {
     json_t *object = fine->present ? json_object() : json_null();

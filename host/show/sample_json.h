@@ -3,12 +3,14 @@
 #pragma once
 
 #include "measure/record/sample_record.h"
-
-#include <jansson.h>
+#include "show/sheet.h"
 
 /** Makes the record as an object, which the caller owns and may extend. Returns NULL if out of
  * memory. */
 json_t *sample_json(const struct sample_record *record, const char *schema);
+
+/** Sets its members, without a schema, in the open object or row, if the sheet is JSON. */
+void sample_fill(struct sheet *sheet, const struct sample_record *record);
 
 /** Makes only its windows, in the same way. */
 json_t *sample_windows_json(const struct sample_record *record);

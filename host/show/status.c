@@ -277,18 +277,6 @@ static void fill_pid(struct sheet *sheet, const char *key, pid_t pid)
     sheet_count(sheet, key, pid > 0 ? (uint64_t)pid : UINT64_MAX);
 }
 
-/* The last record is as in vmwss.sample.v1. */
-static void fill_record(struct sheet *sheet, const struct sample_record *sample)
-{
-    json_t *object = sample_json(sample, "");
-    const char *key;
-    json_t *value;
-
-    json_object_del(object, "schema");
-    json_object_foreach(object, key, value) sheet_json(sheet, key, json_incref(value));
-    json_decref(object);
-}
-
 static void fill_resident(struct sheet *sheet, const struct status_guest *guest)
 {
     if (guest->has_record)
@@ -325,8 +313,8 @@ static void fill_guest(struct sheet *sheet, const struct windows *windows,
     const bool known = sample && sample_reclaimable(sample, &bytes);
 
     sheet_row(sheet);
-    if (guest->has_record && sheet->format == SHOW_JSON)
-        fill_record(sheet, &guest->kept.record.sample);
+    if (guest->has_record)
+        sample_fill(sheet, &guest->kept.record.sample);
     fill_name(sheet, guest);
     sheet_text(sheet, "uuid", *guest->uuid ? guest->uuid : NULL);
     fill_pid(sheet, "pid", guest->pid);

@@ -264,12 +264,8 @@ static void tell_left_out(const struct watch *watch, const struct ages_record *r
 static int print(const struct watch *watch, const struct ages_record *record, struct error *error)
 {
     const struct options *options = watch->options;
-    int rc = 0;
+    int rc = ages_print(record, options->sampling.json ? SHOW_JSON : SHOW_TABLE);
 
-    if (options->sampling.json)
-        rc = ages_json_print(record);
-    else
-        ages_table_print(record);
     if (rc == 0)
         rc = command_flush(error);
     if (rc == 0 && options->sampling.svg)

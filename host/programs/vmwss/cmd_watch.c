@@ -90,7 +90,7 @@ static int print_sample(struct printing *printing, const struct kept_sample *kep
     int rc = 0;
 
     if (printing->options->json)
-        rc = ages_json_print(&kept->record);
+        rc = ages_print(&kept->record, SHOW_JSON);
     else
         sample_table_print_series(&kept->record.sample, printing->n % ROWS_PER_HEADING == 0);
     if (rc == 0)
