@@ -3,12 +3,10 @@
 #include "show/curve.h"
 
 #include "base/cleanup.h"
-#include "base/text/csv.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/chart.h"
 #include "show/sample_table.h"
-#include "show/table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,83 +14,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct table_column columns[] = {
-    {.name = "WINDOW", .right = true}, {.name = "EST", .right = true},
-    {.name = "WSS", .right = true},    {.name = "±", .right = true},
-    {.name = "NEW", .right = true},    {.name = "TOUCHED", .right = true},
-    {.name = "OF RESIDENT"},
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+static double unix_time(const struct sample_record *record)
+{
+    return (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
+}
 
-static void add_window(struct table *table, const struct sample_record *record, size_t w)
+static const struct sheet_column columns[] = {
+    {"window_s", {.name = "WINDOW", .right = true}},
+    {"est_window_s", {.name = "EST", .right = true}},
+    {"wss_bytes", {.name = "WSS", .right = true}},
+    {"error", {.name = "±", .right = true}},
+    {"new", {.name = "NEW", .right = true}},
+    {"touched", {.name = "TOUCHED", .right = true}},
+    {"bar", {.name = "OF RESIDENT"}},
+};
+static const char *const csv_names[] = {
+    "time",           "host",         "domain",    "uuid",          "method",
+    "window_s",       "est_window_s", "wss_bytes", "wss_low_bytes", "wss_high_bytes",
+    "resident_bytes", "vcpu_seconds", NULL};
+
+static void fill_window(struct sheet *sheet, const struct sample_record *record, size_t w)
 {
     const struct window_record *window = &record->windows[w];
-    uint64_t before = w ? record->windows[w - 1].wss_bytes : 0;
-    char cell[N_COLUMNS][64];
-    const char *cells[N_COLUMNS];
-    const size_t size = sizeof(cell[0]);
+    const uint64_t before = w ? record->windows[w - 1].wss_bytes : 0;
+    char text[64];
 
-    show_seconds(cell[0], size, window->window_s);
-    show_seconds(cell[1], size, window->est_window_s);
-    show_bytes(cell[2], size, window->wss_bytes);
-    show_error(cell[3], size, window->wss_bytes, window->wss_low_bytes, window->wss_high_bytes);
-    show_bytes(cell[4], size, window->wss_bytes > before ? window->wss_bytes - before : 0);
-    window_share_text(cell[5], size, record, window);
-    show_bar(cell[6], size, fmax(0, window_share(record, window)));
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        cells[i] = cell[i];
-    table_row(table, cells);
+    sheet_row(sheet);
+    sheet_time(sheet, "time", unix_time(record), 3);
+    sheet_text(sheet, "host", record->host);
+    sheet_text(sheet, "domain", record->domain);
+    sheet_text(sheet, "uuid", record->uuid);
+    sheet_text(sheet, "method", record->method);
+    sheet_seconds(sheet, "window_s", window->window_s);
+    sheet_seconds(sheet, "est_window_s", window->est_window_s);
+    sheet_bytes(sheet, "wss_bytes", window->wss_bytes);
+    sheet_bytes(sheet, "wss_low_bytes", window->wss_low_bytes);
+    sheet_bytes(sheet, "wss_high_bytes", window->wss_high_bytes);
+    sheet_bytes(sheet, "resident_bytes", record->resident_bytes);
+    sheet_real(sheet, "vcpu_seconds", window->vcpu_s);
+    sheet_cell(sheet, "error", "%s",
+               show_error(text, sizeof(text), window->wss_bytes, window->wss_low_bytes,
+                          window->wss_high_bytes));
+    sheet_cell_bytes(sheet, "new", fmax(0, (double)window->wss_bytes - (double)before));
+    window_share_text(text, sizeof(text), record, window);
+    sheet_cell(sheet, "touched", "%s", text);
+    sheet_cell(sheet, "bar", "%s",
+               show_bar(text, sizeof(text), fmax(0, window_share(record, window))));
 }
 
-void curve_table_print(const struct sample_record *record)
+int curve_print(const struct sample_record *const *records, size_t n, enum show_format format)
 {
-    struct table *table = table_new(columns, N_COLUMNS);
+    struct sheet sheet;
 
-    if (!table)
-        return;
-    sample_head_print(record);
-    for (size_t w = 0; w < record->n_windows; w++)
-        add_window(table, record, w);
-    table_print(table, true);
-    table_free(table);
-}
-
-static void print_csv(const struct sample_record *record)
-{
-    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
-    char time[40];
-
-    show_time(time, sizeof(time), unix_s, 3);
-    for (size_t w = 0; w < record->n_windows; w++) {
-        const struct window_record *window = &record->windows[w];
-        struct csv csv = {0};
-
-        csv_text(&csv, time);
-        csv_text(&csv, record->host);
-        csv_text(&csv, record->domain);
-        csv_text(&csv, record->uuid);
-        csv_text(&csv, record->method);
-        csv_number(&csv, window->window_s);
-        csv_number(&csv, window->est_window_s);
-        csv_whole(&csv, window->wss_bytes);
-        csv_whole(&csv, window->wss_low_bytes);
-        csv_whole(&csv, window->wss_high_bytes);
-        csv_whole(&csv, record->resident_bytes);
-        csv_number(&csv, window->vcpu_s);
-        csv_end(&csv);
-    }
-}
-
-void curve_csv_print(const struct sample_record *const *records, size_t n)
-{
-    static const char *const names[] = {
-        "time",           "host",         "domain",    "uuid",          "method",
-        "window_s",       "est_window_s", "wss_bytes", "wss_low_bytes", "wss_high_bytes",
-        "resident_bytes", "vcpu_seconds", NULL};
-
-    csv_heading(names);
+    sheet_begin(&sheet, format, NULL, csv_names);
+    if (format == SHOW_TABLE)
+        sample_head_print(records[0]);
+    sheet_list(&sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < n; i++)
-        print_csv(records[i]);
+        for (size_t w = 0; w < records[i]->n_windows; w++)
+            fill_window(&sheet, records[i], w);
+    sheet_close(&sheet);
+    return sheet_end(&sheet);
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
@@ -134,13 +116,12 @@ static bool is_one_guest(const struct sample_record *const *records, size_t n)
  * measured repeatedly. */
 static void name_curve(struct drawn *drawn, const struct sample_record *record, bool with_name)
 {
-    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
     char name[300];
     char time[40];
 
     sample_name(name, sizeof(name), record);
     snprintf(drawn->name, sizeof(drawn->name), "%s%s%s", with_name ? name : "",
-             with_name ? ", " : "", show_time(time, sizeof(time), unix_s, 0));
+             with_name ? ", " : "", show_time(time, sizeof(time), unix_time(record), 0));
 }
 
 static void subtitle_of_several(char *text, size_t size, const struct sample_record *const *records,

@@ -3,14 +3,12 @@
 #pragma once
 
 #include "measure/record/sample_record.h"
+#include "show/sheet.h"
 
-/** Prints a line for each window of each record, with one heading; each line has the time of its
- * record. */
-void curve_csv_print(const struct sample_record *const *records, size_t n);
-
-/** Prints a row for each window with its growth since the row before, and a bar relative to
- * resident memory. */
-void curve_table_print(const struct sample_record *record);
+/** Prints CSV, a line for each window of each record, or the table of one record: a row for each
+ * window with its growth since the row before, and a bar relative to resident memory. Returns 0 or
+ * -ENOMEM. */
+int curve_print(const struct sample_record *const *records, size_t n, enum show_format format);
 
 /** Draws all curves in one picture, in different colours: of several guests, or of several times of
  * one guest.

@@ -190,13 +190,10 @@ static int print_curves(const struct sample_record *const *records, size_t n,
     int rc = 0;
 
     if (options->csv)
-        curve_csv_print(records, n);
-    for (size_t i = 0; rc == 0 && !options->csv && i < n; i++) {
-        if (options->sampling.json)
-            rc = sample_json_print(records[i]);
-        else
-            curve_table_print(records[i]);
-    }
+        return curve_print(records, n, SHOW_CSV);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = options->sampling.json ? sample_json_print(records[i])
+                                    : curve_print(&records[i], 1, SHOW_TABLE);
     return rc;
 }
 

@@ -131,7 +131,7 @@ static void catch_output(void (*print)(void))
 
 static void print_csv(void)
 {
-    curve_csv_print(&one, 1);
+    curve_print(&one, 1, SHOW_CSV);
 }
 
 static void print_table(void)
@@ -141,7 +141,7 @@ static void print_table(void)
 
 static void print_curve(void)
 {
-    curve_table_print(one);
+    curve_print(&one, 1, SHOW_TABLE);
 }
 
 TEST(cases, a_curve_for_gnuplot)
