@@ -13,25 +13,6 @@ struct pages {
     const struct ram_block *block;
 };
 
-/* The first page of the set whose number is @p page or more. */
-static uint64_t find_page(const struct page_set *set, uint64_t page)
-{
-    uint64_t low = 0;
-    uint64_t high = set->n;
-
-    if (page_set_is_census(set))
-        return page;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (set->page[middle] < page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void lose_pages(uint64_t hva, uint64_t bytes, void *context)
 {
     const struct pages *pages = context;
@@ -40,7 +21,7 @@ static void lose_pages(uint64_t hva, uint64_t bytes, void *context)
     uint64_t to = smaller(hva + bytes, block->hva + block->bytes) - block->hva;
     uint64_t end = block->first_page + base_pages(to);
 
-    for (uint64_t i = find_page(pages->set, block->first_page + from / base_page_bytes());
+    for (uint64_t i = page_set_find(pages->set, block->first_page + from / base_page_bytes());
          i < pages->set->n && page_set_page(pages->set, i) < end; i++)
         if (pages->set->state[i] == PAGE_IDLE)
             pages->set->state[i] = PAGE_UNMEASURABLE;

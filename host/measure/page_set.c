@@ -2,6 +2,7 @@
 /** @file page_set.c  See page_set.h. */
 #include "measure/page_set.h"
 
+#include "base/bytes.h"
 #include "base/compare.h"
 #include "base/random.h"
 
@@ -100,6 +101,24 @@ void page_set_keep(struct page_set *set, uint64_t n)
     set->unit = shrink(set->unit, room * sizeof(*set->unit));
     set->state = shrink(set->state, room);
     set->order = shrink(set->order, room);
+}
+
+uint64_t page_set_find(const struct page_set *set, uint64_t page)
+{
+    uint64_t low = 0;
+    uint64_t high = set->n;
+
+    if (page_set_is_census(set))
+        return smaller(page, set->n);
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (set->page[middle] < page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static void drop_taken(struct page_set *set, const struct taken *taken)

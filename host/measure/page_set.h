@@ -72,6 +72,9 @@ static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
     return guest_ram_hva(set->ram, page_set_page(set, i));
 }
 
+/** The index of the first page of the set whose number is @p page or more; n if there is none. */
+uint64_t page_set_find(const struct page_set *set, uint64_t page);
+
 /** Touched, and no longer resident, in swap or not. */
 static inline bool page_is_gone(enum page_state state)
 {

@@ -81,25 +81,6 @@ struct zap {
 
 /* --- from faults to pages --------------------------------------------------------------------- */
 
-/* First index whose page number is not below @p page. */
-static uint64_t lower_bound(const struct page_set *set, uint64_t page)
-{
-    uint64_t low = 0;
-    uint64_t high = set->n;
-
-    if (!set->page)
-        return page < set->n ? page : set->n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (set->page[middle] < page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void touch(struct page_set *set, uint64_t i)
 {
     if (set->state[i] != PAGE_UNMEASURABLE)
@@ -128,7 +109,7 @@ static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
     unit_range(set, i, &first, &end);
     if (page < first || page >= end)
         return;
-    for (uint64_t j = lower_bound(set, first); j < set->n && page_set_page(set, j) < end; j++)
+    for (uint64_t j = page_set_find(set, first); j < set->n && page_set_page(set, j) < end; j++)
         touch(set, j);
 }
 
@@ -155,7 +136,7 @@ static void see_fault(uint64_t gpa, void *context)
     if (page == GPA_NONE)
         return;
 
-    uint64_t i = lower_bound(zap->set, page);
+    uint64_t i = page_set_find(zap->set, page);
 
     note_near(zap, i, page);
     if (i < zap->set->n)
