@@ -38,7 +38,6 @@
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "guest/domain/qemu_vcpus.h"
 #include "guest/ram/gpa.h"
 #include "measure/kernel/collapses.h"
 #include "measure/kernel/fault_trace.h"
@@ -46,14 +45,13 @@
 #include "measure/kernel/pagemap.h"
 #include "measure/kernel/trace_event.h"
 #include "measure/method.h"
-#include "measure/method/zap_scout.h"
+#include "measure/method/zap_faults.h"
+#include "measure/method/zap_trial.h"
 #include "measure/page_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define PANEL_RING_BYTES (256UL << 10) /* for each vCPU */
 /* Every page of the working set faults once, immediately. */
@@ -62,88 +60,7 @@
 #define RANGE_PAGES 512
 #define ALL_RINGS_BYTES (64UL << 20) /* limit of unswappable memory for all vCPUs together */
 
-struct zap {
-    const struct target *target;
-    struct page_set *set;
-    struct gpa_layout layout;
-    struct fault_trace *trace;
-    int pagemap_fd;
-    int wake_fd;
-    bool *to_drop;      /* pages of a panel that the marking under way covers */
-    bool *near;         /* a fault was seen in the same huge page since the last marking */
-    uint64_t collapses; /* counter at the last reading of the page table */
-    uint64_t lost;      /* lost fault records that are already accounted for */
-    bool unseen; /* a vCPU ran whose faults were not recorded, since the touches began to add up */
-    /* pages that look idle may be mapped again, by faults that were unseen or lost: no other fault
-     * will come */
-    bool mapped;
-};
-
-/* --- from faults to pages --------------------------------------------------------------------- */
-
-static void touch(struct page_set *set, uint64_t i)
-{
-    if (set->state[i] != PAGE_UNMEASURABLE)
-        set->state[i] = PAGE_TOUCHED;
-}
-
-/* The unit of the i-th page, as page numbers [first, end). */
-static void unit_range(const struct page_set *set, uint64_t i, uint64_t *first, uint64_t *end)
-{
-    uint64_t pages = 1ULL << set->order[i];
-    uint64_t hva = page_set_hva(set, i);
-    uint64_t into = base_pages(hva) & (pages - 1);
-    uint64_t page = page_set_page(set, i);
-
-    *first = page >= into ? page - into : 0;
-    *end = *first + pages;
-}
-
-/* Marks all pages of the set that share a unit with the i-th as touched, if @p page lies in that
- * unit. */
-static void touch_unit(struct page_set *set, uint64_t i, uint64_t page)
-{
-    uint64_t first;
-    uint64_t end;
-
-    unit_range(set, i, &first, &end);
-    if (page < first || page >= end)
-        return;
-    for (uint64_t j = page_set_find(set, first); j < set->n && page_set_page(set, j) < end; j++)
-        touch(set, j);
-}
-
-/* Notes all pages of the set that lie in the same huge page as @p page; @p i is the first that is
- * not below it. */
-static void note_near(struct zap *zap, uint64_t i, uint64_t page)
-{
-    const struct page_set *set = zap->set;
-    uint64_t huge = guest_ram_hva(set->ram, page) / huge_page_bytes();
-
-    for (uint64_t j = i;
-         j < set->n && !zap->near[j] && page_set_hva(set, j) / huge_page_bytes() == huge; j++)
-        zap->near[j] = true;
-    for (uint64_t j = i;
-         j > 0 && !zap->near[j - 1] && page_set_hva(set, j - 1) / huge_page_bytes() == huge; j--)
-        zap->near[j - 1] = true;
-}
-
-static void see_fault(uint64_t gpa, void *context)
-{
-    struct zap *zap = context;
-    uint64_t page = gpa_to_page(&zap->layout, zap->target->ram, gpa);
-
-    if (page == GPA_NONE)
-        return;
-
-    uint64_t i = page_set_find(zap->set, page);
-
-    note_near(zap, i, page);
-    if (i < zap->set->n)
-        touch_unit(zap->set, i, page);
-    if (i > 0)
-        touch_unit(zap->set, i - 1, page);
-}
+/* --- marking ---------------------------------------------------------------------------------- */
 
 /* The probed mapping, as KVM has it. */
 static struct page_probe as_kvm_maps(const struct zap *zap, uint64_t i,
@@ -157,8 +74,6 @@ static struct page_probe as_kvm_maps(const struct zap *zap, uint64_t i,
         piece.unit_hva = page_set_hva(set, i) & ~((base_page_bytes() << piece.order) - 1);
     return piece;
 }
-
-/* --- marking ---------------------------------------------------------------------------------- */
 
 /* The GPA of a DIMM cannot be deduced, so its faults cannot be distinguished from others. */
 static void note_page(void *context, uint64_t i, const struct page_probe *probe)
@@ -202,7 +117,7 @@ static int zap_panel(struct zap *zap)
         if (rc < 0)
             return rc;
         if (i % DRAIN_EVERY_PAGES == 0)
-            fault_trace_drain(zap->trace, see_fault, zap);
+            fault_trace_drain(zap->trace, zap_see_fault, zap);
     }
     return 0;
 }
@@ -235,7 +150,7 @@ static int zap_ranges(struct zap *zap)
 
             if (rc < 0)
                 return rc;
-            fault_trace_drain(zap->trace, see_fault, zap);
+            fault_trace_drain(zap->trace, zap_see_fault, zap);
         }
     }
     return 0;
@@ -291,7 +206,7 @@ static int zap_poll(void *state, struct error *error)
 
     (void)error;
     trace_wake_clear(zap->wake_fd);
-    fault_trace_drain(zap->trace, see_fault, zap);
+    fault_trace_drain(zap->trace, zap_see_fault, zap);
     return 0;
 }
 
@@ -456,11 +371,7 @@ static int zap_open(const struct target *target, struct page_set *set, void **st
     return rc;
 }
 
-/* --- trial on this guest ---------------------------------------------------------------------- */
-
-#define TRIAL_PAGES 1024
-#define TRIAL_STEPS 25
-#define TRIAL_STEP_MS 10
+/* --- requirements ----------------------------------------------------------------------------- */
 
 static int check_kvm_module(const struct fsroot *root, struct error *why)
 {
@@ -472,99 +383,6 @@ static int check_kvm_module(const struct fsroot *root, struct error *why)
             return error_set(why, -ENOTSUP, "/%s is off: %s", wanted->path, wanted->remedy);
     }
     return 0;
-}
-
-static uint64_t count_touched(const struct page_set *set)
-{
-    uint64_t count = 0;
-
-    for (uint64_t i = 0; i < set->n; i++)
-        count += set->state[i] == PAGE_TOUCHED;
-    return count;
-}
-
-/* Drops the pages of @p zap's set and waits for the guest to touch at least @p wanted of them. */
-static int drop_and_watch(struct zap *zap, uint64_t wanted, uint64_t *touched, struct error *why)
-{
-    const struct timespec step = {.tv_nsec = TRIAL_STEP_MS * 1000000L};
-    int rc = zap_mark(zap, why);
-
-    for (unsigned i = 0; rc == 0 && i < TRIAL_STEPS && count_touched(zap->set) < wanted; i++) {
-        nanosleep(&step, NULL);
-        zap_poll(zap, why);
-    }
-    *touched = count_touched(zap->set);
-    return rc;
-}
-
-static int trial(const struct target *target, struct page_set *set, uint64_t wanted,
-                 uint64_t *touched, struct error *why)
-{
-    void *state = NULL;
-    int rc = zap_open(target, set, &state, why);
-
-    if (rc < 0)
-        return rc;
-    rc = drop_and_watch(state, wanted, touched, why);
-    zap_close(state);
-    return rc;
-}
-
-/* --- a guest whose working set is so small that random pages miss it -------------------------- */
-
-/* Pages that faulted when a stretch around them was dropped are dropped alone, and must fault
- * again. */
-#define FEW_TRIALS 4 /* a guest that sleeps wakes at intervals */
-
-/* Fills @p few with pages that faulted when they were dropped. */
-static int find_few(const struct target *target, struct page_set *few, uint64_t *dropped_bytes,
-                    struct error *why)
-{
-    void *state = NULL;
-    int rc = zap_open(target, few, &state, why);
-
-    if (rc < 0)
-        return rc;
-
-    const struct zap *zap = state;
-    const struct zap_scout scout = {target, &zap->layout, zap->trace, zap->pagemap_fd};
-
-    rc = zap_scout(&scout, few, dropped_bytes, why);
-    zap_close(state);
-    return rc;
-}
-
-static int refuse_unseen(uint64_t vcpu_ns, uint64_t dropped_bytes, struct error *why)
-{
-    if (vcpu_ns <= 1000000)
-        return 0; /* a guest that does not run touches nothing, so nothing can be proven */
-    return error_set(
-        why, -ENOTSUP,
-        "%" PRIu64 " MiB of guest RAM were dropped and the vCPUs ran for %.0f ms, but no "
-        "fault was seen: its working set is too small for a proof, or this kernel does "
-        "not tell KVM, or the guest-physical layout is not the deduced one",
-        dropped_bytes >> 20, (double)vcpu_ns / 1e6);
-}
-
-static int prove_on_stretches(const struct target *target, struct error *why)
-{
-    struct page_set few;
-    struct vcpu_clock vcpus = {0};
-    uint64_t dropped_bytes = 0;
-    uint64_t touched = 0;
-    int rc = page_set_blank(&few, target->ram, TRIAL_PAGES);
-
-    if (rc < 0)
-        return error_set(why, rc, "out of memory");
-    vcpu_clock_read(&vcpus, target->root, target->process);
-    rc = find_few(target, &few, &dropped_bytes, why);
-    for (unsigned n = 0; rc == 0 && few.n > 0 && touched == 0 && n < FEW_TRIALS; n++)
-        rc = trial(target, &few, 1, &touched, why);
-    page_set_free(&few);
-    if (rc < 0 || touched > 0)
-        return rc;
-    return refuse_unseen(vcpu_clock_read(&vcpus, target->root, target->process), dropped_bytes,
-                         why);
 }
 
 static int zap_host(const struct fsroot *root, struct error *why)
@@ -593,20 +411,7 @@ static int zap_probe(const struct target *target, struct error *why)
     if (fd < 0)
         return fd;
     rc = pagemap_check_scan(fd, target->ram->blocks[0].hva, why);
-    if (rc < 0)
-        return rc;
-
-    struct page_set set;
-    uint64_t touched = 0;
-
-    rc = page_set_panel(&set, target->ram, TRIAL_PAGES, target->process->start_ticks);
-    if (rc < 0)
-        return error_set(why, rc, "out of memory");
-    rc = trial(target, &set, 3, &touched, why);
-    page_set_free(&set);
-    if (rc < 0 || touched >= 3)
-        return rc;
-    return prove_on_stretches(target, why);
+    return rc < 0 ? rc : zap_sees_guest(target, why);
 }
 
 const struct method method_zap = {

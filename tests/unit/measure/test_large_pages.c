@@ -5,6 +5,7 @@
 
 #include "measure/kernel/huge_split.c" // NOLINT(bugprone-suspicious-include): its holes
 #include "measure/method/zap.c" // NOLINT(bugprone-suspicious-include): its units, without a KVM
+#include "measure/method/zap_scout.h"
 
 #include "guest/ram/own_memory.h"
 #include "measure/method/tlb_flush.h"
@@ -280,7 +281,7 @@ TEST_EACH(cases, a_fault_is_near_in_its_huge_page, 0, N_KERNELS)
 
     struct zap zap = zap_of(&set);
 
-    see_fault((per_huge + 3) * base + 77, &zap);
+    zap_see_fault((per_huge + 3) * base + 77, &zap);
     for (uint64_t i = 0; i < set.n; i++) {
         ck_assert_int_eq(zap.near[i], i / per_huge == 1);
         ck_assert_int_eq(set.state[i], i == per_huge + 3 ? PAGE_TOUCHED : PAGE_IDLE);
@@ -302,7 +303,7 @@ TEST_EACH(cases, a_fault_touches_its_unit, 0, N_KERNELS)
 
     struct zap zap = zap_of(&set);
 
-    see_fault((per_huge + 3) * base, &zap);
+    zap_see_fault((per_huge + 3) * base, &zap);
     for (uint64_t i = 0; i < set.n; i++)
         ck_assert_int_eq(set.state[i], i / per_huge == 1 ? PAGE_TOUCHED : PAGE_IDLE);
     free(zap.near);
