@@ -43,18 +43,17 @@
  * `idle` does.
  */
 #include "base/cleanup.h"
-#include "guest/arch/arch.h"
-#include "guest/ram/gpa.h"
 #include "measure/kernel/carried_bits.h"
 #include "measure/kernel/collapses.h"
 #include "measure/kernel/damon_sysfs.h"
 #include "measure/kernel/damon_trace.h"
 #include "measure/kernel/kpage_shared.h"
-#include "measure/kernel/kpageflags.h"
 #include "measure/kernel/pagemap.h"
 #include "measure/kernel/swap_ins.h"
 #include "measure/kernel/trace_event.h"
 #include "measure/method.h"
+#include "measure/method/damon_judge.h"
+#include "measure/method/damon_regions.h"
 #include "measure/method/damon_trial.h"
 #include "measure/method/tlb_flush.h"
 #include "measure/page_probe.h"
@@ -63,233 +62,11 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* 64 MiB of sysfs and 8 MiB of ring, far more than a panel needs. */
-#define MAX_REGIONS 65536
-
-/* One page that DAMON samples; it stands for its unit. */
-struct region {
-    uint64_t hva;
-    uint64_t at;   /* its page in the set */
-    uint64_t pfn;  /* frame of its page when it was marked */
-    bool marked;   /* the last marking succeeded */
-    bool told;     /* DAMON sampled the page since, and ... */
-    bool accessed; /* ... saw an access */
-};
-
-struct damon {
-    const struct target *target;
-    struct page_set *set;
-    int pagemap_fd;
-    int flags_fd;
-    struct damon_slot *slot;
-    struct damon_trace *trace; /* trace of the kdamond; NULL while it is off */
-    int wake_fd;
-    bool carried;                /* accessed bits outlive their mapping */
-    bool stale_now;              /* no flush followed when it last cleared the accessed bits */
-    bool stale;                  /* ... or at some time since the touches began to add up */
-    uint64_t lost;               /* records lost in this window */
-    uint64_t cpu_ns;             /* CPU time of the kdamonds that ended */
-    uint64_t collapses;          /* counter at the last marking or reading of the frames */
-    bool collapsed;              /* khugepaged was at work before this window */
-    struct swap_devices devices; /* swap devices at the last marking or reading of the frames */
-    bool swapoff;                /* swapoff was at work */
-    uint64_t n_regions;
-    struct region *regions; /* ascending by hva */
-    uint64_t *pfn;          /* frame of each region's page; 0: absent */
-    uint64_t *flags;        /* flags of its folio */
-    struct gpa_layout layout;
-    bool has_layout;
-    bool *watched; /* for every page of the set: whether a region stands for it */
-};
-
-/* --- regions ---------------------------------------------------------------------------------- */
-
-/* DAMON asks KVM about one address of a huge page only (mm/damon/vaddr.c, damon_young_pmd_entry(),
- * damon_young_hugetlb_entry()): if KVM maps it in pieces, a touch anywhere else in it is missed.
- * KVM always maps the beginning of a PC's memory in base pages. */
-static bool kvm_maps_in_pieces(const struct damon *damon, uint64_t i)
-{
-    const struct page_set *set = damon->set;
-    uint64_t first_hva = set->ram->blocks[0].hva;
-    unsigned order = set->order[i];
-
-    if (damon->target->process->accel != ACCEL_KVM || order == 0)
-        return false;
-    if (damon->has_layout &&
-        gpa_kvm_order(&damon->layout, set->ram, page_set_page(set, i), order) < order)
-        return true;
-    return set->unit[i] < first_hva + arch_host()->in_pieces_bytes &&
-           set->unit[i] + (base_page_bytes() << order) > first_hva;
-}
-
-static void note_page(void *context, uint64_t i, const struct page_probe *probe)
-{
-    struct damon *damon = context;
-
-    page_set_note_unit(damon->set, i, probe->order, probe->unit_hva);
-    damon->set->state[i] = (uint8_t)probe->state;
-    if (probe->state == PAGE_IDLE && kvm_maps_in_pieces(damon, i))
-        damon->set->state[i] = PAGE_UNMEASURABLE;
-}
-
-/* Calls @p work for all pages of the unit of the i-th page, which is its first in the set. */
-static void for_unit(struct damon *damon, uint64_t i,
-                     void (*work)(struct damon *damon, uint64_t i, uint8_t value), uint8_t value)
-{
-    const struct page_set *set = damon->set;
-    uint64_t unit = set->unit[i];
-    bool huge = set->order[i] > 0;
-
-    do
-        work(damon, i, value);
-    while (huge && ++i < set->n && set->order[i] > 0 && set->unit[i] == unit);
-}
-
-static void set_watched(struct damon *damon, uint64_t i, uint8_t value)
-{
-    damon->watched[i] = value;
-}
-
-static int compare_regions(const void *a, const void *b)
-{
-    uint64_t x = ((const struct region *)a)->hva;
-    uint64_t y = ((const struct region *)b)->hva;
-
-    return (x > y) - (x < y);
-}
-
-/* Makes a region for every present unit. RAM blocks need not lie in memory in the order of their
- * pages. */
-static int choose_regions(struct damon *damon, struct error *error)
-{
-    const struct page_set *set = damon->set;
-
-    memset(damon->watched, 0, set->n * sizeof(*damon->watched));
-    damon->n_regions = 0;
-    for (uint64_t i = 0; i < set->n; i++) {
-        if (set->state[i] != PAGE_IDLE || damon->watched[i])
-            continue;
-        if (damon->n_regions == MAX_REGIONS)
-            return error_set(error, -E2BIG, "damon: follows at most %d pages; take fewer samples",
-                             MAX_REGIONS);
-        damon->regions[damon->n_regions++] = (struct region){.hva = page_set_hva(set, i), .at = i};
-        for_unit(damon, i, set_watched, true);
-    }
-    qsort(damon->regions, damon->n_regions, sizeof(*damon->regions), compare_regions);
-    return 0;
-}
-
-static int make_regions(struct damon *damon, struct error *error)
-{
-    int rc = choose_regions(damon, error);
-
-    if (rc < 0)
-        return rc;
-    for (uint64_t r = 0; r < damon->n_regions; r++)
-        damon->pfn[r] = damon->regions[r].hva;
-    return damon_slot_set_pages(damon->slot, damon->pfn, damon->n_regions, error);
-}
-
-static struct region *find_region(const struct damon *damon, uint64_t hva)
-{
-    const struct region key = {.hva = hva};
-
-    return bsearch(&key, damon->regions, damon->n_regions, sizeof(key), compare_regions);
-}
-
-/* --- pages and their frames ------------------------------------------------------------------- */
-
-/* Handles a page that appeared within the window: it was faulted in, khugepaged filled a hole, or
- * swapoff brought it. */
-static void see_new(struct damon *damon, uint64_t i)
-{
-    struct page_set *set = damon->set;
-    uint64_t hva = page_set_hva(set, i);
-    const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
-    struct page_mapping mapping = {0};
-    uint64_t bytes = block->page_bytes;
-
-    if (bytes == base_page_bytes() && pagemap_mapping(damon->pagemap_fd, hva, &mapping) == 0) {
-        if (mapping.zero)
-            return;
-        bytes = mapping.huge ? huge_page_bytes() : base_page_bytes();
-    }
-
-    bool untold = (damon->collapsed && mapping.huge &&
-                   !page_is_gone((enum page_state)set->state[i])) ||
-                  (damon->swapoff && set->state[i] == PAGE_SWAPPED);
-
-    set->state[i] = untold ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
-    page_set_note_unit(set, i, (unsigned)__builtin_ctzll(base_pages(bytes)), hva & ~(bytes - 1));
-}
-
-static void see_page(void *context, uint64_t i, const struct page_probe *probe)
-{
-    struct damon *damon = context;
-    enum page_state state = (enum page_state)damon->set->state[i];
-    struct region *region = find_region(damon, page_set_hva(damon->set, i));
-
-    if (region)
-        damon->pfn[region - damon->regions] = probe->state == PAGE_IDLE ? probe->pfn : 0;
-    if (probe->state == PAGE_IDLE && page_is_missing(state))
-        see_new(damon, i);
-    else if (probe->state != PAGE_IDLE)
-        damon->set->state[i] = (uint8_t)page_lost(region && region->accessed ? PAGE_TOUCHED : state,
-                                                  probe->state);
-}
-
-static void check_swapoff(struct damon *damon)
-{
-    struct swap_devices now = swap_devices_read(damon->target->root);
-
-    damon->swapoff = swap_devices_left(&damon->devices, &now);
-    damon->devices = now;
-}
-
-/* Reads the frames of all regions; pages that came or went get their states. */
-static int read_frames(struct damon *damon, struct error *error)
-{
-    uint64_t collapses = collapses_read(damon->target->root);
-
-    memset(damon->pfn, 0, damon->n_regions * sizeof(*damon->pfn));
-    damon->collapsed = collapses != damon->collapses;
-    damon->collapses = collapses;
-    check_swapoff(damon);
-
-    int rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, false, see_page, damon);
-
-    return rc < 0 ? error_set(error, rc, "pagemap: %s", strerror(-rc)) : 0;
-}
-
-/* Reads the flags of the folios behind the regions; before Linux 6.10 a tail has no flags of its
- * own. */
-static int read_flags(struct damon *damon, struct error *error)
-{
-    int rc = kpageflags_read(damon->flags_fd, damon->pfn, damon->n_regions, damon->flags);
-
-    for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++) {
-        unsigned guess = damon->set->order[damon->regions[r].at];
-        struct folio folio;
-
-        if ((damon->flags[r] & KPF_COMPOUND_TAIL) && !(damon->flags[r] & KPF_IDLE) &&
-            kpageflags_folio(damon->flags_fd, damon->pfn[r], damon->flags[r], guess, &folio) == 0)
-            damon->flags[r] |= folio.flags;
-    }
-    return rc < 0 ? error_set(error, rc, "kpageflags: %s", strerror(-rc)) : 0;
-}
-
-/* hugetlb pages are on no LRU list, and DAMON does not check the list there. */
-static bool carries_mark(const struct damon *damon, uint64_t r)
-{
-    return damon->pfn[r] && (damon->flags[r] & KPF_IDLE) &&
-           (damon->flags[r] & (KPF_LRU | KPF_HUGE));
-}
-
 /* --- one window ------------------------------------------------------------------------------- */
 
 static void damon_see_region(uint64_t start, unsigned nr_accesses, void *context)
 {
-    struct region *region = find_region(context, start);
+    struct region *region = damon_find_region(context, start);
 
     if (region) {
         region->told = true;
@@ -314,11 +91,11 @@ static int begin_window(struct damon *damon, struct error *error)
         rc = damon_trace_open(damon->target->root, kdamond, damon->n_regions, damon->wake_fd,
                               &damon->trace, error);
     if (rc == 0)
-        rc = read_flags(damon, error);
+        rc = damon_read_flags(damon, error);
     for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++) {
         struct region *region = &damon->regions[r];
 
-        region->marked = carries_mark(damon, r);
+        region->marked = damon_carries_mark(damon, r);
         region->pfn = damon->pfn[r];
         region->told = region->accessed = false;
     }
@@ -340,69 +117,6 @@ static int end_window(struct damon *damon, struct error *error)
     damon->cpu_ns += damon_trace_cpu_ns(damon->trace);
     damon_trace_free(damon->trace);
     damon->trace = NULL;
-    return rc;
-}
-
-/* The order of a region's mapped page; a page of a folio other than a THP is not mapped huge. */
-static unsigned order_now(const struct damon *damon, uint64_t r)
-{
-    const struct region *region = &damon->regions[r];
-    struct page_mapping mapping = {0};
-
-    if (damon->flags[r] & KPF_HUGE)
-        return damon->set->order[region->at];
-    if (damon->flags[r] & KPF_THP)
-        pagemap_mapping(damon->pagemap_fd, region->hva, &mapping);
-    return mapping.huge ? huge_page_order() : 0;
-}
-
-static void set_judged(struct damon *damon, uint64_t i, uint8_t state)
-{
-    if (damon->set->state[i] == PAGE_IDLE)
-        damon->set->state[i] = state;
-}
-
-static void set_unwatched(struct damon *damon, uint64_t i, uint8_t order)
-{
-    uint64_t hva = page_set_hva(damon->set, i);
-
-    set_judged(damon, i, PAGE_UNMEASURABLE);
-    page_set_note_unit(damon->set, i, order, hva & ~((base_page_bytes() << order) - 1));
-    damon->watched[i] = false;
-}
-
-static enum page_state region_verdict(const struct damon *damon, uint64_t r)
-{
-    const struct region *region = &damon->regions[r];
-
-    if (!region->marked || !region->told)
-        return PAGE_UNMEASURABLE;
-    if (region->accessed)
-        return PAGE_TOUCHED;
-    if (!damon->carried && damon->pfn[r] != region->pfn)
-        return PAGE_UNMEASURABLE;
-    return damon->lost > 0 || !carries_mark(damon, r) ? PAGE_UNMEASURABLE : PAGE_IDLE;
-}
-
-static void judge_region(struct damon *damon, uint64_t r)
-{
-    uint64_t i = damon->regions[r].at;
-    unsigned order = order_now(damon, r);
-
-    if (damon->pfn[r] && order != damon->set->order[i])
-        for_unit(damon, i, set_unwatched, (uint8_t)order);
-    else
-        for_unit(damon, i, set_judged, (uint8_t)region_verdict(damon, r));
-}
-
-static int judge_regions(struct damon *damon, struct error *error)
-{
-    int rc = read_frames(damon, error);
-
-    if (rc == 0)
-        rc = read_flags(damon, error);
-    for (uint64_t r = 0; rc == 0 && r < damon->n_regions; r++)
-        judge_region(damon, r);
     return rc;
 }
 
@@ -459,11 +173,11 @@ static int open_all(struct damon *damon, struct error *error)
     damon->carried = accessed_bits_are_carried(target);
     damon->has_layout = gpa_layout_deduce(target->root, target->process, target->ram,
                                           &damon->layout, NULL) == 0;
-    rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, true, note_page, damon);
+    rc = page_probe_each(damon->pagemap_fd, damon->set, page_any, true, damon_note_page, damon);
     if (rc < 0)
         return error_set(error, rc, "pagemap: %s", strerror(-rc));
     rc = damon_slot_take(target->root, target->process->pid, &damon->slot, error);
-    return rc < 0 ? rc : make_regions(damon, error);
+    return rc < 0 ? rc : damon_make_regions(damon, error);
 }
 
 static int damon_open(const struct target *target, struct page_set *set, void **state,
@@ -496,8 +210,7 @@ static bool forget_touches(struct damon *damon)
     for (uint64_t i = 0; i < set->n; i++)
         if (page_is_gone((enum page_state)set->state[i])) {
             set->state[i] = set->state[i] == PAGE_GONE ? PAGE_ABSENT : PAGE_SWAPPED;
-        } else if (page_needs_rearm((enum page_state)set->state[i]) &&
-                   !kvm_maps_in_pieces(damon, i)) {
+        } else if (page_needs_rearm((enum page_state)set->state[i]) && !damon_in_pieces(damon, i)) {
             set->state[i] = PAGE_IDLE;
             unwatched |= !damon->watched[i];
         }
@@ -511,11 +224,11 @@ static int damon_mark(void *state, struct error *error)
 
     damon->stale = false;
     if (rc == 0)
-        rc = read_frames(damon, error);
+        rc = damon_read_frames(damon, error);
     if (rc == 0 && forget_touches(damon)) { /* some pages appeared since the regions were made */
-        rc = make_regions(damon, error);
+        rc = damon_make_regions(damon, error);
         if (rc == 0)
-            rc = read_frames(damon, error);
+            rc = damon_read_frames(damon, error);
     }
     return rc < 0 ? rc : begin_window(damon, error);
 }
@@ -550,7 +263,7 @@ static int damon_collect(void *state, struct tally *tally, struct error *error)
     int rc = end_window(damon, error);
 
     if (rc == 0)
-        rc = judge_regions(damon, error);
+        rc = damon_judge_regions(damon, error);
     if (rc == 0)
         page_set_tally(damon->set, tally);
     if (rc == 0 && damon->stale)
@@ -565,11 +278,11 @@ static int rebuild(struct damon *damon, struct error *error)
     int rc = end_window(damon, error);
 
     if (rc == 0)
-        rc = judge_regions(damon, error);
+        rc = damon_judge_regions(damon, error);
     if (rc == 0)
-        rc = make_regions(damon, error);
+        rc = damon_make_regions(damon, error);
     if (rc == 0)
-        rc = read_frames(damon, error);
+        rc = damon_read_frames(damon, error);
     return rc < 0 ? rc : begin_window(damon, error);
 }
 

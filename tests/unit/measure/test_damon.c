@@ -7,6 +7,7 @@
 
 #include "base/run_lock.h"
 
+#include "measure/kernel/kpageflags.h"
 #include "measure/method/damon.c" // NOLINT(bugprone-suspicious-include): its judgement is tested without a kernel
 
 #include <check.h>
@@ -269,7 +270,7 @@ static void finish(struct damon *damon, struct page_set *set)
 /* As begin() and the kdamond leave them. */
 static void marked_and_told(struct damon *damon)
 {
-    ck_assert_int_eq(read_frames(damon, &error), 0);
+    ck_assert_int_eq(damon_read_frames(damon, &error), 0);
     for (uint64_t r = 0; r < damon->n_regions; r++) {
         damon->regions[r].marked = damon->regions[r].told = true;
         damon->regions[r].pfn = damon->pfn[r];
@@ -293,7 +294,7 @@ TEST(cases, believes_only_what_is_proven)
     fake_set_u64(&fake, "proc/kpageflags", 105, KPF_IDLE); /* page 8 is off the LRU */
     fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + 9, 0);
     fake_map(&fake, 10, 200, KPF_LRU); /* came meanwhile */
-    ck_assert_int_eq(judge_regions(damon, &error), 0);
+    ck_assert_int_eq(damon_judge_regions(damon, &error), 0);
     ck_assert_int_eq(set.state[3], PAGE_IDLE);
     ck_assert_int_eq(set.state[4], PAGE_TOUCHED);
     ck_assert_int_eq(set.state[5], PAGE_IDLE);
@@ -305,7 +306,7 @@ TEST(cases, believes_only_what_is_proven)
 
     /* Records were lost: then nothing is known to be idle. */
     damon->lost = 1;
-    ck_assert_int_eq(judge_regions(damon, &error), 0);
+    ck_assert_int_eq(damon_judge_regions(damon, &error), 0);
     ck_assert_int_eq(set.state[3], PAGE_UNMEASURABLE);
     ck_assert_int_eq(set.state[4], PAGE_TOUCHED);
 
@@ -329,7 +330,7 @@ static void migrate_two(const char *release, enum page_state idle_one)
     damon_see_region(FAKE_HVA + 4 * base_page_bytes(), 1, damon);
     fake_map(&fake, 3, 300, MARKED);
     fake_map(&fake, 4, 301, MARKED);
-    ck_assert_int_eq(judge_regions(damon, &error), 0);
+    ck_assert_int_eq(damon_judge_regions(damon, &error), 0);
     ck_assert_int_eq(set.state[3], idle_one);
     ck_assert_int_eq(set.state[4], PAGE_TOUCHED);
     finish(damon, &set);
@@ -365,7 +366,7 @@ TEST(cases, one_region_for_a_huge_page)
     marked_and_told(damon);
     damon_see_region(damon->regions[0].hva, 0, damon);
     damon_see_region(damon->regions[1].hva, 1, damon);
-    ck_assert_int_eq(judge_regions(damon, &error), 0);
+    ck_assert_int_eq(damon_judge_regions(damon, &error), 0);
     ck_assert_int_eq(set.state[3], PAGE_IDLE);
     ck_assert_int_eq(set.state[5], PAGE_IDLE);
     ck_assert_int_eq(set.state[512], PAGE_TOUCHED);
