@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file panel_private.h  A panel's cohorts and ticks, shared among its files: panel.c is its life
+ * and says how it works, panel_cohorts.c draws the cohorts apart and has the method mark and read
+ * them together, panel_answers.c says which pages were touched within which ages. */
+#pragma once
+
+#include "guest/domain/qemu_vcpus.h"
+#include "measure/page_merge.h"
+#include "measure/panel.h"
+#include "measure/witness.h"
+
+#define N_COHORTS 4
+
+struct cohort {
+    struct page_set set;
+    void *method_state; /* NULL: closed */
+    uint64_t born;      /* the tick at which it was first marked */
+    uint32_t *last;     /* the tick at which each page was last found touched; 0: never */
+    uint32_t *unseen;   /* the tick at which it was last found unmeasurable; 0: never */
+};
+
+struct tick {
+    uint64_t read_ns;         /* midpoint of reading; at tick 0: of marking */
+    uint64_t marked_ns;       /* midpoint of marking again */
+    uint64_t vcpu_ns;         /* vCPU time since the first marking */
+    uint64_t own_ns;          /* CPU time of QEMU's own threads */
+    uint64_t odometer;        /* the ageing odometer, read between reading and marking */
+    uint32_t hidden, younger; /* units of the tally; UINT32_MAX: any number */
+    uint16_t doubts;          /* the method's doubts in this reading */
+    struct {
+        uint8_t n, both, others, missed;
+    } witness; /* struct witness_count of this tick; there may be thousands of ticks */
+    bool disputed;
+};
+
+struct panel {
+    const struct target *target;
+    struct panel_plan plan;
+    uint64_t seed;
+    uint64_t now; /* the number of the last tick */
+    size_t n_ticks;
+    struct tick *ticks; /* a ring: tick k is ticks[k % n_ticks] */
+    uint64_t began_ns;  /* midpoint of the first marking */
+    uint64_t turned_ns; /* time at which a cohort was last replaced */
+    size_t oldest;
+    /* touched share of all base pages within two ticks: up to the last tick, and up to the one
+     * before */
+    double share[2];
+    bool read_all;           /* QEMU seems to have read all */
+    struct witness *witness; /* NULL: no witness */
+    struct vcpu_clock vcpus;
+    int wake_fd; /* readable when a cohort's is; -1: the method has no such descriptor */
+    struct cohort cohorts[N_COHORTS];
+    struct page_merge order; /* order of all their pages */
+};
+
+static inline struct tick *tick_of(const struct panel *panel, uint64_t number)
+{
+    return &panel->ticks[number % panel->n_ticks];
+}
+
+/** Opens a cohort whose first period begins at the current tick. */
+int cohort_begin(struct panel *panel, struct cohort *cohort, struct error *error);
+void cohort_close(const struct panel *panel, struct cohort *cohort);
+
+void cohort_sets(const struct panel *panel, const struct page_set *sets[N_COHORTS]);
+
+/** Call it after a cohort was begun, or failed to begin: its pages have changed. */
+int cohorts_put_in_order(struct panel *panel, struct error *error);
+
+/** Reads all cohorts, and notes in the present tick what was touched. */
+int cohorts_read(struct panel *panel, struct error *error);
+
+/** Marks the touched pages of all cohorts again. */
+int cohorts_rearm(struct panel *panel, struct error *error);
