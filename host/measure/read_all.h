@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "guest/domain/qemu_io.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "guest/ram/target.h"
 #include "measure/tally.h"

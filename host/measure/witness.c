@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/random.h"
+#include "guest/domain/qemu_io.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "guest/ram/gpa.h"
 #include "measure/kernel/fault_trace.h"

@@ -42,7 +42,7 @@ HOST = [
     ("measure/estimate/guest_stats.c", "report->page_bytes = 4096", "pages of a guest that says nothing of them"),
     ("show/metrics/prometheus.c", "char name[4096]", TEXT),
     ("guest/ram/own_memory.c", "BATCH 4096", BATCH),
-    ("guest/domain/qemu_vcpus.c", "BYTES_A_WAIT (2ULL << 20)", "requests of a disk, which are no pages"),
+    ("guest/domain/qemu_io.c", "BYTES_A_WAIT (2ULL << 20)", "requests of a disk, which are no pages"),
     ("guest/ram/plugged.c", "ANON_UNIT_BYTES (2ULL << 20)", "QEMU_VMALLOC_ALIGN: 512 * 4096 whatever the page"),
     ("guest/ram/ram_backing.c", "st.st_blocks * 512", "stat(2) counts blocks of 512 bytes"),
     ("history/history.c", "char wal[4096]", TEXT),

@@ -3,7 +3,7 @@
  * sets that are marked at once; for the files of the method only. */
 #pragma once
 
-#include "guest/domain/qemu_vcpus.h"
+#include "guest/domain/qemu_io.h"
 #include "guest/ram/target.h"
 #include "measure/kernel/backing_file.h"
 #include "measure/method/sentinels.h"

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "guest/domain/qemu_vcpus.h"
+#include "guest/domain/qemu_io.h"
 #include "measure/method.h"
 #include "measure/method/first_mapping.h"
 #include "measure/method/sentinels.h"

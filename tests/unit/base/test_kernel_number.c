@@ -9,6 +9,7 @@
 #include "base/proc_pid.h"
 #include "fake_kernel.h"
 #include "fixture.h"
+#include "guest/domain/qemu_io.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "guest/ram/resident.h"
 #include "measure/cache/cpu_caches.h"
