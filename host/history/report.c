@@ -3,14 +3,10 @@
 #include "history/report.h"
 
 #include "base/cleanup.h"
-#include "history/bucket_need.h"
-#include "history/event.h"
-#include "history/host_need.h"
 #include "history/open_store.h"
 #include "history/report_level.h"
-#include "history/shortage.h"
+#include "history/report_private.h"
 #include "history/sql.h"
-#include "measure/estimate/packing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,93 +17,7 @@
 #define DRAWS 20000
 #define SEED 0x766d777373656564ULL /* a fixed seed makes reports reproducible */
 
-/* A guest during the walk. */
-struct walked {
-    struct report_guest *out;
-    struct sketch sketch;
-    struct sketch_step *steps; /* steps of its last bucket */
-    size_t n_steps;
-    double last_s, period_s, ram_bytes; /* from its last bucket */
-    double assumed_bytes;               /* its assumed need while it was not measured */
-    double ended_s;                     /* HUGE_VAL: its end is not known */
-};
-
-struct walk {
-    struct report *report;
-    size_t n;
-    struct walked *guests; /* ordered by id */
-    struct packing_guest *present;
-    double *totals;
-    double *fits;
-    size_t n_draws, n_fits, room, draws_each;
-    double time_s; /* time of the current buckets; negative: none yet */
-    size_t n_times;
-    struct host_needs needs; /* minutes, ordered by time, */
-    size_t next_need;        /* index of the first one whose time has not been seen */
-    struct shortage shortage;
-    uint64_t state;
-};
-
-/* --- guests ----------------------------------------------------------------------------------- */
-
-static int compare_id(const void *a, const void *b)
-{
-    int64_t x = ((const struct walked *)a)->out->guest.id;
-    int64_t y = ((const struct walked *)b)->out->guest.id;
-
-    return (x > y) - (x < y);
-}
-
-static int make_guests(struct walk *walk, const struct history_guest *guests, size_t n)
-{
-    struct report *report = walk->report;
-
-    report->guests = calloc(n ? n : 1, sizeof(*report->guests));
-    walk->guests = calloc(n ? n : 1, sizeof(*walk->guests));
-    walk->present = calloc(n ? n : 1, sizeof(*walk->present));
-    if (!report->guests || !walk->guests || !walk->present)
-        return -ENOMEM;
-    report->n_guests = walk->n = n;
-    for (size_t g = 0; g < n; g++) {
-        report->guests[g].guest = guests[g];
-        walk->guests[g].out = &report->guests[g];
-        walk->guests[g].last_s = -HUGE_VAL;
-        walk->guests[g].ended_s = HUGE_VAL;
-        sketch_clear(&walk->guests[g].sketch);
-    }
-    qsort(walk->guests, n, sizeof(walk->guests[0]), compare_id);
-    return 0;
-}
-
-static struct walked *find_guest(struct walk *walk, int64_t id)
-{
-    struct report_guest wanted = {.guest.id = id};
-    struct walked key = {.out = &wanted};
-
-    return bsearch(&key, walk->guests, walk->n, sizeof(walk->guests[0]), compare_id);
-}
-
 /* --- the walk --------------------------------------------------------------------------------- */
-
-/* A record may come later than its period by this factor. */
-#define LATE 1.1
-
-/* Returns true if the guest has a record in this bucket, or if its next record may still come: at
- * the latest a period after the end of its last bucket. So a guest measured every five minutes is
- * present in the four minutes without a record, too, and one measured every minute is present in an
- * hour that has just begun, but not in a whole one. A guest is not present after its end, if that
- * is known. */
-static bool is_present(const struct walk *walk, const struct walked *guest)
-{
-    const struct report *report = walk->report;
-    double end_s = fmin(walk->time_s + report->level_s, report->options.to_s);
-
-    if (guest->n_steps == 0 || guest->last_s == walk->time_s)
-        return guest->n_steps > 0;
-    if (guest->ended_s >= guest->last_s && guest->ended_s < walk->time_s)
-        return false;
-    return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
-}
 
 /* Returns the minutes of the current time with a known sum, one or up to sixty; *n is 0 in a gap,
  * and for an hour that was not added up. */
@@ -175,7 +85,7 @@ static size_t find_present(struct walk *walk)
     for (size_t g = 0; g < walk->n; g++) {
         const struct walked *guest = &walk->guests[g];
 
-        if (!is_present(walk, guest))
+        if (!walked_is_present(walk, guest))
             continue;
         walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps, guest->ram_bytes};
         assumed_bytes += guest->assumed_bytes;
@@ -226,77 +136,10 @@ static void begin_times(struct walk *walk, double start_s)
     pass_times(walk, start_s);
 }
 
-static bool has_steps(struct walked *guest)
-{
-    if (!guest->steps)
-        guest->steps = malloc(SKETCH_BINS * sizeof(*guest->steps));
-    return guest->steps;
-}
-
-/* Takes its needs as those of new guests like it: the WSS plus the average distance of the upper
- * bound. */
-static void take_steps(struct walked *guest, const struct bucket *bucket)
-{
-    const struct bucket_window *window = &bucket->windows[0];
-    const double above = fmax(window->wss_high - window->wss, 0);
-
-    guest->n_steps = sketch_steps(&window->sketch, guest->steps);
-    for (size_t i = 0; i < guest->n_steps; i++)
-        guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
-}
-
-/* It was not measured in some of its records: there all its resident memory counts. */
-static void take_assumed(struct walked *guest, const struct bucket *bucket)
-{
-    const bool assumed = bucket->summary.flags & FLAG_NOT_MEASURED;
-
-    guest->assumed_bytes = assumed ? bucket->summary.resident_bytes : 0;
-    guest->out->assumed |= assumed;
-}
-
-static int report_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
-{
-    const struct sketch *sketch = &bucket->windows[0].sketch;
-
-    if (!has_steps(guest))
-        return -ENOMEM;
-    sketch_merge(&guest->sketch, sketch);
-    take_steps(guest, bucket);
-    guest->out->not_measured = false;
-    guest->last_s = (double)start_s;
-    guest->period_s = bucket_period_s(bucket);
-    guest->ram_bytes = bucket->summary.ram_bytes;
-    take_assumed(guest, bucket);
-    guest->out->records += bucket->windows[0].records;
-    guest->out->measured_s += (double)sketch->total / 1000;
-    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
-    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
-    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.unmeasurable_bytes;
-    return 0;
-}
-
-/* Only its size is known: all of it counts as used. */
-static int take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket)
-{
-    if (!has_steps(guest))
-        return -ENOMEM;
-    guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
-    guest->n_steps = 1;
-    guest->last_s = (double)start_s;
-    guest->period_s = bucket_period_s(bucket);
-    guest->ram_bytes = bucket->summary.ram_bytes;
-    take_assumed(guest, bucket);
-    guest->out->not_measured = true;
-    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
-    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
-    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.resident_bytes;
-    return 0;
-}
-
 static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct walk *walk = context;
-    struct walked *guest = find_guest(walk, guest_id);
+    struct walked *guest = walk_find_guest(walk, guest_id);
     const bool measured = bucket->n_windows > 0;
 
     if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
@@ -308,56 +151,11 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
     if (walk->time_s < 0)
         begin_times(walk, (double)start_s);
     walk->time_s = (double)start_s;
-    return measured ? report_take(guest, start_s, bucket) : take_unmeasured(guest, start_s, bucket);
+    return measured ? walked_take(guest, start_s, bucket)
+                    : walked_take_unmeasured(guest, start_s, bucket);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-
-static void finish_guest(const struct walk *walk, struct walked *guest)
-{
-    const struct report *report = walk->report;
-    struct report_guest *out = guest->out;
-
-    out->last_s = guest->last_s;
-    out->running = is_present(walk, guest) &&
-                   !(guest->ended_s >= guest->last_s && guest->ended_s <= report->options.to_s);
-    out->wss_p50 = sketch_quantile(&guest->sketch, 0.50);
-    out->wss_p95 = sketch_quantile(&guest->sketch, 0.95);
-    out->wss_p99 = sketch_quantile(&guest->sketch, 0.99);
-    out->wss_max = sketch_quantile(&guest->sketch, 1);
-    out->wss_risk = sketch_quantile(&guest->sketch, 1 - report->options.risk);
-
-    if (out->not_measured)
-        return;
-
-    double spare = (double)out->resident_bytes - out->wss_risk - (double)out->unmeasurable_bytes;
-
-    out->reclaimable_bytes = out->running && spare > 0 ? (uint64_t)spare : 0;
-}
-
-/* Removes guests without the window; adds up the sums of the running ones. */
-static void finish_guests(struct walk *walk)
-{
-    struct report *report = walk->report;
-    size_t kept = 0;
-
-    for (size_t g = 0; g < walk->n; g++)
-        finish_guest(walk, &walk->guests[g]);
-    for (size_t g = 0; g < report->n_guests; g++) {
-        const struct report_guest *guest = &report->guests[g];
-
-        if (guest->records == 0 && !guest->not_measured)
-            continue;
-        report->n_assumed += guest->assumed;
-        if (guest->running) {
-            report->ram_bytes += guest->ram_bytes;
-            report->resident_bytes += guest->resident_bytes;
-            report->reclaimable_bytes += guest->reclaimable_bytes;
-        }
-        report->guests[kept++] = *guest;
-    }
-    report->n_guests = kept;
-}
 
 static void finish_host(struct walk *walk)
 {
@@ -436,7 +234,7 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
     }
     if (walk->n_draws == 0)
         return report_nothing(store, options, error);
-    finish_guests(walk);
+    walk_finish_guests(walk);
     finish_host(walk);
     return 0;
 }
@@ -450,22 +248,6 @@ static void walk_free(struct walk *walk)
     free(walk->totals);
     free(walk->fits);
     host_needs_free(&walk->needs);
-}
-
-static int read_ends(struct walk *walk, struct store *store, struct error *error)
-{
-    int rc = 0;
-
-    for (size_t g = 0; rc >= 0 && g < walk->n; g++) {
-        struct walked *guest = &walk->guests[g];
-        double ended_s;
-
-        rc = history_ended(store, guest->out->guest.id, walk->report->options.to_s, &ended_s,
-                           error);
-        if (rc == 1)
-            guest->ended_s = ended_s;
-    }
-    return rc < 0 ? rc : 0;
 }
 
 int report_make(struct store *store, const struct report_options *options, struct report *report,
@@ -484,9 +266,9 @@ int report_make(struct store *store, const struct report_options *options, struc
         n = report_choose_host(options, guests, n, report->host, error);
     if (n < 0)
         return (int)n;
-    rc = make_guests(&walk, guests, (size_t)n);
+    rc = walk_make_guests(&walk, guests, (size_t)n);
     rc = rc < 0 ? error_set(error, rc, "%s: out of memory", store->path)
-                : read_ends(&walk, store, error);
+                : walk_read_ends(&walk, store, error);
     if (rc == 0)
         rc = walk_all(&walk, store, error);
     walk_free(&walk);
