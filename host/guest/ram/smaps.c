@@ -253,30 +253,37 @@ static bool is_header(const struct line *line)
     return line->at < line->end && digit_value(*line->at, 16) >= 0;
 }
 
-/* A header ends the VMA before it; @p vma->end is 0 before the first. */
-static int parse_line(const struct line *line, struct vma *vma, vma_visitor visit, void *context,
-                      struct error *error)
+/* A walk over a text, with the VMA whose lines are read; its end is 0 before the first. */
+struct walk {
+    struct vma vma;
+    vma_visitor visit;
+    void *context;
+    struct error *error;
+};
+
+/* A header ends the VMA before it. */
+static int parse_line(const struct line *line, struct walk *walk)
 {
-    uint64_t before = vma->end;
+    uint64_t before = walk->vma.end;
 
     if (!is_header(line)) {
         if (before == 0)
-            return bad_line(error, line, "a field before any VMA");
-        return parse_field(line, vma, error);
+            return bad_line(walk->error, line, "a field before any VMA");
+        return parse_field(line, &walk->vma, walk->error);
     }
 
-    int rc = before ? visit(vma, context) : 0;
+    int rc = before ? walk->visit(&walk->vma, walk->context) : 0;
 
     if (rc == 0)
-        rc = parse_header(line, vma, error);
-    if (rc == 0 && vma->start < before)
-        rc = bad_line(error, line, "VMAs overlap (they changed while they were read: try again)");
+        rc = parse_header(line, &walk->vma, walk->error);
+    if (rc == 0 && walk->vma.start < before)
+        rc = bad_line(walk->error, line,
+                      "VMAs overlap (they changed while they were read: try again)");
     return rc;
 }
 
 /* Parses the complete lines, or all of them when no more text will come. */
-static int parse_lines(const char **at, const char *end, bool all, struct vma *vma,
-                       vma_visitor visit, void *context, struct error *error)
+static int parse_lines(struct walk *walk, const char **at, const char *end, bool all)
 {
     while (*at < end) {
         const char *newline = memchr(*at, '\n', (size_t)(end - *at));
@@ -285,25 +292,30 @@ static int parse_lines(const char **at, const char *end, bool all, struct vma *v
         if (!newline && !all)
             return 0;
 
-        int rc = take_line(*at, newline ? newline : end, &line, error);
+        int rc = take_line(*at, newline ? newline : end, &line, walk->error);
 
         *at = newline ? newline + 1 : end;
         if (rc == 0)
-            rc = parse_line(&line, vma, visit, context, error);
+            rc = parse_line(&line, walk);
         if (rc != 0)
             return rc;
     }
     return 0;
 }
 
+/* Ends the last VMA. */
+static int end_walk(const struct walk *walk, int rc)
+{
+    return rc == 0 && walk->vma.end ? walk->visit(&walk->vma, walk->context) : rc;
+}
+
 int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
                 struct error *error)
 {
+    struct walk walk = {.visit = visit, .context = context, .error = error};
     const char *at = text;
-    struct vma vma = {0};
-    int rc = parse_lines(&at, text + length, true, &vma, visit, context, error);
 
-    return rc == 0 && vma.end ? visit(&vma, context) : rc;
+    return end_walk(&walk, parse_lines(&walk, &at, text + length, true));
 }
 
 static ssize_t read_some(int fd, char *text, size_t size)
@@ -321,7 +333,7 @@ static ssize_t read_some(int fd, char *text, size_t size)
 static int parse_file(int fd, vma_visitor visit, void *context, struct error *error)
 {
     cleanup_free char *text = malloc(PIECE_BYTES);
-    struct vma vma = {0};
+    struct walk walk = {.visit = visit, .context = context, .error = error};
     size_t have = 0;
     size_t sum = 0;
     ssize_t n = text ? 1 : -ENOMEM;
@@ -335,9 +347,9 @@ static int parse_file(int fd, vma_visitor visit, void *context, struct error *er
             break;
         have += (size_t)n;
         sum += (size_t)n;
-        rc = parse_lines(&at, text + have, n == 0, &vma, visit, context, error);
+        rc = parse_lines(&walk, &at, text + have, n == 0);
         if (rc == 0 && at == text && have == PIECE_BYTES) /* no line at all: it is too long */
-            rc = parse_lines(&at, text + have, true, &vma, visit, context, error);
+            rc = parse_lines(&walk, &at, text + have, true);
         have -= (size_t)(at - text);
         memmove(text, at, have);
         if (sum > MAX_SMAPS_BYTES)
@@ -345,7 +357,7 @@ static int parse_file(int fd, vma_visitor visit, void *context, struct error *er
     }
     if (n < 0)
         return error_set(error, (int)n, "%s", strerror((int)-n));
-    return rc == 0 && vma.end ? visit(&vma, context) : rc;
+    return end_walk(&walk, rc);
 }
 
 static int walk_vmas(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
