@@ -33,7 +33,7 @@ bool candidates_is_guard(const struct vma *vma)
 
 static bool same_file(const struct vma *a, const struct vma *b)
 {
-    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+    return a->inode == b->inode && device_number_equal(a->device, b->device);
 }
 
 /* Returns true if @p next is the piece that continues @p whole. In a file the offsets must

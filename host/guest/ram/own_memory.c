@@ -34,7 +34,7 @@ struct walk {
     uint64_t checked_bytes;
     struct own_memory *own;
     /* Device of the last VMA that has a file; files of one device lie in one file system. */
-    unsigned dev_major, dev_minor;
+    struct device_number device;
     enum page_kind file_kind;
 };
 
@@ -110,10 +110,9 @@ static enum page_kind find_file_kind(struct walk *walk, const struct vma *vma)
 {
     if (vma->inode == 0)
         return PAGE_KIND_FILE;
-    if (walk->dev_major != vma->dev_major || walk->dev_minor != vma->dev_minor)
+    if (!device_number_equal(walk->device, vma->device))
         walk->file_kind = kind_of_backing(ram_backing_of_vma(walk->root, walk->pid, vma));
-    walk->dev_major = vma->dev_major;
-    walk->dev_minor = vma->dev_minor;
+    walk->device = vma->device;
     return walk->file_kind;
 }
 
@@ -172,7 +171,7 @@ int own_memory_read(const struct fsroot *root, pid_t pid, const struct guest_ram
         .pagemap_fd = fd,
         .kinds = kinds,
         .zero_pfn = kinds & PAGE_KIND_BIT(PAGE_KIND_ANON) ? find_zero_pfn(root) : 0,
-        .dev_major = UINT_MAX,
+        .device.major = UINT_MAX,
         .own = own,
     };
 

@@ -149,8 +149,7 @@ static int parse_header(const struct line *line, struct vma *vma, struct error *
         return bad_line(error, line, "not the header of a VMA");
     if (vma->end <= vma->start)
         return bad_line(error, line, "the VMA ends before it begins");
-    vma->dev_major = (unsigned)major;
-    vma->dev_minor = (unsigned)minor;
+    vma->device = (struct device_number){(unsigned)major, (unsigned)minor};
     return 0;
 }
 

@@ -11,12 +11,21 @@
 
 #include <sys/types.h>
 
+struct device_number {
+    unsigned major, minor;
+};
+
+static inline bool device_number_equal(struct device_number a, struct device_number b)
+{
+    return a.major == b.major && a.minor == b.minor;
+}
+
 /** One VMA. Sizes are in bytes, as the kernel prints them. */
 struct vma {
-    uint64_t start, end; /* HVA, end exclusive */
-    char perms[5];       /* "rw-p" */
-    uint64_t offset;     /* into the file, bytes */
-    unsigned dev_major, dev_minor;
+    uint64_t start, end;         /* HVA, end exclusive */
+    char perms[5];               /* "rw-p" */
+    uint64_t offset;             /* into the file, bytes */
+    struct device_number device; /* of the file */
     uint64_t inode;
     char path[256]; /* as printed, cut if longer; empty for anonymous memory */
     uint64_t rss_bytes, referenced_bytes, swap_bytes, swap_pss_bytes, locked_bytes;

@@ -73,8 +73,8 @@ TEST(cases, maps_format)
         0);
     ck_assert_uint_eq(n_seen, 4);
     ck_assert_uint_eq(seen[0].offset, 0x1000);
-    ck_assert_uint_eq(seen[0].dev_major, 0xfe);
-    ck_assert_uint_eq(seen[0].dev_minor, 1);
+    ck_assert_uint_eq(seen[0].device.major, 0xfe);
+    ck_assert_uint_eq(seen[0].device.minor, 1);
     ck_assert_uint_eq(seen[0].inode, 4242);
     ck_assert_str_eq(seen[0].path, "/usr/bin/x y");
     ck_assert_str_eq(seen[1].path, "[stack]");
