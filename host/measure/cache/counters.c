@@ -112,12 +112,13 @@ static struct counters *make_counters(size_t n_events, size_t n_threads)
     return counters;
 }
 
-int counters_open(const struct fsroot *root, const struct counter_event *events, size_t n_events,
-                  const pid_t *tids, size_t n_tids, const char *what, struct counters **out,
-                  struct error *error)
+int counters_open(const struct fsroot *root, const struct counted *counted, const pid_t *tids,
+                  size_t n_tids, struct counters **out, struct error *error)
 {
-    struct counters *counters = n_events <= COUNTERS_EVENTS_MAX ? make_counters(n_events, n_tids)
-                                                                : NULL;
+    const struct counter_event *events = counted->events;
+    struct counters *counters = counted->n_events <= COUNTERS_EVENTS_MAX
+                                    ? make_counters(counted->n_events, n_tids)
+                                    : NULL;
     int rc = counters ? 0 : -ENOMEM;
 
     raise_limit();
@@ -126,7 +127,8 @@ int counters_open(const struct fsroot *root, const struct counter_event *events,
         if (rc == -ESRCH)
             rc = 0;
         else if (rc < 0)
-            rc = explain(root, rc, tids[t], events->type == PERF_TYPE_SOFTWARE, what, error);
+            rc = explain(root, rc, tids[t], events->type == PERF_TYPE_SOFTWARE, counted->what,
+                         error);
     }
     if (!counters)
         error_set(error, rc, "out of memory");

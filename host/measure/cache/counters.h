@@ -31,18 +31,22 @@ struct counter_values {
     uint64_t value[COUNTERS_EVENTS_MAX];
 };
 
+/** The events that are counted together, at most COUNTERS_EVENTS_MAX. */
+struct counted {
+    const struct counter_event *events;
+    size_t n_events;
+    const char *what; /* for messages: "cache misses" */
+};
+
 struct counters; /* opaque: counters of several threads */
 
 /**
- * Opens @p events (at most COUNTERS_EVENTS_MAX) for each thread. A thread that has ended does not
- * count.
- * @param what  for the message: "cache misses"
+ * Opens the events for each thread. A thread that has ended does not count.
  * @return 0, then *out must be given to counters_close(); -ENOTSUP: this host has no such counter;
  *         -EACCES; with the reason and the remedy
  */
-int counters_open(const struct fsroot *root, const struct counter_event *events, size_t n_events,
-                  const pid_t *tids, size_t n_tids, const char *what, struct counters **out,
-                  struct error *error);
+int counters_open(const struct fsroot *root, const struct counted *counted, const pid_t *tids,
+                  size_t n_tids, struct counters **out, struct error *error);
 
 /** Reads the values of thread number @p thread of those given to counters_open(). 0; or a negative
  * errno: they cannot be read. */

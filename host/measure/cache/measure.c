@@ -44,7 +44,8 @@ static const struct counter_event software[] = {
     {PERF_COUNT_SW_CPU_MIGRATIONS, PERF_TYPE_SOFTWARE, .guest = false},
 };
 
-#define WHAT "cache references and misses"
+static const struct counted by_hardware = {hardware, N_HARDWARE, "cache references and misses"};
+static const struct counted by_software = {software, 1, "running time"};
 
 /* CPU time of the vCPU threads, in clock ticks. */
 struct ticks {
@@ -161,7 +162,6 @@ static int lock_resctrl(struct measuring *measuring, struct error *error)
 /* takes the lock first: the guardian, a child, then holds it too */
 static int open_group(struct measuring *measuring, struct error *error)
 {
-    const struct qemu_process *process = measuring->process;
     struct error *why = &measuring->out->no_monitor;
 
     if (resctrl_check(measuring->root, &measuring->facts, why) < 0 ||
@@ -172,8 +172,8 @@ static int open_group(struct measuring *measuring, struct error *error)
 
     if (rc < 0)
         return rc;
-    resctrl_group_open(measuring->root, &measuring->facts, process->pid, process->vcpus,
-                       process->n_vcpus, &measuring->group, why);
+    resctrl_group_open(measuring->root, &measuring->facts, measuring->process, &measuring->group,
+                       why);
     return 0;
 }
 
@@ -182,12 +182,12 @@ static int open_counters(struct measuring *measuring, struct error *error)
     const struct qemu_process *process = measuring->process;
     struct cache_result *out = measuring->out;
 
-    counters_open(measuring->root, hardware, N_HARDWARE, process->vcpus, process->n_vcpus, WHAT,
+    counters_open(measuring->root, &by_hardware, process->vcpus, process->n_vcpus,
                   &measuring->counts, &out->no_counters);
     if (!measuring->counts && !measuring->group)
         return refuse_both(out, error);
-    return counters_open(measuring->root, software, 1, process->vcpus, process->n_vcpus,
-                         "running time", &measuring->times, error);
+    return counters_open(measuring->root, &by_software, process->vcpus, process->n_vcpus,
+                         &measuring->times, error);
 }
 
 static void read_vcpu(const struct measuring *measuring, size_t i, struct counter_values *counts,
@@ -374,7 +374,7 @@ int cache_check_host(const struct fsroot *root, struct error *no_counters, struc
     struct cpu_facts facts;
 
     cpu_facts_read(root, &facts);
-    counters_open(root, hardware, N_HARDWARE, &self, 1, WHAT, &counters, no_counters);
+    counters_open(root, &by_hardware, &self, 1, &counters, no_counters);
 
     bool counts = counters;
 

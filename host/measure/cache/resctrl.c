@@ -216,8 +216,8 @@ static int open_group(struct resctrl_group *group, const struct cpu_facts *facts
     return *place.monitor ? join_foreign(group, &place, error) : make_own(group, error);
 }
 
-int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts, pid_t pid,
-                       const pid_t *tids, size_t n_tids, struct resctrl_group **out,
+int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts,
+                       const struct qemu_process *process, struct resctrl_group **out,
                        struct error *error)
 {
     int rc = resctrl_check(root, facts, error);
@@ -226,18 +226,18 @@ int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts,
         return rc;
 
     struct resctrl_group *group = calloc(1, sizeof(*group));
-    pid_t *copy = calloc(n_tids + 1, sizeof(*copy));
+    pid_t *copy = calloc(process->n_vcpus + 1, sizeof(*copy));
 
     if (!group || !copy) {
         free(group);
         free(copy);
         return error_set(error, -ENOMEM, "out of memory");
     }
-    memcpy(copy, tids, n_tids * sizeof(*tids));
+    memcpy(copy, process->vcpus, process->n_vcpus * sizeof(*copy));
     group->root = *root;
-    group->pid = pid;
+    group->pid = process->pid;
     group->tids = copy;
-    group->n_tids = n_tids;
+    group->n_tids = process->n_vcpus;
     rc = open_group(group, facts, error);
     if (rc < 0)
         resctrl_group_close(group);

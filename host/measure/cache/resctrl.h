@@ -13,9 +13,8 @@
 
 #include "base/error.h"
 #include "base/fsroot.h"
+#include "guest/domain/qemu.h"
 #include "measure/cache/cpu_caches.h"
-
-#include <sys/types.h>
 
 struct resctrl_group; /* opaque */
 
@@ -24,13 +23,13 @@ struct resctrl_group; /* opaque */
 int resctrl_check(const struct fsroot *root, const struct cpu_facts *facts, struct error *error);
 
 /**
- * Puts the threads @p tids of process @p pid, which the caller has locked, into a group. Call it
- * from the only thread: it forks a guardian.
+ * Puts the vCPU threads of @p process, which the caller has locked, into a group. Call it from the
+ * only thread: it forks a guardian.
  * @return 0, then *out must be given to resctrl_group_close(); -EBUSY: threads are in groups of
  *         other programs; -ENOSPC: there is no free group; -ENOTSUP; with the reason
  */
-int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts, pid_t pid,
-                       const pid_t *tids, size_t n_tids, struct resctrl_group **out,
+int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts,
+                       const struct qemu_process *process, struct resctrl_group **out,
                        struct error *error);
 
 /** Removes the group if it is ours. NULL is allowed. */

@@ -363,7 +363,8 @@ int main(void)
 
     if (fsroot_open(&root, "/") < 0)
         return 1;
-    if (counters_open(&root, &event, 1, &tid, 1, "faults", &counters, NULL) < 0) {
+    if (counters_open(&root, &(struct counted){&event, 1, "faults"}, &tid, 1, &counters, NULL) <
+        0) {
         puts("perf_event_open is not permitted here");
         return 77;
     }

@@ -24,6 +24,8 @@ static const struct counter_event faults[] = {
 
 #define EVENTS (sizeof(faults) / sizeof(faults[0]))
 
+static const struct counted counted = {faults, EVENTS, "faults"};
+
 static struct fsroot root;
 
 /* Faults of known number. */
@@ -45,7 +47,7 @@ START_TEST(what_a_thread_does_is_counted)
     struct counters *counters;
     struct counter_values before, after;
 
-    ck_assert_int_eq(counters_open(&root, faults, EVENTS, &tid, 1, "faults", &counters, NULL), 0);
+    ck_assert_int_eq(counters_open(&root, &counted, &tid, 1, &counters, NULL), 0);
     ck_assert_int_eq(counters_read(counters, 0, &before), 0);
     touch_pages();
     ck_assert_int_eq(counters_read(counters, 0, &after), 0);
@@ -91,7 +93,7 @@ START_TEST(a_thread_that_does_not_run_counts_nothing)
 
     const pid_t tids[] = {sleeper.tid, gettid()};
 
-    ck_assert_int_eq(counters_open(&root, faults, EVENTS, tids, 2, "faults", &counters, NULL), 0);
+    ck_assert_int_eq(counters_open(&root, &counted, tids, 2, &counters, NULL), 0);
     ck_assert_int_eq(counters_read(counters, 0, &before), 0);
     touch_pages();
     ck_assert_int_eq(counters_read(counters, 0, &after), 0);
@@ -104,7 +106,7 @@ START_TEST(a_thread_that_does_not_run_counts_nothing)
     ck_assert_int_eq(counters_read(counters, 0, &after), 0);
     counters_close(counters);
     /* One that ended before. */
-    ck_assert_int_eq(counters_open(&root, faults, EVENTS, tids, 2, "faults", &counters, NULL), 0);
+    ck_assert_int_eq(counters_open(&root, &counted, tids, 2, &counters, NULL), 0);
     ck_assert_int_eq(counters_read(counters, 0, &after), 0);
     ck_assert_uint_eq(after.enabled_ns, 0);
     ck_assert_uint_eq(after.value[0], 0);
@@ -120,14 +122,16 @@ START_TEST(what_is_not_there_is_refused_by_name)
     struct counters *counters = NULL;
     struct error error = {0};
 
-    ck_assert_int_eq(counters_open(&root, &none, 1, &tid, 1, "unicorns", &counters, &error),
-                     -ENOTSUP);
+    ck_assert_int_eq(
+        counters_open(&root, &(struct counted){&none, 1, "unicorns"}, &tid, 1, &counters, &error),
+        -ENOTSUP);
     ck_assert_msg(strstr(error.text, "unicorns: ") && strstr(error.text, "PMU"), "%s", error.text);
     ck_assert_ptr_null(counters);
     counters_close(NULL);
     /* Of the kernel's own no hardware is missing. */
-    ck_assert_int_eq(counters_open(&root, &software, 1, &tid, 1, "naps", &counters, &error),
-                     -ENOTSUP);
+    ck_assert_int_eq(
+        counters_open(&root, &(struct counted){&software, 1, "naps"}, &tid, 1, &counters, &error),
+        -ENOTSUP);
     ck_assert_msg(strstr(error.text, "naps: ") && !strstr(error.text, "PMU"), "%s", error.text);
 }
 END_TEST
@@ -143,8 +147,9 @@ START_TEST(what_is_not_permitted_says_what_would_be)
 
     if (geteuid() != 0 || setuid(65534) < 0)
         return;
-    ck_assert_int_eq(counters_open(&root, &event, 1, &init, 1, "faults", &counters, &error),
-                     -EACCES);
+    ck_assert_int_eq(
+        counters_open(&root, &(struct counted){&event, 1, "faults"}, &init, 1, &counters, &error),
+        -EACCES);
     ck_assert_msg(strstr(error.text, "perf_event_paranoid is ") && strstr(error.text, "root"), "%s",
                   error.text);
 }
@@ -159,7 +164,7 @@ int main(void)
 
     if (fsroot_open(&root, "/") < 0)
         return 1;
-    if (counters_open(&root, faults, EVENTS, &tid, 1, "faults", &counters, NULL) < 0) {
+    if (counters_open(&root, &counted, &tid, 1, &counters, NULL) < 0) {
         puts("perf_event_open is not permitted here");
         return 77;
     }

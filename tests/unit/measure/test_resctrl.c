@@ -8,7 +8,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static const pid_t tids[] = {101, 102};
+static pid_t tids[] = {101, 102};
+static const struct qemu_process process = {.pid = FAKE_PID, .vcpus = tids, .n_vcpus = 2};
 
 static struct resctrl_group *group;
 static struct cache_seen seen;
@@ -38,7 +39,7 @@ static void end_case(void)
 
 static int open_group(void)
 {
-    return resctrl_group_open(&fake.root, &facts, FAKE_PID, tids, 2, &group, &error);
+    return resctrl_group_open(&fake.root, &facts, &process, &group, &error);
 }
 
 static void begin_group(void)
