@@ -41,9 +41,7 @@ struct reservoir {
 };
 
 struct group_scan {
-    const struct cgroup_tree *tree;
-    const struct frame_set *guest_ram, *taken;
-    uint64_t samples;
+    struct group_scan_plan plan;
     uint64_t random;
     uint64_t n_frames;
     int bitmap_fd, flags_fd, groups_fd;
@@ -112,7 +110,7 @@ int group_scan_frames(const struct fsroot *root, uint64_t *n_frames, struct erro
 
 static enum frame_kind kind_of(const struct group_scan *scan, uint64_t pfn)
 {
-    if (frame_set_has(scan->guest_ram, pfn))
+    if (frame_set_has(scan->plan.guest_ram, pfn))
         return FRAME_GUEST_RAM;
     if (scan->head_flags & KPF_ANON)
         return FRAME_ANON;
@@ -140,9 +138,9 @@ static int draw_frame(struct group_scan *scan, struct reservoir *reservoir,
     uint64_t place = reservoir->n;
 
     reservoir->eligible++;
-    if (reservoir->n == scan->samples) {
+    if (reservoir->n == scan->plan.samples) {
         place = random_below(&scan->random, reservoir->eligible);
-        if (place >= scan->samples)
+        if (place >= scan->plan.samples)
             return 0;
     } else if (make_room(reservoir) < 0) {
         return -ENOMEM;
@@ -165,7 +163,7 @@ static int add_frame(struct group_scan *scan, uint64_t pfn)
         return 0;
     }
     seen->kinds[kind].frames++;
-    if (frame_set_has(scan->taken, scan->head))
+    if (frame_set_has(scan->plan.taken, scan->head))
         return 0;
     return draw_frame(scan, &scan->reservoirs[scan->head_group * FRAME_KINDS + kind], &frame);
 }
@@ -177,7 +175,7 @@ static void note_head(struct group_scan *scan, uint64_t pfn, uint64_t flags, uin
         return;
     scan->head = pfn;
     scan->head_flags = flags;
-    scan->head_group = flags & KPF_NOPAGE || !inode ? -1 : cgroup_tree_find(scan->tree, inode);
+    scan->head_group = flags & KPF_NOPAGE || !inode ? -1 : cgroup_tree_find(scan->plan.tree, inode);
 }
 
 static int draw_chunk(struct group_scan *scan, uint64_t first, uint64_t n, uint64_t *buffer)
@@ -221,7 +219,7 @@ static int by_head(const void *a, const void *b)
 /* Merges all samples into one list and frees the reservoirs. */
 static int merge(struct group_scan *scan)
 {
-    size_t n = scan->tree->n * FRAME_KINDS;
+    size_t n = scan->plan.tree->n * FRAME_KINDS;
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -332,7 +330,7 @@ static bool is_unsure(const struct heads *heads, uint64_t at)
 static bool is_gone(const struct group_scan *scan, const struct heads *heads, uint64_t at,
                     const struct drawn *frame)
 {
-    return heads->inodes[at] != scan->tree->groups[frame->group].inode ||
+    return heads->inodes[at] != scan->plan.tree->groups[frame->group].inode ||
            !(heads->flags[at] & OF_USERS);
 }
 
@@ -364,7 +362,7 @@ static void count_unit(struct group_scan *scan, const struct drawn *frame, uint6
 
 static int judge_all(struct group_scan *scan, const struct heads *heads)
 {
-    cleanup_free uint64_t *last = calloc(scan->tree->n * FRAME_KINDS, sizeof(*last));
+    cleanup_free uint64_t *last = calloc(scan->plan.tree->n * FRAME_KINDS, sizeof(*last));
     cleanup_free uint64_t *own = calloc(scan->n ? scan->n : 1, sizeof(*own));
     cleanup_free uint64_t *flags = calloc(scan->n ? scan->n : 1, sizeof(*flags));
     uint64_t at = 0;
@@ -386,7 +384,7 @@ static int judge_all(struct group_scan *scan, const struct heads *heads)
 
 static void free_reservoirs(struct group_scan *scan)
 {
-    for (size_t i = 0; scan->reservoirs && i < scan->tree->n * FRAME_KINDS; i++)
+    for (size_t i = 0; scan->reservoirs && i < scan->plan.tree->n * FRAME_KINDS; i++)
         free(scan->reservoirs[i].at);
     free(scan->reservoirs);
     scan->reservoirs = NULL;
@@ -446,9 +444,8 @@ static int draw_and_mark(struct group_scan *scan)
     return rc;
 }
 
-int group_scan_begin(const struct fsroot *root, const struct cgroup_tree *tree,
-                     const struct frame_set *guest_ram, const struct frame_set *taken,
-                     uint64_t samples, struct group_scan **out, struct error *error)
+int group_scan_begin(const struct fsroot *root, const struct group_scan_plan *plan,
+                     struct group_scan **out, struct error *error)
 {
     struct group_scan *scan = calloc(1, sizeof(*scan));
     int rc;
@@ -456,16 +453,13 @@ int group_scan_begin(const struct fsroot *root, const struct cgroup_tree *tree,
     if (!scan)
         return error_set(error, -ENOMEM, "page_idle: out of memory");
     *scan = (struct group_scan){
-        .tree = tree,
-        .guest_ram = guest_ram,
-        .taken = taken,
-        .samples = samples,
+        .plan = *plan,
         .random = random_seed(),
         .bitmap_fd = -1,
         .flags_fd = -1,
         .groups_fd = -1,
-        .seen = calloc(tree->n, sizeof(*scan->seen)),
-        .reservoirs = calloc(tree->n * FRAME_KINDS, sizeof(*scan->reservoirs))};
+        .seen = calloc(plan->tree->n, sizeof(*scan->seen)),
+        .reservoirs = calloc(plan->tree->n * FRAME_KINDS, sizeof(*scan->reservoirs))};
     rc = open_files(scan, root, error);
     if (rc == 0) {
         scan->n_frames = count_entries(scan->flags_fd);

@@ -67,19 +67,23 @@ int group_scan_check(const struct fsroot *root, struct error *error);
 /** Finds how many page frames this host has numbers for. 0 or a negative errno. */
 int group_scan_frames(const struct fsroot *root, uint64_t *n_frames, struct error *error);
 
+/** Borrowed until group_scan_free(). */
+struct group_scan_plan {
+    const struct cgroup_tree *tree;    /* the groups */
+    const struct frame_set *guest_ram; /* the frames that are RAM of guests */
+    /* frames that must not be marked: those of panels that vmwssd follows, by the heads of their
+     * folios */
+    const struct frame_set *taken;
+    uint64_t samples; /* number for each kind in each group; UINT64_MAX: all */
+};
+
 /**
  * Counts, draws and marks.
- * @param tree       the groups, borrowed until group_scan_free()
- * @param guest_ram  the frames that are RAM of guests
- * @param taken      frames that must not be marked: those of panels that vmwssd follows, by the
- *                   heads of their folios
- * @param samples    number for each kind in each group; UINT64_MAX: all
  * @return 0; -ENOENT the kernel has no page_idle or kpagecgroup; -EACCES; -ENOMEM. Free with
  *         group_scan_free().
  */
-int group_scan_begin(const struct fsroot *root, const struct cgroup_tree *tree,
-                     const struct frame_set *guest_ram, const struct frame_set *taken,
-                     uint64_t samples, struct group_scan **out, struct error *error);
+int group_scan_begin(const struct fsroot *root, const struct group_scan_plan *plan,
+                     struct group_scan **out, struct error *error);
 
 /** Reads which frames were touched since group_scan_begin(). 0 or a negative errno. */
 int group_scan_collect(struct group_scan *scan, struct error *error);

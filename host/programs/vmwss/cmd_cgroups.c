@@ -151,6 +151,10 @@ static double seconds_between(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1
 static int measure_window(struct measuring *measuring, struct error *error)
 {
     const struct options *options = measuring->options;
+    const struct group_scan_plan plan = {.tree = &measuring->tree,
+                                         .guest_ram = &measuring->guests.ram,
+                                         .taken = &measuring->guests.taken,
+                                         .samples = options->samples};
     struct timespec now;
     uint64_t marked_ns[2];
     uint64_t read_ns[2];
@@ -159,8 +163,7 @@ static int measure_window(struct measuring *measuring, struct error *error)
     clock_gettime(CLOCK_REALTIME, &now);
     measuring->report.unix_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     marked_ns[0] = clock_ns();
-    rc = group_scan_begin(&measuring->root, &measuring->tree, &measuring->guests.ram,
-                          &measuring->guests.taken, options->samples, &measuring->scan, error);
+    rc = group_scan_begin(&measuring->root, &plan, &measuring->scan, error);
     if (rc < 0)
         return rc;
     flush_guests(measuring);

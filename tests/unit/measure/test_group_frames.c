@@ -67,10 +67,10 @@ static void charge(uint64_t pfn, const char *path, uint64_t flags)
 
 static void begin(uint64_t samples)
 {
+    const struct group_scan_plan plan = {&tree, &ram, &taken, samples};
     struct error error = {0};
 
-    ck_assert_msg(group_scan_begin(&fake.root, &tree, &ram, &taken, samples, &scan, &error) == 0,
-                  "%s", error.text);
+    ck_assert_msg(group_scan_begin(&fake.root, &plan, &scan, &error) == 0, "%s", error.text);
 }
 
 static struct frames_seen collect(const char *path, enum frame_kind kind)
