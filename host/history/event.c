@@ -84,7 +84,7 @@ static int read_event(struct store *store, sqlite3_stmt *statement, enum event_k
     return 0;
 }
 
-int history_events(struct store *store, int64_t guest_id, double from_s, double to_s,
+int history_events(struct store *store, int64_t guest_id, const struct history_query *query,
                    int (*see)(enum event_kind kind, double time_s, void *context), void *context,
                    struct error *error)
 {
@@ -97,8 +97,8 @@ int history_events(struct store *store, int64_t guest_id, double from_s, double 
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(statement, 1, guest_id);
-    sqlite3_bind_int64(statement, 2, (int64_t)floor(from_s * 1000));
-    sqlite3_bind_int64(statement, 3, (int64_t)floor(to_s * 1000));
+    sqlite3_bind_int64(statement, 2, (int64_t)floor(query->from_s * 1000));
+    sqlite3_bind_int64(statement, 3, (int64_t)floor(query->to_s * 1000));
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
         enum event_kind kind;
         double time_s;

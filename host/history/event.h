@@ -54,9 +54,9 @@ int store_add_event(struct store *store, const struct store_event *event, struct
 int history_last_event(struct store *store, int64_t guest_id, double to_s, enum event_kind *kind,
                        double *time_s, struct error *error);
 
-/** Calls @p see with the guest's events from @p from_s to @p to_s, Unix time, in the order of time;
- * a nonzero return value of @p see ends the walk and is returned. */
-int history_events(struct store *store, int64_t guest_id, double from_s, double to_s,
+/** Calls @p see with the guest's events of the query's span, in the order of time; a nonzero return
+ * value of @p see ends the walk and is returned. */
+int history_events(struct store *store, int64_t guest_id, const struct history_query *query,
                    int (*see)(enum event_kind kind, double time_s, void *context), void *context,
                    struct error *error);
 

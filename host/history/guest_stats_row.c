@@ -142,15 +142,15 @@ static int read_bucket(sqlite3_stmt *s, struct guest_stats *stats)
     return 0;
 }
 
-int guest_stats_bucket_read(struct store *store, sqlite3_stmt *s, int level_s, int64_t start_s,
-                            int64_t guest_id, struct guest_stats *stats, struct error *error)
+int guest_stats_bucket_read(struct store *store, sqlite3_stmt *s, const struct bucket_key *key,
+                            struct guest_stats *stats, struct error *error)
 {
     int rc;
 
     memset(stats, 0, sizeof(*stats));
-    sqlite3_bind_int(s, 1, level_s);
-    sqlite3_bind_int64(s, 2, start_s);
-    sqlite3_bind_int64(s, 3, guest_id);
+    sqlite3_bind_int(s, 1, key->level_s);
+    sqlite3_bind_int64(s, 2, key->start_s);
+    sqlite3_bind_int64(s, 3, key->guest_id);
     rc = sql_step(store, s, error);
     if (rc == 1)
         rc = read_bucket(s, stats);

@@ -21,11 +21,17 @@ void guest_stats_bucket_columns(struct sql_text *sql);
 /** Prepares a statement for guest_stats_bucket_read(). */
 int guest_stats_bucket_prepare(struct store *store, sqlite3_stmt **statement, struct error *error);
 
+/** Which minute or hour of which guest. */
+struct bucket_key {
+    int level_s;
+    int64_t start_s, guest_id;
+};
+
 /** Reads the summary of a minute or an hour: the highest use, the least available memory, means of
  * the rest over time, the worst verdict, the lowest consistency score. GUEST_STATS_NONE if nothing
  * was reported. Returns 0 or negative. */
-int guest_stats_bucket_read(struct store *store, sqlite3_stmt *statement, int level_s,
-                            int64_t start_s, int64_t guest_id, struct guest_stats *stats,
+int guest_stats_bucket_read(struct store *store, sqlite3_stmt *statement,
+                            const struct bucket_key *key, struct guest_stats *stats,
                             struct error *error);
 
 /** The statements that write the rows. */

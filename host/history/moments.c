@@ -17,11 +17,12 @@ struct walk {
     sqlite3_stmt *buckets, *words;
     struct bucket *bucket;
     int64_t guest_id;
-    int level_s;
+    const struct history_query *query;
 };
 
-static int begin_walk(struct walk *walk, double from_s, double to_s, struct error *error)
+static int begin_walk(struct walk *walk, struct error *error)
 {
+    const struct history_query *query = walk->query;
     int rc = bucket_row_prepare(
         walk->store, "start_s, ",
         " WHERE guest_id = ? AND level_s = ? AND start_s >= ? AND start_s <= ?"
@@ -33,9 +34,9 @@ static int begin_walk(struct walk *walk, double from_s, double to_s, struct erro
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(walk->buckets, 1, walk->guest_id);
-    sqlite3_bind_int64(walk->buckets, 2, walk->level_s);
-    sqlite3_bind_int64(walk->buckets, 3, bucket_start(sql_whole(from_s), walk->level_s));
-    sqlite3_bind_int64(walk->buckets, 4, sql_whole(to_s));
+    sqlite3_bind_int64(walk->buckets, 2, query->level_s);
+    sqlite3_bind_int64(walk->buckets, 3, bucket_start(sql_whole(query->from_s), query->level_s));
+    sqlite3_bind_int64(walk->buckets, 4, sql_whole(query->to_s));
     return 0;
 }
 
@@ -51,24 +52,26 @@ static int next(const struct walk *walk, struct history_moment *moment, struct e
         return error_set(error, -EUCLEAN, "%s: a bucket that vmwss has not written",
                          walk->store->path);
     moment->bucket = walk->bucket;
-    rc = guest_stats_bucket_read(walk->store, walk->words, walk->level_s, moment->start_s,
-                                 walk->guest_id, &moment->guest, error);
+
+    const struct bucket_key key = {walk->query->level_s, moment->start_s, walk->guest_id};
+
+    rc = guest_stats_bucket_read(walk->store, walk->words, &key, &moment->guest, error);
     return rc < 0 ? rc : 1;
 }
 
-int history_moments(struct store *store, const struct history_guest *guest, int level_s,
-                    double from_s, double to_s,
+int history_moments(struct store *store, const struct history_guest *guest,
+                    const struct history_query *query,
                     int (*see)(const struct history_moment *moment, void *context), void *context,
                     struct error *error)
 {
     cleanup_free struct bucket *bucket = malloc(sizeof(*bucket));
-    struct walk walk = {store, NULL, NULL, bucket, guest->id, level_s};
+    struct walk walk = {store, NULL, NULL, bucket, guest->id, query};
     struct history_moment moment;
     int rc;
 
     if (!bucket)
         return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = begin_walk(&walk, from_s, to_s, error);
+    rc = begin_walk(&walk, error);
     while (rc == 0 && (rc = next(&walk, &moment, error)) == 1)
         rc = see(&moment, context);
     sqlite3_finalize(walk.buckets);

@@ -12,11 +12,11 @@ struct history_moment {
     struct guest_stats guest;    /* as for a bucket in struct history_point */
 };
 
-/** Calls @p see for one guest in the order of time, from the bucket that contains @p from_s on. A
- * nonzero return value of @p see ends the walk and is returned. @p level_s: BUCKET_MINUTE or
- * BUCKET_HOUR. Errors as history_points(). */
-int history_moments(struct store *store, const struct history_guest *guest, int level_s,
-                    double from_s, double to_s,
+/** Calls @p see for one guest in the order of time, from the bucket that contains the query's
+ * from_s on. A nonzero return value of @p see ends the walk and is returned. The query's level is
+ * BUCKET_MINUTE or BUCKET_HOUR; it has no window. Errors as history_points(). */
+int history_moments(struct store *store, const struct history_guest *guest,
+                    const struct history_query *query,
                     int (*see)(const struct history_moment *moment, void *context), void *context,
                     struct error *error);
 

@@ -173,8 +173,9 @@ static int see_bucket(int64_t guest_id, int64_t start_s, const struct bucket *bu
         return 0;
     bucket_point(&point, start_s, bucket);
 
-    int rc = guest_stats_bucket_read(pointing->store, pointing->words, pointing->level_s, start_s,
-                                     guest_id, &point.guest, pointing->error);
+    const struct bucket_key key = {pointing->level_s, start_s, guest_id};
+    int rc = guest_stats_bucket_read(pointing->store, pointing->words, &key, &point.guest,
+                                     pointing->error);
 
     if (rc < 0)
         return rc;

@@ -30,10 +30,11 @@ static int see_event(enum event_kind kind, double time_s, void *context)
 int standing_events_read(struct store *store, int64_t guest_id, double to_s,
                          struct standing_events *events, struct error *error)
 {
+    const struct history_query query = {.to_s = fmin(to_s, 9e12)};
     int rc;
 
     *events = (struct standing_events){0};
-    rc = history_events(store, guest_id, 0, fmin(to_s, 9e12), see_event, events, error);
+    rc = history_events(store, guest_id, &query, see_event, events, error);
     return rc == -ENOMEM ? error_set(error, rc, "out of memory for events") : rc;
 }
 

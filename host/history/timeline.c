@@ -230,13 +230,15 @@ int timeline_read(struct store *store, const struct history_guest *guest,
                   struct error *error)
 {
     struct reading reading = {.span = span, .cells = cells, .cell = span->n_cells};
+    const struct history_query query = {.level_s = span->level_s,
+                                        .from_s = span->begin_s,
+                                        .to_s = span->begin_s +
+                                                (double)span->n_cells * span->cell_s};
     int rc;
 
     for (size_t i = 0; i < span->n_cells; i++)
         clear_cell(&cells[i]);
-    rc = history_moments(store, guest, span->level_s, span->begin_s,
-                         span->begin_s + (double)span->n_cells * span->cell_s, take_moment,
-                         &reading, error);
+    rc = history_moments(store, guest, &query, take_moment, &reading, error);
     if (rc == 0)
         end_cell(&reading);
     return rc;

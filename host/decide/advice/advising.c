@@ -89,10 +89,11 @@ static int gather_day(struct advising *advising, struct store *store,
                       const struct history_guest *guest, struct error *error)
 {
     struct gathering gathering = {advising->day, &advising->windows};
+    const struct history_query query = {
+        .level_s = BUCKET_HOUR, .from_s = advising->now_s - DAY_S, .to_s = advising->now_s};
 
     decide_day_clear(advising->day);
-    return history_moments(store, guest, BUCKET_HOUR, advising->now_s - DAY_S, advising->now_s,
-                           see_hour, &gathering, error);
+    return history_moments(store, guest, &query, see_hour, &gathering, error);
 }
 
 /* Returns 1; 0 if there is no report, or it cannot be parsed; or an error of the history. */
@@ -210,6 +211,9 @@ int advising_replay(struct advising *advising, struct store *store,
                     struct error *error)
 {
     double long_s = advising->windows.long_s;
+    const struct history_query query = {.level_s = BUCKET_MINUTE,
+                                        .from_s = advising->now_s - span_s - DAY_S,
+                                        .to_s = advising->now_s};
     cleanup_free struct backtest_pending *pending = calloc(backtest_room(long_s, BUCKET_MINUTE),
                                                            sizeof(*pending));
     cleanup_free struct replaying *replaying = calloc(1, sizeof(*replaying));
@@ -223,8 +227,7 @@ int advising_replay(struct advising *advising, struct store *store,
     replaying->from_s = (int64_t)(advising->now_s - span_s);
     replaying->out = out;
     backtest_begin(&replaying->backtest, &decide_policy_default, long_s, BUCKET_MINUTE, pending);
-    rc = history_moments(store, guest, BUCKET_MINUTE, advising->now_s - span_s - DAY_S,
-                         advising->now_s, see_minute, replaying, error);
+    rc = history_moments(store, guest, &query, see_minute, replaying, error);
     if (rc == 0 && replaying->begun)
         replay_last(replaying, advising->now_s - BUCKET_MINUTE + 1);
     out->horizon_s = (double)replaying->backtest.horizon_s;

@@ -189,8 +189,7 @@ static int collect(struct store *store, const struct options *options,
     int rc = points ? collect_points(store, options, guest, query, collected, error) : 0;
 
     if (rc == 0 && (options->events || options->svg))
-        rc = history_events(store, guest->id, query->from_s, query->to_s, see_event, collected,
-                            error);
+        rc = history_events(store, guest->id, query, see_event, collected, error);
     if (rc == -ENOMEM)
         error_set(error, rc, "out of memory");
     return rc == 0 && points && collected->n == 0 ? nothing(store, options, query, guest, error)

@@ -149,14 +149,14 @@ static struct backtest_result replay_all(void)
     struct backtest_pending pending[61];
     struct replay replay = {0};
     struct history_guest guest;
+    const struct history_query query = {.level_s = BUCKET_MINUTE, .to_s = T0 + 30.0 * 86400};
     struct error error = {0};
 
     ck_assert_uint_eq(backtest_room(3600, MINUTE), 61);
     backtest_begin(&replay.backtest, &decide_policy_default, 3600, MINUTE, pending);
     ck_assert_int_eq(history_find(store, "web1", &guest, &error), 0);
-    ck_assert_msg(history_moments(store, &guest, BUCKET_MINUTE, 0, T0 + 30.0 * 86400, see, &replay,
-                                  &error) == 0,
-                  "%s", error.text);
+    ck_assert_msg(history_moments(store, &guest, &query, see, &replay, &error) == 0, "%s",
+                  error.text);
     return replay.backtest.result;
 }
 

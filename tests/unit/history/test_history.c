@@ -617,7 +617,8 @@ TEST(cases, an_event_of_another_kind_is_shown_as_such)
     free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
                              " VALUES (1, 5000, 'end'), (1, 6000, 'teleport')"));
     store = kept_open(kept.path);
-    ck_assert_int_eq(history_events(store, 1, 0, 10, see_kind, &kind, NULL), 0);
+    ck_assert_int_eq(
+        history_events(store, 1, &(struct history_query){.to_s = 10}, see_kind, &kind, NULL), 0);
     ck_assert_int_eq(kind, EVENT_OTHER);
     ck_assert_str_eq(event_kind_name(kind), "other");
     ck_assert_int_eq(history_last_event(store, 1, 10, &kind, &time_s, NULL), 1);
@@ -636,7 +637,8 @@ TEST(cases, an_event_of_a_kind_with_a_long_name_is_no_damage)
     free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
                              " VALUES (1, 6000, 'migrate-out-post-copy-recovered-anew')"));
     store = kept_open(kept.path);
-    ck_assert_int_eq(history_events(store, 1, 0, 10, see_kind, &kind, NULL), 0);
+    ck_assert_int_eq(
+        history_events(store, 1, &(struct history_query){.to_s = 10}, see_kind, &kind, NULL), 0);
     ck_assert_int_eq(kind, EVENT_OTHER);
     store_close(store);
 }
