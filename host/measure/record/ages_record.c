@@ -111,27 +111,26 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
     return 0;
 }
 
-static int fill(struct ages_record *record, const struct fsroot *root, const struct guest *guest,
-                const struct guest_ram *ram, const struct sample_plan *asked,
-                const struct panel *panel, double cpu_s, const struct resident_now *now,
+static int fill(struct ages_record *record, const struct subject *subject,
+                const struct sample_plan *asked, const struct panel_reading *reading,
                 struct sample_result *result, struct error *error)
 {
     struct sample_plan plan;
-    int rc = answer_windows(panel, asked, now, &plan, result);
+    int rc = answer_windows(reading->panel, asked, reading->now, &plan, result);
 
     if (rc < 0)
         return error_set(error, rc, "not watched for long enough");
     result->vcpu_s = result->windows[plan.n_windows - 1].vcpu_s;
-    result->cpu_s = cpu_s;
-    rc = sample_record_fill(&record->sample, root, guest, ram, &plan, result, error);
+    result->cpu_s = reading->cpu_s;
+    rc = sample_record_fill(&record->sample, subject, &plan, result, error);
     if (rc < 0)
         return rc;
     if (plan.window_s[plan.n_windows - 1] != asked->window_s[asked->n_windows - 1])
         record->sample.flags |= FLAG_YOUNG_PANEL;
 
-    const struct wss_memory memory = memory_now(plan.method, ram, now);
+    const struct wss_memory memory = memory_now(plan.method, &subject->ram, reading->now);
 
-    rc = fill_bins(record, &plan, panel, &memory);
+    rc = fill_bins(record, &plan, reading->panel, &memory);
     return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
 }
 
@@ -148,17 +147,16 @@ static struct sample_result *new_result(size_t n_windows)
     return result;
 }
 
-int ages_record_fill(struct ages_record *record, const struct fsroot *root,
-                     const struct guest *guest, const struct guest_ram *ram,
-                     const struct sample_plan *plan, const struct panel *panel, double cpu_s,
-                     const struct resident_now *now, struct error *error)
+int ages_record_fill(struct ages_record *record, const struct subject *subject,
+                     const struct sample_plan *plan, const struct panel_reading *reading,
+                     struct error *error)
 {
     struct sample_result *result = new_result(plan->n_windows);
 
     if (!result)
         return error_set(error, -ENOMEM, "out of memory");
 
-    int rc = fill(record, root, guest, ram, plan, panel, cpu_s, now, result, error);
+    int rc = fill(record, subject, plan, reading, result, error);
 
     free(result);
     return rc;

@@ -18,13 +18,18 @@ struct ages_record {
     struct age_bin bins[RUN_MAX_WINDOWS + 1];
 };
 
+/** A panel that was just read. */
+struct panel_reading {
+    const struct panel *panel;
+    const struct resident_now *now; /* resident memory while its pages were read */
+    double cpu_s;                   /* the cost of watching since the last record */
+};
+
 /**
  * @param plan   method, and the requested windows, ascending; windows that cannot be answered yet
  *               are left out
- * @param cpu_s  the cost of watching since the last record
  * @return 0; -EAGAIN if no window can be answered yet; -ENODATA as sample_record_fill(); -ENOMEM
  */
-int ages_record_fill(struct ages_record *record, const struct fsroot *root,
-                     const struct guest *guest, const struct guest_ram *ram,
-                     const struct sample_plan *plan, const struct panel *panel, double cpu_s,
-                     const struct resident_now *now, struct error *error);
+int ages_record_fill(struct ages_record *record, const struct subject *subject,
+                     const struct sample_plan *plan, const struct panel_reading *reading,
+                     struct error *error);

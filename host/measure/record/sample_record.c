@@ -411,11 +411,13 @@ static void note_paused(struct sample_record *record)
                                                    window_resident_high_bytes(record, w));
 }
 
-int sample_record_fill(struct sample_record *record, const struct fsroot *root,
-                       const struct guest *guest, const struct guest_ram *ram,
+int sample_record_fill(struct sample_record *record, const struct subject *subject,
                        const struct sample_plan *plan, const struct sample_result *result,
                        struct error *error)
 {
+    const struct fsroot *root = subject->root;
+    const struct guest *guest = &subject->guest;
+    const struct guest_ram *ram = &subject->ram;
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
 
     memset(record, 0, sizeof(*record));

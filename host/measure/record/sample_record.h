@@ -11,6 +11,7 @@
 #include "measure/estimate/wss.h"
 #include "measure/fine.h"
 #include "measure/run.h"
+#include "measure/subject.h"
 
 #include <time.h>
 
@@ -170,8 +171,7 @@ uint64_t population_error_bytes(const struct method *method, const struct reside
  * @return 0; -ENODATA if nothing could be measured: the message has the states of the pages, and
  *         @p record has its n_windows.
  */
-int sample_record_fill(struct sample_record *record, const struct fsroot *root,
-                       const struct guest *guest, const struct guest_ram *ram,
+int sample_record_fill(struct sample_record *record, const struct subject *subject,
                        const struct sample_plan *plan, const struct sample_result *result,
                        struct error *error);
 

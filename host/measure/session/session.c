@@ -293,8 +293,7 @@ static int measure(struct session *session, struct page_set *set, struct residen
     if (rc == 0)
         session_learn(session, &result.windows[plan->n_windows - 1].tally);
     if (rc == 0)
-        rc = sample_record_fill(record, &session->root, &session->subject.guest,
-                                &session->subject.ram, plan, &result, error);
+        rc = sample_record_fill(record, &session->subject, plan, &result, error);
     if (rc == 0)
         flag_memory_apply_own(record);
     session->disputed |= rc == 0 && (record->flags & FLAG_DISPUTED);

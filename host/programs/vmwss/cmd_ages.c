@@ -290,9 +290,8 @@ static int show(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     struct ages_record record;
     double cpu_s = own_cpu_s();
-    int rc = ages_record_fill(&record, &session->root, &session->subject.guest,
-                              &session->subject.ram, &session->plan, watch->panel,
-                              cpu_s - watch->cpu_s, &watch->now, error);
+    const struct panel_reading reading = {watch->panel, &watch->now, cpu_s - watch->cpu_s};
+    int rc = ages_record_fill(&record, &session->subject, &session->plan, &reading, error);
 
     watch->cpu_s = cpu_s;
     watch->shown_at_s = panel_elapsed_s(watch->panel);

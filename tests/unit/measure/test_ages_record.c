@@ -124,11 +124,12 @@ static void fill(void)
     const struct sample_plan plan = {.method = &huge_method, .n_windows = 2, .window_s = {1, 3}};
     const struct resident_now now = {.mapped_bytes = fake.ram.bytes,
                                      .resident_bytes = fake.ram.bytes};
-    const struct guest guest = {.process = fake.process};
+    const struct subject subject = {
+        .root = &fake.root, .guest = {.process = fake.process}, .ram = fake.ram};
+    const struct panel_reading reading = {panel, &now, 0};
 
-    ck_assert_msg(ages_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, panel, 0, &now,
-                                   &error) == 0,
-                  "%s", error.text);
+    ck_assert_msg(ages_record_fill(&record, &subject, &plan, &reading, &error) == 0, "%s",
+                  error.text);
 }
 
 static void check_bin(size_t b, uint64_t bytes, uint64_t low, uint64_t high)

@@ -160,11 +160,11 @@ static void leave(const struct page_set *set, size_t window, void *context)
 
 static void fill(struct sample_record *record)
 {
-    const struct guest guest = {.process = fake.process};
+    const struct subject subject = {
+        .root = &fake.root, .guest = {.process = fake.process}, .ram = fake.ram};
 
-    ck_assert_msg(
-        sample_record_fill(record, &fake.root, &guest, &fake.ram, &plan, &result, &error) == 0,
-        "%s", error.text);
+    ck_assert_msg(sample_record_fill(record, &subject, &plan, &result, &error) == 0, "%s",
+                  error.text);
 }
 
 static void measure(const struct sample_plan *how, struct sample_record *record)
@@ -267,7 +267,9 @@ TEST(cases, what_leaves_while_a_panel_is_read_is_in_the_bounds)
                                           .seed = 3,
                                           .clock = test_clock};
     const struct sample_plan asked = {.method = &leaving, .n_windows = 1, .window_s = {1}};
-    const struct guest guest = {.process = fake.process};
+    const struct subject subject = {
+        .root = &fake.root, .guest = {.process = fake.process}, .ram = fake.ram};
+    struct panel_reading reading = {0};
     struct resident_now now;
     struct ages_record record;
     struct panel *panel;
@@ -281,9 +283,9 @@ TEST(cases, what_leaves_while_a_panel_is_read_is_in_the_bounds)
     ck_assert_int_eq(panel_tick(panel, plan.presence, &now, &error), 0);
     ck_assert_uint_eq(now.mapped_bytes, (THERE_MIB - LEAVE_MIB / 2) * MIB);
     ck_assert_uint_eq(now.mapped_error_bytes, LEAVE_MIB / 2 * MIB);
-    ck_assert_msg(ages_record_fill(&record, &fake.root, &guest, &fake.ram, &asked, panel, 0, &now,
-                                   &error) == 0,
-                  "%s", error.text);
+    reading = (struct panel_reading){panel, &now, 0};
+    ck_assert_msg(ages_record_fill(&record, &subject, &asked, &reading, &error) == 0, "%s",
+                  error.text);
     ck_assert(record.sample.flags & FLAG_RESIDENT_UNSURE);
     check_holds(&record.sample.windows[0]);
     panel_close(panel);

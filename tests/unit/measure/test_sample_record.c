@@ -45,12 +45,12 @@ static void window(double window_s, uint64_t seen, uint64_t touched, uint64_t un
 
 static void fill(void)
 {
-    const struct guest guest = {.process = fake.process, .name = "web1"};
+    const struct subject subject = {
+        .root = &fake.root, .guest = {.process = fake.process, .name = "web1"}, .ram = fake.ram};
     struct error error = {0};
 
-    ck_assert_msg(
-        sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &error) == 0,
-        "%s", error.text);
+    ck_assert_msg(sample_record_fill(&record, &subject, &plan, &result, &error) == 0, "%s",
+                  error.text);
 }
 
 FIXTURE(cases_tests, .setup = setup, .teardown = teardown);

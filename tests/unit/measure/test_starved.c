@@ -133,15 +133,15 @@ static void teardown(void)
 
 static void measure(void)
 {
-    const struct guest guest = {.process = fake.process};
+    const struct subject subject = {
+        .root = &fake.root, .guest = {.process = fake.process}, .ram = fake.ram};
 
     ck_assert_msg(sample_run(&fake.target, &plan, &result, &error) == 0, "%s", error.text);
     for (size_t w = 0; w < plan.n_windows; w++)
         result.windows[w].now = (struct resident_now){.mapped_bytes = fake.ram.bytes,
                                                       .resident_bytes = fake.ram.bytes};
-    ck_assert_msg(
-        sample_record_fill(&record, &fake.root, &guest, &fake.ram, &plan, &result, &error) == 0,
-        "%s", error.text);
+    ck_assert_msg(sample_record_fill(&record, &subject, &plan, &result, &error) == 0, "%s",
+                  error.text);
 }
 
 static void check_window(size_t w, double vcpu_s, uint64_t bytes, uint64_t high_bytes)

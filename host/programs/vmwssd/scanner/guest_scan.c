@@ -320,11 +320,11 @@ static int tell(struct guest_scan *scan, const struct scan_rules *rules, double 
                 const struct resident_now *now, struct ages_record *record, struct error *error)
 {
     struct sample_plan plan = {.method = scan->method, .n_windows = rules->n_windows};
+    const struct panel_reading reading = {scan->panel, now, cpu_s};
     int rc;
 
     memcpy(plan.window_s, rules->window_s, sizeof(plan.window_s));
-    rc = ages_record_fill(record, scan->subject.root, &scan->subject.guest, &scan->subject.ram,
-                          &plan, scan->panel, cpu_s, now, error);
+    rc = ages_record_fill(record, &scan->subject, &plan, &reading, error);
     if (rc < 0)
         return rc;
     remember(scan, record->sample.flags);
