@@ -38,8 +38,10 @@ struct span {
 
 /* A running measurement: the method with its pages, and the witness that watches some of them. */
 struct running {
-    const struct method *method;
-    void *state;
+    const struct target *target;
+    const struct sample_plan *plan;
+    struct sample_result *result;
+    void *state; /* the method's */
     const struct page_set *set;
     struct witness *witness; /* NULL: no witness */
     struct page_set alone;   /* its own pages, if the method has none */
@@ -70,17 +72,19 @@ static uint64_t guest_clock_ns(const struct sample_result *result)
     return clock_ns() - result->paused_ns;
 }
 
-static int begin_span(const struct sample_plan *plan, const struct sample_result *result,
-                      struct span *span, struct error *error)
+static int begin_span(const struct running *running, struct span *span, struct error *error)
 {
-    span->begin_ns = guest_clock_ns(result);
+    const struct sample_plan *plan = running->plan;
+
+    span->begin_ns = guest_clock_ns(running->result);
     return plan->pause ? plan->pause->begin(plan->pause->context, error) : 0;
 }
 
 /* @p rc is the result of the work; the guest resumes in any case. */
-static int end_span(const struct sample_plan *plan, struct sample_result *result, struct span *span,
-                    int rc, struct error *error)
+static int end_span(const struct running *running, struct span *span, int rc, struct error *error)
 {
+    const struct sample_plan *plan = running->plan;
+    struct sample_result *result = running->result;
     uint64_t paused_ns = 0;
     bool cut = false;
 
@@ -120,18 +124,17 @@ static void compare(const struct running *running, struct tally *tally)
     dispute_add(&tally->within, &count, disputed);
 }
 
-static int mark(const struct sample_plan *plan, struct running *running,
-                struct sample_result *result, struct span *span, struct error *error)
+static int mark(const struct running *running, struct span *span, struct error *error)
 {
     const uint64_t begun_ns = clock_ns();
-    int rc = begin_span(plan, result, span, error);
+    int rc = begin_span(running, span, error);
 
     if (rc < 0)
         return rc;
-    rc = plan->method->mark(running->state, error);
+    rc = running->plan->method->mark(running->state, error);
     if (rc == 0 && running->witness)
         watch(running, begun_ns);
-    return end_span(plan, result, span, rc, error);
+    return end_span(running, span, rc, error);
 }
 
 static int collect_pages(const struct running *running, struct tally *tally, struct error *error)
@@ -139,40 +142,39 @@ static int collect_pages(const struct running *running, struct tally *tally, str
     if (running->witness)
         witness_stop(running->witness);
 
-    int rc = running->method->collect(running->state, tally, error);
+    int rc = running->plan->method->collect(running->state, tally, error);
 
     if (rc == 0 && running->witness)
         compare(running, tally);
     return rc;
 }
 
-static int read_pages(const struct target *target, const struct sample_plan *plan,
-                      const struct running *running, struct sample_result *result,
-                      struct span *span, struct tally *tally, struct error *error)
+static int read_pages(const struct running *running, struct span *span, struct tally *tally,
+                      struct error *error)
 {
+    const struct target *target = running->target;
     int rc = qemu_process_verify(target->root, target->process, error);
 
     if (rc == 0)
-        rc = begin_span(plan, result, span, error);
+        rc = begin_span(running, span, error);
     if (rc < 0)
         return rc;
     rc = collect_pages(running, tally, error);
-    rc = end_span(plan, result, span, rc, error);
+    rc = end_span(running, span, rc, error);
     /* the files of an ended process read as empty, as if all of its pages were absent */
     return rc < 0 ? rc : qemu_process_verify(target->root, target->process, error);
 }
 
 /* Reads how much is resident before and after the pages, because memory may move meanwhile. */
-static int collect(const struct target *target, const struct sample_plan *plan,
-                   const struct running *running, struct sample_result *result, struct span *span,
-                   struct sample_window *window, struct error *error)
+static int collect(const struct running *running, struct span *span, struct sample_window *window,
+                   struct error *error)
 {
-    int rc = target_read_resident(target, &window->now, false, error);
+    int rc = target_read_resident(running->target, &window->now, false, error);
 
     if (rc == 0)
-        rc = read_pages(target, plan, running, result, span, &window->tally, error);
+        rc = read_pages(running, span, &window->tally, error);
     if (rc == 0)
-        rc = target_read_resident(target, &window->now, true, error);
+        rc = target_read_resident(running->target, &window->now, true, error);
     return rc;
 }
 
@@ -237,13 +239,13 @@ static int poll_running(void *context, struct error *error)
 
     if (running->witness)
         witness_poll(running->witness);
-    return running->method->poll ? running->method->poll(running->state, error) : 0;
+    return running->plan->method->poll ? running->plan->method->poll(running->state, error) : 0;
 }
 
 static int wake_fd(const struct running *running)
 {
-    if (running->method->poll)
-        return running->method->wake_fd(running->state);
+    if (running->plan->method->poll)
+        return running->plan->method->wake_fd(running->state);
     return running->witness ? witness_wake_fd(running->witness) : -1;
 }
 
@@ -326,10 +328,12 @@ static void note_vcpus(const struct course *course, const struct span *reading, 
     doubt_vcpus(&inner, &edges, &window->tally);
 }
 
-static void note_window(const struct target *target, const struct sample_plan *plan,
-                        struct course *course, const struct span *reading,
-                        struct sample_result *result, struct sample_window *window)
+static void note_window(const struct running *running, struct course *course,
+                        const struct span *reading, struct sample_window *window)
 {
+    const struct target *target = running->target;
+    const struct sample_plan *plan = running->plan;
+    struct sample_result *result = running->result;
     const uint64_t ran_ns = course_vcpu_ns(course, target);
 
     result->vcpu_s = (double)ran_ns / 1e9;
@@ -341,9 +345,11 @@ static void note_window(const struct target *target, const struct sample_plan *p
     debug_window(result, window);
 }
 
-static int run_windows(const struct target *target, const struct sample_plan *plan,
-                       struct running *running, struct sample_result *result, struct error *error)
+static int run_windows(struct running *running, struct error *error)
 {
+    const struct target *target = running->target;
+    const struct sample_plan *plan = running->plan;
+    struct sample_result *result = running->result;
     struct course course;
     const struct wait wait = {
         .interrupted = plan->interrupted,
@@ -360,7 +366,7 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
 
     course_begin(&course, target, plan);
 
-    int rc = mark(plan, running, result, &course.marking, error);
+    int rc = mark(running, &course.marking, error);
 
     course.marked_vcpu_ns = course_vcpu_ns(&course, target);
     for (size_t w = 0; rc == 0 && w < plan->n_windows; w++) {
@@ -371,13 +377,13 @@ static int run_windows(const struct target *target, const struct sample_plan *pl
         rc = wait_until(target, &wait, until_ns, error);
         course.inner_vcpu_ns = course_vcpu_ns(&course, target);
         if (rc == 0)
-            rc = collect(target, plan, running, result, &reading, window, error);
+            rc = collect(running, &reading, window, error);
         if (rc == 0 && w > 0)
             resident_now_settle(&result->windows[w - 1].now, &window->now);
         if (rc == 0 && plan->collected && running->set)
             plan->collected(running->set, w, plan->collected_context);
         if (rc == 0)
-            note_window(target, plan, &course, &reading, result, window);
+            note_window(running, &course, &reading, window);
     }
     return rc;
 }
@@ -399,9 +405,10 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
 }
 
 /* A measurement goes on without a witness if none can be opened. */
-static void begin_witness(const struct target *target, const struct sample_plan *plan,
-                          struct running *running)
+static void begin_witness(struct running *running)
 {
+    const struct target *target = running->target;
+    const struct sample_plan *plan = running->plan;
     const uint64_t pages = running->set ? plan->witness : ALONE_TIMES * plan->witness;
     int rc = running->set ? 0
                           : witness_alone_draw(target, page_set_draws(pages, plan->presence),
@@ -414,14 +421,14 @@ static void begin_witness(const struct target *target, const struct sample_plan 
 static int run_method(const struct target *target, const struct sample_plan *plan,
                       struct page_set *set, struct sample_result *result, struct error *error)
 {
-    struct running running = {.method = plan->method, .set = set};
+    struct running running = {.target = target, .plan = plan, .result = result, .set = set};
     int rc = plan->method->open(target, set, &running.state, error);
 
     if (rc < 0)
         return rc;
     if (plan->witness > 0 && witness_applies(target, plan->method))
-        begin_witness(target, plan, &running);
-    rc = run_windows(target, plan, &running, result, error);
+        begin_witness(&running);
+    rc = run_windows(&running, error);
     witness_close(running.witness);
     page_set_free(&running.alone);
     debug_log("the vCPUs ran for %.6f s meanwhile", result->vcpu_s);
