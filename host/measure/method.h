@@ -40,6 +40,23 @@ enum method_order {
     N_METHOD_ORDERS,
 };
 
+/** For a method whose data the kernel keeps in a small buffer only; all NULL for others. */
+struct method_wake {
+    /** Fetches the data; call it between mark and collect whenever the descriptor is readable. */
+    int (*poll)(void *state, struct error *error);
+    /** A descriptor for poll(2), the same from open to close, which closes it. */
+    int (*fd)(void *state);
+};
+
+/** Several states of one target at once, which costs less than one after the other; all NULL: the
+ * method does not do so. @p merge: the merge of their sets, in the same order. */
+struct method_many {
+    int (*collect)(void *const *states, size_t n, const struct page_merge *merge,
+                   struct tally *tallies, struct error *error);
+    int (*rearm)(void *const *states, size_t n, const struct page_merge *merge,
+                 struct error *error);
+};
+
 struct method {
     const char *name;
     const char *summary; /* one line, for doctor and the help */
@@ -63,21 +80,13 @@ struct method {
                 struct error *error);
     /** Begins the window: clears the marks that a touch will set. */
     int (*mark)(void *state, struct error *error);
-    /** NULL, or fetches data that the kernel keeps only in a small buffer; call it between mark and
-     * collect whenever wake_fd is readable. */
-    int (*poll)(void *state, struct error *error);
-    /** NULL if poll is. A descriptor for poll(2), the same from open to close, which closes it. */
-    int (*wake_fd)(void *state);
+    struct method_wake wake;
     /** NULL, or ends the period without beginning the next. It is for a method whose collect marks
      * at once: that clears data of another set with pages of the same huge pages before that set is
      * read. So all sets are stopped before the first one is collected. */
     int (*stop)(void *state, struct error *error);
     /** Counts the pages touched since mark. It may be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
-    /** NULL, or collects @p n states of one target at once, which costs less than one after the
-     * other. @p merge: the merge of their sets, in the same order. */
-    int (*collect_many)(void *const *states, size_t n, const struct page_merge *merge,
-                        struct tally *tallies, struct error *error);
     /**
      * Begins the next period: marks again the pages that were touched, and those that could not be
      * measured; pages that stayed idle stay marked, and absent ones absent. A page that is
@@ -85,9 +94,7 @@ struct method {
      * NULL: the method cannot follow a panel over time.
      */
     int (*rearm)(void *state, struct error *error);
-    /** NULL, or rearms several states at once, as collect_many collects them. */
-    int (*rearm_many)(void *const *states, size_t n, const struct page_merge *merge,
-                      struct error *error);
+    struct method_many many; /* collect and rearm */
     /** NULL, or returns the CPU time in ns that kernel threads spent on this measurement alone,
      * which getrusage() does not show. It ends the measurement: only close may follow. */
     uint64_t (*kernel_thread_ns)(void *state);

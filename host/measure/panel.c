@@ -70,7 +70,7 @@ void panel_abandon(struct panel *panel)
 
 static int open_wake_fd(struct panel *panel, struct error *error)
 {
-    if (!panel->plan.method->poll)
+    if (!panel->plan.method->wake.poll)
         return 0;
     panel->wake_fd = epoll_create1(EPOLL_CLOEXEC);
     return panel->wake_fd < 0 ? error_set(error, -errno, "epoll: %s", strerror(errno)) : 0;
@@ -183,8 +183,8 @@ int panel_poll(struct panel *panel, struct error *error)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && panel->plan.method->poll && i < N_COHORTS; i++)
-        rc = panel->plan.method->poll(panel->cohorts[i].method_state, error);
+    for (size_t i = 0; rc == 0 && panel->plan.method->wake.poll && i < N_COHORTS; i++)
+        rc = panel->plan.method->wake.poll(panel->cohorts[i].method_state, error);
     return rc;
 }
 

@@ -47,7 +47,7 @@ int panel_open(const struct target *target, const struct panel_plan *plan, struc
                struct error *error);
 void panel_close(struct panel *panel);
 
-/** Call it between ticks whenever panel_wake_fd() is readable, like method.poll. */
+/** Call it between ticks whenever panel_wake_fd() is readable, like method.wake.poll. */
 int panel_poll(struct panel *panel, struct error *error);
 
 /** A descriptor for poll(2), the same from open to close; -1 if the method has nothing to poll. */

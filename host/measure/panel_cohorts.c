@@ -152,8 +152,8 @@ int cohort_begin(struct panel *panel, struct cohort *cohort, struct error *error
         rc = method->open(panel->target, &cohort->set, &cohort->method_state, error);
     if (rc == 0 && cohort_remember(cohort) < 0)
         rc = error_set(error, -ENOMEM, "%s: out of memory", method->name);
-    if (rc == 0 && method->poll)
-        rc = wake_by(panel, method->wake_fd(cohort->method_state), error);
+    if (rc == 0 && method->wake.poll)
+        rc = wake_by(panel, method->wake.fd(cohort->method_state), error);
     if (rc == 0)
         rc = method->mark(cohort->method_state, error);
     cohort->born = panel->now;
@@ -196,8 +196,8 @@ static int collect(struct panel *panel, struct tally tallies[N_COHORTS], struct 
     int rc = 0;
 
     method_states(panel, states);
-    if (method->collect_many)
-        return method->collect_many(states, N_COHORTS, &panel->order, tallies, error);
+    if (method->many.collect)
+        return method->many.collect(states, N_COHORTS, &panel->order, tallies, error);
     for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
         rc = method->collect(states[c], &tallies[c], error);
     return rc;
@@ -210,8 +210,8 @@ int cohorts_rearm(struct panel *panel, struct error *error)
     int rc = 0;
 
     method_states(panel, states);
-    if (method->rearm_many)
-        return method->rearm_many(states, N_COHORTS, &panel->order, error);
+    if (method->many.rearm)
+        return method->many.rearm(states, N_COHORTS, &panel->order, error);
     for (size_t c = 0; rc == 0 && c < N_COHORTS; c++)
         rc = method->rearm(states[c], error);
     return rc;

@@ -236,16 +236,19 @@ static void debug_window(const struct sample_result *result, const struct sample
 static int poll_running(void *context, struct error *error)
 {
     const struct running *running = context;
+    const struct method *method = running->plan->method;
 
     if (running->witness)
         witness_poll(running->witness);
-    return running->plan->method->poll ? running->plan->method->poll(running->state, error) : 0;
+    return method->wake.poll ? method->wake.poll(running->state, error) : 0;
 }
 
 static int wake_fd(const struct running *running)
 {
-    if (running->plan->method->poll)
-        return running->plan->method->wake_fd(running->state);
+    const struct method *method = running->plan->method;
+
+    if (method->wake.poll)
+        return method->wake.fd(running->state);
     return running->witness ? witness_wake_fd(running->witness) : -1;
 }
 
@@ -353,7 +356,7 @@ static int run_windows(struct running *running, struct error *error)
     struct course course;
     const struct wait wait = {
         .interrupted = plan->interrupted,
-        .poll = plan->method->poll || running->witness ? poll_running : NULL,
+        .poll = plan->method->wake.poll || running->witness ? poll_running : NULL,
         .state = running,
         .wake_fd = wake_fd(running),
         .progress = plan->progress,

@@ -41,7 +41,7 @@ int witness_open(const struct target *target, uint64_t pages, struct witness **o
                  struct error *why);
 void witness_close(struct witness *witness);
 
-/** Like a method's wake_fd and poll. */
+/** Like the wake of a method. */
 int witness_wake_fd(const struct witness *witness);
 void witness_poll(struct witness *witness);
 

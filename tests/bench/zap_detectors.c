@@ -64,7 +64,7 @@ static int by_faults(struct bench *bench, uint8_t *seen)
         rc = method_zap.mark(state, &error);
     for (int i = 0; rc == 0 && i < WINDOW_S * 50; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        rc = method_zap.poll(state, &error);
+        rc = method_zap.wake.poll(state, &error);
     }
     if (rc == 0)
         rc = method_zap.collect(state, &tally, &error);

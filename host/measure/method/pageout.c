@@ -363,9 +363,8 @@ const struct method method_pageout = {
     .open = pageout_open,
     .mark = pageout_mark,
     .collect = pageout_collect,
-    .collect_many = pageout_collect_many,
+    .many = {.collect = pageout_collect_many, .rearm = pageout_rearm_many},
     .rearm = pageout_rearm,
-    .rearm_many = pageout_rearm_many,
     .reach_bytes = FAULT_AROUND_BYTES,
     .close = pageout_close,
 };

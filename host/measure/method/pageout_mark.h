@@ -10,7 +10,7 @@
 /** 0 if no swap is active: the advice would really swap guest pages out. Else a negative errno. */
 int pageout_check_swap(const struct fsroot *root, struct error *why);
 
-/** As mark, rearm and rearm_many of method.h. */
+/** As mark, rearm and many.rearm of method.h. */
 int pageout_mark(void *state, struct error *error);
 int pageout_rearm(void *state, struct error *error);
 int pageout_rearm_many(void *const *states, size_t n, const struct page_merge *merge,

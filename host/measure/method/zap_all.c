@@ -225,8 +225,7 @@ const struct method method_zap_all = {
     .probe = zap_all_probe,
     .open = zap_all_open,
     .mark = zap_all_mark,
-    .poll = zap_all_poll,
-    .wake_fd = zap_all_wake_fd,
+    .wake = {.poll = zap_all_poll, .fd = zap_all_wake_fd},
     .collect = zap_all_collect,
     .close = zap_all_close,
 };

@@ -32,7 +32,7 @@ static int drop_and_watch(struct zap *zap, uint64_t wanted, uint64_t *touched, s
 
     for (unsigned i = 0; rc == 0 && i < TRIAL_STEPS && count_touched(zap->set) < wanted; i++) {
         nanosleep(&step, NULL);
-        method_zap.poll(zap, why);
+        method_zap.wake.poll(zap, why);
     }
     *touched = count_touched(zap->set);
     return rc;

@@ -84,7 +84,7 @@ static struct tally watched(const char *const *small, size_t n, const char *smap
     for (size_t i = 0; i < n; i++) {
         set_counters(small[i], "0\n");
         if (i + 1 < n)
-            ck_assert_int_eq(method_zap_all.poll(state, &error), 0);
+            ck_assert_int_eq(method_zap_all.wake.poll(state, &error), 0);
     }
     fake_write(&fake, "proc/4242/smaps", smaps_then);
     ck_assert_int_eq(method_zap_all.collect(state, &tally, &error), 0);

@@ -237,7 +237,7 @@ TEST(cases, several_sets_at_once)
     punch(PAGE(0), PAGE(2)); /* ... its balloon takes more, ... */
     fake_set_u64(&fake, FILE_NAME, PAGE(1) * base_page_bytes() / 8, 1); /* ... but one of these */
     ck_assert_int_eq(page_merge_make(&merge, sets, 2), 0);
-    ck_assert_int_eq(method_pageout.collect_many(states, 2, &merge, tallies, &error), 0);
+    ck_assert_int_eq(method_pageout.many.collect(states, 2, &merge, tallies, &error), 0);
 
     static const uint8_t first_states[] = {PAGE_ABSENT, PAGE_IDLE, PAGE_IDLE, PAGE_ABSENT};
     static const uint8_t second_states[] = {PAGE_ABSENT, PAGE_TOUCHED, PAGE_ABSENT};
@@ -251,7 +251,7 @@ TEST(cases, several_sets_at_once)
     int calls = model.call;
 
     model.advised = 0;
-    ck_assert_int_eq(method_pageout.rearm_many(states, 2, &merge, &error), 0);
+    ck_assert_int_eq(method_pageout.many.rearm(states, 2, &merge, &error), 0);
     ck_assert_int_eq(model.call, calls + 1);
     ck_assert_int_eq(model.advised, 1);
     ck_assert_int_eq(second.state[1], PAGE_IDLE);
