@@ -167,7 +167,6 @@ static void finish_host(struct walk *walk)
     report->short_high_s = walk->shortage.high_s;
     report->longest_short_s = walk->shortage.longest_s;
     report->short_rough = walk->shortage.rough;
-    report->n_draws = walk->n_draws;
     report->n_times = walk->n_times;
     report->to_s = walk->time_s + report->level_s;
     report->total_p50 = packing_quantile(walk->totals, walk->n_draws, 0.50);

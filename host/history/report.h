@@ -38,7 +38,7 @@ struct report {
     struct report_options options;
     size_t n_guests; /* guests that have the window; in the order of history_guests() */
     struct report_guest *guests;
-    size_t n_times, n_draws;
+    size_t n_times;
     double total_p50, total_p95, total_p99, total_max; /* bytes, joint need of all guests */
     double total_risk; /* exceeded in a share @p risk of the draws */
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums over the running guests */
