@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "cache/maps.h"
+#include "proc/process_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,12 +87,25 @@ static int visit_all(struct survey *survey, const struct fsroot *process, char *
     return rc;
 }
 
+/* Its directory in /proc, or that of a thread of it: only a directory in /proc itself has
+ * map_files. By its number alone the thread could be another process's by now. */
+static int open_process(const struct fsroot *root, pid_t pid)
+{
+    pid_t tid = process_thread(root, pid);
+    struct fsroot process = {
+        .dirfd = fsroot_openf(root, O_PATH | O_DIRECTORY, "proc/%d", (int)tid)};
+
+    if (tid == pid || (process.dirfd >= 0 && fsroot_exists(&process, "task/%d", (int)pid)))
+        return process.dirfd;
+    fsroot_close(&process);
+    return fsroot_openf(root, O_PATH | O_DIRECTORY, "proc/%d/task/%d", (int)pid, (int)tid);
+}
+
 int survey_process(struct survey *survey, pid_t pid, struct error *error)
 {
     cleanup_free char *maps = NULL;
     /* Held, so that a later process of the same number cannot be taken for this one. */
-    struct fsroot process = {
-        .dirfd = fsroot_openf(survey->question.root, O_PATH | O_DIRECTORY, "proc/%d", (int)pid)};
+    struct fsroot process = {.dirfd = open_process(survey->question.root, pid)};
     ssize_t rc = process.dirfd < 0 ? process.dirfd
                                    : fsroot_read_all(&process, &maps, MAPS_MAX, "maps");
 

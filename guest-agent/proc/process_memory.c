@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
 #include "base/page_sizes.h"
+#include "base/proc_pid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,21 +91,75 @@ static int sum_up(int fd, struct process_memory *memory)
     return text ? -EBADMSG : -ENOMEM;
 }
 
-static int read_file(const struct fsroot *root, pid_t pid, const char *name,
-                     struct process_memory *memory)
+static char *thread_path(char path[PROCESS_PATH], pid_t pid, pid_t tid, const char *name)
 {
-    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, name);
+    if (tid == pid)
+        snprintf(path, PROCESS_PATH, "proc/%d/%s", (int)pid, name);
+    else
+        snprintf(path, PROCESS_PATH, "proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+    return path;
+}
+
+static bool has_memory(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    struct process_statm statm;
+
+    return process_statm(root, pid, tid, &statm) == 0 && statm.size_bytes > 0;
+}
+
+pid_t process_thread(const struct fsroot *root, pid_t pid)
+{
+    cleanup_free pid_t *tid = NULL;
+    struct proc_stat stat = {0};
+    char path[PROCESS_PATH];
+    ssize_t n = 0;
+
+    if (proc_stat_read(root, pid, &stat) == 0 && stat.state == 'Z')
+        n = proc_numbers(root, thread_path(path, pid, pid, "task"), &tid);
+    for (ssize_t i = 0; i < n; i++)
+        if (tid[i] != pid && has_memory(root, pid, tid[i]))
+            return tid[i];
+    return pid;
+}
+
+char *process_path(const struct fsroot *root, pid_t pid, const char *name, char path[PROCESS_PATH])
+{
+    return thread_path(path, pid, process_thread(root, pid), name);
+}
+
+int process_smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context)
+{
+    pid_t tid = process_thread(root, pid);
+
+    return tid == pid ? smaps_walk(root, pid, visit, context, NULL)
+                      : smaps_walk_thread(root, pid, tid, visit, context, NULL);
+}
+
+static int read_file(const struct fsroot *root, const char *path, struct process_memory *memory)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "%s", path);
 
     return fd < 0 ? fd : sum_up(fd, memory);
 }
 
+static int read_memory(const struct fsroot *root, pid_t pid, pid_t tid,
+                       struct process_memory *memory)
+{
+    char path[PROCESS_PATH];
+    int rc = read_file(root, thread_path(path, pid, tid, "smaps_rollup"), memory);
+
+    if (rc == -ENOENT)
+        rc = read_file(root, thread_path(path, pid, tid, "smaps"), memory);
+    return rc == 0 && memory->rss_bytes == KEYED_UNKNOWN ? -ENODATA : rc;
+}
+
 /* Nothing could be read: there is no such process, or it has no memory, or we may not, or
  * cannot. */
-static int explain_failure(const struct fsroot *root, pid_t pid, int rc,
+static int explain_failure(const struct fsroot *root, pid_t pid, pid_t tid, int rc,
                            struct process_memory *memory)
 {
     struct process_statm statm;
-    int there = process_statm(root, pid, &statm);
+    int there = process_statm(root, pid, tid, &statm);
 
     if (there < 0)
         return there;
@@ -116,31 +171,32 @@ static int explain_failure(const struct fsroot *root, pid_t pid, int rc,
 
 int process_memory_read(const struct fsroot *root, pid_t pid, struct process_memory *memory)
 {
-    int rc = read_file(root, pid, "smaps_rollup", memory);
+    int rc = read_memory(root, pid, pid, memory);
+    pid_t tid = rc < 0 ? process_thread(root, pid) : pid;
 
-    if (rc == -ENOENT)
-        rc = read_file(root, pid, "smaps", memory);
-    if (rc == 0 && memory->rss_bytes != KEYED_UNKNOWN)
+    if (tid != pid)
+        rc = read_memory(root, pid, tid, memory);
+    if (rc == 0)
         return 0;
     *memory = PROCESS_MEMORY_UNKNOWN;
-    return explain_failure(root, pid, rc == 0 ? -ENODATA : rc, memory);
+    return explain_failure(root, pid, tid, rc, memory);
 }
 
 uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid)
 {
     static const struct keyed_field field = {"VmSwap", 0};
     uint64_t swap_bytes;
-    char path[32];
+    char path[PROCESS_PATH];
 
-    snprintf(path, sizeof(path), "proc/%d/status", (int)pid);
-    keyed_read(root, &field, 1, &swap_bytes, path);
+    if (keyed_read(root, &field, 1, &swap_bytes, thread_path(path, pid, pid, "status")) < 0)
+        keyed_read(root, &field, 1, &swap_bytes, process_path(root, pid, "status", path));
     return swap_bytes;
 }
 
-int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm)
+int process_statm(const struct fsroot *root, pid_t pid, pid_t tid, struct process_statm *statm)
 {
-    char text[256];
-    ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/statm", (int)pid);
+    char text[256], path[PROCESS_PATH];
+    ssize_t n = fsroot_read(root, text, sizeof(text), "%s", thread_path(path, pid, tid, "statm"));
 
     if (n < 0)
         return n == -ENOENT ? -ESRCH : (int)n;

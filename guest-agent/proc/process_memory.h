@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/fsroot.h"
+#include "guest/ram/smaps.h"
 #include "proc/keyed.h"
 
 #include <stdint.h>
@@ -39,6 +40,21 @@ struct process_memory {
     "this kernel has neither /proc/PID/smaps_rollup nor smaps: it needs " \
     "CONFIG_PROC_PAGE_MONITOR=y"
 
+/** Long enough for "proc/PID/task/TID/smaps_rollup". */
+#define PROCESS_PATH 64
+
+/** A thread that has the process's memory: the first one, whose number is @p pid; or, when that has
+ * ended while others run and is a zombie without memory, the first of these. @p pid when there is
+ * none. */
+pid_t process_thread(const struct fsroot *root, pid_t pid);
+
+/** Where the file @p name of the process is, below the root: "proc/PID/NAME", or that of
+ * process_thread(). Returns @p path. */
+char *process_path(const struct fsroot *root, pid_t pid, const char *name, char path[PROCESS_PATH]);
+
+/** smaps_walk() of the process, by process_thread(). */
+int process_smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context);
+
 /**
  * Walks all page tables of the process: some ms for each GiB of 4 KiB pages. One without memory of
  * its own (a zombie, a kernel thread) has 0 of everything.
@@ -60,6 +76,7 @@ struct process_statm {
     uint64_t rss_bytes;
 };
 
-/** What costs nothing and any user may read. Since Linux 6.2 the RSS in it may be off by some pages
+/** What costs nothing and any user may read, of the process's first thread (@p tid is @p pid) or of
+ * process_thread(). Since Linux 6.2 the RSS in it may be off by some pages
  * for each CPU, for the kernel's counters are. 0; -ESRCH when the process is gone. */
-int process_statm(const struct fsroot *root, pid_t pid, struct process_statm *statm);
+int process_statm(const struct fsroot *root, pid_t pid, pid_t tid, struct process_statm *statm);

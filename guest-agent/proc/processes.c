@@ -31,7 +31,7 @@ static int identify_process(const struct fsroot *root, pid_t pid, struct process
     if (rc == 0)
         rc = proc_stat_name(text, process->name, sizeof(process->name));
     if (rc == 0)
-        rc = process_statm(root, pid, statm);
+        rc = process_statm(root, pid, stat.state == 'Z' ? process_thread(root, pid) : pid, statm);
     process->pid = pid;
     process->start_ticks = stat.start_ticks;
     process->memory = PROCESS_MEMORY_UNKNOWN;

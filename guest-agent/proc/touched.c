@@ -2,8 +2,6 @@
 /** @file touched.c  See touched.h. */
 #include "proc/touched.h"
 
-#include "guest/ram/smaps.h"
-
 static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t whole)
 {
     return part < whole ? (uint64_t)((double)bytes * (double)part / (double)whole) : bytes;
@@ -27,5 +25,5 @@ static int add_vma(const struct vma *vma, void *context)
 int touched_read(const struct fsroot *root, pid_t pid, struct touched *touched)
 {
     *touched = (struct touched){0};
-    return smaps_walk(root, pid, add_vma, touched, NULL);
+    return process_smaps_walk(root, pid, add_vma, touched);
 }

@@ -38,8 +38,10 @@ static int check_clear_refs(const struct fsroot *root, struct error *why)
 static int mark_process(const struct wss_subject *subject, void **state)
 {
     (void)state;
-    cleanup_close int fd = fsroot_openf(subject->root, O_WRONLY, "proc/%d/clear_refs",
-                                        (int)subject->pid);
+    char path[PROCESS_PATH];
+    cleanup_close int fd = fsroot_openf(
+        subject->root, O_WRONLY, "%s",
+        process_path(subject->root, subject->pid, "clear_refs", path));
 
     if (fd < 0)
         return fd == -ENOENT ? -ESRCH : fd;

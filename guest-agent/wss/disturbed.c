@@ -36,7 +36,8 @@ static bool is_kdamond(const struct fsroot *root, pid_t pid)
     char name[32];
 
     return fsroot_read(root, name, sizeof(name), "proc/%d/comm", (int)pid) > 0 &&
-           !strncmp(name, "kdamond.", 8) && process_statm(root, pid, &statm) == 0 &&
+           !strncmp(name, "kdamond.", 8) &&
+           process_statm(root, pid, process_thread(root, pid), &statm) == 0 &&
            statm.size_bytes == 0;
 }
 

@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
-#include "guest/ram/smaps.h"
 #include "measure/kernel/idle_bitmap.h"
 #include "measure/kernel/pagemap_entry.h"
 #include "measure/kernel/u64_file.h"
+#include "proc/process_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,10 +126,13 @@ static void close_walk(struct idle_walk *walk)
 
 static int open_walk(const struct wss_subject *subject, struct idle_walk *walk)
 {
+    char path[PROCESS_PATH];
+
     *walk = (struct idle_walk){
         .bitmap_fd = idle_bitmap_open(subject->root, NULL),
         .flags_fd = kpageflags_open(subject->root, NULL),
-        .pagemap_fd = fsroot_openf(subject->root, O_RDONLY, "proc/%d/pagemap", (int)subject->pid),
+        .pagemap_fd = fsroot_openf(subject->root, O_RDONLY, "%s",
+                                   process_path(subject->root, subject->pid, "pagemap", path)),
         .pfn = malloc(IDLE_WALK_BATCH * sizeof(*walk->pfn)),
         .entry = malloc(IDLE_WALK_BATCH * sizeof(*walk->entry)),
         .head = malloc(IDLE_WALK_BATCH * sizeof(*walk->head)),
@@ -154,7 +157,7 @@ int idle_walk(const struct wss_subject *subject, int (*work)(struct idle_walk *w
     int rc = open_walk(subject, &visit.walk);
 
     if (rc == 0)
-        rc = smaps_walk(subject->root, subject->pid, note_vma, &visit, NULL);
+        rc = process_smaps_walk(subject->root, subject->pid, note_vma, &visit);
     for (size_t i = 0; rc == 0 && i < visit.n_ranges; i++)
         rc = walk_range(&visit, &visit.range[i]);
     if (rc == 0)

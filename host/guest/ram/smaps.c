@@ -384,6 +384,15 @@ int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *co
     return walk_vmas(root, pid, "smaps", visit, context, error);
 }
 
+int smaps_walk_thread(const struct fsroot *root, pid_t pid, pid_t tid, vma_visitor visit,
+                      void *context, struct error *error)
+{
+    char file[32];
+
+    snprintf(file, sizeof(file), "task/%d/smaps", (int)tid);
+    return walk_vmas(root, pid, file, visit, context, error);
+}
+
 int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
               struct error *error)
 {

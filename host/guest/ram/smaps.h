@@ -56,6 +56,11 @@ int smaps_parse(const char *text, size_t length, vma_visitor visit, void *contex
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error);
 
+/** The same of /proc/PID/task/TID/smaps, for a process whose first thread has ended: that has no
+ * memory any more. */
+int smaps_walk_thread(const struct fsroot *root, pid_t pid, pid_t tid, vma_visitor visit,
+                      void *context, struct error *error);
+
 /** Reads and parses /proc/PID/maps in the same way: only the header fields are set. The cost is
  * proportional to the number of VMAs. */
 int maps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,

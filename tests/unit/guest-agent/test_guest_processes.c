@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "proc/keyed.h"
 #include "proc/process_groups.h"
+#include "proc/touched.h"
 
 #include "base/proc_pid.h"
 #include "fixture.h"
@@ -33,6 +34,18 @@ static void write_file(int pid, const char *name, const char *text)
     ck_assert_ptr_nonnull(file);
     fputs(text, file);
     fclose(file);
+}
+
+static void write_thread_file(int pid, int tid, const char *name, const char *text)
+{
+    char path[160], file[64];
+
+    snprintf(path, sizeof(path), "%s/proc/%d/task", dir, pid);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/proc/%d/task/%d", dir, pid, tid);
+    mkdir(path, 0755);
+    snprintf(file, sizeof(file), "task/%d/%s", tid, name);
+    write_file(pid, file, text);
 }
 
 /* A process of @p rss_kib by statm; @p pss_kib by smaps_rollup, which is not there for a negative
@@ -124,6 +137,63 @@ TEST(made, processes_are_listed_with_what_is_known_cheaply)
     ck_assert_uint_eq(processes.process[1].start_ticks, 200);
     ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 400 * KIB);
     ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
+    processes_free(&processes);
+}
+
+/* The first thread of process 8 has ended, and so has its second; the third has the memory. */
+static void make_zombie_leader(void)
+{
+    write_file(8, "stat", "8 (held) Z 1 1 1 0 -1 4194560 5 6 7 8 30 12 0 0 20 0 3 0 80 0 0");
+    write_file(8, "statm", "0 0 0 0 0 0 0\n");
+    write_file(8, "smaps_rollup", "");
+    write_file(8, "smaps", "");
+    write_file(8, "status", "Name:\theld\nUid:\t0\t0\t0\t0\n");
+    write_thread_file(8, 8, "statm", "0 0 0 0 0 0 0\n");
+    write_thread_file(8, 9, "statm", "0 0 0 0 0 0 0\n");
+    write_thread_file(8, 12, "statm", "17000 16384 1 1 0 1 0\n");
+    write_thread_file(8, 12, "status", "Name:\theld\nVmSwap:\t24 kB\n");
+    write_thread_file(8, 12, "smaps_rollup",
+                      "559-7ff ---p 00000000 00:00 0    [rollup]\nRss: 65536 kB\nPss: 65000 kB\n"
+                      "Referenced: 3 kB\nSwap: 24 kB\n");
+    write_thread_file(8, 12, "smaps",
+                      "1000-2000 rw-p 00000000 00:00 0\nRss: 65536 kB\nPss: 65536 kB\n"
+                      "Referenced: 32768 kB\nAnonymous: 65536 kB\n");
+}
+
+TEST(made, a_process_whose_first_thread_has_ended_has_the_memory_of_another)
+{
+    struct process_memory memory;
+    struct processes processes;
+    struct touched touched;
+
+    make_zombie_leader();
+    ck_assert_int_eq(process_thread(&root, 8), 12);
+    ck_assert_int_eq(process_memory_read(&root, 8, &memory), 0);
+    ck_assert_uint_eq(memory.rss_bytes, 65536 * KIB);
+    ck_assert_uint_eq(memory.pss_bytes, 65000 * KIB);
+    ck_assert_uint_eq(process_swap_bytes(&root, 8), 24 * KIB);
+    ck_assert_int_eq(touched_read(&root, 8, &touched), 0);
+    ck_assert_uint_eq(touched.anon_bytes, 32768 * KIB);
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    ck_assert_uint_eq(processes.n, 1);
+    ck_assert_uint_eq(processes.process[0].memory.rss_bytes, 65536 * KIB);
+    ck_assert_uint_eq(processes.process[0].start_ticks, 80);
+    processes_free(&processes);
+}
+
+/* It waits for its parent, and has no memory. */
+TEST(made, a_zombie_without_threads_has_none)
+{
+    struct process_memory memory;
+    struct processes processes;
+
+    make_zombie_leader();
+    write_thread_file(8, 12, "statm", "0 0 0 0 0 0 0\n");
+    ck_assert_int_eq(process_thread(&root, 8), 8);
+    ck_assert_int_eq(process_memory_read(&root, 8, &memory), 0);
+    ck_assert_uint_eq(memory.rss_bytes, 0);
+    ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+    ck_assert_uint_eq(processes.n, 0);
     processes_free(&processes);
 }
 
