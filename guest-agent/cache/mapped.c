@@ -4,6 +4,7 @@
 #include "cache/survey.h"
 
 #include "base/cleanup.h"
+#include "base/page_sizes.h"
 #include "cache/maps.h"
 #include "proc/process_memory.h"
 
@@ -13,50 +14,118 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 /* 65530 mappings, the kernel's default limit, with names of ordinary length fit many times. */
 #define MAPS_MAX ((size_t)64 << 20)
 
-/* Below /proc/PID/root. The name may lead to another file by now, or never have led to this one. */
-static int open_by_name(const struct fsroot *process, const struct maps_line *line,
-                        struct stat *stat)
+/* Only a newline is written in that way; a backslash of the name itself stands as it is, so that a
+ * name with "\012" in it is tried first. */
+static bool undo_newlines(char *path)
 {
-    int fd = *line->path == '/'
-                 ? fsroot_openf(process, O_PATH | O_NOFOLLOW, "root/%s", line->path + 1)
-                 : -ENOENT;
+    char *to = path;
+    bool any = false;
 
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, stat) == 0 && stat->st_dev == line->device && stat->st_ino == line->inode)
-        return fd;
-    close(fd);
-    return -ENOENT;
+    for (const char *from = path; *from; to++) {
+        bool newline = !strncmp(from, "\\012", 4);
+
+        *to = newline ? '\n' : *from;
+        from += newline ? 4 : 1;
+        any |= newline;
+    }
+    *to = '\0';
+    return any;
 }
 
-static int open_mapped(const struct fsroot *process, const struct maps_line *line,
-                       struct stat *stat)
+struct wanted {
+    const struct maps_line *line;
+    uint64_t start; /* of a mapping of ours */
+    bool same;
+};
+
+static int compare_own(const struct vma *vma, void *context)
 {
-    int fd = fsroot_openf(process, O_PATH, "map_files/%llx-%llx", (unsigned long long)line->start,
-                          (unsigned long long)line->end);
+    struct wanted *wanted = context;
 
-    if (fd < 0)
-        return open_by_name(process, line, stat);
-    if (fstat(fd, stat) == 0)
-        return fd;
+    if (vma->start != wanted->start)
+        return 0;
+    wanted->same = makedev(vma->dev_major, vma->dev_minor) == wanted->line->device &&
+                   vma->inode == wanted->line->inode;
+    return 1;
+}
 
-    int rc = -errno;
+/* Of btrfs and overlayfs maps shows another device than stat(2). So the file is mapped, and never
+ * touched, to see how the kernel would show it. */
+static bool is_shown_alike(const struct fsroot *root, int path_fd, const struct maps_line *line)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY | O_NONBLOCK | O_NOCTTY, "proc/self/fd/%d",
+                                        path_fd);
+    size_t bytes = base_page_bytes();
+    void *mapping = fd >= 0 ? mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    struct wanted wanted = {.line = line, .start = (uintptr_t)mapping};
 
-    close(fd);
+    if (mapping == MAP_FAILED)
+        return false;
+    maps_walk(root, getpid(), compare_own, &wanted, NULL);
+    munmap(mapping, bytes);
+    return wanted.same;
+}
+
+static bool is_mapped_file(const struct fsroot *root, int path_fd, const struct maps_line *line,
+                           struct stat *stat)
+{
+    return fstat(path_fd, stat) == 0 &&
+           ((stat->st_dev == line->device && stat->st_ino == line->inode) ||
+            (S_ISREG(stat->st_mode) && is_shown_alike(root, path_fd, line)));
+}
+
+/* Below /proc/PID/root. The name may lead to another file by now, or never have led to this one. */
+static int open_by_name(const struct fsroot *root, const struct fsroot *process,
+                        const struct maps_line *line, struct stat *stat)
+{
+    cleanup_free char *path = *line->path == '/' ? strdup(line->path + 1) : NULL;
+    int rc = -ENOENT;
+
+    for (bool more = path; more; more = undo_newlines(path)) {
+        int fd = fsroot_openf(process, O_PATH | O_NOFOLLOW, "root/%s", path);
+
+        if (fd >= 0 && is_mapped_file(root, fd, line, stat))
+            return fd;
+        rc = fd >= 0 ? -ENOENT : fd;
+        if (fd >= 0)
+            close(fd);
+    }
     return rc;
 }
 
+/* A library is mapped in several pieces, one behind the other. The same device, inode and name may
+ * be another file all the same, as of two subvolumes that were mounted there in turn; but not if
+ * the name is all that there is to find it by. */
+static bool is_same_name(const struct maps_line *line, const struct maps_line *last)
+{
+    return last->path && line->device == last->device && line->inode == last->inode &&
+           !strcmp(line->path, last->path);
+}
+
 static int visit_mapped(struct survey *survey, const struct fsroot *process,
-                        const struct maps_line *line)
+                        const struct maps_line *line, const struct maps_line *last)
 {
     char name[PATH_MAX];
     struct stat stat;
-    cleanup_close int fd = open_mapped(process, line, &stat);
+    cleanup_close int fd = fsroot_openf(process, O_PATH, "map_files/%llx-%llx",
+                                        (unsigned long long)line->start,
+                                        (unsigned long long)line->end);
 
+    if (fd < 0 && is_same_name(line, last))
+        return 0;
+    if (fd < 0)
+        fd = open_by_name(survey->question.root, process, line, &stat);
+    else if (fstat(fd, &stat) < 0) {
+        survey_fault(survey, line->path, strerror(errno));
+        return 0;
+    }
     if (fsroot_readlink(process, name, sizeof(name), "map_files/%llx-%llx",
                         (unsigned long long)line->start, (unsigned long long)line->end) < 0)
         snprintf(name, sizeof(name), "%s", line->path);
@@ -77,11 +146,9 @@ static int visit_all(struct survey *survey, const struct fsroot *process, char *
 
     for (char *text = strtok_r(maps, "\n", &rest); text && rc == 0;
          text = strtok_r(NULL, "\n", &rest)) {
-        if (!maps_parse(text, &line) || line.inode == 0)
+        if (!maps_parse(text, &line) || line.device == 0)
             continue;
-        /* A library is mapped in several pieces, one behind the other. */
-        if (line.device != last.device || line.inode != last.inode)
-            rc = visit_mapped(survey, process, &line);
+        rc = visit_mapped(survey, process, &line, &last);
         last = line;
     }
     return rc;

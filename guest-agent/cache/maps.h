@@ -9,9 +9,9 @@
 struct maps_line {
     uint64_t start;
     uint64_t end;
-    dev_t device;
-    ino_t inode; /* 0: no file */
-    char *path;  /* within the line; a newline in a name stands there as \012 */
+    dev_t device; /* 0: no file; of the whole file system, where stat(2) may have another */
+    ino_t inode;  /* may be 0: of the first segment of System V shared memory */
+    char *path;   /* within the line; a newline in a name stands there as \012 */
 };
 
 /** Parses a line without its newline, in place. False when it is not one. */

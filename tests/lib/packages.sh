@@ -29,8 +29,8 @@ packages_polkit=(polkitd dbus)
 ! grep -qx 'VERSION_ID="12"' /etc/os-release || packages_prometheus+=(victoria-metrics)
 # In which a page is looked at: vmwss report --html.
 packages_browser=(chromium)
-# What the guest agent is held against: the page cache of files.
-packages_guest_agent=(vmtouch)
+# What the guest agent is held against: the page cache of files, processes; and a file system that has subvolumes.
+packages_guest_agent=(vmtouch smem btrfs-progs)
 
 # missing_packages PACKAGE...: those that are not installed.
 missing_packages() {

@@ -85,5 +85,85 @@ report >out
 check "serve" has_it '.report.processes[] | select(.pid == $pid) | .pss_bytes > 67108864'
 kill "$pid"
 kill -KILL "$zombie"
+wait 2>/dev/null
+
+echo "# shared memory of System V"
+# Two segments of 8 MiB: the first one's id is 0, and so is its inode.
+cat >shm.py <<'END'
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+for _ in range(2):
+    id = libc.shmget(0, 8 << 20, 0o1600)
+    ctypes.memset(libc.shmat(id, None, 0), 1, 8 << 20)
+    libc.shmctl(id, 0, None)
+    print(id, end=" ")
+print(flush=True)
+time.sleep(600)
+END
+if ready unshare -i python3 shm.py && grep -q '^0 1 ' said; then
+	shm=$(pgrep -P "$pid" || echo "$pid")
+	"$guest" cache -p "$shm" --json >out
+	check "both: $(jq '[.files[] | select(.name | test("SYSV")) | .cached_bytes] | add' out)" \
+		quietly jq -e '[.files[] | select(.name | test("SYSV")) | .cached_bytes] == [8388608, 8388608]' out
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+else
+	skip "shared memory of System V" "no namespace of its own: $(<said)"
+fi
+
+echo "# files of one device and one inode, as maps shows them"
+cat >map.py <<'END'
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+for name in sys.argv[1:]: # nothing stays open
+    file = os.open(name, os.O_RDONLY)
+    ctypes.string_at(libc.mmap(None, 8 << 20, 1, 1, file, 0), 1)
+    os.close(file)
+print("ready", flush=True)
+time.sleep(600)
+END
+in_btrfs() {
+	grep -qw btrfs /proc/filesystems && truncate -s 256M disk && mkfs.btrfs -q disk >/dev/null 2>&1 && mkdir btrfs && mount -o loop disk btrfs
+}
+unmount() {
+	umount "$dir/btrfs" "$dir/overlay" 2>/dev/null
+	end_all
+}
+trap unmount EXIT
+mapped() { jq -c '[.files[] | select(.name | test("/(btrfs|overlay)/")) | .pages] | sort' out; }
+# mapped_by NAME FILE...: a process maps the files, and both ways find them.
+mapped_by() {
+	local name=$1
+	shift
+	ready python3 map.py "$@"
+	"$guest" cache -p "$pid" --json >out
+	check "$name" test "$(mapped)" = "$pages"
+	setpriv --bounding-set=-sys_admin,-checkpoint_restore --inh-caps=-all "$guest" cache -p "$pid" --json >out 2>why
+	check "$name, by their names: $(grep -v '/usr\|/lib' why)" test "$(mapped)" = "$pages"
+	kill "$pid"
+}
+if in_btrfs 2>/dev/null; then
+	btrfs -q subvolume create btrfs/a
+	head -c 8M /dev/urandom >btrfs/a/file
+	head -c 8M /dev/urandom >btrfs/a/$'two\nlines'
+	sync -f btrfs
+	btrfs -q subvolume snapshot btrfs/a btrfs/b
+	pages='[2048,2048]'
+	mapped_by "btrfs: a file, and its snapshot" btrfs/a/file btrfs/b/file
+	mapped_by "with a newline in its name" btrfs/a/$'two\nlines' btrfs/b/$'two\nlines'
+else
+	skip "btrfs" "this kernel has none, or mkfs.btrfs is not there"
+fi
+mkdir -p lower upper work overlay
+head -c 8M /dev/urandom >lower/file
+if mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none overlay 2>/dev/null; then
+	pages='[2048]'
+	mapped_by "overlayfs" overlay/file
+else
+	skip "overlayfs" "none can be mounted here"
+fi
 
 finish

@@ -181,6 +181,23 @@ TEST(made, a_process_whose_first_thread_has_ended_has_the_memory_of_another)
     processes_free(&processes);
 }
 
+/* The first segment of System V shared memory has inode 0; anonymous memory has no device either.
+ */
+TEST(made, a_mapping_with_inode_0_may_be_of_a_file)
+{
+    struct touched touched;
+
+    make_process(7, "x", 4000, -1);
+    write_file(7, "smaps",
+               "1000-2000 rw-s 00000000 00:01 0    /SYSV00000000 (deleted)\nRss: 8 kB\nPss: 8 kB\n"
+               "Referenced: 8 kB\nAnonymous: 0 kB\n"
+               "3000-4000 rw-p 00000000 00:00 0\nRss: 4 kB\nPss: 4 kB\nReferenced: 4 kB\n"
+               "Anonymous: 4 kB\n");
+    ck_assert_int_eq(touched_read(&root, 7, &touched), 0);
+    ck_assert_uint_eq(touched.file_bytes, 8 * KIB);
+    ck_assert_uint_eq(touched.anon_bytes, 4 * KIB);
+}
+
 /* It waits for its parent, and has no memory. */
 TEST(made, a_zombie_without_threads_has_none)
 {
