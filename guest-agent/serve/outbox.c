@@ -17,7 +17,9 @@ bool outbox_free(const struct outbox *outbox)
 
 int outbox_put(struct outbox *outbox, json_t *message)
 {
-    cleanup_free char *text = message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(9))
+    /* As many digits as a decimal number keeps in a double: an uptime of years still has the
+     * kernel's hundredths, by whose differences the host divides. */
+    cleanup_free char *text = message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15))
                                       : NULL;
     int length;
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/page_sizes.h"
 #include "base/wire/wire.h"
+#include "proc/keyed.h"
 #include "proc/meminfo.h"
 #include "proc/paging.h"
 #include "proc/pressure.h"
@@ -43,30 +44,30 @@ json_t *report_hello(const struct fsroot *root)
     return hello;
 }
 
-double report_uptime_s(const struct fsroot *root)
+static void add_uptime(json_t *object, const struct fsroot *root)
 {
     char text[64];
     double uptime_s;
 
-    return fsroot_read(root, text, sizeof(text), "proc/uptime") > 0 &&
-                   sscanf(text, "%lf", &uptime_s) == 1
-               ? uptime_s
-               : 0;
+    if (fsroot_read(root, text, sizeof(text), "proc/uptime") > 0 &&
+        sscanf(text, "%lf", &uptime_s) == 1)
+        json_object_set_new(object, "uptime_s", json_real(uptime_s));
 }
 
 json_t *report_stall(const struct fsroot *root, const struct stall_trigger *trigger)
 {
     struct pressure pressure;
-    json_t *stall = json_pack("{ss ss sI sI sf}", "resource", trigger->resource, "kind",
-                              trigger->kind, "threshold_us", (json_int_t)trigger->threshold_us,
-                              "window_us", (json_int_t)trigger->window_us, "uptime_s",
-                              report_uptime_s(root));
+    json_t *stall = json_pack("{ss ss sI sI}", "resource", trigger->resource, "kind", trigger->kind,
+                              "threshold_us", (json_int_t)trigger->threshold_us, "window_us",
+                              (json_int_t)trigger->window_us);
 
+    add_uptime(stall, root);
     if (stall && pressure_read(root, NULL, trigger->resource, &pressure, NULL) == 0) {
         bool full = !strcmp(trigger->kind, "full");
         uint64_t total_us = full ? pressure.full.total_us : pressure.some.total_us;
 
-        json_object_set_new(stall, "total_us", json_integer((json_int_t)total_us));
+        if (total_us != KEYED_UNKNOWN)
+            json_object_set_new(stall, "total_us", json_integer((json_int_t)total_us));
     }
     return json_pack("{so}", "stall", stall);
 }
@@ -95,12 +96,13 @@ static void add_pressure(json_t *report, const struct fsroot *root)
 
 json_t *report_now(const struct fsroot *root, const struct own_set *own_set)
 {
-    json_t *report = json_pack("{sf}", "uptime_s", report_uptime_s(root));
+    json_t *report = json_object();
     struct meminfo meminfo;
     struct paging paging;
 
     if (!report)
         return NULL;
+    add_uptime(report, root);
     if (meminfo_read(root, &meminfo, NULL) == 0)
         json_object_set_new(report, "memory", meminfo_json(&meminfo));
     add_pressure(report, root);

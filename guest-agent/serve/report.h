@@ -17,6 +17,3 @@ json_t *report_now(const struct fsroot *root, const struct own_set *own_set);
 
 /** That this trigger fired, just now. NULL when out of memory. */
 json_t *report_stall(const struct fsroot *root, const struct stall_trigger *trigger);
-
-/** Seconds since the guest's boot, suspended ones included; 0 when /proc does not say. */
-double report_uptime_s(const struct fsroot *root);

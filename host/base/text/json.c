@@ -48,7 +48,8 @@ void json_set_here_and_now(json_t *object)
 
 int json_print_line(json_t *object)
 {
-    char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    /* Enough for the hundredths of a second of an uptime of 30 years. */
+    char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
     json_decref(object);
     if (!line)

@@ -166,4 +166,37 @@ else
 	skip "overlayfs" "none can be mounted here"
 fi
 
+echo "# a guest that has run for six years"
+cat >ask.py <<'END'
+# Prints "yes" when each of four reports has an uptime between those of /proc before and after it.
+import json, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.connect("socket")
+f = s.makefile()
+up = lambda: float(open("/proc/uptime").read().split()[0])
+right = []
+for seq in range(4):
+    before = up()
+    s.sendall(b'{"ask":"report","seq":%d}\n' % seq)
+    told = json.loads(f.readline())["report"]["uptime_s"]
+    right.append(before <= told <= up())
+    time.sleep(0.11)
+print("yes" if all(right) else right, up() > 2e8)
+END
+long_ago() {
+	# shellcheck disable=SC2016 # for the other shell
+	unshare --time --boottime 200000000 --fork --kill-child bash -c '"$1" serve --no-triggers --listen long & python3 -c "
+import socket, time
+while True:
+    try: socket.socket(socket.AF_UNIX).connect(\"long\"); break
+    except OSError: time.sleep(0.1)"
+		sed -i s/socket\"/long\"/ ask.py; python3 ask.py; kill $!' _ "$guest" 2>/dev/null
+}
+told=$(long_ago)
+if [[ $told == *True ]]; then
+	check "its uptime is told to the hundredth: $told" test "$told" = "yes True"
+else
+	skip "its uptime" "no time namespace: $told"
+fi
+
 finish

@@ -8,6 +8,7 @@
 #include "serve/apart.h"
 #include "serve/endpoint.h"
 #include "serve/outbox.h"
+#include "serve/report.h"
 
 #include <check.h>
 #include <errno.h>
@@ -324,6 +325,46 @@ START_TEST(too_long_an_answer_is_refused)
 }
 END_TEST
 
+/* By differences of the uptime the host divides, also after years. */
+START_TEST(numbers_keep_their_digits)
+{
+    static const double uptimes[] = {0, 0.01, 773.5, 200000773.41, 3155760000.99, 99999999999.98};
+
+    for (size_t i = 0; i < sizeof(uptimes) / sizeof(uptimes[0]); i++) {
+        struct outbox outbox = {0};
+        json_t *again;
+
+        ck_assert_int_eq(outbox_put(&outbox, json_pack("{sf}", "uptime_s", uptimes[i])), 0);
+        again = json_loads(outbox.line, 0, NULL);
+        ck_assert_double_eq(json_number_value(json_object_get(again, "uptime_s")), uptimes[i]);
+        ck_assert_uint_lt(strlen(outbox.line), 32);
+        json_decref(again);
+        outbox_drop(&outbox);
+    }
+}
+END_TEST
+
+/* No uptime in /proc, and before Linux 5.13 no "full" of the CPU: left out, not 0 and -1. */
+START_TEST(what_is_not_known_is_left_out)
+{
+    const struct fsroot empty = {.dirfd = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY)};
+    struct fsroot old = fixture_open("guest-5.10");
+    const struct stall_trigger cpu = {"cpu", "full", 150000, 1000000};
+    json_t *report = report_now(&empty, NULL), *told = report_stall(&old, &cpu);
+    json_t *stall = json_object_get(told, "stall");
+
+    ck_assert_ptr_null(json_object_get(report, "uptime_s"));
+    ck_assert_ptr_null(json_object_get(report, "memory"));
+    ck_assert_ptr_null(json_object_get(report, "paging"));
+    ck_assert_ptr_nonnull(stall);
+    ck_assert_ptr_null(json_object_get(stall, "total_us"));
+    json_decref(report);
+    json_decref(told);
+    fsroot_close(&old);
+    close(empty.dirfd);
+}
+END_TEST
+
 START_TEST(a_connection_that_is_closed_is_over)
 {
     close(host);
@@ -536,6 +577,8 @@ int main(void)
     tcase_add_test(tcase, a_flood_that_nobody_reads_leaves_the_newest);
     tcase_add_test(tcase, what_was_cut_is_followed_by_a_newline);
     tcase_add_test(tcase, too_long_an_answer_is_refused);
+    tcase_add_test(tcase, numbers_keep_their_digits);
+    tcase_add_test(tcase, what_is_not_known_is_left_out);
     tcase_add_test(tcase, a_connection_that_is_closed_is_over);
     tcase_add_test(tcase, who_connected_first_keeps_the_agent);
     tcase_add_test(tcase, without_descriptors_it_rests);
