@@ -19,6 +19,7 @@
 #include "serve/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -281,6 +282,21 @@ static void listen_again(struct agent *agent)
     watch_listener(agent, true);
 }
 
+/* A host that has closed its end has nothing more to send than what is there: that is read to its
+ * end, and answered in case only one direction was closed, before another is refused for it. */
+static void end_closed(struct agent *agent)
+{
+    struct pollfd peer = {.fd = agent->host, .events = POLLRDHUP};
+
+    if (agent->is_device || poll(&peer, 1, 0) <= 0)
+        return;
+    do {
+        agent_receive(agent);
+        agent_send(agent);
+    } while (agent->host >= 0 && agent->readable);
+    detach(agent);
+}
+
 static bool is_held(const struct agent *agent)
 {
     return agent->host >= 0 && clock_ns() - agent->heard_ns < HOST_HELD_NS;
@@ -290,6 +306,8 @@ static void take_connection(struct agent *agent)
 {
     int fd = endpoint_accept(agent->listener);
 
+    if (agent->host >= 0)
+        end_closed(agent);
     if (fd >= 0 && is_held(agent)) {
         close(fd);
         return;

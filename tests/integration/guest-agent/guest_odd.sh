@@ -199,4 +199,49 @@ else
 	skip "its uptime" "no time namespace: $told"
 fi
 
+echo "# hosts that come one directly after the other"
+serve env
+cat >storm.py <<'END'
+# The agent does not get to run between the end of one and the begin of the next; then as fast as it goes.
+import json, os, signal, socket, sys
+agent = int(sys.argv[1])
+def begin():
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(60)
+    s.connect("socket")
+    return s
+def answered(s, seq):
+    try:
+        send(s, b'{"ask":"hello","seq":%d}\n' % seq)
+        return json.loads(s.makefile().readline())["seq"] == seq
+    except (OSError, ValueError):
+        return False
+def send(s, text):
+    try:
+        s.sendall(text)
+    except OSError:
+        pass
+right, s = 0, begin()
+right += answered(s, 0)
+for i in range(20):
+    os.kill(agent, signal.SIGSTOP)
+    if i % 2: send(s, b'{"ask":"report","seq":77}\n{"as')
+    s.close()
+    s = begin()
+    os.kill(agent, signal.SIGCONT)
+    right += answered(s, i)
+s.close()
+for i in range(2000):
+    s = begin()
+    if i % 3 == 0: send(s, b'{"ask":"hello","seq":1}\n')
+    right += i % 3 == 0 or answered(s, i)
+    s.close()
+print(right)
+END
+told=$(python3 storm.py "$pid")
+kill -CONT "$pid"
+check "all are answered: $told of 2021" test "$told" = 2021
+kill "$pid"
+wait "$pid" 2>/dev/null
+
 finish

@@ -425,6 +425,45 @@ END_TEST
 
 /* Without a descriptor for who connects it waits a while, and does not turn and turn; then it takes
  * him. */
+/* Before the agent's turn comes: closed, with or without questions left behind, or closed in one
+ * direction only while its answer is awaited. */
+START_TEST(the_next_host_is_answered_directly_after_the_one_before)
+{
+    static const char *const left[] = {"", "{\"ask\":\"hel", "{\"ask\":\"report\",\"seq\":3}\n"};
+    char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64], text[WIRE_LINE_MAX];
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/socket", dir);
+    close(host);
+    ck_assert_int_eq(agent_listen(agent, endpoint_listen_unix(path, NULL)), 0);
+    host = connect_to(path);
+    turns(3);
+    for (size_t i = 0; i < 12; i++) {
+        bool half = i % 4 == 3;
+        int before = host;
+
+        if (half)
+            ask("{\"ask\":\"hello\",\"seq\":5}\n");
+        else
+            for (size_t many = 0; many < (i < 4 ? 1 : 3000); many++)
+                ask(left[i % 4]);
+        if (half)
+            shutdown(before, SHUT_WR);
+        else
+            close(before);
+        host = connect_to(path);
+        json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
+        if (half) {
+            ck_assert_int_gt(read(before, text, sizeof(text)), 0);
+            ck_assert_ptr_eq(strstr(text, "{\"seq\":5,"), text);
+            close(before);
+        }
+    }
+    unlink(path);
+    rmdir(dir);
+}
+END_TEST
+
 START_TEST(without_descriptors_it_rests)
 {
     char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
@@ -581,6 +620,7 @@ int main(void)
     tcase_add_test(tcase, what_is_not_known_is_left_out);
     tcase_add_test(tcase, a_connection_that_is_closed_is_over);
     tcase_add_test(tcase, who_connected_first_keeps_the_agent);
+    tcase_add_test(tcase, the_next_host_is_answered_directly_after_the_one_before);
     tcase_add_test(tcase, without_descriptors_it_rests);
     tcase_add_test(tcase, a_stall_is_told_once_and_first);
     tcase_add_test(tcase, a_stall_while_nobody_listens_is_not_told);
