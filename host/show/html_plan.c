@@ -198,12 +198,17 @@ static void fail_bins(FILE *out, const struct plan_shown *shown)
         {"assigned", "Empty", "no guests", 0, 0},
         {"give", "Others take it", "each of its guests has a place on another", 1, 0},
         {"full", "Some stay down", "not all of its guests have a place", 2, 0},
+        {"assigned", "Not known", "the host is partly known", 3, 0},
     };
 
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         const struct plan_host_result *host = &shown->result->hosts[h];
 
-        put_in_bin(bins, COUNT(bins), host->n_guests == 0 ? 0 : host->unplaced == 0 ? 1 : 2);
+        put_in_bin(bins, COUNT(bins),
+                   host->n_guests == 0   ? 0
+                   : host->partial       ? 3
+                   : host->unplaced == 0 ? 1
+                                         : 2);
     }
     draw_bins(out, bins, COUNT(bins), "If one host fails (N+1)", "Hosts");
 }

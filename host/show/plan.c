@@ -66,7 +66,8 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
 {
     const struct plan_host *host = &shown->fleet->hosts[h];
     const struct plan_host_result *result = &shown->result->hosts[h];
-    const bool modelled = shown->request->n_place > 0 && shown->fleet->n_guests > 0;
+    const bool modelled = shown->request->n_place > 0 && shown->fleet->n_guests > 0 &&
+                          !host->partial;
     char text[100];
 
     sheet_row(sheet);
@@ -75,6 +76,7 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_time(sheet, "last", host->last_s, 0);
     sheet_real(sheet, "days", host->days);
     sheet_bool(sheet, "stale", host->stale);
+    sheet_bool(sheet, "partial", host->partial);
     sheet_real(sheet, "missed_share", host->missed_share);
     sheet_count(sheet, "guests", result->n_guests);
     sheet_count(sheet, "guests_after", result->n_guests_after);
@@ -87,8 +89,11 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bytes_real(sheet, "planned_after_bytes", result->planned_after_bytes);
     sheet_bytes_real(sheet, "headroom_bytes", result->limit_bytes - result->planned_bytes);
     sheet_bytes_real(sheet, "swap_bytes", result->swap_bytes);
-    sheet_count(sheet, "unplaced_guests", result->unplaced);
-    sheet_bytes_real(sheet, "unplaced_bytes", result->unplaced_bytes);
+    if (host->partial)
+        sheet_unknown(sheet, "unplaced_guests");
+    else
+        sheet_count(sheet, "unplaced_guests", result->unplaced);
+    sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->unplaced_bytes);
     fill_runway(sheet, &result->runway);
     sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
     sheet_cell(sheet, "fails", "%s", plan_unplaced_text(text, sizeof(text), result));

@@ -36,6 +36,8 @@ const char *plan_host_note(const struct plan_host *host, const struct plan_host_
 {
     if (host->stale)
         return "stale";
+    if (host->partial)
+        return "partly known";
     if (result->n_guests == 0)
         return "empty";
     if (result->need.short_share > 0)
@@ -70,7 +72,7 @@ char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway
 
 char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host)
 {
-    if (host->n_guests == 0)
+    if (host->n_guests == 0 || host->partial)
         snprintf(text, size, "-");
     else if (host->unplaced == 0)
         snprintf(text, size, "others take it");
@@ -94,6 +96,15 @@ char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
+/* Such a host takes no guest, though it may have room. */
+static const char *which_hosts(const struct plan_fleet *fleet)
+{
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (fleet->hosts[h].partial)
+            return " that is not partly known";
+    return "";
+}
+
 static void say_place(const struct plan_voice *voice, const struct plan_shown *shown, size_t i)
 {
     const size_t host = shown->result->place[i];
@@ -101,7 +112,7 @@ static void say_place(const struct plan_voice *voice, const struct plan_shown *s
 
     show_bytes(size, sizeof(size), (uint64_t)shown->request->place_bytes[i]);
     if (host == PLAN_NOWHERE) {
-        say(voice, "A new guest of %s fits on no host.", size);
+        say(voice, "A new guest of %s fits on no host%s.", size, which_hosts(shown->fleet));
         return;
     }
     fprintf(voice->out, "%sA new guest of %s fits best on ", voice->begin, size);
@@ -113,6 +124,7 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
 {
     const struct plan_request *request = shown->request;
     double how_many = 0;
+    size_t known = 0;
     char size[32];
 
     if (request->n_place == 0)
@@ -123,11 +135,14 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
     }
     for (size_t i = 0; i < request->n_place; i++)
         say_place(voice, shown, i);
-    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         how_many += shown->result->hosts[h].how_many;
+        known += !shown->fleet->hosts[h].partial;
+    }
     show_bytes(size, sizeof(size), (uint64_t)request->place_bytes[0]);
-    say(voice, "As they are, the hosts have room for %.0f more guest%s of %s like those there.",
-        how_many, plural(how_many), size);
+    if (known == shown->fleet->n_hosts)
+        say(voice, "As they are, the hosts have room for %.0f more guest%s of %s like those there.",
+            how_many, plural(how_many), size);
 }
 
 void plan_say_moves(const struct plan_voice *voice, const struct plan_shown *shown)
@@ -175,6 +190,25 @@ static void say_stale(const struct plan_voice *voice, const struct plan_fleet *f
     }
     if (n > NAMED)
         say(voice, "%zu more hosts are stale, without records of late.", n - NAMED);
+}
+
+static void say_partial(const struct plan_voice *voice, const struct plan_fleet *fleet)
+{
+    size_t n = 0;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        if (!fleet->hosts[h].partial || n++ >= NAMED)
+            continue;
+        fputs(n > 1 ? ", " : voice->begin, voice->out);
+        voice->name(voice->out, fleet->hosts[h].name);
+    }
+    if (n == 0)
+        return;
+    if (n > NAMED)
+        fprintf(voice->out, " and %zu more", n - NAMED);
+    fprintf(voice->out,
+            ": partly known, guests or needs may be missing: nothing is moved from or to %s.%s",
+            n > 1 ? "them" : "it", voice->end);
 }
 
 /* "a (3.0 days), b (1.5 days): with less than 14 ..." */
@@ -239,6 +273,7 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
     const double risk = shown->request->options.risk;
 
     say_stale(voice, fleet);
+    say_partial(voice, fleet);
     say_assumed(voice, fleet);
     if (shown->result->unknown > 0.005)
         say(voice,

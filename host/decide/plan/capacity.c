@@ -84,7 +84,7 @@ double plan_how_many(const struct plan_state *state, size_t host, double ram_byt
     const size_t stride = fleet->n_times / PLAN_FIT_STEPS + 1;
     size_t n_draws = 0;
 
-    if (fleet->hosts[host].stale)
+    if (plan_is_fixed(&fleet->hosts[host]))
         return 0;
 
     const size_t n = choose_likenesses(state, host, random_state, chosen);

@@ -25,7 +25,7 @@ static double rank_host(const struct plan_state *state, size_t host, const struc
     double full;
 
     if ((load->n_guests == 0 && !empty_too) || load->limit_bytes <= 0 ||
-        state->fleet->hosts[host].stale)
+        plan_is_fixed(&state->fleet->hosts[host]))
         return -1;
     full = plan_load_peak(load, shape) / load->limit_bytes;
     return full > 1 && !state->options.bare ? -1 : full;
@@ -148,11 +148,11 @@ static bool relieve_once(struct plan_state *state, struct plan_moves *moves, siz
     return true;
 }
 
-/* Skips stale hosts: their guests may be gone. */
+/* Skips hosts that are stale, whose guests may be gone, or partly known. */
 static void relieve(struct plan_state *state, struct plan_moves *moves, struct ordered *guests)
 {
     for (size_t h = 0; h < state->fleet->n_hosts; h++)
-        while (!state->fleet->hosts[h].stale && moves->n < state->options.max_moves &&
+        while (!plan_is_fixed(&state->fleet->hosts[h]) && moves->n < state->options.max_moves &&
                !plan_load_holds(state, &state->loads[h]) && relieve_once(state, moves, h, guests))
             ;
 }
@@ -179,7 +179,7 @@ static void try_to_empty(struct plan_state *state, struct plan_moves *moves, siz
     const struct plan_load *load = &state->loads[host];
     const size_t before = moves->n;
 
-    if (load->n_guests == 0 || load->n_pinned > 0 || state->fleet->hosts[host].stale ||
+    if (load->n_guests == 0 || load->n_pinned > 0 || plan_is_fixed(&state->fleet->hosts[host]) ||
         load->n_guests > state->options.max_moves - moves->n || received(moves, host))
         return;
 

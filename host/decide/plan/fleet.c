@@ -100,6 +100,11 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
             series[t] = value;
 }
 
+bool plan_is_fixed(const struct plan_host *host)
+{
+    return host->stale || host->partial;
+}
+
 bool plan_is_short(double days)
 {
     return round(days) < PLAN_DAYS_ENOUGH;

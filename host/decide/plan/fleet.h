@@ -65,6 +65,8 @@ struct plan_host {
     double last_s;           /* Unix time of its last record; 0: none in the span */
     /* the last record is too long ago, though the host should have newer ones */
     bool stale;
+    /* some of its data, or of its guests', is missing: the source had an answer that is partial */
+    bool partial;
     /* Share, 0 .. 1, of the minutes in known steps that are not known themselves: a peak in them is
      * missing from the maximum of the step. 0 if the step is a minute. */
     double missed_share;
@@ -93,6 +95,9 @@ bool plan_is_step(double step_s);
 int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, double from_s,
                     double to_s, int step_s);
 void plan_fleet_free(struct plan_fleet *fleet);
+
+/** Returns true if nothing may be moved from or to the host: it is stale, or partly known. */
+bool plan_is_fixed(const struct plan_host *host);
 
 /** Returns the slot of a Unix time, 0 .. PLAN_SLOTS - 1. */
 unsigned plan_slot(double time_s);

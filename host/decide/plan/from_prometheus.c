@@ -31,6 +31,7 @@ struct pool {
     pthread_cond_t changed;
     size_t next, done; /* indices of hosts in the roster */
     size_t running;
+    bool partial; /* an answer was partial */
 };
 
 struct worker {
@@ -363,6 +364,7 @@ int plan_read_url(const struct url_minutes *minutes, struct error *error)
     pool.options.tick = NULL;
     pool.reading.prometheus = &pool.options;
     pool.reading.warn = warn_locked;
+    pool.reading.partial = &pool.partial;
     pool.reading.context = &pool;
     for (; rc == 0 && n < WORKERS; n++) {
         workers[n].pool = &pool;
@@ -371,6 +373,9 @@ int plan_read_url(const struct url_minutes *minutes, struct error *error)
     }
     if (rc == 0)
         rc = run_workers(&pool, workers, n, error);
+    for (size_t h = 0; pool.partial && h < minutes->roster->n_hosts; h++)
+        if (minutes->roster->hosts[h].source == minutes->source)
+            minutes->fleet->hosts[h].partial = true;
     while (n-- > 0)
         prom_close(workers[n].client);
     return rc;

@@ -74,6 +74,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         const struct plan_load *load = &state->loads[h];
 
         host->n_guests = load->n_guests;
+        host->partial = state->fleet->hosts[h].partial;
         host->ram_bytes = load->ram_bytes;
         host->swap_bytes = fmax(load->ram_bytes - load->limit_bytes, 0);
         host->planned_bytes = planned(state, h);

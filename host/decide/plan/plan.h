@@ -23,6 +23,8 @@ struct plan_host_result {
     double unplaced_bytes; /* RAM of the unplaced guests */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
+    /* the host is partly known: how_many and unplaced are not known */
+    bool partial;
 };
 
 #define PLAN_PLACE_MAX 64

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,18 +148,59 @@ static int server_failed(const json_t *root, struct error *error)
                      utf8_printable_copy(text, sizeof(text), words ? words : "no reason given"));
 }
 
+/* Adds "; WARNING", as far as there is room. Returns false if there is none. */
+static bool add_warning(struct prom_answer *answer, const char *warning)
+{
+    const size_t n = strlen(answer->warning);
+    const char *and = n > 0 ? "; " : "";
+    char text[200];
+
+    utf8_printable_copy(text, sizeof(text), warning);
+    if (text[0] == '\0')
+        return true;
+    if (n + strlen(and) + strlen(text) + sizeof("; and 000000 more") > sizeof(answer->warning))
+        return false;
+    snprintf(answer->warning + n, sizeof(answer->warning) - n, "%s%s", and, text);
+    return true;
+}
+
+/* "warnings": ["...", ...]: Prometheus, and Thanos and Mimir for stores that did not answer.
+ * "isPartial": true: VictoriaMetrics' cluster, for a storage node that did not
+ * (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics/#cluster-availability).
+ * Both are beside the data; what is in "infos" of Prometheus 3 does not concern the data. */
+static void take_doubts(struct prom_answer *answer)
+{
+    const json_t *warnings = json_object_get(answer->root, "warnings");
+    const json_t *data = json_object_get(answer->root, "data");
+    json_t *warning;
+    size_t more = 0;
+    size_t i;
+
+    answer->partial = json_is_true(json_object_get(answer->root, "isPartial")) ||
+                      json_is_true(json_object_get(data, "isPartial")) ||
+                      json_array_size(warnings) > 0 || json_string_length(warnings) > 0;
+    if (json_is_string(warnings))
+        add_warning(answer, json_string_value(warnings));
+    json_array_foreach(warnings, i, warning)
+    {
+        const char *text = json_string_value(warning);
+
+        more += text && !add_warning(answer, text);
+    }
+    i = strlen(answer->warning);
+    if (more > 0)
+        snprintf(answer->warning + i, sizeof(answer->warning) - i, "; and %zu more", more);
+}
+
 static int take_answer(struct prom_answer *answer, struct error *error)
 {
     const char *status = json_string_value(json_object_get(answer->root, "status"));
-    const json_t *warnings = json_object_get(answer->root, "warnings");
-    const char *warning = json_string_value(json_array_get(warnings, 0));
 
     if (status && !strcmp(status, "error"))
         return server_failed(answer->root, error);
     if (!status || strcmp(status, "success") != 0)
         return -EPROTO;
-    if (warning)
-        utf8_printable_copy(answer->warning, sizeof(answer->warning), warning);
+    take_doubts(answer);
     return take_result(answer, json_object_get(json_object_get(answer->root, "data"), "result"));
 }
 

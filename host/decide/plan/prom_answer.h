@@ -28,8 +28,8 @@ struct prom_answer {
     struct prom_series *series; /* series of a vector or of a matrix */
     size_t n;
     struct prom_points points;
-    /* the server's first warning: the answer is partial; "": there is no warning */
-    char warning[200];
+    bool partial;      /* the server says so, or warns */
+    char warning[300]; /* its warnings, as many as have room; "": it says no more */
 };
 
 /**

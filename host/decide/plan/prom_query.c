@@ -24,10 +24,12 @@ static int see_all(const struct prom_client *client, const struct prom_answer *a
     char text[640];
     int rc = 0;
 
-    if (answer->warning[0] != '\0') {
-        snprintf(text, sizeof(text), "%s: its answer is partial: %s", prom_url(client),
-                 answer->warning);
+    if (answer->partial) {
+        snprintf(text, sizeof(text), "%s: its answer is partial%s%s", prom_url(client),
+                 answer->warning[0] != '\0' ? ": " : "", answer->warning);
         plan_warn(reading, text);
+        if (reading->partial) /* four threads may set it */
+            __atomic_store_n(reading->partial, true, __ATOMIC_RELAXED);
     }
     for (size_t i = 0; rc == 0 && i < answer->n; i++)
         rc = see(answer, i, context);

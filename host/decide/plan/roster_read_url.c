@@ -447,6 +447,13 @@ static void drop_guests(struct url_reading *from)
     from->guests.n = from->n_there = from->guests.n_sorted = 0;
 }
 
+static void mark_partial(const struct url_reading *from)
+{
+    for (size_t h = 0; h < from->roster->n_hosts; h++)
+        if (from->roster->hosts[h].source == from->source)
+            from->roster->hosts[h].host.partial = true;
+}
+
 static int read_all(struct url_reading *from)
 {
     int rc = url_hosts_read(from->client, from->reading, &from->hosts, from->error);
@@ -462,13 +469,17 @@ static int read_all(struct url_reading *from)
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
                     struct error *error)
 {
-    struct url_reading from = {
-        .roster = roster, .reading = reading, .source = source, .error = error};
+    bool partial = false;
+    struct plan_reading own = *reading;
+    struct url_reading from = {.roster = roster, .reading = &own, .source = source, .error = error};
     int rc = prom_open(reading->sources[source].path, reading->prometheus, &from.client, error);
 
     if (rc < 0)
         return rc;
+    own.partial = &partial;
     rc = read_all(&from);
+    if (partial)
+        mark_partial(&from);
     prom_close(from.client);
     url_hosts_free(&from.hosts);
     free(from.guests.all);

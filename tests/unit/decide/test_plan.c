@@ -559,6 +559,31 @@ TEST(cases, hosts_are_emptied)
 }
 
 /* One guest too many: the smallest that suffices is moved, to an empty host if need be. */
+static size_t moves_if_partial(bool first, bool second)
+{
+    struct plan_fleet fleet = make_fleet(2, 2, 20);
+    const struct plan_request request = {.options = bare, .consolidate = true};
+    struct plan_result result;
+    size_t n;
+
+    note_all(&fleet, 0, 2);
+    note_all(&fleet, 1, 3);
+    fleet.hosts[0].partial = first;
+    fleet.hosts[1].partial = second;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    n = result.moves.n;
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+    return n;
+}
+
+TEST(cases, nothing_is_moved_from_or_to_a_host_that_is_partly_known)
+{
+    ck_assert_uint_eq(moves_if_partial(false, false), 1);
+    ck_assert_uint_eq(moves_if_partial(true, false), 0);
+    ck_assert_uint_eq(moves_if_partial(false, true), 0);
+}
+
 TEST(cases, a_host_that_is_short_is_relieved)
 {
     struct plan_fleet fleet = make_fleet(2, 10, 15);

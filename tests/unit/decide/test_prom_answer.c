@@ -206,7 +206,52 @@ TEST(cases, a_warning_is_kept)
     ck_assert_int_eq(parse("{\"status\":\"success\",\"warnings\":[\"a store\\nis gone\",\"b\"],"
                            "\"data\":{\"result\":[]}}"),
                      0);
-    ck_assert_str_eq(answer.warning, "a store?is gone");
+    ck_assert_str_eq(answer.warning, "a store?is gone; b");
+    ck_assert(answer.partial);
     ck_assert_uint_eq(answer.n, 0);
+    prom_answer_free(&answer);
+}
+
+static const struct {
+    const char *beside; /* of the data */
+    bool partial;
+    const char *warning;
+} doubts[] = {
+    {"", false, ""},
+    {"\"isPartial\":false,", false, ""},
+    {"\"isPartial\":true,", true, ""},
+    {"\"isPartial\":true,\"warnings\":[\"b is gone\"],", true, "b is gone"},
+    {"\"warnings\":[],", false, ""},
+    {"\"warnings\":null,", false, ""},
+    {"\"warnings\":[\"\"],", true, ""},
+    {"\"warnings\":[\"\",\"b is gone\",7,\"c is gone\"],", true, "b is gone; c is gone"},
+    {"\"warnings\":\"b is gone\",", true, "b is gone"},
+    {"\"infos\":[\"PromQL info: metric might not be a counter\"],", false, ""},
+};
+
+TEST_EACH(cases, an_answer_is_partial_if_its_server_says_so, 0, sizeof(doubts) / sizeof(doubts[0]))
+{
+    char text[400];
+
+    snprintf(text, sizeof(text), "{\"status\":\"success\",%s\"data\":{\"result\":[]}}",
+             doubts[_i].beside);
+    ck_assert_int_eq(parse(text), 0);
+    ck_assert_msg(answer.partial == doubts[_i].partial, "%s", text);
+    ck_assert_str_eq(answer.warning, doubts[_i].warning);
+    prom_answer_free(&answer);
+}
+
+TEST(cases, many_warnings_are_counted)
+{
+    char text[20000];
+    char *at = text +
+               sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"warnings\":[");
+
+    for (unsigned i = 0; i < 1000; i++)
+        at += sprintf(at, "\"s%u is gone\",", i);
+    sprintf(at, "\"\"]}");
+    ck_assert_int_eq(parse(text), 0);
+    ck_assert_ptr_eq(strstr(answer.warning, "s0 is gone; s1 is gone; "), answer.warning);
+    ck_assert_ptr_nonnull(strstr(answer.warning, " more"));
     prom_answer_free(&answer);
 }

@@ -31,6 +31,7 @@ struct series {
 static struct series series[64];
 static size_t n_series;
 static unsigned instances;     /* of one host */
+static const char *partial_if; /* the answer to a query with this text is partial; NULL: none */
 static unsigned n_past;        /* guests that it had a day ago */
 static double most_times;      /* of one answer */
 static int step_s;             /* of the fleet */
@@ -139,7 +140,8 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     int rc;
 
     ck_assert_ptr_nonnull(out);
-    fputs("{\"status\":\"success\",\"data\":{\"result\":[", out);
+    fprintf(out, "{\"status\":\"success\",\"isPartial\":%s,\"data\":{\"result\":[",
+            partial_if && strstr(query, partial_if) ? "true" : "false");
     if (strstr(query, "count by"))
         print_instances(out);
     else
@@ -225,6 +227,7 @@ static void begin(void)
 {
     n_series = 0;
     instances = 1;
+    partial_if = NULL;
     n_past = 0;
     most_times = HUGE_VAL;
     step_s = 60;
@@ -653,6 +656,27 @@ TEST_EACH(cases, a_url_with_a_secret_is_refused_and_not_printed, 0,
 }
 
 /* Everything is asked by the host's name. */
+/* Of the queries, as VictoriaMetrics' cluster answers while a storage node is gone. */
+static const char *const partial_queries[] = {"vmwss_plan_reserve_bytes", "vmwss_plan_ram_bytes",
+                                              "vmwss_plan_need_bytes", "vmwss_plan_size_bytes"};
+
+TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0,
+          sizeof(partial_queries) / sizeof(partial_queries[0]))
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_host("b", 0);
+    add_guest("b", "db", 0);
+    partial_if = partial_queries[_i];
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert(fleet.hosts[0].partial && fleet.hosts[1].partial);
+    ck_assert_ptr_nonnull(strstr(warnings, URL ": its answer is partial\n"));
+    partial_if = NULL;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert(!fleet.hosts[0].partial && !fleet.hosts[1].partial);
+    ck_assert_str_eq(warnings, "");
+}
+
 TEST(cases, two_hosts_of_one_name_are_refused)
 {
     add_host("localhost", 0);
