@@ -62,7 +62,8 @@ struct plan_host {
     char name[256];
     uint64_t capacity_bytes; /* memory for guests */
     uint64_t reserve_bytes;  /* part of capacity_bytes that is kept free */
-    double last_s;           /* Unix time of its last record; 0: none in the span */
+#define PLAN_RESERVE_UNKNOWN UINT64_MAX
+    double last_s; /* Unix time of its last record; 0: none in the span */
     /* the last record is too long ago, though the host should have newer ones */
     bool stale;
     /* some of its data, or of its guests', is missing: the source had an answer that is partial */

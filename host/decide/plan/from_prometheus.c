@@ -2,6 +2,7 @@
 /** @file from_prometheus.c  See from_prometheus.h: reads the needs. */
 #include "decide/plan/from_prometheus.h"
 
+#include "decide/plan/prom_doubt.h"
 #include "decide/plan/url_needs.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ static int see_needs(const struct prom_answer *answer, size_t series, void *cont
         return 0;
     pthread_mutex_lock(needs->lock); /* another thread may be reading another host of this guest */
     for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_point(answer, series, p, &end_s, &bytes) && bytes >= 0) {
+        if (prom_amount(answer, series, p, &end_s, &bytes)) {
             const double cell =
                 round((end_s - PROM_MINUTE_LATE_S - fleet->from_s) / fleet->step_s) - 1;
 

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "decide/plan/prom_doubt.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,21 +17,14 @@
  * of one series of a subquery. */
 #define TIMES_OF_PIECE 10000
 
-static int see_all(const struct prom_client *client, const struct prom_answer *answer,
-                   const struct plan_reading *reading,
+static int see_all(const struct prom_client *client, const struct plan_reading *reading,
+                   const char *query, const struct prom_answer *answer,
                    int (*see)(const struct prom_answer *answer, size_t series, void *context),
                    void *context)
 {
-    char text[640];
     int rc = 0;
 
-    if (answer->partial) {
-        snprintf(text, sizeof(text), "%s: its answer is partial%s%s", prom_url(client),
-                 answer->warning[0] != '\0' ? ": " : "", answer->warning);
-        plan_warn(reading, text);
-        if (reading->partial) /* four threads may set it */
-            __atomic_store_n(reading->partial, true, __ATOMIC_RELAXED);
-    }
+    prom_doubt(client, reading, query, answer);
     for (size_t i = 0; rc == 0 && i < answer->n; i++)
         rc = see(answer, i, context);
     return rc;
@@ -46,7 +40,7 @@ int prom_each(struct prom_client *client, const struct plan_reading *reading, co
 
     if (rc < 0)
         return rc;
-    rc = see_all(client, &answer, reading, see, context);
+    rc = see_all(client, reading, query, &answer, see, context);
     prom_answer_free(&answer);
     return rc;
 }
@@ -83,7 +77,7 @@ static int ask_piece(struct prom_client *client, const struct plan_reading *read
     if (rc < 0)
         return rc;
     *series = (double)count_points(&answer) / (double)piece->n_times;
-    rc = see_all(client, &answer, reading, see, context);
+    rc = see_all(client, reading, query, &answer, see, context);
     prom_answer_free(&answer);
     return rc;
 }

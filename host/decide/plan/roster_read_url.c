@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "decide/plan/from_prometheus.h"
+#include "decide/plan/prom_doubt.h"
 #include "decide/plan/url_guests.h"
 #include "decide/plan/url_hosts.h"
 #include "decide/plan/url_needs.h"
@@ -30,6 +31,7 @@ struct url_reading {
     const struct url_host *host;
     struct url_guests guests; /* all guests that it has had */
     size_t n_there;
+    bool host_partial; /* some of its guests cannot be read */
     int64_t next_id;
 };
 
@@ -45,11 +47,6 @@ static int no_memory(const struct url_reading *from)
 
 /* --- guests of a host ------------------------------------------------------------------------- */
 
-static bool is_uuid(const char *text)
-{
-    return strlen(text) == 36 && strspn(text, "0123456789abcdefABCDEF-") == 36;
-}
-
 static void set_ram(struct url_guest *guest, const struct prom_answer *answer, size_t series,
                     double bytes)
 {
@@ -62,7 +59,23 @@ static bool ram_of(const struct prom_answer *answer, size_t series, double *byte
 {
     double time_s;
 
-    return prom_point(answer, series, 0, &time_s, bytes) && *bytes >= 1 && *bytes <= 0x1p60;
+    return prom_amount(answer, series, 0, &time_s, bytes) && *bytes >= 1;
+}
+
+/* A guest without a valid UUID or RAM: prom_doubt() names the series. */
+static int leave_out(struct url_reading *from, const struct prom_answer *answer, size_t series)
+{
+    char name[256];
+    char text[640];
+
+    utf8_printable_copy(name, sizeof(name), prom_label(answer, series, "domain"));
+    snprintf(text, sizeof(text),
+             "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
+             from->host->name, name,
+             prom_is_uuid(prom_label(answer, series, "uuid")) ? "value" : "label uuid");
+    plan_warn(from->reading, text);
+    from->host_partial = true;
+    return 0;
 }
 
 /* Sees the last RAM size of a guest; a renamed guest has a series for each name. Used for a host
@@ -74,8 +87,8 @@ static int see_ram(const struct prom_answer *answer, size_t series, void *contex
     struct url_guest *guest;
     double bytes;
 
-    if (!is_uuid(uuid) || !ram_of(answer, series, &bytes))
-        return 0;
+    if (!prom_is_uuid(uuid) || !ram_of(answer, series, &bytes))
+        return leave_out(from, answer, series);
     guest = url_guests_add(&from->guests, from->source, uuid);
     if (!guest)
         return no_memory(from);
@@ -90,8 +103,8 @@ static int see_there(const struct prom_answer *answer, size_t series, void *cont
     struct url_guest *guest;
     double bytes;
 
-    if (!is_uuid(uuid) || !ram_of(answer, series, &bytes))
-        return 0;
+    if (!prom_is_uuid(uuid) || !ram_of(answer, series, &bytes))
+        return leave_out(from, answer, series);
     guest = url_guests_find(&from->guests, uuid);
     if (!guest && !(guest = url_guests_add(&from->guests, from->source, uuid)))
         return no_memory(from);
@@ -110,7 +123,7 @@ static int see_used(const struct prom_answer *answer, size_t series, void *conte
     double time_s;
     double bytes;
 
-    if (guest && prom_point(answer, series, 0, &time_s, &bytes) && bytes >= 0)
+    if (guest && prom_amount(answer, series, 0, &time_s, &bytes))
         guest->row.used_bytes = (uint64_t)fmin(bytes, (double)guest->row.ram_bytes);
     return 0;
 }
@@ -158,14 +171,16 @@ static int see_hours(const struct prom_answer *answer, size_t series, void *cont
     double end_s;
     double bytes;
 
-    if (!is_uuid(uuid))
+    if (!prom_is_uuid(uuid)) {
+        from->host_partial = true;
         return 0;
+    }
     if (!guest && from->guests.n - from->guests.n_sorted == UNSORTED_MAX)
         url_guests_sort(&from->guests);
     if (!guest && !(guest = url_guests_add(&from->guests, from->source, uuid)))
         return no_memory(from);
     for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_point(answer, series, p, &end_s, &bytes))
+        if (prom_amount(answer, series, p, &end_s, &bytes))
             mark_hour(&guest->row,
                       (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
                       from->reading->to_s);
@@ -200,8 +215,7 @@ static int see_sizes(const struct prom_answer *answer, size_t series, void *cont
         guest->row.size_window_s = window_s;
     }
     for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_point(answer, series, p, &end_s, &bytes) && bytes >= 0 &&
-            add_size(guest, bytes) < 0)
+        if (prom_amount(answer, series, p, &end_s, &bytes) && add_size(guest, bytes) < 0)
             return no_memory(from);
     return 0;
 }
@@ -290,8 +304,10 @@ static ssize_t add_host(struct url_reading *from)
     if (index >= 0) {
         struct plan_host *host = &from->roster->hosts[index].host;
 
-        host->capacity_bytes = (uint64_t)fmin(fmax(from->host->capacity_bytes, 0), 0x1p60);
-        host->reserve_bytes = (uint64_t)fmin(fmax(from->host->reserve_bytes, 0), 0x1p60);
+        host->capacity_bytes = (uint64_t)from->host->capacity_bytes;
+        host->reserve_bytes = from->host->reserve_bytes < 0 ? PLAN_RESERVE_UNKNOWN
+                                                            : (uint64_t)from->host->reserve_bytes;
+        host->partial = from->host_partial;
         if (!from->host->live) /* suspended guests do not explain why a host is not live */
             from->roster->hosts[index].silent = false;
     }
@@ -445,6 +461,7 @@ static void drop_guests(struct url_reading *from)
     for (size_t g = 0; g < from->guests.n; g++)
         free(from->guests.all[g].sizes);
     from->guests.n = from->n_there = from->guests.n_sorted = 0;
+    from->host_partial = false;
 }
 
 static void mark_partial(const struct url_reading *from)

@@ -2,6 +2,8 @@
 /** @file url_hosts.c  See url_hosts.h. */
 #include "decide/plan/url_hosts.h"
 
+#include "decide/plan/prom_doubt.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -49,9 +51,10 @@ static int see_host(const struct prom_answer *answer, size_t series, void *conte
     double time_s;
     double bytes;
 
-    if (*name == '\0' || strlen(name) >= sizeof(hosts->name) ||
-        !prom_point(answer, series, 0, &time_s, &bytes))
+    if (*name == '\0' || strlen(name) >= sizeof(hosts->name))
         return 0;
+    if (!prom_amount(answer, series, 0, &time_s, &bytes))
+        bytes = -1;
     hosts = reallocarray(out->hosts, out->n + 1, sizeof(*hosts));
     if (!hosts)
         return error_set(from->error, -ENOMEM, "%s: out of memory", prom_url(from->client));
@@ -68,7 +71,7 @@ static int see_capacity(const struct prom_answer *answer, size_t series, void *c
     double time_s;
     double bytes;
 
-    if (host && prom_point(answer, series, 0, &time_s, &bytes))
+    if (host && prom_amount(answer, series, 0, &time_s, &bytes))
         host->capacity_bytes = bytes;
     return 0;
 }

@@ -6,7 +6,8 @@
 
 struct url_host {
     char name[256];
-    double capacity_bytes, reserve_bytes;
+    double capacity_bytes; /* 0: not known */
+    double reserve_bytes;  /* negative: not known */
     bool live; /* scraped in the last five minutes, even if the very last scrape failed */
     /* Unix time of its last successful scrape. A series without a value at that time was no longer
      * served: servers mark where a series ends, in Prometheus

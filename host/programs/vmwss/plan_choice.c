@@ -276,6 +276,11 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
                              host->name, host->name);
         if (choice->reserve_bytes > 0)
             host->reserve_bytes = choice->reserve_bytes;
+        if (host->reserve_bytes == PLAN_RESERVE_UNKNOWN)
+            return error_set(error, -EINVAL,
+                             "host %s: its vmwss_plan_reserve_bytes cannot be read: say with "
+                             "--reserve SIZE how much of its memory is kept free",
+                             host->name);
         if (host->reserve_bytes >= host->capacity_bytes)
             return error_set(error, -EINVAL,
                              "host %s: --reserve leaves nothing of its memory for guests",

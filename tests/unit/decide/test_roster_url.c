@@ -677,6 +677,77 @@ TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0,
     ck_assert_str_eq(warnings, "");
 }
 
+static const double no_amounts[] = {NAN, INFINITY, -INFINITY, -5, 1e30};
+#define N_AMOUNTS ((int)(sizeof(no_amounts) / sizeof(no_amounts[0])))
+
+/* The value of the series of that metric of host a, which has two guests; host b has one. */
+static int read_with(const char *metric, double value)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_guest("a", "db", 0);
+    add_of("vmwss_plan_used_bytes", "a", "web", 1 * MIB, 0);
+    add_host("b", 0);
+    add_guest("b", "x", 0);
+    for (size_t i = 0; i < n_series; i++)
+        if (strcmp(series[i].metric, metric) == 0) {
+            series[i].value = value;
+            break;
+        }
+    return read_url();
+}
+
+TEST_EACH(cases, a_guest_whose_ram_cannot_be_read_is_named_and_its_host_partly_known, 0, N_AMOUNTS)
+{
+    ck_assert_msg(read_with("vmwss_plan_ram_bytes", no_amounts[_i]) == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 2);
+    ck_assert(fleet.hosts[0].partial && !fleet.hosts[1].partial);
+    ck_assert_ptr_nonnull(strstr(warnings, URL ": vmwss_plan_ram_bytes{host=\"a\""));
+    ck_assert_ptr_nonnull(strstr(warnings, "host a: guest web is left out"));
+}
+
+TEST_EACH(cases, a_need_that_cannot_be_read_is_named_and_not_known, 0, N_AMOUNTS)
+{
+    ck_assert_msg(read_with("vmwss_plan_need_bytes", no_amounts[_i]) == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 3);
+    ck_assert_ptr_nonnull(strstr(warnings, URL ": vmwss_plan_need_bytes{host=\"a\""));
+    for (size_t g = 0; g < fleet.n_guests; g++)
+        if (strcmp(fleet.guests[g].name, "web") == 0)
+            ck_assert_uint_eq(plan_series(&fleet, g)[fleet.n_times - 10], PLAN_CODE_NONE);
+}
+
+static const char *const other_metrics[] = {"vmwss_plan_reserve_bytes", "vmwss_plan_capacity_bytes",
+                                            "vmwss_plan_used_bytes"};
+
+TEST_EACH(cases, another_value_that_cannot_be_read_is_named, 0, 3 * N_AMOUNTS)
+{
+    char name[80];
+
+    ck_assert_msg(read_with(other_metrics[_i % 3], no_amounts[_i / 3]) == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_hosts, 2);
+    ck_assert_uint_eq(fleet.n_guests, 3);
+    snprintf(name, sizeof(name), URL ": %s{host=\"a\"", other_metrics[_i % 3]);
+    ck_assert_msg(strstr(warnings, name) != NULL, "%s", warnings);
+    ck_assert((fleet.hosts[0].reserve_bytes == PLAN_RESERVE_UNKNOWN) == (_i % 3 == 0));
+    ck_assert((fleet.hosts[0].capacity_bytes == 0) == (_i % 3 == 1));
+}
+
+/* By relabelling, the guest's UUID is lost. */
+TEST(cases, a_guest_whose_label_is_dropped_is_named)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_guest("a", "db", 0);
+    for (size_t i = 0; i < n_series; i++)
+        if (series[i].domain && strcmp(series[i].domain, "db") == 0)
+            series[i].uuid = NULL;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_uint_eq(fleet.n_guests, 1);
+    ck_assert(fleet.hosts[0].partial);
+    ck_assert_ptr_nonnull(strstr(warnings, "no valid label uuid"));
+    ck_assert_ptr_nonnull(strstr(warnings, "host a: guest db is left out"));
+}
+
 TEST(cases, two_hosts_of_one_name_are_refused)
 {
     add_host("localhost", 0);
