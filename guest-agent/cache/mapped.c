@@ -51,7 +51,7 @@ static int compare_own(const struct vma *vma, void *context)
 
     if (vma->start != wanted->start)
         return 0;
-    wanted->same = makedev(vma->dev_major, vma->dev_minor) == wanted->line->device &&
+    wanted->same = makedev(vma->device.major, vma->device.minor) == wanted->line->device &&
                    vma->inode == wanted->line->inode;
     return 1;
 }
