@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file method.h  A method of sampling: one file, one table of operations.
+ * @file method.h  A method of sampling: one table of operations.
  *
  * Life of a measurement: probe → open → mark → (wait) → collect, once per window → close. Touches
  * add up: collect reports all touches since mark, so one run answers several windows.
