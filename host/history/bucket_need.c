@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* A record may come later than its period by this factor; as in history/report_guests.c. */
+/* A record may come later than its period by this factor. */
 #define LATE 1.1
 /* Windows that differ by less are equal; as in history/bucket.c. */
 #define SAME_S 0.0005

@@ -47,9 +47,6 @@ struct walked *walk_find_guest(struct walk *walk, int64_t id)
     return bsearch(&key, walk->guests, walk->n, sizeof(walk->guests[0]), compare_id);
 }
 
-/* A record may come later than its period by this factor. */
-#define LATE 1.1
-
 bool walked_is_present(const struct walk *walk, const struct walked *guest)
 {
     const struct report *report = walk->report;
@@ -59,7 +56,7 @@ bool walked_is_present(const struct walk *walk, const struct walked *guest)
         return guest->n_steps > 0;
     if (guest->ended_s >= guest->last_s && guest->ended_s < walk->time_s)
         return false;
-    return end_s < guest->last_s + report->level_s + LATE * guest->period_s;
+    return end_s < guest->last_s + report->level_s + bucket_stands_s(guest->period_s);
 }
 
 static bool has_steps(struct walked *guest)
