@@ -178,10 +178,14 @@ static void tell_disturbed(struct session *session)
     if (disturbed->reclaim && !told->reclaim)
         command_error(
             "reclaim looked for pages meanwhile and clears accessed bits too: more may have been touched");
+    if (disturbed->reclaim_unknown && !told->reclaim_unknown)
+        command_error("/proc/vmstat does not say whether reclaim looked for pages meanwhile, and "
+                      "cleared accessed bits too");
     if (disturbed->damon && !told->damon)
         command_error(
             "DAMON (kdamond) is running and clears accessed bits too: more may have been touched");
     told->reclaim |= disturbed->reclaim;
+    told->reclaim_unknown |= disturbed->reclaim_unknown;
     told->damon |= disturbed->damon;
 }
 

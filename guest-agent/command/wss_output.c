@@ -116,6 +116,8 @@ static json_t *disturbed_json(const struct disturbed *disturbed)
 
     if (disturbed->reclaim)
         json_array_append_new(flags, json_string("reclaim"));
+    if (disturbed->reclaim_unknown)
+        json_array_append_new(flags, json_string("reclaim-unknown"));
     if (disturbed->damon)
         json_array_append_new(flags, json_string("damon-active"));
     return flags;

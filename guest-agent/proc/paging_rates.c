@@ -23,54 +23,82 @@ void paging_rates(const struct paging *before, const struct paging *now, double 
     }
 }
 
-/* The rate of a member of struct paging, 0 where it is not reported. */
+/* A sum of rates, of which some may be unknown: then it is at least this. */
+struct sum {
+    double per_s;
+    bool whole;
+};
+
 static double rate_at(const struct paging_rates *rates, size_t offset)
 {
-    double rate = rates->per_s[offset / sizeof(uint64_t)];
-
-    return isnan(rate) ? 0 : rate;
+    return rates->per_s[offset / sizeof(uint64_t)];
 }
 #define RATE(rates, member) rate_at(rates, offsetof(struct paging, member))
 
-/* Pages that were gone and came back. A refault of an anonymous page is a swap-in, too: counted
- * once. */
-static double paged(const struct paging_rates *rates)
+static struct sum sum_of(double a, double b)
 {
-    return fmax(RATE(rates, swap_in_pages), RATE(rates, refault_anon_pages)) +
-           RATE(rates, refault_file_pages);
+    return (struct sum){(isnan(a) ? 0 : a) + (isnan(b) ? 0 : b), !isnan(a) && !isnan(b)};
 }
 
-static double scanned(const struct paging_rates *rates)
+/* Pages that were gone and came back. A refault of an anonymous page is a swap-in, too: counted
+ * once; before Linux 5.9 only as the latter. */
+static struct sum paged(const struct paging_rates *rates)
 {
-    return RATE(rates, scanned_kswapd_pages) + RATE(rates, scanned_direct_pages);
+    double swapped = RATE(rates, swap_in_pages), refault = RATE(rates, refault_anon_pages);
+    struct sum sum = sum_of(fmax(swapped, refault), RATE(rates, refault_file_pages));
+
+    sum.whole &= !isnan(swapped);
+    return sum;
+}
+
+static struct sum scanned(const struct paging_rates *rates)
+{
+    return sum_of(RATE(rates, scanned_kswapd_pages), RATE(rates, scanned_direct_pages));
 }
 
 enum paging_verdict paging_verdict(const struct paging_rates *rates)
 {
-    if (scanned(rates) < PAGING_NEAR_PER_S)
-        return PAGING_BELOW;
-    return paged(rates) >= PAGING_ABOVE_PER_S ? PAGING_ABOVE : PAGING_NEAR;
+    struct sum scans = scanned(rates), back = paged(rates);
+
+    if (scans.per_s < PAGING_NEAR_PER_S)
+        return scans.whole ? PAGING_BELOW : PAGING_UNKNOWN;
+    if (back.per_s >= PAGING_ABOVE_PER_S)
+        return PAGING_ABOVE;
+    return back.whole ? PAGING_NEAR : PAGING_UNKNOWN;
 }
 
 const char *paging_verdict_name(enum paging_verdict verdict)
 {
-    static const char *const names[] = {
-        [PAGING_BELOW] = "below", [PAGING_NEAR] = "near", [PAGING_ABOVE] = "above"};
+    static const char *const names[] = {[PAGING_BELOW] = "below",
+                                        [PAGING_NEAR] = "near",
+                                        [PAGING_ABOVE] = "above",
+                                        [PAGING_UNKNOWN] = "unknown"};
 
     return names[verdict];
 }
 
+/* "12.5 pages scanned a second (below 32)" */
+static int print_sum(char *text, size_t size, struct sum sum, double limit, const char *what)
+{
+    bool reached = sum.per_s >= limit;
+
+    if (!sum.whole && !reached)
+        return snprintf(text, size, "how many %s is not known", what);
+    return snprintf(text, size, "%s%.1f %s (%s %.0f)", sum.whole ? "" : "at least ", sum.per_s,
+                    what, reached ? "from" : "below", limit);
+}
+
 char *paging_reason(const struct paging_rates *rates, char *text, size_t size)
 {
-    bool comes_back = paged(rates) >= PAGING_ABOVE_PER_S;
-    bool scans = scanned(rates) >= PAGING_NEAR_PER_S;
+    struct sum scans = scanned(rates), back = paged(rates);
+    char second[100];
+    int length = print_sum(text, size, scans, PAGING_NEAR_PER_S, "pages scanned a second");
 
-    snprintf(
-        text, size,
-        "%.1f pages scanned a second (%s %.0f), %.1f came back after they were reclaimed (%s %.0f)%s",
-        scanned(rates), scans ? "from" : "below", PAGING_NEAR_PER_S, paged(rates),
-        comes_back ? "from" : "below", PAGING_ABOVE_PER_S,
-        comes_back && !scans ? ": within a control group's own limit, or from an earlier time"
-                             : "");
+    print_sum(second, sizeof(second), back, PAGING_ABOVE_PER_S,
+              "came back after they were reclaimed");
+    snprintf(text + length, size - (size_t)length, ", %s%s", second,
+             back.per_s >= PAGING_ABOVE_PER_S && scans.whole && scans.per_s < PAGING_NEAR_PER_S
+                 ? ": within a control group's own limit, or from an earlier time"
+                 : "");
     return text;
 }

@@ -37,6 +37,8 @@ enum paging_verdict {
     PAGING_BELOW,
     PAGING_NEAR,
     PAGING_ABOVE,
+    PAGING_UNKNOWN, /* the kernel does not count what decides: without CONFIG_VM_EVENT_COUNTERS
+                       /proc/vmstat has no scans; or a counter fell */
 };
 
 /** A counter that fell (a guest restored to an earlier state) is unknown. */
@@ -46,5 +48,5 @@ void paging_rates(const struct paging *before, const struct paging *now, double 
 enum paging_verdict paging_verdict(const struct paging_rates *rates);
 const char *paging_verdict_name(enum paging_verdict verdict);
 
-/** Why, with the numbers, in one line. Returns @p text. */
+/** Why, with the numbers, in one line, for which 200 bytes are enough. Returns @p text. */
 char *paging_reason(const struct paging_rates *rates, char *text, size_t size);

@@ -56,7 +56,9 @@ void disturbed_look(const struct fsroot *root, struct disturbed *disturbed)
 {
     uint64_t pages = scanned_pages(root);
 
-    disturbed->reclaim = pages != KEYED_UNKNOWN && disturbed->scanned_pages != KEYED_UNKNOWN &&
-                         pages > disturbed->scanned_pages;
+    disturbed->reclaim_unknown = pages == KEYED_UNKNOWN ||
+                                 disturbed->scanned_pages == KEYED_UNKNOWN ||
+                                 pages < disturbed->scanned_pages;
+    disturbed->reclaim = !disturbed->reclaim_unknown && pages > disturbed->scanned_pages;
     disturbed->damon = kdamond_runs(root);
 }

@@ -17,6 +17,7 @@
 struct disturbed {
     uint64_t scanned_pages; /* since boot; KEYED_UNKNOWN */
     bool reclaim;           /* pages were scanned in between */
+    bool reclaim_unknown;   /* /proc/vmstat does not count scans, or the count fell */
     bool damon;             /* a kdamond ran when it was looked last */
 };
 

@@ -246,4 +246,12 @@ check "all are answered: $told of 2021" test "$told" = 2021
 kill "$pid"
 wait "$pid" 2>/dev/null
 
+echo "# what the kernel does not count"
+mkdir -p counts/proc
+printf 'nr_free_pages 1000\nworkingset_refault_anon 0\nworkingset_refault_file 5\n' >counts/proc/vmstat
+VMWSS_GUEST_ROOT=counts "$guest" paging -i 0.1 --json >out
+check "paging: $(jq -c '[.verdict, .reason]' out)" quietly jq -e '.verdict == "unknown" and (.reason | test("scanned a second is not known")) and
+	.per_s.scanned_kswapd_pages == null' out
+check "in text" grep -q '^unknown: how many pages scanned' <(VMWSS_GUEST_ROOT=counts "$guest" paging -i 0.1)
+
 finish

@@ -181,6 +181,48 @@ TEST(plain, the_classical_rule)
     ck_assert_int_eq(verdict_of((struct paging){.refault_file_pages = 9999}), PAGING_BELOW);
 }
 
+#define NONE KEYED_UNKNOWN
+
+/* Over two seconds. What is known may decide all the same, as a lower bound. */
+static const struct {
+    struct paging before, now;
+    enum paging_verdict verdict;
+    const char *reason;
+} unknowns[] = {
+    {{.scanned_kswapd_pages = NONE, .scanned_direct_pages = NONE},
+     {.scanned_kswapd_pages = NONE, .scanned_direct_pages = NONE},
+     PAGING_UNKNOWN,
+     "how many pages scanned a second is not known, 0.0 came back after they were reclaimed (below "
+     "10)"},
+    {{.scanned_direct_pages = NONE}, {.scanned_kswapd_pages = 10}, PAGING_UNKNOWN, "not known, "},
+    {{.scanned_direct_pages = NONE}, {.scanned_kswapd_pages = 64}, PAGING_NEAR, "at least 32.0 p"},
+    {{.scanned_kswapd_pages = 90}, {.scanned_kswapd_pages = 80}, PAGING_UNKNOWN, "not known, "},
+    {{.swap_in_pages = NONE},
+     {.scanned_kswapd_pages = 64},
+     PAGING_UNKNOWN,
+     "back after they were r"},
+    {{.refault_file_pages = NONE},
+     {.scanned_kswapd_pages = 64},
+     PAGING_UNKNOWN,
+     "reclaimed is not"},
+    {{.refault_file_pages = NONE},
+     {.scanned_kswapd_pages = 64, .swap_in_pages = 20},
+     PAGING_ABOVE,
+     "at least 10.0 came back"},
+    {{.refault_anon_pages = NONE}, {.scanned_kswapd_pages = 64}, PAGING_NEAR, "0.0 came back"},
+    {{.swap_in_pages = NONE, .refault_file_pages = NONE}, {0}, PAGING_BELOW, "came back"},
+};
+
+TEST_EACH(plain, what_is_not_counted_is_not_0, 0, sizeof(unknowns) / sizeof(unknowns[0]))
+{
+    struct paging_rates rates;
+    char text[200];
+
+    paging_rates(&unknowns[_i].before, &unknowns[_i].now, 2, &rates);
+    ck_assert_int_eq(paging_verdict(&rates), unknowns[_i].verdict);
+    ck_assert_ptr_nonnull(strstr(paging_reason(&rates, text, sizeof(text)), unknowns[_i].reason));
+}
+
 TEST(plain, a_reason_says_the_numbers)
 {
     struct paging_rates rates = rates_of(
