@@ -52,13 +52,24 @@ struct file {
     const char *path;
     bool (*parse)(const char *line, unsigned columns, struct kernel_item *item);
     unsigned columns;
+    unsigned lines; /* that were taken */
 };
+
+/* Where @p mark stands last: a name may have it in it, too. */
+static const char *last_mark(const char *line, const char *mark)
+{
+    const char *last = NULL;
+
+    for (const char *at = strstr(line, mark); at; at = strstr(at + 1, mark))
+        last = at;
+    return last;
+}
 
 /* "dentry 5000 5103 192 21 1 : tunables 0 0 0 : slabdata 243 243 0": a name may have blanks in it,
  * so the columns behind it are found from their end. */
 static bool parse_slab(const char *line, unsigned columns, struct kernel_item *item)
 {
-    const char *tunables = strstr(line, " : tunables ");
+    const char *tunables = last_mark(line, " : tunables ");
     const char *slabdata = tunables ? strstr(tunables, " : slabdata ") : NULL;
     size_t begin = tunables ? last_words(line, (size_t)(tunables - line), columns) : 0;
     int64_t active, object_bytes, objects, pages, slabs;
@@ -96,17 +107,17 @@ static bool parse_allocation(const char *line, unsigned columns, struct kernel_i
     return *item->name != '\0';
 }
 
-/* "slabinfo - version: 2.1", "# name <active_objs> <num_objs> ... : tunables ...",
- * "#     <size>  <calls> <tag info>". The latter two name the columns, of which a kernel may have
- * more. */
+/* The first line, "slabinfo - version: 2.1", and the second, "# name <active_objs> <num_objs> ... :
+ * tunables ..." or "#     <size>  <calls> <tag info>", which names the columns, of which a kernel
+ * may have more. Any later line that looks like these is of an item with such a name. */
 static bool take_heading(const char *line, struct file *file)
 {
     const char *end = line + strcspn(line, ":");
     const char *tag = strstr(line, "<tag");
-    unsigned columns = 0;
+    unsigned columns = 0, before = file->lines++;
 
-    if (*line != '#')
-        return strstr(line, " - version: ");
+    if (*line != '#' || before > 1)
+        return before == 0 && strstr(line, " - version: ");
     for (const char *at = line; at < end && at != tag; at++)
         columns += *at == '<';
     file->columns = columns > file->columns ? columns : file->columns;
@@ -165,7 +176,7 @@ static int read_items(const struct fsroot *root, struct file file, struct kernel
 
 int slab_read(const struct fsroot *root, struct kernel_items *items, struct error *error)
 {
-    return read_items(root, (struct file){"proc/slabinfo", parse_slab, 5}, items, error);
+    return read_items(root, (struct file){"proc/slabinfo", parse_slab, 5, 0}, items, error);
 }
 
 int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct error *error)
@@ -184,7 +195,7 @@ int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct
             "/proc/allocinfo: memory allocation profiling is off: "
             "echo 1 >/proc/sys/vm/mem_profiling, or, where that is not permitted, boot with "
             "sysctl.vm.mem_profiling=1");
-    return read_items(root, (struct file){"proc/allocinfo", parse_allocation, 2}, items, error);
+    return read_items(root, (struct file){"proc/allocinfo", parse_allocation, 2, 0}, items, error);
 }
 
 json_t *kernel_items_json(const struct kernel_items *items, size_t top)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct numbers {
     uint64_t a_bytes, b, c;
@@ -73,6 +74,49 @@ TEST(plain, a_sum_without_one_of_its_lines_is_unknown)
         ck_assert_uint_eq(numbers.b, KEYED_UNKNOWN);
         ck_assert_uint_eq(numbers.c, 1);
     }
+}
+
+/* Any text that a module gave its cache, also such as stands elsewhere in the file. */
+TEST(plain, a_cache_may_have_any_name)
+{
+    static const char *const names[] = {"# in front",         "my own cache 8",
+                                        "x - version: 2",     "a : tunables 0 0 0",
+                                        "a : slabdata 9 9 9", "dentry"};
+    char dir[] = "/tmp/vmwss-slab-XXXXXX", path[64];
+    struct kernel_items items;
+    struct fsroot root;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/proc", dir);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/proc/slabinfo", dir);
+
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs("slabinfo - version: 2.1\n# name            <active_objs> <num_objs> <objsize> "
+          "<objperslab> <pagesperslab> : tunables <limit> <batchcount> <sharedfactor> : slabdata "
+          "<active_slabs> <num_slabs> <sharedavail>\n",
+          file);
+    for (int i = 0; i < 6; i++)
+        fprintf(file, "%-17s 10 20 4096 8 8 : tunables 0 0 0 : slabdata %d %d 0\n", names[i], 9 - i,
+                9 - i);
+    fclose(file);
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    ck_assert_int_eq(slab_read(&root, &items, NULL), 0);
+    ck_assert_uint_eq(items.n_unread, 0);
+    ck_assert_uint_eq(items.n, 6);
+    for (int i = 0; i < 6; i++) {
+        ck_assert_str_eq(items.item[i].name, names[i]);
+        ck_assert_int_eq(items.item[i].bytes, (9 - i) * 8 * sysconf(_SC_PAGESIZE));
+        ck_assert_int_eq(items.item[i].count, 20);
+    }
+    kernel_items_free(&items);
+    fsroot_close(&root);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    rmdir(dir);
 }
 
 /* Linux 7.3: counters below 0, and pairs behind a function. */
