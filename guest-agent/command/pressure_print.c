@@ -168,6 +168,31 @@ static int add_row(struct columns *columns, const struct view *view, int resourc
     return columns_row(columns, cell + !view->named);
 }
 
+static int add_off(struct columns *columns, const struct view *view)
+{
+    const char *cell[] = {view->group->cgroup, "-", "-", "-", "-", "-", "-", "-"};
+
+    return columns_row(columns, cell + !view->named);
+}
+
+/* Of many groups that are off the first says why. */
+static void report_off(struct view *view)
+{
+    const struct pressure_group *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->now->n; i++) {
+        const struct pressure_group *group = &view->now->group[i];
+
+        n += group->off != NULL;
+        first = first ? first : group->off ? group : NULL;
+    }
+    if (n == 1)
+        command_error("%s", first->off);
+    else if (n > 1)
+        command_error("no pressure of %zu control groups; of the first: %s", n, first->off);
+}
+
 static int print_table(struct view *view)
 {
     static const struct column column[] = {
@@ -187,6 +212,8 @@ static int print_table(struct view *view)
 
     for (size_t i = 0; i < view->n; i++) {
         look_at(view, i);
+        if (rc == 0 && view->group->off)
+            rc = add_off(columns, view);
         for (int row = 0; rc == 0 && row < 2 * PRESSURE_RESOURCES; row++)
             rc = add_row(columns, view, row / 2, row % 2);
     }
@@ -194,6 +221,7 @@ static int print_table(struct view *view)
         columns_print(columns, true, stdout);
     columns_free(columns);
     fflush(stdout);
+    report_off(view);
     return rc;
 }
 
@@ -220,7 +248,9 @@ static json_t *group_json(const struct view *view)
 
     json_t *object = json_pack("{ss?}", "cgroup", name);
 
-    for (int i = 0; object && i < PRESSURE_RESOURCES; i++) {
+    if (object && view->group->off)
+        json_object_set_new(object, "pressure_off", json_text(view->group->off));
+    for (int i = 0; object && !view->group->off && i < PRESSURE_RESOURCES; i++) {
         json_t *of = pressure_json(&view->group->of[i]);
 
         add_interval(of, view, i);

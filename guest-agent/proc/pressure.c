@@ -4,6 +4,7 @@
 
 #include "base/kernel_number.h"
 #include "proc/keyed.h"
+#include "proc/rights.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,17 +60,46 @@ char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *re
     return path;
 }
 
+/* A group's file is not there: it is a group's own switch (Linux 6.1), the guest's, or there is no
+ * such group. */
+static int why_no_file(const struct fsroot *root, const char *cgroup, struct error *error)
+{
+    char on[8] = "";
+
+    if (!fsroot_exists(root, "%s", cgroup))
+        return error_set(error, -ENOENT, "/%s: there is no such control group", cgroup);
+    if (fsroot_read(root, on, sizeof(on), "%s/cgroup.pressure", cgroup) > 0 && *on == '0')
+        return error_set(error, -ENOENT,
+                         "/%s: pressure is switched off for this control group: echo 1 "
+                         ">/%s/cgroup.pressure",
+                         cgroup, cgroup);
+    if (!fsroot_exists(root, "proc/pressure"))
+        return pressure_why_not(root, NULL, -ENOENT, "proc/pressure", error);
+    return error_set(error, -ENOENT,
+                     "/%s: the kernel accounts no pressure of this control group: it was booted "
+                     "with cgroup_disable=pressure, or is older than Linux 4.20 (5.2 for the root "
+                     "group)",
+                     cgroup);
+}
+
 /* A kernel without PSI has no file; one in which it is off has none either, or (before 6.1) one
  * that does not open. */
-int pressure_why_not(int rc, const char *path, struct error *error)
+int pressure_why_not(const struct fsroot *root, const char *cgroup, int rc, const char *path,
+                     struct error *error)
 {
     if (rc == -EOPNOTSUPP)
         return error_set(error, rc, "PSI is off: boot the guest with psi=1");
-    if (rc == -ENOENT && !strncmp(path, "proc/", strlen("proc/")))
+    if (rc == -ENOENT && cgroup)
+        return why_no_file(root, cgroup, error);
+    if (rc == -ENOENT)
         return error_set(error, rc,
                          "no /proc/pressure: PSI is off (boot the guest with psi=1), or the "
                          "kernel has none (CONFIG_PSI, Linux 4.20)");
-    return error_set(error, rc, "/%s: %s", path, strerror(-rc));
+    if (rc == -ENODEV && cgroup)
+        return error_set(error, rc, "/%s: the control group is gone", cgroup);
+    return error_set(error, rc, "/%s: %s%s%s", path, strerror(-rc),
+                     rc == -EACCES || rc == -EPERM ? "; " : "",
+                     rc == -EACCES || rc == -EPERM ? RIGHTS_REMEDY(CAP_DAC_OVERRIDE) : "");
 }
 
 int pressure_read(const struct fsroot *root, const char *cgroup, const char *resource,
@@ -83,7 +113,7 @@ int pressure_read(const struct fsroot *root, const char *cgroup, const char *res
     if (rc >= 0)
         return 0;
     *pressure = (struct pressure){unknown, unknown};
-    return pressure_why_not((int)rc, path, error);
+    return pressure_why_not(root, cgroup, (int)rc, path, error);
 }
 
 static void add_stalled(json_t *object, const char *kind, const struct stalled *stalled)

@@ -40,8 +40,10 @@ char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *re
 int pressure_read(const struct fsroot *root, const char *cgroup, const char *resource,
                   struct pressure *pressure, struct error *error);
 
-/** The message for an @p rc of opening or reading @p path; returns @p rc. */
-int pressure_why_not(int rc, const char *path, struct error *error);
+/** The message for an @p rc of opening or reading @p path, of @p cgroup as above, with what to do;
+ * returns @p rc. */
+int pressure_why_not(const struct fsroot *root, const char *cgroup, int rc, const char *path,
+                     struct error *error);
 
 /** {"some":{"avg10":..,"avg60":..,"avg300":..,"total_us":..},"full":{..}}; NULL when out of
  * memory. */

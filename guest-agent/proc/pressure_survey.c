@@ -14,8 +14,10 @@
 
 void pressure_survey_free(struct pressure_survey *survey)
 {
-    for (size_t i = 0; i < survey->n; i++)
+    for (size_t i = 0; i < survey->n; i++) {
         free(survey->group[i].cgroup);
+        free(survey->group[i].off);
+    }
     free(survey->group);
     free(survey->by_name);
     *survey = (struct pressure_survey){0};
@@ -44,8 +46,8 @@ static int read_group(const struct fsroot *root, const char *path, struct pressu
     return told;
 }
 
-/* A group that tells nothing is left out unless it was asked for: an old kernel has no pressure of
-   the root, and groups come and go. */
+/* A group that reports nothing is an error only if it was asked for. One that is gone by now is
+ * left out. */
 static int add_group(const struct fsroot *root, const char *cgroup, bool wanted,
                      struct pressure_survey *survey, struct error *error)
 {
@@ -56,12 +58,18 @@ static int add_group(const struct fsroot *root, const char *cgroup, bool wanted,
     if (cgroup && !path)
         return error ? error->code : -ENOTSUP;
     *group = (struct pressure_group){0};
-    if (read_group(root, path, group, &why) == 0)
-        return wanted ? error_set(error, why.code, "%s", why.text) : 0;
-    group->cgroup = cgroup ? strdup(cgroup) : NULL;
-    if (cgroup && !group->cgroup)
-        return error_set(error, -ENOMEM, "out of memory");
+
+    bool off = read_group(root, path, group, &why) == 0;
+
+    if (off && wanted)
+        return error_set(error, why.code, "%s", why.text);
+    if (off && !fsroot_exists(root, "%s", path))
+        return 0;
     survey->n++;
+    group->cgroup = cgroup ? strdup(cgroup) : NULL;
+    group->off = off ? strdup(why.text) : NULL;
+    if ((cgroup && !group->cgroup) || (off && !group->off))
+        return error_set(error, -ENOMEM, "out of memory");
     return 0;
 }
 

@@ -16,6 +16,7 @@ struct pressure_group {
     char *cgroup;                           /* "/system.slice"; NULL: the whole guest */
     struct pressure of[PRESSURE_RESOURCES]; /* in the order of pressure_resources; unknown ones are
                                                all unknown */
+    char *off;                              /* why all are unknown; NULL: some are known */
 };
 
 /* Where the group of a name is. */

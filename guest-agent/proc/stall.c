@@ -69,15 +69,15 @@ int stall_trigger_open(const struct fsroot *root, const char *cgroup,
 
     pressure_path(path, cgroup, trigger->resource);
     fd = fsroot_openf(root, O_RDWR | O_NONBLOCK, "%s", path);
-    if (fd == -ENOENT || fd == -EOPNOTSUPP)
-        return pressure_why_not(fd, path, error);
+    if (fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENODEV || (fd == -EACCES && cgroup))
+        return pressure_why_not(root, cgroup, fd, path, error);
     rc = fd < 0 ? fd : arm(fd, trigger);
     if (rc == 0)
         return fd;
     if (fd >= 0)
         close(fd);
     if (rc == -EOPNOTSUPP) /* some kernels have the files all the same */
-        return pressure_why_not(rc, path, error);
+        return pressure_why_not(root, cgroup, rc, path, error);
     return error_set(error, rc, "/%s: trigger %s %" PRIu64 " %" PRIu64 ": %s%s", path,
                      trigger->kind, trigger->threshold_us, trigger->window_us, strerror(-rc),
                      remedy(rc, trigger));

@@ -254,4 +254,26 @@ check "paging: $(jq -c '[.verdict, .reason]' out)" quietly jq -e '.verdict == "u
 	.per_s.scanned_kswapd_pages == null' out
 check "in text" grep -q '^unknown: how many pages scanned' <(VMWSS_GUEST_ROOT=counts "$guest" paging -i 0.1)
 
+echo "# a control group whose pressure is switched off"
+two=/sys/fs/cgroup
+[[ -e $two/cgroup.controllers ]] || two=$two/unified
+group=vmwss-odd-$$
+if mkdir "$two/$group" 2>/dev/null && echo 0 2>/dev/null >"$two/$group/cgroup.pressure"; then
+	expect_exit "--cgroup says so, and what to do" 2 "switched off for this control group: echo 1 >$two/$group/cgroup.pressure" \
+		"$guest" pressure -g "$group"
+	expect_exit "a trigger too" 2 "echo 1 >$two/$group/cgroup.pressure" "$guest" pressure -g "$group" -t memory:some:150000:1000000
+	"$guest" pressure -G --json >out
+	check "--cgroups names it" quietly jq -e --arg group "/$group" '.groups[] | select(.cgroup == $group) | .pressure_off | test("switched off")' out
+	"$guest" pressure -G >out 2>why
+	check "in the table, with dashes" grep -qE "^/$group +- +- +- " out
+	check "and why: $(<why)" grep -q "echo 1 >" why
+	echo 1 >"$two/$group/cgroup.pressure"
+	check "switched on it has numbers" quietly "$guest" pressure -g "$group"
+else
+	skip "a control group's pressure" "no switch for it here (Linux 6.1, cgroup v2)"
+fi
+rmdir "$two/$group" 2>/dev/null
+[[ ! -e $two/cgroup.controllers ]] ||
+	expect_exit "a group that is not there" 2 'vmwss-no-such: there is no such control group' "$guest" pressure -g vmwss-no-such
+
 finish

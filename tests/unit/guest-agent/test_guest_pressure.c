@@ -60,11 +60,12 @@ TEST(plain, pressure_that_is_off_says_how_to_turn_it_on)
     ck_assert_ptr_nonnull(strstr(error.text, "psi=1"));
     ck_assert_ptr_nonnull(strstr(error.text, "4.20"));
     /* A file that is there and does not open, before 6.1. */
-    ck_assert_int_eq(pressure_why_not(-EOPNOTSUPP, "proc/pressure/io", &error), -EOPNOTSUPP);
+    ck_assert_int_eq(pressure_why_not(&root, NULL, -EOPNOTSUPP, "proc/pressure/io", &error),
+                     -EOPNOTSUPP);
     ck_assert_str_eq(error.text, "PSI is off: boot the guest with psi=1");
     /* Of a cgroup it is the cgroup that is missing. */
-    pressure_why_not(-ENOENT, "sys/fs/cgroup/x/io.pressure", &error);
-    ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x/io.pressure"));
+    pressure_why_not(&root, "sys/fs/cgroup/x", -ENOENT, "sys/fs/cgroup/x/io.pressure", &error);
+    ck_assert_str_eq(error.text, "/sys/fs/cgroup/x: there is no such control group");
     fsroot_close(&root);
 }
 
@@ -299,8 +300,62 @@ TEST(plain, all_groups_are_surveyed)
     pressure_survey_free(&survey);
     ck_assert_int_lt(
         pressure_survey_take(&root, &(struct pressure_scope){.cgroup = "/x"}, &survey, &error), 0);
-    ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x/"));
+    ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x: "));
     fsroot_close(&root);
+}
+
+static void write_group(const char *dir, const char *name, const char *text)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/g/%s", dir, name);
+
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Why a group reports nothing; then with pressure. */
+TEST(plain, a_group_without_pressure_is_named_with_the_reason)
+{
+    char dir[] = "/tmp/vmwss-pressure-XXXXXX", command[4096];
+    struct pressure_scope all = {.all = true}, one = {.cgroup = "/g"};
+    struct pressure_survey survey;
+    struct error error = {0};
+    struct fsroot root;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(command, sizeof(command),
+             "cd %s && mkdir -p sys/fs/cgroup/g proc && cp -r %s/guest-6.12/proc/pressure proc && "
+             ": >sys/fs/cgroup/cgroup.controllers",
+             dir, FIXTURES);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(fsroot_open(&root, dir), 0);
+    ck_assert_int_eq(pressure_survey_take(&root, &one, &survey, &error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error.text, "cgroup_disable=pressure"));
+    write_group(dir, "cgroup.pressure", "1\n");
+    ck_assert_int_eq(pressure_survey_take(&root, &one, &survey, &error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error.text, "cgroup_disable=pressure"));
+    write_group(dir, "cgroup.pressure", "0\n");
+    ck_assert_int_eq(pressure_survey_take(&root, &one, &survey, &error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error.text, "echo 1 >/sys/fs/cgroup/g/cgroup.pressure"));
+    ck_assert_int_eq(pressure_survey_take(&root, &all, &survey, &error), 0);
+    ck_assert_uint_eq(survey.n, 2);
+    ck_assert_ptr_null(survey.group[0].off);
+    ck_assert_str_eq(survey.group[1].cgroup, "/g");
+    ck_assert_ptr_nonnull(strstr(survey.group[1].off, "switched off"));
+    pressure_survey_free(&survey);
+    write_group(dir, "cgroup.pressure", "1\n");
+    write_group(dir, "io.pressure", "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
+    ck_assert_int_eq(pressure_survey_take(&root, &all, &survey, &error), 0);
+    ck_assert_ptr_null(survey.group[1].off);
+    ck_assert_uint_eq(survey.group[1].of[1].some.total_us, 5);
+    pressure_survey_free(&survey);
+    fsroot_close(&root);
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
 }
 
 #define MANY_TIMEOUT_S 60
