@@ -203,13 +203,15 @@ static int ask_for_needs(struct prom_client *client, struct needs *needs, struct
                              .step_s = fleet->step_s,
                              .n_series = needs->n_numbers};
     char query[PROM_QUERY_MAX];
+    char of[PROM_SELECT_MAX];
     int rc;
 
-    rc = url_needs_read(&(struct url_needs){client, minutes->reading, host, span, see_needs, needs},
-                        error);
+    prom_select(of, minutes->reading, host);
+    rc = url_needs_read(
+        &(struct url_needs){client, minutes->reading, host, of, span, see_needs, needs}, error);
     span.n_series = 1;
     span.inner_s = BUCKET_MINUTE;
-    prom_minutes_query(query, host, fleet->step_s);
+    prom_minutes_query(query, of, fleet->step_s);
     if (rc == 0 && fleet->step_s > BUCKET_MINUTE)
         rc = prom_each_piece(client, minutes->reading, query, &span, see_minutes, needs, error);
     if (rc < 0)

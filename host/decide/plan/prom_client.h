@@ -19,12 +19,16 @@ struct prom_options {
     const char *user_file;  /* its first line is USER:PASSWORD; NULL: none */
     const char *token_file; /* its first line is a bearer token; NULL: none */
     double timeout_s;       /* for each answer */
+    const char *match;      /* more matchers for each series: a="b",c=~"d"; NULL: none */
     /* Called a few times a second while waiting for an answer; NULL: not called. */
     void (*tick)(void *context);
     void *context;
 };
 
 struct prom_client;
+
+/** Longest prom_options.match. */
+#define PROM_MATCH_MAX 500
 
 /** Returns true if the text is a URL rather than a file. */
 bool prom_is_url(const char *text);

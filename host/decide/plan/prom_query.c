@@ -128,8 +128,9 @@ static int refuse_name(const struct prom_answer *answer, size_t series, void *co
     if (!prom_point(answer, series, 0, &time_s, &n) || n <= 1)
         return 0;
     return error_set(naming->error, -ENOTUNIQ,
-                     "%s: host %s: %.0f instances of vmwss-exporter have that name: give each host "
-                     "a name of its own, or scrape the exporter under one address only",
+                     "%s: host %s: %.0f instances of vmwss-exporter have that name: choose with "
+                     "--match, give each host a name of its own, or scrape the exporter under one "
+                     "address only",
                      naming->url,
                      utf8_printable_copy(name, sizeof(name), prom_label(answer, series, "host")),
                      n);
@@ -139,10 +140,13 @@ int prom_check_names(struct prom_client *client, const struct plan_reading *read
                      struct error *error)
 {
     struct naming naming = {prom_url(client), error};
+    char of[PROM_SELECT_MAX];
+    char query[PROM_QUERY_MAX];
 
-    return prom_each(client, reading,
-                     "count by (host) (count by (host,instance) (vmwss_plan_reserve_bytes)) > 1",
-                     reading->to_s, refuse_name, &naming, error);
+    prom_select(of, reading, NULL);
+    snprintf(query, sizeof(query),
+             "count by (host) (count by (host,instance) (vmwss_plan_reserve_bytes%s)) > 1", of);
+    return prom_each(client, reading, query, reading->to_s, refuse_name, &naming, error);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -166,80 +170,96 @@ static const char *escape(char text[600], const char *name)
     return text;
 }
 
-void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s)
+static const char *match_of(const struct plan_reading *reading)
 {
+    const char *match = reading->prometheus ? reading->prometheus->match : NULL;
+
+    return match ? match : "";
+}
+
+void prom_select(char of[PROM_SELECT_MAX], const struct plan_reading *reading, const char *host)
+{
+    const char *match = match_of(reading);
     char name[600];
 
+    if (host)
+        snprintf(of, PROM_SELECT_MAX, "{host=\"%s\"%s%s}", escape(name, host),
+                 match[0] != '\0' ? "," : "", match);
+    else
+        snprintf(of, PROM_SELECT_MAX, "%s%s%s", match[0] != '\0' ? "{" : "", match,
+                 match[0] != '\0' ? "}" : "");
+}
+
+/* Matchers that a series without the label passes would select what was recorded of all hosts. */
+bool prom_may_be_recorded(const struct plan_reading *reading)
+{
+    const char *match = match_of(reading);
+
+    return !strpbrk(match, "!~") && !strstr(match, "=\"\"");
+}
+
+/* Returns the selector without its last brace, for more matchers. */
+static int open_length(const char *of)
+{
+    return (int)strlen(of) - 1;
+}
+
+void prom_needs_query(char query[PROM_QUERY_MAX], const char *of, double window_s, int step_s)
+{
     snprintf(query, PROM_QUERY_MAX,
-             "max by (uuid) (max_over_time(vmwss_plan_need_bytes{host=\"%s\",window=\"%.10g\"}"
-             "[%ds]))",
-             escape(name, host), window_s, step_s);
+             "max by (uuid) (max_over_time(vmwss_plan_need_bytes%.*s,window=\"%.10g\"}[%ds]))",
+             open_length(of), of, window_s, step_s);
 }
 
 /* The query at the end of the cell plus PROM_MINUTE_LATE_S looks ahead to the time of recording. */
 #define AHEAD_S (PROM_RECORDED_S + PROM_RECORDED_LATE_S - 60)
 
-static void query_recorded_needs(char query[PROM_QUERY_MAX], const char *by, const char *host,
+static void query_recorded_needs(char query[PROM_QUERY_MAX], const char *by, const char *of,
                                  double window_s, int step_s)
 {
-    char name[600];
-
     snprintf(query, PROM_QUERY_MAX,
-             "max by (%s) (max_over_time(vmwss:plan_need_bytes:max15m{host=\"%s\",window=\"%.10g\"}"
+             "max by (%s) (max_over_time(vmwss:plan_need_bytes:max15m%.*s,window=\"%.10g\"}"
              "[%ds] offset -%ds))",
-             by, escape(name, host), window_s, step_s, AHEAD_S);
+             by, open_length(of), of, window_s, step_s, AHEAD_S);
 }
 
-void prom_recorded_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s)
+void prom_recorded_query(char query[PROM_QUERY_MAX], const char *of, double window_s, int step_s)
 {
-    query_recorded_needs(query, "uuid", host, window_s, step_s);
+    query_recorded_needs(query, "uuid", of, window_s, step_s);
 }
 
-void prom_quarters_query(char query[PROM_QUERY_MAX], const char *host, double window_s)
+void prom_quarters_query(char query[PROM_QUERY_MAX], const char *of, double window_s)
 {
-    query_recorded_needs(query, "host", host, window_s, PROM_RECORDED_S);
+    query_recorded_needs(query, "host", of, window_s, PROM_RECORDED_S);
 }
 
-void prom_counted_query(char query[PROM_QUERY_MAX], const char *host)
+void prom_counted_query(char query[PROM_QUERY_MAX], const char *of)
 {
-    char name[600];
-
     snprintf(query, PROM_QUERY_MAX,
-             "max by (host) (max_over_time(vmwss:plan_scrapes:count15m{host=\"%s\"}[%ds] offset "
-             "-%ds))",
-             escape(name, host), PROM_RECORDED_S, AHEAD_S);
+             "max by (host) (max_over_time(vmwss:plan_scrapes:count15m%s[%ds] offset -%ds))", of,
+             PROM_RECORDED_S, AHEAD_S);
 }
 
-void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,
-                     const char *host, const char *over, double over_s)
+void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric, const char *of,
+                     const char *over, double over_s)
 {
-    char name[600];
-
-    escape(name, host);
     if (over)
-        snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s(%s{host=\"%s\"}[%.0fs]))", by, over,
-                 metric, name, over_s);
+        snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s(%s%s[%.0fs]))", by, over, metric, of,
+                 over_s);
     else
-        snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s{host=\"%s\"})", by, metric, name);
+        snprintf(query, PROM_QUERY_MAX, "max by (%s) (%s%s)", by, metric, of);
 }
 
-void prom_minutes_query(char query[PROM_QUERY_MAX], const char *host, int step_s)
+void prom_minutes_query(char query[PROM_QUERY_MAX], const char *of, int step_s)
 {
-    char name[600];
-
     snprintf(query, PROM_QUERY_MAX,
-             "count_over_time((max by (host) (count_over_time(vmwss_plan_reserve_bytes{host=\"%s\"}"
-             "[60s])))[%ds:60s])",
-             escape(name, host), step_s);
+             "count_over_time((max by (host) (count_over_time(vmwss_plan_reserve_bytes%s[60s])))"
+             "[%ds:60s])",
+             of, step_s);
 }
 
-void prom_last_query(char query[PROM_QUERY_MAX], const char *host, double span_s, int step_s)
+void prom_last_query(char query[PROM_QUERY_MAX], const char *of, double span_s, int step_s)
 {
-    char of[700] = "";
-    char name[600];
-
-    if (host)
-        snprintf(of, sizeof(of), "{host=\"%s\"}", escape(name, host));
     snprintf(query, PROM_QUERY_MAX,
              "max by (host) (max_over_time(timestamp(vmwss_plan_reserve_bytes%s)[%.0fs:%ds]))", of,
              span_s, step_s);

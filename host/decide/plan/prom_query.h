@@ -45,27 +45,38 @@ int prom_each(struct prom_client *client, const struct plan_reading *reading, co
 int prom_check_names(struct prom_client *client, const struct plan_reading *reading,
                      struct error *error);
 
+/** Writes the selector of a host's series, with the braces: its name, and the user's matchers;
+ * @p host NULL: of all hosts, "" without matchers. */
+#define PROM_SELECT_MAX 1200
+void prom_select(char of[PROM_SELECT_MAX], const struct plan_reading *reading, const char *host);
+
+/** Returns false if the user's matchers would not choose among recorded series, which lack most
+ * labels. */
+bool prom_may_be_recorded(const struct plan_reading *reading);
+
+/* In the following, @p of is the selector. */
+
 /** Query for the needs of a host's guests, by uuid: the largest of each step. */
-void prom_needs_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s);
+void prom_needs_query(char query[PROM_QUERY_MAX], const char *of, double window_s, int step_s);
 
 /** The same query from the recorded series, at the same times, with a step that is a multiple of
  * PROM_RECORDED_S: see prometheus/vmwss.rules.yml. A value recorded within cell k describes cell k
  * - 2. */
-void prom_recorded_query(char query[PROM_QUERY_MAX], const char *host, double window_s, int step_s);
+void prom_recorded_query(char query[PROM_QUERY_MAX], const char *of, double window_s, int step_s);
 
 /** Query for each cell of PROM_RECORDED_S, at the times of prom_recorded_query(): whether needs of
  * any guest of the host were recorded, and how often the host had been scraped by then. */
-void prom_quarters_query(char query[PROM_QUERY_MAX], const char *host, double window_s);
-void prom_counted_query(char query[PROM_QUERY_MAX], const char *host);
+void prom_quarters_query(char query[PROM_QUERY_MAX], const char *of, double window_s);
+void prom_counted_query(char query[PROM_QUERY_MAX], const char *of);
 
-/** Makes "METRIC{host="..."}", escaped, by the labels @p by; @p over: a function over that many
+/** Makes "METRIC{host="..."}" by the labels @p by; @p over: a function over that many
  * seconds, as "last_over_time"; NULL: the current value. */
-void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric,
-                     const char *host, const char *over, double over_s);
+void prom_host_query(char query[PROM_QUERY_MAX], const char *by, const char *metric, const char *of,
+                     const char *over, double over_s);
 
 /** Query for the number of minutes of each step in which a host was scraped. */
-void prom_minutes_query(char query[PROM_QUERY_MAX], const char *host, int step_s);
+void prom_minutes_query(char query[PROM_QUERY_MAX], const char *of, int step_s);
 
 /** Query for the last scrape of each host, Unix time, by host: among the moments within @p span_s
- * before the query's time that are @p step_s apart. @p host NULL: all hosts. */
-void prom_last_query(char query[PROM_QUERY_MAX], const char *host, double span_s, int step_s);
+ * before the query's time that are @p step_s apart. */
+void prom_last_query(char query[PROM_QUERY_MAX], const char *of, double span_s, int step_s);

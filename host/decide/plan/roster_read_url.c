@@ -29,6 +29,7 @@ struct url_reading {
     struct url_hosts hosts;
     /* The host being read: */
     const struct url_host *host;
+    char of[PROM_SELECT_MAX]; /* its selector */
     struct url_guests guests; /* all guests that it has had */
     size_t n_there;
     bool host_partial; /* some of its guests cannot be read */
@@ -228,6 +229,7 @@ static int read_hours(struct url_reading *from)
         .client = from->client,
         .reading = reading,
         .host = from->host->name,
+        .of = from->of,
         .span = {.from_s = first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S,
                  .n_times = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR),
                  .step_s = BUCKET_HOUR,
@@ -264,8 +266,8 @@ static int read_ram(struct url_reading *from)
     char query[PROM_QUERY_MAX];
     int rc;
 
-    prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->host->name,
-                    "last_over_time", reading->to_s - reading->from_s);
+    prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->of, "last_over_time",
+                    reading->to_s - reading->from_s);
     rc = prom_each(from->client, reading, query, reading->to_s, see_ram, from, from->error);
     url_guests_sort(&from->guests);
     drop_doubles(from);
@@ -288,7 +290,7 @@ static int read_now(struct url_reading *from)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++) {
-        prom_host_query(query, now[i].by, now[i].metric, from->host->name, NULL, 0);
+        prom_host_query(query, now[i].by, now[i].metric, from->of, NULL, 0);
         rc = prom_each(from->client, reading, query, from->host->scraped_s, now[i].see, from,
                        from->error);
         url_guests_sort(&from->guests);
@@ -477,6 +479,7 @@ static int read_all(struct url_reading *from)
 
     for (size_t h = 0; rc == 0 && h < from->hosts.n; h++) {
         from->host = &from->hosts.hosts[h];
+        prom_select(from->of, from->reading, from->host->name);
         rc = read_host(from);
         drop_guests(from);
     }

@@ -133,8 +133,8 @@ static int ask_scrapes(const struct cells *cells, struct error *error)
 {
     char query[PROM_QUERY_MAX];
 
-    prom_host_query(query, "host", "vmwss_plan_reserve_bytes", cells->needs->host,
-                    "count_over_time", cells->each_s);
+    prom_host_query(query, "host", "vmwss_plan_reserve_bytes", cells->needs->of, "count_over_time",
+                    cells->each_s);
     return ask_cells(cells, query, cells->scraped, error);
 }
 
@@ -184,12 +184,12 @@ int url_needs_read(const struct url_needs *needs, struct error *error)
     const int step_s = needs->span.step_s;
     struct queries queries;
 
-    prom_needs_query(queries.scraped, needs->host, window_s, step_s);
-    if (step_s % PROM_RECORDED_S != 0)
+    prom_needs_query(queries.scraped, needs->of, window_s, step_s);
+    if (step_s % PROM_RECORDED_S != 0 || !prom_may_be_recorded(needs->reading))
         return ask_span(needs, queries.scraped, &needs->span, error);
-    prom_recorded_query(queries.recorded, needs->host, window_s, step_s);
-    prom_quarters_query(queries.quarters, needs->host, window_s);
-    prom_counted_query(queries.counted, needs->host);
+    prom_recorded_query(queries.recorded, needs->of, window_s, step_s);
+    prom_quarters_query(queries.quarters, needs->of, window_s);
+    prom_counted_query(queries.counted, needs->of);
     return ask_both(needs, &queries, PROM_RECORDED_S, error);
 }
 
@@ -198,9 +198,11 @@ int url_sizes_read(const struct url_needs *needs, struct error *error)
     const int step_s = needs->span.step_s;
     struct queries queries = {.quarters = "", .counted = ""};
 
-    prom_host_query(queries.scraped, "uuid,window", "vmwss_plan_size_bytes", needs->host,
+    prom_host_query(queries.scraped, "uuid,window", "vmwss_plan_size_bytes", needs->of,
                     "last_over_time", step_s);
-    prom_host_query(queries.recorded, "uuid,window", "vmwss:plan_size_bytes:max", needs->host,
+    if (!prom_may_be_recorded(needs->reading))
+        return ask_span(needs, queries.scraped, &needs->span, error);
+    prom_host_query(queries.recorded, "uuid,window", "vmwss:plan_size_bytes:max", needs->of,
                     "last_over_time", step_s);
     return ask_both(needs, &queries, step_s, error);
 }

@@ -21,6 +21,7 @@ struct url_needs {
     struct prom_client *client;
     const struct plan_reading *reading;
     const char *host;
+    const char *of;        /* its selector: prom_select() */
     struct prom_span span; /* times of the scraped samples: prom_needs_query() */
     int (*see)(const struct prom_answer *answer, size_t series, void *context);
     void *context;

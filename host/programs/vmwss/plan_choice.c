@@ -60,6 +60,51 @@ int plan_choice_source(void *base, const char *value)
     return 0;
 }
 
+/* Returns the end of one matcher, LABEL=~"VALUE", or NULL. */
+static const char *skip_matcher(const char *at)
+{
+    static const char *const operators[] = {"=~", "!~", "!=", "="};
+    const size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    const char *value = NULL;
+
+    for (size_t i = 0; !value && i < sizeof(operators) / sizeof(operators[0]); i++)
+        if (strncmp(at + n, operators[i], strlen(operators[i])) == 0)
+            value = at + n + strlen(operators[i]);
+    if (n == 0 || (at[0] >= '0' && at[0] <= '9') || !value || *value != '"')
+        return NULL;
+    for (value++; *value != '"' && *value != '\0'; value++)
+        value += *value == '\\' && value[1] != '\0';
+    return *value == '"' ? value + 1 : NULL;
+}
+
+static bool are_matchers(const char *text)
+{
+    const char *at = skip_matcher(text);
+
+    while (at && *at == ',')
+        at = skip_matcher(at + 1);
+    return at && *at == '\0' && strlen(text) <= PROM_MATCH_MAX;
+}
+
+/* Takes 'cluster="east"', also in braces; all must match if it is given several times. */
+static int add_match(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+    const size_t n = strlen(value);
+    const bool braces = n >= 2 && value[0] == '{' && value[n - 1] == '}';
+    char *text = NULL;
+
+    if (asprintf(&text, "%s%s%.*s", choice->match ? choice->match : "", choice->match ? "," : "",
+                 (int)(n - 2 * braces), value + braces) < 0)
+        return no_memory();
+    free(choice->match);
+    choice->prometheus.match = choice->match = text;
+    return are_matchers(text)
+               ? 0
+               : command_bad_value("--match", value,
+                                   "matchers of labels, as in cluster=\"east\",zone=~\"a|b\"");
+}
+
 static int add_capacity(void *base, const char *value)
 {
     struct plan_choice *choice = base;
@@ -166,6 +211,9 @@ static const struct option_line lines[] = {
     {OPTION_TEXT, 0, "user-file", "FILE", AT(prometheus.user_file),
      .help = "for the URL: its first line is USER:PASSWORD"},
     {OPTION_TEXT, 0, "token-file", "FILE", AT(prometheus.token_file), .help = "or a bearer token"},
+    {OPTION_CALL, 0, "match", "LABELS", 0,
+     .help = "of the URL, only series with these labels, as in cluster=\"east\",zone=~\"a|b\"",
+     .call = add_match},
     {OPTION_SECONDS, 0, "timeout", "S", AT(prometheus.timeout_s),
      .help = "wait so long for each answer of the URL (60)"},
     {OPTION_CALL, 0, "capacity", "SIZE", 0,
@@ -345,4 +393,5 @@ void plan_choice_free(struct plan_choice *choice)
         free((char *)choice->sources[s].host);
     free(choice->sources);
     free(choice->capacities);
+    free(choice->match);
 }

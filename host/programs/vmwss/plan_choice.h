@@ -23,6 +23,7 @@ struct plan_choice {
     size_t n_pinned;
     struct plan_request request;
     struct prom_options prometheus;
+    char *match;      /* --match, without braces */
     int step_s;       /* --step; 0: not given */
     const char *html; /* --html */
 };

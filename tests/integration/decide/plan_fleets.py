@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Series of made-up fleets, and a server between that spoils answers; for plan_fleets.sh.
+
+plan_fleets.py make NOW HOURS <FLEETS   prints what a Prometheus has scraped once a minute, as OpenMetrics
+plan_fleets.py spoil URL                prints its port; the first folder of a path says how it spoils the answer
+
+FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacity"?, "guests"}; a guest is
+{"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet.
+"""
+
+import http.server
+import json
+import sys
+import urllib.request
+
+MIB = 1 << 20
+
+
+def series(metric, labels, value, at):
+    text = ",".join(f'{k}="{v}"' for k, v in labels.items())
+    print(f"{metric}{{{text}}} {value * MIB} {at}")
+
+
+def scrape(host, labels, now, at):
+    series("vmwss_plan_capacity_bytes", labels, host.get("capacity", 1024), at)
+    series("vmwss_plan_reserve_bytes", labels, 0, at)
+    for guest in host["guests"]:
+        if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", 0):
+            continue
+        own = dict(labels, domain=guest["name"], uuid=f"{guest['id']:08}-3333-4111-8111-111111111111")
+        series("vmwss_plan_ram_bytes", own, 1024, at)
+        own["window"] = "60"
+        series("vmwss_plan_need_bytes", own, guest["need"], at)
+        series("vmwss_plan_size_bytes", own, guest["need"], at)
+
+
+def make(now, hours):
+    for fleet, hosts in json.load(sys.stdin).items():
+        for host in hosts:
+            labels = {"fleet": fleet, "job": "vmwss", "host": host["host"], "instance": host["host"]}
+            labels.update(host.get("labels", {}))
+            for at in range(now - int(hours * 3600) + 7 + host.get("skew", 0), now, 60):
+                if host.get("from", 1e9) >= (now - at) / 3600 >= host.get("to", 0):
+                    scrape(host, labels, now, at)
+    print("# EOF")
+
+
+class Spoiler(http.server.BaseHTTPRequestHandler):
+    def spoil(self, how, path, answer):
+        result = answer["data"]["result"]
+        if how == "partial":  # the storage node with these series is gone
+            answer["isPartial"] = True
+            answer["data"]["result"] = [one for one in result if one["metric"].get("host") != "node2"]
+        elif how == "warnings":
+            answer["warnings"] = ["", "store b is gone", "store c is gone"]
+        elif how == "inf" and "vmwss_plan_ram_bytes" in path:
+            for one in result:
+                one["value"][1] = "+Inf"
+
+    def do_GET(self):
+        how, path = self.path[1:].split("/", 1)
+        with urllib.request.urlopen(f"{sys.argv[2]}/{path}") as upstream:
+            answer = json.load(upstream)
+        self.spoil(how, path, answer)
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format, *args):
+        pass
+
+
+if sys.argv[1] == "make":
+    make(int(sys.argv[2]), float(sys.argv[3]))
+else:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Spoiler)
+    server.daemon_threads = True
+    print(server.server_port, flush=True)
+    server.serve_forever()

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: core cost=30
+#
+# vmwss plan --from URL of fleets on other people's servers, on a real Prometheus: labels that servers add, answers that are
+# partial, values that cannot be read, guests that are off.
+
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+vmwss=$build/host/vmwss
+fleets=$root/tests/integration/decide/plan_fleets.py
+dir=$(mktemp -d /dev/shm/vmwss-plan-fleets.XXXX)
+pids=()
+end_all() {
+	((${#pids[@]} == 0)) || kill -KILL "${pids[@]}" 2>/dev/null
+	rm -rf -- "$dir"
+}
+trap end_all EXIT
+
+cat >"$dir/fleets.json" <<'END'
+{"sites": [
+  {"host": "node1", "labels": {"cluster": "east"}, "guests": [{"name": "e1", "id": 1, "need": 300}, {"name": "e2", "id": 2, "need": 300}]},
+  {"host": "node1", "labels": {"cluster": "west"}, "skew": 20, "guests": [{"name": "w1", "id": 3, "need": 300}, {"name": "w2", "id": 4, "need": 300}]},
+  {"host": "node2", "labels": {"cluster": "east"}, "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "dead": [
+  {"host": "node1", "labels": {"cluster": "east"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"cluster": "west"}, "to": 3, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
+ "idle": [
+  {"host": "node1", "labels": {"cluster": "east"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"cluster": "west"}, "guests": []}],
+ "replicas": [
+  {"host": "node1", "labels": {"monitor": "A"}, "guests": [{"name": "e1", "id": 1, "need": 300}, {"name": "e2", "id": 2, "need": 300}]},
+  {"host": "node1", "labels": {"monitor": "B"}, "skew": 20, "guests": [{"name": "e1", "id": 1, "need": 300}, {"name": "e2", "id": 2, "need": 300}]},
+  {"host": "node2", "labels": {"monitor": "A"}, "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "renamed": [
+  {"host": "node1", "labels": {"pod": "a"}, "to": 5, "capacity": 4096, "guests": [{"name": "j1", "id": 1, "need": 200}]},
+  {"host": "node1", "labels": {"pod": "b"}, "from": 5, "guests": [{"name": "j2", "id": 2, "need": 300}]}],
+ "plain": [
+  {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100}, {"name": "g2", "id": 2, "need": 300}]},
+  {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100}, {"name": "g4", "id": 4, "need": 100}]},
+  {"host": "node3", "guests": [{"name": "g5", "id": 5, "need": 100}]}]}
+END
+now=$(date +%s)
+python3 "$fleets" make "$now" 26 <"$dir/fleets.json" >"$dir/openmetrics"
+check "promtool takes the fleets" quietly promtool tsdb create-blocks-from openmetrics -q "$dir/openmetrics" "$dir/tsdb"
+port=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+url=http://127.0.0.1:$port
+echo 'global: {}' >"$dir/prometheus.yml"
+prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" --storage.tsdb.retention.time=1y --log.level=warn \
+	--web.listen-address="127.0.0.1:$port" 2>"$dir/prometheus.log" &
+pids+=($!)
+disown
+ready() { curl --silent "$url/-/ready" | grep Ready >/dev/null; }
+check "Prometheus runs" settles ready
+python3 "$fleets" spoil "$url" >"$dir/port" &
+pids+=($!)
+disown
+check "the server that spoils answers runs" settles test -s "$dir/port"
+spoilt=http://127.0.0.1:$(<"$dir/port")
+
+# plan FLEET [OPTION...], and says FILTER FLEET [OPTION...]: true of its JSON.
+plan() { "$vmwss" plan --from "${from:-$url}" --match "fleet=\"$1\"" --step 5m "${@:2}"; }
+says() { plan "${@:2}" --json 2>"$dir/err" | jq -e "$1" >/dev/null; }
+
+echo "# whose series these are"
+expect_exit "two hosts of one name" 2 'host node1: several hosts have that name, cluster="east" and cluster="west": .*--match' plan sites
+check "one of them is chosen" says '[.guests[].domain] == ["e1", "e2", "x"] and [.hosts[].guests] == [2, 1]' sites --match 'cluster="east"'
+check "with braces, by a pattern" says '[.guests[].domain] == ["w1", "w2"] and [.hosts[].host] == ["node1"]' sites --match '{cluster!~"ea.*"}'
+check "or by its name" says '[.hosts[].host] == ["node2"]' sites --match 'host="node2"'
+expect_exit "also if one is not scraped any more" 2 'host node1: several hosts .*cluster="east" and cluster="west"' plan dead
+expect_exit "or has no guests" 2 'host node1: several hosts .*cluster="east" and cluster="west"' plan idle
+check "two servers that scrape one exporter do no harm" says '[.hosts[].guests] == [2, 1] and (.hosts[0].need_p99_bytes / 1048576 |
+	. >= 600 and . < 620)' replicas
+check "nor does a label that changed, and the memory is that of now" says '[.guests[].domain] == ["j2"] and
+	.hosts[0].capacity_bytes == 1024 * 1048576' renamed
+expect_exit "no such label" 2 'no vmwss_plan_reserve_bytes.fleet="none". of that time' plan none
+expect_exit "matchers that are none" 1 '--match cluster: expected matchers' plan sites --match cluster
+
+echo "# the server's own doubt"
+moves='.moves | length > 0'
+check "a fleet has moves" says "$moves" plain --empty
+for how in partial warnings; do
+	from=$spoilt/$how check "not if the answer is partial: $how" says '.moves == [] and ([.hosts[].partial] | all)' plain --empty
+	check "which is said" quietly grep -E "$spoilt/$how: its answer is partial(: store b is gone; store c is gone)?\$" "$dir/err"
+done
+
+echo "# values that cannot be read"
+from=$spoilt/inf check "guests without RAM are no guests, and nothing is moved" says '.moves == [] and .guests == [] and
+	([.hosts[].partial] | all)' plain --empty
+check "but they are named" quietly grep -F 'vmwss_plan_ram_bytes{host="node1",fleet="plain",domain="g1"' "$dir/err"
+finish
