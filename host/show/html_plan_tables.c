@@ -60,13 +60,16 @@ static void share_cell(FILE *out, double share, const char *style, double mark)
 /* --- hosts ------------------------------------------------------------------------------------ */
 
 static const struct html_column host_columns[] = {
-    {"host", "Host", false},         {"note", "Note", false},         {"guests", "Guests", true},
-    {"assigned", "Assigned", true},  {"limit", "Limit", true},        {"p50", "Need p50", true},
-    {"p99", "Need p99", true},       {"planned", "Planned", true},    {"share", "Of limit", true},
-    {"headroom", "Headroom", true},  {"short", "Short", true},        {"longest", "Longest", true},
-    {"swap", "Swap if all", true},   {"fails", "If it fails", true},  {"full", "85 % in", true},
-    {"after", "Guests after", true}, {"later", "Planned after", true}};
-#define N_AFTER 2 /* the last columns describe the state after the moves */
+    {"host", "Host", false},          {"note", "Note", false},
+    {"guests", "Guests", true},       {"assigned", "Assigned", true},
+    {"limit", "Limit", true},         {"p50", "Need p50", true},
+    {"p99", "Need p99", true},        {"planned", "Planned", true},
+    {"share", "Of limit", true},      {"headroom", "Headroom", true},
+    {"short", "Short", true},         {"longest", "Longest", true},
+    {"swap", "Swap if all", true},    {"fails", "If it fails", true},
+    {"full", "85 % in", true},        {"after", "Guests after", true},
+    {"later", "Planned after", true}, {"fails-after", "If it fails, after", true}};
+#define N_AFTER 3 /* the last columns describe the state after the moves */
 
 /* Returns the position of a number of days on a scale from one day to ten years, 0 .. 1. */
 static double days_at(double days)
@@ -87,12 +90,13 @@ static void runway_cell(FILE *out, const struct plan_runway *runway)
     fprintf(out, "%s</td>", plan_runway_text(text, sizeof(text), runway));
 }
 
-static void fails_cell(FILE *out, const struct plan_host_result *host)
+static void fails_cell(FILE *out, const struct plan_host_result *host, bool after)
 {
+    const bool any = (after ? host->n_guests_after : host->n_guests) > 0 && !host->partial;
     char text[60];
 
-    html_cell_number(out, host->n_guests ? (double)host->unplaced : -1,
-                     plan_unplaced_text(text, sizeof(text), host));
+    html_cell_number(out, any ? (double)(after ? host->unplaced_after : host->unplaced) : -1,
+                     plan_unplaced_text(text, sizeof(text), host, after));
 }
 
 static void short_cells(FILE *out, const struct plan_need *need)
@@ -112,6 +116,7 @@ static void after_cells(FILE *out, const struct plan_host_result *host)
     else
         count_cell(out, host->n_guests_after);
     html_cell_bytes(out, true, host->planned_after_bytes);
+    fails_cell(out, host, true);
 }
 
 static void host_row(FILE *out, const struct plan_shown *shown, size_t h)
@@ -142,7 +147,7 @@ static void host_row(FILE *out, const struct plan_shown *shown, size_t h)
     signed_cell(out, result->limit_bytes - result->planned_bytes);
     short_cells(out, &result->need);
     html_cell_bytes(out, true, result->swap_bytes);
-    fails_cell(out, result);
+    fails_cell(out, result, false);
     runway_cell(out, &result->runway);
     if (shown->request->consolidate)
         after_cells(out, result);

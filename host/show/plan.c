@@ -32,6 +32,27 @@ static const struct sheet_column host_columns[] = {
     {"note", {.name = "NOTE", .last = true, .rank = 4}},
 };
 
+/* The same with what the moves change. */
+static const struct sheet_column moved_columns[] = {
+    {"host", {.name = "HOST", .cut = true}},
+    {"guests", {.name = "GUESTS", .right = true, .rank = 9}},
+    {"guests_after", {.name = "AFTER", .right = true, .rank = 8}},
+    {"ram_bytes", {.name = "ASSIGNED", .right = true, .rank = 6}},
+    {"limit", {.name = "LIMIT", .right = true, .rank = 4}},
+    {"need_p50_bytes", {.name = "NEED P50", .right = true, .rank = 7}},
+    {"need_p99_bytes", {.name = "P99", .right = true, .rank = 3}},
+    {"planned_bytes", {.name = "PLANNED", .right = true}},
+    {"planned_after_bytes", {.name = "AFTER", .right = true, .rank = 1}},
+    {"headroom_bytes", {.name = "HEADROOM", .right = true, .rank = 8}},
+    {"short", {.name = "SHORT", .right = true, .rank = 2}},
+    {"longest_short_seconds", {.name = "LONGEST", .right = true, .rank = 8}},
+    {"swap_bytes", {.name = "SWAP IF ALL", .right = true, .rank = 10}},
+    {"fails", {.name = "IF IT FAILS", .right = true, .rank = 5}},
+    {"fails_after", {.name = "AFTER", .right = true, .rank = 5}},
+    {"full", {.name = "85% IN", .right = true, .rank = 6}},
+    {"note", {.name = "NOTE", .last = true, .rank = 4}},
+};
+
 static void fill_need(struct sheet *sheet, const struct plan_need *need)
 {
     sheet_bytes_real(sheet, "need_p50_bytes", need->p50_bytes);
@@ -62,6 +83,15 @@ static void fill_runway(struct sheet *sheet, const struct plan_runway *runway)
     sheet_close(sheet);
 }
 
+static void fill_unplaced(struct sheet *sheet, const char *key, const struct plan_host *host,
+                          size_t unplaced)
+{
+    if (host->partial)
+        sheet_unknown(sheet, key);
+    else
+        sheet_count(sheet, key, unplaced);
+}
+
 static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_t h)
 {
     const struct plan_host *host = &shown->fleet->hosts[h];
@@ -89,14 +119,13 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bytes_real(sheet, "planned_after_bytes", result->planned_after_bytes);
     sheet_bytes_real(sheet, "headroom_bytes", result->limit_bytes - result->planned_bytes);
     sheet_bytes_real(sheet, "swap_bytes", result->swap_bytes);
-    if (host->partial)
-        sheet_unknown(sheet, "unplaced_guests");
-    else
-        sheet_count(sheet, "unplaced_guests", result->unplaced);
+    fill_unplaced(sheet, "unplaced_guests", host, result->unplaced);
+    fill_unplaced(sheet, "unplaced_guests_after", host, result->unplaced_after);
     sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->unplaced_bytes);
     fill_runway(sheet, &result->runway);
     sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
-    sheet_cell(sheet, "fails", "%s", plan_unplaced_text(text, sizeof(text), result));
+    sheet_cell(sheet, "fails", "%s", plan_unplaced_text(text, sizeof(text), result, false));
+    sheet_cell(sheet, "fails_after", "%s", plan_unplaced_text(text, sizeof(text), result, true));
     sheet_cell(sheet, "note", "%s", plan_host_note(host, result));
 }
 
@@ -241,7 +270,10 @@ static void fill(struct sheet *sheet, const struct plan_shown *shown)
     const struct plan_fleet *fleet = shown->fleet;
 
     fill_head(sheet, shown);
-    sheet_list(sheet, "hosts", host_columns, COUNT(host_columns));
+    if (shown->result->moves.n > 0)
+        sheet_list(sheet, "hosts", moved_columns, COUNT(moved_columns));
+    else
+        sheet_list(sheet, "hosts", host_columns, COUNT(host_columns));
     for (size_t h = 0; h < fleet->n_hosts; h++)
         fill_host(sheet, shown, h);
     sheet_close(sheet);
@@ -256,6 +288,9 @@ static void fill(struct sheet *sheet, const struct plan_shown *shown)
     sheet_count(sheet, "emptied", shown->result->emptied);
     sheet_count(sheet, "short_before", shown->result->short_before);
     sheet_count(sheet, "short_after", shown->result->short_after);
+    sheet_count(sheet, "spare", shown->request->options.spare);
+    sheet_bool(sheet, "spared_before", shown->result->spared_before);
+    sheet_bool(sheet, "spared_after", shown->result->spared_after);
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -301,6 +336,7 @@ static const char *const csv_names[] = {
     "longest_short_seconds",
     "swap_bytes",
     "unplaced_guests",
+    "unplaced_guests_after",
     "runway_days",
     "runway_days_low",
     "runway_days_high",

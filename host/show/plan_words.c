@@ -70,14 +70,16 @@ char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway
     return text;
 }
 
-char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host)
+char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host, bool after)
 {
-    if (host->n_guests == 0 || host->partial)
+    const size_t unplaced = after ? host->unplaced_after : host->unplaced;
+
+    if ((after ? host->n_guests_after : host->n_guests) == 0 || host->partial)
         snprintf(text, size, "-");
-    else if (host->unplaced == 0)
+    else if (unplaced == 0)
         snprintf(text, size, "others take it");
     else
-        snprintf(text, size, "%zu stay down", host->unplaced);
+        snprintf(text, size, "%zu stay down", unplaced);
     return text;
 }
 
@@ -145,17 +147,30 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
             how_many, plural(how_many), size);
 }
 
+static void say_spare(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_result *result = shown->result;
+    const size_t spare = shown->request->options.spare;
+
+    if (spare > 0)
+        say(voice, "If any %s, the others take all their guests: %s before, %s after.",
+            spare == 1 ? "host fails" : "two hosts fail at once",
+            result->spared_before ? "yes" : "no", result->spared_after ? "yes" : "no");
+}
+
 void plan_say_moves(const struct plan_voice *voice, const struct plan_shown *shown)
 {
     const struct plan_result *result = shown->result;
 
-    if (shown->request->consolidate)
-        say(voice,
-            "%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
-            "after.",
-            result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
-            result->moves.n, plural((double)result->moves.n), result->short_before,
-            result->short_after);
+    if (!shown->request->consolidate)
+        return;
+    say(voice,
+        "%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
+        "after.",
+        result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
+        result->moves.n, plural((double)result->moves.n), result->short_before,
+        result->short_after);
+    say_spare(voice, shown);
 }
 
 void plan_say_ratio(const struct plan_voice *voice, const struct plan_shown *shown)

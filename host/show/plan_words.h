@@ -38,8 +38,9 @@ const char *plan_host_note(const struct plan_host *host, const struct plan_host_
 /** "40d (22d-never)", "never", "-" if it is not known. */
 char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway);
 
-/** "others take it", "2 stay down"; "-" if there are no guests to take. */
-char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host);
+/** "others take it", "2 stay down"; "-" if there are no guests to take. @p after: after the moves.
+ */
+char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host, bool after);
 
 /** "suspended pinned ", "size of window 10m". */
 char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest);

@@ -24,7 +24,7 @@ static double rank_host(const struct plan_state *state, size_t host, const struc
     const struct plan_load *load = &state->loads[host];
     double full;
 
-    if ((load->n_guests == 0 && !empty_too) || load->limit_bytes <= 0 ||
+    if ((load->n_guests == 0 && !empty_too) || load->limit_bytes <= 0 || state->gone[host] ||
         plan_is_fixed(&state->fleet->hosts[host]))
         return -1;
     full = plan_load_peak(load, shape) / load->limit_bytes;
@@ -157,6 +157,125 @@ static void relieve(struct plan_state *state, struct plan_moves *moves, struct o
             ;
 }
 
+/* --- host failure ----------------------------------------------------------------------------- */
+
+struct fallen {
+    size_t guests; /* without a place */
+    double bytes;  /* RAM of these */
+};
+
+/* Moves the guests of a host that fails, as far as they find places; the host stays gone. */
+static struct fallen fail(struct plan_state *state, struct plan_moves *moves, size_t host,
+                          struct ordered *guests)
+{
+    const size_t n = guests_of(state, host, guests);
+    struct fallen fallen = {0};
+
+    state->gone[host] = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        const size_t to = plan_best_host(state, &shape, host, true);
+
+        if (to == PLAN_NOWHERE) {
+            fallen.guests++;
+            fallen.bytes += shape.ram_bytes;
+        } else {
+            move(state, moves, guests[i].index, to, PLAN_RELIEVE);
+        }
+    }
+    return fallen;
+}
+
+int plan_host_fails(struct plan_state *state, size_t host, size_t *unplaced, double *unplaced_bytes)
+{
+    cleanup_free struct ordered *guests = calloc(state->fleet->n_guests + 1, sizeof(*guests));
+    const bool gone = state->gone[host];
+    struct fallen fallen = {0};
+    struct plan_moves moves;
+    int rc = plan_moves_make(&moves, state->fleet);
+
+    if (!guests)
+        rc = -ENOMEM;
+    if (rc == 0)
+        fallen = fail(state, &moves, host, guests);
+    *unplaced = fallen.guests;
+    if (unplaced_bytes)
+        *unplaced_bytes = fallen.bytes;
+    undo(state, &moves, 0);
+    state->gone[host] = gone;
+    free(moves.move);
+    return rc;
+}
+
+struct failing {
+    struct plan_state *state;
+    struct plan_moves moves; /* while hosts fail */
+    struct ordered *guests;  /* room for those of one host for each failure */
+    size_t worst;            /* the host that failed badly last: tried first */
+};
+
+/* Returns true if all guests find places while the host, and any @p more after it, fail. Each pair
+ * is tried once: a later host with an earlier one is the same pair. */
+static bool survives_host(struct failing *failing, size_t host, size_t more)
+{
+    struct plan_state *state = failing->state;
+    const size_t before = failing->moves.n;
+    bool survives;
+
+    if (state->gone[host])
+        return true;
+    survives = fail(state, &failing->moves, host, failing->guests).guests == 0;
+    for (size_t h = host + 1; survives && more > 0 && h < state->fleet->n_hosts; h++)
+        survives = survives_host(failing, h, more - 1);
+    undo(state, &failing->moves, before);
+    state->gone[host] = false;
+    return survives;
+}
+
+static bool survives(struct failing *failing)
+{
+    struct plan_state *state = failing->state;
+
+    if (!survives_host(failing, failing->worst, 0))
+        return false;
+    for (size_t h = 0; h < state->fleet->n_hosts; h++)
+        if (!survives_host(failing, h, state->options.spare - 1)) {
+            failing->worst = h;
+            return false;
+        }
+    return true;
+}
+
+static int make_failing(struct failing *failing, struct plan_state *state)
+{
+    int rc = plan_moves_make(&failing->moves, state->fleet);
+
+    /* A guest may have to move again when the next host fails. */
+    free(failing->moves.move);
+    failing->moves.move = calloc(state->options.spare * state->fleet->n_guests + 1,
+                                 sizeof(*failing->moves.move));
+    failing->guests = calloc(state->fleet->n_guests + 1, sizeof(*failing->guests));
+    failing->state = state;
+    return rc == 0 && failing->moves.move && failing->guests ? 0 : -ENOMEM;
+}
+
+static void free_failing(struct failing *failing)
+{
+    free(failing->moves.move);
+    free(failing->guests);
+}
+
+int plan_survives(struct plan_state *state, bool *kept)
+{
+    struct failing failing = {0};
+    int rc = state->fleet->n_hosts > 0 ? make_failing(&failing, state) : 0;
+
+    *kept = rc == 0 &&
+            (state->options.spare == 0 || state->fleet->n_hosts == 0 || survives(&failing));
+    free_failing(&failing);
+    return rc;
+}
+
 /* --- emptying --------------------------------------------------------------------------------- */
 
 static bool place_all(struct plan_state *state, struct plan_moves *moves, size_t host,
@@ -173,7 +292,8 @@ static bool place_all(struct plan_state *state, struct plan_moves *moves, size_t
     return true;
 }
 
-static void try_to_empty(struct plan_state *state, struct plan_moves *moves, size_t host,
+/* Returns true if the host is emptied; it is gone then. */
+static bool try_to_empty(struct plan_state *state, struct plan_moves *moves, size_t host,
                          struct ordered *guests)
 {
     const struct plan_load *load = &state->loads[host];
@@ -181,12 +301,43 @@ static void try_to_empty(struct plan_state *state, struct plan_moves *moves, siz
 
     if (load->n_guests == 0 || load->n_pinned > 0 || plan_is_fixed(&state->fleet->hosts[host]) ||
         load->n_guests > state->options.max_moves - moves->n || received(moves, host))
-        return;
+        return false;
 
     const size_t n = guests_of(state, host, guests);
 
-    if (!place_all(state, moves, host, guests, n))
+    state->gone[host] = place_all(state, moves, host, guests, n);
+    if (!state->gone[host])
         undo(state, moves, before);
+    return state->gone[host];
+}
+
+/* Tries to empty hosts one after the other. With hosts to spare each is checked; when many in a row
+ * could be emptied, several are checked at once, for each check lets all hosts fail in turn. */
+static void empty_hosts(struct plan_state *state, struct plan_moves *moves,
+                        const struct ordered *hosts, struct ordered *guests,
+                        struct failing *failing)
+{
+    const size_t n = state->fleet->n_hosts;
+    size_t each = 1;
+
+    for (size_t at = 0; at < n;) {
+        const size_t before = moves->n;
+        const size_t end = n - at < each ? n : at + each;
+        size_t emptied = 0;
+
+        for (size_t h = at; h < end; h++)
+            emptied += try_to_empty(state, moves, hosts[h].index, guests);
+        if (emptied == 0 || state->options.spare == 0 || survives(failing)) {
+            at = end;
+            each *= emptied > 0 ? 2 : 1;
+            continue;
+        }
+        undo(state, moves, before);
+        for (size_t h = at; h < end; h++)
+            state->gone[hosts[h].index] = false;
+        at += end - at == 1;
+        each = end - at > 1 ? (end - at) / 2 : 1;
+    }
 }
 
 int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
@@ -194,46 +345,17 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
     const size_t n = state->fleet->n_hosts;
     cleanup_free struct ordered *hosts = calloc(n + 1, sizeof(*hosts));
     cleanup_free struct ordered *guests = calloc(state->fleet->n_guests + 1, sizeof(*guests));
+    struct failing failing = {0};
+    int rc = hosts && guests ? make_failing(&failing, state) : -ENOMEM;
 
-    if (!hosts || !guests)
-        return -ENOMEM;
-    relieve(state, moves, guests);
-    for (size_t h = 0; h < n; h++)
-        hosts[h] = (struct ordered){h, (double)state->loads[h].n_guests,
-                                    plan_load_peak(&state->loads[h], NULL)};
-    qsort(hosts, n, sizeof(*hosts), compare_ordered);
-    for (size_t h = 0; h < n; h++)
-        try_to_empty(state, moves, hosts[h].index, guests);
-    return 0;
-}
-
-/* --- host failure ----------------------------------------------------------------------------- */
-
-int plan_host_fails(struct plan_state *state, size_t host, size_t *unplaced, double *unplaced_bytes)
-{
-    cleanup_free struct ordered *guests = calloc(state->fleet->n_guests + 1, sizeof(*guests));
-    struct plan_moves moves;
-    int rc = plan_moves_make(&moves, state->fleet);
-
-    *unplaced = 0;
-    *unplaced_bytes = 0;
-    if (!guests)
-        rc = -ENOMEM;
-
-    const size_t n = rc == 0 ? guests_of(state, host, guests) : 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
-        const size_t to = plan_best_host(state, &shape, host, true);
-
-        if (to == PLAN_NOWHERE) {
-            ++*unplaced;
-            *unplaced_bytes += shape.ram_bytes;
-        } else {
-            move(state, &moves, guests[i].index, to, PLAN_RELIEVE);
-        }
+    if (rc == 0) {
+        relieve(state, moves, guests);
+        for (size_t h = 0; h < n; h++)
+            hosts[h] = (struct ordered){h, (double)state->loads[h].n_guests,
+                                        plan_load_peak(&state->loads[h], NULL)};
+        qsort(hosts, n, sizeof(*hosts), compare_ordered);
+        empty_hosts(state, moves, hosts, guests, &failing);
     }
-    undo(state, &moves, 0);
-    free(moves.move);
+    free_failing(&failing);
     return rc;
 }

@@ -31,12 +31,17 @@ struct plan_moves {
 /** Returns 0 or -ENOMEM. Free moves->move. */
 int plan_moves_make(struct plan_moves *moves, const struct plan_fleet *fleet);
 
-/** Relieves hosts, then empties hosts, with at most options.max_moves; *state is then as after the
- * moves. Returns 0 or -ENOMEM. */
+/** Relieves hosts, then empties hosts, with at most options.max_moves; no host is emptied if then
+ * options.spare hosts could not fail. *state is then as after the moves, and hosts that were
+ * emptied are gone. Returns 0 or -ENOMEM. */
 int plan_consolidate(struct plan_state *state, struct plan_moves *moves);
 
-/** Finds how many guests of a failed host, with how much RAM, find no place on the other hosts.
- * *state is unchanged. Returns 0 or -ENOMEM. */
+/** Sets *kept if all guests have places while any options.spare hosts fail at once. *state is
+ * unchanged. Returns 0 or -ENOMEM. */
+int plan_survives(struct plan_state *state, bool *kept);
+
+/** Finds how many guests of a failed host, with how much RAM (NULL: not wanted), find no place on
+ * the other hosts. *state is unchanged. Returns 0 or -ENOMEM. */
 int plan_host_fails(struct plan_state *state, size_t host, size_t *unplaced,
                     double *unplaced_bytes);
 

@@ -62,9 +62,11 @@ int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,
         .loads = calloc(fleet->n_hosts + 1, sizeof(*state->loads)),
         .at = calloc(fleet->n_guests + 1, sizeof(*state->at)),
         .rank = calloc(fleet->n_hosts + 1, sizeof(*state->rank)),
+        .gone = calloc(fleet->n_hosts + 1, sizeof(*state->gone)),
         .draft = calloc(fleet->n_times, sizeof(*state->draft)),
     };
-    if (state->loads && state->at && state->rank && state->draft && make_loads(state) == 0)
+    if (state->loads && state->at && state->rank && state->gone && state->draft &&
+        make_loads(state) == 0)
         return 0;
     plan_state_free(state);
     return -ENOMEM;
@@ -77,6 +79,7 @@ void plan_state_free(struct plan_state *state)
     free(state->loads);
     free(state->at);
     free(state->rank);
+    free(state->gone);
     free(state->draft);
     *state = (struct plan_state){0};
 }

@@ -35,6 +35,7 @@ struct plan_state {
     struct plan_load *loads;
     size_t *at;   /* the host of each guest */
     double *rank; /* rank of each host, for placing */
+    bool *gone;   /* hosts that take no guests: they fail, or the plan empties them */
     float *draft; /* n_times values: scratch for plan_need_of() */
 };
 

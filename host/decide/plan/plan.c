@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SEED 0x766d777373706c61ULL /* a fixed seed makes plans reproducible */
 
@@ -87,9 +88,11 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
     return rc;
 }
 
-static void after_moves(const struct plan_state *state, struct plan_result *result)
+static int after_moves(struct plan_state *state, struct plan_result *result)
 {
-    for (size_t h = 0; h < state->fleet->n_hosts; h++) {
+    int rc = 0;
+
+    for (size_t h = 0; rc == 0 && h < state->fleet->n_hosts; h++) {
         struct plan_host_result *host = &result->hosts[h];
         const struct plan_load *load = &state->loads[h];
 
@@ -97,7 +100,11 @@ static void after_moves(const struct plan_state *state, struct plan_result *resu
         host->planned_after_bytes = planned(state, h);
         result->short_after += !plan_load_holds(state, load);
         result->emptied += host->n_guests > 0 && load->n_guests == 0;
+        host->unplaced_after = host->unplaced;
+        if (result->moves.n > 0)
+            rc = plan_host_fails(state, h, &host->unplaced_after, NULL);
     }
+    return rc == 0 ? plan_survives(state, &result->spared_after) : rc;
 }
 
 /* Places the new guests one after the other: each is there when the next comes. */
@@ -134,12 +141,17 @@ static int plan_with(struct plan_state *state, const struct plan_request *reques
 
     if (rc == 0)
         rc = plan_ratio_of(state, &random_state, &result->ratio);
+    if (rc == 0)
+        rc = plan_survives(state, &result->spared_before);
     if (rc == 0 && request->consolidate)
         rc = plan_consolidate(state, &result->moves);
+    if (rc == 0)
+        rc = after_moves(state, result);
     if (rc < 0)
         return rc;
     report(request, PART_MOVES, 1, 1);
-    after_moves(state, result);
+    /* A new guest that fits nowhere else may get a host that was to be emptied. */
+    memset(state->gone, 0, state->fleet->n_hosts * sizeof(*state->gone));
     return place(state, request, result, &random_state);
 }
 

@@ -21,6 +21,7 @@ struct plan_host_result {
     /* guests without a place if this host fails; before the moves */
     size_t unplaced;
     double unplaced_bytes; /* RAM of the unplaced guests */
+    size_t unplaced_after; /* after the moves, without the hosts that they empty */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
     /* the host is partly known: how_many and unplaced are not known */
@@ -46,6 +47,7 @@ struct plan_result {
     struct plan_ratio ratio;
     double unknown; /* share of guest time without known needs; see prepare.h */
     size_t emptied, short_before, short_after; /* numbers of hosts */
+    bool spared_before, spared_after;          /* options.spare hosts may fail */
 };
 
 /** Changes the fleet's series to those used in planning, so no second plan can be made from it.

@@ -164,6 +164,17 @@ static int set_moves(void *base, const char *value)
     return 0;
 }
 
+static int set_spare(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+    uint64_t spare;
+
+    if (parse_u64(value, 0, PLAN_SPARE_MAX, &spare) < 0)
+        return command_bad_value("--spare", value, "a number of hosts, 0 to 2");
+    choice->request.options.spare = (size_t)spare;
+    return 0;
+}
+
 static int set_risk(void *base, const char *value)
 {
     struct plan_choice *choice = base;
@@ -231,6 +242,9 @@ static const struct option_line lines[] = {
      .help = "which guests to move so that hosts could be emptied"},
     {OPTION_CALL, 0, "moves", "N", 0, .help = "likewise, with at most so many moves",
      .call = set_moves},
+    {OPTION_CALL, 0, "spare", "N", 0,
+     .help = "empty no host without which any N others, 1 or 2, could not fail (0)",
+     .call = set_spare},
     {OPTION_CALL, 0, "apart", "GUEST,...", 0,
      .help = "guests of which no two may be on one host; repeatable", .call = add_apart},
     {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",

@@ -52,6 +52,10 @@ check "a ratio above 1" says '.overcommit.ratio > 1'
 
 echo "# places and moves"
 check "c can be emptied" says '.emptied >= 1 and (.moves | length >= 1) and .moves[0].from == "c" and .short_after == 0' --empty
+check "which is in the table of hosts beside what they have" test "$(plan --empty | grep -cE '^HOST .*GUESTS +AFTER .*PLANNED +AFTER .*IF IT FAILS +AFTER')" = 1
+check "and is not without moves" test "$(plan --moves 0 | grep -c AFTER)" = 0
+check "with a host to spare the others can take its guests afterwards" says '.spare == 1 and (.spared_after or .emptied == 0) and
+	([.hosts[].unplaced_guests_after == 0] | all) == .spared_after' --empty --spare 1
 check "not with no moves" says '.emptied == 0 and .moves == []' --moves 0
 check "nor are moves given unasked" says '.moves == null'
 check "nor when its guest is pinned" says '[.moves[] | select(.domain == "ci")] == []' --empty --pin ci
@@ -126,5 +130,6 @@ expect_exit "an empty host without a name" 2 'fresh\.db: no guest was there .* n
 	"$vmwss" plan "$dir/fresh.db" --capacity 64G
 expect_exit "two files of one name" 2 'b\.db are both its history.* HOST1=' "$vmwss" plan "$dir/a.db" "$dir/b.db"
 expect_exit "a size that is none" 1 '--place 4G,8X: expected' plan --place 4G,8X
+expect_exit "too many hosts to spare" 1 '--spare 3: expected' plan --spare 3
 expect_exit "a risk that is none" 1 '--risk 0' plan --risk 0
 finish

@@ -558,7 +558,67 @@ TEST(cases, hosts_are_emptied)
     }
 }
 
-/* One guest too many: the smallest that suffices is moved, to an empty host if need be. */
+/* Hosts of 64 GiB with guests of a need of 7: nine fit. */
+static void plan_spared(size_t n_hosts, size_t n_guests, size_t spare, struct plan_fleet *fleet,
+                        struct plan_result *result)
+{
+    struct plan_request request = {.options = bare, .consolidate = true};
+
+    *fleet = make_fleet(n_hosts, n_guests, 15);
+    request.options.spare = spare;
+    for (size_t g = 0; g < n_guests; g++)
+        note_all(fleet, g, 7);
+    ck_assert_int_eq(plan_make(fleet, &request, result), 0);
+}
+
+/* Three hosts of four guests each, of which two hosts are enough, but no host may fail then. */
+TEST(cases, what_a_failed_host_loses_is_told_for_after_the_moves)
+{
+    struct plan_fleet fleet;
+    struct plan_result result;
+    size_t down = 0;
+
+    plan_spared(3, 12, 0, &fleet, &result);
+    ck_assert_uint_eq(result.emptied, 1);
+    for (size_t h = 0; h < 3; h++) {
+        ck_assert_uint_eq(result.hosts[h].unplaced, 0);
+        down += result.hosts[h].unplaced_after;
+        if (result.hosts[h].n_guests_after == 0)
+            ck_assert_uint_eq(result.hosts[h].unplaced_after, 0);
+    }
+    /* Of 8 guests 5 fit beside 4, and of 4 one beside 8. */
+    ck_assert_uint_eq(down, 6);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* Hosts, guests, how many are spared, and how many hosts are emptied then; whether so many could
+ * fail before. */
+static const struct {
+    size_t n_hosts, n_guests, spare, emptied;
+    bool before, after;
+} spared[] = {
+    {3, 12, 0, 1, true, true},   {3, 12, 1, 0, true, true},   {3, 12, 2, 0, false, false},
+    {4, 12, 1, 1, true, true},   {4, 12, 2, 0, true, true},   {2, 18, 1, 0, false, false},
+    {2, 12, 1, 0, false, false}, {20, 80, 1, 10, true, true}, {20, 80, 2, 9, true, true},
+    {20, 80, 0, 11, true, true}, {1, 4, 1, 0, false, false},
+};
+
+TEST_EACH(cases, hosts_to_spare_are_kept, 0, sizeof(spared) / sizeof(spared[0]))
+{
+    struct plan_fleet fleet;
+    struct plan_result result;
+
+    plan_spared(spared[_i].n_hosts, spared[_i].n_guests, spared[_i].spare, &fleet, &result);
+    ck_assert_uint_eq(result.emptied, spared[_i].emptied);
+    ck_assert_int_eq(result.spared_before, spared[_i].before);
+    ck_assert_int_eq(result.spared_after, spared[_i].after);
+    for (size_t h = 0; h < fleet.n_hosts && spared[_i].spare > 0 && spared[_i].after; h++)
+        ck_assert_uint_eq(result.hosts[h].unplaced_after, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
 static size_t moves_if_partial(bool first, bool second)
 {
     struct plan_fleet fleet = make_fleet(2, 2, 20);
@@ -584,6 +644,7 @@ TEST(cases, nothing_is_moved_from_or_to_a_host_that_is_partly_known)
     ck_assert_uint_eq(moves_if_partial(false, true), 0);
 }
 
+/* One guest too many: the smallest that suffices is moved, to an empty host if need be. */
 TEST(cases, a_host_that_is_short_is_relieved)
 {
     struct plan_fleet fleet = make_fleet(2, 10, 15);
