@@ -98,7 +98,7 @@ static bool is_reported(const struct decide_policy *policy, const struct decide_
 {
     const struct decide_guest *guest = &input->guest;
 
-    return guest->reported &&
+    return guest->reported && guest->age_s >= -DECIDE_SKEW_S &&
            is_fresh(policy, guest->age_s, guest->period_s > 0 ? guest->period_s : input->period_s);
 }
 

@@ -53,6 +53,9 @@
 
 #define DECIDE_UNKNOWN UINT64_MAX
 #define DECIDE_MIB (1ULL << 20)
+/** Statistics dated later than now by more than this are not used: they were made before the host's
+ * clock was set back, and their age is not known. */
+#define DECIDE_SKEW_S 2
 
 /** Why a guest is not shrunk; a set of bits. Bits below VETO_COMPUTED are the caller's, the others
  * decide()'s. */
@@ -161,6 +164,9 @@ struct decide_guest {
     double age_s;    /* minimum age of the statistics */
     double late_s;   /* the statistics may be older by up to this much */
     double period_s; /* longest interval between two reports; 0: that of the records */
+    /* the driver's report is dated so much later than now, and is not used: the host's clock was set
+     * back */
+    double ahead_s;
     /* B - available when its balloon was last at rest; 0: B has not changed since */
     uint64_t used_bytes;
     double consistency; /* 0 .. 1, of measure/estimate/consistency.h */

@@ -47,6 +47,8 @@ static void arrive(struct balloon_state *state, double now_s)
 {
     state->moving = false;
     state->n_stalls = 0;
+    state->has_driver = state->has_driver ||
+                        distance(state->set_bytes, state->from_bytes) > DECIDE_MIB;
     state->proving = state->set_bytes < state->from_bytes;
     state->settled_at_s = now_s;
 }
@@ -61,6 +63,7 @@ static void stall(struct balloon_state *state, const struct balloon_policy *poli
     state->proving = moved && actual < state->from_bytes;
     state->set_bytes = actual;
     state->settled_at_s = now_s;
+    state->has_driver = state->has_driver || moved;
     if (moved)
         state->n_stalls = 0;
     else if (!state->unsure)
@@ -188,6 +191,7 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
 
     state->before_bytes = before_bytes;
     state->rested = true;
+    state->has_driver = actual + policy->still_bytes < before_bytes;
     state->seen_bytes = state->from_bytes = state->mark_bytes = state->rest_bytes = actual;
     state->issued_at_s = state->progress_at_s = state->settled_at_s = state->rest_since_s = now_s;
     state->set_bytes = set_bytes;

@@ -34,7 +34,7 @@
 
 enum balloon_trouble {
     TROUBLE_NONE,
-    TROUBLE_NO_DRIVER, /* three targets without any movement: inhibited */
+    TROUBLE_NO_DRIVER, /* three targets without any movement: no driver, or it is stuck: inhibited */
     TROUBLE_NO_RETURN, /* it inflates, and the host gets nothing: inhibited */
     TROUBLE_FOREIGN,   /* another program moves it */
 };
@@ -71,6 +71,7 @@ struct balloon_state {
     /* from the last statistics made with the balloon at rest; 0: there were none */
     uint64_t used_bytes;
     unsigned n_stalls; /* stalls in a row */
+    bool has_driver;   /* its balloon has moved to a target of ours, or as far as it could */
     enum balloon_trouble trouble;
     double trouble_until_s; /* end of TROUBLE_FOREIGN */
     uint64_t pending_bytes; /* given and not touched yet */

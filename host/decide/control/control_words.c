@@ -28,11 +28,14 @@ static double mib(uint64_t bytes)
     return (double)bytes / (double)DECIDE_MIB;
 }
 
-static const char *trouble_text(enum balloon_trouble trouble)
+static const char *trouble_text(const struct balloon_state *state)
 {
-    return trouble == TROUBLE_NO_DRIVER
-               ? "inhibited: its balloon does not move, so the guest has no driver for it"
-               : "inhibited: its balloon inflates, and the host gets nothing back";
+    if (state->trouble == TROUBLE_NO_RETURN)
+        return "inhibited: its balloon inflates, and the host gets nothing back";
+    return state->has_driver
+               ? "inhibited: its balloon moved before, and did not for three targets: the guest has "
+                 "nothing left to give, or its driver is stuck"
+               : "inhibited: its balloon does not move, so the guest has no driver for it";
 }
 
 static const char *plug_trouble_text(enum balloon_trouble trouble)
@@ -83,7 +86,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
     case HOLD_INHIBITED:
         snprintf(text, size, "%s",
                  control_has_plug(guest) ? plug_trouble_text(state->trouble)
-                                         : trouble_text(state->trouble));
+                                         : trouble_text(state));
         return;
     case HOLD_MOVING:
         if (state->rested)

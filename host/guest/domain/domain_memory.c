@@ -51,14 +51,38 @@ static bool is_within(uint64_t part, uint64_t whole)
     return part == DOMAIN_MEMORY_UNKNOWN || part <= whole;
 }
 
+/* A report from later than now was made before the host's clock was set back: its age is not known.
+ * One second of grace: QEMU and time(2) read clocks that are updated at different times. */
+static bool is_current(const struct domain_memory *memory, uint64_t now_s)
+{
+    return memory->updated_s > 0 && memory->updated_s + DOMAIN_MEMORY_MAX_AGE_S >= now_s &&
+           memory->updated_s <= now_s + 1;
+}
+
+/* Linux keeps at most its high watermarks and lowmem reserves out of MemAvailable, a few percent of
+ * the total, so a guest with more free memory than that has memory available. */
+#define RESERVES_SHARE 8
+#define RESERVES_MIN_BYTES (128ULL << 20)
+
+static bool agrees_with_free(const struct domain_memory *memory)
+{
+    uint64_t share = memory->total_bytes / RESERVES_SHARE;
+
+    return memory->free_bytes == DOMAIN_MEMORY_UNKNOWN ||
+           less(memory->free_bytes, memory->available_bytes) <= larger(share, RESERVES_MIN_BYTES);
+}
+
+static bool can_be(const struct domain_memory *memory)
+{
+    return memory->total_bytes > 0 && is_within(memory->total_bytes, memory->maximum_bytes) &&
+           is_within(memory->free_bytes, memory->total_bytes) &&
+           is_within(memory->available_bytes, memory->total_bytes) &&
+           is_within(memory->cache_bytes, memory->total_bytes) && agrees_with_free(memory);
+}
+
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s)
 {
-    bool is_old = memory->updated_s == 0 || memory->updated_s + DOMAIN_MEMORY_MAX_AGE_S < now_s;
-    bool can_be = is_within(memory->total_bytes, memory->maximum_bytes) &&
-                  is_within(memory->free_bytes, memory->total_bytes) &&
-                  is_within(memory->available_bytes, memory->total_bytes);
-
-    if (is_old || !can_be)
+    if (!is_current(memory, now_s) || !can_be(memory))
         forget_words(memory);
     if (!is_within(memory->current_bytes, memory->maximum_bytes))
         memory->current_bytes = memory->maximum_bytes;

@@ -68,9 +68,10 @@ int domain_balloon_set(struct domain_connection *connection, const char *name, u
                        struct error *error);
 
 /**
- * Discards the driver's report if it is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s (Unix time),
- * or if it is impossible: more than the domain has, or more free than total memory. The functions
- * above have called it.
+ * Discards the driver's report if it is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s (Unix time)
+ * or later than that, or if it is impossible: more than the domain has, no memory at all, more free
+ * or cached than total memory, or hardly any available while much is free. The functions above have
+ * called it.
  */
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s);
 

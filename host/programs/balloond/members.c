@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "decide/advice/advising.h"
 #include "history/event.h"
 
@@ -41,6 +42,7 @@ static struct decide_input unmeasured(void)
 static void forget_report(struct decide_guest *guest)
 {
     *guest = (struct decide_guest){
+        .ahead_s = guest->ahead_s,
         .consistency = guest->reported ? guest->consistency : (double)NAN,
         .swap_total_bytes = DECIDE_UNKNOWN,
         .swap_free_bytes = DECIDE_UNKNOWN,
@@ -57,19 +59,20 @@ struct decide_input members_input(const struct decide_input *measured, double si
 {
     struct decide_input input = *measured;
     struct decide_guest *guest = &input.guest;
-    double age_s = fmax(wall_s - (double)memory->updated_s, 0);
+    double age_s = wall_s - (double)memory->updated_s;
 
     input.age_s += since_s;
     input.up_s += since_s;
     guest->age_s += since_s;
+    guest->ahead_s = memory->updated_s > 0 && age_s < -DECIDE_SKEW_S ? -age_s : 0;
     if (memory->available_bytes == DOMAIN_MEMORY_UNKNOWN || memory->updated_s == 0 ||
-        (guest->reported && age_s >= guest->age_s + guest->late_s))
+        guest->ahead_s > 0 || (guest->reported && age_s >= guest->age_s + guest->late_s))
         return input;
     if (!guest->reported || guest->age_s > decide_policy_default.stale_periods * input.period_s)
         forget_report(guest);
     guest->reported = true;
     guest->available_bytes = memory->available_bytes;
-    guest->age_s = age_s;
+    guest->age_s = fmax(age_s, 0);
     guest->late_s = 0;
     guest->period_s = LIBVIRT_PERIOD_S;
     return input;
@@ -203,6 +206,23 @@ static void take_plug(struct balloon_guest *member, struct control_guest *guest,
         input->actual_bytes = DECIDE_UNKNOWN;
 }
 
+/* Without a period the driver reports only once, and if the host's clock is set back meanwhile that
+ * report looks new: by the monotonic clock it is not. */
+static struct domain_memory without_frozen_report(struct balloon_guest *member,
+                                                  const struct domain_memory *memory)
+{
+    const double now_s = (double)clock_ns() / 1e9;
+    struct domain_memory current = *memory;
+
+    if (member->report_seen_s == 0 || member->report_updated_s != memory->updated_s) {
+        member->report_updated_s = memory->updated_s;
+        member->report_seen_s = now_s;
+    }
+    if (now_s - member->report_seen_s > DOMAIN_MEMORY_MAX_AGE_S)
+        current.available_bytes = DOMAIN_MEMORY_UNKNOWN;
+    return current;
+}
+
 void members_take_sizes(struct balloon_guest *member, struct control_guest *guest,
                         const struct domain_memory *memory, const struct balloond_config *config)
 {
@@ -210,8 +230,10 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
                                                                     memory->uuid);
     const double wall_s = store_clock_now().wall_s;
     struct decide_input *input = &guest->input;
+    struct domain_memory current;
 
     begin_if_new(member, guest, memory);
+    current = without_frozen_report(member, memory);
     memcpy(member->name, memory->name, sizeof(member->name));
     member->memory = *memory;
     member->seen = true;
@@ -220,7 +242,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     guest->excluded = member->ambiguous || (own && own->excluded);
     *input = members_input(&member->measured,
                            member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
-                           memory, wall_s);
+                           &current, wall_s);
     input->stalled = fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S;
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN

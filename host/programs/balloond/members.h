@@ -27,6 +27,8 @@ struct balloon_guest {
     double measured_s;
     double stalled_s; /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
+    uint64_t report_updated_s; /* the driver's last report, Unix time by the host's clock then; */
+    double report_seen_s;      /* first seen at, by the monotonic clock; 0: none */
     struct domain_virtio_mem plug;
     bool plug_unknown;          /* its virtio-mem could not be read */
     uint64_t plug_before_bytes; /* requested size of virtio-mem before our first target; 0: none */
@@ -68,8 +70,8 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
                    const struct balloond_config *config, struct error *error);
 
 /** Makes the input @p since_s seconds after @p measured: with the statistics that libvirt has
- * at @p wall_s, Unix time, if those are newer than the record's. If the record is stale, all other
- * guest-reported fields are cleared. */
+ * at @p wall_s, Unix time, if those are newer than the record's and not later than now. If the
+ * record is stale, all other guest-reported fields are cleared. */
 struct decide_input members_input(const struct decide_input *measured, double since_s,
                                   const struct domain_memory *memory, double wall_s);
 

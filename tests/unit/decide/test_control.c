@@ -696,6 +696,24 @@ TEST(rules, a_guest_without_driver_is_inhibited)
     ck_assert_int_eq(g.action, CONTROL_NONE);
 }
 
+/* A guest that has given before and has nothing left has a driver. */
+TEST(rules, a_guest_that_has_nothing_left_has_a_driver)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, g.target_bytes, g.target_bytes);
+    for (int i = 0; i < 40 && g.state.trouble == TROUBLE_NONE; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "its balloon moved before"));
+    ck_assert_ptr_null(strstr(why(&h, &g), "no driver for it"));
+}
+
 /* libvirtd ended at each order: nothing moves, and that is not for want of a driver. */
 TEST(rules, orders_that_failed_do_not_inhibit)
 {

@@ -279,6 +279,18 @@ TEST(plain, old_numbers_shrink_nothing)
     ck_assert_uint_eq(vetoes(&input), VETO_STALE);
 }
 
+/* The record may be a little ahead; what the guest used then cannot be dated. */
+TEST(plain, statistics_from_later_than_now_do_not_count)
+{
+    struct decide_input input = healthy();
+
+    input.guest.age_s = -1;
+    ck_assert(decide_has_statistics(&decide_policy_default, &input));
+    input.guest.age_s = -5;
+    ck_assert(!decide_has_statistics(&decide_policy_default, &input));
+    ck_assert_msg(strstr(why(&input), "5 s later than now"), "%s", why(&input));
+}
+
 TEST(plain, a_young_guest_is_left_alone)
 {
     struct decide_input input = healthy();

@@ -246,6 +246,46 @@ TEST(cases, a_balloon_is_believed_within_bounds)
     ck_assert(!believed(&memory));
 }
 
+/* The host's clock was ahead when the driver reported, and was set back since. */
+TEST(cases, a_report_from_later_than_now_is_not_believed)
+{
+    memory.updated_s = 1061; /* clocks are read one after the other */
+    ck_assert(believed(&memory));
+    memory.updated_s = 1063;
+    ck_assert(!believed(&memory));
+    memory.updated_s = 1060 + 8 * 3600;
+    ck_assert(!believed(&memory));
+    memory.updated_s = UINT64_MAX - 10;
+    ck_assert(!believed(&memory));
+}
+
+TEST(cases, a_driver_that_reports_nonsense_is_not_believed)
+{
+    static const struct {
+        uint64_t total, free, available, cache;
+        bool believed;
+    } reports[] = {
+        {3896, 3072, 0, 100, false},   /* an uninitialized counter */
+        {3896, 3072, 12, 100, false},  /* pages in place of KiB */
+        {3896, 600, 0, 100, false},    /* more than the reserves of any Linux */
+        {3896, 400, 0, 100, true},     /* min_free_kbytes may be that large */
+        {200, 100, 0, 20, true},       /* a small guest at its watermarks */
+        {3896, 100, 3000, 2900, true}, /* page cache */
+        {3896, 100, 3000, 3900, false},
+        {0, 0, 0, 0, false},
+    };
+
+    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+        memory.updated_s = 1050;
+        memory.maximum_bytes = 4096 * MIB;
+        memory.total_bytes = reports[i].total * MIB;
+        memory.free_bytes = reports[i].free * MIB;
+        memory.available_bytes = reports[i].available * MIB;
+        memory.cache_bytes = reports[i].cache * MIB;
+        ck_assert_msg(believed(&memory) == reports[i].believed, "%zu", i);
+    }
+}
+
 TEST(cases, a_balloon_leaves_no_more_than_there_is)
 {
     memory.maximum_bytes = 512 * MIB;

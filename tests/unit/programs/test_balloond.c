@@ -456,6 +456,31 @@ TEST(all, of_an_old_record_nothing_stands_but_what_libvirt_says)
     ck_assert(decide_vetoes(&decide_policy_default, &input) & VETO_STALE);
 }
 
+/* The host's clock was eight hours ahead when the guest started, and the driver reports only then. */
+TEST(all, statistics_from_later_than_now_do_not_count)
+{
+    struct domain_memory memory = by_libvirt(7500 * MIB, 1000 + 8 * 3600);
+    struct decide_input record = recorded();
+    struct decide_input none = {.vetoes = VETO_NOT_MEASURED, .up_s = NAN, .panic_age_s = NAN};
+    struct decide_decision decision;
+    char text[DECIDE_WHY_TEXT];
+    struct decide_input input = members_input(&none, 0, &memory, 1000);
+
+    ck_assert(!input.guest.reported);
+    input.assigned_bytes = input.actual_bytes = 8192 * MIB;
+    decide(&decide_policy_default, &input, &decision);
+    decide_why(text, sizeof(text), &decide_policy_default, &input, &decision);
+    ck_assert_msg(strstr(text, "28800 s later than now"), "%s", text);
+    input = members_input(&record, 0, &memory, 1000); /* the agent's report is as it was */
+    ck_assert_uint_eq(input.guest.available_bytes, 500 * MIB);
+    input = members_input(&record, 3600, &memory, 1000);
+    ck_assert(!decide_has_statistics(&decide_policy_default, &input));
+    memory.updated_s = 1001;
+    input = members_input(&none, 0, &memory, 1000);
+    ck_assert(input.guest.reported);
+    ck_assert_double_eq(input.guest.age_s, 0);
+}
+
 TEST(all, a_panic_is_known_without_the_history)
 {
     static struct domain_memory memory = {.name = "a", .uuid = UUID_1, .id = 1};
