@@ -17,6 +17,75 @@ const struct balloon_policy balloon_policy_default = {
     .still_bytes = DECIDE_MIB,
 };
 
+/* --- memory that is plugged or unplugged ------------------------------------------------------ */
+
+static uint64_t moved_by(uint64_t bytes, uint64_t from_bytes, uint64_t to_bytes)
+{
+    return bytes == 0 ? 0 : larger(less(bytes + to_bytes, from_bytes), 1);
+}
+
+void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes)
+{
+    uint64_t *const sizes[] = {
+        &state->before_bytes, &state->seen_bytes, &state->set_bytes,      &state->from_bytes,
+        &state->mark_bytes,   &state->rest_bytes, &state->pace.low_bytes,
+    };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        *sizes[i] = moved_by(*sizes[i], state->plug.assigned_bytes, assigned_bytes);
+    state->plug.assigned_bytes = assigned_bytes;
+    state->plug.since_s = 0;
+}
+
+/* Returns true if the balloon is where it was under the former M, or on its way to its target. */
+static bool has_followed(const struct balloon_state *state, const struct balloon_policy *policy,
+                         const struct decide_input *input)
+{
+    uint64_t taken = input->assigned_bytes - decide_actual(input);
+    uint64_t from = less(state->plug.assigned_bytes, state->seen_bytes);
+    uint64_t to = state->moving ? less(state->plug.assigned_bytes, state->set_bytes) : from;
+
+    return taken + policy->still_bytes >= smaller(from, to) &&
+           taken <= larger(from, to) + policy->still_bytes;
+}
+
+uint64_t balloon_shifted(uint64_t bytes, uint64_t set_bytes, uint64_t from_bytes,
+                         const struct decide_input *input)
+{
+    const struct balloon_state then = {.plug.assigned_bytes = from_bytes, .seen_bytes = set_bytes};
+
+    if (from_bytes == 0 || !has_followed(&then, &balloon_policy_default, input))
+        return bytes;
+    return moved_by(bytes, from_bytes, input->assigned_bytes);
+}
+
+/* Returns true if nothing can be concluded from B yet. If B does not follow M within the time of a
+ * move, it is compared as it is. */
+static bool follow_plug(struct balloon_state *state, const struct balloon_policy *policy,
+                        const struct decide_input *input, double now_s)
+{
+    if (state->plug.assigned_bytes == 0 || state->seen_bytes == 0)
+        state->plug.assigned_bytes = input->assigned_bytes;
+    if (state->plug.assigned_bytes == input->assigned_bytes) {
+        state->plug.since_s = 0;
+        return false;
+    }
+    if (has_followed(state, policy, input)) {
+        balloon_shift(state, input->assigned_bytes);
+        state->rest_since_s = now_s; /* statistics from before compare with the former size */
+        return false;
+    }
+    if (state->plug.since_s == 0)
+        state->plug.since_s = now_s;
+    if (now_s - state->plug.since_s < policy->move_s)
+        return true;
+    state->plug.assigned_bytes = input->assigned_bytes;
+    state->plug.since_s = 0;
+    return false;
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
                              double now_s)
 {
@@ -154,6 +223,8 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
         return;
     if (state->trouble == TROUBLE_FOREIGN && now_s >= state->trouble_until_s)
         state->trouble = TROUBLE_NONE;
+    if (follow_plug(state, policy, input, now_s))
+        return;
     note_rest(state, policy, actual, now_s);
     if (state->moving)
         follow_move(state, policy, actual, now_s);
@@ -176,10 +247,10 @@ void balloon_date(struct balloon_state *state, const struct balloon_policy *poli
     double made_s = now_s - (guest->reported ? guest->age_s + guest->late_s : input->age_s);
 
     if (guest->reported && guest->available_bytes != DECIDE_UNKNOWN && !state->moving &&
-        made_s >= state->rest_since_s)
+        !balloon_is_plugging(state) && made_s >= state->rest_since_s)
         state->used_bytes = larger(less(decide_actual(input), guest->available_bytes), 1);
     guest->used_bytes = state->used_bytes;
-    input->unsettled = state->moving || state->proving ||
+    input->unsettled = state->moving || state->proving || balloon_is_plugging(state) ||
                        made_s < state->rest_since_s + policy->return_s;
 }
 
@@ -190,6 +261,7 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
     uint64_t actual = decide_actual(input);
 
     state->before_bytes = before_bytes;
+    state->plug.assigned_bytes = input->assigned_bytes;
     state->rested = true;
     state->has_driver = actual + policy->still_bytes < before_bytes;
     state->seen_bytes = state->from_bytes = state->mark_bytes = state->rest_bytes = actual;
@@ -220,6 +292,12 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     uint64_t actual = decide_actual(input);
 
     state->before_bytes = balloon_before(state, input);
+    if (balloon_is_plugging(state)) /* a panic did not wait for B: what was taken is as it was */
+        state->before_bytes = smaller(
+            moved_by(state->before_bytes, state->plug.assigned_bytes, input->assigned_bytes),
+            input->assigned_bytes);
+    state->plug.assigned_bytes = input->assigned_bytes;
+    state->plug.since_s = 0;
     state->rested = true;
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;

@@ -23,7 +23,11 @@
  *     panic, and is no longer ours to restore. A balloon that was moving when first seen was set
  *     before, for instance by a controller that has just ended. This does not count as a move until
  *     the balloon has come to rest, and until then nothing is done except on a panic: its size on
- *     the way is not its original size.
+ *     the way is not its original size;
+ *   - where memory is plugged or unplugged (a DIMM, virtio-mem), M and B change alike and the
+ *     balloon, M - B, does not: all sizes that are remembered change with them. libvirt may know M
+ *     before B, so nothing is concluded from B until both fit, or for a minute. An order that is
+ *     under way keeps its balloon, too: QEMU counts the pages to take, not those to leave.
  *
  * Growing resident memory is to be expected after a guest grew: memory that it was given and has
  * not touched yet is pending, and is subtracted from the host's free memory.
@@ -56,6 +60,10 @@ struct balloon_state {
     struct decide_pace pace;
     uint64_t before_bytes; /* its size before our first target; 0: we have set none */
     uint64_t seen_bytes;   /* its last known size; 0: not seen yet */
+    struct {
+        uint64_t assigned_bytes; /* M to which all sizes here belong; 0: not known yet */
+        double since_s;          /* M has changed, and B has not followed since; 0: it has */
+    } plug;
     bool rested;           /* at rest at least once since it was first seen, or set by us */
     bool moving;           /* from from_bytes to set_bytes */
     bool unsure;           /* the order of set_bytes failed: the guest may not have received it */
@@ -103,6 +111,20 @@ uint64_t balloon_before(const struct balloon_state *state, const struct decide_i
 
 /** Returns its size, or the size that it will have once it has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);
+
+/** Memory was plugged or unplugged, and the balloon's size is not known to follow yet. */
+static inline bool balloon_is_plugging(const struct balloon_state *state)
+{
+    return state->plug.since_s > 0;
+}
+
+/** Shifts all sizes of the state by a change of M from @p assigned_bytes. */
+void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes);
+
+/** Shifts by a change of M a size that was noted with the balloon at @p set_bytes and M at @p from_bytes,
+ * if B has followed; unchanged if not, or if from_bytes is 0: not known. */
+uint64_t balloon_shifted(uint64_t bytes, uint64_t set_bytes, uint64_t from_bytes,
+                         const struct decide_input *input);
 
 /** The balloon may be moving, or its order may not have arrived: the order is repeated if it is
  * needed. */

@@ -38,7 +38,9 @@ static enum control_hold find_obstacle(const struct control_guest *guest)
         return HOLD_UNKNOWN;
     if (guest->state.trouble == TROUBLE_FOREIGN && !is_in_need(guest))
         return HOLD_FOREIGN;
-    return guest->state.rested || guest->decision.panics ? HOLD_NONE : HOLD_MOVING;
+    return (guest->state.rested && !balloon_is_plugging(&guest->state)) || guest->decision.panics
+               ? HOLD_NONE
+               : HOLD_MOVING;
 }
 
 static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)

@@ -89,7 +89,10 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
                                          : trouble_text(state));
         return;
     case HOLD_MOVING:
-        if (state->rested)
+        if (balloon_is_plugging(state))
+            snprintf(text, size,
+                     "memory was plugged or unplugged, and the size of its balloon does not fit yet");
+        else if (state->rested)
             snprintf(text, size, "its balloon is moving to %.0f MiB", mib(state->set_bytes));
         else
             snprintf(text, size, "its balloon has not been seen at rest yet");

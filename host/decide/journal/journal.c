@@ -17,7 +17,8 @@ static const char schema[] =
     " domain_id INTEGER NOT NULL, before_bytes INTEGER NOT NULL, set_bytes INTEGER NOT NULL,"
     " panic_bytes INTEGER NOT NULL, panic_s REAL NOT NULL, trouble INTEGER NOT NULL,"
     " boot_id TEXT NOT NULL DEFAULT '', restored_s REAL NOT NULL DEFAULT 0,"
-    " plug_bytes INTEGER NOT NULL DEFAULT 0) STRICT;"
+    " plug_bytes INTEGER NOT NULL DEFAULT 0,"
+    " assigned_bytes INTEGER NOT NULL DEFAULT 0) STRICT;"
     "CREATE TABLE IF NOT EXISTS decision (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " time_s REAL NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL,"
     " acted INTEGER NOT NULL, level TEXT NOT NULL, action TEXT NOT NULL, hold TEXT NOT NULL,"
@@ -82,6 +83,7 @@ static int add_columns(struct journal *journal, struct error *error)
         {"balloon", "boot_id", "TEXT NOT NULL DEFAULT ''"},
         {"balloon", "restored_s", "REAL NOT NULL DEFAULT 0"},
         {"balloon", "plug_bytes", "INTEGER NOT NULL DEFAULT 0"},
+        {"balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0"},
         {"decision", "panic", "INTEGER NOT NULL DEFAULT 0"},
         {"decision", "reclaim_bytes", "INTEGER"},
         {"decision", "reclaimed_bytes", "INTEGER"},
@@ -203,7 +205,7 @@ int journal_own(struct journal *journal, const struct journal_balloon *balloon, 
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     int rc = journal_prepare(
-        journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &statement, error);
 
     if (rc < 0)
@@ -219,6 +221,7 @@ int journal_own(struct journal *journal, const struct journal_balloon *balloon, 
     sql_bind_text(statement, 9, balloon->boot_id);
     sqlite3_bind_double(statement, 10, balloon->restored_s);
     sql_bind_u64(statement, 11, balloon->plug_bytes);
+    sql_bind_u64(statement, 12, balloon->assigned_bytes);
     return finish(journal, statement, error);
 }
 
@@ -252,6 +255,8 @@ static int read_balloon(sqlite3_stmt *statement, struct journal_balloon *balloon
         rc = sql_double(statement, 9, &balloon->restored_s);
     if (rc == 0 && sqlite3_column_count(statement) > 10)
         rc = sql_u64(statement, 10, &balloon->plug_bytes);
+    if (rc == 0 && sqlite3_column_count(statement) > 11)
+        rc = sql_u64(statement, 11, &balloon->assigned_bytes);
     balloon->domain_id = (int)id;
     balloon->trouble = trouble <= TROUBLE_FOREIGN ? (enum balloon_trouble)trouble : TROUBLE_NONE;
     return rc;

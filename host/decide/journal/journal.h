@@ -38,6 +38,7 @@ struct journal_balloon {
     uint64_t set_bytes;
     /* part of before_bytes that was requested of its virtio-mem; 0: nothing */
     uint64_t plug_bytes;
+    uint64_t assigned_bytes; /* M at that time; 0: not known */
     uint64_t panic_bytes; /* size at the last panic; 0: none */
     double panic_s;       /* Unix time */
     enum balloon_trouble trouble;

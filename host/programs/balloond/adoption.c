@@ -20,6 +20,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
         .before_bytes = balloon_before(state, &guest->input),
         .set_bytes = set_bytes,
         .plug_bytes = control_has_plug(guest) ? guest->plug.most_bytes : 0,
+        .assigned_bytes = guest->input.assigned_bytes,
         .panic_bytes = state->pace.panic_bytes,
         .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),
         .trouble = state->trouble,
@@ -45,15 +46,20 @@ static void take_over(struct balloond *balloond, size_t i, const struct journal_
 {
     struct balloon_guest *member = &balloond->members.members[i];
     struct control_guest *guest = &balloond->members.guests[i];
+    const struct decide_input *input = &guest->input;
+    uint64_t before_bytes, set_bytes;
 
     if (member->plug.n == 1 && row->plug_bytes <= member->plug.size_bytes)
         member->plug_before_bytes = row->plug_bytes;
     members_take_sizes(member, guest, &member->memory, balloond->config);
-    balloon_adopt(&guest->state, &balloond->config->policy.balloon, &guest->input,
-                  row->before_bytes, row->set_bytes, balloond_now_s());
+    /* Memory may have been plugged or unplugged meanwhile. */
+    before_bytes = balloon_shifted(row->before_bytes, row->set_bytes, row->assigned_bytes, input);
+    set_bytes = balloon_shifted(row->set_bytes, row->set_bytes, row->assigned_bytes, input);
+    balloon_adopt(&guest->state, &balloond->config->policy.balloon, input, before_bytes, set_bytes,
+                  balloond_now_s());
     guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE : row->trouble;
     log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB%s",
-             row->name, (unsigned long long)(row->before_bytes / DECIDE_MIB),
+             row->name, (unsigned long long)(before_bytes / DECIDE_MIB),
              row->restored_s > 0 ? ", and is on its way there" : "");
 }
 

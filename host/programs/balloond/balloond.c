@@ -244,6 +244,27 @@ static void note_loss(struct balloond *balloond, size_t i)
         log_failure(member, "not journalled", &error);
 }
 
+/* Memory was plugged or unplugged: what is to be restored is another size now. */
+static void note_plug(struct balloond *balloond, size_t i)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    const struct balloon_state *state = &balloond->members.guests[i].state;
+    uint64_t was_bytes = member->owned_assigned_bytes;
+
+    member->owned_assigned_bytes = state->plug.assigned_bytes;
+    if (!balloond->config->act || !member->owned || state->before_bytes == 0 || was_bytes == 0 ||
+        was_bytes == state->plug.assigned_bytes)
+        return;
+    log_line(LOG_CLASS_GUEST, LOG_NOTICE,
+             "domain %s: assigned were %llu MiB and are %llu now: its balloon will be restored to "
+             "%llu",
+             member->name, (unsigned long long)(was_bytes / DECIDE_MIB),
+             (unsigned long long)(state->plug.assigned_bytes / DECIDE_MIB),
+             (unsigned long long)(state->before_bytes / DECIDE_MIB));
+    adoption_renew(balloond, i);
+    adoption_mark(balloond, i, state->set_bytes);
+}
+
 static int decide_once(struct balloond *balloond, struct error *error)
 {
     struct control_host host = {0};
@@ -267,6 +288,7 @@ static int decide_once(struct balloond *balloond, struct error *error)
     for (size_t i = 0; rc == 0 && i < balloond->members.n; i++) {
         carry_out(balloond, &host, i);
         note_loss(balloond, i);
+        note_plug(balloond, i);
     }
     if (rc == 0 && balloond_now_s() > balloond->trimmed_s + TRIM_S) {
         rc = journal_trim(balloond->journal, balloond_wall_s(), error);

@@ -22,6 +22,7 @@ struct balloon_guest {
     bool seen;
     bool fresh;                   /* its balloon has not been looked up in the journal yet */
     bool owned;                   /* it is in the journal */
+    uint64_t owned_assigned_bytes; /* M in the journal's row; 0: none */
     bool ambiguous;               /* it has two sections in the configuration */
     struct decide_input measured; /* from the history, made at measured_s, Unix time */
     double measured_s;

@@ -918,6 +918,105 @@ TEST(rules, a_panic_is_served_whoever_moved_the_balloon)
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
 }
 
+/* As libvirt shows a DIMM: M and B rise alike, and M may be known first. */
+static void plug(struct control_guest *guest, int64_t mib, bool followed)
+{
+    guest->input.assigned_bytes += (uint64_t)mib * MIB;
+    if (followed)
+        resize(guest, guest->input.actual_bytes + (uint64_t)mib * MIB, 1000 * MIB);
+}
+
+TEST(rules, a_dimm_is_no_other_hand)
+{
+    static const int64_t dimms[] = {4096, 256, 128, -256, -1024};
+
+    for (size_t i = 0; i < 4 * sizeof(dimms) / sizeof(dimms[0]); i++) {
+        const int64_t mib = dimms[i / 4];
+        const bool under_way = i & 1;
+        const bool late = i & 2;
+        struct control_host h = host(2500);
+        struct control_guest g = guest();
+
+        rest(&g);
+        begin_shrink(&h, &g);
+        ck_assert_uint_eq(g.target_bytes, 3892 * MIB);
+        resize(&g, under_way ? 4000 * MIB : 3892 * MIB, 4000 * MIB);
+        if (!under_way)
+            run(&h, &g, 1);
+        h.free_bytes = 30000 * MIB;
+        plug(&g, mib, !late);
+        run_at_once(&h, &g);
+        if (late) {
+            ck_assert_int_eq(g.hold, HOLD_MOVING);
+            ck_assert(under_way || strstr(why(&h, &g), "plugged or unplugged"));
+            resize(&g, g.input.actual_bytes + (uint64_t)mib * MIB, 1000 * MIB);
+            run_at_once(&h, &g);
+        }
+        ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+        if (under_way) {
+            ck_assert_uint_eq(g.state.set_bytes, (uint64_t)(3892 + mib) * MIB);
+            resize(&g, (uint64_t)(3892 + mib) * MIB, 1000 * MIB);
+        }
+        settle(&h, &g, 1);
+        ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+        ck_assert_uint_eq(g.state.before_bytes, (uint64_t)(4096 + mib) * MIB);
+        control_restore(&h, RESTORE_BEFORE, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_RESTORE);
+        ck_assert_uint_eq(g.target_bytes, (uint64_t)(4096 + mib) * MIB);
+    }
+}
+
+/* Memory of virtio-mem that its guest does not plug: M is more, and nothing has moved. */
+TEST(rules, what_is_not_plugged_is_no_other_hand)
+{
+    struct control_host h = host(2500);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    h.free_bytes = 30000 * MIB;
+    plug(&g, 1024, false);
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+    resize(&g, 2000 * MIB, 2000 * MIB); /* another hand is still noticed */
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_FOREIGN);
+}
+
+TEST(rules, a_panic_does_not_wait_for_a_dimm)
+{
+    struct control_host h = host(2500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    begin_shrink(&h, &g);
+    resize(&g, 3892 * MIB, 3892 * MIB);
+    run(&h, &g, 1);
+    h.free_bytes = 30000 * MIB;
+    plug(&g, 1024, false);
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 5120 * MIB);
+    issue(&h, &g);
+    ck_assert_uint_eq(g.state.before_bytes, 5120 * MIB);
+}
+
+TEST(rules, a_size_noted_before_a_dimm_is_shifted)
+{
+    struct control_guest g = guest();
+
+    plug(&g, 256, false);
+    resize(&g, (450 + 256) * MIB, 450 * MIB);
+    g.input.assigned_bytes = 896 * MIB;
+    ck_assert_uint_eq(balloon_shifted(640 * MIB, 450 * MIB, 640 * MIB, &g.input), 896 * MIB);
+    ck_assert_uint_eq(balloon_shifted(640 * MIB, 450 * MIB, 0, &g.input), 640 * MIB);
+    resize(&g, 500 * MIB, 450 * MIB); /* its balloon has moved as well */
+    ck_assert_uint_eq(balloon_shifted(640 * MIB, 450 * MIB, 640 * MIB, &g.input), 640 * MIB);
+}
+
 /* With deflate-on-oom, where it has nothing else left. */
 TEST(rules, a_guest_that_deflates_by_itself_is_no_other_hand)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_balloond.c  The configuration of vmwss-balloond, and its journal: also one that is
  * full. */
+#include "decide/advice/words.h"
 #include "guest/domain/domain_mark.h"
 #include "history/event.h"
 #include "kept.h"
@@ -363,6 +364,7 @@ TEST(all, an_older_journal_is_taken_over)
     ck_assert_int_eq(sqlite3_open(dir.path, &db), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db,
                                   "ALTER TABLE balloon DROP COLUMN plug_bytes;"
+                                  "ALTER TABLE balloon DROP COLUMN assigned_bytes;"
                                   "ALTER TABLE balloon DROP COLUMN restored_s;"
                                   "ALTER TABLE balloon DROP COLUMN boot_id;"
                                   "ALTER TABLE decision DROP COLUMN plug_bytes;"
