@@ -61,6 +61,14 @@ uint64_t decide_actual(const struct decide_input *input)
     return smaller(input->actual_bytes, input->assigned_bytes);
 }
 
+uint64_t decide_most(const struct decide_input *input)
+{
+    uint64_t limit = input->limit_bytes > 0 ? smaller(input->limit_bytes, input->assigned_bytes)
+                                            : input->assigned_bytes;
+
+    return larger(limit, decide_actual(input));
+}
+
 /* --- the terms -------------------------------------------------------------------------------- */
 
 static uint64_t demand_of(const struct decide_input *input, const struct decide_wss *wss,
@@ -333,17 +341,20 @@ static void raise(struct decide_decision *decision, uint64_t bytes, enum decide_
 
 static void want(const struct decide_input *input, struct decide_decision *decision)
 {
-    uint64_t most = input->assigned_bytes;
+    uint64_t most = decide_most(input);
 
     decision->term = TERM_DEMAND;
     decision->wanted_bytes = decision->demand_bytes;
     raise(decision, decision->floor_bytes, TERM_FLOOR);
-    raise(decision, smaller(input->reserved_bytes, most), TERM_RESERVATION);
+    raise(decision, smaller(input->reserved_bytes, input->assigned_bytes), TERM_RESERVATION);
     raise(decision, decision->learned_bytes, TERM_LEARNED);
     if (!decision->measured)
         raise(decision, decide_actual(input), TERM_ACTUAL);
     if (decision->term != TERM_ACTUAL) /* the current size need not be whole */
-        decision->wanted_bytes = whole_mib(decision->wanted_bytes, most);
+        decision->wanted_bytes = whole_mib(decision->wanted_bytes, input->assigned_bytes);
+    decision->limited = most < input->assigned_bytes &&
+                        (decision->panics || decision->wanted_bytes > most);
+    decision->wanted_bytes = smaller(decision->wanted_bytes, most);
     if (decision->panics)
         raise(decision, most, TERM_ASSIGNED);
 }

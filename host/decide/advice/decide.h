@@ -36,6 +36,9 @@
  * that moves balloons passes what the guest used while its balloon was at rest (used_bytes), and
  * whether the balloon has moved since the statistics (unsettled).
  *
+ * A controller gives no more than the limit, which its owner has set by the balloon's size at the start
+ * (<currentMemory>): where there is one, no target is above the larger of it and B.
+ *
  * A target below B is advised only if it is below by more than the band (the largest of 64 MiB, 2 %
  * of M and the width of the interval), and no veto stands; otherwise B is kept. A target above B is
  * advised at once. On panic it is M.
@@ -182,6 +185,8 @@ struct decide_guest {
 struct decide_input {
     uint64_t assigned_bytes; /* M: above 0 */
     uint64_t actual_bytes;   /* B; DECIDE_UNKNOWN */
+    /* the most that it may be given: the rest of M is held back by its owner; 0: M */
+    uint64_t limit_bytes;
     uint64_t resident_bytes; /* R */
     uint64_t unmeasurable_bytes;
     uint64_t reserved_bytes; /* m */
@@ -226,6 +231,7 @@ struct decide_decision {
     uint64_t wanted_bytes; /* T */
     uint64_t band_bytes;
     unsigned vetoes, panics, unsure;
+    bool limited;    /* it would be given more if its owner did not hold that back */
     unsigned claims; /* enum decide_panic: claimed by statistics that do not count */
     enum decide_confidence confidence;
     enum decide_action action;
@@ -239,6 +245,9 @@ struct decide_decision {
 
 /** Returns B, or M where B is not known. */
 uint64_t decide_actual(const struct decide_input *input);
+
+/** Returns the most that it may be given: its limit, at most M, and at least B. */
+uint64_t decide_most(const struct decide_input *input);
 
 /** Returns true if the guest's statistics are complete, fresh and consistent enough to base a floor
  * on. */

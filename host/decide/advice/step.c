@@ -23,7 +23,7 @@ static void panic(struct decide_pace *pace, const struct decide_policy *policy,
         if (pace->pause_s <= 0 || now_s - pace->panicked_s >= policy->panic_calm_s)
             pace->pause_s = again ? fmin(2 * pace->pause_s, policy->panic_pause_max_s)
                                   : policy->panic_pause_s;
-        if (actual < input->assigned_bytes) {
+        if (actual < decide_most(input)) {
             pace->panic_bytes = actual;
             pace->panic_at_s = now_s;
         }

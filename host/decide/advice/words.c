@@ -234,6 +234,9 @@ char *decide_why(char *text, size_t size, const struct decide_policy *policy,
     if (!decision->vetoes)
         add_outcome(&why, input, decision);
     add_floor(&why, policy, input, decision);
+    if (decision->limited)
+        add_words(&why, "no more than %.0f of %.0f MiB: the rest was held back at its start",
+                  mib(decide_most(input)), mib(input->assigned_bytes));
     if (decision->claims)
         add_words(&why, "it claims to need all of it: no more than it had is given back for that");
     return text;

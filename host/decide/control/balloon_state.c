@@ -15,6 +15,7 @@ const struct balloon_policy balloon_policy_default = {
     .foreign_s = 3600,
     .own_pause_s = 600,
     .still_bytes = DECIDE_MIB,
+    .start_s = 600,
 };
 
 /* --- memory that is plugged or unplugged ------------------------------------------------------ */
@@ -28,7 +29,7 @@ void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes)
 {
     uint64_t *const sizes[] = {
         &state->before_bytes, &state->seen_bytes, &state->set_bytes,      &state->from_bytes,
-        &state->mark_bytes,   &state->rest_bytes, &state->pace.low_bytes,
+        &state->mark_bytes,   &state->rest_bytes, &state->pace.low_bytes, &state->limit_bytes,
     };
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -87,9 +88,10 @@ static bool follow_plug(struct balloon_state *state, const struct balloon_policy
 /* --- moves ------------------------------------------------------------------------------------ */
 
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
-                             double now_s)
+                             uint64_t actual, double now_s)
 {
     state->moving = state->stalled = state->proving = false;
+    state->limit_bytes = larger(state->limit_bytes, actual);
     state->before_bytes = 0;
     state->pending_bytes = 0;
     if (balloon_is_inhibited(state))
@@ -98,13 +100,28 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
     state->trouble_until_s = now_s + policy->foreign_s;
 }
 
+/* Its driver has just been loaded, and takes what libvirt told QEMU at the start. */
+static bool starts_smaller(const struct balloon_state *state, const struct balloon_policy *policy,
+                           const struct decide_input *input)
+{
+    return state->before_bytes == 0 && !(input->up_s >= policy->start_s) &&
+           state->seen_bytes + policy->still_bytes >= input->assigned_bytes;
+}
+
 /* Handles a move without a target of ours: the guest takes back what it had, or another controller
  * moves the balloon. */
 static void move_unasked(struct balloon_state *state, const struct balloon_policy *policy,
-                         uint64_t actual, double now_s)
+                         const struct decide_input *input, double now_s)
 {
+    uint64_t actual = decide_actual(input);
+
+    if (starts_smaller(state, policy, input)) {
+        state->rested = false;
+        state->limit_bytes = 0;
+        return;
+    }
     if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes) {
-        leave_to_another(state, policy, now_s);
+        leave_to_another(state, policy, actual, now_s);
         return;
     }
     state->moving = state->proving = false;
@@ -169,12 +186,13 @@ static bool is_stuck(struct balloon_state *state, const struct balloon_policy *p
 }
 
 static void follow_move(struct balloon_state *state, const struct balloon_policy *policy,
-                        uint64_t actual, double now_s)
+                        const struct decide_input *input, double now_s)
 {
+    uint64_t actual = decide_actual(input);
     const int64_t still = (int64_t)policy->still_bytes;
 
     if (came(state, state->seen_bytes, actual) < -still) {
-        move_unasked(state, policy, actual, now_s);
+        move_unasked(state, policy, input, now_s);
     } else if (is_there(state, policy, actual)) {
         arrive(state, now_s);
     } else if (is_stuck(state, policy, actual, now_s)) {
@@ -227,11 +245,13 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
         return;
     note_rest(state, policy, actual, now_s);
     if (state->moving)
-        follow_move(state, policy, actual, now_s);
+        follow_move(state, policy, input, now_s);
     else if (state->rested && !state->quiet &&
              distance(actual, state->seen_bytes) > policy->still_bytes)
-        move_unasked(state, policy, actual, now_s);
+        move_unasked(state, policy, input, now_s);
     state->rested = state->rested || now_s - state->rest_since_s >= policy->progress_s;
+    if (state->rested && state->limit_bytes == 0)
+        state->limit_bytes = larger(state->before_bytes, actual);
     if (state->quiet && now_s - state->settled_at_s >= policy->return_s)
         state->quiet = false;
     if (state->proving)
@@ -261,6 +281,7 @@ void balloon_adopt(struct balloon_state *state, const struct balloon_policy *pol
     uint64_t actual = decide_actual(input);
 
     state->before_bytes = before_bytes;
+    state->limit_bytes = larger(before_bytes, actual);
     state->plug.assigned_bytes = input->assigned_bytes;
     state->rested = true;
     state->has_driver = actual + policy->still_bytes < before_bytes;
@@ -277,6 +298,18 @@ uint64_t balloon_before(const struct balloon_state *state, const struct decide_i
     if (state->before_bytes > 0)
         return state->before_bytes;
     return state->rested ? decide_actual(input) : input->assigned_bytes;
+}
+
+uint64_t balloon_limit(const struct balloon_state *state, const struct balloon_policy *policy,
+                       const struct decide_input *input, uint64_t allowed_bytes)
+{
+    uint64_t limit = input->assigned_bytes;
+
+    if (state->rested)
+        limit = larger(state->limit_bytes, state->before_bytes);
+    else if (input->up_s < policy->start_s)
+        limit = decide_actual(input);
+    return smaller(larger(limit, allowed_bytes), input->assigned_bytes);
 }
 
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input)

@@ -29,6 +29,12 @@
  *     before B, so nothing is concluded from B until both fit, or for a minute. An order that is
  *     under way keeps its balloon, too: QEMU counts the pages to take, not those to leave.
  *
+ * A guest's owner may give it less than M at the start, by <currentMemory>, and libvirt inflates the
+ * balloon by the rest as soon as the guest has loaded its driver. So the limit up to which it may grow is
+ * its size when it was first at rest, or before the first target of an earlier controller; another
+ * program may raise it. A balloon that inflates from all of M within the guest's first ten minutes is
+ * on the way to that size.
+ *
  * Growing resident memory is to be expected after a guest grew: memory that it was given and has
  * not touched yet is pending, and is subtracted from the host's free memory.
  */
@@ -52,6 +58,8 @@ struct balloon_policy {
     double foreign_s;      /* 3600 */
     double own_pause_s;    /* pause after it has deflated by itself: 600 */
     uint64_t still_bytes;  /* a smaller change is no move: 1 MiB */
+    /* until this uptime a balloon that inflates from all of M does so for libvirt: 600 */
+    double start_s;
 };
 extern const struct balloon_policy balloon_policy_default;
 
@@ -59,7 +67,9 @@ extern const struct balloon_policy balloon_policy_default;
 struct balloon_state {
     struct decide_pace pace;
     uint64_t before_bytes; /* its size before our first target; 0: we have set none */
-    uint64_t seen_bytes;   /* its last known size; 0: not seen yet */
+    /* its size when it was first at rest, or what another program has raised it to; 0: not known */
+    uint64_t limit_bytes;
+    uint64_t seen_bytes; /* its last known size; 0: not seen yet */
     struct {
         uint64_t assigned_bytes; /* M to which all sizes here belong; 0: not known yet */
         double since_s;          /* M has changed, and B has not followed since; 0: it has */
@@ -108,6 +118,12 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
 /** Returns the size to restore in the end. A balloon that was not yet seen at rest may be moving up
  * to more than it has: then this is all that is assigned. */
 uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input);
+
+/** Returns the most that the guest may be given: what it had at the start, or @p allowed_bytes if that
+ * is more. Not known, for a balloon that has not been seen at rest: M, or what a guest that is still
+ * starting has. */
+uint64_t balloon_limit(const struct balloon_state *state, const struct balloon_policy *policy,
+                       const struct decide_input *input, uint64_t allowed_bytes);
 
 /** Returns its size, or the size that it will have once it has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);

@@ -57,7 +57,7 @@ static uint64_t wish_of(const struct control_guest *guest, uint64_t step_bytes)
 
     if (balloon_is_inhibited(&guest->state) || guest->decision.claims)
         return smaller(larger(larger(actual, guest->state.before_bytes), step_bytes),
-                       input->assigned_bytes);
+                       decide_most(input));
     return step_bytes < actual ? whole_mib_up(step_bytes, actual) : step_bytes;
 }
 
@@ -72,7 +72,7 @@ static enum control_hold hold_of(const struct control_guest *guest, double now_s
 
 static enum control_action growth_action(const struct control_guest *guest)
 {
-    if (guest->decision.panics && guest->target_bytes == guest->input.assigned_bytes)
+    if (guest->decision.panics && guest->target_bytes == decide_most(&guest->input))
         return CONTROL_FULL;
     return balloon_is_inhibited(&guest->state) ? CONTROL_RESTORE : CONTROL_GROW;
 }
@@ -96,6 +96,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
 
     balloon_observe(state, &policy->balloon, input, now_s);
     balloon_date(state, &policy->balloon, input, now_s);
+    input->limit_bytes = balloon_limit(state, &policy->balloon, input, guest->allowed_bytes);
     decide_remember(&state->pace, now_s, input);
     decide(&policy->decide, input, &guest->decision);
     guest->wish_bytes = wish_of(
@@ -211,7 +212,7 @@ static uint64_t proven(const struct control_guest *guest)
     const struct decide_input *input = &guest->input;
 
     if (guest->decision.panics & PANIC_WSS)
-        return input->assigned_bytes;
+        return decide_most(input);
     return smaller(larger(guest->decision.demand_bytes, input->reserved_bytes),
                    input->assigned_bytes);
 }

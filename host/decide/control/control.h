@@ -35,7 +35,8 @@
  *   virtio-mem  For a guest with such a device that may be used, its requested size is set first,
  *               in whole blocks, and the balloon provides the rest (actuators.h). All of the above
  *               applies to the sum of both: progress, inhibition, the restored size.
- *   never       below the decision's target, its floor and the reservation; above M; a guest that
+ *   never       below the decision's target, its floor and the reservation; above M, and above what
+ *               the guest had at the start if its owner does not allow that; a guest that
  *               is excluded, inhibited or moved by another program (balloon_state.h).
  *
  * The caller decides every ten seconds, and at once when a guest panics. It sets what is ordered,
@@ -107,11 +108,15 @@ struct control_host {
 };
 
 struct control_guest {
-    /* In. control_run() sets panic_bytes, panic_age_s, host_short and host_urgent of the input. */
+    /* In. control_run() sets limit_bytes, panic_bytes, panic_age_s, host_short and host_urgent of the
+     * input. */
     struct decide_input input;
     /* In, for a guest whose virtio-mem may be used: both actuators, which add up to actual_bytes.
      * For other guests plug is all zero, and the balloon is the only actuator. */
     struct actuator plug, balloon;
+    /* In: the most that its owner allows it to have, where that is more than it had at the start; 0:
+     * no more */
+    uint64_t allowed_bytes;
     const char *plug_refused; /* In: why its virtio-mem may not be used; NULL: it may be used */
     bool excluded;
     /* busy with a job, or with the last reclaim: nothing is reclaimed */

@@ -225,7 +225,9 @@ static bool panics(const struct balloond *balloond)
 
         if (guest->input.assigned_bytes > 0 && !guest->excluded &&
             (balloon_is_unsure(&guest->state) ||
-             balloon_given(&guest->state, &guest->input) < guest->input.assigned_bytes) &&
+             balloon_given(&guest->state, &guest->input) <
+                 balloon_limit(&guest->state, &balloond->config->policy.balloon, &guest->input,
+                               guest->allowed_bytes)) &&
             decide_panics(&balloond->config->policy.decide, &guest->input))
             return true;
     }

@@ -155,6 +155,46 @@ static void dump_shares(const void *at, const char *key, FILE *out)
         fprintf(out, "%s = %.0f\n", key, shares);
 }
 
+/* "start": what the guest had then; "assigned": all of it. */
+static int parse_limit(const char *value, uint64_t *bytes)
+{
+    *bytes = !strcmp(value, "start") ? 0 : UINT64_MAX;
+    return !strcmp(value, "start") || !strcmp(value, "assigned") ? 0 : parse_size(value, bytes);
+}
+
+static int set_limit(void *at, const char *value)
+{
+    return parse_limit(value, at);
+}
+
+static void dump_limit(const void *at, const char *key, FILE *out)
+{
+    const uint64_t bytes = *(const uint64_t *)at;
+
+    if (bytes == 0 || bytes == UINT64_MAX)
+        fprintf(out, "%s = %s\n", key, bytes == 0 ? "start" : "assigned");
+    else
+        fprintf(out, "%s = %llu\n", key, (unsigned long long)bytes);
+}
+
+static int set_own_limit(void *at, const char *value)
+{
+    struct balloond_guest_config *guest = at;
+
+    guest->has_limit = true;
+    return parse_limit(value, &guest->limit_bytes);
+}
+
+static void dump_own_limit(const void *at, const char *key, FILE *out)
+{
+    const struct balloond_guest_config *guest = at;
+
+    if (guest->has_limit)
+        dump_limit(&guest->limit_bytes, key, out);
+}
+
+#define LIMIT_EXPECTED "start, assigned, or a size, as in 512M"
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static const char *const restore_words[] = {"before", "max", "hold", NULL};
@@ -175,6 +215,8 @@ static const struct option_line keys[] = {
     {OPTION_KEY, .name = "reclaim", .set = set_reclaim, .dump = dump_reclaim,
      .expect = "no, zram or swap"},
     {OPTION_YES, .name = "virtio-mem", AT(virtio_mem)},
+    {OPTION_KEY, .name = "limit", AT(limit_bytes), .set = set_limit, .dump = dump_limit,
+     .expect = LIMIT_EXPECTED},
     {OPTION_SECONDS, .name = "interval", AT(interval_s)},
     {OPTION_KEY, .name = "window", AT(windows), .set = set_window, .dump = dump_window,
      .expect = DECIDE_WINDOWS_EXPECTED},
@@ -196,6 +238,8 @@ static const struct option_line guest_keys[] = {
      .expect = "a number, as in 512M, or none"},
     {OPTION_KEY, .name = "shares", OF_GUEST(shares), .set = set_shares, .dump = dump_shares,
      .expect = "a number, 1 to 1000000000"},
+    {OPTION_KEY, .name = "limit", .set = set_own_limit, .dump = dump_own_limit,
+     .expect = LIMIT_EXPECTED},
     {OPTION_YES, .name = "exclude", OF_GUEST(excluded)},
     {.type = OPTION_END},
 };

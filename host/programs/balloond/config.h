@@ -21,6 +21,8 @@ struct balloond_guest_config {
     uint64_t reserved_bytes;
     double shares; /* 0: as many as its assigned MiB */
     bool excluded;
+    bool has_limit; /* a limit of its own: limit_bytes, as in balloond_config */
+    uint64_t limit_bytes;
 };
 
 struct balloond_config {
@@ -30,7 +32,8 @@ struct balloond_config {
     char journal[512];
     bool act; /* false: a dry run */
     enum control_restore restore;
-    double interval_s; /* time between two decisions */
+    double interval_s;    /* time between two decisions */
+    uint64_t limit_bytes; /* most that any guest may have; 0: what it had at the start */
     struct decide_windows windows;
     struct control_policy policy; /* mode, times and reclaim are configurable */
     bool virtio_mem;              /* false: the requested size of virtio-mem is left alone */

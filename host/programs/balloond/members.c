@@ -249,6 +249,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
                                                             : memory->current_bytes;
     input->reserved_bytes = own ? own->reserved_bytes : 0;
     input->shares = own ? own->shares : 0;
+    guest->allowed_bytes = own && own->has_limit ? own->limit_bytes : config->limit_bytes;
     if (memory->suspended)
         input->vetoes |= VETO_PAUSED;
     take_plug(member, guest, config->virtio_mem);

@@ -55,7 +55,7 @@ static bool is_short(const struct control_guest *guest)
     const struct decide_decision *decision = &guest->decision;
     unsigned panics = decision->panics | decision->claims;
 
-    if (decide_actual(&guest->input) >= guest->input.assigned_bytes)
+    if (decide_actual(&guest->input) >= decide_most(&guest->input))
         panics &= ~(unsigned)PANIC_WSS;
     return panics != 0;
 }

@@ -47,10 +47,10 @@ static struct decide_input idle(void)
     };
 }
 
-/* Idle, as long as it uses 300 MiB. */
+/* Idle, as long as it uses 300 MiB; its owner allows it all that is assigned. */
 static struct control_guest guest(void)
 {
-    return (struct control_guest){.input = idle()};
+    return (struct control_guest){.input = idle(), .allowed_bytes = UINT64_MAX};
 }
 
 static void resize(struct control_guest *guest, uint64_t actual, uint64_t resident)
@@ -1015,6 +1015,104 @@ TEST(rules, a_size_noted_before_a_dimm_is_shifted)
     ck_assert_uint_eq(balloon_shifted(640 * MIB, 450 * MIB, 0, &g.input), 640 * MIB);
     resize(&g, 500 * MIB, 450 * MIB); /* its balloon has moved as well */
     ck_assert_uint_eq(balloon_shifted(640 * MIB, 450 * MIB, 640 * MIB, &g.input), 640 * MIB);
+}
+
+/* --- what the owner holds back ----------------------------------------------------------------- */
+
+static void make_busy(struct control_guest *guest, int how)
+{
+    struct decide_input *input = &guest->input;
+
+    if (how == 0)
+        input->mid_wss.high_bytes = input->long_wss.high_bytes = 1900 * MIB;
+    if (how == 1)
+        input->guest.psi_full = 0.5;
+    if (how == 2)
+        input->guest.available_bytes = 10 * MIB;
+    if (how == 3)
+        input->short_wss.low_bytes = 1990 * MIB;
+    if (how == 4)
+        input->guest.oom_kill = input->stalled = true;
+    if (how == 5)
+        input->reserved_bytes = 3000 * MIB;
+}
+
+/* <memory> 4 GiB, <currentMemory> 2 GiB, an ample host. */
+TEST(rules, what_its_owner_holds_back_is_not_given)
+{
+    for (int how = 0; how <= 5; how++) {
+        struct control_host h = host(30000);
+        struct control_guest g = guest();
+
+        g.allowed_bytes = 0;
+        resize(&g, 2048 * MIB, 2048 * MIB);
+        run(&h, &g, 1);
+        run(&h, &g, 1);
+        make_busy(&g, how);
+        for (int i = 0; i < 70; i++) {
+            run(&h, &g, 1);
+            ck_assert_msg(g.action == CONTROL_NONE, "%d: %s", how, why(&h, &g));
+        }
+        ck_assert_msg(strstr(why(&h, &g), "no more than 2048 of 4096 MiB"), "%d: %s", how,
+                      why(&h, &g));
+        control_restore(&h, RESTORE_BEFORE, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+        g.allowed_bytes = 3000 * MIB;
+        run(&h, &g, 1);
+        ck_assert_uint_le(g.target_bytes, 3000 * MIB);
+        ck_assert_uint_gt(g.target_bytes, 2048 * MIB);
+    }
+}
+
+TEST(rules, what_it_had_at_the_start_is_given_back_and_no_more)
+{
+    struct control_host h = host(2000);
+    struct control_guest g = guest();
+
+    g.allowed_bytes = 0;
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    rest(&g);
+    begin_shrink(&h, &g);
+    resize(&g, g.target_bytes, 1000 * MIB);
+    run(&h, &g, 1);
+    h.free_bytes = 30000 * MIB;
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.target_bytes, 2048 * MIB);
+    issue(&h, &g);
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    run(&h, &g, 1);
+    resize(&g, 3000 * MIB, 2048 * MIB); /* virsh setmem: the owner has given it more */
+    run(&h, &g, 1);
+    resize(&g, 2500 * MIB, 2500 * MIB);
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
+}
+
+/* QEMU starts with all of it, and the guest's driver takes the rest once it is loaded. */
+TEST(rules, a_start_is_over_when_the_driver_has_taken_what_is_held_back)
+{
+    struct control_host h = host(30000);
+    struct control_guest g = guest();
+
+    g.allowed_bytes = 0;
+    g.input.up_s = 0;
+    for (int i = 0; i < 3; i++, g.input.up_s += EVERY_S)
+        run(&h, &g, 1);
+    resize(&g, 3000 * MIB, 1000 * MIB);
+    g.input.guest.psi_full = 0.5;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    resize(&g, 2048 * MIB, 1000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    for (int i = 0; i < 5; i++)
+        run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_uint_eq(g.state.limit_bytes, 2048 * MIB);
 }
 
 /* With deflate-on-oom, where it has nothing else left. */

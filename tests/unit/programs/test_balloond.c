@@ -76,9 +76,9 @@ TEST(all, every_key_is_taken)
              "connect = test:///default\nuser = root\ndatabase = /a\njournal = /b\nwindow = 1,2\n"
              "interval = 2\nshrink-after = 3\nmin-uptime = 4\n"
              "prove-after = 5\npause-after-panic = 20\npause-after-growth = 30\nreclaim = swap\n"
-             "virtio-mem = yes\n"
+             "virtio-mem = yes\nlimit = assigned\n"
              "shrink-without-statistics = yes\n"
-             "[guest db1]\nreservation = 2G\nshares = 500\n"
+             "[guest db1]\nreservation = 2G\nshares = 500\nlimit = 3G\n"
              "[guest " UUID_1 "]\nexclude = yes\n"),
         0);
     ck_assert(config.act && config.policy.proactive);
@@ -105,6 +105,9 @@ TEST(all, every_key_is_taken)
     ck_assert_ptr_nonnull(db);
     ck_assert_uint_eq(db->reserved_bytes, 2048 * MIB);
     ck_assert_double_eq(db->shares, 500);
+    ck_assert(db->has_limit && db->limit_bytes == 3072 * MIB);
+    ck_assert_uint_eq(config.limit_bytes, UINT64_MAX);
+    ck_assert(!balloond_config_guest(&config, "any", UUID_1)->has_limit);
     ck_assert(balloond_config_guest(&config, "any", UUID_1)->excluded);
     ck_assert_ptr_null(balloond_config_guest(&config, "any", UUID_2));
 }
