@@ -25,6 +25,7 @@ int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct e
     if (n < 0)
         return error_set(error, (int)n, "/proc/meminfo: %s", strerror((int)-n));
     if (!read_line(text, "MemTotal:", &memory->total_bytes) ||
+        !read_line(text, "Hugetlb:", &memory->hugetlb_bytes) ||
         !read_line(text, "MemAvailable:", &memory->available_bytes) ||
         !read_line(text, "SwapTotal:", &memory->swap_total_bytes) ||
         !read_line(text, "SwapFree:", &memory->swap_free_bytes) ||

@@ -9,6 +9,7 @@
 struct host_memory {
     /* MemTotal: excludes memory that firmware and the kernel's image keep */
     uint64_t total_bytes;
+    uint64_t hugetlb_bytes;   /* Hugetlb: part of it in pools of huge pages of all sizes */
     uint64_t available_bytes; /* MemAvailable: memory that programs could get without swapping */
     uint64_t swap_total_bytes, swap_free_bytes;
     uint64_t anon_huge_bytes; /* AnonHugePages: anonymous memory that is mapped by huge pages */

@@ -10,7 +10,7 @@ void control_policy_init(struct control_policy *policy)
 {
     *policy = (struct control_policy){
         .decide = decide_policy_default,
-        .levels = {.high_share = 0.04,
+        .levels = {.high_min_bytes = 256 * DECIDE_MIB,
                    .soft_share = 0.64,
                    .hard_share = 0.32,
                    .low_share = 0.16,
@@ -418,7 +418,8 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     struct control_guest *guest;
     struct budgets budgets = {0};
 
-    host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
+    host->levels = levels_of(&policy->levels, less(host->total_bytes, host->hugetlb_bytes),
+                             host->growth_bytes);
     host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
 
     const bool waits = host->waiting_bytes > 0;

@@ -94,6 +94,7 @@ void control_policy_init(struct control_policy *policy);
 
 struct control_host {
     uint64_t total_bytes;
+    uint64_t hugetlb_bytes;   /* part of it in the pool of huge pages, which nothing else can use */
     uint64_t free_bytes;      /* memory usable without swapping: MemAvailable */
     uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
     uint64_t room_bytes;      /* memory to keep free (make-room); 0: no more than the levels want */

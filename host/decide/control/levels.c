@@ -4,18 +4,53 @@
 
 #include "base/bytes.h"
 
+#include <math.h>
+#include <stddef.h>
+
+#define GIB ((double)(1ULL << 30))
+/* At most this share of a small host. */
+#define MIN_SHARE 8
+
+static double sliding(double total)
+{
+    static const struct {
+        double size, share;
+    } parts[] = {{4 * GIB, 0.06}, {8 * GIB, 0.04}, {16 * GIB, 0.02}, {HUGE_VAL, 0.01}};
+    double high = 0;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && total > 0; i++) {
+        high += fmin(total, parts[i].size) * parts[i].share;
+        total -= parts[i].size;
+    }
+    return high;
+}
+
+static uint64_t high_of(const struct levels_policy *policy, uint64_t total_bytes,
+                        uint64_t growth_bytes)
+{
+    uint64_t least = smaller(policy->high_min_bytes, total_bytes / MIN_SHARE);
+
+    if (policy->high_bytes > 0)
+        return smaller(policy->high_bytes, total_bytes);
+    return smaller(larger(larger((uint64_t)sliding((double)total_bytes), least), growth_bytes),
+                   total_bytes);
+}
+
 struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes,
                         uint64_t growth_bytes)
 {
-    uint64_t share = (uint64_t)((double)total_bytes * policy->high_share);
-    double high = (double)smaller(larger(share, growth_bytes), total_bytes);
+    double high = (double)high_of(policy, total_bytes, growth_bytes);
+    double hard = fmin(policy->hard_bytes > 0 ? (double)policy->hard_bytes
+                                              : high * policy->hard_share,
+                       high);
+    double scale = hard / policy->hard_share;
 
     return (struct levels){{
         [LEVEL_AMPLE] = (uint64_t)(high * policy->leave_factor),
         [LEVEL_HIGH] = (uint64_t)high,
-        [LEVEL_SOFT] = (uint64_t)(high * policy->soft_share),
-        [LEVEL_HARD] = (uint64_t)(high * policy->hard_share),
-        [LEVEL_LOW] = (uint64_t)(high * policy->low_share),
+        [LEVEL_SOFT] = (uint64_t)fmin(scale * policy->soft_share, high),
+        [LEVEL_HARD] = (uint64_t)hard,
+        [LEVEL_LOW] = (uint64_t)(scale * policy->low_share),
     }};
 }
 

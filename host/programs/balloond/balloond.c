@@ -37,6 +37,7 @@ static int read_host(struct control_host *host, struct error *error)
     if (rc < 0)
         return rc;
     host->total_bytes = memory.total_bytes;
+    host->hugetlb_bytes = memory.hugetlb_bytes;
     host->free_bytes = memory.available_bytes;
     return 0;
 }
@@ -427,7 +428,8 @@ static int restore_balloons(struct balloond *balloond)
                  error.text);
         return rc;
     }
-    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes, 0);
+    host.levels = levels_of(&balloond->config->policy.levels,
+                            less(host.total_bytes, host.hugetlb_bytes), 0);
     control_restore(&host, balloond->config->restore, balloond->members.guests,
                     balloond->members.n);
     failed = restore_all(balloond, &host);

@@ -19,6 +19,7 @@ static struct control_policy policy;
 static void setup(void)
 {
     control_policy_init(&policy);
+    policy.levels.high_bytes = (uint64_t)(65536 * MIB * 0.04);
 }
 
 /* 4 GiB, all resident, 200 MiB touched: after ten minutes it may go to 505 MiB. */
@@ -107,8 +108,52 @@ static void issue(const struct control_host *host, struct control_guest *guest)
 
 FIXTURE(rules, .setup = setup);
 
+TEST(rules, levels_slide_with_the_size_of_the_host)
+{
+    static const struct {
+        uint64_t total_mib, high_mib;
+    } hosts[] = {{1024, 128},    {2048, 256},   {4096, 256},    {8192, 409},
+                 {65536, 1269},  {35840, 972},  {1048576, 11100}, {4194304, 42557}};
+
+    control_policy_init(&policy);
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        struct levels levels = levels_of(&policy.levels, hosts[i].total_mib * MIB, 0);
+
+        ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH] / MIB, hosts[i].high_mib);
+    }
+    policy.levels.hard_bytes = 100 * MIB;
+    struct levels levels = levels_of(&policy.levels, 65536 * MIB, 0);
+
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH] / MIB, 1269);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_SOFT] / MIB, 200);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HARD] / MIB, 100);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_LOW] / MIB, 50);
+    policy.levels.hard_bytes = 5000 * MIB; /* never more than high */
+    levels = levels_of(&policy.levels, 65536 * MIB, 0);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HARD] / MIB, 1269);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_SOFT] / MIB, 1269);
+}
+
+/* 720 of 755 GiB are in a pool of huge pages, and the rest is ample. */
+TEST(rules, huge_pages_are_no_memory_of_the_levels)
+{
+    struct control_host h = {.total_bytes = 755ULL * 1024 * MIB,
+                             .hugetlb_bytes = 720ULL * 1024 * MIB,
+                             .free_bytes = 17ULL * 1024 * MIB};
+    struct control_guest g = guest();
+
+    control_policy_init(&policy);
+    run(&h, &g, 1);
+    ck_assert_int_eq(h.level, LEVEL_AMPLE);
+    h.free_bytes = 900 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(h.level, LEVEL_HIGH);
+}
+
 TEST(rules, levels_have_hysteresis)
 {
+    policy.levels.high_bytes = 4000;
+
     struct levels levels = levels_of(&policy.levels, 100000, 0);
 
     ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 4000);
@@ -130,7 +175,13 @@ TEST(rules, levels_have_hysteresis)
         level = levels_next(&policy.levels, &levels, level, steps[i].free_bytes);
         ck_assert_int_eq(level, steps[i].level);
     }
-    levels = levels_of(&policy.levels, 100000, 10000);
+    policy.levels.high_bytes = 0;
+    levels = levels_of(&policy.levels, 100000, 12000);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 12500); /* an eighth */
+    levels = levels_of(&policy.levels, 100000, 20000);
+    ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 20000);
+    policy.levels.high_bytes = 10000;
+    levels = levels_of(&policy.levels, 100000, 20000);
     ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH], 10000);
     ck_assert_str_eq(levels_name(LEVEL_LOW), "low");
 }
