@@ -7,6 +7,7 @@
 #include "base/proc_pid.h"
 #include "base/service/log.h"
 #include "guest/domain/domain_events.h"
+#include "programs/vmwssd/sources/moves.h"
 #include "programs/vmwssd/sources/open_queue.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #define PENDING 256
-#define ARRIVING 64
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define LIST_AGAIN_S 600 /* in case an event was lost */
@@ -38,9 +38,8 @@ struct connection {
     unsigned retry_s;
     bool logged_down;
     bool logged_unlisted;
-    uint64_t list_ns;            /* when to list all domains again */
-    char arriving[ARRIVING][37]; /* UUIDs of domains that are being migrated here; "": free */
-    size_t n_arriving;           /* arrivals for which there was no room */
+    uint64_t list_ns; /* when to list all domains again */
+    struct moves moves;
     struct open_queue open_queue;
     uint64_t open_ns;   /* when the budget allows the next guest to be opened */
     uint64_t opened_ns; /* when the last guest was opened; 0: none was */
@@ -278,71 +277,13 @@ static int compare_ram(struct connection *connection, const char *uuid)
     return 0;
 }
 
-/* Removes it from the arriving guests; returns whether it was among them. */
-static bool forget_arriving(struct connection *connection, const char *uuid)
-{
-    for (size_t i = 0; i < ARRIVING; i++)
-        if (!strcmp(connection->arriving[i], uuid)) {
-            connection->arriving[i][0] = '\0';
-            return true;
-        }
-    return false;
-}
-
-/* If more guests arrive than there is room for, one is forgotten. */
-static char *room_for_arriving(struct connection *connection)
-{
-    for (size_t i = 0; i < ARRIVING; i++)
-        if (!*connection->arriving[i])
-            return connection->arriving[i];
-    return connection->arriving[connection->n_arriving++ % ARRIVING];
-}
-
-/* A migration may be cancelled: the guest has arrived when it runs, or is paused. */
-static void note_move(struct connection *connection, const struct domain_event *event)
-{
-    static const enum event_kind kinds[] = {
-        [DOMAIN_MIGRATED_OUT] = EVENT_MIGRATE_OUT,
-        [DOMAIN_SAVED] = EVENT_SAVE,
-        [DOMAIN_RESTORED] = EVENT_RESTORE,
-    };
-    const bool came = forget_arriving(connection, event->uuid);
-
-    if (event->move == DOMAIN_ARRIVES)
-        memcpy(room_for_arriving(connection), event->uuid, sizeof(event->uuid));
-    else if (event->move == DOMAIN_RUNS_OR_WAITS && came)
-        fleet_note_move(connection->fleet, event->uuid, EVENT_MIGRATE_IN);
-    else if (event->move == DOMAIN_MIGRATED_OUT || event->move == DOMAIN_SAVED ||
-             event->move == DOMAIN_RESTORED)
-        fleet_note_move(connection->fleet, event->uuid, kinds[event->move]);
-}
-
-static void connection_log_event(const struct domain_event *event)
-{
-    static const char *const moves[DOMAIN_STOPPED + 1] = {
-        [DOMAIN_ARRIVES] = "is being migrated here",
-        [DOMAIN_MIGRATED_OUT] = "migrated away",
-        [DOMAIN_SAVED] = "saved",
-        [DOMAIN_RESTORED] = "restored",
-    };
-
-    if (moves[event->move])
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s", event->name, moves[event->move]);
-    if (event->change == DOMAIN_CHANGE_REBOOT)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: reset; its panel goes on", event->name);
-    if (event->change == DOMAIN_CHANGE_BALLOON)
-        log_line(LOG_CLASS_GUEST, LOG_DEBUG, "domain %s: the balloon leaves it %llu MiB",
-                 event->name, (unsigned long long)(event->bytes >> 20));
-}
-
 static int handle(struct connection *connection, const struct domain_event *event)
 {
     struct domain_info info;
     int rc = 0;
 
-    connection_log_event(event);
-    if (event->move != DOMAIN_STAYS)
-        note_move(connection, event);
+    moves_log(event);
+    moves_note(&connection->moves, connection->fleet, event);
     if (event->change == DOMAIN_CHANGE_JOB)
         fleet_note_job(connection->fleet, connection->number, event->uuid, FLAG_MIGRATING);
     if (event->change == DOMAIN_CHANGE_REBOOT || event->change == DOMAIN_CHANGE_BALLOON ||
@@ -382,7 +323,7 @@ static void hang_up(struct connection *connection)
     domain_disconnect(connection->libvirt);
     connection->subscription = NULL;
     connection->libvirt = NULL;
-    memset(connection->arriving, 0, sizeof(connection->arriving)); /* its events are missed now */
+    connection->moves = (struct moves){0}; /* its events are missed now */
     open_queue_free(&connection->open_queue);
     fleet_wait_to_open(connection->fleet, connection->number, 0, 0);
     set_up(connection, false);
