@@ -20,6 +20,7 @@ const struct decide_policy decide_policy_default = {
     .learned_half_life_s = 86400,
     .band_share = 0.02,
     .band_min_bytes = 64 * DECIDE_MIB,
+    .growth_band_reserves = 0.25,
     .stale_periods = 3,
     .young_s = 600,
     .unmeasurable_share = 0.1,
@@ -27,6 +28,7 @@ const struct decide_policy decide_policy_default = {
     .refault_share_min = 0.002,
     .psi_some_panic = 0.1,
     .psi_full_panic = 0.01,
+    .scarce_reserves = 2,
     .available_share_panic = 0.025,
     .available_min_panic_bytes = 64 * DECIDE_MIB,
     .wss_share_panic = 0.9,
@@ -254,6 +256,25 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
 }
 
+/* Returns how much must be available at least for PSI to be no panic. Statistics that are older than a
+ * stall do not show what has been used since. */
+static uint64_t plenty(const struct decide_policy *policy, const struct decide_input *input)
+{
+    uint64_t most = input->assigned_bytes;
+    uint64_t bytes = scaled(decide_reserve(policy, most), policy->scarce_reserves, most);
+
+    return input->stalled ? larger(bytes, decide_actual(input) / 2) : bytes;
+}
+
+/* What is not known to be available is scarce. */
+static bool does_memory_help(const struct decide_policy *policy, const struct decide_input *input)
+{
+    uint64_t available = input->guest.available_bytes;
+
+    return !input->guest.unhelped &&
+           (available == DECIDE_UNKNOWN || available < plenty(policy, input));
+}
+
 static unsigned guest_panics(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
@@ -262,9 +283,11 @@ static unsigned guest_panics(const struct decide_policy *policy, const struct de
         scaled(input->assigned_bytes, policy->available_share_panic, input->assigned_bytes));
     unsigned panics = 0;
 
-    if (guest->psi_some >= policy->psi_some_panic || input->stalled)
+    bool helps = does_memory_help(policy, input);
+
+    if (helps && (guest->psi_some >= policy->psi_some_panic || input->stalled))
         panics |= PANIC_PSI_SOME;
-    if (guest->psi_full >= policy->psi_full_panic)
+    if (helps && guest->psi_full >= policy->psi_full_panic)
         panics |= PANIC_PSI_FULL;
     if (guest->available_bytes < little)
         panics |= PANIC_AVAILABLE;
@@ -359,12 +382,26 @@ static void want(const struct decide_input *input, struct decide_decision *decis
         raise(decision, most, TERM_ASSIGNED);
 }
 
-static void choose_target(const struct decide_input *input, struct decide_decision *decision)
+/* It needs a little more than it has: its reserve covers that. */
+static bool is_covered(const struct decide_policy *policy, const struct decide_input *input,
+                       const struct decide_decision *decision)
 {
     uint64_t actual = decide_actual(input);
+    uint64_t band = scaled(decision->reserve_bytes, policy->growth_band_reserves,
+                           input->assigned_bytes);
 
-    decision->target_bytes = decision->wanted_bytes;
-    decision->action = decision->wanted_bytes > actual ? ACTION_GROW : ACTION_KEEP;
+    return !decision->panics && input->reserved_bytes <= actual &&
+           less(decision->wanted_bytes, actual) <= band;
+}
+
+static void choose_target(const struct decide_policy *policy, const struct decide_input *input,
+                          struct decide_decision *decision)
+{
+    uint64_t actual = decide_actual(input);
+    bool grows = decision->wanted_bytes > actual && !is_covered(policy, input, decision);
+
+    decision->target_bytes = grows ? decision->wanted_bytes : smaller(decision->wanted_bytes, actual);
+    decision->action = grows ? ACTION_GROW : ACTION_KEEP;
     if (decision->wanted_bytes >= actual)
         return;
     if (decision->vetoes || actual - decision->wanted_bytes <= decision->band_bytes) {
@@ -391,7 +428,7 @@ void decide(const struct decide_policy *policy, const struct decide_input *input
     decision->confidence = confidence(input, decision);
     decision->rho = decide_rho(policy, input);
     want(input, decision);
-    choose_target(input, decision);
+    choose_target(policy, input, decision);
     if (decision->action == ACTION_SHRINK)
         decision->give_back_bytes = less(input->resident_bytes, decision->target_bytes);
 }

@@ -10,6 +10,7 @@ void decide_remember(const struct decide_pace *pace, double now_s, struct decide
 {
     input->panic_bytes = pace->panic_bytes;
     input->panic_age_s = now_s - pace->panic_at_s;
+    input->guest.unhelped = pace->pressure.unhelped;
 }
 
 static void panic(struct decide_pace *pace, const struct decide_policy *policy,
@@ -31,6 +32,31 @@ static void panic(struct decide_pace *pace, const struct decide_policy *policy,
     pace->panicking = true;
     pace->panicked_s = now_s;
     pace->paused_until_s = now_s + pace->pause_s;
+}
+
+/* Share of PSI above which growth has not helped. */
+#define UNHELPED_SHARE 0.75
+
+static void note_pressure(struct decide_pace *pace, const struct decide_policy *policy,
+                          const struct decide_input *input, uint64_t band_bytes)
+{
+    const struct decide_guest *guest = &input->guest;
+    uint64_t actual = decide_actual(input);
+
+    if (!guest->reported)
+        return;
+    if (!(guest->psi_some >= policy->psi_some_panic || guest->psi_full >= policy->psi_full_panic)) {
+        pace->pressure.bytes = 0;
+        pace->pressure.unhelped = false;
+        return;
+    }
+    if (pace->pressure.bytes == 0 || actual < pace->pressure.bytes) {
+        pace->pressure.bytes = actual;
+        pace->pressure.psi = guest->psi_some;
+    }
+    if (!input->unsettled && actual > pace->pressure.bytes + band_bytes &&
+        guest->psi_some >= UNHELPED_SHARE * pace->pressure.psi)
+        pace->pressure.unhelped = true;
 }
 
 static uint64_t step_bytes(const struct decide_policy *policy, const struct decide_input *input)
@@ -86,17 +112,12 @@ static bool is_lower(const struct decide_input *input, const struct decide_decis
             less(decide_actual(input), decision->wanted_bytes) > decision->band_bytes);
 }
 
-/* Growth in small steps counts as well; after a panic the panic's own pause applies. */
-static void note_growth(struct decide_pace *pace, const struct decide_input *input,
-                        const struct decide_decision *decision, double now_s)
+/* Each growth is a turn if something is taken after it; after a panic the panic's own pause applies. */
+static void note_growth(struct decide_pace *pace, const struct decide_decision *decision,
+                        double now_s)
 {
-    uint64_t actual = decide_actual(input);
-
-    pace->low_bytes = pace->low_bytes == 0 ? actual : smaller(pace->low_bytes, actual);
-    if (decision->action != ACTION_GROW || decision->panics ||
-        decision->target_bytes <= pace->low_bytes + decision->band_bytes)
+    if (decision->action != ACTION_GROW || decision->panics)
         return;
-    pace->low_bytes = actual;
     pace->turned = true;
     pace->turned_at_s = now_s;
 }
@@ -113,7 +134,8 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
         panic(pace, policy, input, now_s);
     else
         pace->panicking = false;
-    note_growth(pace, input, decision, now_s);
+    note_pressure(pace, policy, input, decision->band_bytes);
+    note_growth(pace, decision, now_s);
     if (!is_lower(input, decision)) {
         pace->n_lower = 0;
         pace->lower = false;

@@ -16,11 +16,15 @@
  * A guest known for less than ten minutes, as all are after a start, is not asked early: the pause
  * after its last panic is not known then.
  *
- * After growth of more than the band nothing is taken for an hour, so that a balloon turns at most
+ * After growth nothing is taken for an hour, so that a balloon turns at most
  * twice an hour. Without that pause, a balloon follows a load that comes and goes every half hour
  * up by the factor of the short window and down by that of the long one, four times an hour. The
  * pause does not hold while the host is short or growth waits: memory left behind by a load that
  * has gone is needed for the next one.
+ *
+ * While the guest's PSI is at a panic's level, its size and its PSI at the beginning are remembered: if
+ * it has more since, by more than the band, and settled statistics show three quarters of that PSI or
+ * more, memory does not cure it, and it is no panic any more until it has fallen.
  *
  * A panic teaches a size only if the guest had less than all its memory: at full size the balloon
  * cannot have caused it.
@@ -37,10 +41,14 @@ struct decide_pace {
     double agreed_since_s;
     double known_since_s; /* 0: not yet */
     bool panicking;
-    uint64_t low_bytes; /* the smallest size since something was last taken from it; 0: unknown */
-    bool turned;        /* it has grown since */
+    bool turned; /* it has grown */
     double turned_at_s;
     double pause_s, paused_until_s; /* the last pause; 0: there was none */
+    struct {
+        uint64_t bytes;        /* size at the beginning; 0: it is not under pressure */
+        double psi;            /* share of time, then */
+        bool unhelped;
+    } pressure;
     uint64_t panic_bytes;           /* input for decide_input */
     double panic_at_s;
     double panicked_s; /* its last decision with a panic */

@@ -139,7 +139,8 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
     case VETO_PRESSURE:
         if (input->stalled)
             return add_words(text, "it waited for memory a moment ago");
-        return add_words(text, "it waits for memory, PSI some %.2g%%", 100 * guest->psi_some);
+        return add_words(text, "it waits for memory, PSI some %.2g%%%s", 100 * guest->psi_some,
+                         guest->unhelped ? ", which more memory did not lower" : "");
     case VETO_REFAULTS:
         return add_words(text, "it refaults or swaps in %.3g MiB a minute",
                          60 * (or_0(guest->refault_bytes_s) + or_0(guest->swap_in_bytes_s)) /

@@ -29,7 +29,7 @@ void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes)
 {
     uint64_t *const sizes[] = {
         &state->before_bytes, &state->seen_bytes, &state->set_bytes,      &state->from_bytes,
-        &state->mark_bytes,   &state->rest_bytes, &state->pace.low_bytes, &state->limit_bytes,
+        &state->mark_bytes,   &state->rest_bytes, &state->limit_bytes,
     };
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)

@@ -567,13 +567,13 @@ TEST(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time)
 
     policy.proactive = true;
     resize(&g, 1000 * MIB, 1000 * MIB);
-    g.input.guest.psi_some = 0.5;
+    g.input.guest.oom_kill = true;
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_FULL);
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
     issue(&h, &g);
     resize(&g, 4096 * MIB, 4096 * MIB);
-    g.input.guest.psi_some = 0;
+    g.input.guest.oom_kill = false;
 
     double calm_s = h.now_s;
 
@@ -581,9 +581,9 @@ TEST(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time)
         run(&h, &g, 1);
     ck_assert_double_ge(h.now_s - calm_s, 600);
     ck_assert_double_le(h.now_s - calm_s, 700);
-    g.input.guest.psi_some = 0.5;
+    g.input.guest.oom_kill = true;
     run(&h, &g, 1);
-    g.input.guest.psi_some = 0;
+    g.input.guest.oom_kill = false;
     calm_s = h.now_s;
     run(&h, &g, 1);
     ck_assert_int_eq(g.hold, HOLD_PAUSE);
@@ -621,7 +621,7 @@ TEST(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high)
     g[0].state = (struct balloon_state){0};
     g[0].input.assigned_bytes = 8192 * MIB;
     g[0].input.shares = 1000;
-    g[0].input.guest.psi_full = 0.5;
+    g[0].input.guest.oom_kill = true;
     run(&h, g, 8);
     ck_assert_uint_lt(g[0].share_bytes, 4000 * MIB);
     ck_assert_uint_le(g[0].target_bytes, 4379 * MIB);
@@ -646,7 +646,7 @@ TEST(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis)
         uint64_t had = g[0].input.actual_bytes;
         uint64_t noise = random_next(&random) % (400 * MIB);
 
-        g[0].input.guest.psi_full = 0.5;
+        g[0].input.guest.oom_kill = true;
         h.free_bytes += noise;
         run(&h, g, 2);
         h.free_bytes -= noise;
@@ -907,7 +907,7 @@ TEST(rules, a_panic_under_way_leaves_it_all_in_the_end)
     struct control_guest g = guest();
 
     resize(&g, 1000 * MIB, 1000 * MIB);
-    g.input.guest.psi_full = 0.5;
+    g.input.guest.oom_kill = true;
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_FULL);
     issue(&h, &g);
@@ -963,7 +963,7 @@ TEST(rules, a_panic_is_served_whoever_moved_the_balloon)
     resize(&g, 1000 * MIB, 1000 * MIB);
     run(&h, &g, 1);
     ck_assert_int_eq(g.hold, HOLD_FOREIGN);
-    g.input.guest.psi_full = 0.5;
+    g.input.guest.oom_kill = true;
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_FULL);
     ck_assert_uint_eq(g.target_bytes, 4096 * MIB);
@@ -1076,8 +1076,10 @@ static void make_busy(struct control_guest *guest, int how)
 
     if (how == 0)
         input->mid_wss.high_bytes = input->long_wss.high_bytes = 1900 * MIB;
-    if (how == 1)
+    if (how == 1) {
         input->guest.psi_full = 0.5;
+        input->guest.available_bytes = 300 * MIB;
+    }
     if (how == 2)
         input->guest.available_bytes = 10 * MIB;
     if (how == 3)
@@ -1153,7 +1155,7 @@ TEST(rules, a_start_is_over_when_the_driver_has_taken_what_is_held_back)
     for (int i = 0; i < 3; i++, g.input.up_s += EVERY_S)
         run(&h, &g, 1);
     resize(&g, 3000 * MIB, 1000 * MIB);
-    g.input.guest.psi_full = 0.5;
+    g.input.guest.oom_kill = true;
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_NONE);
     resize(&g, 2048 * MIB, 1000 * MIB);
@@ -1164,6 +1166,60 @@ TEST(rules, a_start_is_over_when_the_driver_has_taken_what_is_held_back)
     ck_assert_int_eq(g.action, CONTROL_NONE);
     ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
     ck_assert_uint_eq(g.state.limit_bytes, 2048 * MIB);
+}
+
+/* Containers at limits of their own: 10 of 16 GiB are available, and the guest waits all the time. */
+TEST(rules, pressure_that_memory_does_not_cure_takes_from_no_other)
+{
+    for (int stalls = 0; stalls < 2; stalls++) {
+        struct control_host h = host(2000);
+        struct control_guest g[2] = {guest(), guest()};
+
+        resize(&g[0], 3000 * MIB, 3000 * MIB);
+        rest(&g[0]);
+        g[0].state.before_bytes = 4096 * MIB;
+        g[0].input.guest.available_bytes = 1800 * MIB;
+        g[0].input.guest.psi_some = 0.15;
+        g[0].input.guest.psi_full = 0.03;
+        g[0].input.stalled = stalls;
+        run(&h, g, 2);
+        ck_assert_uint_eq(g[0].decision.panics, 0);
+        ck_assert(g[0].decision.vetoes & VETO_PRESSURE);
+        ck_assert_int_eq(g[0].action, CONTROL_NONE);
+        ck_assert_uint_eq(h.waiting_bytes, 0);
+    }
+}
+
+/* It gets a part of what it claims, that does not help, and the rest is not waited for. */
+TEST(rules, growth_that_did_not_lower_pressure_is_not_repeated)
+{
+    struct control_host h = host(4000);
+    struct control_guest g = guest();
+
+    resize(&g, 1000 * MIB, 1000 * MIB);
+    rest(&g);
+    g.state.before_bytes = 4096 * MIB;
+    g.input.guest.available_bytes = 300 * MIB;
+    g.input.guest.psi_some = 0.4;
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.decision.panics, PANIC_PSI_SOME);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    issue(&h, &g);
+    resize(&g, g.target_bytes, g.target_bytes);
+    g.input.guest.available_bytes = 300 * MIB;
+    h.free_bytes = 900 * MIB;
+    run(&h, &g, 1);
+    for (int i = 0; i < 5; i++)
+        run(&h, &g, 1);
+    ck_assert_uint_eq(g.decision.panics, 0);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "which more memory did not lower"));
+    g.input.guest.psi_some = 0; /* what it waits for later is another matter */
+    run(&h, &g, 1);
+    g.input.guest.psi_some = 0.4;
+    run(&h, &g, 1);
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.decision.panics, PANIC_PSI_SOME);
 }
 
 /* With deflate-on-oom, where it has nothing else left. */
@@ -1289,7 +1345,7 @@ TEST(rules, a_distrusted_guest_claims_no_more_than_it_had)
     resize(&g, 3892 * MIB, 3892 * MIB);
     run(&h, &g, 1);
     g.input.guest.consistency = 0.1;
-    g.input.guest.psi_full = 0.5;
+    g.input.guest.oom_kill = true;
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_GROW);
     ck_assert_uint_eq(g.target_bytes, 3950 * MIB);
@@ -1561,7 +1617,7 @@ TEST(rules, virtio_mem_is_set_before_the_balloon)
     run(&h, g, 1);
     ck_assert_uint_eq(g[0].state.set_bytes, 3892 * MIB);
     ck_assert(!g[0].state.moving);
-    g[0].input.stalled = true; /* a panic */
+    g[0].input.guest.oom_kill = true; /* a panic */
     run(&h, g, 1);
     ck_assert_int_eq(g[0].action, CONTROL_FULL);
     ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
