@@ -3,8 +3,8 @@
 """Does each column of a sheet (host/show/sheet.h), and each name of its CSV, have a value?
 
 A key that no code sets is a column that is always empty, silently. So each key of a table of struct sheet_column, and each name
-of a list NAMES or NAMES_names that a file hands to sheet_begin(), has to stand in the same file once more, outside of such
-tables: as a whole, or in two parts, "runway" and "days", if it is a value of a group.
+of a list csv, csv_names or row_names, has to stand in the same file once more, outside of such tables: as a whole, or in two
+parts, "runway" and "days", if it is a value of a group.
 """
 
 import re
@@ -15,7 +15,7 @@ COLUMNS = re.compile(r"struct sheet_column \w+\[\] = \{(.*?)\};", re.S)
 # In a table that has sheet columns as members: {"wss", WINDOW_1, {"wss_1", {.name = ...}}}
 MEMBERS = re.compile(r"struct sheet_column column;.*?\} \w+\[\] = \{(.*?)\n\};", re.S)
 KEY = re.compile(r'\{"(\w+)",\s*\{\s*\.name')
-NAMES = re.compile(r"const char \*const (?:csv|\w+_names)\[\] = \{(.*?)\};", re.S)
+NAMES = re.compile(r"const char \*const (?:csv|csv_names|row_names)\[\] = \{(.*?)\};", re.S)
 WORD = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
