@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_doctor.c  vmwss doctor: lists what can be measured here, and remedies for the rest. */
+#include "base/clock.h"
 #include "base/distribution.h"
-#include "base/text/json.h"
 #include "measure/cache/measure.h"
 #include "measure/kernel/damon_sysfs.h"
 #include "measure/kernel/numa_balancing.h"
 #include "measure/record/disturbance.h"
 #include "programs/vmwss/cli.h"
 #include "programs/vmwss/survey.h"
-#include "show/table.h"
+#include "show/sheet.h"
 
 #include <errno.h>
 #include <string.h>
@@ -163,44 +163,28 @@ static int check_guest(struct report *report, const struct fsroot *root,
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-static void print_table(const struct report *report)
+static void print_report(const struct report *report, enum show_format format)
 {
-    static const struct table_column columns[] = {
-        {.name = "WHAT"},
-        {.name = "WORKS"},
-        {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}};
-    struct table *table = table_new(columns, 3);
+    static const struct sheet_column columns[] = {
+        {"what", {.name = "WHAT"}},
+        {"outcome", {.name = "WORKS"}},
+        {"text", {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}}};
+    char host[256] = "";
+    struct sheet sheet;
 
-    if (!table)
-        return;
+    gethostname(host, sizeof(host) - 1);
+    sheet_begin(&sheet, format, "vmwss.doctor.v1", NULL);
+    sheet_time(&sheet, "time", clock_s(CLOCK_REALTIME), 3);
+    sheet_text(&sheet, "host", host);
+    sheet_list(&sheet, "findings", columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < report->n; i++) {
-        const struct finding *finding = &report->findings[i];
-
-        table_row(table, (const char *const[]){finding->what, outcome_names[finding->outcome],
-                                               finding->text});
+        sheet_row(&sheet);
+        sheet_text(&sheet, "what", report->findings[i].what);
+        sheet_text(&sheet, "outcome", outcome_names[report->findings[i].outcome]);
+        sheet_text(&sheet, "text", report->findings[i].text);
     }
-    table_print(table, true);
-    table_free(table);
-}
-
-static void print_json(const struct report *report)
-{
-    json_t *object = json_object();
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < report->n; i++) {
-        const struct finding *finding = &report->findings[i];
-        json_t *item = json_object();
-
-        json_object_set_new(item, "what", json_text(finding->what));
-        json_object_set_new(item, "outcome", json_text(outcome_names[finding->outcome]));
-        json_object_set_new(item, "text", json_text(finding->text));
-        json_array_append_new(array, item);
-    }
-    json_object_set_new(object, "schema", json_string("vmwss.doctor.v1"));
-    json_set_here_and_now(object);
-    json_object_set_new(object, "findings", array);
-    json_print_line(object);
+    sheet_close(&sheet);
+    sheet_end(&sheet);
 }
 
 static bool check_host(struct report *report, const struct fsroot *root)
@@ -273,9 +257,6 @@ int cmd_doctor(int argc, char **argv)
 
     int code = examine(&report, &choice.guest);
 
-    if (choice.json)
-        print_json(&report);
-    else
-        print_table(&report);
+    print_report(&report, choice.json ? SHOW_JSON : SHOW_TABLE);
     return code;
 }
