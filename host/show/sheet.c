@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT 300
+#define TEXT 400 /* a cell: names of flags are the longest */
 
 static bool is_json(const struct sheet *sheet)
 {
@@ -29,9 +29,9 @@ static void open_level(struct sheet *sheet, int kind, const char *name, json_t *
 }
 
 /* Makes an object or an array of JSON; NULL if the format is another one. */
-static json_t *make(struct sheet *sheet, json_t *(*new)(void))
+static json_t *make(struct sheet *sheet, json_t *(*create)(void))
 {
-    json_t *json = is_json(sheet) ? new () : NULL;
+    json_t *json = is_json(sheet) ? create() : NULL;
 
     if (is_json(sheet) && !json)
         sheet->rc = -ENOMEM;
@@ -66,9 +66,9 @@ void sheet_free(struct sheet *sheet)
     for (size_t i = 0; i < SHEET_CELLS; i++)
         free(sheet->cells[i]);
     table_free(sheet->table);
-    for (size_t d = 0; d < sheet->depth; d++) /* a line of JSON has no owner */
-        if (d == 0 || !sheet->open[d - 1].json)
-            json_decref(sheet->open[d].json);
+    json_decref(sheet->open[0].json);
+    if (sheet->depth > 2 && !sheet->open[1].name)
+        json_decref(sheet->open[2].json); /* a line of JSON has no owner */
     *sheet = (struct sheet){.rc = sheet->rc};
 }
 
@@ -208,7 +208,7 @@ static void end_row(struct sheet *sheet)
 
     if (sheet->depth == sheet->list_depth && !is_json(sheet))
         end_cells(sheet);
-    if (json && !sheet->open[sheet->depth - 1].json)
+    if (json && !sheet->open[sheet->depth - 1].name)
         rc = json_print_line(json);
     if (rc < 0)
         sheet->rc = rc;
@@ -220,7 +220,7 @@ void sheet_row(struct sheet *sheet)
 
     if (row_is_open(sheet))
         end_row(sheet);
-    if (json && sheet->open[sheet->depth - 1].json)
+    if (json && sheet->open[sheet->depth - 1].name)
         json = add(sheet, NULL, json);
     else if (json)
         json_object_set_new(json, "schema", json_string(sheet->schema));
@@ -279,12 +279,11 @@ void sheet_close(struct sheet *sheet)
 static char *names_text(char *text, size_t size, const json_t *array)
 {
     size_t used = 0;
-    json_t *name;
-    size_t i;
 
     *text = '\0';
-    json_array_foreach(array, i, name) if (used < size) used += (size_t)snprintf(
-        text + used, size - used, "%s%s", i ? "," : "", json_string_value(name));
+    for (size_t i = 0; i < json_array_size(array) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "",
+                                 json_string_value(json_array_get(array, i)));
     return text;
 }
 
