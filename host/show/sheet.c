@@ -21,7 +21,7 @@ static bool is_json(const struct sheet *sheet)
     return sheet->format == SHOW_JSON;
 }
 
-static void open_level(struct sheet *sheet, int kind, const char *name, json_t *json)
+static void open_level(struct sheet *sheet, enum sheet_level kind, const char *name, json_t *json)
 {
     sheet->open[sheet->depth].kind = kind;
     sheet->open[sheet->depth].name = name;

@@ -37,6 +37,8 @@ struct sheet_column {
 #define SHEET_CELLS 64 /* a row of a table or of CSV */
 #define SHEET_DEPTH 8  /* groups and rows within each other */
 
+enum sheet_level { SHEET_GROUP, SHEET_LIST, SHEET_ROW };
+
 /** Only sheet.c uses other members than the format. */
 struct sheet {
     enum show_format format;
@@ -46,7 +48,7 @@ struct sheet {
     struct {
         json_t *json;     /* an object or an array; NULL: not JSON */
         const char *name; /* of a group: it precedes names of values */
-        enum { SHEET_GROUP, SHEET_LIST, SHEET_ROW } kind;
+        enum sheet_level kind;
     } open[SHEET_DEPTH];
     size_t depth;
     bool lines;        /* a line of JSON for each row */
