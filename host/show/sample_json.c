@@ -55,11 +55,10 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
 void sample_fill(struct sheet *sheet, const struct sample_record *record)
 {
     json_t *object = sheet->format == SHOW_JSON ? sample_json(record, "") : NULL;
-    const char *key;
-    json_t *value;
 
     json_object_del(object, "schema");
-    json_object_foreach(object, key, value) sheet_json(sheet, key, json_incref(value));
+    for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i))
+        sheet_json(sheet, json_object_iter_key(i), json_incref(json_object_iter_value(i)));
     json_decref(object);
 }
 
