@@ -3,8 +3,8 @@
  * and of made ones. */
 #include "base/proc_pid.h"
 #include "fixture.h"
-#include "guest/domain/qemu_process.h"
 #include "guest/domain/qemu_io.h"
+#include "guest/domain/qemu_process.h"
 #include "guest/domain/qemu_vcpus.h"
 
 #include <errno.h>
