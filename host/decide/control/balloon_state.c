@@ -13,6 +13,8 @@ const struct balloon_policy balloon_policy_default = {
     .return_s = 30,
     .return_bytes = 64 * DECIDE_MIB,
     .foreign_s = 3600,
+    .contests_max = 3,
+    .contest_s = 600,
     .own_pause_s = 600,
     .still_bytes = DECIDE_MIB,
     .start_s = 600,
@@ -87,17 +89,32 @@ static bool follow_plug(struct balloon_state *state, const struct balloon_policy
 
 /* --- moves ------------------------------------------------------------------------------------ */
 
+/* The other program took back what a panic was given. */
+static void note_contest(struct balloon_state *state, const struct balloon_policy *policy,
+                         double now_s)
+{
+    state->rival.raised = false;
+    state->rival.until_s = now_s + policy->foreign_s;
+    if (++state->rival.n < policy->contests_max)
+        return;
+    state->rival.hold_s = now_s + fmin(policy->contest_s *
+                                           exp2(state->rival.n - policy->contests_max),
+                                       policy->foreign_s);
+}
+
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
                              uint64_t actual, double now_s)
 {
     state->moving = state->stalled = state->proving = false;
-    state->limit_bytes = larger(state->limit_bytes, actual);
+    state->limit_bytes = larger(state->limit_bytes, larger(state->seen_bytes, actual));
     state->before_bytes = 0;
     state->pending_bytes = 0;
     if (balloon_is_inhibited(state))
         return;
+    if (state->rival.raised && actual < state->seen_bytes)
+        note_contest(state, policy, now_s);
     state->trouble = TROUBLE_FOREIGN;
-    state->trouble_until_s = now_s + policy->foreign_s;
+    state->rival.until_s = now_s + policy->foreign_s;
 }
 
 /* Its driver has just been loaded, and takes what libvirt told QEMU at the start. */
@@ -152,6 +169,8 @@ static void stall(struct balloon_state *state, const struct balloon_policy *poli
     state->has_driver = state->has_driver || moved;
     if (moved)
         state->n_stalls = 0;
+    else if (state->rival.raised && state->trouble == TROUBLE_FOREIGN) /* between two decisions */
+        note_contest(state, policy, now_s);
     else if (!state->unsure)
         state->n_stalls++;
     if (state->n_stalls >= policy->stalls_max && state->trouble == TROUBLE_NONE)
@@ -239,8 +258,10 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
 
     if (input->actual_bytes == DECIDE_UNKNOWN)
         return;
-    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->trouble_until_s)
+    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->rival.until_s) {
         state->trouble = TROUBLE_NONE;
+        state->rival.n = 0;
+    }
     if (follow_plug(state, policy, input, now_s))
         return;
     note_rest(state, policy, actual, now_s);
@@ -333,6 +354,8 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     state->plug.since_s = 0;
     state->rested = true;
     state->pending_bytes += less(target_bytes, balloon_given(state, input));
+    state->rival.raised = state->rival.raised ||
+                          (state->trouble == TROUBLE_FOREIGN && target_bytes > actual);
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
     state->set_bytes = target_bytes;
     state->stalled = state->unsure = false;

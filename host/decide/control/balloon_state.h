@@ -20,7 +20,9 @@
  *     nothing is taken for ten minutes;
  *   - a balloon that moves in any other way without a target of ours is moved by another program
  *     (MOM, virsh setmem): it is left alone for an hour after the last such move, except on a
- *     panic, and is no longer ours to restore. A balloon that was moving when first seen was set
+ *     panic, and is no longer ours to restore. If it takes back what a panic was given three times
+ *     in a row, two controllers are at work: panics are served after ten minutes then, after twenty,
+ *     up to an hour, until that program has left the balloon alone for an hour. A balloon that was moving when first seen was set
  *     before, for instance by a controller that has just ended. This does not count as a move until
  *     the balloon has come to rest, and until then nothing is done except on a panic: its size on
  *     the way is not its original size;
@@ -56,6 +58,8 @@ struct balloon_policy {
     double return_s;       /* 30 */
     uint64_t return_bytes; /* 64 MiB */
     double foreign_s;      /* 3600 */
+    unsigned contests_max; /* panics in a row that are served against another program: 3 */
+    double contest_s;      /* pause after these, twice as long after each that follows: 600 */
     double own_pause_s;    /* pause after it has deflated by itself: 600 */
     uint64_t still_bytes;  /* a smaller change is no move: 1 MiB */
     /* until this uptime a balloon that inflates from all of M does so for libvirt: 600 */
@@ -91,7 +95,12 @@ struct balloon_state {
     unsigned n_stalls; /* stalls in a row */
     bool has_driver;   /* its balloon has moved to a target of ours, or as far as it could */
     enum balloon_trouble trouble;
-    double trouble_until_s; /* end of TROUBLE_FOREIGN */
+    struct {
+        double until_s; /* end of TROUBLE_FOREIGN */
+        bool raised;    /* a panic was served since its last move */
+        unsigned n;     /* it took that back so often in a row */
+        double hold_s;  /* no panic is served before this */
+    } rival;            /* another program that moves the balloon */
     uint64_t pending_bytes; /* given and not touched yet */
 };
 
@@ -127,6 +136,12 @@ uint64_t balloon_limit(const struct balloon_state *state, const struct balloon_p
 
 /** Returns its size, or the size that it will have once it has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);
+
+/** Another program takes back what panics are given: they are not served for now. */
+static inline bool balloon_is_contested(const struct balloon_state *state, double now_s)
+{
+    return state->trouble == TROUBLE_FOREIGN && now_s < state->rival.hold_s;
+}
 
 /** Memory was plugged or unplugged, and the balloon's size is not known to follow yet. */
 static inline bool balloon_is_plugging(const struct balloon_state *state)

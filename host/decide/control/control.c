@@ -30,13 +30,14 @@ static bool is_in_need(const struct control_guest *guest)
 
 /* Reason why its balloon may not be touched at all. A panic is served even while another program
  * moves the balloon. */
-static enum control_hold find_obstacle(const struct control_guest *guest)
+static enum control_hold find_obstacle(const struct control_guest *guest, double now_s)
 {
     if (guest->excluded)
         return HOLD_EXCLUDED;
     if (guest->input.actual_bytes == DECIDE_UNKNOWN)
         return HOLD_UNKNOWN;
-    if (guest->state.trouble == TROUBLE_FOREIGN && !is_in_need(guest))
+    if (guest->state.trouble == TROUBLE_FOREIGN &&
+        (!is_in_need(guest) || balloon_is_contested(&guest->state, now_s)))
         return HOLD_FOREIGN;
     return (guest->state.rested && !balloon_is_plugging(&guest->state)) || guest->decision.panics
                ? HOLD_NONE
@@ -103,7 +104,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
         guest, decide_step(&state->pace, &policy->decide, input, &guest->decision, now_s));
     guest->action = CONTROL_NONE;
     guest->target_bytes = decide_actual(input);
-    guest->hold = find_obstacle(guest);
+    guest->hold = find_obstacle(guest, now_s);
     guest->served = guest->hold != HOLD_NONE;
     if (guest->served)
         return;
@@ -466,7 +467,7 @@ void control_restore(const struct control_host *host, enum control_restore resto
     for (size_t i = 0; i < n; i++) {
         struct control_guest *guest = &guests[i];
         uint64_t given = balloon_given(&guest->state, &guest->input);
-        enum control_hold obstacle = find_obstacle(guest);
+        enum control_hold obstacle = find_obstacle(guest, host->now_s);
         bool ours = obstacle == HOLD_NONE && guest->state.before_bytes > 0;
         uint64_t wanted = ours ? left_with(guest, restore) : given;
         uint64_t granted = smaller(less(wanted, given), budget);

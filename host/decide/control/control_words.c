@@ -63,6 +63,19 @@ static void write_waiting(char *text, size_t size, const struct control_policy *
         snprintf(text, size, "less is enough, for %.0f s of %.0f so far", lower_s, after_s);
 }
 
+static void write_rival(char *text, size_t size, const struct control_host *host,
+                        const struct balloon_state *state)
+{
+    if (balloon_is_contested(state, host->now_s))
+        snprintf(text, size,
+                 "two controllers are at work: another program, as MOM or pvestatd, took back what it "
+                 "was given %u times in a row, last to %.0f MiB: its panics are not served for %.0f s",
+                 state->rival.n, mib(state->seen_bytes), state->rival.hold_s - host->now_s);
+    else
+        snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
+                 fmax(state->rival.until_s - host->now_s, 0));
+}
+
 static void write_hold(char *text, size_t size, const struct control_policy *policy,
                        const struct control_host *host, const struct control_guest *guest)
 {
@@ -80,9 +93,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         snprintf(text, size, "it is excluded");
         return;
     case HOLD_FOREIGN:
-        snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
-                 fmax(state->trouble_until_s - host->now_s, 0));
-        return;
+        return write_rival(text, size, host, state);
     case HOLD_INHIBITED:
         snprintf(text, size, "%s",
                  control_has_plug(guest) ? plug_trouble_text(state->trouble)

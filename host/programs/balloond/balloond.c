@@ -225,6 +225,7 @@ static bool panics(const struct balloond *balloond)
         const struct control_guest *guest = &balloond->members.guests[i];
 
         if (guest->input.assigned_bytes > 0 && !guest->excluded &&
+            !balloon_is_contested(&guest->state, balloond_now_s()) &&
             (balloon_is_unsure(&guest->state) ||
              balloon_given(&guest->state, &guest->input) <
                  balloon_limit(&guest->state, &balloond->config->policy.balloon, &guest->input,
@@ -245,6 +246,23 @@ static void note_loss(struct balloond *balloond, size_t i)
         balloond->members.guests[i].state.before_bytes == 0 &&
         adoption_give_up(balloond, i, &error) < 0)
         log_failure(member, "not journalled", &error);
+}
+
+/* Two controllers that work against each other are an error of the host's configuration. */
+static void alert_contest(struct balloond *balloond, size_t i)
+{
+    struct balloon_guest *member = &balloond->members.members[i];
+    const struct balloon_state *state = &balloond->members.guests[i].state;
+    bool contested = balloon_is_contested(state, balloond_now_s());
+
+    if (contested && !member->contested)
+        log_line(LOG_CLASS_GUEST, LOG_ERR,
+                 "domain %s: two controllers are at work: another program (MOM, vdsmd, pvestatd, or a "
+                 "script with virsh setmem) took back what this one gave %u times in a row, last to "
+                 "%llu MiB: end one of them, or exclude the guest",
+                 member->name, state->rival.n,
+                 (unsigned long long)(state->seen_bytes / DECIDE_MIB));
+    member->contested = contested || (member->contested && state->trouble == TROUBLE_FOREIGN);
 }
 
 /* Memory was plugged or unplugged: what is to be restored is another size now. */
@@ -292,6 +310,7 @@ static int decide_once(struct balloond *balloond, struct error *error)
         carry_out(balloond, &host, i);
         note_loss(balloond, i);
         note_plug(balloond, i);
+        alert_contest(balloond, i);
     }
     if (rc == 0 && balloond_now_s() > balloond->trimmed_s + TRIM_S) {
         rc = journal_trim(balloond->journal, balloond_wall_s(), error);

@@ -34,6 +34,7 @@ struct balloon_guest {
     bool plug_unknown;          /* its virtio-mem could not be read */
     uint64_t plug_before_bytes; /* requested size of virtio-mem before our first target; 0: none */
     bool failing;               /* its balloon could not be set, and that was logged */
+    bool contested;             /* another controller works against this one, and that was logged */
     bool unmarked;              /* the same for its mark (domain_mark.h) */
     struct {
         char key[128]; /* short form of the last row */

@@ -1222,6 +1222,36 @@ TEST(rules, growth_that_did_not_lower_pressure_is_not_repeated)
     ck_assert_uint_eq(g.decision.panics, PANIC_PSI_SOME);
 }
 
+/* Another rule takes 100 MiB every ten seconds, of a guest that needs all it has. */
+TEST(rules, two_controllers_do_not_fight)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+    unsigned ups = 0;
+
+    resize(&g, 4096 * MIB, 4096 * MIB);
+    rest(&g);
+    g.input.guest.available_bytes = 146 * MIB;
+    for (int i = 0; i < 360; i++) {
+        if (g.input.actual_bytes > 1024 * MIB)
+            resize(&g, g.input.actual_bytes - 100 * MIB, 4000 * MIB);
+        g.input.guest.available_bytes = 46 * MIB;
+        run(&h, &g, 1);
+        if (g.action == CONTROL_NONE)
+            continue;
+        ups++;
+        issue(&h, &g);
+        resize(&g, g.target_bytes, 4000 * MIB);
+    }
+    ck_assert_uint_ge(ups, 3); /* a guest in need is not given up */
+    ck_assert_uint_le(ups, 8);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g), "two controllers are at work"));
+    h.now_s += 3600; /* it has gone */
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.state.rival.n, 0);
+}
+
 /* With deflate-on-oom, where it has nothing else left. */
 TEST(rules, a_guest_that_deflates_by_itself_is_no_other_hand)
 {
