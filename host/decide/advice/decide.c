@@ -14,13 +14,11 @@ const struct decide_policy decide_policy_default = {
     .short_factor = 1.25,
     .mid_factor = 1.15,
     .long_factor = 1.10,
-    .reserve_share = 0.05,
-    .reserve_min_bytes = 128 * DECIDE_MIB,
+    .reserve = {.share = 0.05, .min_bytes = 128 * DECIDE_MIB, .scarce = 2, .growth_band = 0.25},
     .learned_factor = 1.2,
     .learned_half_life_s = 86400,
     .band_share = 0.02,
     .band_min_bytes = 64 * DECIDE_MIB,
-    .growth_band_reserves = 0.25,
     .stale_periods = 3,
     .young_s = 600,
     .unmeasurable_share = 0.1,
@@ -28,7 +26,6 @@ const struct decide_policy decide_policy_default = {
     .refault_share_min = 0.002,
     .psi_some_panic = 0.1,
     .psi_full_panic = 0.01,
-    .scarce_reserves = 2,
     .available_share_panic = 0.025,
     .available_min_panic_bytes = 64 * DECIDE_MIB,
     .wss_share_panic = 0.9,
@@ -94,9 +91,9 @@ uint64_t decide_demand(const struct decide_policy *policy, const struct decide_i
 
 uint64_t decide_reserve(const struct decide_policy *policy, uint64_t assigned_bytes)
 {
-    uint64_t share = scaled(assigned_bytes, policy->reserve_share, assigned_bytes);
+    uint64_t share = scaled(assigned_bytes, policy->reserve.share, assigned_bytes);
 
-    return smaller(larger(share, policy->reserve_min_bytes), assigned_bytes);
+    return smaller(larger(share, policy->reserve.min_bytes), assigned_bytes);
 }
 
 static bool is_fresh(const struct decide_policy *policy, double age_s, double period_s)
@@ -256,12 +253,12 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
 }
 
-/* Returns how much must be available at least for PSI to be no panic. Statistics that are older than a
- * stall do not show what has been used since. */
+/* Returns how much must be available at least for PSI to be no panic. Statistics that are older
+ * than a stall do not show what has been used since. */
 static uint64_t plenty(const struct decide_policy *policy, const struct decide_input *input)
 {
     uint64_t most = input->assigned_bytes;
-    uint64_t bytes = scaled(decide_reserve(policy, most), policy->scarce_reserves, most);
+    uint64_t bytes = scaled(decide_reserve(policy, most), policy->reserve.scarce, most);
 
     return input->stalled ? larger(bytes, decide_actual(input) / 2) : bytes;
 }
@@ -387,7 +384,7 @@ static bool is_covered(const struct decide_policy *policy, const struct decide_i
                        const struct decide_decision *decision)
 {
     uint64_t actual = decide_actual(input);
-    uint64_t band = scaled(decision->reserve_bytes, policy->growth_band_reserves,
+    uint64_t band = scaled(decision->reserve_bytes, policy->reserve.growth_band,
                            input->assigned_bytes);
 
     return !decision->panics && input->reserved_bytes <= actual &&
@@ -400,7 +397,8 @@ static void choose_target(const struct decide_policy *policy, const struct decid
     uint64_t actual = decide_actual(input);
     bool grows = decision->wanted_bytes > actual && !is_covered(policy, input, decision);
 
-    decision->target_bytes = grows ? decision->wanted_bytes : smaller(decision->wanted_bytes, actual);
+    decision->target_bytes = grows ? decision->wanted_bytes
+                                   : smaller(decision->wanted_bytes, actual);
     decision->action = grows ? ACTION_GROW : ACTION_KEEP;
     if (decision->wanted_bytes >= actual)
         return;

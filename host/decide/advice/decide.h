@@ -36,18 +36,19 @@
  * that moves balloons passes what the guest used while its balloon was at rest (used_bytes), and
  * whether the balloon has moved since the statistics (unsettled).
  *
- * A controller gives no more than the limit, which its owner has set by the balloon's size at the start
+ * A controller gives no more than the limit, which its owner has set by the balloon's size at the
+ * start
  * (<currentMemory>): where there is one, no target is above the larger of it and B.
  *
  * A target below B is advised only if it is below by more than the band (the largest of 64 MiB, 2 %
  * of M and the width of the interval), and no veto stands; otherwise B is kept. A target above B by
- * more than W / 4 is advised at once; by less only up to the reservation, or on panic: the reserve is
- * there to be used, and a balloon that follows each MiB turns all the time. On panic it is M.
+ * more than W / 4 is advised at once; by less only up to the reservation, or on panic: the reserve
+ * is there to be used, and a balloon that follows each MiB turns all the time. On panic it is M.
  *
  * PSI is a panic only while little is available, less than 2 W (a stall that was reported since the
- * statistics: less than B / 2 as well), and only until more memory has not lowered it: containers at
- * limits of their own raise the guest's PSI while gigabytes are available, and no growth cures that.
- * It remains a veto.
+ * statistics: less than B / 2 as well), and only until more memory has not lowered it: containers
+ * at limits of their own raise the guest's PSI while gigabytes are available, and no growth cures
+ * that. It remains a veto.
  *
  * struct decide_policy holds the thresholds. The sources of the rules are: the floor and the
  * reserve, the experience of users of balloon managers that look at the host or at WSS only; the
@@ -130,23 +131,25 @@ enum decide_floor { FLOOR_HALF, FLOOR_SWAPLESS, FLOOR_SWAP };
 
 struct decide_policy {
     double short_factor, mid_factor, long_factor; /* factors of H: 1.25, 1.15, 1.10 */
-    double reserve_share;                         /* share of M: 0.05 */
-    uint64_t reserve_min_bytes;                   /* 128 MiB */
-    double learned_factor, learned_half_life_s;   /* 1.2, 24 h */
-    double band_share;                            /* share of M: 0.02 */
-    uint64_t band_min_bytes;                      /* 64 MiB */
-    double growth_band_reserves;                  /* share of W that may be missing: 0.25 */
-    double stale_periods;                         /* 3 */
-    double young_s;                               /* 600 */
-    double unmeasurable_share;                    /* share of R: 0.1 */
-    double psi_some_veto;                         /* share of time: 0.001 */
-    double refault_share_min;                     /* share of the WSS, per minute: 0.002 */
-    double psi_some_panic, psi_full_panic;        /* share of time: 0.1, 0.01 */
-    /* PSI is a panic only while less is available than this many working reserves: 2 */
-    double scarce_reserves;
-    double available_share_panic;                 /* share of M: 0.025 */
-    uint64_t available_min_panic_bytes;           /* 64 MiB */
-    double wss_share_panic;                       /* L_short of B: 0.9 */
+    struct {
+        double share;       /* share of M: 0.05 */
+        uint64_t min_bytes; /* 128 MiB */
+        /* PSI is a panic only while less is available than this many reserves: 2 */
+        double scarce;
+        double growth_band; /* share of the reserve that may be missing: 0.25 */
+    } reserve;
+    double learned_factor, learned_half_life_s; /* 1.2, 24 h */
+    double band_share;                          /* share of M: 0.02 */
+    uint64_t band_min_bytes;                    /* 64 MiB */
+    double stale_periods;                       /* 3 */
+    double young_s;                             /* 600 */
+    double unmeasurable_share;                  /* share of R: 0.1 */
+    double psi_some_veto;                       /* share of time: 0.001 */
+    double refault_share_min;                   /* share of the WSS, per minute: 0.002 */
+    double psi_some_panic, psi_full_panic;      /* share of time: 0.1, 0.01 */
+    double available_share_panic;               /* share of M: 0.025 */
+    uint64_t available_min_panic_bytes;         /* 64 MiB */
+    double wss_share_panic;                     /* L_short of B: 0.9 */
     /* consistency score below which statistics are ignored: 0.5 */
     double trust_min;
     double idle_tax;         /* k: 4, a tax of 75 % */
@@ -176,8 +179,8 @@ struct decide_guest {
     double age_s;    /* minimum age of the statistics */
     double late_s;   /* the statistics may be older by up to this much */
     double period_s; /* longest interval between two reports; 0: that of the records */
-    /* the driver's report is dated so much later than now, and is not used: the host's clock was set
-     * back */
+    /* the driver's report is dated so much later than now, and is not used: the host's clock was
+     * set back */
     double ahead_s;
     /* B - available when its balloon was last at rest; 0: B has not changed since */
     uint64_t used_bytes;
@@ -189,7 +192,7 @@ struct decide_guest {
     double refault_bytes_s, swap_in_bytes_s; /* bytes per second */
     bool near_or_above;                      /* the guest's own verdict */
     bool unhelped; /* it was given more, and its PSI is no lower: step.h */
-    bool oom_kill;                           /* between the last two reports */
+    bool oom_kill; /* between the last two reports */
 };
 
 struct decide_input {

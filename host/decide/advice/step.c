@@ -112,7 +112,8 @@ static bool is_lower(const struct decide_input *input, const struct decide_decis
             less(decide_actual(input), decision->wanted_bytes) > decision->band_bytes);
 }
 
-/* Each growth is a turn if something is taken after it; after a panic the panic's own pause applies. */
+/* Each growth is a turn if something is taken after it; after a panic the panic's own pause
+ * applies. */
 static void note_growth(struct decide_pace *pace, const struct decide_decision *decision,
                         double now_s)
 {

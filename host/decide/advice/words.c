@@ -215,9 +215,10 @@ static void add_floor(struct text *text, const struct decide_policy *policy,
                          "assigned or more",
                          input->guest.consistency);
     if (input->guest.ahead_s > 0 || input->guest.age_s < -DECIDE_SKEW_S)
-        add_words(text,
-                  "its statistics are dated %.0f s later than now, as the host's clock was set back",
-                  fmax(input->guest.ahead_s, -input->guest.age_s));
+        add_words(
+            text,
+            "its statistics are dated %.0f s later than now, as the host's clock was set back",
+            fmax(input->guest.ahead_s, -input->guest.age_s));
     add_words(text, "no %sguest statistics: floor is half of assigned",
               input->guest.reported ? "fresh " : "");
 }

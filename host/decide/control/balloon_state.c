@@ -30,7 +30,7 @@ static uint64_t moved_by(uint64_t bytes, uint64_t from_bytes, uint64_t to_bytes)
 void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes)
 {
     uint64_t *const sizes[] = {
-        &state->before_bytes, &state->seen_bytes, &state->set_bytes,      &state->from_bytes,
+        &state->before_bytes, &state->seen_bytes, &state->set_bytes,   &state->from_bytes,
         &state->mark_bytes,   &state->rest_bytes, &state->limit_bytes,
     };
 
@@ -97,9 +97,9 @@ static void note_contest(struct balloon_state *state, const struct balloon_polic
     state->rival.until_s = now_s + policy->foreign_s;
     if (++state->rival.n < policy->contests_max)
         return;
-    state->rival.hold_s = now_s + fmin(policy->contest_s *
-                                           exp2(state->rival.n - policy->contests_max),
-                                       policy->foreign_s);
+    state->rival.hold_s = now_s +
+                          fmin(policy->contest_s * exp2(state->rival.n - policy->contests_max),
+                               policy->foreign_s);
 }
 
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,

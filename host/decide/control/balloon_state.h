@@ -21,21 +21,21 @@
  *   - a balloon that moves in any other way without a target of ours is moved by another program
  *     (MOM, virsh setmem): it is left alone for an hour after the last such move, except on a
  *     panic, and is no longer ours to restore. If it takes back what a panic was given three times
- *     in a row, two controllers are at work: panics are served after ten minutes then, after twenty,
- *     up to an hour, until that program has left the balloon alone for an hour. A balloon that was moving when first seen was set
- *     before, for instance by a controller that has just ended. This does not count as a move until
- *     the balloon has come to rest, and until then nothing is done except on a panic: its size on
- *     the way is not its original size;
+ *     in a row, two controllers are at work: panics are served after ten minutes then, after
+ * twenty, up to an hour, until that program has left the balloon alone for an hour. A balloon that
+ * was moving when first seen was set before, for instance by a controller that has just ended. This
+ * does not count as a move until the balloon has come to rest, and until then nothing is done
+ * except on a panic: its size on the way is not its original size;
  *   - where memory is plugged or unplugged (a DIMM, virtio-mem), M and B change alike and the
  *     balloon, M - B, does not: all sizes that are remembered change with them. libvirt may know M
  *     before B, so nothing is concluded from B until both fit, or for a minute. An order that is
  *     under way keeps its balloon, too: QEMU counts the pages to take, not those to leave.
  *
- * A guest's owner may give it less than M at the start, by <currentMemory>, and libvirt inflates the
- * balloon by the rest as soon as the guest has loaded its driver. So the limit up to which it may grow is
- * its size when it was first at rest, or before the first target of an earlier controller; another
- * program may raise it. A balloon that inflates from all of M within the guest's first ten minutes is
- * on the way to that size.
+ * A guest's owner may give it less than M at the start, by <currentMemory>, and libvirt inflates
+ * the balloon by the rest as soon as the guest has loaded its driver. So the limit up to which it
+ * may grow is its size when it was first at rest, or before the first target of an earlier
+ * controller; another program may raise it. A balloon that inflates from all of M within the
+ * guest's first ten minutes is on the way to that size.
  *
  * Growing resident memory is to be expected after a guest grew: memory that it was given and has
  * not touched yet is pending, and is subtracted from the host's free memory.
@@ -46,7 +46,8 @@
 
 enum balloon_trouble {
     TROUBLE_NONE,
-    TROUBLE_NO_DRIVER, /* three targets without any movement: no driver, or it is stuck: inhibited */
+    TROUBLE_NO_DRIVER, /* three targets without any movement: no driver, or it is stuck: inhibited
+                        */
     TROUBLE_NO_RETURN, /* it inflates, and the host gets nothing: inhibited */
     TROUBLE_FOREIGN,   /* another program moves it */
 };
@@ -78,10 +79,10 @@ struct balloon_state {
         uint64_t assigned_bytes; /* M to which all sizes here belong; 0: not known yet */
         double since_s;          /* M has changed, and B has not followed since; 0: it has */
     } plug;
-    bool rested;           /* at rest at least once since it was first seen, or set by us */
-    bool moving;           /* from from_bytes to set_bytes */
-    bool unsure;           /* the order of set_bytes failed: the guest may not have received it */
-    bool stalled;          /* its current size is to become its target */
+    bool rested;  /* at rest at least once since it was first seen, or set by us */
+    bool moving;  /* from from_bytes to set_bytes */
+    bool unsure;  /* the order of set_bytes failed: the guest may not have received it */
+    bool stalled; /* its current size is to become its target */
     /* its current size became its target a moment ago: a late movement is the end of that move */
     bool quiet;
     bool proving; /* it has shrunk to set_bytes; resident memory has yet to confirm it */
@@ -96,11 +97,11 @@ struct balloon_state {
     bool has_driver;   /* its balloon has moved to a target of ours, or as far as it could */
     enum balloon_trouble trouble;
     struct {
-        double until_s; /* end of TROUBLE_FOREIGN */
-        bool raised;    /* a panic was served since its last move */
-        unsigned n;     /* it took that back so often in a row */
-        double hold_s;  /* no panic is served before this */
-    } rival;            /* another program that moves the balloon */
+        double until_s;     /* end of TROUBLE_FOREIGN */
+        bool raised;        /* a panic was served since its last move */
+        unsigned n;         /* it took that back so often in a row */
+        double hold_s;      /* no panic is served before this */
+    } rival;                /* another program that moves the balloon */
     uint64_t pending_bytes; /* given and not touched yet */
 };
 
@@ -128,9 +129,9 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
  * to more than it has: then this is all that is assigned. */
 uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input);
 
-/** Returns the most that the guest may be given: what it had at the start, or @p allowed_bytes if that
- * is more. Not known, for a balloon that has not been seen at rest: M, or what a guest that is still
- * starting has. */
+/** Returns the most that the guest may be given: what it had at the start, or @p allowed_bytes if
+ * that is more. Not known, for a balloon that has not been seen at rest: M, or what a guest that is
+ * still starting has. */
 uint64_t balloon_limit(const struct balloon_state *state, const struct balloon_policy *policy,
                        const struct decide_input *input, uint64_t allowed_bytes);
 
@@ -152,8 +153,8 @@ static inline bool balloon_is_plugging(const struct balloon_state *state)
 /** Shifts all sizes of the state by a change of M from @p assigned_bytes. */
 void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes);
 
-/** Shifts by a change of M a size that was noted with the balloon at @p set_bytes and M at @p from_bytes,
- * if B has followed; unchanged if not, or if from_bytes is 0: not known. */
+/** Shifts by a change of M a size that was noted with the balloon at @p set_bytes and M at @p
+ * from_bytes, if B has followed; unchanged if not, or if from_bytes is 0: not known. */
 uint64_t balloon_shifted(uint64_t bytes, uint64_t set_bytes, uint64_t from_bytes,
                          const struct decide_input *input);
 

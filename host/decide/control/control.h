@@ -109,14 +109,14 @@ struct control_host {
 };
 
 struct control_guest {
-    /* In. control_run() sets limit_bytes, panic_bytes, panic_age_s, host_short and host_urgent of the
-     * input. */
+    /* In. control_run() sets limit_bytes, panic_bytes, panic_age_s, host_short and host_urgent of
+     * the input. */
     struct decide_input input;
     /* In, for a guest whose virtio-mem may be used: both actuators, which add up to actual_bytes.
      * For other guests plug is all zero, and the balloon is the only actuator. */
     struct actuator plug, balloon;
-    /* In: the most that its owner allows it to have, where that is more than it had at the start; 0:
-     * no more */
+    /* In: the most that its owner allows it to have, where that is more than it had at the start;
+     * 0: no more */
     uint64_t allowed_bytes;
     const char *plug_refused; /* In: why its virtio-mem may not be used; NULL: it may be used */
     bool excluded;

@@ -67,10 +67,11 @@ static void write_rival(char *text, size_t size, const struct control_host *host
                         const struct balloon_state *state)
 {
     if (balloon_is_contested(state, host->now_s))
-        snprintf(text, size,
-                 "two controllers are at work: another program, as MOM or pvestatd, took back what it "
-                 "was given %u times in a row, last to %.0f MiB: its panics are not served for %.0f s",
-                 state->rival.n, mib(state->seen_bytes), state->rival.hold_s - host->now_s);
+        snprintf(
+            text, size,
+            "two controllers are at work: another program, as MOM or pvestatd, took back what it "
+            "was given %u times in a row, last to %.0f MiB: its panics are not served for %.0f s",
+            state->rival.n, mib(state->seen_bytes), state->rival.hold_s - host->now_s);
     else
         snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
                  fmax(state->rival.until_s - host->now_s, 0));
@@ -96,13 +97,13 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         return write_rival(text, size, host, state);
     case HOLD_INHIBITED:
         snprintf(text, size, "%s",
-                 control_has_plug(guest) ? plug_trouble_text(state->trouble)
-                                         : trouble_text(state));
+                 control_has_plug(guest) ? plug_trouble_text(state->trouble) : trouble_text(state));
         return;
     case HOLD_MOVING:
         if (balloon_is_plugging(state))
-            snprintf(text, size,
-                     "memory was plugged or unplugged, and the size of its balloon does not fit yet");
+            snprintf(
+                text, size,
+                "memory was plugged or unplugged, and the size of its balloon does not fit yet");
         else if (state->rested)
             snprintf(text, size, "its balloon is moving to %.0f MiB", mib(state->set_bytes));
         else

@@ -40,9 +40,8 @@ struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes
                         uint64_t growth_bytes)
 {
     double high = (double)high_of(policy, total_bytes, growth_bytes);
-    double hard = fmin(policy->hard_bytes > 0 ? (double)policy->hard_bytes
-                                              : high * policy->hard_share,
-                       high);
+    double hard = fmin(
+        policy->hard_bytes > 0 ? (double)policy->hard_bytes : high * policy->hard_share, high);
     double scale = hard / policy->hard_share;
 
     return (struct levels){{

@@ -6,11 +6,11 @@
  * As in ESX (Waldspurger, OSDI 2002, section 6.3): a level is entered when free memory falls below
  * its threshold, and left when it is above 1.25 times that, so that the levels do not flutter. high
  * slides with the size of the host, as in ESX since version 5 (Mem.MinFreePct): 6 % of the first 4
- * GiB, 4 % of the next 8, 2 % of the next 16 and 1 % of the rest, since what a host needs in reserve
- * does not grow as its memory does; at least 256 MiB (of a host of less than 2 GiB, an eighth), and at
- * least the growth of all guests' resident memory within a minute that only one minute in a thousand
- * exceeds. soft, hard and low are 64, 32 and 16 % of it (ESX: 64, 32, 16). The owner may set high and
- * hard.
+ * GiB, 4 % of the next 8, 2 % of the next 16 and 1 % of the rest, since what a host needs in
+ * reserve does not grow as its memory does; at least 256 MiB (of a host of less than 2 GiB, an
+ * eighth), and at least the growth of all guests' resident memory within a minute that only one
+ * minute in a thousand exceeds. soft, hard and low are 64, 32 and 16 % of it (ESX: 64, 32, 16). The
+ * owner may set high and hard.
  */
 #pragma once
 
@@ -40,7 +40,8 @@ struct levels {
     uint64_t threshold_bytes[N_LEVELS];
 };
 
-/** @param total_bytes   the host's memory without its pool of huge pages, of which no other page is taken
+/** @param total_bytes   the host's memory without its pool of huge pages, of which no other page is
+ * taken
  *  @param growth_bytes  p99.9 of the joint growth in 60 s; 0: not known */
 struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes,
                         uint64_t growth_bytes);

@@ -39,8 +39,8 @@ struct journal_balloon {
     /* part of before_bytes that was requested of its virtio-mem; 0: nothing */
     uint64_t plug_bytes;
     uint64_t assigned_bytes; /* M at that time; 0: not known */
-    uint64_t panic_bytes; /* size at the last panic; 0: none */
-    double panic_s;       /* Unix time */
+    uint64_t panic_bytes;    /* size at the last panic; 0: none */
+    double panic_s;          /* Unix time */
     enum balloon_trouble trouble;
     /* Unix time at which set_bytes was set as the final size; 0: we still control it */
     double restored_s;

@@ -20,11 +20,11 @@ struct balloon_guest {
     char name[256];
     int domain_id; /* a new ID is a new run, and everything is forgotten */
     bool seen;
-    bool fresh;                   /* its balloon has not been looked up in the journal yet */
-    bool owned;                   /* it is in the journal */
+    bool fresh;                    /* its balloon has not been looked up in the journal yet */
+    bool owned;                    /* it is in the journal */
     uint64_t owned_assigned_bytes; /* M in the journal's row; 0: none */
-    bool ambiguous;               /* it has two sections in the configuration */
-    struct decide_input measured; /* from the history, made at measured_s, Unix time */
+    bool ambiguous;                /* it has two sections in the configuration */
+    struct decide_input measured;  /* from the history, made at measured_s, Unix time */
     double measured_s;
     double stalled_s; /* its last stall, Unix time; 0: none */
     struct domain_memory memory;

@@ -112,8 +112,8 @@ TEST(rules, levels_slide_with_the_size_of_the_host)
 {
     static const struct {
         uint64_t total_mib, high_mib;
-    } hosts[] = {{1024, 128},    {2048, 256},   {4096, 256},    {8192, 409},
-                 {65536, 1269},  {35840, 972},  {1048576, 11100}, {4194304, 42557}};
+    } hosts[] = {{1024, 128},   {2048, 256},  {4096, 256},      {8192, 409},
+                 {65536, 1269}, {35840, 972}, {1048576, 11100}, {4194304, 42557}};
 
     control_policy_init(&policy);
     for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
@@ -1068,7 +1068,8 @@ TEST(rules, a_size_noted_before_a_dimm_is_shifted)
     ck_assert_uint_eq(balloon_shifted(640 * MIB, 450 * MIB, 640 * MIB, &g.input), 640 * MIB);
 }
 
-/* --- what the owner holds back ----------------------------------------------------------------- */
+/* --- what the owner holds back -----------------------------------------------------------------
+ */
 
 static void make_busy(struct control_guest *guest, int how)
 {
@@ -1168,7 +1169,8 @@ TEST(rules, a_start_is_over_when_the_driver_has_taken_what_is_held_back)
     ck_assert_uint_eq(g.state.limit_bytes, 2048 * MIB);
 }
 
-/* Containers at limits of their own: 10 of 16 GiB are available, and the guest waits all the time. */
+/* Containers at limits of their own: 10 of 16 GiB are available, and the guest waits all the time.
+ */
 TEST(rules, pressure_that_memory_does_not_cure_takes_from_no_other)
 {
     for (int stalls = 0; stalls < 2; stalls++) {

@@ -538,7 +538,8 @@ TEST(any, of_any_input)
         ck_assert_uint_le(decision.target_bytes, most);
         ck_assert_uint_ge(decision.target_bytes, reserved);
         ck_assert_uint_le(decision.floor_bytes, most);
-        uint64_t covered = actual >= reserved && !decision.panics ? decision.reserve_bytes / 4 + 1 : 0;
+        uint64_t covered = actual >= reserved && !decision.panics ? decision.reserve_bytes / 4 + 1
+                                                                  : 0;
 
         ck_assert_uint_ge(decision.target_bytes + covered, decision.floor_bytes);
         ck_assert_uint_ge(decision.target_bytes + covered, decision.demand_bytes);

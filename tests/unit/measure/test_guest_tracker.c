@@ -271,8 +271,7 @@ TEST(cases, a_driver_that_reports_nonsense_is_not_believed)
         {3896, 400, 0, 100, true},     /* min_free_kbytes may be that large */
         {200, 100, 0, 20, true},       /* a small guest at its watermarks */
         {3896, 100, 3000, 2900, true}, /* page cache */
-        {3896, 100, 3000, 3900, false},
-        {0, 0, 0, 0, false},
+        {3896, 100, 3000, 3900, false}, {0, 0, 0, 0, false},
     };
 
     for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {

@@ -461,7 +461,8 @@ TEST(all, of_an_old_record_nothing_stands_but_what_libvirt_says)
     ck_assert(decide_vetoes(&decide_policy_default, &input) & VETO_STALE);
 }
 
-/* The host's clock was eight hours ahead when the guest started, and the driver reports only then. */
+/* The host's clock was eight hours ahead when the guest started, and the driver reports only then.
+ */
 TEST(all, statistics_from_later_than_now_do_not_count)
 {
     struct domain_memory memory = by_libvirt(7500 * MIB, 1000 + 8 * 3600);
