@@ -3,6 +3,7 @@
 #include "decide/control/control.h"
 
 #include "base/bytes.h"
+#include "decide/control/giving_back.h"
 
 #include <math.h>
 
@@ -103,6 +104,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
     guest->wish_bytes = wish_of(
         guest, decide_step(&state->pace, &policy->decide, input, &guest->decision, now_s));
     guest->action = CONTROL_NONE;
+    guest->given_back = false;
     guest->target_bytes = decide_actual(input);
     guest->hold = find_obstacle(guest, now_s);
     guest->served = guest->hold != HOLD_NONE;
@@ -440,6 +442,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
         grow_guest(guest, &budgets);
+    giving_back(policy, host, guests, n, budgets.loose);
     host->waiting_bytes = budgets.pressing;
     host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
                                   pending(guests, n));

@@ -22,6 +22,7 @@
  *               memory has fallen: growth in two phases. Panics first, then the highest rho.
  *               Guests that touch memory which they had all the time can take the host below hard;
  *               leaving more than hard free would cost more (tests/bench/results/balloons.md).
+ *   give back   While the host is ample, what guests had comes back in steps: giving_back.h.
  *   trust       The host's own measurements (the working set) and the reservation may take free
  *               memory down to hard. Claims of the guest alone (its statistics, its pressure) may
  *               do so up to the guest's share of the memory that guests can have; beyond it only
@@ -103,6 +104,7 @@ struct control_host {
     /* in and out, as level: growth in guests with a running driver that waits for memory from
      * donors */
     uint64_t waiting_bytes;
+    double ample_since_s;   /* in and out, as level: no shortage and no request since; 0: not so */
     struct levels levels;   /* out */
     uint64_t budget_bytes;  /* out: memory available for growth */
     uint64_t missing_bytes; /* out: total asked of donors; UINT64_MAX: all they can give */
@@ -122,9 +124,10 @@ struct control_guest {
     bool excluded;
     /* busy with a job, or with the last reclaim: nothing is reclaimed */
     bool busy;
-    bool served;                  /* out, within a decision; placed here to avoid padding */
-    struct balloon_state state;   /* kept from one decision to the next */
-    struct reclaim_group group;   /* in; unused where reclaim is off */
+    bool served;                /* out, within a decision; placed here to avoid padding */
+    bool given_back;            /* out: it gets back what was taken from it, as the host is ample */
+    struct balloon_state state; /* kept from one decision to the next */
+    struct reclaim_group group; /* in; unused where reclaim is off */
     struct reclaim_state reclaim; /* kept from one decision to the next */
     /* Out. */
     struct decide_decision decision;

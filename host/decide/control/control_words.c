@@ -237,6 +237,8 @@ static const char *action_text(const struct control_guest *guest)
 {
     if (guest->action == CONTROL_SETTLE)
         return "its balloon has stopped moving: what it has becomes its target";
+    if (guest->action == CONTROL_GROW && guest->given_back)
+        return "the host has enough, so it gets back in steps what it had";
     return guest->action == CONTROL_RESTORE ? "it gets back what it had" : "";
 }
 

@@ -203,6 +203,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
         return rc;
     host->now_s = balloond_now_s();
     host->level = balloond->level;
+    host->ample_since_s = balloond->ample_since_s;
     /* The value from before an outage does not describe the present. */
     host->waiting_bytes = host->now_s - balloond->decided_s <= 3 * balloond->config->interval_s
                               ? balloond->waiting_bytes
@@ -213,6 +214,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
                  levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB));
     balloond->level = host->level;
     balloond->waiting_bytes = host->waiting_bytes;
+    balloond->ample_since_s = host->ample_since_s;
     balloond->decided_s = host->now_s;
     recording_host(balloond, host);
     return 0;

@@ -1169,6 +1169,79 @@ TEST(rules, a_start_is_over_when_the_driver_has_taken_what_is_held_back)
     ck_assert_uint_eq(g.state.limit_bytes, 2048 * MIB);
 }
 
+/* Guests that were shrunk to 2 GiB for a shortage that is over. */
+static void shrunk(struct control_guest *guest)
+{
+    resize(guest, 2048 * MIB, 2048 * MIB);
+    rest(guest);
+    guest->state.before_bytes = 4096 * MIB;
+}
+
+static void follow(struct control_host *h, struct control_guest *guest)
+{
+    if (guest->action == CONTROL_NONE)
+        return;
+    issue(h, guest);
+    resize(guest, guest->target_bytes, guest->input.resident_bytes);
+}
+
+TEST(rules, an_ample_host_gives_back_in_steps)
+{
+    struct control_host h = host(20000);
+    struct control_guest g[2] = {guest(), guest()};
+    int n = 0;
+
+    shrunk(&g[0]);
+    shrunk(&g[1]);
+    for (int i = 0; i < 400 && g[0].input.actual_bytes < 4096 * MIB; i++) {
+        uint64_t was = g[0].input.actual_bytes;
+
+        run(&h, g, 2);
+        if (i < 59)
+            ck_assert_int_eq(g[0].action, CONTROL_NONE);
+        n += g[0].action != CONTROL_NONE;
+        ck_assert_uint_le(g[0].target_bytes - was, 256 * MIB);
+        if (g[0].action != CONTROL_NONE)
+            ck_assert_ptr_nonnull(strstr(why(&h, &g[0]), "gets back in steps"));
+        follow(&h, &g[0]);
+        follow(&h, &g[1]);
+    }
+    ck_assert_uint_eq(g[0].input.actual_bytes, 4096 * MIB);
+    ck_assert_uint_eq(g[1].input.actual_bytes, 4096 * MIB);
+    ck_assert_int_gt(n, 7);
+    h.free_bytes = 2000 * MIB; /* at the level high: not within an hour */
+    run(&h, g, 2);
+    run(&h, g, 2);
+    run(&h, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_NONE);
+}
+
+TEST(rules, who_waits_gets_back_first_and_at_once)
+{
+    for (int proactive = 0; proactive < 2; proactive++)
+        for (int how = 0; how < 3; how++) {
+            struct control_host h = host(3400); /* 124 above 1.25 times high */
+            struct control_guest g[2] = {guest(), guest()};
+
+            policy.proactive = proactive;
+            shrunk(&g[0]);
+            shrunk(&g[1]);
+            g[0].input.shares = 100000;
+            g[1].input.guest.psi_some = how == 0 ? 0.03 : 0;
+            g[1].input.guest.refault_bytes_s = how == 1 ? MIB / 2.0 : 0;
+            g[1].input.guest.near_or_above = how == 2;
+            for (int i = 0; i < 6 && g[1].action == CONTROL_NONE; i++)
+                run(&h, g, 2);
+            ck_assert_int_eq(g[1].action, CONTROL_GROW);
+            ck_assert_uint_gt(g[1].target_bytes, 2048 * MIB);
+            ck_assert_int_eq(g[0].action, CONTROL_NONE);
+            ck_assert_uint_le(g[1].target_bytes, 2048 * MIB + 124 * MIB);
+            h.room_bytes = 4000 * MIB; /* vmwss balloon make-room */
+            run(&h, g, 2);
+            ck_assert_int_eq(g[1].action, CONTROL_NONE);
+        }
+}
+
 /* Containers at limits of their own: 10 of 16 GiB are available, and the guest waits all the time.
  */
 TEST(rules, pressure_that_memory_does_not_cure_takes_from_no_other)

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file giving_back.c  See giving_back.h. */
+#include "decide/control/giving_back.h"
+
+#include "base/bytes.h"
+
+#define STEP_SHARE 20 /* of what it has */
+#define STEP_MIN_BYTES (64 * DECIDE_MIB)
+
+#define WAITS ((unsigned)(VETO_PRESSURE | VETO_REFAULTS | VETO_VERDICT))
+
+static bool waits(const struct control_guest *guest)
+{
+    return (guest->decision.vetoes & WAITS) != 0;
+}
+
+static uint64_t lacks(const struct control_guest *guest)
+{
+    uint64_t most = smaller(guest->state.before_bytes, decide_most(&guest->input));
+
+    return less(most, decide_actual(&guest->input));
+}
+
+static bool may_get(const struct control_guest *guest)
+{
+    const struct balloon_state *state = &guest->state;
+
+    return !guest->served && guest->action == CONTROL_NONE && !state->moving &&
+           state->trouble == TROUBLE_NONE && lacks(guest) >= DECIDE_MIB &&
+           !(guest->decision.vetoes & (VETO_UNSETTLED | VETO_PAUSED));
+}
+
+static struct control_guest *next_to_get(struct control_guest *guests, size_t n, bool all)
+{
+    struct control_guest *best = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        struct control_guest *guest = &guests[i];
+
+        if (!may_get(guest) || !(all || waits(guest)))
+            continue;
+        if (!best || waits(guest) > waits(best) ||
+            (waits(guest) == waits(best) && guest->decision.rho > best->decision.rho))
+            best = guest;
+    }
+    return best;
+}
+
+static uint64_t step_of(const struct decide_policy *policy, const struct control_guest *guest)
+{
+    uint64_t step = larger(decide_actual(&guest->input) / STEP_SHARE, STEP_MIN_BYTES);
+
+    return smaller(smaller(step, policy->down_max_bytes), lacks(guest));
+}
+
+void giving_back(const struct control_policy *policy, struct control_host *host,
+                 struct control_guest *guests, size_t n, uint64_t loose_bytes)
+{
+    struct control_guest *guest;
+    bool all;
+
+    if (host->level != LEVEL_AMPLE || host->room_bytes > 0) {
+        host->ample_since_s = 0;
+        return;
+    }
+    if (host->ample_since_s == 0)
+        host->ample_since_s = host->now_s;
+    all = !policy->proactive && host->now_s - host->ample_since_s >= policy->decide.down_after_s;
+    while (loose_bytes >= DECIDE_MIB && (guest = next_to_get(guests, n, all)) != NULL) {
+        uint64_t step = smaller(step_of(&policy->decide, guest), loose_bytes);
+
+        step -= step % DECIDE_MIB;
+        guest->served = guest->given_back = true;
+        guest->action = CONTROL_GROW;
+        guest->hold = HOLD_NONE;
+        guest->target_bytes = decide_actual(&guest->input) + step;
+        guest->state.pace.turned = true;
+        guest->state.pace.turned_at_s = host->now_s;
+        loose_bytes -= step;
+    }
+}
