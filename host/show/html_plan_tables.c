@@ -111,7 +111,7 @@ static void short_cells(FILE *out, const struct plan_need *need)
 
 static void after_cells(FILE *out, const struct plan_host_result *host)
 {
-    if (host->n_guests > 0 && host->n_guests_after == 0)
+    if (host->emptied)
         fputs("<td data-v=\"0\"><span class=\"chip\">emptied</span></td>", out);
     else
         count_cell(out, host->n_guests_after);

@@ -110,6 +110,8 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_real(sheet, "missed_share", host->missed_share);
     sheet_count(sheet, "guests", result->n_guests);
     sheet_count(sheet, "guests_after", result->n_guests_after);
+    sheet_count(sheet, "ended_guests", shown->fleet->past[h].n_guests);
+    sheet_bytes_real(sheet, "ended_max_bytes", shown->fleet->past[h].max_bytes);
     sheet_bytes_real(sheet, "ram_bytes", result->ram_bytes);
     sheet_bytes(sheet, "capacity_bytes", host->capacity_bytes);
     sheet_bytes(sheet, "reserve_bytes", host->reserve_bytes);
@@ -262,6 +264,7 @@ static void fill_head(struct sheet *sheet, const struct plan_shown *shown)
     sheet_count(sheet, "step_s", (uint64_t)fleet->step_s);
     sheet_real(sheet, "window_s", shown->window_s);
     sheet_real(sheet, "risk", risk);
+    sheet_bool(sheet, "running_only", shown->request->options.running_only);
     sheet_real(sheet, "unknown", shown->result->unknown);
 }
 

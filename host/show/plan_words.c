@@ -226,6 +226,36 @@ static void say_partial(const struct plan_voice *voice, const struct plan_fleet 
             n > 1 ? "them" : "it", voice->end);
 }
 
+/* "a: 3 guests that have ended needed up to 806 MiB here". */
+static void say_past(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+    size_t n = 0;
+    char size[32];
+
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        const struct plan_past *past = &fleet->past[h];
+        const size_t at = shown->result->hosts[h].past_at;
+
+        if (past->n_guests == 0 || n++ >= NAMED)
+            continue;
+        fputs(voice->begin, voice->out);
+        voice->name(voice->out, fleet->hosts[h].name);
+        fprintf(voice->out, ": %zu guest%s that ha%s ended needed up to %s here, %s",
+                past->n_guests, plural((double)past->n_guests), past->n_guests == 1 ? "s" : "ve",
+                show_bytes(size, sizeof(size), (uint64_t)past->max_bytes),
+                past->left_out ? "which is not planned for (--running-only)"
+                               : "which is planned for");
+        if (at != h) {
+            fputs(", after the moves on ", voice->out);
+            voice->name(voice->out, fleet->hosts[at].name);
+        }
+        fprintf(voice->out, ".%s", voice->end);
+    }
+    if (n > NAMED)
+        say(voice, "%zu more hosts have guests that have ended.", n - NAMED);
+}
+
 /* "a (3.0 days), b (1.5 days): with less than 14 ..." */
 static void say_short_histories(const struct plan_voice *voice, const struct plan_shown *shown)
 {
@@ -289,6 +319,7 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
 
     say_stale(voice, fleet);
     say_partial(voice, fleet);
+    say_past(voice, shown);
     say_assumed(voice, fleet);
     if (shown->result->unknown > 0.005)
         say(voice,

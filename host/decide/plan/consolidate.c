@@ -107,10 +107,13 @@ static void undo(struct plan_state *state, struct plan_moves *moves, size_t down
     }
 }
 
-/* Returns true if the plan moved a guest to this host: then it is not emptied, because no guest
- * moves twice. */
-static bool received(const struct plan_moves *moves, size_t host)
+/* Returns true if the plan moved a guest to this host, or has room here for those of another that
+ * have ended: then it is not emptied, because no guest moves twice. */
+static bool received(const struct plan_state *state, const struct plan_moves *moves, size_t host)
 {
+    for (size_t h = 0; h < state->fleet->n_hosts; h++)
+        if (state->past_at[h] == host && h != host)
+            return true;
     for (size_t m = 0; m < moves->n; m++)
         if (moves->move[m].to == host)
             return true;
@@ -292,6 +295,21 @@ static bool place_all(struct plan_state *state, struct plan_moves *moves, size_t
     return true;
 }
 
+/* Finds room for guests of the host that have ended. */
+static bool place_past(struct plan_state *state, size_t host)
+{
+    const struct plan_shape shape = plan_shape_of_past(state->fleet, host);
+    size_t to;
+
+    if (state->fleet->past[host].n_guests == 0 || state->fleet->past[host].left_out)
+        return true;
+    to = plan_best_host(state, &shape, host, false);
+    if (to == PLAN_NOWHERE)
+        return false;
+    plan_move_past(state, host, to);
+    return true;
+}
+
 /* Returns true if the host is emptied; it is gone then. */
 static bool try_to_empty(struct plan_state *state, struct plan_moves *moves, size_t host,
                          struct ordered *guests)
@@ -300,12 +318,12 @@ static bool try_to_empty(struct plan_state *state, struct plan_moves *moves, siz
     const size_t before = moves->n;
 
     if (load->n_guests == 0 || load->n_pinned > 0 || plan_is_fixed(&state->fleet->hosts[host]) ||
-        load->n_guests > state->options.max_moves - moves->n || received(moves, host))
+        load->n_guests > state->options.max_moves - moves->n || received(state, moves, host))
         return false;
 
     const size_t n = guests_of(state, host, guests);
 
-    state->gone[host] = place_all(state, moves, host, guests, n);
+    state->gone[host] = place_all(state, moves, host, guests, n) && place_past(state, host);
     if (!state->gone[host])
         undo(state, moves, before);
     return state->gone[host];
@@ -333,8 +351,10 @@ static void empty_hosts(struct plan_state *state, struct plan_moves *moves,
             continue;
         }
         undo(state, moves, before);
-        for (size_t h = at; h < end; h++)
+        for (size_t h = at; h < end; h++) {
             state->gone[hosts[h].index] = false;
+            plan_move_past(state, hosts[h].index, hosts[h].index);
+        }
         at += end - at == 1;
         each = end - at > 1 ? (end - at) / 2 : 1;
     }

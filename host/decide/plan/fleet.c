@@ -2,6 +2,8 @@
 /** @file fleet.c  See fleet.h. */
 #include "decide/plan/fleet.h"
 
+#include "decide/plan/past.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,8 +56,11 @@ int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, d
         .guests = calloc(n_guests + 1, sizeof(*fleet->guests)),
         .series = malloc(n_guests * n_times + 1),
         .slot_of = malloc(n_times),
+        .past = calloc(n_hosts + 1, sizeof(*fleet->past)),
+        .past_series = calloc(n_hosts + 1, n_times),
     };
-    if (!fleet->hosts || !fleet->guests || !fleet->series || !fleet->slot_of) {
+    if (!fleet->past || !fleet->past_series || !fleet->hosts || !fleet->guests || !fleet->series ||
+        !fleet->slot_of) {
         plan_fleet_free(fleet);
         return -ENOMEM;
     }
@@ -71,6 +76,9 @@ void plan_fleet_free(struct plan_fleet *fleet)
     free(fleet->guests);
     free(fleet->series);
     free(fleet->slot_of);
+    free(fleet->past);
+    free(fleet->past_series);
+    plan_ended_free(fleet);
     *fleet = (struct plan_fleet){0};
 }
 
@@ -86,13 +94,19 @@ double plan_unit(const struct plan_guest *guest)
 
 void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for_s, double bytes)
 {
-    const double code = ceil(bytes / plan_unit(&fleet->guests[guest]) * (1 - 1e-12));
-    const uint8_t value = (uint8_t)fmin(fmax(code, 0), PLAN_CODE_MAX);
     const double last = (double)fleet->n_times;
     const double from = floor((time_s - fleet->from_s) / fleet->step_s);
     const double to = ceil((time_s + for_s - fleet->from_s) / fleet->step_s);
     const size_t first = (size_t)fmin(fmax(from, 0), last);
     const size_t end = (size_t)fmin(fmax(to, 0), last);
+
+    if (guest >= fleet->n_guests) {
+        plan_ended_note(fleet, guest - fleet->n_guests, first, end, bytes);
+        return;
+    }
+
+    const double code = ceil(bytes / plan_unit(&fleet->guests[guest]) * (1 - 1e-12));
+    const uint8_t value = (uint8_t)fmin(fmax(code, 0), PLAN_CODE_MAX);
     uint8_t *series = plan_series(fleet, guest);
 
     for (size_t t = first; t < end; t++)

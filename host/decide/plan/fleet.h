@@ -75,14 +75,31 @@ struct plan_host {
                     it has none */
 };
 
+/** What the guests of a host that have ended needed together: past.h. */
+struct plan_past {
+    size_t n_guests; /* of which something is known */
+    double max_bytes;
+    double days;       /* since the first of them was known */
+    double unit_bytes; /* of a code of its series */
+    /* set by plan_prepare(); a left-out past is not planned, by --running-only */
+    bool left_out;
+    struct plan_slot slots[PLAN_SLOTS];
+};
+
+struct plan_ended;
+
 struct plan_fleet {
     size_t n_hosts, n_guests, n_times;
     double from_s; /* Unix time of the first cell */
     int step_s;
     struct plan_host *hosts;
     struct plan_guest *guests;
-    uint8_t *series;  /* n_times codes of each guest */
-    uint8_t *slot_of; /* slot of each time */
+    uint8_t *series;          /* n_times codes of each guest */
+    uint8_t *slot_of;         /* slot of each time */
+    struct plan_past *past;   /* of each host */
+    uint8_t *past_series;     /* n_times codes of each host */
+    struct plan_ended *ended; /* guests that have ended, while the fleet is read */
+    size_t n_ended;
 };
 
 /** Returns the step for a fleet: 60 s, or the shortest one that fits PLAN_SERIES_BYTES. */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "decide/plan/from_prometheus.h"
+#include "decide/plan/past.h"
 #include "decide/plan/prom_client.h"
 #include "decide/plan/roster.h"
 #include "history/bucket_beside.h"
@@ -107,7 +108,7 @@ static void end_minutes(struct minutes *minutes)
 {
     struct standing_span span;
 
-    for (size_t g = 0; g < minutes->fleet->n_guests; g++) {
+    for (size_t g = 0; g < minutes->fleet->n_guests + minutes->fleet->n_ended; g++) {
         struct minutes_guest *guest = &minutes->guests[g];
 
         if (standing_end(&guest->standing, &span))
@@ -140,7 +141,7 @@ static bool has_guests(const struct roster *roster, size_t source)
 {
     for (size_t r = 0; r < roster->n_rows; r++)
         if (roster->rows[r].source == source &&
-            roster->guests[roster->rows[r].guest].number != PLAN_NOT_THERE)
+            roster->guests[roster->rows[r].guest].number < roster->n_there)
             return true;
     return false;
 }
@@ -225,6 +226,59 @@ static int read_roster(const struct plan_reading *reading, struct roster *roster
     return rc;
 }
 
+/* Returns the time in which a guest that has ended may have needed memory, here or on a host that
+ * it came from. */
+static void span_of(const struct roster *roster, const struct roster_guest *guest, double *from_s,
+                    double *to_s)
+{
+    const struct roster_row *row;
+
+    *from_s = HUGE_VAL;
+    *to_s = 0;
+    for (size_t r = guest->first; r != PLAN_NOT_THERE; r = row->next) {
+        row = &roster->rows[r];
+        *from_s = fmin(*from_s, row->first_s);
+        *to_s = fmax(*to_s, row->last_s + fmax(row->lasts_s, BUCKET_HOUR));
+    }
+}
+
+static int make_ended(const struct roster *roster, struct plan_fleet *fleet)
+{
+    int rc = plan_ended_make(fleet, roster->n_ended);
+
+    for (size_t g = 0; rc == 0 && g < roster->n_guests; g++) {
+        const struct roster_guest *guest = &roster->guests[g];
+        double from_s;
+        double to_s;
+
+        if (guest->number == PLAN_NOT_THERE || guest->number < roster->n_there)
+            continue;
+        span_of(roster, guest, &from_s, &to_s);
+        rc = plan_ended_span(fleet, guest->number - roster->n_there,
+                             roster->rows[guest->latest].host, from_s, to_s);
+    }
+    return rc;
+}
+
+/* Returns how many guests need as much memory as the series of all: ended ones have a float for
+ * each step, but for a part of the time only, and each host has the sum of those. */
+static size_t count_series(const struct roster *roster, double span_s)
+{
+    double n = (double)(roster->n_there + (roster->n_ended > 0 ? roster->n_hosts : 0));
+    double from_s;
+    double to_s;
+
+    for (size_t g = 0; g < roster->n_guests; g++) {
+        const struct roster_guest *guest = &roster->guests[g];
+
+        if (guest->number == PLAN_NOT_THERE || guest->number < roster->n_there)
+            continue;
+        span_of(roster, guest, &from_s, &to_s);
+        n += sizeof(float) * fmin((to_s - from_s) / fmax(span_s, 1), 1);
+    }
+    return (size_t)n;
+}
+
 static int make_fleet(const struct plan_reading *reading, struct roster *roster,
                       struct plan_fleet *fleet, struct error *error)
 {
@@ -232,14 +286,18 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
     const double from_s = fmax(reading->from_s, roster->first_s);
     double end_s = from_s;
     int step_s = reading->step_s;
+    int rc;
 
     for (size_t h = 0; h < roster->n_hosts; h++)
         end_s = fmax(end_s,
                      fmin(fmax(roster->hosts[h].host.last_s + BUCKET_HOUR, roster->hosts[h].due_s),
                           reading->to_s));
     if (step_s == 0)
-        step_s = plan_step_s(end_s - from_s, n);
-    if (plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, step_s) < 0)
+        step_s = plan_step_s(end_s - from_s, count_series(roster, end_s - from_s));
+    rc = plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, step_s);
+    if (rc == 0 && (rc = make_ended(roster, fleet)) < 0)
+        plan_fleet_free(fleet);
+    if (rc < 0)
         return error_set(error, -ENOMEM,
                          "no memory for %zu guests over %.0f days: look less far "
                          "back with --since",
@@ -247,7 +305,7 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
     for (size_t h = 0; h < roster->n_hosts; h++)
         fleet->hosts[h] = roster->hosts[h].host;
     for (size_t g = 0; g < roster->n_guests; g++)
-        if (roster->guests[g].number != PLAN_NOT_THERE)
+        if (roster->guests[g].number < n)
             fleet->guests[roster->guests[g].number] = roster_plan_guest(roster, &roster->guests[g]);
     return 0;
 }
@@ -287,7 +345,7 @@ static int count_missed(const struct minutes *minutes, struct error *error)
 
 static int read_all_minutes(struct minutes *minutes, struct error *error)
 {
-    const size_t n = minutes->fleet->n_guests + 1;
+    const size_t n = minutes->fleet->n_guests + minutes->fleet->n_ended + 1;
     cleanup_free double *known_s = calloc(n, sizeof(*known_s));
     cleanup_free struct minutes_guest *guests = calloc(n, sizeof(*guests));
     int rc = 0;
@@ -298,6 +356,8 @@ static int read_all_minutes(struct minutes *minutes, struct error *error)
     minutes->known_s = known_s;
     for (; rc == 0 && minutes->source < minutes->reading->n_sources; minutes->source++)
         rc = read_minutes(minutes, error);
+    if (rc == 0 && plan_past_sum(minutes->fleet) < 0)
+        return error_set(error, -ENOMEM, "out of memory");
     return rc == 0 ? count_missed(minutes, error) : rc;
 }
 

@@ -82,7 +82,7 @@ static void count_cell(struct needs *needs, const struct number *number, double 
     const size_t n_times = needs->minutes->fleet->n_times;
     size_t bit;
 
-    if (!(cell >= 0 && cell < (double)n_times))
+    if (!(cell >= 0 && cell < (double)n_times) || number->of >= needs->minutes->fleet->n_guests)
         return;
     bit = (size_t)(number - needs->numbers) * n_times + (size_t)cell;
     needs->n_noted += !(needs->noted[bit / 8] & 1U << bit % 8);
@@ -148,6 +148,8 @@ static int add_number(struct needs *needs, const struct roster_row *row)
         return -ENOMEM;
     needs->numbers = numbers;
     numbers[needs->n_numbers++] = (struct number){guest->uuid, guest->number};
+    if (guest->number >= needs->minutes->fleet->n_guests)
+        return 0; /* it may have lived for a part of an hour */
     for (size_t w = 0; w < ROSTER_HOURS / 64; w++)
         needs->hours += (size_t)__builtin_popcountll(row->hours[w]);
     return 0;

@@ -2,6 +2,8 @@
 /** @file load.c  See load.h. */
 #include "decide/plan/load.h"
 
+#include "decide/plan/past.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,58 +28,13 @@ static double longest_history(const struct plan_fleet *fleet)
     return days;
 }
 
-static int make_loads(struct plan_state *state)
-{
-    const struct plan_fleet *fleet = state->fleet;
-
-    for (size_t h = 0; h < fleet->n_hosts; h++) {
-        const struct plan_host *host = &fleet->hosts[h];
-        struct plan_load *load = &state->loads[h];
-
-        load->joint = calloc(fleet->n_times, sizeof(*load->joint));
-        if (!load->joint)
-            return -ENOMEM;
-        load->z = z_of(&state->options, host->days);
-        load->limit_bytes = host->capacity_bytes > host->reserve_bytes
-                                ? (double)(host->capacity_bytes - host->reserve_bytes)
-                                : 0;
-    }
-    for (size_t g = 0; g < fleet->n_guests; g++) {
-        const struct plan_shape shape = plan_shape_of(fleet, g);
-
-        state->at[g] = fleet->guests[g].host;
-        plan_load_add(state, &state->loads[state->at[g]], &shape);
-    }
-    return 0;
-}
-
-int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,
-                    const struct plan_options *options)
-{
-    *state = (struct plan_state){
-        .fleet = fleet,
-        .options = *options,
-        .z = z_of(options, longest_history(fleet)),
-        .allowed = (size_t)(options->risk * (double)fleet->n_times),
-        .loads = calloc(fleet->n_hosts + 1, sizeof(*state->loads)),
-        .at = calloc(fleet->n_guests + 1, sizeof(*state->at)),
-        .rank = calloc(fleet->n_hosts + 1, sizeof(*state->rank)),
-        .gone = calloc(fleet->n_hosts + 1, sizeof(*state->gone)),
-        .draft = calloc(fleet->n_times, sizeof(*state->draft)),
-    };
-    if (state->loads && state->at && state->rank && state->gone && state->draft &&
-        make_loads(state) == 0)
-        return 0;
-    plan_state_free(state);
-    return -ENOMEM;
-}
-
 void plan_state_free(struct plan_state *state)
 {
     for (size_t h = 0; state->loads && h < state->fleet->n_hosts; h++)
         free(state->loads[h].joint);
     free(state->loads);
     free(state->at);
+    free(state->past_at);
     free(state->rank);
     free(state->gone);
     free(state->draft);
@@ -125,6 +82,70 @@ void plan_load_add(const struct plan_state *state, struct plan_load *load,
     load->n_pinned += shape->pinned;
 }
 
+struct plan_shape plan_shape_of_past(const struct plan_fleet *fleet, size_t host)
+{
+    return (struct plan_shape){
+        .series = plan_past_series(fleet, host),
+        .unit_bytes = fleet->past[host].unit_bytes,
+        .slots = fleet->past[host].slots,
+    };
+}
+
+static bool has_past(const struct plan_fleet *fleet, size_t host)
+{
+    return fleet->past[host].n_guests > 0 && !fleet->past[host].left_out;
+}
+
+static void add_past(struct plan_state *state, size_t host, size_t to)
+{
+    const struct plan_shape shape = plan_shape_of_past(state->fleet, host);
+
+    state->past_at[host] = to;
+    if (!has_past(state->fleet, host))
+        return;
+    add_shape(state, &state->loads[to], &shape, 1);
+    state->loads[to].n_past++;
+}
+
+void plan_move_past(struct plan_state *state, size_t host, size_t to)
+{
+    const struct plan_shape shape = plan_shape_of_past(state->fleet, host);
+    struct plan_load *load = &state->loads[state->past_at[host]];
+
+    if (has_past(state->fleet, host)) {
+        load->n_past--;
+        add_shape(state, load, &shape, -1);
+    }
+    add_past(state, host, to);
+}
+
+static int make_loads(struct plan_state *state)
+{
+    const struct plan_fleet *fleet = state->fleet;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        const struct plan_host *host = &fleet->hosts[h];
+        struct plan_load *load = &state->loads[h];
+
+        load->joint = calloc(fleet->n_times, sizeof(*load->joint));
+        if (!load->joint)
+            return -ENOMEM;
+        load->z = z_of(&state->options, host->days);
+        load->limit_bytes = host->capacity_bytes > host->reserve_bytes
+                                ? (double)(host->capacity_bytes - host->reserve_bytes)
+                                : 0;
+    }
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        add_past(state, h, h);
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        const struct plan_shape shape = plan_shape_of(fleet, g);
+
+        state->at[g] = fleet->guests[g].host;
+        plan_load_add(state, &state->loads[state->at[g]], &shape);
+    }
+    return 0;
+}
+
 /* Clears the sums, and with them any rounding errors. */
 static void clear_load(const struct plan_state *state, struct plan_load *load)
 {
@@ -139,7 +160,7 @@ void plan_load_remove(const struct plan_state *state, struct plan_load *load,
 {
     load->n_guests--;
     load->n_pinned -= shape->pinned;
-    if (load->n_guests == 0)
+    if (load->n_guests + load->n_past == 0)
         clear_load(state, load);
     else
         add_shape(state, load, shape, -1);
@@ -165,6 +186,28 @@ void plan_move_guest(struct plan_state *state, size_t guest, size_t to)
     state->at[guest] = to;
     if (shape.apart)
         state->loads[from].apart = apart_on(state, from);
+}
+
+int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,
+                    const struct plan_options *options)
+{
+    *state = (struct plan_state){
+        .fleet = fleet,
+        .options = *options,
+        .z = z_of(options, longest_history(fleet)),
+        .allowed = (size_t)(options->risk * (double)fleet->n_times),
+        .loads = calloc(fleet->n_hosts + 1, sizeof(*state->loads)),
+        .at = calloc(fleet->n_guests + 1, sizeof(*state->at)),
+        .past_at = calloc(fleet->n_hosts + 1, sizeof(*state->past_at)),
+        .rank = calloc(fleet->n_hosts + 1, sizeof(*state->rank)),
+        .gone = calloc(fleet->n_hosts + 1, sizeof(*state->gone)),
+        .draft = calloc(fleet->n_times, sizeof(*state->draft)),
+    };
+    if (state->loads && state->at && state->past_at && state->rank && state->gone && state->draft &&
+        make_loads(state) == 0)
+        return 0;
+    plan_state_free(state);
+    return -ENOMEM;
 }
 
 /* --- fitting ---------------------------------------------------------------------------------- */

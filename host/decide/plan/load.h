@@ -24,6 +24,7 @@ struct plan_load {
     double ram_bytes;   /* assigned */
     uint64_t apart;     /* bits of all its guests */
     size_t n_guests, n_pinned;
+    size_t n_past; /* hosts whose past is here: 1, or more when they were emptied */
 };
 
 /** A fleet, and the current place of each guest while moves are planned. */
@@ -33,10 +34,11 @@ struct plan_state {
     double z;       /* for a host with the fleet's longest history */
     size_t allowed; /* number of steps that may be above the limit */
     struct plan_load *loads;
-    size_t *at;   /* the host of each guest */
-    double *rank; /* rank of each host, for placing */
-    bool *gone;   /* hosts that take no guests: they fail, or the plan empties them */
-    float *draft; /* n_times values: scratch for plan_need_of() */
+    size_t *at;      /* the host of each guest */
+    size_t *past_at; /* the host that has room for each host's past */
+    double *rank;    /* rank of each host, for placing */
+    bool *gone;      /* hosts that take no guests: they fail, or the plan empties them */
+    float *draft;    /* n_times values: scratch for plan_need_of() */
 };
 
 /** Makes the state of a fleet after plan_prepare(). Returns 0 or -ENOMEM; free it with
@@ -72,6 +74,12 @@ bool plan_load_holds_without(const struct plan_state *state, const struct plan_l
 /** Returns the largest mean + z sqrt(variance) over the slots with one more guest; NULL: without
  * it. */
 double plan_load_peak(const struct plan_load *load, const struct plan_shape *shape);
+
+/** Returns the needs of the host's guests that have ended; they have no RAM. */
+struct plan_shape plan_shape_of_past(const struct plan_fleet *fleet, size_t host);
+
+/** Makes another host have the room for them. */
+void plan_move_past(struct plan_state *state, size_t host, size_t to);
 
 /** Moves a guest; *state has its current place. */
 void plan_move_guest(struct plan_state *state, size_t guest, size_t to);

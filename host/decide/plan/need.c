@@ -2,6 +2,8 @@
 /** @file need.c  See need.h. */
 #include "decide/plan/need.h"
 
+#include "decide/plan/past.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -106,7 +108,7 @@ int plan_runway_of(const struct plan_sum *sum, double limit_bytes, float *draft,
 
 void plan_joint(const struct plan_fleet *fleet, size_t host, float *joint)
 {
-    memset(joint, 0, fleet->n_times * sizeof(*joint));
+    plan_past_read(fleet, host, joint);
     for (size_t g = 0; g < fleet->n_guests; g++) {
         const struct plan_guest *guest = &fleet->guests[g];
         const uint8_t *series = plan_series(fleet, g);

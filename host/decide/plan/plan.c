@@ -98,8 +98,10 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
 
         host->n_guests_after = load->n_guests;
         host->planned_after_bytes = planned(state, h);
+        host->past_at = state->past_at[h];
         result->short_after += !plan_load_holds(state, load);
-        result->emptied += host->n_guests > 0 && load->n_guests == 0;
+        host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
+        result->emptied += host->emptied;
         host->unplaced_after = host->unplaced;
         if (result->moves.n > 0)
             rc = plan_host_fails(state, h, &host->unplaced_after, NULL);
@@ -170,6 +172,8 @@ int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
     struct plan_state state = {0};
     int rc = plan_profile(fleet);
 
+    if (request->options.running_only)
+        memset(fleet->past_series, 0, fleet->n_hosts * fleet->n_times);
     *result = (struct plan_result){.hosts = calloc(fleet->n_hosts + 1, sizeof(*result->hosts))};
     if (rc == 0)
         rc = result->hosts ? plan_moves_make(&result->moves, fleet) : -ENOMEM;

@@ -21,6 +21,8 @@ struct plan_host_result {
     /* guests without a place if this host fails; before the moves */
     size_t unplaced;
     double unplaced_bytes; /* RAM of the unplaced guests */
+    size_t past_at; /* after the moves, the host with room for guests of this one that have ended */
+    bool emptied;   /* by the moves */
     size_t unplaced_after; /* after the moves, without the hosts that they empty */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */

@@ -3,6 +3,7 @@
 #include "decide/plan/prepare.h"
 
 #include "base/cleanup.h"
+#include "decide/plan/past.h"
 #include "decide/plan/trend.h"
 
 #include <errno.h>
@@ -101,7 +102,8 @@ static uint8_t likeness(const uint8_t *known, size_t n, size_t t, size_t each)
     return PLAN_CODE_NONE;
 }
 
-static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known)
+/* What is filled in stands for guests that have ended, as far as these needed as much: past.h. */
+static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known, float *past)
 {
     const struct plan_guest *guest = &fleet->guests[g];
     const size_t n = fleet->n_times;
@@ -115,7 +117,18 @@ static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known)
             series[t] = likeness(known, n, t, each);
         if (series[t] == PLAN_CODE_NONE)
             series[t] = guest->days > 0 ? p99 : PLAN_CODE_MAX;
+        if (known[t] == PLAN_CODE_NONE)
+            past[t] = fmaxf(past[t] - series[t] * (float)plan_unit(guest), 0);
     }
+}
+
+static void fill_host(struct plan_fleet *fleet, size_t host, uint8_t *known, float *past)
+{
+    plan_past_read(fleet, host, past);
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        if (fleet->guests[g].host == host)
+            fill_gaps(fleet, g, known, past);
+    plan_past_write(fleet, host, past);
 }
 
 /* A fleet with a long history may have a host with a short one. */
@@ -124,7 +137,7 @@ static void set_days(struct plan_fleet *fleet)
     double most = 0;
 
     for (size_t h = 0; h < fleet->n_hosts; h++)
-        fleet->hosts[h].days = -1;
+        fleet->hosts[h].days = fleet->past[h].n_guests > 0 ? fleet->past[h].days : -1;
     for (size_t g = 0; g < fleet->n_guests; g++) {
         struct plan_host *host = &fleet->hosts[fleet->guests[g].host];
 
@@ -141,13 +154,14 @@ int plan_profile(struct plan_fleet *fleet)
     const size_t n_days = (size_t)plan_days(fleet);
     cleanup_free double *day = malloc((n_days + 1) * sizeof(*day));
     cleanup_free uint8_t *known = malloc(fleet->n_times);
+    cleanup_free float *past = malloc(fleet->n_times * sizeof(*past));
 
-    if (!day || !known)
+    if (!day || !known || !past)
         return -ENOMEM;
-    for (size_t g = 0; g < fleet->n_guests; g++) {
+    for (size_t g = 0; g < fleet->n_guests; g++)
         profile(fleet, g, day, n_days);
-        fill_gaps(fleet, g, known);
-    }
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        fill_host(fleet, h, known, past);
     set_days(fleet);
     return 0;
 }
@@ -192,12 +206,11 @@ static void summarise(const struct codes *codes, double unit, struct plan_slot *
     slot->variance = total > 0 ? (float)(fmax(squares / total - mean * mean, 0) * unit * unit) : 0;
 }
 
-static void fill_slots(const struct plan_fleet *fleet, size_t g, struct codes all[PLAN_SLOTS])
+static void fill_slots(const struct plan_fleet *fleet, const uint8_t *series, double unit,
+                       struct plan_slot slots[PLAN_SLOTS])
 {
-    struct plan_guest *guest = &fleet->guests[g];
-    const uint8_t *series = plan_series(fleet, g);
+    struct codes all[PLAN_SLOTS] = {0}; /* 48 KiB */
 
-    memset(all, 0, PLAN_SLOTS * sizeof(all[0]));
     for (size_t t = 0; t < fleet->n_times; t++) {
         struct codes *codes = &all[fleet->slot_of[t]];
 
@@ -205,20 +218,38 @@ static void fill_slots(const struct plan_fleet *fleet, size_t g, struct codes al
         codes->total++;
     }
     for (size_t s = 0; s < PLAN_SLOTS; s++)
-        summarise(&all[s], plan_unit(guest), &guest->slots[s]);
+        summarise(&all[s], unit, &slots[s]);
+}
+
+/* Without margins: these guests do not grow any more, and had what RAM they had. In each slot their
+ * largest need counts: they are there or not, and deviations of that say more than they can need.
+ */
+static void prepare_past(struct plan_fleet *fleet, size_t host, const struct plan_options *options)
+{
+    struct plan_past *past = &fleet->past[host];
+    const uint8_t *series = plan_past_series(fleet, host);
+
+    past->left_out = options->running_only;
+    for (size_t t = 0; t < fleet->n_times; t++) {
+        struct plan_slot *slot = &past->slots[fleet->slot_of[t]];
+
+        slot->mean_bytes = fmaxf(slot->mean_bytes, series[t] * (float)past->unit_bytes);
+        slot->p95_bytes = slot->mean_bytes;
+    }
 }
 
 void plan_prepare(struct plan_fleet *fleet, const struct plan_options *options)
 {
-    struct codes slots[PLAN_SLOTS]; /* 48 KiB */
-
     for (size_t g = 0; g < fleet->n_guests; g++) {
         struct plan_guest *guest = &fleet->guests[g];
 
         guest->factor = factor(guest, options);
         scale(guest, plan_series(fleet, g), fleet->n_times);
-        fill_slots(fleet, g, slots);
+        fill_slots(fleet, plan_series(fleet, g), plan_unit(guest), guest->slots);
     }
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (fleet->past[h].n_guests > 0)
+            prepare_past(fleet, h, options);
 }
 
 double plan_z(double risk)

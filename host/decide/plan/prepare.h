@@ -22,7 +22,8 @@ struct plan_options {
     double horizon_s; /* how far ahead trends are followed */
     bool bare;        /* without both factors, and without the check by slots: for the oracle */
     size_t max_moves;
-    size_t spare; /* no host is emptied without which this many others could not fail */
+    bool running_only; /* guests that have ended need nothing */
+    size_t spare;      /* no host is emptied without which this many others could not fail */
 };
 #define PLAN_SPARE_MAX 2
 

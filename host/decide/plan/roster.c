@@ -224,7 +224,13 @@ size_t roster_number(struct roster *roster, const struct plan_reading *reading)
             is_there(roster, &roster->rows[guest->latest], reading->from_s))
             guest->number = n++;
     }
-    return n;
+    roster->n_there = n;
+    for (size_t g = 0; g < roster->n_guests; g++)
+        if (roster->guests[g].number == PLAN_NOT_THERE &&
+            roster->guests[g].latest != PLAN_NOT_THERE)
+            roster->guests[g].number = n++;
+    roster->n_ended = n - roster->n_there;
+    return roster->n_there;
 }
 
 struct plan_guest roster_plan_guest(const struct roster *roster, const struct roster_guest *guest)

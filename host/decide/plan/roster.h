@@ -41,7 +41,8 @@ struct roster_guest {
     size_t first;  /* its first row; or PLAN_NOT_THERE */
     size_t latest; /* the row with its current host and size */
     double size_window_s, size_p99_bytes;
-    size_t number; /* its index in the fleet; or PLAN_NOT_THERE */
+    /* its index in the fleet, behind the guests there if it has ended; or PLAN_NOT_THERE */
+    size_t number;
 };
 
 struct roster_host {
@@ -59,7 +60,8 @@ struct roster {
     struct roster_guest *guests;
     struct roster_row *rows; /* ordered by source and id */
     size_t n_hosts, n_guests, n_rows;
-    double first_s; /* Unix time of the first hour of all; 0: none */
+    size_t n_there, n_ended; /* from roster_number(): numbered guests */
+    double first_s;          /* Unix time of the first hour of all; 0: none */
 };
 
 /** Reads the hours of one file into the roster. Errors as plan_read(). */
@@ -76,7 +78,8 @@ ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, s
 int roster_add(struct roster *roster, const struct plan_reading *reading,
                const struct roster_row *row, const char *uuid, struct error *error);
 
-/** Decides which guests are in the plan, numbers them, and returns their number. */
+/** Decides which guests are in the plan, numbers them, then those that have ended, and returns the
+ * number of the former. */
 size_t roster_number(struct roster *roster, const struct plan_reading *reading);
 
 /** Makes the plan's view of a guest that has a number. */

@@ -245,6 +245,8 @@ static const struct option_line lines[] = {
     {OPTION_CALL, 0, "spare", "N", 0,
      .help = "empty no host without which any N others, 1 or 2, could not fail (0)",
      .call = set_spare},
+    {OPTION_FLAG, 0, "running-only", NULL, AT(request.options.running_only),
+     .help = "leave out what guests that have ended needed"},
     {OPTION_CALL, 0, "apart", "GUEST,...", 0,
      .help = "guests of which no two may be on one host; repeatable", .call = add_apart},
     {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",

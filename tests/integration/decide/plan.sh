@@ -51,7 +51,9 @@ check "in the table as well" test "$(plan | grep -c 'size of window 60s')" = 5
 check "a ratio above 1" says '.overcommit.ratio > 1'
 
 echo "# places and moves"
-check "c can be emptied" says '.emptied >= 1 and (.moves | length >= 1) and .moves[0].from == "c" and .short_after == 0' --empty
+check "c can be emptied" says '.emptied >= 1 and (.moves | length >= 1) and .moves[0].from == "c" and .short_after == 0' --empty --running-only
+check "but for the guest that is gone, for which no other host has room" says "$mib"' [.moves[] | select(.from == "c")] == [] and
+	(.hosts[2] | .ended_guests == 1 and (.ended_max_bytes | near(400)) and (.need_p99_bytes | near(450)))' --empty
 check "which is in the table of hosts beside what they have" test "$(plan --empty | grep -cE '^HOST .*GUESTS +AFTER .*PLANNED +AFTER .*IF IT FAILS +AFTER')" = 1
 check "and is not without moves" test "$(plan --moves 0 | grep -c AFTER)" = 0
 check "with a host to spare the others can take its guests afterwards" says '.spare == 1 and (.spared_after or .emptied == 0) and

@@ -36,6 +36,13 @@ cat >"$dir/fleets.json" <<'END'
  "renamed": [
   {"host": "node1", "labels": {"pod": "a"}, "to": 5, "capacity": 4096, "guests": [{"name": "j1", "id": 1, "need": 200}]},
   {"host": "node1", "labels": {"pod": "b"}, "from": 5, "guests": [{"name": "j2", "id": 2, "need": 300}]}],
+ "office": [
+  {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "office", "id": 2, "need": 800, "from": 14, "to": 2}]},
+  {"host": "node2", "guests": [{"name": "b", "id": 3, "need": 150}]}],
+ "nightly": [
+  {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "ci1", "id": 2, "need": 500, "from": 24, "to": 18},
+    {"name": "ci2", "id": 3, "need": 300, "from": 20, "to": 16}, {"name": "ci3", "id": 4, "need": 700, "from": 8, "to": 3}]},
+  {"host": "node2", "guests": [{"name": "b", "id": 5, "need": 150}]}],
  "plain": [
   {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100}, {"name": "g2", "id": 2, "need": 300}]},
   {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100}, {"name": "g4", "id": 4, "need": 100}]},
@@ -92,4 +99,14 @@ echo "# values that cannot be read"
 from=$spoilt/inf check "guests without RAM are no guests, and nothing is moved" says '.moves == [] and .guests == [] and
 	([.hosts[].partial] | all)' plain --empty
 check "but they are named" quietly grep -F 'vmwss_plan_ram_bytes{host="node1",fleet="plain",domain="g1"' "$dir/err"
+
+echo "# guests that are off when the plan is made"
+for fleet in "office 1 900" "nightly 3 900"; do
+	read -r name n mib <<<"$fleet"
+	check "they count: $name" says ".hosts[0] | .guests == 1 and .ended_guests == $n and (.need_max_bytes / 1048576 |
+		. > $mib and . < $mib * 1.02)" "$name" --empty
+	check "and their host is not emptied" says '.emptied == 0 and .moves == []' "$name" --empty
+	check "which is said" quietly grep -E "^node1: $n guests? that ha(s|ve) ended needed up to 800\.[0-9] MiB here, which is planned for\.\$" <(plan "$name")
+	check "without them it is" says '.emptied == 1 and .running_only' "$name" --empty --running-only
+done
 finish

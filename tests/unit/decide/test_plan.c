@@ -4,6 +4,7 @@
 #include "decide/plan/plan.h"
 
 #include "base/random.h"
+#include "decide/plan/past.h"
 
 #include "fixture.h"
 
@@ -615,6 +616,106 @@ TEST_EACH(cases, hosts_to_spare_are_kept, 0, sizeof(spared) / sizeof(spared[0]))
     ck_assert_int_eq(result.spared_after, spared[_i].after);
     for (size_t h = 0; h < fleet.n_hosts && spared[_i].spare > 0 && spared[_i].after; h++)
         ck_assert_uint_eq(result.hosts[h].unplaced_after, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* On host 0 two guests that have ended needed 20 GiB each for twelve hours of each of 20 days. Its
+ * own guest needs 2, that of host 1 @p other. */
+static struct plan_fleet make_office(double other)
+{
+    struct plan_fleet fleet = make_fleet(2, 2, 20);
+
+    fleet.guests[1].ram_bytes = 64 * GIB;
+    note_all(&fleet, 0, 2);
+    note_all(&fleet, 1, other);
+    ck_assert_int_eq(plan_ended_make(&fleet, 2), 0);
+    for (size_t e = 0; e < 2; e++) {
+        ck_assert_int_eq(plan_ended_span(&fleet, e, 0, MONDAY_S, MONDAY_S + 20 * DAY_S), 0);
+        for (unsigned d = 0; d < 20; d++)
+            plan_note(&fleet, 2 + e, MONDAY_S + (d + 0.25) * DAY_S, 12 * 3600, 20.0 * GIB);
+    }
+    ck_assert_int_eq(plan_past_sum(&fleet), 0);
+    return fleet;
+}
+
+static struct plan_result plan_office(struct plan_fleet *fleet, bool running_only)
+{
+    struct plan_request request = {.options = bare, .consolidate = true};
+    struct plan_result result;
+
+    request.options.running_only = running_only;
+    ck_assert_int_eq(plan_make(fleet, &request, &result), 0);
+    return result;
+}
+
+TEST(cases, guests_that_have_ended_count_on_their_host)
+{
+    struct plan_fleet fleet = make_office(30);
+    struct plan_result result = plan_office(&fleet, false);
+
+    ck_assert_uint_eq(fleet.past[0].n_guests, 2);
+    ck_assert_double_eq_tol(fleet.past[0].max_bytes, 40.0 * GIB, 0.01 * GIB);
+    ck_assert_double_eq_tol(fleet.past[0].days, 19.75, 0.01);
+    ck_assert_double_eq_tol(result.hosts[0].need.p50_bytes, 2.0 * GIB, 0.3 * GIB);
+    ck_assert_double_eq_tol(result.hosts[0].need.p99_bytes, 42.0 * GIB, 0.5 * GIB);
+    ck_assert_double_eq_tol(result.hosts[0].planned_bytes, 42.0 * GIB, 0.5 * GIB);
+    ck_assert_uint_eq(result.hosts[0].n_guests, 1);
+    ck_assert_double_eq(result.hosts[0].ram_bytes, 8.0 * GIB);
+    ck_assert_uint_eq(fleet.past[1].n_guests, 0);
+    /* 42 and 30 are more than one host has; the other guest finds a place beside them. */
+    ck_assert_uint_eq(result.emptied, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+TEST(cases, a_host_is_emptied_if_another_has_room_for_those_that_have_ended)
+{
+    struct plan_fleet fleet = make_office(4);
+    struct plan_result result = plan_office(&fleet, false);
+    const size_t from = result.moves.n > 0 ? result.moves.move[0].from : 1;
+
+    ck_assert_uint_eq(result.emptied, 1);
+    ck_assert_uint_eq(result.moves.n, 1);
+    ck_assert_uint_eq(result.hosts[0].past_at, from == 0 ? 1 : 0);
+    ck_assert_double_eq_tol(result.hosts[1 - from].planned_after_bytes, 46.0 * GIB, 0.5 * GIB);
+    ck_assert_double_eq(result.hosts[from].planned_after_bytes, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+TEST(cases, guests_that_have_ended_are_left_out_on_request)
+{
+    struct plan_fleet fleet = make_office(30);
+    struct plan_result result = plan_office(&fleet, true);
+
+    ck_assert_uint_eq(fleet.past[0].n_guests, 2);
+    ck_assert_double_eq_tol(result.hosts[0].need.p99_bytes, 2.0 * GIB, 0.1 * GIB);
+    ck_assert_double_eq_tol(result.hosts[0].planned_bytes, 2.0 * GIB, 0.1 * GIB);
+    ck_assert_uint_eq(result.emptied, 1);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* Each night another guest: tonight's is the successor of those before, and not a second one. */
+TEST(cases, a_successor_does_not_count_beside_the_one_before)
+{
+    struct plan_fleet fleet = make_fleet(1, 1, 20);
+    struct plan_result result;
+
+    plan_note(&fleet, 0, MONDAY_S + 19.5 * DAY_S, 0.5 * DAY_S, 6.0 * GIB);
+    ck_assert_int_eq(plan_ended_make(&fleet, 19), 0);
+    for (size_t e = 0; e < 19; e++) {
+        const double from_s = MONDAY_S + ((double)e + 0.5) * DAY_S;
+
+        ck_assert_int_eq(plan_ended_span(&fleet, e, 0, from_s, from_s + DAY_S / 2), 0);
+        plan_note(&fleet, 1 + e, from_s, DAY_S / 2, 6.5 * GIB);
+    }
+    ck_assert_int_eq(plan_past_sum(&fleet), 0);
+    result = plan_office(&fleet, false);
+    ck_assert_uint_eq(fleet.past[0].n_guests, 19);
+    ck_assert_double_eq_tol(result.hosts[0].need.max_bytes, 6.5 * GIB, 0.2 * GIB);
+    ck_assert_double_ge(result.hosts[0].need.max_bytes, 6.5 * GIB);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
