@@ -316,29 +316,6 @@ static ssize_t add_host(struct url_reading *from)
     return index;
 }
 
-static int compare_size(const void *a, const void *b)
-{
-    const float x = *(const float *)a;
-    const float y = *(const float *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Limited to its RAM, for a guest that is present. */
-static double size_p99(const struct url_guest *guest)
-{
-    const size_t n = guest->n_sizes;
-    const double ram = (double)guest->row.ram_bytes;
-
-    if (n == 0)
-        return 0;
-    qsort(guest->sizes, n, sizeof(*guest->sizes), compare_size);
-
-    const double p99 = (double)guest->sizes[(size_t)ceil(0.99 * (double)n) - 1];
-
-    return guest->there ? fmin(p99, ram) : p99;
-}
-
 /* A guest that the exporter did not serve in the last scrape has ended. */
 static bool has_ended(const struct url_reading *from, const struct url_guest *guest)
 {
@@ -357,7 +334,7 @@ static int add_row(struct url_reading *from, struct url_guest *guest, size_t hos
 
     row->id = from->next_id++;
     row->host = host;
-    row->size_p99_bytes = size_p99(guest);
+    row->size_p99_bytes = url_guest_size_p99(guest);
     if (has_ended(from, guest)) {
         row->has_event = true;
         row->event = EVENT_END;

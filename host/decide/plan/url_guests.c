@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,4 +49,26 @@ void url_guests_sort(struct url_guests *guests)
     if (guests->n > 0)
         qsort(guests->all, guests->n, sizeof(*guests->all), by_uuid);
     guests->n_sorted = guests->n;
+}
+
+static int compare_size(const void *a, const void *b)
+{
+    const float x = *(const float *)a;
+    const float y = *(const float *)b;
+
+    return (x > y) - (x < y);
+}
+
+double url_guest_size_p99(const struct url_guest *guest)
+{
+    const size_t n = guest->n_sizes;
+    const double ram = (double)guest->row.ram_bytes;
+
+    if (n == 0)
+        return 0;
+    qsort(guest->sizes, n, sizeof(*guest->sizes), compare_size);
+
+    const double p99 = (double)guest->sizes[(size_t)ceil(0.99 * (double)n) - 1];
+
+    return guest->there ? fmin(p99, ram) : p99;
 }

@@ -26,3 +26,7 @@ struct url_guest *url_guests_find(const struct url_guests *guests, const char *u
 struct url_guest *url_guests_add(struct url_guests *guests, size_t source, const char *uuid);
 
 void url_guests_sort(struct url_guests *guests);
+
+/** Returns the p99 of its sizes, for a guest that is there at most its RAM; 0: it has none. Orders
+ * them. */
+double url_guest_size_p99(const struct url_guest *guest);
