@@ -3,6 +3,7 @@
 #include "decide/plan/prom_client.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "decide/plan/curl_load.h"
 
@@ -11,9 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #define SECRET_MAX 4096
 #define CONNECT_TIMEOUT_MS 10000
+/* The first wait before a request is repeated, and how often the caller is called meanwhile. */
+#define RETRY_FIRST_S 0.25
+#define RETRY_TICK_NS 100000000L
 
 struct prom_client {
     const char *url;
@@ -268,30 +273,53 @@ static int redirected(const struct prom_client *client, long status, struct erro
                      utf8_printable_copy(text, sizeof(text), to ? to : "nowhere"));
 }
 
+/* Writes the server's own words: those of the API, or the first line of a text that is no page.
+ * Returns false if there are none. */
+static bool read_words(const struct prom_client *client, char *words, size_t size)
+{
+    const char *bytes = client->bytes ? client->bytes : "";
+    struct prom_answer answer;
+    struct error own = {0};
+    char text[200];
+    size_t n = 0;
+
+    if (prom_answer_parse(bytes, client->size, &answer, &own) == 0)
+        prom_answer_free(&answer);
+    if (own.code == -EIO) {
+        snprintf(words, size, "%s", own.text);
+        return true;
+    }
+    while (n < client->size && n < sizeof(text) - 1 && bytes[n] != '\n' && bytes[n] != '\r')
+        n++;
+    snprintf(text, sizeof(text), "%.*s", (int)n, bytes);
+    utf8_printable_copy(words, size, text);
+    return n > 0 && bytes[0] != '<' && bytes[0] != '{';
+}
+
 static int refused(const struct prom_client *client, long status, struct error *error)
 {
     const struct prom_options *options = client->options;
     const char *file = options->user_file ? options->user_file : options->token_file;
+    char words[220] = "";
+    char said[250] = "";
 
+    if (read_words(client, words, sizeof(words)))
+        snprintf(said, sizeof(said), " (it says: %s)", words);
     if (file)
-        return error_set(error, -EACCES, "%s: it answers %ld, and does not accept what is in %s",
-                         client->url, status, file);
+        return error_set(error, -EACCES, "%s: it answers %ld, and does not accept what is in %s%s",
+                         client->url, status, file, said);
     return error_set(error, -EACCES,
                      "%s: it answers %ld: name a password or a token with "
-                     "--user-file or --token-file",
-                     client->url, status);
+                     "--user-file or --token-file%s",
+                     client->url, status, said);
 }
 
-/* Returns the API's own message, if it has one. */
 static int status_error(const struct prom_client *client, long status, struct error *error)
 {
-    struct prom_answer answer;
-    struct error own = {0};
+    char words[220];
 
-    if (prom_answer_parse(client->bytes ? client->bytes : "", client->size, &answer, &own) == 0)
-        prom_answer_free(&answer);
-    if (own.code == -EIO)
-        return error_set(error, -EIO, "%s: it answers %ld, %s", client->url, status, own.text);
+    if (read_words(client, words, sizeof(words)))
+        return error_set(error, -EIO, "%s: it answers %ld, %s", client->url, status, words);
     return error_set(error, -EIO, "%s: it answers %ld: %s", client->url, status,
                      status == 404 ? "give the URL up to what stands before /api/v1"
                                    : "its own log says why");
@@ -332,15 +360,53 @@ static char *make_url(const struct prom_client *client, const char *path, const 
     return url;
 }
 
+/* A gateway that restarts, and a limit of requests, pass. */
+static bool may_pass(const struct prom_client *client)
+{
+    long status = 0;
+
+    client->curl->getinfo(client->handle, CURLINFO_RESPONSE_CODE, &status);
+    return status == 429 || status == 502 || status == 503;
+}
+
+/* Waits, and lets the caller show that. */
+static void wait_s(const struct prom_options *options, double for_s)
+{
+    const double until_s = clock_s(CLOCK_MONOTONIC) + for_s;
+
+    while (clock_s(CLOCK_MONOTONIC) < until_s) {
+        nanosleep(&(struct timespec){.tv_nsec = RETRY_TICK_NS}, NULL);
+        if (options->tick)
+            options->tick(options->context);
+    }
+}
+
+/* Performs the request; again, after waits that double, while it is refused for a time: within
+ * the time for one answer. */
+static CURLcode perform(struct prom_client *client)
+{
+    const double until_s = clock_s(CLOCK_MONOTONIC) + client->options->timeout_s;
+    double pause_s = RETRY_FIRST_S;
+    CURLcode code;
+
+    for (;;) {
+        client->size = 0;
+        code = client->curl->perform(client->handle);
+        if (code != CURLE_OK || !may_pass(client) || clock_s(CLOCK_MONOTONIC) + pause_s >= until_s)
+            return code;
+        wait_s(client->options, pause_s);
+        pause_s *= 2;
+    }
+}
+
 static int ask(struct prom_client *client, const char *url, struct prom_answer *answer,
                struct error *error)
 {
     CURLcode code;
     int rc;
 
-    client->size = 0;
     client->curl->setopt(client->handle, CURLOPT_URL, url);
-    code = client->curl->perform(client->handle);
+    code = perform(client);
     if (code != CURLE_OK)
         return no_answer(client, code, error);
     rc = check_status(client, error);

@@ -191,7 +191,13 @@ faulty "one that drips" drip 'no answer within 1 s: .*--timeout' --timeout 1
 faulty "garbage" garbage 'what came is not an answer of the Prometheus HTTP API: give the URL up to what stands before /api/v1'
 faulty "JSON without its end" truncated 'what came is not an answer of the Prometheus HTTP API'
 faulty "a connection that breaks" cut 'Transferred a partial file'
-faulty "500" failing 'it answers 500: its own log says why'
+faulty "500" failing 'it answers 500, oops'
+faulty "the server's own words" tenant 'it answers 401: name a password or a token .*it says: no org id'
+faulty "of a limit that does not pass" limited 'it answers 429, the tenant exceeded the request rate limit$' --timeout 2
+check "for which it was asked again" test "$(grep -c limited "$dir/requests")" -ge 3
+faulty "a gateway's page has none" gateway 'it answers 502: its own log says why' --timeout 1
+faulty "a server that restarts is asked until it answers" restarting 'it has no vmwss_plan_reserve_bytes'
+check "not more often" test "$(grep -c restarting "$dir/requests")" -ge 4
 faulty "an error of the API" refusing 'it answers 422, execution: query processing would load too many samples'
 check "which commands no terminal" test "$("$vmwss" plan --from "$wrong/refusing" 2>&1 | grep -c $'\e')" = 0
 faulty "an answer without end" enormous 'the answer has more than 64 MiB'

@@ -22,6 +22,8 @@ CHUNK = b'{"status":"success",'.ljust(1 << 20)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    refused = 0
+
     def answer(self, status, body, *headers):
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
@@ -54,6 +56,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def failing(self):
         self.answer(500, b"oops")
+
+    def tenant(self):
+        self.answer(401, b"no org id\n")
+
+    def limited(self):
+        self.answer(429, b"the tenant exceeded the request rate limit\n")
+
+    def gateway(self):
+        self.answer(502, b"<html><h1>502 Bad Gateway</h1></html>")
+
+    def restarting(self):
+        Handler.refused += 1
+        self.answer(*((503, b"upstream connect error") if Handler.refused <= 3 else (200, EMPTY)))
 
     def refusing(self):
         self.answer(422, json.dumps(ERROR).encode())
