@@ -281,6 +281,8 @@ static void fill_resident(struct sheet *sheet, const struct status_guest *guest)
 {
     if (guest->has_record)
         sheet_bytes(sheet, "resident_bytes", guest->kept.record.sample.resident_bytes);
+    else if (guest->resident_bytes != STATUS_UNKNOWN)
+        sheet_bytes(sheet, "resident_bytes", guest->resident_bytes);
     else
         sheet_cell(sheet, "resident_bytes", "-");
 }
@@ -348,7 +350,10 @@ static struct sums add_up(const struct status *status)
         const struct sample_record *sample = &guest->kept.record.sample;
 
         sums.assigned += guest->assigned_bytes != STATUS_UNKNOWN ? guest->assigned_bytes : 0;
-        sums.resident += guest->has_record ? sample->resident_bytes : 0;
+        if (guest->has_record)
+            sums.resident += sample->resident_bytes;
+        else if (guest->resident_bytes != STATUS_UNKNOWN)
+            sums.resident += guest->resident_bytes;
         if (!guest->measured)
             continue;
         sums.measured++;

@@ -3,14 +3,16 @@
  * @file qemu_cmdline.h  Reads name, uuid, accel and RAM from a QEMU command line.
  *
  * Source: QEMU 7.2 qemu-options.hx (-m, -machine memory-backend=, -object memory-backend-*, -numa,
- * -mem-path, -mem-prealloc, -overcommit, -device pc-dimm and virtio-balloon, -name, -uuid, -smbios,
- * -accel, -enable-kvm; for QMP see qemu_monitor.h). Both the option syntax
+ * -mem-path, -mem-prealloc, -overcommit, -readconfig, -set, -device pc-dimm and virtio-balloon,
+ * -name, -uuid, -smbios, -accel, -enable-kvm; for QMP see qemu_monitor.h). Both the option syntax
  * ("memory-backend-ram,id=x,size=1G") and libvirt's JSON syntax for -object are read.
  */
 #pragma once
 
 #include "base/error.h"
 #include "guest/domain/ram_config.h"
+
+#include <sys/types.h>
 
 enum accel {
     ACCEL_UNKNOWN,
@@ -41,13 +43,32 @@ struct qemu_cmdline {
     struct ram_config ram;
 };
 
+/* Since QEMU read its files, it has changed its directory (-daemonize) or its root (-chroot). */
+#define QEMU_MOVED_DIRECTORY 1U
+#define QEMU_MOVED_ROOT 2U
+
+/** The file of the administrator that QEMU reads unless it has -no-user-config. */
+#define QEMU_USER_CONFIG "/etc/qemu/qemu.conf"
+
+/** Access to the files that a command line names. */
+struct qemu_files {
+    const char *exe; /* QEMU's executable */
+    /** Reads the file as QEMU did, into an allocation that the caller frees. @p moved:
+     * QEMU_MOVED_... Returns the length, or a negative errno, which @p error explains. NULL: no
+     * file is read. */
+    ssize_t (*read)(void *context, const char *path, unsigned moved, char **text,
+                    struct error *error);
+    void *context;
+};
+
 /** Frees the members. */
 void qemu_cmdline_free(struct qemu_cmdline *cmdline);
 
 /**
- * Parses the NUL-separated bytes of /proc/PID/cmdline.
+ * Parses the NUL-separated bytes of /proc/PID/cmdline, and the files that it names (-readconfig).
+ * @param files  NULL: they cannot be read
  * @return 0: free it with qemu_cmdline_free(); -EINVAL when the RAM size cannot be understood (the
  * message names the option).
  */
-int qemu_cmdline_parse(const char *cmdline, size_t length, struct qemu_cmdline *out,
-                       struct error *error);
+int qemu_cmdline_parse(const char *cmdline, size_t length, const struct qemu_files *files,
+                       struct qemu_cmdline *out, struct error *error);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
+#include "guest/domain/qemu_config_file.h"
 #include "guest/domain/qemu_socket.h"
 #include "guest/domain/qemu_vcpus.h"
 
@@ -94,9 +95,24 @@ static int read_start(const struct fsroot *root, struct qemu_process *process, s
     return 0;
 }
 
+struct files_of {
+    const struct fsroot *root;
+    pid_t pid;
+};
+
+static ssize_t read_its_file(void *context, const char *path, unsigned moved, char **text,
+                             struct error *error)
+{
+    const struct files_of *of = context;
+
+    return qemu_config_file_read(of->root, of->pid, path, moved, text, error);
+}
+
 static int read_cmdline(const struct fsroot *root, struct qemu_process *process,
                         struct error *error)
 {
+    struct files_of of = {root, process->pid};
+    const struct qemu_files files = {process->exe, read_its_file, &of};
     cleanup_free char *cmdline = NULL;
     ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline",
                                 (int)process->pid);
@@ -104,7 +120,7 @@ static int read_cmdline(const struct fsroot *root, struct qemu_process *process,
     if (n < 0)
         return cannot_look(error, process->pid, (int)n);
 
-    int rc = qemu_cmdline_parse(cmdline, (size_t)n, &process->config, error);
+    int rc = qemu_cmdline_parse(cmdline, (size_t)n, &files, &process->config, error);
 
     if (rc < 0)
         error_prefix(error, "process %d", (int)process->pid);

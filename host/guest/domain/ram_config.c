@@ -23,6 +23,11 @@ int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
     return 0;
 }
 
+uint64_t ram_config_bytes(const struct ram_config *config)
+{
+    return *config->unknown || config->assumed ? 0 : config->total_bytes;
+}
+
 void ram_config_move(struct ram_config *to, struct ram_config *from)
 {
     free(to->backends);

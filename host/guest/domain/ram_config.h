@@ -40,12 +40,20 @@ struct ram_config {
     /* The technology that has the guest's RAM in guest_memfd, which QEMU does not map: "SEV-SNP",
      * "TDX", "guest_memfd" itself; NULL: none does. A constant, not owned. */
     const char *in_guest_memfd;
+    /* The reason why the RAM is not known: then there are no backends. Empty: it is known. */
+    char unknown[320];
+    /* The sizes are those of a file, or a default of QEMU's: they are proved only when each block
+     * was located. See ram_config_bytes(). */
+    bool assumed;
     size_t n_backends;
     struct ram_backend *backends; /* allocated for exactly their number: most guests have one */
 };
 
 /** Appends a backend. 0; -E2BIG: more backends or bytes than is possible; -ENOMEM. */
 int ram_config_add(struct ram_config *config, const struct ram_backend *backend);
+
+/** The guest's RAM by the configuration alone; 0: it is not known. */
+uint64_t ram_config_bytes(const struct ram_config *config);
 
 /** Moves the content of @p from, which is empty then; frees the old content of @p to. */
 void ram_config_move(struct ram_config *to, struct ram_config *from);

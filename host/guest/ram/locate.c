@@ -260,6 +260,8 @@ static int fill_guest_ram(const struct fsroot *root, pid_t pid, const struct mat
  * can see them. */
 static int check_mapped(const struct ram_config *config, struct error *error)
 {
+    if (*config->unknown)
+        return error_set(error, -ENXIO, "its RAM is not known: %s", config->unknown);
     if (!config->in_guest_memfd)
         return 0;
     return error_set(

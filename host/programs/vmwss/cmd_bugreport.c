@@ -3,6 +3,8 @@
  */
 #include "base/cleanup.h"
 #include "guest/arch/arch.h"
+#include "guest/domain/qemu.h"
+#include "guest/domain/qemu_config_file.h"
 #include "programs/vmwss/capture.h"
 #include "programs/vmwss/cli.h"
 
@@ -85,6 +87,40 @@ static void capture_programs(struct capture *capture)
     capture_output(capture, "programs/journal", NULL, log);
 }
 
+struct its_files {
+    struct capture *capture;
+    const struct fsroot *root;
+    pid_t pid;
+};
+
+/* Where guest/domain/qemu_config_file.c finds it in a captured tree. */
+static ssize_t capture_its_file(void *context, const char *path, unsigned moved, char **text,
+                                struct error *error)
+{
+    const struct its_files *its = context;
+    char name[PATH_MAX];
+    ssize_t n = qemu_config_file_read(its->root, its->pid, path, moved, text, error);
+
+    snprintf(name, sizeof(name), "proc/%d/%s/%s", (int)its->pid, *path == '/' ? "root" : "cwd",
+             path + (*path == '/'));
+    if (n >= 0 && !strstr(path, ".."))
+        capture_text(its->capture, name, *text, (size_t)n);
+    return n;
+}
+
+/* The files that QEMU's command line names (-readconfig): they may have the guest's RAM. */
+static void capture_its_files(struct capture *capture, const struct fsroot *root, pid_t pid)
+{
+    cleanup_free char *cmdline = NULL;
+    struct its_files its = {capture, root, pid};
+    const struct qemu_files files = {"", capture_its_file, &its};
+    struct qemu_cmdline config;
+    ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline", pid);
+
+    if (n > 0 && qemu_cmdline_parse(cmdline, (size_t)n, &files, &config, NULL) == 0)
+        qemu_cmdline_free(&config);
+}
+
 static void capture_guest(struct capture *capture, pid_t pid)
 {
     static const char *const files[] = {"cmdline", "comm", "stat", "status", "smaps", "cgroup"};
@@ -151,8 +187,10 @@ static int write_report(const struct choice *choice, struct error *error)
     if (rc == 0) {
         capture_host(&capture);
         capture_programs(&capture);
-        if (pid)
+        if (pid) {
             capture_guest(&capture, pid);
+            capture_its_files(&capture, &root, pid);
+        }
         if (xml)
             capture_text(&capture, "domain.xml", xml, strlen(xml));
         rc = capture_end(&capture, error);

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text/json.h"
 #include "base/text/units.h"
+#include "guest/ram/resident.h"
 #include "programs/vmwss/cli.h"
 #include "programs/vmwss/survey.h"
 #include "show/table.h"
@@ -18,6 +19,7 @@ struct row {
     const char *state;
     const char *accel;
     bool surveyed;
+    uint64_t process_bytes; /* not surveyed: resident memory of the process; 0: not known */
     struct survey survey;
     struct error problem;
 };
@@ -110,6 +112,8 @@ static void add_row(struct table *table, const struct row *row, bool verbose)
         if (verbose || row->survey.busy.code || !row->survey.chosen)
             join_reasons(cell[9], size, &row->survey);
     } else {
+        if (row->process_bytes)
+            show_bytes(cell[5], size, row->process_bytes);
         snprintf(cell[9], size, "%s", row->problem.text);
     }
     for (size_t i = 0; i < N_COLUMNS; i++)
@@ -157,17 +161,30 @@ static void print_json(const struct row *row)
         if (row->survey.busy.code)
             json_object_set_new(object, "error", json_text(row->survey.busy.text));
     } else {
+        if (row->process_bytes)
+            json_object_set_new(object, "resident_bytes",
+                                json_integer((json_int_t)row->process_bytes));
         json_object_set_new(object, "error", json_text(row->problem.text));
     }
     json_print_line(object);
 }
 
+static void note_process(const struct fsroot *root, struct row *row)
+{
+    if (row->pid && resident_of_process(root, row->pid, &row->process_bytes) < 0)
+        row->process_bytes = 0;
+}
+
 static void survey_row(const struct fsroot *root, struct row *row, int opened, struct guest *guest)
 {
-    if (opened < 0)
+    if (opened < 0) {
+        note_process(root, row);
         return;
+    }
     row->accel = accel_name(guest->process.accel);
     row->surveyed = survey_guest(root, guest, SURVEY_CHECK, &row->survey, &row->problem) == 0;
+    if (!row->surveyed)
+        note_process(root, row);
     guest_close(guest);
 }
 

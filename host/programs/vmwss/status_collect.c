@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text/units.h"
 #include "guest/domain/domain_memory.h"
+#include "guest/ram/resident.h"
 #include "history/event.h"
 #include "history/kept_age.h"
 #include "programs/vmwss/daemon_process.h"
@@ -33,6 +34,7 @@ static struct status_guest *append_guest(struct status *status)
         return NULL;
     status->guests = more;
     status->guests[status->n] = (struct status_guest){.assigned_bytes = STATUS_UNKNOWN,
+                                                      .resident_bytes = STATUS_UNKNOWN,
                                                       .balloon_bytes = STATUS_UNKNOWN};
     return &status->guests[status->n++];
 }
@@ -110,7 +112,18 @@ static void name_process(struct status_guest *found, const struct guest *guest)
     else
         snprintf(found->name, sizeof(found->name), "pid %d", (int)guest->process.pid);
     snprintf(found->uuid, sizeof(found->uuid), "%s", guest->uuid);
-    found->assigned_bytes = guest->ram.total_bytes;
+    if (ram_config_bytes(&guest->ram))
+        found->assigned_bytes = ram_config_bytes(&guest->ram);
+    if (*guest->ram.unknown)
+        snprintf(found->reason, sizeof(found->reason), "its RAM is not known: %s",
+                 guest->ram.unknown);
+}
+
+/* A guest without a record; all memory of its process is shown. */
+static void note_resident(struct status_guest *found, const struct fsroot *root)
+{
+    if (resident_of_process(root, found->pid, &found->resident_bytes) < 0)
+        found->resident_bytes = STATUS_UNKNOWN;
 }
 
 /* It has ended meanwhile, is hidden from this user, or runs no guest ("-machine none", with which
@@ -123,7 +136,8 @@ static bool is_no_guest(int rc, const struct error *why)
 
 /* It is a guest even though its data cannot be read: the error is the reason for missing numbers.
  */
-static int add_unreadable(struct status *status, pid_t pid, const struct error *why)
+static int add_unreadable(struct status *status, const struct fsroot *root, pid_t pid,
+                          const struct error *why)
 {
     struct status_guest *guest = append_guest(status);
 
@@ -132,6 +146,7 @@ static int add_unreadable(struct status *status, pid_t pid, const struct error *
     guest->pid = pid;
     snprintf(guest->name, sizeof(guest->name), "pid %d", (int)pid);
     snprintf(guest->reason, sizeof(guest->reason), "%s", why->text);
+    note_resident(guest, root);
     return 0;
 }
 
@@ -143,7 +158,7 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
     int rc = guest_open_pid(root, pid, &guest, &why);
 
     if (rc < 0)
-        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, pid, &why);
+        return is_no_guest(rc, &why) ? 0 : add_unreadable(status, root, pid, &why);
     found = find_guest(status, &guest);
     if (!found) {
         found = append_guest(status);
@@ -152,6 +167,8 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
     }
     if (found)
         found->pid = pid;
+    if (found && !found->has_record)
+        note_resident(found, root);
     guest_close(&guest);
     return found ? 0 : -ENOMEM;
 }

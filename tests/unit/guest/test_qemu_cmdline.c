@@ -15,6 +15,26 @@
 static struct qemu_cmdline line;
 static struct error error;
 
+/* Files that the command line names. */
+static struct {
+    const char *path, *text;
+} its_files[4];
+
+static ssize_t read_its_file(void *context, const char *path, unsigned moved, char **text,
+                             struct error *why)
+{
+    (void)context;
+    (void)moved;
+    for (size_t i = 0; i < 4 && its_files[i].path; i++)
+        if (strcmp(its_files[i].path, path) == 0) {
+            *text = strdup(its_files[i].text);
+            return (ssize_t)strlen(its_files[i].text);
+        }
+    return error_set(why, -ENOENT, "No such file or directory");
+}
+
+static struct qemu_files host_files = {.exe = "/usr/bin/qemu-system-x86_64", .read = read_its_file};
+
 /* @p options: "-m\0" "1G\0", as in /proc/PID/cmdline; the program's name is put before them. */
 #define PARSE(options) \
     parse("qemu-system-x86_64\0" options, sizeof("qemu-system-x86_64\0" options) - 1)
@@ -23,7 +43,7 @@ static int parse(const char *text, size_t length)
 {
     memset(&error, 0, sizeof(error));
     qemu_cmdline_free(&line); /* the one before */
-    return qemu_cmdline_parse(text, length, &line, &error);
+    return qemu_cmdline_parse(text, length, &host_files, &line, &error);
 }
 
 static const struct ram_backend *backend(size_t i)
@@ -655,4 +675,177 @@ TEST(plain, captured_from_libvirt)
     ck_assert_uint_eq(line.ram.total_bytes, 224 * MIB);
     free(text);
     fsroot_close(&root);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int parse_file(const char *text)
+{
+    its_files[0].path = "/run/vm.conf";
+    its_files[0].text = text;
+    return PARSE("-no-user-config\0-readconfig\0/run/vm.conf\0");
+}
+
+/* As Incus writes it. */
+TEST(plain, all_of_the_machine_is_in_a_file)
+{
+    ck_assert_int_eq(parse_file("# Machine\n[machine]\n  graphics = \"off\"\n  type = \"q35\"\n"
+                                "  accel = \"kvm\"\n\n[memory]\nsize = \"1024M\"\n"
+                                "[global]\n driver = \"q35-pcihost\"\n"
+                                " property = \"pci-hole64-size\"\n value = \"64G\"\n"
+                                "[object \"mem0\"]\nqom-type = \"memory-backend-memfd\"\n"
+                                "size = \"512M\"\nshare = \"on\"\n[numa]\ntype = \"node\"\n"
+                                "nodeid = \"1\"\nmemdev = \"mem0\"\n"
+                                "[object \"mem1\"]\nqom-type = \"memory-backend-ram\"\n"
+                                "size = \"512M\"\n[numa]\ntype = \"node\"\nnodeid = \"0\"\n"
+                                "memdev = \"mem1\"\n"),
+                     0);
+    ck_assert_str_eq(line.ram.unknown, "");
+    ck_assert_str_eq(line.machine, "q35");
+    ck_assert_int_eq(line.accel, ACCEL_KVM);
+    ck_assert_uint_eq(line.pci_hole64_bytes, 64 * GIB);
+    ck_assert_uint_eq(line.ram.n_backends, 2);
+    ck_assert_str_eq(backend(0)->id, "mem1");
+    ck_assert_str_eq(backend(1)->id, "mem0");
+    ck_assert_int_eq(backend(1)->source, RAM_SOURCE_MEMFD);
+    ck_assert_uint_eq(line.ram.total_bytes, GIB);
+    /* a file is a proposal, until its blocks were located */
+    ck_assert(line.ram.assumed);
+    ck_assert_uint_eq(ram_config_bytes(&line.ram), 0);
+}
+
+/* Later options take precedence key by key; -m over the machine's memory. */
+TEST(plain, files_and_options_are_merged)
+{
+    its_files[0].path = "/run/vm.conf";
+    its_files[0].text = "[memory]\n  size = \"256\"\n  maxmem = \"4G\"\n  slots = \"2\"\n"
+                        "[device \"dimm0\"]\n  driver = \"pc-dimm\"\n  memdev = \"d0\"\n";
+    ck_assert_int_eq(PARSE("-m\000512\0-readconfig\0/run/vm.conf\0-object\0"
+                           "memory-backend-ram,id=d0,size=128M\0-object\0"
+                           "memory-backend-ram,id=d1,size=64M\0-M\0q35,memory.size=1G\0"
+                           "-set\0device.dimm0.memdev=d1\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 2);
+    ck_assert_uint_eq(backend(0)->size_bytes, 256 * MIB);
+    ck_assert_uint_eq(backend(1)->size_bytes, 64 * MIB);
+    ck_assert(backend(1)->dimm);
+    ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
+    ck_assert_uint_eq(line.memory_slots, 2);
+    ck_assert_int_eq(PARSE("-m\0slots=2,maxmem=4G\0-m\000512\0-M\0pc\0-M\0"
+                           "memory-backend=x\0-object\0memory-backend-memfd,id=x,size=512M\0"),
+                     0);
+    ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
+    ck_assert_str_eq(backend(0)->id, "x");
+    ck_assert_uint_eq(ram_config_bytes(&line.ram), 512 * MIB);
+}
+
+TEST(plain, the_administrators_file_comes_first)
+{
+    its_files[0].path = "/etc/qemu/qemu.conf";
+    its_files[0].text = "[memory]\n  size = \"640M\"\n[machine]\n  type = \"q35\"\n";
+    ck_assert_int_eq(PARSE("-name\0g\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 640 * MIB);
+    ck_assert_str_eq(line.machine, "q35");
+    ck_assert_int_eq(PARSE("-m\000256\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_int_eq(PARSE("-m\000256\0-no-user-config\0"), 0);
+    ck_assert_str_eq(line.machine, "");
+    ck_assert(!line.ram.assumed);
+    ck_assert_int_eq(PARSE("-append\0-no-user-config\0"), 0);
+    ck_assert_uint_eq(line.ram.total_bytes, 640 * MIB);
+}
+
+TEST(plain, a_file_that_is_not_understood_leaves_the_ram_unknown)
+{
+    static const char *const texts[] = {
+        "[memory]\n  size = 256M\n",
+        "size = \"256M\"\n",
+        "[memory]\n  size\n",
+        "[memory\n size = \"1G\"\n[\n",
+        "[memory]\n  size = \"lots\"\n",
+        "[memory]\n \n",
+        "[object \"m\"]\n qom-type = \"memory-backend-ram\"\n",
+        "[memory]\n  si,ze = \"256M\"\n",
+        "\x7f"
+        "ELF\x02\x01\n",
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        ck_assert_msg(parse_file(texts[i]) == 0, "%zu: %s", i, error.text);
+        ck_assert_msg(strstr(line.ram.unknown, "/run/vm.conf (-readconfig): "), "%zu: %s", i,
+                      line.ram.unknown);
+        ck_assert_uint_eq(line.ram.n_backends, 0);
+    }
+    ck_assert_int_eq(PARSE("-m\000256\0-readconfig\0/run/other.conf\0"), 0);
+    ck_assert_ptr_nonnull(strstr(line.ram.unknown, "/run/other.conf"));
+    host_files.read = NULL;
+    ck_assert_int_eq(PARSE("-m\000256\0-readconfig\0/run/vm.conf\0"), 0);
+    ck_assert_ptr_nonnull(strstr(line.ram.unknown, "/run/vm.conf"));
+    host_files.read = read_its_file;
+}
+
+TEST(plain, lines_as_qemu_reads_them)
+{
+    ck_assert_int_eq(parse_file("#[memory]\n\n[memory]\n\tsize = \"1G\" # one\n[name]\n"
+                                "  guest = \"a,b=c\"\n  process = \"\"\n[smp-opts]\n"
+                                "  cpus = \"1\"\n[unknown \"x\"]\n  m = \"2G\""),
+                     0);
+    ck_assert_str_eq(line.ram.unknown, "");
+    ck_assert_str_eq(line.name, "a,b=c");
+    ck_assert_uint_eq(line.ram.total_bytes, GIB);
+}
+
+/* --- what is not known ------------------------------------------------------------------------ */
+
+TEST(plain, ram_without_m_by_machine_type)
+{
+    static const struct {
+        const char *exe, *machine;
+        uint64_t mib; /* 0: not known */
+    } cases[] = {
+        {"/usr/bin/qemu-system-x86_64", "", 128},
+        {"/usr/bin/qemu-system-x86_64", "pc-q35-9.2", 128},
+        {"/usr/bin/qemu-system-x86_64", "pc-i440fx-7.2", 128},
+        {"/usr/libexec/qemu-kvm", "q35", 128},
+        {"/nix/store/x/bin/.qemu-system-ppc64-wrapped", "pseries", 512},
+        {"/usr/bin/qemu-system-ppc64", "pseries-7.2", 512},
+        {"/usr/bin/qemu-system-ppc64", "powernv9", 1024},
+        {"/usr/bin/qemu-system-ppc64", "mac99", 0},
+        {"/usr/bin/qemu-system-aarch64", "virt", 128},
+        {"/usr/bin/qemu-system-aarch64", "raspi3b", 1024},
+        {"/usr/bin/qemu-system-aarch64", "", 0},
+        {"/usr/bin/qemu-system-loongarch64", "virt", 1024},
+        {"/usr/bin/qemu-system-riscv64", "virt", 128},
+        {"/usr/bin/qemu-system-riscv64", "sifive_u", 0},
+        {"/usr/bin/qemu-system-m68k", "virt", 0},
+        {"/usr/bin/qemu-system-x86_64", "mine", 0},
+    };
+    const char *exe = host_files.exe;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[128];
+        int n = snprintf(text, sizeof(text), "x%c-M%c%s%c", 0, 0, cases[i].machine, 0);
+
+        host_files.exe = cases[i].exe;
+        ck_assert_int_eq(parse(text, *cases[i].machine ? (size_t)n : 2), 0);
+        ck_assert_msg(line.ram.total_bytes == cases[i].mib * MIB, "%s %s", cases[i].exe,
+                      cases[i].machine);
+        ck_assert_msg(!*line.ram.unknown == (cases[i].mib > 0), "%s %s: %s", cases[i].exe,
+                      cases[i].machine, line.ram.unknown);
+        ck_assert_uint_eq(ram_config_bytes(&line.ram), 0);
+    }
+    host_files.exe = exe;
+}
+
+TEST(plain, machines_that_have_no_guest)
+{
+    ck_assert_int_eq(PARSE("-M\0x-remote\0"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "x-remote"));
+    ck_assert_int_eq(PARSE("-M\0none\0-m\000256\0"), -EINVAL);
+}
+
+TEST(plain, a_dimm_without_memdev)
+{
+    ck_assert_int_eq(PARSE("-m\000256\0-device\0pc-dimm,id=d\0"), 0);
+    ck_assert_ptr_nonnull(strstr(line.ram.unknown, "memdev"));
 }

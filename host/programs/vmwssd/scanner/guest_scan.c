@@ -433,7 +433,7 @@ static int read_resident(const struct guest_scan *scan, uint64_t *bytes)
 bool guest_scan_size(const struct guest_scan *scan, struct ages_record *record)
 {
     const struct guest *guest = &scan->subject.guest;
-    uint64_t ram_bytes = scan->located ? scan->subject.ram.bytes : guest->ram.total_bytes;
+    uint64_t ram_bytes = scan->located ? scan->subject.ram.bytes : ram_config_bytes(&guest->ram);
     uint64_t resident_bytes;
 
     if (ram_bytes == 0 || read_resident(scan, &resident_bytes) < 0)

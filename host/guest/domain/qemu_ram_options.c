@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file qemu_ram_options.c  The options of QEMU that are about memory: -m, -object, -numa,
+ * -device, -set. */
+#include "guest/domain/qemu_reading.h"
+
+#include "base/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+
+uint64_t reading_size(const struct qemu_option *option, const char *key, uint64_t unit)
+{
+    char text[64];
+    uint64_t value = 0;
+
+    if (qemu_option_get(option, NULL, key, text, sizeof(text)) != 1 ||
+        qemu_size_parse(text, unit, &value) < 0)
+        return 0;
+    return value;
+}
+
+void reading_merge_size(const struct qemu_option *option, const char *key, uint64_t unit,
+                        uint64_t *bytes)
+{
+    const uint64_t given = reading_size(option, key, unit);
+
+    if (given)
+        *bytes = given;
+}
+
+/* Each -m, and each section of a file, changes only what it names. */
+int read_memory(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    char text[64];
+    int rc = qemu_option_get(option, "size", "size", text, sizeof(text));
+
+    reading_merge_size(option, "maxmem", MIB, &r->memory.max_bytes);
+    reading_merge_size(option, "slots", 1, &r->memory.slots);
+    if (rc == 0)
+        return 0; /* "-m slots=2,maxmem=4G" leaves the size alone */
+    if (rc == 1)
+        rc = qemu_size_parse(text, MIB, &r->memory.size_bytes);
+    if (rc < 0 || r->memory.size_bytes > RAM_CONFIG_MAX_BYTES)
+        return error_set(error, -EINVAL, "QEMU option -m %.80s: not a memory size", option->text);
+    return 0;
+}
+
+static enum ram_source source_of(const char *type)
+{
+    if (strcmp(type, "memory-backend-ram") == 0)
+        return RAM_SOURCE_ANON;
+    if (strcmp(type, "memory-backend-memfd") == 0)
+        return RAM_SOURCE_MEMFD;
+    if (strcmp(type, "memory-backend-file") == 0)
+        return RAM_SOURCE_FILE;
+    return RAM_SOURCE_UNKNOWN;
+}
+
+/* Recognises the objects for -machine confidential-guest-support= whose private memory is in
+ * guest_memfd (QEMU target/i386/sev.c and kvm/tdx.c: require_guest_memfd). Memory of sev-guest is
+ * the backend's own, encrypted in its place. */
+static void read_protection(struct reading *r, const char *type)
+{
+    if (strcmp(type, "sev-snp-guest") == 0)
+        r->out->ram.in_guest_memfd = "SEV-SNP";
+    else if (strcmp(type, "tdx-guest") == 0)
+        r->out->ram.in_guest_memfd = "TDX";
+}
+
+int read_object(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    static const char prefix[] = "memory-backend-";
+    char type[64];
+    char size[64];
+
+    if (qemu_option_get(option, "qom-type", "qom-type", type, sizeof(type)) != 1)
+        return 0;
+    read_protection(r, type);
+    if (strcmp(type, "monitor-qmp") == 0)
+        qemu_monitors_add_object(&r->monitors, option);
+    if (strncmp(type, prefix, sizeof(prefix) - 1) != 0)
+        return 0;
+    if (r->n_objects == RAM_CONFIG_MAX_BACKENDS)
+        return error_set(error, -EINVAL, "QEMU options: more than %d memory backends",
+                         RAM_CONFIG_MAX_BACKENDS);
+
+    struct ram_backend *b = &r->objects[r->n_objects];
+
+    if (qemu_option_get(option, NULL, "id", b->id, sizeof(b->id)) != 1 ||
+        qemu_option_get(option, NULL, "size", size, sizeof(size)) != 1 ||
+        qemu_size_parse(size, 1, &b->size_bytes) < 0 || b->size_bytes == 0 ||
+        b->size_bytes > RAM_CONFIG_MAX_BYTES)
+        return error_set(error, -EINVAL, "QEMU option -object %.200s: no usable id and size",
+                         option->text);
+    b->source = source_of(type);
+    if (b->source == RAM_SOURCE_ANON && qemu_option_is_on(option, "share"))
+        b->source = RAM_SOURCE_SHARED;
+    b->hugetlb = qemu_option_is_on(option, "hugetlb");
+    r->n_objects++;
+    return 0;
+}
+
+/* The number under @p key, plus 1; 0: no such key. */
+static unsigned node_of(const struct qemu_option *option, const char *key)
+{
+    char text[16];
+    uint64_t node;
+
+    return qemu_option_get(option, NULL, key, text, sizeof(text)) == 1 &&
+                   parse_u64(text, 0, MAX_NODES - 1, &node) == 0
+               ? (unsigned)node + 1
+               : 0;
+}
+
+/* Notes the backend of the option's memdev= as RAM. @p node: its node, plus 1. */
+static int refer(struct reading *r, const struct qemu_option *option, bool dimm, unsigned node,
+                 struct error *error)
+{
+    struct reference *reference = &r->references[r->n_references];
+
+    if (r->n_references == RAM_CONFIG_MAX_BACKENDS)
+        return error_set(error, -EINVAL, "QEMU options: more than %d uses of memory backends",
+                         RAM_CONFIG_MAX_BACKENDS);
+
+    int rc = qemu_option_get(option, NULL, "memdev", reference->id, sizeof(reference->id));
+
+    if (rc < 0)
+        return error_set(error, -EINVAL, "QEMU option %.200s: the memdev's id is too long",
+                         option->text);
+    if (rc == 0 && dimm)
+        reading_set_unknown(r, "a memory device in its options has no memdev");
+    reference->dimm = dimm;
+    reference->node = node;
+    reference->device[0] = '\0';
+    qemu_option_get(option, NULL, "id", reference->device, sizeof(reference->device));
+    r->n_references += rc == 1;
+    return 0;
+}
+
+int read_numa(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    char type[16];
+
+    if (qemu_option_get(option, "type", "type", type, sizeof(type)) != 1 ||
+        strcmp(type, "node") != 0)
+        return 0;
+
+    unsigned node = node_of(option, "nodeid");
+
+    if (r->n_nodes++ == MAX_NODES)
+        return error_set(error, -EINVAL, "QEMU options: more than %d NUMA nodes", MAX_NODES);
+    return refer(r, option, false, node ? node : r->n_nodes, error);
+}
+
+int read_device(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    char driver[64];
+
+    if (qemu_option_get(option, "driver", "driver", driver, sizeof(driver)) != 1)
+        return 0;
+    if (strncmp(driver, "virtio-balloon", 14) == 0)
+        r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
+    if (strcmp(driver, "pc-dimm") != 0 && strncmp(driver, "virtio-mem", 10) != 0)
+        return 0;
+    return refer(r, option, true, node_of(option, "node"), error);
+}
+
+/* -set GROUP.ID.KEY=VALUE changes an option that stands before it; of those that matter here only
+ * -device can have an id (softmmu/vl.c qemu_set_option()). */
+int read_set(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    char group[64];
+    char id[64];
+    char key[64];
+    int length = 0;
+
+    (void)error;
+    if (sscanf(option->text, "%63[^.].%63[^.].%63[^=]=%n", group, id, key, &length) != 3 ||
+        length == 0 || (strcmp(group, "device") != 0 && strcmp(group, "numa") != 0))
+        return 0;
+    for (size_t i = 0; i < r->n_references && strcmp(key, "memdev") == 0; i++)
+        if (strcmp(r->references[i].device, id) == 0)
+            snprintf(r->references[i].id, sizeof(r->references[i].id), "%s", option->text + length);
+    if (strcmp(key, "memdev") != 0 && (strcmp(key, "driver") == 0 || strcmp(group, "numa") == 0))
+        reading_set_unknown(r, "its option -set %.60s is not understood", option->text);
+    return 0;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file qemu_reading.h  The state while QEMU's options are read: for qemu_cmdline.c, which fills it
+ * in any order, and qemu_blocks.c, which then selects the RAM blocks.
+ */
+#pragma once
+
+#include "guest/domain/qemu_cmdline.h"
+#include "guest/domain/qemu_monitor.h"
+
+/* A "memdev=" reference to a backend. */
+struct reference {
+    char id[64];
+    char device[64]; /* id of the DIMM; empty: none */
+    bool dimm;
+    unsigned node; /* node plus 1; 0: no node */
+};
+
+#define MAX_NODES 128 /* QEMU's default */
+
+/* The sizes of -m, or those of -machine memory.size= etc.; 0: not given. */
+struct memory_option {
+    uint64_t size_bytes, max_bytes, slots;
+};
+
+struct reading {
+    struct qemu_cmdline *out;
+    const struct qemu_files *files;
+    struct memory_option memory, machine_memory; /* -m takes precedence, wherever it stands */
+    char machine_backend[64];
+    bool mem_path;     /* -mem-path was given */
+    bool accel_option; /* -accel beats -machine accel= and -enable-kvm */
+    bool no_user_config;
+    unsigned moved; /* QEMU_MOVED_... */
+    bool from_file; /* an option of a file was read */
+    size_t n_files;
+    size_t n_objects, n_references;
+    unsigned n_nodes; /* number of NUMA nodes so far */
+    struct ram_backend objects[RAM_CONFIG_MAX_BACKENDS];
+    struct reference references[RAM_CONFIG_MAX_BACKENDS];
+    struct qemu_monitors monitors;
+    char smbios_uuid[37];
+};
+
+/** Sets the reason why the RAM is not known, unless there is one already. */
+void reading_set_unknown(struct reading *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** The size under @p key; 0 if it is absent, or if QEMU would not have accepted it. */
+uint64_t reading_size(const struct qemu_option *option, const char *key, uint64_t unit);
+/** Sets @p bytes if the option has the size. */
+void reading_merge_size(const struct qemu_option *option, const char *key, uint64_t unit,
+                        uint64_t *bytes);
+
+/* Readers of one option each: 0, or a negative errno, which @p error explains. */
+int read_memory(struct reading *r, const struct qemu_option *option, struct error *error);
+int read_object(struct reading *r, const struct qemu_option *option, struct error *error);
+int read_numa(struct reading *r, const struct qemu_option *option, struct error *error);
+int read_device(struct reading *r, const struct qemu_option *option, struct error *error);
+int read_set(struct reading *r, const struct qemu_option *option, struct error *error);
+
+/** Selects the backends that are guest RAM: out->ram. */
+int reading_select_blocks(struct reading *r, struct error *error);

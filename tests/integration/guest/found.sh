@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg cost=60
+#
+# Guests whose command line does not say it all: the machine is in a file, the sizes are QEMU's own, the file is hidden or was
+# changed. RAM and WSS are right, or "-" with the reason; in no output is a figure made up.
+
+# In a namespace of processes of its own: vmwssd would follow every QEMU of this machine.
+[[ -n ${VMWSS_OWN_PROCESSES:-} ]] || VMWSS_OWN_PROCESSES=yes exec unshare --pid --fork --kill-child --mount-proc -- "$BASH" "$0" "$@"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+params="total=96M hot=16M"
+mib=1048576
+
+# listed FILTER: list's line of the guest says so.
+listed() { "$vmwss" list --processes --json | jq -se --argjson pid "$pid" "any(.[]; .pid == \$pid and ($1))" >/dev/null; }
+# measured MIB: RAM is so much, and the WSS is what the guest touches.
+measured() {
+	"$vmwss" measure --pid "$pid" -m cold --census -w 1 --json >"$guests_dir/record" 2>"$guests_dir/messages" &&
+		jq -e --argjson want "$(truth "$params memory=$1M")" '.ram_bytes == '$1' * '$mib' and (.flags | index("partial") | not) and
+			((.windows[0].wss_bytes - $want) | fabs) <= 0.01 * $want' "$guests_dir/record" >/dev/null
+}
+config() { cat >"$guests_dir/$1.conf"; }
+# guest NAME QEMU-OPTION...: without -m.
+guest() {
+	local name=$1
+	shift
+	start_payload "$name" tcg "$params" "$@"
+}
+end() {
+	stop_guest "$pid"
+	rm -f "$guests_dir"/*.out "$guests_dir"/*.pid
+}
+
+echo "# the machine is in a file"
+config all <<'END'
+# as Incus writes it
+[memory]
+  size = "384M"
+[object "mem0"]
+  qom-type = "memory-backend-memfd"
+  size = "128M"
+  share = "on"
+[object "mem1"]
+  qom-type = "memory-backend-ram"
+  size = "256M"
+[numa]
+  type = "node"
+  memdev = "mem1"
+[numa]
+  type = "node"
+  memdev = "mem0"
+END
+config boot <<'END'
+[memory]
+  size = "256M"
+[machine]
+  graphics = "off"
+END
+guest all -readconfig "$guests_dir/all.conf" || { finish; exit 1; }
+check "all blocks, of which one is as large as QEMU's default RAM" measured 384
+"$vmwss" bugreport --pid "$pid" -o "$guests_dir/report" >/dev/null
+check "a bug report has the file" cmp "$guests_dir/all.conf" "$guests_dir/report/proc/$pid/root/$guests_dir/all.conf"
+end
+guest boot -readconfig "$guests_dir/boot.conf" || { finish; exit 1; }
+check "RAM without a backend" measured 256
+end
+mkdir "$guests_dir/jail"
+guest jail -readconfig "$guests_dir/boot.conf" -chroot "$guests_dir/jail" || { finish; exit 1; }
+check "QEMU has another root since" measured 256
+end
+
+echo "# the file is not what QEMU read"
+# The guest's RAM is not known: no figure, but what its process has, and the file's name.
+unknown() { listed "(has(\"ram_bytes\") | not) and .resident_bytes > 90 * $mib and (.error | contains(\"$1\"))"; }
+config gone <"$guests_dir/boot.conf"
+guest gone -readconfig "$guests_dir/gone.conf" || { finish; exit 1; }
+check "before" measured 256
+sed -i s/256/512/ "$guests_dir/gone.conf"
+touch -d "now + 9 seconds" "$guests_dir/gone.conf"
+check "it was edited" unknown "gone.conf (-readconfig): it was changed after QEMU had read it"
+rm "$guests_dir/gone.conf"
+check "it was removed" unknown "gone.conf (-readconfig): No such file"
+mkfifo "$guests_dir/gone.conf"
+check "a pipe" unknown "not a plain file"
+rm "$guests_dir/gone.conf"
+ln -s /proc/self/environ "$guests_dir/gone.conf"
+check "a link into the kernel" unknown gone.conf
+rm "$guests_dir/gone.conf"
+ln -s gone.conf "$guests_dir/gone.conf"
+check "a link to itself" unknown "symbolic links"
+expect_exit "measure says which file" 2 "gone.conf" "$vmwss" measure --pid "$pid"
+
+echo "# and vmwssd, status, report and exporter"
+vmwssd_conf 'connect = processes' 'window = 1'
+give_vmwssd "$guests_dir/conf"
+vmwssd_begin --config "$guests_dir/conf"
+logged() { grep -q 'gone.conf (-readconfig)' "$log"; }
+check "vmwssd logs the reason" eventually logged
+none() { [[ $(sql 'SELECT count(*) FROM sample') == 0 ]]; }
+check "it keeps no made-up figure" none
+in_status() {
+	{ "$vmwss" status -D "$db" --json || true; } | jq -e '.guests | length == 1 and (.[0] | .domain == "gone" and .ram_bytes == null and
+		.resident_bytes > 90 * '$mib' and (.reason | contains("gone.conf")))' >/dev/null
+}
+check "status has no RAM, and the reason" in_status
+check "vmwssd ends" vmwssd_end TERM
+end
+cd "$guests_dir" || exit 1
+guest relative -readconfig boot.conf || { finish; exit 1; }
+check "a relative path, from a directory that QEMU has left" unknown "boot.conf (-readconfig): the path is relative"
+end
+
+echo "# other spellings"
+MACHINE=q35,memory.size=256M start_payload spelled tcg "$params" || { finish; exit 1; }
+check "-machine memory.size=" measured 256
+end
+guest sizes -m 64M -m slots=4,maxmem=2G -m size=0.25G || { finish; exit 1; }
+check "several -m" measured 256
+end
+guest default || { finish; exit 1; }
+check "QEMU's default, which a mapping proves" measured 128
+end
+"$qemu" -M x-remote -nodefaults -display none &
+pid=$!
+pids+=("$pid")
+disown # or bash says that it was killed
+remote() { listed '(has("ram_bytes") | not) and (.error | contains("x-remote"))'; }
+check "devices of another QEMU's guest" eventually remote
+end
+finish
