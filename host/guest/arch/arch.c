@@ -39,7 +39,8 @@ const struct arch *arch_of_emulator(const char *exe)
     const char *slash = strrchr(exe, '/');
     const char *name = slash ? slash + 1 : exe;
 
-    if (strncmp(name, any, sizeof(any) - 1) != 0)
+    name = strstr(name, any); /* it may be wrapped: ".qemu-system-x86_64-wrapped" */
+    if (!name)
         return arch_host();
     for (size_t i = 0; i < N_ARCHES; i++)
         if (emulates(table[i], name))

@@ -106,7 +106,7 @@ static bool pid_is_of(const struct fsroot *root, pid_t pid, const struct domain_
 static pid_t search(const struct fsroot *root, const struct domain_name *domain)
 {
     cleanup_free pid_t *pids = NULL;
-    ssize_t n = qemu_process_find_all(root, &pids);
+    ssize_t n = qemu_process_find_all(root, false, &pids);
     pid_t found = 0;
 
     for (ssize_t i = 0; i < n; i++) {

@@ -5,11 +5,13 @@
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
 #include "guest/domain/qemu_config_file.h"
+#include "guest/domain/qemu_program.h"
 #include "guest/domain/qemu_socket.h"
 #include "guest/domain/qemu_vcpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +35,12 @@ static int cannot_look(struct error *error, pid_t pid, int code)
     return error_set(error, code, "process %d: %s", (int)pid, strerror(-code));
 }
 
-/* /proc/PID/exe without the " (deleted)" that an upgrade of QEMU puts behind it. */
+/* /proc/PID/exe without the " (deleted)" that an upgrade of QEMU puts behind it; of a long path,
+ * the end. */
 static int read_exe(const struct fsroot *root, pid_t pid, char exe[256])
 {
     static const char deleted[] = " (deleted)";
-    char target[256 + sizeof(deleted)];
+    char target[PATH_MAX];
     ssize_t n = fsroot_readlink(root, target, sizeof(target), "proc/%d/exe", (int)pid);
     size_t tail = sizeof(deleted) - 1;
 
@@ -45,19 +48,11 @@ static int read_exe(const struct fsroot *root, pid_t pid, char exe[256])
         return (int)n;
     if ((size_t)n > tail && strcmp(target + n - tail, deleted) == 0)
         target[(size_t)n - tail] = '\0';
-    if (strlen(target) >= 256)
-        return -ENAMETOOLONG;
-    strcpy(exe, target);
+
+    const size_t length = strlen(target);
+
+    strcpy(exe, target + (length < 256 ? 0 : length - 255));
     return 0;
-}
-
-static bool is_qemu(const char *exe)
-{
-    const char *slash = strrchr(exe, '/');
-    const char *name = slash ? slash + 1 : exe;
-
-    return strncmp(name, "qemu-system-", 12) == 0 || strcmp(name, "qemu-kvm") == 0 ||
-           strcmp(name, "kvm") == 0;
 }
 
 /* A kernel thread has no exe, and is not a QEMU. */
@@ -70,10 +65,16 @@ static int identify_process(const struct fsroot *root, pid_t pid, char exe[256],
         return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator", (int)pid);
     if (rc < 0)
         return cannot_look(error, pid, rc);
-    if (!is_qemu(exe))
-        return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator (it runs %s)",
-                         (int)pid, exe);
-    return 0;
+    if (qemu_program_is(root, pid, exe))
+        return 0;
+    if (process_holds_kvm_vm(root, pid))
+        return error_set(
+            error, -EOPNOTSUPP,
+            "process %d: it has a virtual machine of KVM's but runs %s, which is not a "
+            "QEMU: where its RAM is, is not known",
+            (int)pid, exe);
+    return error_set(error, -ENOEXEC, "process %d: not a QEMU system emulator (it runs %s)",
+                     (int)pid, exe);
 }
 
 static bool is_gone(char state)
@@ -247,7 +248,8 @@ static int verify_memory(const struct fsroot *root, const struct qemu_process *p
 
     if (rc == 0 && strcmp(exe, process->exe) == 0 && !has_other_memory(process, stat))
         return 0;
-    if (rc == 0 && is_qemu(exe) && read_exe(root, process->pid, exe) == 0)
+    if (rc == 0 && qemu_program_is(root, process->pid, exe) &&
+        read_exe(root, process->pid, exe) == 0)
         return error_set(error, -ESTALE,
                          "process %d: it replaced its program (exec), as QEMU does for a live "
                          "update, and with it its memory; measure again",
@@ -288,7 +290,7 @@ bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid)
 {
     char exe[256];
 
-    return read_exe(root, pid, exe) == 0 && is_qemu(exe);
+    return read_exe(root, pid, exe) == 0 && qemu_program_is(root, pid, exe);
 }
 
 int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, struct error *error)
@@ -323,7 +325,7 @@ int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *pa
                      (int)pid, path, port);
 }
 
-ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids)
+ssize_t qemu_process_find_all(const struct fsroot *root, bool others, pid_t **pids)
 {
     cleanup_free pid_t *all = NULL;
     ssize_t n = proc_numbers(root, "proc", &all);
@@ -331,9 +333,13 @@ ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids)
 
     if (n < 0)
         return n;
-    for (ssize_t i = 0; i < n; i++)
-        if (qemu_process_is_qemu(root, all[i]))
+    for (ssize_t i = 0; i < n; i++) {
+        char exe[256];
+
+        if (read_exe(root, all[i], exe) == 0 &&
+            (qemu_program_is(root, all[i], exe) || (others && process_holds_kvm_vm(root, all[i]))))
             all[found++] = all[i];
+    }
     *pids = all;
     all = NULL;
     return found;

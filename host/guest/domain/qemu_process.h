@@ -21,6 +21,7 @@
 /**
  * Opens process @p pid and proves that it is a QEMU system emulator.
  * @return 0; -ESRCH no such process; -EPERM or -EACCES not permitted; -ENOEXEC not QEMU;
+ *         -EOPNOTSUPP another program with a virtual machine;
  *         -EINVAL its command line cannot be understood. The caller closes it with
  * qemu_process_close().
  */
@@ -40,8 +41,7 @@ int qemu_process_verify(const struct fsroot *root, const struct qemu_process *pr
 /** True when the process is stopped by a signal or a tracer (state T or t). */
 bool qemu_process_stopped(const struct fsroot *root, const struct qemu_process *process);
 
-/** Returns true if the process's executable has the name of a QEMU system emulator (qemu-system-*,
- * qemu-kvm, kvm). */
+/** Returns true if the process's executable is a QEMU system emulator, whatever its name. */
 bool qemu_process_is_qemu(const struct fsroot *root, pid_t pid);
 
 /**
@@ -60,6 +60,7 @@ int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, s
 int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *path,
                             const char *port, struct error *error);
 
-/** Finds every QEMU system emulator below /proc. @p pids is allocated, the caller frees; returns
- * the count. */
-ssize_t qemu_process_find_all(const struct fsroot *root, pid_t **pids);
+/** Finds every QEMU system emulator below /proc. @p others: and every other program that has a
+ * virtual machine of KVM's, which qemu_process_open() refuses with the reason; all descriptors of
+ * all processes are read for that. @p pids is allocated, the caller frees; returns the count. */
+ssize_t qemu_process_find_all(const struct fsroot *root, bool others, pid_t **pids);

@@ -42,9 +42,11 @@ static bool takes_sigusr1(const struct fsroot *root, pid_t pid, pid_t tid)
     return !(blocked & (1ULL << (SIGUSR1 - 1)));
 }
 
+/* Either of them; a program may have handed the other to a helper. */
 static bool is_kvm_vm(const char *target)
 {
-    return strcmp(target, "anon_inode:kvm-vm") == 0;
+    return strcmp(target, "anon_inode:kvm-vm") == 0 ||
+           strncmp(target, "anon_inode:kvm-vcpu:", strlen("anon_inode:kvm-vcpu:")) == 0;
 }
 
 /* The file is "anon_inode:[kvm-gmem]", or "/[kvm-gmem]" since it has a file system of its own
@@ -87,6 +89,11 @@ static enum accel accel_of_files(const struct fsroot *root, const struct qemu_pr
     if (kvm < 0)
         return process->config.accel;
     return kvm ? ACCEL_KVM : ACCEL_TCG;
+}
+
+bool process_holds_kvm_vm(const struct fsroot *root, pid_t pid)
+{
+    return holds(root, pid, is_kvm_vm) > 0;
 }
 
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process)

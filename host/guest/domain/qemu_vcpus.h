@@ -69,6 +69,9 @@ uint64_t qemu_process_ended_guest_ticks(const struct fsroot *root,
  */
 bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_process *process);
 
+/** Returns true if the process has a virtual machine of KVM's, or a vCPU of one, open. */
+bool process_holds_kvm_vm(const struct fsroot *root, pid_t pid);
+
 /** Returns true if it has a guest_memfd open. The guest's RAM, or a part of it, is then there,
  * whatever its options are. */
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process);

@@ -156,7 +156,7 @@ static int by_pid(const void *a, const void *b)
 static int open_all(struct cgroup_guests *guests, const struct lock_wait *wait, struct error *error)
 {
     cleanup_free pid_t *pids = NULL;
-    ssize_t n = qemu_process_find_all(guests->root, &pids);
+    ssize_t n = qemu_process_find_all(guests->root, false, &pids);
     int rc = 0;
 
     if (n < 0)

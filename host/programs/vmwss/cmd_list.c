@@ -207,7 +207,7 @@ static int list_processes(const struct fsroot *root, const struct output *output
                           struct error *error)
 {
     cleanup_free pid_t *pids = NULL;
-    ssize_t n = qemu_process_find_all(root, &pids);
+    ssize_t n = qemu_process_find_all(root, true, &pids);
 
     if (n < 0)
         return error_set(error, (int)n, "/proc: %s", strerror((int)-n));

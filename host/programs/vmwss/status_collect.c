@@ -176,7 +176,7 @@ static int add_process(struct status *status, const struct fsroot *root, pid_t p
 static int add_processes(struct status *status, const struct fsroot *root, struct error *error)
 {
     cleanup_free pid_t *pids = NULL;
-    ssize_t n = qemu_process_find_all(root, &pids);
+    ssize_t n = qemu_process_find_all(root, true, &pids);
     int rc = 0;
 
     if (n < 0)

@@ -130,4 +130,46 @@ disown # or bash says that it was killed
 remote() { listed '(has("ram_bytes") | not) and (.error | contains("x-remote"))'; }
 check "devices of another QEMU's guest" eventually remote
 end
+
+echo "# QEMU by other names"
+export QEMU_MODULE_DIR=${QEMU_MODULE_DIR:-/usr/lib/$(uname -m)-linux-gnu/qemu}
+data=(-L /usr/share/qemu -L /usr/share/seabios)
+stock=$(command -v "$qemu")
+for name in ".$qemu-wrapped" machine qemu; do
+	qemu=$guests_dir/$name
+	cp "$stock" "$qemu"
+	guest named "${data[@]}" -m 128 || break
+	rm "$qemu"
+	check "$name" measured 128
+	check "$name: listed" listed '.domain == "named" and .method == "cold"'
+	end
+done
+loader=$guests_dir/loader
+printf '#!/bin/sh\nexec %s %s "$@"\n' "$(ldd "$stock" | sed -n 's/^\t\(\/[^ ]*ld[^ ]*\) .*/\1/p')" "$stock" >"$loader"
+chmod +x "$loader"
+qemu=$loader
+guest loaded "${data[@]}" -m 128 || { finish; exit 1; }
+check "by the dynamic loader" measured 128
+end
+qemu=$stock
+
+echo "# other programs"
+cp "$(command -v sleep)" "$guests_dir/qemu-helper"
+"$guests_dir/qemu-helper" 600 &
+pids+=("$!")
+check "no QEMU" test "$("$vmwss" list --processes --json)" = ""
+if [[ -w /dev/kvm ]]; then
+	python3 -c 'import fcntl, os, time
+fcntl.ioctl(os.open("/dev/kvm", os.O_RDWR), 0xAE01, 0)
+time.sleep(600)' & # KVM_CREATE_VM
+	pid=$!
+	pids+=("$pid")
+	check "another program with a virtual machine is listed, with the reason" eventually listed \
+		'(has("ram_bytes") | not) and (.error | contains("not a QEMU"))'
+	also_in_status() { { "$vmwss" status -D "$db" --json || true; } | jq -e '.guests | any(.reason | contains("not a QEMU"))' >/dev/null; }
+	check "in status too" also_in_status
+else
+	skip "another program with a virtual machine" "no /dev/kvm"
+fi
+disown -a
 finish

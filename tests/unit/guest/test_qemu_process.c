@@ -419,7 +419,8 @@ TEST(plain, other_executables_are_refused)
     struct fsroot root = copy_fixture("anon-thp");
     static const char *const good[] = {"/usr/bin/qemu-system-x86_64 (deleted)",
                                        "/usr/libexec/qemu-kvm", "/usr/bin/kvm",
-                                       "/opt/x/qemu-system-aarch64"};
+                                       "/opt/x/qemu-system-aarch64",
+                                       "/nix/store/q/bin/.qemu-system-x86_64-wrapped"};
     static const char *const bad[] = {"/usr/bin/qemu-img",           "/usr/bin/python3",
                                       "/home/qemu-system-x86_64/sh", "/bin/kvm2",
                                       "/bin/qemu-kvm-wrapper",       "/usr/bin/qemu-x86_64"};
@@ -537,11 +538,11 @@ TEST(plain, find_all)
     struct fsroot root = copy_fixture("anon-thp");
     pid_t *pids;
 
-    ck_assert_int_eq(qemu_process_find_all(&root, &pids), 1);
+    ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 1);
     ck_assert_int_eq(pids[0], FIXTURE_PID);
     free(pids);
     link_exe("/bin/sh");
-    ck_assert_int_eq(qemu_process_find_all(&root, &pids), 0);
+    ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 0);
     free(pids);
     remove_copy(&root);
 }
