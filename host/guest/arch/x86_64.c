@@ -46,15 +46,30 @@ static uint64_t low_limit_q35(uint64_t boot_bytes, uint64_t max_below_4g)
     return max_below_4g && max_below_4g < limit ? max_below_4g : limit;
 }
 
+/* "pc-1.3" is of before 2.0; "ubuntu" and "ubuntu-q35" are Ubuntu's aliases; isapc is made by
+ * pc_init1() too. */
+static bool is_pc(const char *machine)
+{
+    return !*machine || !strcmp(machine, "pc") || !strcmp(machine, "ubuntu") ||
+           !strcmp(machine, "isapc") || arch_is_machine(machine, "pc-i440fx") ||
+           arch_is_machine(machine, "pc-0.") || arch_is_machine(machine, "pc-1.");
+}
+
+static bool is_q35(const char *machine)
+{
+    return !strcmp(machine, "q35") || !strcmp(machine, "ubuntu-q35") ||
+           arch_is_machine(machine, "pc-q35");
+}
+
 static int low_limit(const struct qemu_cmdline *config, uint64_t boot_bytes, uint64_t *limit,
                      struct error *error)
 {
     const char *machine = config->machine;
     uint64_t max_below_4g = config->max_ram_below_4g_bytes;
 
-    if (!*machine || !strcmp(machine, "pc") || arch_is_machine(machine, "pc-i440fx"))
+    if (is_pc(machine))
         *limit = low_limit_pc(boot_bytes, max_below_4g);
-    else if (!strcmp(machine, "q35") || arch_is_machine(machine, "pc-q35"))
+    else if (is_q35(machine))
         *limit = low_limit_q35(boot_bytes, max_below_4g);
     else if (arch_is_machine(machine, "microvm"))
         *limit = max_below_4g ? max_below_4g : 3 * GIB;
@@ -74,8 +89,8 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
  * may reach any address. */
 static uint64_t map_end(const struct qemu_cmdline *config, uint64_t boot_bytes, uint64_t high_bytes)
 {
-    bool q35 = strstr(config->machine, "q35");
-    uint64_t hole = config->pci_hole64_bytes ? config->pci_hole64_bytes : (q35 ? 32 : 2) * GIB;
+    uint64_t hole = config->pci_hole64_bytes ? config->pci_hole64_bytes
+                                             : (is_q35(config->machine) ? 32 : 2) * GIB;
     uint64_t end = round_up(HOLE_END + high_bytes, GIB);
 
     if (config->max_ram_bytes > boot_bytes)

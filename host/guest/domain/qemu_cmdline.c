@@ -47,6 +47,8 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
     char accel[64];
 
     qemu_option_get(option, "type", "type", r->out->machine, sizeof(r->out->machine));
+    /* a version of Proxmox VE's: "pc-q35-9.2+pve1" */
+    r->out->machine[strcspn(r->out->machine, "+")] = '\0';
     reading_merge_size(option, "max-ram-below-4g", 1, &r->out->max_ram_below_4g_bytes);
     r->out->cxl |= qemu_option_is_on(option, "cxl");
     reading_merge_size(option, "memory.size", 1, &r->machine_memory.size_bytes);

@@ -54,6 +54,12 @@ static const struct {
     {"pc-q35-7.2", 2816 * MIB, 2 * GIB},
     {"q35", 6 * GIB, 2 * GIB},
     {"microvm", 4 * GIB, 3 * GIB},
+    {"isapc", 8 * GIB, 3 * GIB},
+    {"pc-1.3", 8 * GIB, 3 * GIB},
+    {"pc-i440fx-rhel7.6.0", 8 * GIB, 3 * GIB},
+    {"pc-q35-rhel9.4.0", 6 * GIB, 2 * GIB},
+    {"pc-i440fx-jammy-hpb", 8 * GIB, 3 * GIB},
+    {"ubuntu-q35", 6 * GIB, 2 * GIB},
 };
 
 FIXTURE(cases, .setup = setup, .teardown = teardown);

@@ -849,3 +849,23 @@ TEST(plain, a_dimm_without_memdev)
     ck_assert_int_eq(PARSE("-m\000256\0-device\0pc-dimm,id=d\0"), 0);
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "memdev"));
 }
+
+/* As qemu-server of Proxmox VE writes it: QEMU there cuts the suffix off. */
+TEST(plain, machine_types_of_proxmox)
+{
+    static const char *const cases[][2] = {
+        {"type=pc+pve0", "pc"},
+        {"q35+pve0", "q35"},
+        {"type=pc-i440fx-9.0+pve0,viommu=intel", "pc-i440fx-9.0"},
+        {"hpet=off,type=pc-q35-9.2+pve1", "pc-q35-9.2"},
+        {"virt+pve0", "virt"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[128];
+        int n = snprintf(text, sizeof(text), "kvm%c-m%c256%c-machine%c%s%c-machine%caccel=tcg", 0,
+                         0, 0, 0, cases[i][0], 0, 0);
+
+        ck_assert_int_eq(parse(text, (size_t)n), 0);
+        ck_assert_str_eq(line.machine, cases[i][1]);
+    }
+}

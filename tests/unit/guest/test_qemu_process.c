@@ -417,10 +417,9 @@ TEST(plain, vcpus_that_qemu_has_stopped)
 TEST(plain, other_executables_are_refused)
 {
     struct fsroot root = copy_fixture("anon-thp");
-    static const char *const good[] = {"/usr/bin/qemu-system-x86_64 (deleted)",
-                                       "/usr/libexec/qemu-kvm", "/usr/bin/kvm",
-                                       "/opt/x/qemu-system-aarch64",
-                                       "/nix/store/q/bin/.qemu-system-x86_64-wrapped"};
+    static const char *const good[] = {
+        "/usr/bin/qemu-system-x86_64 (deleted)", "/usr/libexec/qemu-kvm", "/usr/bin/kvm",
+        "/opt/x/qemu-system-aarch64", "/nix/store/q/bin/.qemu-system-x86_64-wrapped"};
     static const char *const bad[] = {"/usr/bin/qemu-img",           "/usr/bin/python3",
                                       "/home/qemu-system-x86_64/sh", "/bin/kvm2",
                                       "/bin/qemu-kvm-wrapper",       "/usr/bin/qemu-x86_64"};
