@@ -2,8 +2,8 @@
 /**
  * @file qemu_blocks.c  Selects the memory backends that are the guest's RAM: the machine's
  * memory-backend, else those of the NUMA nodes, else the one that QEMU makes itself from -m and
- * -mem-path; and those of the DIMMs. Backends of NVDIMMs, ivshmem and SGX are not RAM and are left
- * out.
+ * -mem-path; and those of the DIMMs. Backends of NVDIMMs and ivshmem are not RAM, but mapped like
+ * it.
  */
 #include "guest/domain/qemu_default_ram.h"
 #include "guest/domain/qemu_reading.h"
@@ -39,17 +39,24 @@ static int add_backend(struct ram_config *ram, const struct ram_backend *backend
     return rc < 0 ? error_set(error, rc, "QEMU options: out of memory") : 0;
 }
 
-static int add_object(struct reading *r, const char *id, bool dimm, unsigned node,
-                      struct error *error)
+static int add_object(struct reading *r, const struct reference *as, struct error *error)
 {
     for (size_t i = 0; i < r->n_objects; i++) {
-        if (strcmp(r->objects[i].id, id) == 0) {
-            r->objects[i].dimm = dimm;
-            r->objects[i].node = node;
-            return add_backend(&r->out->ram, &r->objects[i], error);
-        }
+        struct ram_backend *object = &r->objects[i];
+
+        if (strcmp(object->id, as->id) != 0)
+            continue;
+        object->dimm = as->use == USE_DIMM;
+        object->node = as->node;
+        if (as->use != USE_DEVICE)
+            return add_backend(&r->out->ram, object, error);
+        ram_config_add_device(&r->out->ram, object); /* without it, it counts as unknown */
+        return 0;
     }
-    return error_set(error, -EINVAL, "QEMU options: memory backend %s is used but not defined", id);
+    if (as->use == USE_DEVICE)
+        return 0;
+    return error_set(error, -EINVAL, "QEMU options: memory backend %s is used but not defined",
+                     as->id);
 }
 
 /* Finds the size of the block that QEMU makes if it was given no backend; 0: it is not known. */
@@ -74,20 +81,22 @@ static uint64_t default_size(struct reading *r)
 static int add_default(struct reading *r, struct error *error)
 {
     const uint64_t bytes = default_size(r);
-    const struct ram_backend backend = {
+    struct ram_backend backend = {
         .id = "pc.ram",
+        .order = ORDER_DEFAULT,
         .size_bytes = (bytes + RAM_ALIGN_BYTES - 1) & -RAM_ALIGN_BYTES,
         .source = r->mem_path ? RAM_SOURCE_FILE : RAM_SOURCE_ANON,
     };
 
+    memcpy(backend.path, r->path, sizeof(backend.path));
     return bytes ? add_backend(&r->out->ram, &backend, error) : 0;
 }
 
-static int add_dimms(struct reading *r, struct error *error)
+static int add_devices(struct reading *r, struct error *error)
 {
     for (size_t i = 0; i < r->n_references; i++) {
         const struct reference *reference = &r->references[i];
-        int rc = reference->dimm ? add_object(r, reference->id, true, reference->node, error) : 0;
+        int rc = reference->use != USE_BOOT ? add_object(r, reference, error) : 0;
 
         if (rc < 0)
             return rc;
@@ -104,8 +113,8 @@ static int add_nodes(struct reading *r, struct error *error)
             const struct reference *reference = &r->references[i];
             int rc = 0;
 
-            if (!reference->dimm && reference->node == node)
-                rc = add_object(r, reference->id, false, node, error);
+            if (reference->use == USE_BOOT && reference->node == node)
+                rc = add_object(r, reference, error);
             if (rc < 0)
                 return rc;
         }
@@ -134,6 +143,7 @@ static uint64_t either(uint64_t one, uint64_t other)
 
 int reading_select_blocks(struct reading *r, struct error *error)
 {
+    struct reference boot = {.use = USE_BOOT};
     int rc = check_machine(r, error);
 
     r->out->max_ram_bytes = either(r->memory.max_bytes, r->machine_memory.max_bytes);
@@ -141,11 +151,11 @@ int reading_select_blocks(struct reading *r, struct error *error)
     r->out->ram.assumed = r->from_file;
     if (rc < 0 || *r->out->ram.unknown)
         return rc;
-    rc = r->machine_backend[0] ? add_object(r, r->machine_backend, false, 0, error)
-                               : add_nodes(r, error);
+    memcpy(boot.id, r->machine_backend, sizeof(boot.id));
+    rc = *boot.id ? add_object(r, &boot, error) : add_nodes(r, error);
     if (rc == 0 && r->out->ram.n_backends == 0)
         rc = add_default(r, error);
     if (rc == 0 && !*r->out->ram.unknown)
-        rc = add_dimms(r, error);
+        rc = add_devices(r, error);
     return rc;
 }

@@ -103,6 +103,7 @@ static int read_global(struct reading *r, const struct qemu_option *option, stru
     if (qemu_option_get(option, NULL, "property", property, sizeof(property)) == 1 &&
         strcmp(property, "pci-hole64-size") == 0)
         bytes = reading_size(option, "value", 1);
+    reading_add_graphics(r, option, true);
     for (size_t i = 0; bytes == 0 && i < sizeof(names) / sizeof(names[0]); i++)
         bytes = reading_size(option, names[i], 1);
     if (bytes > 0)
@@ -112,9 +113,9 @@ static int read_global(struct reading *r, const struct qemu_option *option, stru
 
 static int read_mem_path(struct reading *r, const struct qemu_option *option, struct error *error)
 {
-    (void)option;
     (void)error;
     r->mem_path = true;
+    snprintf(r->path, sizeof(r->path), "%s", option->text);
     return 0;
 }
 

@@ -54,7 +54,7 @@ static enum ram_source source_of(const char *type)
         return RAM_SOURCE_ANON;
     if (strcmp(type, "memory-backend-memfd") == 0)
         return RAM_SOURCE_MEMFD;
-    if (strcmp(type, "memory-backend-file") == 0)
+    if (strcmp(type, "memory-backend-file") == 0 || strcmp(type, "memory-backend-shm") == 0)
         return RAM_SOURCE_FILE;
     return RAM_SOURCE_UNKNOWN;
 }
@@ -99,7 +99,9 @@ int read_object(struct reading *r, const struct qemu_option *option, struct erro
     if (b->source == RAM_SOURCE_ANON && qemu_option_is_on(option, "share"))
         b->source = RAM_SOURCE_SHARED;
     b->hugetlb = qemu_option_is_on(option, "hugetlb");
-    r->n_objects++;
+    if (qemu_option_get(option, NULL, "mem-path", b->path, sizeof(b->path)) != 1)
+        b->path[0] = '\0';
+    b->order = (unsigned)++r->n_objects;
     return 0;
 }
 
@@ -115,27 +117,23 @@ static unsigned node_of(const struct qemu_option *option, const char *key)
                : 0;
 }
 
-/* Notes the backend of the option's memdev= as RAM. @p node: its node, plus 1. */
-static int refer(struct reading *r, const struct qemu_option *option, bool dimm, unsigned node,
-                 struct error *error)
+/* Notes the use of the backend under @p key. @p node: its node, plus 1. */
+static int refer(struct reading *r, const struct qemu_option *option, const char *key,
+                 struct reference as, struct error *error)
 {
-    struct reference *reference = &r->references[r->n_references];
-
     if (r->n_references == RAM_CONFIG_MAX_BACKENDS)
         return error_set(error, -EINVAL, "QEMU options: more than %d uses of memory backends",
                          RAM_CONFIG_MAX_BACKENDS);
 
-    int rc = qemu_option_get(option, NULL, "memdev", reference->id, sizeof(reference->id));
+    int rc = qemu_option_get(option, NULL, key, as.id, sizeof(as.id));
 
     if (rc < 0)
         return error_set(error, -EINVAL, "QEMU option %.200s: the memdev's id is too long",
                          option->text);
-    if (rc == 0 && dimm)
+    if (rc == 0 && as.use == USE_DIMM)
         reading_set_unknown(r, "a memory device in its options has no memdev");
-    reference->dimm = dimm;
-    reference->node = node;
-    reference->device[0] = '\0';
-    qemu_option_get(option, NULL, "id", reference->device, sizeof(reference->device));
+    qemu_option_get(option, NULL, "id", as.device, sizeof(as.device));
+    r->references[r->n_references] = as;
     r->n_references += rc == 1;
     return 0;
 }
@@ -152,20 +150,83 @@ int read_numa(struct reading *r, const struct qemu_option *option, struct error 
 
     if (r->n_nodes++ == MAX_NODES)
         return error_set(error, -EINVAL, "QEMU options: more than %d NUMA nodes", MAX_NODES);
-    return refer(r, option, false, node ? node : r->n_nodes, error);
+    return refer(r, option, "memdev",
+                 (struct reference){.use = USE_BOOT, .node = node ? node : r->n_nodes}, error);
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+/* Graphics memory. Smaller memory than a DIMM is never taken for RAM that was plugged. */
+static const struct {
+    const char *driver, *property;
+    uint64_t unit;
+} graphics[] = {
+    {"VGA", "vgamem_mb", MIB},
+    {"secondary-vga", "vgamem_mb", MIB},
+    {"vmware-svga", "vgamem_mb", MIB},
+    {"bochs-display", "vgamem", 1},
+    {"qxl", "ram_size", 1},
+    {"qxl", "vram_size", 1},
+    {"qxl", "ram_size_mb", MIB},
+    {"qxl", "vram_size_mb", MIB},
+    {"qxl-vga", "ram_size", 1},
+    {"qxl-vga", "vram_size", 1},
+    {"qxl-vga", "ram_size_mb", MIB},
+    {"qxl-vga", "vram_size_mb", MIB},
+};
+
+/* QEMU makes it after all backends, and rounds its size up to a power of two (pow2ceil() of
+ * hw/display/vga.c and qxl.c). */
+static void add_graphics(struct reading *r, uint64_t bytes)
+{
+    struct ram_backend memory = {.id = "vram", .source = RAM_SOURCE_ANON, .size_bytes = MIB};
+
+    while (memory.size_bytes < bytes && memory.size_bytes < RAM_CONFIG_MAX_BYTES)
+        memory.size_bytes *= 2;
+    memory.order = ORDER_GRAPHICS + (unsigned)r->out->ram.n_devices;
+    if (bytes >= 128 * MIB)
+        ram_config_add_device(&r->out->ram, &memory); /* without it, it counts as unknown */
+}
+
+void reading_add_graphics(struct reading *r, const struct qemu_option *option, bool global)
+{
+    char driver[64] = "";
+    char key[96];
+
+    if (!global)
+        qemu_option_get(option, "driver", "driver", driver, sizeof(driver));
+    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+        const char *property = graphics[i].property;
+
+        snprintf(key, sizeof(key), "%s.%s", graphics[i].driver, property);
+        if (global || strcmp(driver, graphics[i].driver) == 0)
+            add_graphics(r, reading_size(option, global ? key : property, graphics[i].unit));
+    }
+}
+
+static bool begins(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 int read_device(struct reading *r, const struct qemu_option *option, struct error *error)
 {
+    struct reference as = {.node = node_of(option, "node")};
     char driver[64];
 
     if (qemu_option_get(option, "driver", "driver", driver, sizeof(driver)) != 1)
         return 0;
-    if (strncmp(driver, "virtio-balloon", 14) == 0)
+    if (begins(driver, "virtio-balloon"))
         r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
-    if (strcmp(driver, "pc-dimm") != 0 && strncmp(driver, "virtio-mem", 10) != 0)
+    reading_add_graphics(r, option, false);
+    if (strcmp(driver, "pc-dimm") == 0 || begins(driver, "virtio-mem"))
+        as.use = USE_DIMM;
+    else if (strcmp(driver, "nvdimm") == 0 || begins(driver, "virtio-pmem") ||
+             strcmp(driver, "ivshmem-plain") == 0)
+        as.use = USE_DEVICE;
+    else
         return 0;
-    return refer(r, option, true, node_of(option, "node"), error);
+    return refer(r, option, "memdev", as, error);
 }
 
 /* -set GROUP.ID.KEY=VALUE changes an option that stands before it; of those that matter here only

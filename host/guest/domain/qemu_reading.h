@@ -8,13 +8,23 @@
 #include "guest/domain/qemu_cmdline.h"
 #include "guest/domain/qemu_monitor.h"
 
+enum memory_use {
+    USE_BOOT,   /* RAM of a node */
+    USE_DIMM,   /* RAM of a DIMM, or of virtio-mem */
+    USE_DEVICE, /* no RAM: an NVDIMM, virtio-pmem, ivshmem */
+};
+
 /* A "memdev=" reference to a backend. */
 struct reference {
     char id[64];
-    char device[64]; /* id of the DIMM; empty: none */
-    bool dimm;
+    char device[64]; /* id of the device; empty: none */
+    enum memory_use use;
     unsigned node; /* node plus 1; 0: no node */
 };
+
+/* ram_backend.order: QEMU makes the objects first, then RAM without a backend, then its devices. */
+#define ORDER_DEFAULT 1000
+#define ORDER_GRAPHICS 2000
 
 #define MAX_NODES 128 /* QEMU's default */
 
@@ -28,7 +38,8 @@ struct reading {
     const struct qemu_files *files;
     struct memory_option memory, machine_memory; /* -m takes precedence, wherever it stands */
     char machine_backend[64];
-    bool mem_path;     /* -mem-path was given */
+    bool mem_path; /* -mem-path was given: */
+    char path[256];
     bool accel_option; /* -accel beats -machine accel= and -enable-kvm */
     bool no_user_config;
     unsigned moved; /* QEMU_MOVED_... */
@@ -51,6 +62,9 @@ uint64_t reading_size(const struct qemu_option *option, const char *key, uint64_
 /** Sets @p bytes if the option has the size. */
 void reading_merge_size(const struct qemu_option *option, const char *key, uint64_t unit,
                         uint64_t *bytes);
+
+/** Notes graphics memory that is as large as a DIMM. @p global: the option is -global. */
+void reading_add_graphics(struct reading *r, const struct qemu_option *option, bool global);
 
 /* Readers of one option each: 0, or a negative errno, which @p error explains. */
 int read_memory(struct reading *r, const struct qemu_option *option, struct error *error);

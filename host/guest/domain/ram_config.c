@@ -6,21 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
+static int append(struct ram_backend **backends, size_t *n, const struct ram_backend *backend)
 {
-    if (config->n_backends == RAM_CONFIG_MAX_BACKENDS ||
-        backend->size_bytes > RAM_CONFIG_MAX_BYTES - config->total_bytes)
+    if (*n == RAM_CONFIG_MAX_BACKENDS)
         return -E2BIG;
 
-    struct ram_backend *backends = realloc(config->backends,
-                                           (config->n_backends + 1) * sizeof(*backends));
+    struct ram_backend *larger = realloc(*backends, (*n + 1) * sizeof(*larger));
 
-    if (!backends)
+    if (!larger)
         return -ENOMEM;
-    backends[config->n_backends++] = *backend;
-    config->backends = backends;
-    config->total_bytes += backend->size_bytes;
+    larger[(*n)++] = *backend;
+    *backends = larger;
     return 0;
+}
+
+int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
+{
+    int rc = backend->size_bytes > RAM_CONFIG_MAX_BYTES - config->total_bytes
+                 ? -E2BIG
+                 : append(&config->backends, &config->n_backends, backend);
+
+    if (rc == 0)
+        config->total_bytes += backend->size_bytes;
+    return rc;
+}
+
+int ram_config_add_device(struct ram_config *config, const struct ram_backend *device)
+{
+    return append(&config->devices, &config->n_devices, device);
 }
 
 uint64_t ram_config_bytes(const struct ram_config *config)
@@ -30,7 +43,7 @@ uint64_t ram_config_bytes(const struct ram_config *config)
 
 void ram_config_move(struct ram_config *to, struct ram_config *from)
 {
-    free(to->backends);
+    ram_config_free(to);
     *to = *from;
     *from = (struct ram_config){0};
 }
@@ -38,6 +51,7 @@ void ram_config_move(struct ram_config *to, struct ram_config *from)
 void ram_config_free(struct ram_config *config)
 {
     free(config->backends);
+    free(config->devices);
     *config = (struct ram_config){0};
 }
 
@@ -78,7 +92,11 @@ void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
         b->source = given->source;
         b->hugetlb = given->hugetlb;
         b->node = given->node;
+        b->order = given->order;
+        memcpy(b->path, given->path, sizeof(b->path));
     }
+    for (size_t i = 0; i < cmdline->n_devices; i++)
+        ram_config_add_device(xml, &cmdline->devices[i]); /* without it, it counts as unknown */
     xml->locked |= cmdline->locked;
     if (!xml->in_guest_memfd)
         xml->in_guest_memfd = cmdline->in_guest_memfd;

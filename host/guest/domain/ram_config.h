@@ -30,6 +30,9 @@ struct ram_backend {
     bool hugetlb;
     bool dimm;     /* a DIMM (may be plugged and unplugged while the guest runs) */
     unsigned node; /* the guest's NUMA node to which it belongs, plus 1; 0: not known */
+    /* QEMU maps backends in ascending order of this, and with it mostly downwards; 0: not known */
+    unsigned order;
+    char path[256]; /* mem-path, as given to QEMU; empty: none, or too long */
 };
 
 /** A zeroed struct is empty. It owns its backends, so an assignment does not copy it: use
@@ -47,10 +50,17 @@ struct ram_config {
     bool assumed;
     size_t n_backends;
     struct ram_backend *backends; /* allocated for exactly their number: most guests have one */
+    /* Memory that is mapped like RAM, but is a device's: NVDIMM, virtio-pmem, ivshmem, graphics
+     * memory as large as RAM. Allocated likewise. */
+    size_t n_devices;
+    struct ram_backend *devices;
 };
 
 /** Appends a backend. 0; -E2BIG: more backends or bytes than is possible; -ENOMEM. */
 int ram_config_add(struct ram_config *config, const struct ram_backend *backend);
+
+/** Appends memory of a device. Errors likewise. */
+int ram_config_add_device(struct ram_config *config, const struct ram_backend *device);
 
 /** The guest's RAM by the configuration alone; 0: it is not known. */
 uint64_t ram_config_bytes(const struct ram_config *config);
@@ -66,6 +76,6 @@ void ram_config_free(struct ram_config *config);
 bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);
 
 /** Completes the live XML's configuration by that with which QEMU was started. The XML has DIMMs
- * plugged since the start; the command line has the kind of each backend that existed at the start.
- * A single backend has the machine's own id, which is not in the XML. */
+ * plugged since the start; the command line has the kind of each backend that existed at the start,
+ * and the devices' memory. A single backend has the machine's own id, which is not in the XML. */
 void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline);

@@ -16,6 +16,7 @@ struct candidate {
     struct vma whole; /* start, end and sums over all pieces; locked, mergeable if any piece is */
     uint64_t last_start; /* where its last piece begins */
     bool taken;          /* a backend took it; set by the matcher */
+    bool device;         /* that is a device's memory */
 };
 
 struct candidates {

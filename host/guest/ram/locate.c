@@ -3,13 +3,12 @@
  * @file locate.c  guest_ram_locate(): matches the configured backends with the mappings of the
  * process.
  *
- * Theory of operation: each backend takes a candidate of its size whose backing does not contradict
- * the configuration. Backends whose id stands in the path of a file choose first; then the others
- * choose, those with the most known properties first and those with a known size only last. If an
- * untaken candidate suits a backend as well as the one that the backend took, nothing in the
- * process tells which is the RAM, and the guest is refused. Equal backends with as many candidates
- * are accepted: all of the candidates are RAM, and only their ids are a guess (creation order:
- * QEMU's mappings grow downwards).
+ * Theory of operation: each backend, and each device's memory that is mapped in the same way, takes
+ * a candidate of its size whose backing does not contradict the configuration. Those whose id or
+ * mem-path stands in the path of a file choose first; then the others choose, those with the most
+ * known properties first, and among equals in the order in which QEMU makes them: its mappings grow
+ * downwards. If an untaken candidate suits a backend as well as the one that the backend took, the
+ * guest is refused if both are small; a candidate as large as a DIMM counts as unclaimed.
  */
 #include "guest/ram/candidates.h"
 #include "guest/ram/guest_ram.h"
@@ -24,17 +23,22 @@
 #include <string.h>
 
 #define NONE SIZE_MAX
+#define MAX_CLAIMS (2 * RAM_CONFIG_MAX_BACKENDS)
 #define KNOWLEDGE_MAX 2
 #define MEASURES "vmwss" /* subject of the messages of page_sizes_check() */
 
 #define cleanup_candidates __attribute__((cleanup(candidates_free)))
 
-/* The candidate that each backend took. */
+/* The candidate that each backend took: first those of RAM, as in the configuration, then those of
+ * devices. */
 struct match {
     const struct ram_config *config;
     struct candidates *candidates;
-    size_t taken_by[RAM_CONFIG_MAX_BACKENDS];
-    bool by_id[RAM_CONFIG_MAX_BACKENDS];
+    size_t n;
+    const struct ram_backend *claims[MAX_CLAIMS];
+    size_t by_order[MAX_CLAIMS]; /* their indices, in the order in which QEMU makes them */
+    size_t taken_by[MAX_CLAIMS];
+    bool by_id[MAX_CLAIMS];
 };
 
 static uint64_t bytes_of(const struct candidate *c)
@@ -45,6 +49,16 @@ static uint64_t bytes_of(const struct candidate *c)
 static bool is_memfd(const struct candidate *c)
 {
     return strncmp(c->whole.path, "/memfd:", 7) == 0;
+}
+
+/* Since QEMU 10 memory that is neither private nor a backend is a memfd with its region's name:
+ * "/memfd:0000:00:02.0/vga.vram", "/memfd:/rom@etc/acpi/tables". A backend's id has no slash. */
+static bool is_auxiliary(const struct candidate *c)
+{
+    static const char objects[] = "/memfd:/objects/";
+
+    return is_memfd(c) && strchr(c->whole.path + 7, '/') &&
+           strncmp(c->whole.path, objects, sizeof(objects) - 1) != 0;
 }
 
 /* hugetlbfs rounds a block up to its page size (QEMU softmmu/physmem.c file_ram_alloc()). */
@@ -82,12 +96,43 @@ static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
 
 static bool fits(const struct ram_backend *b, const struct candidate *c)
 {
-    return size_fits(b, c) && backing_fits(b, c);
+    return size_fits(b, c) && backing_fits(b, c) && !is_auxiliary(c);
+}
+
+/* The path of the mapping ends with mem-path, as QEMU was given it: relative, or within a root of
+ * QEMU's own. */
+static bool has_path(const struct candidate *c, const char *path)
+{
+    static const char deleted[] = " (deleted)";
+    const char *its = c->whole.path;
+    size_t length = strlen(its);
+    size_t tail = sizeof(deleted) - 1;
+
+    if (strncmp(path, "./", 2) == 0)
+        path += 2;
+    if (length > tail && strcmp(its + length - tail, deleted) == 0)
+        length -= tail;
+
+    const size_t wanted = strlen(path);
+
+    return wanted && wanted <= length && memcmp(its + length - wanted, path, wanted) == 0 &&
+           (*path == '/' || its[length - wanted - 1] == '/');
+}
+
+/* Since QEMU 10 the memfd of memory-backend-ram,share=on has the backend's id as its name. */
+static bool is_named(const struct candidate *c, const char *id)
+{
+    const char *slash = strrchr(c->whole.path + 7, '/');
+    const char *name = slash ? slash + 1 : c->whole.path + 7;
+    size_t length = strlen(id);
+
+    return length && strncmp(name, id, length) == 0 &&
+           (name[length] == '\0' || strcmp(name + length, " (deleted)") == 0);
 }
 
 /* QEMU's own files are called DIRECTORY/qemu_back_mem.ID.RANDOM (hugetlbfs), libvirt's
  * DIRECTORY/ID. */
-static bool names_backend(const struct candidate *c, const char *id)
+static bool names_file(const struct candidate *c, const char *id)
 {
     static const char made_by_qemu[] = "qemu_back_mem.";
     const char *slash = strrchr(c->whole.path, '/');
@@ -106,21 +151,29 @@ static bool names_backend(const struct candidate *c, const char *id)
                    : name[length] == '\0' || strcmp(name + length, " (deleted)") == 0;
 }
 
+static bool names_backend(const struct candidate *c, const struct ram_backend *b)
+{
+    if (b->source == RAM_SOURCE_SHARED && is_memfd(c))
+        return is_named(c, b->id);
+    return names_file(c, b->id) || has_path(c, b->path);
+}
+
 static void locate_take(struct match *m, size_t backend, size_t candidate, bool by_id)
 {
     m->taken_by[backend] = candidate;
     m->by_id[backend] = by_id;
     m->candidates->at[candidate].taken = true;
+    m->candidates->at[candidate].device = backend >= m->config->n_backends;
 }
 
 static void take_by_id(struct match *m, size_t backend)
 {
-    const struct ram_backend *b = &m->config->backends[backend];
+    const struct ram_backend *b = m->claims[backend];
 
     for (size_t i = 0; i < m->candidates->n; i++) {
         const struct candidate *c = &m->candidates->at[i];
 
-        if (!c->taken && fits(b, c) && names_backend(c, b->id)) {
+        if (!c->taken && fits(b, c) && names_backend(c, b)) {
             locate_take(m, backend, i, true);
             return;
         }
@@ -133,7 +186,7 @@ static void take_by_fit(struct match *m, size_t backend)
     for (size_t i = m->candidates->n; i-- > 0;) {
         const struct candidate *c = &m->candidates->at[i];
 
-        if (!c->taken && fits(&m->config->backends[backend], c)) {
+        if (!c->taken && fits(m->claims[backend], c)) {
             locate_take(m, backend, i, false);
             return;
         }
@@ -145,16 +198,41 @@ static int knowledge(const struct ram_backend *b)
     return (b->source != RAM_SOURCE_UNKNOWN) + b->hugetlb;
 }
 
-static void match_all(struct match *m)
+/* Insertion keeps the order of the configuration where QEMU's is not known. */
+static void sort_claims(struct match *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        size_t at = i;
+
+        for (; at > 0 && m->claims[m->by_order[at - 1]]->order > m->claims[i]->order; at--)
+            m->by_order[at] = m->by_order[at - 1];
+        m->by_order[at] = i;
+    }
+}
+
+static void collect_claims(struct match *m)
 {
     for (size_t i = 0; i < m->config->n_backends; i++)
+        m->claims[m->n++] = &m->config->backends[i];
+    for (size_t i = 0; i < m->config->n_devices; i++)
+        m->claims[m->n++] = &m->config->devices[i];
+    sort_claims(m);
+}
+
+static void match_all(struct match *m)
+{
+    collect_claims(m);
+    for (size_t i = 0; i < m->n; i++)
         m->taken_by[i] = NONE;
-    for (size_t i = 0; i < m->config->n_backends; i++)
+    for (size_t i = 0; i < m->n; i++)
         take_by_id(m, i);
     for (int known = KNOWLEDGE_MAX; known >= 0; known--)
-        for (size_t i = 0; i < m->config->n_backends; i++)
-            if (m->taken_by[i] == NONE && knowledge(&m->config->backends[i]) == known)
+        for (size_t at = 0; at < m->n; at++) {
+            const size_t i = m->by_order[at];
+
+            if (m->taken_by[i] == NONE && knowledge(m->claims[i]) == known)
                 take_by_fit(m, i);
+        }
 }
 
 /* Writes "512.0 MiB anon, 16.0 MiB memfd...": the candidates that were seen, the largest first. */
@@ -186,15 +264,30 @@ static int refuse_backend(const struct match *m, int code, const struct ram_back
                      b->id[0] ? b->id : "without id", b->size_bytes / 1024, problem, seen);
 }
 
+/* Returns true if a mapping that no backend took could be this backend's. One as large as a DIMM
+ * may have been plugged since QEMU began; it then lies below, counts as unclaimed, and the bounds
+ * hold either case. Smaller ones are told apart by nothing: they may fill any gap. */
+static bool is_ambiguous(const struct match *m, size_t backend)
+{
+    const struct ram_backend *b = m->claims[backend];
+
+    for (size_t i = 0; i < m->candidates->n; i++) {
+        const struct candidate *c = &m->candidates->at[i];
+
+        if (!c->taken && fits(b, c) && (bytes_of(c) < RAM_DIMM_MIN_BYTES || b->order == 0))
+            return true;
+    }
+    return false;
+}
+
 static int check_backend(const struct match *m, size_t backend, struct error *error)
 {
-    const struct ram_backend *b = &m->config->backends[backend];
+    const struct ram_backend *b = m->claims[backend];
 
     if (m->taken_by[backend] == NONE)
         return b->dimm ? 0 : refuse_backend(m, -ENXIO, b, "not found", error);
-    for (size_t i = 0; i < m->candidates->n && !m->by_id[backend]; i++)
-        if (!m->candidates->at[i].taken && fits(b, &m->candidates->at[i]))
-            return refuse_backend(m, -ENOTUNIQ, b, "more than one mapping could be it", error);
+    if (!m->by_id[backend] && is_ambiguous(m, backend))
+        return refuse_backend(m, -ENOTUNIQ, b, "more than one mapping could be it", error);
     return 0;
 }
 
@@ -320,7 +413,7 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
     return check_match(m, error);
 }
 
-/* Collects the candidates that no backend took. */
+/* Collects the candidates that are not RAM, or of which nothing is known. */
 static int note_others(const struct candidates *candidates, struct guest_ram *out)
 {
     out->others = calloc(candidates->n + 1, sizeof(*out->others));
@@ -328,9 +421,9 @@ static int note_others(const struct candidates *candidates, struct guest_ram *ou
         return -ENOMEM;
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *c = &candidates->at[i];
-        const bool unclaimed = bytes_of(c) >= RAM_DIMM_MIN_BYTES;
+        const bool unclaimed = !c->taken && !is_auxiliary(c) && bytes_of(c) >= RAM_DIMM_MIN_BYTES;
 
-        if (c->taken)
+        if (c->taken && !c->device)
             continue;
         out->others[out->n_others++] = (struct ram_other){.hva = c->whole.start,
                                                           .end = c->whole.end,

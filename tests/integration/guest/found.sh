@@ -131,6 +131,26 @@ remote() { listed '(has("ram_bytes") | not) and (.error | contains("x-remote"))'
 check "devices of another QEMU's guest" eventually remote
 end
 
+echo "# memory as large as RAM"
+memfd=(-object "memory-backend-memfd,id=r,size=256M,share=on")
+shared=(-object "memory-backend-memfd,id=i,size=256M,share=on")
+MACHINE=pc,memory-backend=r guest before -m 256 "${shared[@]}" "${memfd[@]}" -device ivshmem-plain,memdev=i || { finish; exit 1; }
+check "of ivshmem, made before it" measured 256
+end
+MACHINE=pc,memory-backend=r guest behind -m 256 "${memfd[@]}" "${shared[@]}" -device ivshmem-plain,memdev=i || { finish; exit 1; }
+check "made behind it" measured 256
+end
+guest graphics -m 256 -device VGA,vgamem_mb=256 || { finish; exit 1; }
+check "of graphics" measured 256
+end
+truncate -s 256M "$guests_dir/pmem"
+ram=/dev/shm/${guests_dir##*/}
+trap 'rm -f "$ram"; end_guests' EXIT
+MACHINE=pc,memory-backend=r guest files -m 256,slots=2,maxmem=2G -object "memory-backend-file,id=p,size=256M,share=on,mem-path=$guests_dir/pmem" \
+	-object "memory-backend-file,id=r,size=256M,share=on,mem-path=$ram" -device virtio-pmem-pci,memdev=p || { finish; exit 1; }
+check "of a writable virtio-pmem: two files" measured 256
+end
+
 echo "# QEMU by other names"
 export QEMU_MODULE_DIR=${QEMU_MODULE_DIR:-/usr/lib/$(uname -m)-linux-gnu/qemu}
 data=(-L /usr/share/qemu -L /usr/share/seabios)

@@ -869,3 +869,29 @@ TEST(plain, machine_types_of_proxmox)
         ck_assert_str_eq(line.machine, cases[i][1]);
     }
 }
+
+TEST(plain, memory_of_devices)
+{
+    ck_assert_int_eq(
+        PARSE("-m\000256,maxmem=4G,slots=4\0-object\0memory-backend-file,id=lg,size=128M,share=on,"
+              "mem-path=/dev/shm/looking-glass\0-device\0ivshmem-plain,memdev=lg\0-object\0"
+              "{\"qom-type\":\"memory-backend-file\",\"id\":\"nv\",\"size\":268435456,"
+              "\"mem-path\":\"/srv/nv\"}\0-device\0{\"driver\":\"nvdimm\",\"memdev\":\"nv\"}\0"
+              "-device\0VGA,vgamem_mb=200\0-device\0virtio-pmem-pci,memdev=unknown\0"
+              "-global\0qxl-vga.vram_size=134217728\0-device\0VGA,vgamem_mb=16\0"),
+        0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_uint_eq(line.ram.n_backends, 1);
+    ck_assert_uint_eq(line.ram.n_devices, 4);
+
+    const struct ram_backend *devices = line.ram.devices;
+
+    ck_assert_uint_eq(devices[0].size_bytes, 256 * MIB); /* 200 MiB, rounded up */
+    ck_assert_uint_eq(devices[1].size_bytes, 128 * MIB);
+    ck_assert_str_eq(devices[2].id, "lg");
+    ck_assert_str_eq(devices[2].path, "/dev/shm/looking-glass");
+    ck_assert_str_eq(devices[3].id, "nv");
+    ck_assert_str_eq(devices[3].path, "/srv/nv");
+    ck_assert_uint_lt(devices[3].order, backend(0)->order);
+    ck_assert_uint_lt(backend(0)->order, devices[0].order);
+}
