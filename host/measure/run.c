@@ -302,15 +302,18 @@ static bool saw_nothing(const struct tally *tally)
            !(tally->doubts & (DOUBT_AGEING | DOUBT_BITS_TAKEN));
 }
 
-/* Checks whether the guest did anything that a reading could show. A vCPU that runs at least
- * fetches its code. */
-static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
+/* Checks whether the guest did anything that a reading could show. A vCPU of KVM's that runs at
+ * least fetches its code from guest RAM. One of TCG's runs a translation of it, in QEMU's own
+ * memory, and need not touch guest RAM at all: such a guest spins. */
+static void doubt_vcpus(enum accel accel, const struct ran *inner, const struct ran *edges,
+                        struct tally *tally)
 {
     const bool is_short = inner->time_ns < EVEN_NS;
 
     if ((is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS &&
         saw_nothing(tally))
-        tally_doubt(tally, DOUBT_BLIND, HIDDEN_ANY);
+        tally_doubt(tally, accel == ACCEL_TCG ? DOUBT_IDLE : DOUBT_BLIND,
+                    accel == ACCEL_TCG ? 0 : HIDDEN_ANY);
     if (ran_at_edges(inner, edges))
         tally_doubt(tally, DOUBT_IDLE, HIDDEN_ANY);
     else if (vcpus_hardly_ran((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9))
@@ -318,8 +321,8 @@ static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct
 }
 
 /* @p ran_ns: vCPU time since before marking. */
-static void note_vcpus(const struct course *course, const struct span *reading, uint64_t ran_ns,
-                       struct sample_window *window)
+static void note_vcpus(enum accel accel, const struct course *course, const struct span *reading,
+                       uint64_t ran_ns, struct sample_window *window)
 {
     const struct span *marking = &course->marking;
     const struct ran inner = {.vcpu_ns = course->inner_vcpu_ns - course->marked_vcpu_ns,
@@ -328,7 +331,7 @@ static void note_vcpus(const struct course *course, const struct span *reading, 
                               .time_ns = reading->end_ns - marking->begin_ns - inner.time_ns};
 
     window->vcpu_s = ((double)inner.vcpu_ns + (double)edges.vcpu_ns / 2) / 1e9;
-    doubt_vcpus(&inner, &edges, &window->tally);
+    doubt_vcpus(accel, &inner, &edges, &window->tally);
 }
 
 static void note_window(const struct running *running, struct course *course,
@@ -344,7 +347,7 @@ static void note_window(const struct running *running, struct course *course,
         ageing_doubt(&window->tally);
     note_read_all(target, plan, &course->own, &window->tally, &course->share);
     note_times(&course->marking, reading, result, window);
-    note_vcpus(course, reading, ran_ns, window);
+    note_vcpus(target->process->accel, course, reading, ran_ns, window);
     debug_window(result, window);
 }
 

@@ -203,6 +203,18 @@ TEST(cases, blind_to_the_end)
     ck_assert_int_eq(sample_run(&fake.target, &plan, &result, &error), -ENOMSG);
 }
 
+/* TCG's vCPUs run translated code in QEMU's own memory, and need not touch guest RAM. */
+TEST(cases, a_tcg_guest_that_spins)
+{
+    seen_from = 2;
+    ran_in_window_ns[0] = SECOND;
+    fake.process.accel = ACCEL_TCG;
+    measure();
+    check_window(0, 1, 0, 0);
+    check_window(1, 1, 0, 0);
+    ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
+}
+
 /* The kernel adds to the CPU time at ticks. */
 TEST(cases, what_the_clock_can_tell)
 {
