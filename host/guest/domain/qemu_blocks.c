@@ -5,8 +5,8 @@
  * -mem-path; and those of the DIMMs. Backends of NVDIMMs and ivshmem are not RAM, but mapped like
  * it.
  */
+#include "guest/domain/qemu_cmdline_private.h"
 #include "guest/domain/qemu_default_ram.h"
-#include "guest/domain/qemu_reading.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 #include "guest/domain/qemu_cmdline.h"
 
 #include "base/cleanup.h"
+#include "guest/domain/qemu_cmdline_private.h"
 #include "guest/domain/qemu_config_text.h"
-#include "guest/domain/qemu_reading.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file qemu_ram_options.c  The options of QEMU that are about memory: -m, -object, -numa,
  * -device, -set. */
-#include "guest/domain/qemu_reading.h"
+#include "guest/domain/qemu_cmdline_private.h"
 
 #include "base/parse.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_reading.h  The state while QEMU's options are read: for qemu_cmdline.c, which fills it
- * in any order, and qemu_blocks.c, which then selects the RAM blocks.
+ * @file qemu_cmdline_private.h  The state while QEMU's options are read: for qemu_cmdline.c, which
+ * fills it in any order, and qemu_blocks.c, which then selects the RAM blocks.
  */
 #pragma once
 
