@@ -227,41 +227,41 @@ static int read_readconfig(struct reading *r, const struct qemu_option *option,
 
 struct reader {
     const char *name;
+    int (*read)(struct reading *r, const struct qemu_option *option, struct error *error);
     bool has_argument;
     bool raw; /* the argument is one text, even if it begins with '{' */
-    int (*read)(struct reading *r, const struct qemu_option *option, struct error *error);
     /* it is needed before any other option is read, wherever it stands */
     bool early;
 };
 
 static const struct reader readers[] = {
-    {"m", true, false, read_memory, false},
-    {"machine", true, false, read_machine, false},
-    {"M", true, false, read_machine, false},
-    {"accel", true, false, read_accel, false},
-    {"cpu", true, false, read_cpu, false},
-    {"global", true, false, read_global, false},
-    {"enable-kvm", false, true, read_enable_kvm, false},
-    {"object", true, false, read_object, false},
-    {"numa", true, false, read_numa, false},
-    {"device", true, false, read_device, false},
-    {"set", true, true, read_set, false},
-    {"mem-path", true, true, read_mem_path, false},
-    {"overcommit", true, false, read_overcommit, false},
-    {"name", true, true, read_name, false},
-    {"uuid", true, true, read_uuid, false},
-    {"smbios", true, false, read_smbios, false},
-    {"qmp", true, true, read_qmp, false},
-    {"qmp-pretty", true, true, read_qmp, false},
-    {"chardev", true, false, read_chardev, false},
-    {"mon", true, false, read_mon, false},
-    {"append", true, true, read_nothing, false},
-    {"readconfig", true, true, read_readconfig, false},
-    {"no-user-config", false, true, read_no_user_config, true},
-    {"nodefconfig", false, true, read_no_user_config, true},
-    {"daemonize", false, true, read_daemonize, true},
-    {"chroot", true, true, read_chroot, true},
-    {"run-with", true, false, read_run_with, true},
+    {"m", read_memory, true, false, false},
+    {"machine", read_machine, true, false, false},
+    {"M", read_machine, true, false, false},
+    {"accel", read_accel, true, false, false},
+    {"cpu", read_cpu, true, false, false},
+    {"global", read_global, true, false, false},
+    {"enable-kvm", read_enable_kvm, false, true, false},
+    {"object", read_object, true, false, false},
+    {"numa", read_numa, true, false, false},
+    {"device", read_device, true, false, false},
+    {"set", read_set, true, true, false},
+    {"mem-path", read_mem_path, true, true, false},
+    {"overcommit", read_overcommit, true, false, false},
+    {"name", read_name, true, true, false},
+    {"uuid", read_uuid, true, true, false},
+    {"smbios", read_smbios, true, false, false},
+    {"qmp", read_qmp, true, true, false},
+    {"qmp-pretty", read_qmp, true, true, false},
+    {"chardev", read_chardev, true, false, false},
+    {"mon", read_mon, true, false, false},
+    {"append", read_nothing, true, true, false},
+    {"readconfig", read_readconfig, true, true, false},
+    {"no-user-config", read_no_user_config, false, true, true},
+    {"nodefconfig", read_no_user_config, false, true, true},
+    {"daemonize", read_daemonize, false, true, true},
+    {"chroot", read_chroot, true, true, true},
+    {"run-with", read_run_with, true, false, true},
 };
 
 static const struct reader *reader_by_name(const char *name)
