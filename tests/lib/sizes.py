@@ -22,7 +22,6 @@ EXCEPTIONS = {
     ("host/decide/plan/prom_query.c", "ask_piece"): 8,
     ("host/decide/plan/prom_query.c", "prom_each"): 7,
     ("host/decide/plan/prom_query.c", "prom_each_piece"): 7,
-    ("host/decide/plan/roster_read_url.c", ""): 507,
     ("host/guest/agent/agent_fields.c", "read_integer"): 7,
     ("host/history/report.h", "report"): 26,
     ("host/measure/estimate/guest_stats.h", "guest_stats"): TABLE,
