@@ -19,7 +19,7 @@ listed() { "$vmwss" list --processes --json | jq -se --argjson pid "$pid" "any(.
 # measured MIB: RAM is so much, and the WSS is what the guest touches.
 measured() {
 	"$vmwss" measure --pid "$pid" -m cold --census -w 1 --json >"$guests_dir/record" 2>"$guests_dir/messages" &&
-		jq -e --argjson want "$(truth "$params memory=$1M")" '.ram_bytes == '$1' * '$mib' and (.flags | index("partial") | not) and
+		jq -e --argjson want "$(truth "$params memory=$1M")" '.ram_bytes == '"$(($1 * mib))"' and (.flags | index("partial") | not) and
 			((.windows[0].wss_bytes - $want) | fabs) <= 0.01 * $want' "$guests_dir/record" >/dev/null
 }
 config() { cat >"$guests_dir/$1.conf"; }
