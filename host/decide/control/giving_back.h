@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "decide/control/control.h"
+#include "decide/control/control_model.h"
 
 /** Orders the next steps up, of guests that have no order in this decision. @p loose_bytes: free
  * above what an ample host keeps. Call it for each decision after growth. */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file control_model.h  What the control law of the host knows of the host and of each guest, and
+ * what it decides for them: see control.h.
+ */
+#pragma once
+
+#include "decide/control/actuators.h"
+#include "decide/control/balloon_state.h"
+#include "decide/control/levels.h"
+#include "decide/control/reclaim.h"
+
+/** Action on one balloon. */
+enum control_action {
+    CONTROL_NONE,
+    CONTROL_SHRINK,
+    CONTROL_GROW,
+    CONTROL_FULL,    /* all that is assigned, at once */
+    CONTROL_SETTLE,  /* it does not progress: its current size becomes its target */
+    CONTROL_RESTORE, /* return to the size before our first target */
+    CONTROL_RECLAIM, /* the balloon stays as it is, and reclaim_bytes are reclaimed */
+};
+#define N_CONTROL_ACTIONS 7
+
+/** Reason why the guest is given no more, or asked for no more. */
+enum control_hold {
+    HOLD_NONE,
+    HOLD_DECISION, /* see decide_why(): a veto, the band, or the guest has what it needs */
+    HOLD_UNKNOWN,  /* its balloon's size is not known, or it has no balloon */
+    HOLD_EXCLUDED,
+    HOLD_FOREIGN,   /* another program moves its balloon */
+    HOLD_INHIBITED, /* no driver, or the host gets nothing back */
+    HOLD_MOVING,    /* its balloon is moving */
+    HOLD_WAITING,   /* it needs less, but not for long enough yet */
+    HOLD_PAUSE,     /* after a panic */
+    HOLD_AMPLE,     /* the host has enough free memory, and the policy is lazy */
+    HOLD_OTHERS,    /* other guests give enough */
+    HOLD_ROOM,      /* it needs more: donors have not returned enough yet */
+    HOLD_SHARE,     /* it claims more than its share, and the host is short */
+    HOLD_BLOCK,     /* a step is less than a block of its virtio-mem, and it has no balloon */
+};
+#define N_HOLDS 14
+
+struct control_policy {
+    struct decide_policy decide;
+    struct levels_policy levels;
+    struct balloon_policy balloon;
+    struct reclaim_policy reclaim;
+    bool proactive; /* false: lazy, take only what is missing */
+};
+
+struct control_host {
+    uint64_t total_bytes;
+    uint64_t hugetlb_bytes;   /* part of it in the pool of huge pages, which nothing else can use */
+    uint64_t free_bytes;      /* memory usable without swapping: MemAvailable */
+    uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
+    uint64_t room_bytes;      /* memory to keep free (make-room); 0: no more than the levels want */
+    double now_s;             /* the time of any clock that is never set back */
+    enum control_level level; /* in: of the last decision; out: of this one */
+    /* in and out, as level: growth in guests with a running driver that waits for memory from
+     * donors */
+    uint64_t waiting_bytes;
+    double ample_since_s;   /* in and out, as level: no shortage and no request since; 0: not so */
+    struct levels levels;   /* out */
+    uint64_t budget_bytes;  /* out: memory available for growth */
+    uint64_t missing_bytes; /* out: total asked of donors; UINT64_MAX: all they can give */
+};
+
+struct control_guest {
+    /* In. control_run() sets limit_bytes, panic_bytes, panic_age_s, host_short and host_urgent of
+     * the input. */
+    struct decide_input input;
+    /* In, for a guest whose virtio-mem may be used: both actuators, which add up to actual_bytes.
+     * For other guests plug is all zero, and the balloon is the only actuator. */
+    struct actuator plug, balloon;
+    /* In: the most that its owner allows it to have, where that is more than it had at the start;
+     * 0: no more */
+    uint64_t allowed_bytes;
+    const char *plug_refused; /* In: why its virtio-mem may not be used; NULL: it may be used */
+    bool excluded;
+    /* busy with a job, or with the last reclaim: nothing is reclaimed */
+    bool busy;
+    bool served;                /* out, within a decision; placed here to avoid padding */
+    bool given_back;            /* out: it gets back what was taken from it, as the host is ample */
+    struct balloon_state state; /* kept from one decision to the next */
+    struct reclaim_group group; /* in; unused where reclaim is off */
+    struct reclaim_state reclaim; /* kept from one decision to the next */
+    /* Out. */
+    struct decide_decision decision;
+    enum control_action action;
+    enum control_hold hold;
+    uint64_t target_bytes;  /* target for its balloon; with CONTROL_NONE its current size */
+    uint64_t plug_bytes;    /* part of target_bytes to request of its virtio-mem; 0: it has none */
+    uint64_t reclaim_bytes; /* with CONTROL_RECLAIM; otherwise 0 */
+    enum reclaim_hold reclaim_hold;
+    uint64_t wish_bytes;  /* its target without the host's limits */
+    uint64_t share_bytes; /* its maximum claim while the host is short */
+};
+
+/** Returns true if the guest has virtio-mem that may be used. */
+static inline bool control_has_plug(const struct control_guest *guest)
+{
+    return guest->plug.most_bytes > 0;
+}
