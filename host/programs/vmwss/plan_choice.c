@@ -12,7 +12,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define SIZE_EXPECTED "a size, as in 64G, or HOST=SIZE"
+/* A smaller size is a number that was given in another unit. */
+#define SIZE_MIN (1ULL << 20)
+#define SIZE_EXPECTED "a size with its unit, M, G or T, as in 64G, or HOST=SIZE; 1M at least"
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -105,21 +107,30 @@ static int add_match(void *base, const char *value)
                                    "matchers of labels, as in cluster=\"east\",zone=~\"a|b\"");
 }
 
-static int add_capacity(void *base, const char *value)
+static int add_size(struct plan_sizes *sizes, const char *option, const char *value)
 {
-    struct plan_choice *choice = base;
     const size_t n = name_length(value);
     uint64_t bytes;
     const char **more;
 
-    if (parse_size(n > 0 ? value + n + 1 : value, &bytes) < 0)
-        return command_bad_value("--capacity", value, SIZE_EXPECTED);
-    more = reallocarray(choice->capacities, choice->n_capacities + 1, sizeof(*more));
+    if (parse_size(n > 0 ? value + n + 1 : value, &bytes) < 0 || bytes < SIZE_MIN)
+        return command_bad_value(option, value, SIZE_EXPECTED);
+    more = reallocarray(sizes->all, sizes->n + 1, sizeof(*more));
     if (!more)
         return no_memory();
-    choice->capacities = more;
-    more[choice->n_capacities++] = value;
+    sizes->all = more;
+    more[sizes->n++] = value;
     return 0;
+}
+
+static int add_capacity(void *base, const char *value)
+{
+    return add_size(&((struct plan_choice *)base)->capacities, "--capacity", value);
+}
+
+static int add_reserve(void *base, const char *value)
+{
+    return add_size(&((struct plan_choice *)base)->reserves, "--reserve", value);
 }
 
 static int add_list(const char *option, const char **lists, size_t *n, const char *value)
@@ -231,8 +242,10 @@ static const struct option_line lines[] = {
      .help = "memory for guests; HOST=SIZE: of that host only (what the URL has of it; of\n"
              "this host: its own less 5 %); repeatable",
      .call = add_capacity},
-    {OPTION_SIZE, 0, "reserve", "SIZE", AT(reserve_bytes),
-     .help = "of it, on each host, kept free (what the URL has; 0)", .expect = "a size, as in 4G"},
+    {OPTION_CALL, 0, "reserve", "SIZE", 0,
+     .help = "of it, kept free on each host; HOST=SIZE: on that host only (what the URL has;\n"
+             "0); repeatable",
+     .call = add_reserve},
     {OPTION_CALL, 0, "risk", "P%", 0,
      .help = "the share of the time for which a host may be short (0.1%)", .call = set_risk},
     {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
@@ -284,13 +297,13 @@ static bool is_name(const char *name, size_t n, const char *of)
 }
 
 /* Returns the last one for this host; otherwise the last one for all hosts. */
-static uint64_t capacity_of(const struct plan_choice *choice, const char *host)
+static uint64_t size_of(const struct plan_sizes *sizes, const char *host)
 {
     uint64_t own = 0;
     uint64_t all = 0;
 
-    for (size_t i = 0; i < choice->n_capacities; i++) {
-        const char *value = choice->capacities[i];
+    for (size_t i = 0; i < sizes->n; i++) {
+        const char *value = sizes->all[i];
         const size_t n = name_length(value);
 
         if (n == 0)
@@ -301,18 +314,18 @@ static uint64_t capacity_of(const struct plan_choice *choice, const char *host)
     return own ? own : all;
 }
 
-static int check_capacities(const struct plan_choice *choice, const struct plan_fleet *fleet,
-                            struct error *error)
+static int check_sizes(const struct plan_sizes *sizes, const char *option,
+                       const struct plan_fleet *fleet, struct error *error)
 {
-    for (size_t i = 0; i < choice->n_capacities; i++) {
-        const char *value = choice->capacities[i];
+    for (size_t i = 0; i < sizes->n; i++) {
+        const char *value = sizes->all[i];
         const size_t n = name_length(value);
         bool is_there = n == 0;
 
         for (size_t h = 0; h < fleet->n_hosts; h++)
             is_there |= is_name(value, n, fleet->hosts[h].name);
         if (!is_there)
-            return error_set(error, -EINVAL, "--capacity %s: no such host: there are %s%s", value,
+            return error_set(error, -EINVAL, "%s %s: no such host: there are %s%s", option, value,
                              fleet->hosts[0].name, fleet->n_hosts > 1 ? " and others" : "");
     }
     return 0;
@@ -322,12 +335,14 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
                           struct error *error)
 {
     char own[256] = "";
+    int rc;
 
     gethostname(own, sizeof(own) - 1);
     for (size_t h = 0; h < fleet->n_hosts; h++) {
         struct plan_host *host = &fleet->hosts[h];
 
-        const uint64_t given = capacity_of(choice, host->name);
+        const uint64_t given = size_of(&choice->capacities, host->name);
+        const uint64_t reserve = size_of(&choice->reserves, host->name);
 
         if (given > 0)
             host->capacity_bytes = given;
@@ -338,19 +353,20 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
                              "host %s: say with --capacity %s=SIZE how much memory it has for "
                              "guests, or with --capacity SIZE for all",
                              host->name, host->name);
-        if (choice->reserve_bytes > 0)
-            host->reserve_bytes = choice->reserve_bytes;
+        if (reserve > 0)
+            host->reserve_bytes = reserve;
         if (host->reserve_bytes == PLAN_RESERVE_UNKNOWN)
             return error_set(error, -EINVAL,
                              "host %s: its vmwss_plan_reserve_bytes cannot be read: say with "
-                             "--reserve SIZE how much of its memory is kept free",
-                             host->name);
+                             "--reserve %s=SIZE how much of its memory is kept free",
+                             host->name, host->name);
         if (host->reserve_bytes >= host->capacity_bytes)
             return error_set(error, -EINVAL,
                              "host %s: --reserve leaves nothing of its memory for guests",
                              host->name);
     }
-    return check_capacities(choice, fleet, error);
+    rc = check_sizes(&choice->capacities, "--capacity", fleet, error);
+    return rc == 0 ? check_sizes(&choice->reserves, "--reserve", fleet, error) : rc;
 }
 
 /* Marks all guests with that name or UUID. */
@@ -408,6 +424,7 @@ void plan_choice_free(struct plan_choice *choice)
     for (size_t s = 0; s < choice->n_sources; s++)
         free((char *)choice->sources[s].host);
     free(choice->sources);
-    free(choice->capacities);
+    free(choice->capacities.all);
+    free(choice->reserves.all);
     free(choice->match);
 }

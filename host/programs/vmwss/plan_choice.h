@@ -10,13 +10,17 @@
 
 #define PLAN_LISTS_MAX 64
 
+/** "SIZE", or "HOST=SIZE". */
+struct plan_sizes {
+    const char **all;
+    size_t n;
+};
+
 struct plan_choice {
     struct kept_choice kept; /* must be first: see kept.h; its database is not used */
     struct plan_source *sources;
     size_t n_sources;
-    const char **capacities; /* "SIZE" or "HOST=SIZE" */
-    size_t n_capacities;
-    uint64_t reserve_bytes;
+    struct plan_sizes capacities, reserves;
     const char *apart[PLAN_LISTS_MAX];
     size_t n_apart;
     const char *pinned[PLAN_LISTS_MAX];

@@ -121,6 +121,10 @@ echo text >"$dir/text"
 expect_exit "no history in it" 2 'text: is not a history' "$vmwss" plan "$dir/text"
 expect_exit "no capacity" 2 'host b: say with --capacity b=SIZE' "$vmwss" plan --capacity a=1G a="$dir/a.db" b="$dir/b.db"
 expect_exit "a capacity of no host" 2 '--capacity x=1G: no such host' plan --capacity x=1G
+check "a reserve of one host" says '[.hosts[].reserve_bytes / 1048576] == [64, 256, 64]' --reserve b=256M --reserve 64M
+expect_exit "a capacity without its unit" 1 '--capacity 1024: expected a size with its unit, M, G or T' plan --capacity 1024
+expect_exit "a reserve without its unit" 1 '--reserve a=4: expected a size with its unit' plan --reserve a=4
+expect_exit "a reserve of no host" 2 '--reserve x=1G: no such host' plan --reserve x=1G
 expect_exit "a reserve of everything" 2 'host a: --reserve leaves nothing' plan --reserve 1G
 expect_exit "a guest that is not there" 2 '--pin nobody: no guest of that name' plan --pin nobody
 expect_exit "no such window" 2 'a\.db: no minutes are kept .* of 7 s.*--window.* 10, 60' plan --window 7
