@@ -27,8 +27,11 @@ static bool find_all(void *library, struct curl_functions *functions)
     functions->strerror = dlsym(library, "curl_easy_strerror");
     functions->escape = dlsym(library, "curl_easy_escape");
     functions->free = dlsym(library, "curl_free");
+    functions->slist_append = dlsym(library, "curl_slist_append");
+    functions->slist_free_all = dlsym(library, "curl_slist_free_all");
     return functions->init && functions->setopt && functions->perform && functions->getinfo &&
-           functions->cleanup && functions->strerror && functions->escape && functions->free;
+           functions->cleanup && functions->strerror && functions->escape && functions->free &&
+           functions->slist_append && functions->slist_free_all;
 }
 
 const struct curl_functions *curl_load(struct error *error)

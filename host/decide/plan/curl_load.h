@@ -25,6 +25,8 @@ struct curl_functions {
     __typeof__(&curl_easy_strerror) strerror;
     __typeof__(&curl_easy_escape) escape;
     __typeof__(&curl_free) free;
+    __typeof__(&curl_slist_append) slist_append;
+    __typeof__(&curl_slist_free_all) slist_free_all;
 };
 
 /** Returns the functions, valid until the process ends; NULL with an error that names the package

@@ -26,6 +26,7 @@ struct prom_client {
     const struct curl_functions *curl;
     CURL *handle;
     char secret[SECRET_MAX];
+    struct curl_slist *headers;
     /* The answer being read: */
     char *bytes;
     size_t size, room;
@@ -148,6 +149,21 @@ static bool is_loopback(const char *url)
     return false;
 }
 
+static int set_headers(struct prom_client *client, struct error *error)
+{
+    for (size_t i = 0; i < client->options->n_headers; i++) {
+        struct curl_slist *more = client->curl->slist_append(client->headers,
+                                                             client->options->headers[i]);
+
+        if (!more)
+            return error_set(error, -ENOMEM, "%s: out of memory", client->url);
+        client->headers = more;
+    }
+    if (client->headers)
+        client->curl->setopt(client->handle, CURLOPT_HTTPHEADER, client->headers);
+    return 0;
+}
+
 static int set_options(struct prom_client *client, struct error *error)
 {
     const struct curl_functions *curl = client->curl;
@@ -201,6 +217,8 @@ int prom_open(const char *url, const struct prom_options *options, struct prom_c
         .url = url, .options = options, .curl = curl, .handle = curl->init()};
     rc = client->handle ? set_options(client, error)
                         : error_set(error, -ENOMEM, "%s: no memory", url);
+    if (rc == 0)
+        rc = set_headers(client, error);
     if (rc < 0)
         prom_close(client);
     else
@@ -214,6 +232,7 @@ void prom_close(struct prom_client *client)
         return;
     if (client->handle)
         client->curl->cleanup(client->handle);
+    client->curl->slist_free_all(client->headers);
     explicit_bzero(client->secret, sizeof(client->secret));
     free(client->bytes);
     free(client);

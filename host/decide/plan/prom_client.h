@@ -11,6 +11,7 @@
 #include "decide/plan/prom_answer.h"
 
 #define PROM_TIMEOUT_S 60
+#define PROM_HEADERS_MAX 16
 /** Largest answer; one query asks for some 5 MB at most. */
 #define PROM_ANSWER_MAX_BYTES (64UL << 20)
 
@@ -19,7 +20,9 @@ struct prom_options {
     const char *user_file;  /* its first line is USER:PASSWORD; NULL: none */
     const char *token_file; /* its first line is a bearer token; NULL: none */
     double timeout_s;       /* for each answer */
-    const char *match;      /* more matchers for each series: a="b",c=~"d"; NULL: none */
+    const char *headers[PROM_HEADERS_MAX]; /* of each request, as "NAME: VALUE" */
+    size_t n_headers;
+    const char *match; /* more matchers for each series: a="b",c=~"d"; NULL: none */
     /* Called a few times a second while waiting for an answer; NULL: not called. */
     void (*tick)(void *context);
     void *context;

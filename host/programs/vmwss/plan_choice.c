@@ -40,6 +40,17 @@ static bool is_other_url(const char *value)
     return strstr(value, "://") && !prom_is_url(value);
 }
 
+/* Recognises a server's HOST:PORT that is no file. */
+static bool is_address(const char *value)
+{
+    const size_t n = strcspn(value, "/");
+    size_t port = n;
+
+    while (port > 0 && value[port - 1] >= '0' && value[port - 1] <= '9')
+        port--;
+    return port < n && port > 1 && value[port - 1] == ':' && access(value, F_OK) != 0;
+}
+
 int plan_choice_source(void *base, const char *value)
 {
     struct plan_choice *choice = base;
@@ -50,6 +61,12 @@ int plan_choice_source(void *base, const char *value)
     if (is_other_url(value)) {
         command_error("--from: expected a URL that begins with http:// or https://, without a "
                       "name, for it has many hosts");
+        return -EINVAL;
+    }
+    if (n == 0 && !prom_is_url(value) && is_address(value)) {
+        command_error("--from %s: there is no such file; a URL begins with http:// or https://, as "
+                      "in http://%s",
+                      value, value);
         return -EINVAL;
     }
     more = reallocarray(choice->sources, choice->n_sources + 1, sizeof(*more));
@@ -175,6 +192,19 @@ static int set_moves(void *base, const char *value)
     return 0;
 }
 
+/* A header must not bring others, nor a body. */
+static int add_header(void *base, const char *value)
+{
+    struct prom_options *prometheus = &((struct plan_choice *)base)->prometheus;
+    const char *colon = strchr(value, ':');
+
+    if (!colon || colon == value || strpbrk(value, "\r\n") ||
+        prometheus->n_headers == PROM_HEADERS_MAX)
+        return command_bad_value("--header", value, "NAME: VALUE, at most 16 times");
+    prometheus->headers[prometheus->n_headers++] = value;
+    return 0;
+}
+
 static int set_spare(void *base, const char *value)
 {
     struct plan_choice *choice = base;
@@ -233,6 +263,8 @@ static const struct option_line lines[] = {
     {OPTION_TEXT, 0, "user-file", "FILE", AT(prometheus.user_file),
      .help = "for the URL: its first line is USER:PASSWORD"},
     {OPTION_TEXT, 0, "token-file", "FILE", AT(prometheus.token_file), .help = "or a bearer token"},
+    {OPTION_CALL, 0, "header", "HEADER", 0,
+     .help = "for the URL, as in \"X-Scope-OrgID: tenant\"; repeatable", .call = add_header},
     {OPTION_CALL, 0, "match", "LABELS", 0,
      .help = "of the URL, only series with these labels, as in cluster=\"east\",zone=~\"a|b\"",
      .call = add_match},

@@ -33,6 +33,8 @@ last=$((now - 120))
 ((last % 300 < 220)) || last=$((last - 80))
 # No whole number of days: the margin for them would be one that is just on the edge of rounding.
 begin=$((last - 29 * 3600))
+# Guests end in the middle of a step of a quarter of an hour, for what was scraped of them ends a minute or two earlier.
+went=$(((now - day) / 900 * 900 + 450)) over=$(((now - 1050) / 900 * 900 + 450))
 
 # history HOST FROM TO GUEST...: of the host called as the file, with a record each ten minutes.
 history() {
@@ -45,17 +47,17 @@ history b $begin $last db1:3:50:150:10 db2:4:50:200:14
 history b $begin $((now - day / 2)) sleeper:5:80:80:0
 event b sleeper suspend $((day / 2 - 60))
 history c $begin $last ci:6:25:25:0
-history c $begin $((now - day)) gone:7:200:200:0
-event c gone end $((day - 60))
-history c $begin $((now - 900)) brief:10:20:20:0
+history c $begin $went gone:7:200:200:0
+event c gone end $((now - went - 60))
+history c $begin $((over - 100)) brief:10:20:20:0
 # Measured each four hours, the last time two and a half hours ago. What it needs is in the middle of a bin of a sketch.
 period=14400 history c $((last - 9000 - 6 * 14400)) $last seldom:11:99:99:0
 history e $begin $((now - 900)) only:8:25:25:0
 # The same of c until a day ago, when its guest that is gone was there: the exporter served that then.
-history then $begin $((now - day)) ci:6:25:25:0
-history then $begin $((now - day)) gone:7:200:200:0
-history then $begin $((now - day)) brief:10:20:20:0
-period=14400 history then $((last - 9000 - 6 * 14400)) $((now - day)) seldom:11:99:99:0
+history then $begin $went ci:6:25:25:0
+history then $begin $went gone:7:200:200:0
+history then $begin $went brief:10:20:20:0
+period=14400 history then $((last - 9000 - 6 * 14400)) $went seldom:11:99:99:0
 sqlite3 -batch "$dir/then.db" "UPDATE guest SET host = 'c'"
 capacity=$((1 << 30)) reserve=$((64 << 20))
 
@@ -64,18 +66,19 @@ capacity=$((1 << 30)) reserve=$((64 << 20))
 # scrape HOST FROM TO: each minute.
 scrape() { "$samples" "$dir/$1.db" "$2" "$3" $capacity $reserve || fail "samples of $1"; }
 first=$((begin / 60 * 60 + 17))
-ended=$((first + (now - 600 - first) / 60 * 60))
-went=$((first + (now - day - first) / 60 * 60))
+ended=$((first + (over - first) / 60 * 60))
+late=$((first + (now - 600 - first) / 60 * 60))
+left=$((first + (went - first) / 60 * 60))
 {
 	for host in a b; do scrape $host $first "$(date +%s)"; done
-	# A guest of each was scraped until ten minutes ago, and one of c until a day ago.
-	scrape then $first $went
-	scrape c $((went + 60)) $ended
-	scrape e $first $ended
-	event c brief end 890
+	# A guest of each was scraped until ten minutes ago or more, and one of c until a day ago.
+	scrape then $first $left
+	scrape c $((left + 60)) $ended
+	scrape e $first $late
+	event c brief end $((now - over))
 	event e only end 640
 	scrape c $((ended + 60)) "$(date +%s)"
-	scrape e $((ended + 60)) "$(date +%s)"
+	scrape e $((late + 60)) "$(date +%s)"
 } >"$dir/samples"
 (cat "$dir/samples" && echo '# EOF') >"$dir/openmetrics"
 check "promtool takes them" quietly promtool tsdb create-blocks-from openmetrics -q "$dir/openmetrics" "$dir/tsdb"
@@ -193,6 +196,10 @@ faulty "JSON without its end" truncated 'what came is not an answer of the Prome
 faulty "a connection that breaks" cut 'Transferred a partial file'
 faulty "500" failing 'it answers 500, oops'
 faulty "the server's own words" tenant 'it answers 401: name a password or a token .*it says: no org id'
+faulty "a header that it wants" tenant 'it has no vmwss_plan_reserve_bytes' --header 'X-Scope-OrgID: ours' --header 'X-More: 1'
+expect_exit "a header that is none" 1 '--header x: expected NAME: VALUE' try --header x
+expect_exit "a URL without http://" 1 '--from 127.0.0.1:9090: there is no such file; .* as in http://127.0.0.1:9090' \
+	"$vmwss" plan --from 127.0.0.1:9090
 faulty "of a limit that does not pass" limited 'it answers 429, the tenant exceeded the request rate limit$' --timeout 2
 check "for which it was asked again" test "$(grep -c limited "$dir/requests")" -ge 3
 faulty "a gateway's page has none" gateway 'it answers 502: its own log says why' --timeout 1

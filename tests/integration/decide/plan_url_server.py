@@ -58,7 +58,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(500, b"oops")
 
     def tenant(self):
-        self.answer(401, b"no org id\n")
+        good = self.headers.get("X-Scope-OrgID") == "ours"
+        self.answer(*((200, EMPTY) if good else (401, b"no org id\n")))
 
     def limited(self):
         self.answer(429, b"the tenant exceeded the request rate limit\n")
