@@ -7,7 +7,7 @@
 #include "programs/vmwssd/scan/fleet_private.h"
 #include "programs/vmwssd/scanner/budget.h"
 #include "programs/vmwssd/scanner/guest_scan.h"
-#include "programs/vmwssd/sources/connection.c" /* its note_move() */
+#include "programs/vmwssd/sources/connection.c" /* its hang_up() */
 #include "programs/vmwssd/sources/processes.h"
 
 #include "fixture.h"
@@ -730,11 +730,10 @@ TEST(cases_3, an_arrival_ends_with_its_connection)
     start(writer);
     writer_put(writer, &record, 30, 0.022, NULL);
     ck_assert(writes(writer, 1));
-    connection.fleet = fleet;
-    note_move(&connection, &event);
+    moves_note(&connection.moves, fleet, &event);
     hang_up(&connection);
     event.move = DOMAIN_RUNS_OR_WAITS; /* "Resumed Unpaused", as after each start */
-    note_move(&connection, &event);
+    moves_note(&connection.moves, fleet, &event);
     virtual_clock_pass_ms(2000);
     ck_assert_sql(path, "SELECT count(*) FROM event WHERE kind = 'migrate-in'", "0");
 }
