@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
 #include "cache/maps.h"
+#include "proc/hidden.h"
 #include "proc/process_memory.h"
 
 #include <errno.h>
@@ -146,7 +147,7 @@ static int visit_all(struct survey *survey, const struct fsroot *process, char *
 
     for (char *text = strtok_r(maps, "\n", &rest); text && rc == 0;
          text = strtok_r(NULL, "\n", &rest)) {
-        if (!maps_parse(text, &line) || line.device == 0)
+        if (!maps_parse(text, &line) || (line.device == 0 && line.inode == 0))
             continue;
         rc = visit_mapped(survey, process, &line, &last);
         last = line;
@@ -182,6 +183,8 @@ int survey_process(struct survey *survey, pid_t pid, struct error *error)
         rc = survey_opened(survey, &process);
     fsroot_close(&process);
     if (rc == -ENOENT || rc == -ESRCH)
+        rc = process_absence(survey->question.root, pid);
+    if (rc == -ESRCH)
         return error_set(error, -ESRCH, "process %d: there is none", (int)pid);
     return rc < 0 ? error_set(error, (int)rc, "process %d: %s", (int)pid, strerror((int)-rc)) : 0;
 }

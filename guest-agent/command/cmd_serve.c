@@ -4,6 +4,7 @@
 #include "base/wire/wire.h"
 #include "command/command.h"
 #include "command/triggers.h"
+#include "proc/hidden.h"
 #include "proc/rights.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
@@ -250,6 +251,9 @@ int cmd_serve(int argc, char **argv)
         stay_resident();
         arm(agent, &root, &options);
         measure_own_set(agent, &options);
+        if (processes_hidden(&root))
+            command_error(PROCESSES_HIDDEN ": they are not in the reports; %s",
+                          RIGHTS_REMEDY(CAP_SYS_PTRACE));
         serve_host(agent, &options, &error);
         agent_free(agent);
         if (made)

@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "command/command.h"
 #include "command/smaps_output.h"
+#include "proc/hidden.h"
 #include "proc/rights.h"
 
 #include <errno.h>
@@ -141,6 +142,9 @@ static void tell_failures(const struct processes *processes)
 {
     if (processes->refused > 0)
         command_error("not permitted to look at some processes (%zu); %s", processes->refused,
+                      RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    if (processes->hidden)
+        command_error(PROCESSES_HIDDEN ": they are not among these; %s",
                       RIGHTS_REMEDY(CAP_SYS_PTRACE));
     if (processes->failed > 0)
         command_error("some processes cannot be looked at (%zu): %s", processes->failed,

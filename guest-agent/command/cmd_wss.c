@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "command/command.h"
 #include "command/wss_options.h"
+#include "proc/hidden.h"
 #include "proc/rights.h"
 #include "wss/watch.h"
 
@@ -19,8 +20,9 @@ struct session {
     uint64_t began_ns, marked_ns;
     double slept_s; /* since the mark */
     struct disturbed told;
-    size_t n_reported; /* of the dropped */
-    bool incomplete;   /* one that was named could not be measured to the end */
+    size_t n_reported;  /* of the dropped */
+    bool told_unlisted; /* and what is not even listed */
+    bool incomplete;    /* one that was named could not be measured to the end */
 };
 
 /* All but ourselves: what we touch is not of interest. */
@@ -46,7 +48,9 @@ static void add_missing(struct processes *processes, pid_t pid, int rc)
     if (rc == -ESRCH)
         error_set(&processes->failure, rc, "process %d: there is no such process", (int)pid);
     else
-        error_set(&processes->failure, rc, "/proc/%d/stat: %s", (int)pid, strerror(-rc));
+        error_set(&processes->failure, rc, "/proc/%d/stat: %s%s%s", (int)pid, strerror(-rc),
+                  rc == -EACCES || rc == -EPERM ? "; " : "",
+                  rc == -EACCES || rc == -EPERM ? RIGHTS_REMEDY(CAP_SYS_PTRACE) : "");
 }
 
 static int named_processes(const struct fsroot *root, const struct wss_options *options,
@@ -84,10 +88,12 @@ static int check_left(const struct watch *watch, struct error *error)
 {
     if (watch->n > 0)
         return 0;
-    if (watch->refused > 0)
+    if (watch->refused + watch->unlisted > 0)
         return error_set(error, -EPERM, "not permitted to look at %s; %s",
-                         watch->refused > 1 ? "these processes" : "this process",
+                         watch->refused + watch->unlisted > 1 ? "these processes" : "this process",
                          RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    if (watch->hidden)
+        return error_set(error, -EPERM, PROCESSES_HIDDEN "; %s", RIGHTS_REMEDY(CAP_SYS_PTRACE));
     if (watch->unread > 0)
         return error_set(error, -EBADMSG,
                          "/proc/PID/smaps of these processes changes while it is read, or is too "
@@ -117,11 +123,17 @@ static void report_all(struct session *session)
 {
     const struct watch *watch = &session->watch;
 
-    if (session->n_reported > 0 || watch->n_dropped == watch->gone)
+    size_t refused = watch->refused + watch->unlisted;
+
+    if (session->n_reported > 0 || (watch->n_dropped == watch->gone && session->told_unlisted))
         return;
-    if (watch->refused > 0)
-        command_error("not permitted to look at %zu of %zu processes; %s", watch->refused,
-                      watch->n + watch->n_dropped, RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    session->told_unlisted = true;
+    if (refused > 0)
+        command_error("not permitted to look at %zu of %zu processes; %s", refused,
+                      watch->n + watch->n_dropped + watch->unlisted, RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    if (watch->hidden)
+        command_error(PROCESSES_HIDDEN ": they are not measured; %s",
+                      RIGHTS_REMEDY(CAP_SYS_PTRACE));
     if (watch->unread > 0)
         command_error("%zu processes change while they are read, or are too large; try them alone",
                       watch->unread);

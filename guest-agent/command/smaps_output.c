@@ -159,9 +159,11 @@ static int print_json(const struct smaps_output *output, const struct processes 
                       const struct process_groups *groups)
 {
     char time[RECORD_TIME];
-    json_t *line = json_pack("{ss ss si si si}", "schema", "vmwss.guest_smaps.v1", "time",
+    json_t *line = json_pack("{ss ss si so sb si}", "schema", "vmwss.guest_smaps.v1", "time",
                              record_time(time), "ended", (int)processes->ended, "refused",
-                             (int)processes->refused, "failed", (int)processes->failed);
+                             processes->hidden ? json_null()
+                                               : json_integer((json_int_t)processes->refused),
+                             "hidden", processes->hidden, "failed", (int)processes->failed);
 
     if (line && groups) {
         json_object_set_new(line, "by", json_string(output->by == GROUP_USER ? "user" : "program"));

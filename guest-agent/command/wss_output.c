@@ -118,6 +118,8 @@ static json_t *disturbed_json(const struct disturbed *disturbed)
         json_array_append_new(flags, json_string("reclaim"));
     if (disturbed->reclaim_unknown)
         json_array_append_new(flags, json_string("reclaim-unknown"));
+    if (disturbed->damon_unknown)
+        json_array_append_new(flags, json_string("damon-unknown"));
     if (disturbed->damon)
         json_array_append_new(flags, json_string("damon-active"));
     return flags;
@@ -130,11 +132,12 @@ static int print_json(const struct wss_output *output, const struct watch *watch
 
     for (size_t i = 0; array && i < rows_shown(output, watch); i++)
         json_array_append_new(array, watched_json(watch, &watch->watched[i]));
-    return json_print_line(json_pack("{ss ss ss sf so si si si so}", "schema", "vmwss.guest_wss.v1",
-                                     "time", record_time(time), "method", watch->method->name,
-                                     "sleep_s", slept_s, "flags", disturbed_json(&watch->disturbed),
-                                     "ended", (int)watch->gone, "refused", (int)watch->refused,
-                                     "failed", (int)watch->unread, "processes", array));
+    return json_print_line(json_pack(
+        "{ss ss ss sf so si so si so}", "schema", "vmwss.guest_wss.v1", "time", record_time(time),
+        "method", watch->method->name, "sleep_s", slept_s, "flags",
+        disturbed_json(&watch->disturbed), "ended", (int)watch->gone, "refused",
+        watch->hidden ? json_null() : json_integer((json_int_t)(watch->refused + watch->unlisted)),
+        "failed", (int)watch->unread, "processes", array));
 }
 
 int wss_output_reading(const struct wss_output *output, const struct watch *watch, double slept_s)

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
+#include "proc/hidden.h"
 #include "proc/keyed.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static int identify_process(const struct fsroot *root, pid_t pid, struct process
     ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/stat", (int)pid);
 
     if (n < 0)
-        return n == -ENOENT ? -ESRCH : (int)n;
+        return n == -ENOENT ? process_absence(root, pid) : (int)n;
 
     int rc = proc_stat_parse(text, &stat);
 
@@ -61,7 +62,7 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
     cleanup_free pid_t *pid = NULL;
     ssize_t n = proc_numbers(root, "proc", &pid);
 
-    *processes = (struct processes){0};
+    *processes = (struct processes){.hidden = processes_hidden(root)};
     if (n < 0)
         return error_set(error, (int)n, "/proc: %s", strerror((int)-n));
     processes->process = calloc(n ? (size_t)n : 1, sizeof(*processes->process));

@@ -26,6 +26,7 @@ struct processes {
     /* By processes_list() and processes_read(), together: */
     size_t ended;   /* meanwhile; they are not among them */
     size_t refused; /* which we may not look at */
+    bool hidden;    /* there may be more, of which not even the number is known: hidden.h */
     size_t failed;  /* for another reason, which is that of the first: */
     struct error failure;
 };

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/page_sizes.h"
 #include "base/wire/wire.h"
+#include "proc/hidden.h"
 #include "proc/keyed.h"
 #include "proc/meminfo.h"
 #include "proc/paging.h"
@@ -108,6 +109,8 @@ json_t *report_now(const struct fsroot *root, const struct own_set *own_set)
     add_pressure(report, root);
     if (paging_read(root, &paging, NULL) == 0)
         json_object_set_new(report, "paging", paging_json(&paging));
+    if (processes_hidden(root))
+        json_object_set_new(report, "processes_hidden", json_true());
     if (!own_set || !own_set_add(own_set, report))
         json_object_set_new(report, "processes", apart_processes(root, PROCESSES_MS));
     return report;

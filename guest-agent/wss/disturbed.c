@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
+#include "proc/hidden.h"
 #include "proc/keyed.h"
 #include "proc/process_memory.h"
 
@@ -61,4 +62,5 @@ void disturbed_look(const struct fsroot *root, struct disturbed *disturbed)
                                  pages < disturbed->scanned_pages;
     disturbed->reclaim = !disturbed->reclaim_unknown && pages > disturbed->scanned_pages;
     disturbed->damon = kdamond_runs(root);
+    disturbed->damon_unknown = !disturbed->damon && processes_hidden(root);
 }

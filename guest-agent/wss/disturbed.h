@@ -19,6 +19,7 @@ struct disturbed {
     bool reclaim;           /* pages were scanned in between */
     bool reclaim_unknown;   /* /proc/vmstat does not count scans, or the count fell */
     bool damon;             /* a kdamond ran when it was looked last */
+    bool damon_unknown;     /* /proc hides it: hidden.h */
 };
 
 /** At marking: forgets what was, and notes how much has been scanned. */

@@ -13,7 +13,10 @@
 int watch_begin(struct watch *watch, const struct fsroot *root, const struct wss_method *method,
                 const struct processes *processes, struct error *error)
 {
-    *watch = (struct watch){.root = root, .method = method};
+    *watch = (struct watch){.root = root,
+                            .method = method,
+                            .unlisted = processes->refused,
+                            .hidden = processes->hidden};
     watch->watched = calloc(processes->n ? processes->n : 1, sizeof(*watch->watched));
     watch->dropped = calloc(processes->n ? processes->n : 1, sizeof(*watch->dropped));
     if (!watch->watched || !watch->dropped)

@@ -22,6 +22,8 @@ struct dropped {
 };
 
 struct watch {
+    size_t unlisted; /* processes of which nothing is known, for we may not look at them; */
+    bool hidden;     /* and there may be more: hidden.h */
     const struct fsroot *root;
     const struct wss_method *method;
     const volatile int *interrupted; /* not 0: marking and reading end with -EINTR; may be NULL */

@@ -276,4 +276,32 @@ rmdir "$two/$group" 2>/dev/null
 [[ ! -e $two/cgroup.controllers ]] ||
 	expect_exit "a group that is not there" 2 'vmwss-no-such: there is no such control group' "$guest" pressure -g vmwss-no-such
 
+echo "# a /proc that hides processes"
+# hidden MODE COMMAND...: as nobody, where /proc is mounted with hidepid=MODE.
+hidden() {
+	# shellcheck disable=SC2016 # for the other shell
+	unshare --mount bash -c 'mount -t proc -o hidepid="$1" none /proc && shift && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"' _ "$@"
+}
+for mode in 2 4; do
+	if ! seen=$(hidden "$mode" sh -c 'ls /proc | grep -cx 1') && [[ $seen == 0 ]]; then
+		hidden "$mode" "$guest" smaps --json >out 2>why
+		check "hidepid=$mode: smaps: how many is not known" quietly jq -e '.refused == null and .hidden and (.processes | length) > 0' out
+		check "and said: $(<why)" grep -q 'hides the processes of other users (hidepid).*; run as root' why
+		check "smaps --by user" grep -q 'hides the processes' <(hidden "$mode" "$guest" smaps --by user 2>&1)
+		expect_exit "a process that is named and hidden" 2 'not permitted to look at some processes .1.' hidden "$mode" "$guest" smaps 1
+		expect_exit "wss --all" 2 'hides the processes' hidden "$mode" "$guest" wss --all 0.1
+		expect_exit "wss of it" 2 '/proc/1/stat: Permission denied; run as root' hidden "$mode" "$guest" wss 1 0.1
+		expect_exit "cache --pid" 2 'process 1: Permission denied' hidden "$mode" "$guest" cache -p 1
+		expect_exit "one that is not there is not there" 2 'there is no such process' hidden "$mode" "$guest" smaps 4194300
+		check "root sees all" test "$(unshare --mount bash -c 'mount -t proc -o hidepid=2 none /proc && "$1" smaps --json' _ "$guest" 2>/dev/null | jq .hidden)" = false
+	else
+		skip "hidepid=$mode" "not here: $seen"
+	fi
+done
+chmod 777 .
+begin hidden 2 "$guest" serve --no-triggers --listen socket 2>why
+settles test -S socket
+check "the agent's log says so" settles grep -q 'hides the processes .*: they are not in the reports' why
+check "and its report" quietly jq -e '.report.processes_hidden' <(report)
+
 finish

@@ -198,6 +198,51 @@ TEST(made, a_mapping_with_inode_0_may_be_of_a_file)
     ck_assert_uint_eq(touched.anon_bytes, 4 * KIB);
 }
 
+/* The mount that lies on top counts; a mount point may have any name. */
+TEST(made, a_proc_that_hides_processes_is_found_out)
+{
+    static const struct {
+        const char *mounts;
+        bool hidden;
+    } of[] = {
+        {"22 27 0:21 / /proc rw,relatime - proc proc rw\n", false},
+        {"22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=1\n", false},
+        {"22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=noaccess\n", false},
+        {"22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=2\n", true},
+        {"22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw,gid=9,hidepid=invisible\n", true},
+        {"22 27 0:21 / /proc rw,relatime - proc none rw,hidepid=4,subset=pid\n", true},
+        {"22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=ptraceable\n", true},
+        {"22 27 0:21 / /proc rw - proc proc rw\n30 22 0:22 / /proc rw - proc proc rw,hidepid=2\n",
+         true},
+        {"22 27 0:21 / /proc rw - proc proc rw,hidepid=2\n30 22 0:22 / /proc rw - proc proc rw\n",
+         false},
+        {"22 27 0:21 / /srv/proc rw - proc proc rw,hidepid=2\n", false},
+        {"22 27 0:21 / /a\\040/proc rw - proc proc rw,hidepid=2\n", false},
+        {"22 27 0:21 / /proc/x rw - tmpfs hidepid=2 rw,hidepid=2\n", false},
+        {"", false},
+    };
+    struct processes processes;
+
+    make_process(7, "x", 40, 40);
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        char path[96];
+
+        snprintf(path, sizeof(path), "%s/proc/self", dir);
+        mkdir(path, 0755);
+        snprintf(path, sizeof(path), "%s/proc/self/mountinfo", dir);
+
+        FILE *file = fopen(path, "w");
+
+        ck_assert_ptr_nonnull(file);
+        fputs(of[i].mounts, file);
+        fclose(file);
+        ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
+        ck_assert_msg(processes.hidden == of[i].hidden, "%s", of[i].mounts);
+        ck_assert_uint_eq(processes.n, 1);
+        processes_free(&processes);
+    }
+}
+
 /* It waits for its parent, and has no memory. */
 TEST(made, a_zombie_without_threads_has_none)
 {

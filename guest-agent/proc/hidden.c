@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file hidden.c  See hidden.h. */
+#include "proc/hidden.h"
+
+#include "base/cleanup.h"
+#include "proc/rights.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOUNTS_MAX ((size_t)4 << 20)
+
+/* The options of the file system that is mounted on /proc last: behind " - proc SOURCE ". Blanks in
+ * other names are written as \040. */
+static const char *proc_options(char *mounts)
+{
+    const char *options = NULL;
+    char *rest = NULL;
+
+    for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *type = strstr(line, " - proc ");
+        const char *source = type ? strchr(type + strlen(" - proc "), ' ') : NULL;
+        const char *on = strstr(line, " /proc ");
+
+        if (source && on && on < type)
+            options = source + 1;
+    }
+    return options;
+}
+
+/* The value of ",NAME=VALUE" or of the first option; NULL. */
+static const char *option_value(const char *options, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = options; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!strncmp(at, name, length) && at[length] == '=')
+            return at + length + 1;
+    }
+    return NULL;
+}
+
+static bool is_word(const char *value, const char *a, const char *b)
+{
+    size_t length = strcspn(value, ",");
+
+    return (strlen(a) == length && !memcmp(value, a, length)) ||
+           (strlen(b) == length && !memcmp(value, b, length));
+}
+
+static bool in_group(gid_t wanted)
+{
+    int n = getgroups(0, NULL);
+    cleanup_free gid_t *group = calloc((size_t)(n > 0 ? n : 0) + 1, sizeof(*group));
+
+    n = group && n > 0 ? getgroups(n, group) : 0;
+    for (int i = 0; i < n; i++)
+        if (group[i] == wanted)
+            return true;
+    return getegid() == wanted;
+}
+
+bool processes_hidden(const struct fsroot *root)
+{
+    cleanup_free char *mounts = NULL;
+    const char *options = fsroot_read_all(root, &mounts, MOUNTS_MAX, "proc/self/mountinfo") > 0
+                              ? proc_options(mounts)
+                              : NULL;
+    const char *hidepid = option_value(options, "hidepid"), *gid = option_value(options, "gid");
+    bool invisible = hidepid && is_word(hidepid, "2", "invisible");
+
+    if (!invisible && !(hidepid && is_word(hidepid, "4", "ptraceable")))
+        return false;
+    /* A capability in a user namespace of ours is not enough: the first process tells. */
+    return !fsroot_exists(root, "proc/1/stat") ||
+           (!rights_have(CAP_SYS_PTRACE) &&
+            !(invisible && in_group(gid ? (gid_t)strtoul(gid, NULL, 10) : 0)));
+}
+
+int process_absence(const struct fsroot *root, pid_t pid)
+{
+    return root->live && processes_hidden(root) && (kill(pid, 0) == 0 || errno == EPERM) ? -EACCES
+                                                                                         : -ESRCH;
+}
