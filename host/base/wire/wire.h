@@ -27,7 +27,8 @@
  *              "refault_file_pages":..,"activate_anon_pages":..,"activate_file_pages":..,"oom_kills":..},
  *            "processes":[{"pid":1,"name":"redis-server","rss_bytes":..,"pss_bytes":..,"swap_bytes":..,
  *              "referenced_bytes":..}, at most WIRE_PROCESSES_MAX],
- *            "processes_hidden":true, if the guest's /proc hides processes from the agent (hidepid),
+ *            "processes_hidden":true, if the guest's /proc hides processes from the agent
+ * (hidepid),
  *            "working_set":{"anon_bytes":..,"file_bytes":..,"window_s":..,"age_s":..,"how":"clear_refs"}}}
  *          "working_set" (what processes touched in a window that ended age_s before the report) is
  *          of an agent whose owner lets it clear referenced bits, which disturbs the guest's own
