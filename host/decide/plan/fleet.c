@@ -2,8 +2,6 @@
 /** @file fleet.c  See fleet.h. */
 #include "decide/plan/fleet.h"
 
-#include "decide/plan/past.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -70,6 +68,15 @@ int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, d
     return 0;
 }
 
+void plan_ended_free(struct plan_fleet *fleet)
+{
+    for (size_t e = 0; e < fleet->n_ended; e++)
+        free(fleet->ended[e].bytes);
+    free(fleet->ended);
+    fleet->ended = NULL;
+    fleet->n_ended = 0;
+}
+
 void plan_fleet_free(struct plan_fleet *fleet)
 {
     free(fleet->hosts);
@@ -92,6 +99,14 @@ double plan_unit(const struct plan_guest *guest)
     return (double)guest->ram_bytes / PLAN_CODE_MAX;
 }
 
+static void note_ended(struct plan_ended *ended, size_t first, size_t end, double bytes)
+{
+    const size_t last = ended->first + ended->n;
+
+    for (size_t t = first > ended->first ? first : ended->first; t < end && t < last; t++)
+        ended->bytes[t - ended->first] = fmaxf(ended->bytes[t - ended->first], (float)bytes);
+}
+
 void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for_s, double bytes)
 {
     const double last = (double)fleet->n_times;
@@ -101,7 +116,7 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
     const size_t end = (size_t)fmin(fmax(to, 0), last);
 
     if (guest >= fleet->n_guests) {
-        plan_ended_note(fleet, guest - fleet->n_guests, first, end, bytes);
+        note_ended(&fleet->ended[guest - fleet->n_guests], first, end, bytes);
         return;
     }
 

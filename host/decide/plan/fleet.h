@@ -86,7 +86,12 @@ struct plan_past {
     struct plan_slot slots[PLAN_SLOTS];
 };
 
-struct plan_ended;
+/** A guest that has ended, while the fleet is read: past.h. */
+struct plan_ended {
+    size_t host;
+    size_t first, n; /* its cells */
+    float *bytes;    /* negative: not known */
+};
 
 struct plan_fleet {
     size_t n_hosts, n_guests, n_times;
@@ -113,6 +118,7 @@ bool plan_is_step(double step_s);
 int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, double from_s,
                     double to_s, int step_s);
 void plan_fleet_free(struct plan_fleet *fleet);
+void plan_ended_free(struct plan_fleet *fleet);
 
 /** Returns true if nothing may be moved from or to the host: it is stale, or partly known. */
 bool plan_is_fixed(const struct plan_host *host);

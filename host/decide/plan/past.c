@@ -11,13 +11,6 @@
 
 #define DAY_S 86400.0
 
-/* A guest that has ended, while the fleet is read. */
-struct plan_ended {
-    size_t host;
-    size_t first, n; /* its cells */
-    float *bytes;    /* negative: not known */
-};
-
 int plan_ended_make(struct plan_fleet *fleet, size_t n)
 {
     fleet->ended = calloc(n + 1, sizeof(*fleet->ended));
@@ -43,15 +36,6 @@ int plan_ended_span(struct plan_fleet *fleet, size_t e, size_t host, double from
     for (size_t t = 0; ended->bytes && t < ended->n; t++)
         ended->bytes[t] = -1;
     return ended->bytes ? 0 : -ENOMEM;
-}
-
-void plan_ended_note(struct plan_fleet *fleet, size_t e, size_t first, size_t end, double bytes)
-{
-    struct plan_ended *ended = &fleet->ended[e];
-    const size_t last = ended->first + ended->n;
-
-    for (size_t t = first > ended->first ? first : ended->first; t < end && t < last; t++)
-        ended->bytes[t - ended->first] = fmaxf(ended->bytes[t - ended->first], (float)bytes);
 }
 
 /* Returns true if anything is known of the guest; *first: its first known cell. */
@@ -99,15 +83,6 @@ int plan_past_sum(struct plan_fleet *fleet)
         sum_host(fleet, h, joint);
     plan_ended_free(fleet);
     return 0;
-}
-
-void plan_ended_free(struct plan_fleet *fleet)
-{
-    for (size_t e = 0; e < fleet->n_ended; e++)
-        free(fleet->ended[e].bytes);
-    free(fleet->ended);
-    fleet->ended = NULL;
-    fleet->n_ended = 0;
 }
 
 uint8_t *plan_past_series(const struct plan_fleet *fleet, size_t host)

@@ -22,14 +22,8 @@ int plan_ended_make(struct plan_fleet *fleet, size_t n);
 int plan_ended_span(struct plan_fleet *fleet, size_t ended, size_t host, double from_s,
                     double to_s);
 
-/** As plan_note(). */
-void plan_ended_note(struct plan_fleet *fleet, size_t ended, size_t first, size_t end,
-                     double bytes);
-
 /** Adds the ended guests up into fleet->past, and frees them. Returns 0 or -ENOMEM. */
 int plan_past_sum(struct plan_fleet *fleet);
-
-void plan_ended_free(struct plan_fleet *fleet);
 
 /** Returns the host's series: codes of past.unit_bytes. */
 uint8_t *plan_past_series(const struct plan_fleet *fleet, size_t host);
