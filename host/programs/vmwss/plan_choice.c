@@ -110,11 +110,11 @@ static int add_match(void *base, const char *value)
 {
     struct plan_choice *choice = base;
     const size_t n = strlen(value);
-    const bool braces = n >= 2 && value[0] == '{' && value[n - 1] == '}';
+    const size_t brace = n >= 2 && value[0] == '{' && value[n - 1] == '}';
     char *text = NULL;
 
     if (asprintf(&text, "%s%s%.*s", choice->match ? choice->match : "", choice->match ? "," : "",
-                 (int)(n - 2 * braces), value + braces) < 0)
+                 (int)(n - 2 * brace), value + brace) < 0)
         return no_memory();
     free(choice->match);
     choice->prometheus.match = choice->match = text;

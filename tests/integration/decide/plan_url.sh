@@ -54,11 +54,11 @@ history c $begin $((over - 100)) brief:10:20:20:0
 period=14400 history c $((last - 9000 - 6 * 14400)) $last seldom:11:99:99:0
 history e $begin $((now - 900)) only:8:25:25:0
 # The same of c until a day ago, when its guest that is gone was there: the exporter served that then.
-history then $begin $went ci:6:25:25:0
-history then $begin $went gone:7:200:200:0
-history then $begin $went brief:10:20:20:0
-period=14400 history then $((last - 9000 - 6 * 14400)) $went seldom:11:99:99:0
-sqlite3 -batch "$dir/then.db" "UPDATE guest SET host = 'c'"
+history before $begin $went ci:6:25:25:0
+history before $begin $went gone:7:200:200:0
+history before $begin $went brief:10:20:20:0
+period=14400 history before $((last - 9000 - 6 * 14400)) $went seldom:11:99:99:0
+sqlite3 -batch "$dir/before.db" "UPDATE guest SET host = 'c'"
 capacity=$((1 << 30)) reserve=$((64 << 20))
 
 # --- what was scraped ------------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ left=$((first + (went - first) / 60 * 60))
 {
 	for host in a b; do scrape $host $first "$(date +%s)"; done
 	# A guest of each was scraped until ten minutes ago or more, and one of c until a day ago.
-	scrape then $first $left
+	scrape before $first $left
 	scrape c $((left + 60)) $ended
 	scrape e $first $late
 	event c brief end $((now - over))
