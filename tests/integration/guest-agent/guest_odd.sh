@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: cost=16
+# shellcheck disable=SC2016,SC2317 # jq and inner shells have variables of their own; checks call functions
 #
 # vmwss-guest in odd guests: processes, files, mounts, namespaces and control groups that few guests have, made here as far as this
 # machine allows.
