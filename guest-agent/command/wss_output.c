@@ -136,7 +136,8 @@ static int print_json(const struct wss_output *output, const struct watch *watch
         "{ss ss ss sf so si so si so}", "schema", "vmwss.guest_wss.v1", "time", record_time(time),
         "method", watch->method->name, "sleep_s", slept_s, "flags",
         disturbed_json(&watch->disturbed), "ended", (int)watch->gone, "refused",
-        watch->hidden ? json_null() : json_integer((json_int_t)watch->refused + (json_int_t)watch->unlisted),
+        watch->hidden ? json_null()
+                      : json_integer((json_int_t)watch->refused + (json_int_t)watch->unlisted),
         "failed", (int)watch->unread, "processes", array));
 }
 
