@@ -730,6 +730,7 @@ TEST(cases_3, an_arrival_ends_with_its_connection)
     start(writer);
     writer_put(writer, &record, 30, 0.022, NULL);
     ck_assert(writes(writer, 1));
+    connection.fleet = fleet;
     moves_note(&connection.moves, fleet, &event);
     hang_up(&connection);
     event.move = DOMAIN_RUNS_OR_WAITS; /* "Resumed Unpaused", as after each start */
