@@ -25,7 +25,7 @@
 #define MAX_FILE_BYTES (512L << 20)
 #define PIECE_BYTES (1L << 20)
 #define OVERLAP_BYTES 64 /* longer than any text that is searched for */
-#define KEPT 256         /* executables; the oldest is forgotten first */
+#define KEPT 2048        /* executables; the oldest is forgotten first */
 
 /* What an executable has in it. */
 struct content {

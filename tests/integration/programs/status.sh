@@ -104,7 +104,7 @@ else
 fi
 check "a guest that no libvirt knows starts" run_payload plain tcg "total=96M hot=16M" -m 128
 check "vmwssd does not watch it" eventually says 2 '^plain: no record of it: '
-check "its row" says 2 '^plain +128.0 MiB +- '
+check "its row" says 2 '^plain +128.0 MiB +[0-9.]+ [KM]iB +- '
 stop_guest "$pid"
 check "when it has ended, all is well" eventually well
 

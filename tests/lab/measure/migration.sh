@@ -97,7 +97,8 @@ echo y >$lru_gen
 echo always >$thp
 t=$(($(truth "$params" hot_huge_pages) * 2 * mib))
 if THP=yes start_suspendable split; then
-	during "idle --census, split" split -m idle --census
+	# Splitting each of them takes a lab that is busy 4 s and more.
+	during_s=16 during "idle --census, split" split -m idle --census
 	in_doubt "idle --census, split"
 	stop_guest "$pid"
 fi
