@@ -8,28 +8,8 @@
 
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
-
-dir=$(mktemp -d /var/tmp/vmwss-odd.XXXX)
-started=()
-end_all() {
-	local pid
-	for pid in "${started[@]}"; do kill -KILL "$pid"; done 2>/dev/null
-	wait 2>/dev/null
-	rm -rf -- "$dir"
-}
-trap end_all EXIT
-cd "$dir" || exit 1
-chmod 755 .
-install -m 755 "$build/guest-agent/vmwss-guest" guest
-guest=$dir/guest
-nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-
-# begin COMMAND...: in the background, to be ended with everything else; sets pid.
-begin() {
-	"$@" &
-	pid=$!
-	started+=("$pid")
-}
+# shellcheck source=../../lib/agent_directory.sh
+. "$root/tests/lib/agent_directory.sh"
 
 # ready COMMAND...: begin, and wait until it has printed a line, which is then in ./said.
 ready() {
@@ -131,11 +111,7 @@ END
 in_btrfs() {
 	grep -qw btrfs /proc/filesystems && truncate -s 256M disk && mkfs.btrfs -q disk >/dev/null 2>&1 && mkdir btrfs && mount -o loop disk btrfs
 }
-unmount() {
-	umount "$dir/btrfs" "$dir/overlay" 2>/dev/null
-	end_all
-}
-trap unmount EXIT
+end_more() { umount "$dir/btrfs" "$dir/overlay" 2>/dev/null; }
 mapped() { jq -c '[.files[] | select(.name | test("/(btrfs|overlay)/")) | .pages] | sort' out; }
 # mapped_by NAME FILE...: a process maps the files, and both ways find them.
 mapped_by() {

@@ -7,30 +7,13 @@
 
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
+# shellcheck source=../../lib/agent_directory.sh
+. "$root/tests/lib/agent_directory.sh"
 
-dir=$(mktemp -d /var/tmp/vmwss-tool.XXXX)
-started=() loop=
-end_all() {
-	local pid
+loop=
+end_more() {
 	exec 7<&-
 	[[ -z $loop ]] || losetup -d "$loop" 2>/dev/null
-	for pid in "${started[@]}"; do kill -KILL "$pid"; done 2>/dev/null
-	wait 2>/dev/null
-	rm -rf -- "$dir"
-}
-trap end_all EXIT
-cd "$dir" || exit 1
-chmod 755 .
-install -m 755 "$build/guest-agent/vmwss-guest" guest
-guest=$dir/guest
-
-nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-
-# begin COMMAND...: in the background, to be ended with everything else; sets pid.
-begin() {
-	"$@" &
-	pid=$!
-	started+=("$pid")
 }
 
 echo "# huge pages of tmpfs"
