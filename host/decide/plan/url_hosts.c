@@ -70,26 +70,33 @@ static struct url_host *host_of(const struct hosts_reading *from, const struct p
     return from->host ? from->host : find_host(from->out, prom_label(answer, series, "host"));
 }
 
-static int see_capacity(const struct prom_answer *answer, size_t series, void *context)
+/* Returns the host of a series whose value is an amount of bytes; NULL: it is none of ours, or the
+ * value cannot be read. */
+static struct url_host *read_bytes(const struct hosts_reading *from,
+                                   const struct prom_answer *answer, size_t series, double *bytes)
 {
-    const struct hosts_reading *from = context;
     struct url_host *host = host_of(from, answer, series);
     double time_s;
-    double bytes;
 
-    if (host && prom_amount(answer, series, 0, &time_s, &bytes))
+    return host && prom_amount(answer, series, 0, &time_s, bytes) ? host : NULL;
+}
+
+static int see_capacity(const struct prom_answer *answer, size_t series, void *context)
+{
+    double bytes;
+    struct url_host *host = read_bytes(context, answer, series, &bytes);
+
+    if (host)
         host->capacity_bytes = bytes;
     return 0;
 }
 
 static int see_reserve(const struct prom_answer *answer, size_t series, void *context)
 {
-    const struct hosts_reading *from = context;
-    struct url_host *host = host_of(from, answer, series);
-    double time_s;
     double bytes;
+    struct url_host *host = read_bytes(context, answer, series, &bytes);
 
-    if (host && prom_amount(answer, series, 0, &time_s, &bytes))
+    if (host)
         host->reserve_bytes = bytes;
     return 0;
 }
@@ -121,7 +128,7 @@ static int see_last(const struct prom_answer *answer, size_t series, void *conte
 
 /* Reads what the host has at that time, or all hosts: the last values of series that are scraped.
  * One that is not scraped any more may be of the same host before its labels or its memory changed.
- * Of two servers the smaller capacity counts. */
+ * If two servers differ, the smaller capacity counts. */
 static int read_memory(struct hosts_reading *from, double at_s)
 {
     char of[PROM_SELECT_MAX];
