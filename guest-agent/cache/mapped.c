@@ -57,8 +57,8 @@ static int compare_own(const struct vma *vma, void *context)
     return 1;
 }
 
-/* Of btrfs and overlayfs maps shows another device than stat(2). So the file is mapped, and never
- * touched, to see how the kernel would show it. */
+/* On btrfs and overlayfs, maps shows another device than stat(2). So the file is mapped, and never
+ * touched, to see how the kernel shows it. */
 static bool is_shown_alike(const struct fsroot *root, int path_fd, const struct maps_line *line)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY | O_NONBLOCK | O_NOCTTY, "proc/self/fd/%d",

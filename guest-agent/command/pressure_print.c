@@ -175,7 +175,7 @@ static int add_off(struct columns *columns, const struct view *view)
     return columns_row(columns, cell + !view->named);
 }
 
-/* Of many groups that are off the first says why. */
+/* If pressure is off in several groups, the first one gives the reason. */
 static void report_off(struct view *view)
 {
     const struct pressure_group *first = NULL;

@@ -76,7 +76,7 @@ struct process_statm {
     uint64_t rss_bytes;
 };
 
-/** What costs nothing and any user may read, of the process's first thread (@p tid is @p pid) or of
- * process_thread(). Since Linux 6.2 the RSS in it may be off by some pages
- * for each CPU, for the kernel's counters are. 0; -ESRCH when the process is gone. */
+/** Reads sizes that cost nothing and that any user may see, from the first thread (@p tid is @p
+ * pid) or from that of process_thread(). Since Linux 6.2 the RSS may be off by some pages for each
+ * CPU, because the kernel's counters are. Returns 0; -ESRCH: the process is gone. */
 int process_statm(const struct fsroot *root, pid_t pid, pid_t tid, struct process_statm *statm);

@@ -656,7 +656,7 @@ TEST_EACH(cases, a_url_with_a_secret_is_refused_and_not_printed, 0,
 }
 
 /* Everything is asked by the host's name. */
-/* Of the queries, as VictoriaMetrics' cluster answers while a storage node is gone. */
+/* Queries are answered as VictoriaMetrics' cluster does it while a storage node is gone. */
 static const char *const partial_queries[] = {"vmwss_plan_reserve_bytes", "vmwss_plan_ram_bytes",
                                               "vmwss_plan_need_bytes", "vmwss_plan_size_bytes"};
 
