@@ -2,6 +2,7 @@
 /** @file survey.c  Files and directories. See survey.h. */
 #include "cache/survey.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -14,10 +15,11 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-/* A directory that is being read. */
+/* A directory that is being read, or an entry of one. */
 struct level {
     const char *name;
-    dev_t device; /* of the directory that was named */
+    dev_t device;  /* of the directory that was named */
+    int parent_fd; /* the directory that has the entry; -1: it was named */
     int depth;
 };
 
@@ -59,15 +61,11 @@ static bool is_ignored(const struct survey *survey, const char *name)
 
 static int add_file(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
 {
-    /* Grows to the powers of two. */
-    if ((survey->n & (survey->n - 1)) == 0) {
-        struct cache_file *grown = reallocarray(survey->file, survey->n > 0 ? survey->n * 2 : 1,
-                                                sizeof(*grown));
+    struct cache_file *grown = array_grow(survey->file, survey->n, sizeof(*grown));
 
-        if (!grown)
-            return -ENOMEM;
-        survey->file = grown;
-    }
+    if (!grown)
+        return -ENOMEM;
+    survey->file = grown;
 
     int rc = cache_look(&survey->question, path_fd, stat, name, &survey->file[survey->n]);
 
@@ -113,6 +111,27 @@ static DIR *open_directory(int path_fd)
     return dir;
 }
 
+/* The id of the mount on which the file lies; UINT64_MAX before Linux 5.8. */
+static uint64_t mount_of(int fd)
+{
+    struct statx statx_of;
+
+    return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &statx_of) == 0 &&
+                   (statx_of.stx_mask & STATX_MNT_ID)
+               ? statx_of.stx_mnt_id
+               : UINT64_MAX;
+}
+
+/* A subvolume of btrfs has a device of its own, but is part of its parent's mount. Like du -x, this
+ * also enters what is mounted from the device of the named directory. */
+static bool is_mounted_elsewhere(int path_fd, const struct stat *stat, const struct level *level)
+{
+    uint64_t mount = stat->st_dev == level->device ? 0 : mount_of(path_fd);
+
+    return stat->st_dev != level->device &&
+           (mount == UINT64_MAX || mount != mount_of(level->parent_fd));
+}
+
 static int survey_below(struct survey *survey, int path_fd, const struct level *level);
 
 /* A file or directory that was found, or named; only what is one of them costs more than a look at
@@ -122,9 +141,12 @@ static int visit_path(struct survey *survey, int path_fd, const struct stat *sta
 {
     if (!S_ISDIR(stat->st_mode))
         return survey_add(survey, path_fd, stat, level->name);
-    if ((stat->st_dev != level->device && !survey->all_file_systems) ||
-        is_ignored(survey, level->name))
+    if (is_ignored(survey, level->name))
         return 0;
+    if (!survey->all_file_systems && is_mounted_elsewhere(path_fd, stat, level)) {
+        survey->total.not_entered++;
+        return 0;
+    }
     if (level->depth >= SURVEY_DEPTH_MAX) {
         survey_fault(survey, level->name, "too deep; name it to have it looked at");
         return 0;
@@ -154,7 +176,7 @@ static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
         return -ENOMEM;
     if (found)
         return visit_path(survey, fd, &stat,
-                          &(struct level){name, level->device, level->depth + 1});
+                          &(struct level){name, level->device, dir_fd, level->depth + 1});
     survey_fault(survey, name, strerror(reason));
     return 0;
 }
@@ -266,7 +288,7 @@ int survey_path(struct survey *survey, const char *path)
         return 0;
     }
     if (S_ISDIR(stat.st_mode) || S_ISREG(stat.st_mode))
-        return visit_path(survey, fd, &stat, &(struct level){path, stat.st_dev, 0});
+        return visit_path(survey, fd, &stat, &(struct level){path, stat.st_dev, -1, 0});
     if (S_ISBLK(stat.st_mode))
         return add_device(survey, fd, &stat, path);
     survey_fault(survey, path,

@@ -15,7 +15,7 @@ struct survey {
     struct cache_question question;
     bool follow; /* symbolic links that are named; of those found below only the kernel's own, as
                     /proc/PID/fd/N */
-    bool all_file_systems; /* else only that of the named directory */
+    bool all_file_systems; /* else only that of the named directory, with its subvolumes */
     bool cached_only;      /* keeps only files of which something is cached; the total is of all */
     /* Patterns of fnmatch(3), ending with NULL: what matches one of them by its last part or the
      * whole of its name is left out, a directory with all below it. NULL: none. */

@@ -20,7 +20,8 @@ struct cache_total {
     uint64_t pages;
     struct cache_count count; /* each CACHE_UNKNOWN where one of the files does not say */
     struct cache_reason reason[CACHE_REASONS];
-    bool interrupted; /* there may be more files */
+    uint64_t not_entered; /* directories on which another file system is mounted */
+    bool interrupted;     /* there may be more files */
 };
 
 /** Begins with {0}. */

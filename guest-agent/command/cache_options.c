@@ -111,7 +111,7 @@ static const struct option_line lines[] = {
     {OPTION_FLAG, 0, "follow", NULL, AT(survey.follow),
      .help = "symbolic links that are named, and those of the kernel in /proc/PID/fd"},
     {OPTION_FLAG, 0, "all-file-systems", NULL, AT(survey.all_file_systems),
-     .help = "also those mounted below a directory that is named"},
+     .help = "also enter what is mounted below a directory that is named"},
     {OPTION_CALL, 'm', "method", "METHOD", 0,
      .help = "auto, cachestat (Linux 6.5) or mincore (auto)", .call = set_method},
     {OPTION_CALL, 0, "histogram", "[=N]", 0,

@@ -95,8 +95,12 @@ static size_t files_shown(const struct cache_options *options)
     return most < survey->n ? (size_t)most : survey->n;
 }
 
-static void tell_bound(const struct cache_options *options)
+static void tell_bounds(const struct cache_options *options)
 {
+    if (options->survey.total.not_entered > 0)
+        command_error("other file systems are mounted on directories (%" PRIu64
+                      "), which are not entered: add --all-file-systems",
+                      options->survey.total.not_entered);
     if (options->top == UINT64_MAX && options->survey.n_wanted > CACHE_SHOWN_MAX)
         command_error("only the %d files with most in the cache are shown; the total is of all "
                       "(--top N shows N)",
@@ -132,7 +136,7 @@ static int show_files(struct cache_options *options)
     if (print_total(options, total) < 0)
         return EXIT_CANNOT;
     fflush(stdout);
-    tell_bound(options);
+    tell_bounds(options);
     tell_unknown(total);
     if (total->interrupted)
         return EXIT_INTERRUPTED;

@@ -169,6 +169,7 @@ static json_t *total_json(const struct cache_total *total)
     json_object_set_new(object, "files", json_u64(total->files));
     json_object_set_new(object, "unknown_files", json_u64(total->unknown_files));
     json_object_set_new(object, "unknown_bytes", json_u64(total->unknown_bytes));
+    json_object_set_new(object, "not_entered", json_u64(total->not_entered));
     json_object_set_new(object, "size_bytes", json_u64(total->size_bytes));
     set_counts(object, total->pages, &total->count);
     if (total->interrupted)

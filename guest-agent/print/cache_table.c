@@ -14,7 +14,7 @@
 
 #define CELL 32
 #define BAR 60
-#define TOTAL_NAME 64
+#define TOTAL_NAME 128
 
 /* What a row is made of: a file's, or the total's. */
 struct row {
@@ -151,8 +151,11 @@ static void total_name(char name[TOTAL_NAME], const struct cache_total *total)
                         (unsigned long long)(total->files - total->unknown_files));
 
     if (total->unknown_files > 0)
-        snprintf(name + used, TOTAL_NAME - (size_t)used, ", %llu more unknown",
-                 (unsigned long long)total->unknown_files);
+        used += snprintf(name + used, TOTAL_NAME - (size_t)used, ", %llu more unknown",
+                         (unsigned long long)total->unknown_files);
+    if (total->not_entered > 0)
+        snprintf(name + used, TOTAL_NAME - (size_t)used, ", %llu mounts not entered",
+                 (unsigned long long)total->not_entered);
 }
 
 static void add_total(struct table *table, const struct cache_total *total)

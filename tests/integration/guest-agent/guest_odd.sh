@@ -111,7 +111,7 @@ END
 in_btrfs() {
 	grep -qw btrfs /proc/filesystems && truncate -s 256M disk && mkfs.btrfs -q disk >/dev/null 2>&1 && mkdir btrfs && mount -o loop disk btrfs
 }
-end_more() { umount "$dir/btrfs" "$dir/overlay" 2>/dev/null; }
+end_more() { umount "$dir"/btrfs/top/{tmpfs,bound,data/nested/tmpfs} "$dir/btrfs" "$dir/overlay" 2>/dev/null; }
 mapped() { jq -c '[.files[] | select(.name | test("/(btrfs|overlay)/")) | .pages] | sort' out; }
 # mapped_by NAME FILE...: a process maps the files, and both ways find them.
 mapped_by() {
@@ -133,6 +133,31 @@ if in_btrfs 2>/dev/null; then
 	pages='[2048,2048]'
 	mapped_by "btrfs: a file, and its snapshot" btrfs/a/file btrfs/b/file
 	mapped_by "with a newline in its name" btrfs/a/$'two\nlines' btrfs/b/$'two\nlines'
+	# 4 MiB, 16 in a subvolume, 2 in one below that, 1 in a bind mount; and tmpfs with 3 MiB, twice.
+	mkdir -p btrfs/aside
+	mkdir btrfs/top
+	btrfs -q subvolume create btrfs/top/data
+	btrfs -q subvolume create btrfs/top/data/nested
+	mkdir btrfs/top/{tmpfs,bound} btrfs/top/data/nested/tmpfs
+	mount --bind btrfs/aside btrfs/top/bound
+	for at in btrfs/top btrfs/top/data/nested; do
+		mount -t tmpfs none "$at/tmpfs"
+		head -c 3M /dev/urandom >"$at/tmpfs/file"
+	done
+	head -c 4M /dev/urandom >btrfs/top/file
+	head -c 16M /dev/urandom >btrfs/top/data/file
+	head -c 2M /dev/urandom >btrfs/top/data/nested/file
+	head -c 1M /dev/urandom >btrfs/aside/file
+	of_top() { "$guest" cache btrfs/top --json "$@" 2>why | jq -c '.total | [.cached_bytes / 1048576, .not_entered]'; }
+	check "subvolumes are entered, mounts counted: $(of_top)" test "$(of_top)" = "[23,2]"
+	check "and said: $(<why)" grep -q 'mounted on directories (2), which are not entered: add --all-file-systems' why
+	check "in the table" grep -q ' total of 4, 2 mounts not entered$' <("$guest" cache btrfs/top 2>&1)
+	check "but not those that are ignored" test "$(of_top -i tmpfs)" = "[23,0]"
+	check "all" test "$(of_top --all-file-systems)" = "[29,0]"
+	umount btrfs/top/{tmpfs,data/nested/tmpfs} btrfs/top/bound
+	mount -o subvol=a "$(findmnt -no SOURCE btrfs | sed 's/\[.*//')" btrfs/top/bound
+	check "a subvolume that is mounted by itself is a mount" test "$(of_top)" = "[22,1]"
+	umount btrfs/top/bound
 else
 	skip "btrfs" "this kernel has none, or mkfs.btrfs is not there"
 fi
