@@ -6,6 +6,7 @@
 #include "command/triggers.h"
 #include "proc/hidden.h"
 #include "proc/rights.h"
+#include "proc/shared_memory.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
 
@@ -254,6 +255,8 @@ int cmd_serve(int argc, char **argv)
         if (processes_hidden(&root))
             command_error(PROCESSES_HIDDEN ": they are not in the reports; %s",
                           RIGHTS_REMEDY(CAP_SYS_PTRACE));
+        if (!memory_sharing_known(&root))
+            command_error(MEMORY_SHARING_UNKNOWN);
         serve_host(agent, &options, &error);
         agent_free(agent);
         if (made)

@@ -5,6 +5,7 @@
 #include "command/smaps_output.h"
 #include "proc/hidden.h"
 #include "proc/rights.h"
+#include "proc/shared_memory.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -22,15 +23,18 @@ struct options {
 
 static int set_key(void *key, const char *text)
 {
-    static const char *const names[] = {[PROCESS_RSS] = "rss",
-                                        [PROCESS_PSS] = "pss",
-                                        [PROCESS_REFERENCED] = "referenced",
-                                        [PROCESS_SWAP] = "swap",
-                                        [PROCESS_USS] = "uss"};
+    static const struct {
+        const char *name;
+        enum process_key key;
+    } keys[] = {{"rss", PROCESS_RSS},
+                {"pss", PROCESS_PSS},
+                {"referenced", PROCESS_REFERENCED},
+                {"swap", PROCESS_SWAP},
+                {"uss", PROCESS_USS}};
 
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strcmp(text, names[i])) {
-            *(enum process_key *)key = (enum process_key)i;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!strcmp(text, keys[i].name)) {
+            *(enum process_key *)key = keys[i].key;
             return 0;
         }
     return command_bad_value("--sort", text, "rss, pss, uss, referenced or swap");
@@ -146,6 +150,8 @@ static void tell_failures(const struct processes *processes)
     if (processes->hidden)
         command_error(PROCESSES_HIDDEN ": they are not among these; %s",
                       RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    if (processes->sharing_unknown)
+        command_error(MEMORY_SHARING_UNKNOWN);
     if (processes->failed > 0)
         command_error("some processes cannot be looked at (%zu): %s", processes->failed,
                       processes->failure.text);

@@ -6,6 +6,7 @@
 #include "command/wss_options.h"
 #include "proc/hidden.h"
 #include "proc/rights.h"
+#include "proc/shared_memory.h"
 #include "wss/watch.h"
 
 #include <errno.h>
@@ -268,6 +269,10 @@ static int wss_run(const struct fsroot *root, const struct wss_options *options,
     const struct wss_method *method = wss_method_find(root, options->method, error);
     int rc = method ? find_processes(root, options, &processes, error) : -ENOTSUP;
 
+    if (rc == 0)
+        processes_find_sharing(root, &processes);
+    if (processes.sharing_unknown)
+        command_error(MEMORY_SHARING_UNKNOWN);
     if (rc == 0)
         rc = watch_begin(&session.watch, root, method, &processes, error);
     session.incomplete = !options->all && processes.failed > 0;

@@ -30,11 +30,6 @@ static const struct value {
 };
 #define N_VALUES (sizeof(values) / sizeof(values[0]))
 
-static uint64_t value_at(const struct process_memory *memory, size_t i)
-{
-    return *(const uint64_t *)(const void *)((const char *)memory + values[i].offset);
-}
-
 static bool is_shown(const struct smaps_output *output, size_t i)
 {
     return output->split || !values[i].split;
@@ -59,37 +54,59 @@ static struct columns *make_columns(const struct smaps_output *output,
     return columns_new(column, n);
 }
 
-/* @p bound: a sum in which something is missing, but for the RSS, which everybody may see. */
-static void value_cell(char cell[CELL], const struct process_memory *memory, size_t i, bool bound)
-{
-    uint64_t bytes = value_at(memory, i);
+/* A process, or a group. */
+struct row {
+    size_t number;
+    const struct process_memory *memory;
+    const char *name;
+    const char *unknown; /* the text for what is not known */
+    bool bound;          /* sums with something missing, except for the RSS, which anyone may see */
+};
 
-    bound = bound && values[i].offset != offsetof(struct process_memory, rss_bytes);
+static void value_cell(char cell[CELL], const struct row *row, size_t i)
+{
+    uint64_t bytes = process_memory_at(row->memory, values[i].offset);
+    bool bound = row->bound && values[i].offset != offsetof(struct process_memory, rss_bytes);
+
     if (bytes == KEYED_UNKNOWN)
-        snprintf(cell, CELL, "?");
+        snprintf(cell, CELL, "%s", row->unknown);
     else
         show_bytes(cell + bound, CELL - bound, bytes);
     if (bytes != KEYED_UNKNOWN && bound)
         *cell = '>';
 }
 
-static int add_row(struct columns *columns, const struct smaps_output *output, size_t number,
-                   const struct process_memory *memory, const char *name, bool bound)
+static int add_row(struct columns *columns, const struct smaps_output *output,
+                   const struct row *row)
 {
     char cell[N_VALUES + 1][CELL];
     const char *text[N_VALUES + 2] = {cell[0]};
     size_t n = 1;
 
-    snprintf(cell[0], CELL, "%zu", number);
+    snprintf(cell[0], CELL, "%zu", row->number);
     for (size_t i = 0; i < N_VALUES; i++) {
         if (!is_shown(output, i))
             continue;
-        value_cell(cell[n], memory, i, bound);
+        value_cell(cell[n], row, i);
         text[n] = cell[n];
         n++;
     }
-    text[n] = name;
+    text[n] = row->name;
     return columns_row(columns, text);
+}
+
+static int add_process(struct columns *columns, const struct smaps_output *output,
+                       const struct process *process)
+{
+    char name[PROCESS_NAME_MAX + 32];
+    int length = snprintf(name, sizeof(name), "%s", process->name);
+
+    if (process->counted)
+        snprintf(name + length, sizeof(name) - (size_t)length, " (in memory of %d)",
+                 (int)process->shares_with);
+    return add_row(columns, output,
+                   &(struct row){(size_t)process->pid, &process->memory, name,
+                                 process->counted ? "-" : "?", false});
 }
 
 static int print_table(const struct smaps_output *output, const struct processes *processes,
@@ -102,13 +119,11 @@ static int print_table(const struct smaps_output *output, const struct processes
     for (size_t i = 0; rc == 0 && groups && i < rows_shown(output, groups->n); i++) {
         const struct process_group *group = &groups->group[i];
 
-        rc = add_row(columns, output, group->n, &group->memory, group->name, group->unread > 0);
+        rc = add_row(columns, output,
+                     &(struct row){group->n, &group->memory, group->name, "?", group->unread > 0});
     }
-    for (size_t i = 0; rc == 0 && !groups && i < rows_shown(output, processes->n); i++) {
-        const struct process *process = &processes->process[i];
-
-        rc = add_row(columns, output, (size_t)process->pid, &process->memory, process->name, false);
-    }
+    for (size_t i = 0; rc == 0 && !groups && i < rows_shown(output, processes->n); i++)
+        rc = add_process(columns, output, &processes->process[i]);
     if (rc == 0)
         columns_print(columns, true, stdout);
     columns_free(columns);
@@ -117,10 +132,8 @@ static int print_table(const struct smaps_output *output, const struct processes
 
 static json_t *with_memory(json_t *object, const struct process_memory *memory)
 {
-    for (size_t i = 0; object && i < N_VALUES; i++)
-        if (value_at(memory, i) != KEYED_UNKNOWN)
-            json_object_set_new(object, values[i].key,
-                                json_integer((json_int_t)value_at(memory, i)));
+    for (size_t i = 0; i < N_VALUES; i++)
+        json_set_known(object, values[i].key, process_memory_at(memory, values[i].offset));
     return object;
 }
 
@@ -131,10 +144,13 @@ static json_t *processes_list_json(const struct smaps_output *output,
 
     for (size_t i = 0; i < rows_shown(output, processes->n); i++) {
         const struct process *process = &processes->process[i];
+        json_t *object = with_memory(
+            json_pack("{si ss}", "pid", (int)process->pid, "name", process->name),
+            &process->memory);
 
-        json_array_append_new(array, with_memory(json_pack("{si ss}", "pid", (int)process->pid,
-                                                           "name", process->name),
-                                                 &process->memory));
+        if (process->counted)
+            json_object_set_new(object, "same_memory_as", json_integer(process->shares_with));
+        json_array_append_new(array, object);
     }
     return array;
 }
@@ -159,11 +175,12 @@ static int print_json(const struct smaps_output *output, const struct processes 
                       const struct process_groups *groups)
 {
     char time[RECORD_TIME];
-    json_t *line = json_pack("{ss ss si so sb si}", "schema", "vmwss.guest_smaps.v1", "time",
+    json_t *line = json_pack("{ss ss si so sb sb si}", "schema", "vmwss.guest_smaps.v1", "time",
                              record_time(time), "ended", (int)processes->ended, "refused",
                              processes->hidden ? json_null()
                                                : json_integer((json_int_t)processes->refused),
-                             "hidden", processes->hidden, "failed", (int)processes->failed);
+                             "hidden", processes->hidden, "sharing_unknown",
+                             processes->sharing_unknown, "failed", (int)processes->failed);
 
     if (line && groups) {
         json_object_set_new(line, "by", json_string(output->by == GROUP_USER ? "user" : "program"));

@@ -81,13 +81,9 @@ static void print_row(const struct wss_output *output, const struct watch *watch
     printf(output->names ? " %-5s" : " %s", watched_is_huge(watched) ? "thp" : "-");
     if (output->names)
         printf(" %7d %s", (int)watched->process.pid, watched->process.name);
+    if (watched->process.shares_with)
+        printf(" (in memory of %d)", (int)watched->process.shares_with);
     putchar('\n');
-}
-
-static void set_bytes(json_t *object, const char *name, uint64_t bytes)
-{
-    if (bytes != KEYED_UNKNOWN)
-        json_object_set_new(object, name, json_integer((json_int_t)bytes));
 }
 
 static json_t *watched_json(const struct watch *watch, const struct watched_process *watched)
@@ -97,14 +93,14 @@ static json_t *watched_json(const struct watch *watch, const struct watched_proc
                                watched->process.name, "est_s", watched_est_s(watched), "duration_s",
                                watched_duration_s(watched));
 
-    if (!object)
-        return NULL;
-    set_bytes(object, "rss_bytes", memory->rss_bytes);
-    set_bytes(object, "pss_bytes", memory->pss_bytes);
-    set_bytes(object, "referenced_bytes", memory->referenced_bytes);
+    json_set_known(object, "rss_bytes", memory->rss_bytes);
+    json_set_known(object, "pss_bytes", memory->pss_bytes);
+    json_set_known(object, "referenced_bytes", memory->referenced_bytes);
     if (has_unmeasurable(watch))
-        set_bytes(object, "unmeasurable_bytes", watched->reading.unmeasurable_bytes);
-    set_bytes(object, "huge_bytes", memory->huge_bytes);
+        json_set_known(object, "unmeasurable_bytes", watched->reading.unmeasurable_bytes);
+    json_set_known(object, "huge_bytes", memory->huge_bytes);
+    if (watched->process.shares_with)
+        json_object_set_new(object, "same_memory_as", json_integer(watched->process.shares_with));
     json_object_set_new(object, "flags",
                         watched_is_huge(watched) ? json_pack("[s]", "thp") : json_array());
     return object;

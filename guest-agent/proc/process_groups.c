@@ -62,7 +62,7 @@ static void add_process(struct process_group *group, const struct process *proce
                         enum process_key key)
 {
     group->n++;
-    group->unread += process->memory.pss_bytes == KEYED_UNKNOWN;
+    group->unread += process->memory.pss_bytes == KEYED_UNKNOWN && !process->counted;
     group->rank += process_rank(process, key);
     process_memory_add(&group->memory, &process->memory);
 }

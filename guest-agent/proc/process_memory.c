@@ -41,15 +41,11 @@ static uint64_t known_sum(uint64_t a, uint64_t b)
 
 void process_memory_add(struct process_memory *all, const struct process_memory *part)
 {
-    all->rss_bytes = known_sum(all->rss_bytes, part->rss_bytes);
-    all->pss_bytes = known_sum(all->pss_bytes, part->pss_bytes);
-    all->referenced_bytes = known_sum(all->referenced_bytes, part->referenced_bytes);
-    all->swap_bytes = known_sum(all->swap_bytes, part->swap_bytes);
-    all->huge_bytes = known_sum(all->huge_bytes, part->huge_bytes);
-    all->uss_bytes = known_sum(all->uss_bytes, part->uss_bytes);
-    all->pss_anon_bytes = known_sum(all->pss_anon_bytes, part->pss_anon_bytes);
-    all->pss_file_bytes = known_sum(all->pss_file_bytes, part->pss_file_bytes);
-    all->pss_shmem_bytes = known_sum(all->pss_shmem_bytes, part->pss_shmem_bytes);
+    for (size_t at = 0; at < sizeof(*all); at += sizeof(uint64_t)) {
+        uint64_t sum = known_sum(process_memory_at(all, at), process_memory_at(part, at));
+
+        memcpy((char *)all + at, &sum, sizeof(sum));
+    }
 }
 
 /* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much

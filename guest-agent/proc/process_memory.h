@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** KEYED_UNKNOWN where this kernel does not say. hugetlb pages are in none of these. */
+/** KEYED_UNKNOWN where this kernel does not say. hugetlb pages are in none of these. All members
+ * are uint64_t. */
 struct process_memory {
     uint64_t rss_bytes;
     uint64_t pss_bytes;        /* each page divided by the number of its mappings */
@@ -34,6 +35,12 @@ struct process_memory {
     ((struct process_memory){KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, \
                              KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, KEYED_UNKNOWN, \
                              KEYED_UNKNOWN})
+
+/** The member at the offset @p at. */
+static inline uint64_t process_memory_at(const struct process_memory *memory, size_t at)
+{
+    return *(const uint64_t *)(const void *)((const char *)memory + at);
+}
 
 /** The message for -ENOTSUP. */
 #define PROCESS_MEMORY_UNTOLD                                             \

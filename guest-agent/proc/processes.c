@@ -4,8 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/proc_pid.h"
+#include "base/text/json.h"
 #include "proc/hidden.h"
 #include "proc/keyed.h"
+#include "proc/shared_memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +19,11 @@ void processes_free(struct processes *processes)
     *processes = (struct processes){0};
 }
 
-static int identify_process(const struct fsroot *root, pid_t pid, struct process *process,
-                            struct process_statm *statm)
+int process_identify(const struct fsroot *root, pid_t pid, struct process *process)
 {
     char text[2048];
     struct proc_stat stat = {0};
+    struct process_statm statm = {0};
     ssize_t n = fsroot_read(root, text, sizeof(text), "proc/%d/stat", (int)pid);
 
     if (n < 0)
@@ -31,20 +33,15 @@ static int identify_process(const struct fsroot *root, pid_t pid, struct process
 
     if (rc == 0)
         rc = proc_stat_name(text, process->name, sizeof(process->name));
-    if (rc == 0)
-        rc = process_statm(root, pid, stat.state == 'Z' ? process_thread(root, pid) : pid, statm);
     process->pid = pid;
+    process->thread = stat.state == 'Z' ? process_thread(root, pid) : pid;
+    if (rc == 0)
+        rc = process_statm(root, pid, process->thread, &statm);
     process->start_ticks = stat.start_ticks;
+    process->size_bytes = statm.size_bytes;
     process->memory = PROCESS_MEMORY_UNKNOWN;
-    process->memory.rss_bytes = statm->rss_bytes;
+    process->memory.rss_bytes = statm.rss_bytes;
     return rc;
-}
-
-int process_identify(const struct fsroot *root, pid_t pid, struct process *process)
-{
-    struct process_statm statm = {0};
-
-    return identify_process(root, pid, process, &statm);
 }
 
 void processes_count_failure(struct processes *processes, pid_t pid, int rc)
@@ -69,12 +66,12 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
     if (!processes->process)
         return error_set(error, -ENOMEM, "out of memory");
     for (ssize_t i = 0; i < n; i++) {
-        struct process_statm statm = {0};
-        int rc = identify_process(root, pid[i], &processes->process[processes->n], &statm);
+        struct process *process = &processes->process[processes->n];
+        int rc = process_identify(root, pid[i], process);
 
         if (rc < 0)
             processes_count_failure(processes, pid[i], rc);
-        else if (statm.size_bytes > 0) /* else a kernel thread, or a zombie */
+        else if (process->size_bytes > 0) /* else a kernel thread, or a zombie */
             processes->n++;
     }
     return 0;
@@ -85,11 +82,13 @@ int processes_read(const struct fsroot *root, struct processes *processes, struc
     size_t kept = 0;
     int rc = 0;
 
+    processes_find_sharing(root, processes);
     for (size_t i = 0; i < processes->n && rc != -ENOTSUP; i++) {
         struct process process = processes->process[i];
         uint64_t rss_bytes = process.memory.rss_bytes;
 
-        rc = process_memory_read(root, process.pid, &process.memory);
+        process.counted = process_is_counted(&process, processes->process, kept);
+        rc = process.counted ? 0 : process_memory_read(root, process.pid, &process.memory);
         if (rc < 0) {
             processes_count_failure(processes, process.pid, rc);
             process.memory.rss_bytes = rss_bytes;
@@ -104,28 +103,11 @@ int processes_read(const struct fsroot *root, struct processes *processes, struc
     return error_set(error, rc, PROCESS_MEMORY_UNTOLD);
 }
 
-static uint64_t value_of(const struct process *process, enum process_key key)
-{
-    switch (key) {
-    case PROCESS_RSS:
-        return process->memory.rss_bytes;
-    case PROCESS_PSS:
-        return process->memory.pss_bytes;
-    case PROCESS_REFERENCED:
-        return process->memory.referenced_bytes;
-    case PROCESS_SWAP:
-        return process->memory.swap_bytes;
-    case PROCESS_USS:
-        return process->memory.uss_bytes;
-    }
-    return KEYED_UNKNOWN;
-}
-
 uint64_t process_rank(const struct process *process, enum process_key key)
 {
-    uint64_t value = value_of(process, key);
+    uint64_t value = process_memory_at(&process->memory, key);
 
-    if (value == KEYED_UNKNOWN && key != PROCESS_SWAP)
+    if (value == KEYED_UNKNOWN && key != PROCESS_SWAP && !process->counted)
         value = process->memory.rss_bytes;
     return value == KEYED_UNKNOWN ? 0 : value;
 }
@@ -192,10 +174,13 @@ int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
 
     if (rc < 0)
         return rc;
+    processes_find_sharing(root, processes);
     processes_sort(processes, PROCESS_RSS);
     for (size_t i = 0; i < processes->n; i++) {
         struct process next = processes->process[i];
 
+        if (next.shares_with)
+            continue;
         if (ranked >= n && (n == 0 || next.memory.rss_bytes <= rank(&processes->process[n - 1])))
             break;
         if (read_within(root, &walk_bytes, &next) == -ESRCH)
@@ -207,23 +192,15 @@ int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
     return 0;
 }
 
-static void set_bytes(json_t *object, const char *name, uint64_t bytes)
-{
-    if (bytes != KEYED_UNKNOWN)
-        json_object_set_new(object, name, json_integer((json_int_t)bytes));
-}
-
 static json_t *process_json(const struct process *process, bool referenced)
 {
     json_t *object = json_pack("{si ss}", "pid", (int)process->pid, "name", process->name);
 
-    if (!object)
-        return NULL;
-    set_bytes(object, "rss_bytes", process->memory.rss_bytes);
-    set_bytes(object, "pss_bytes", process->memory.pss_bytes);
-    set_bytes(object, "swap_bytes", process->memory.swap_bytes);
+    json_set_known(object, "rss_bytes", process->memory.rss_bytes);
+    json_set_known(object, "pss_bytes", process->memory.pss_bytes);
+    json_set_known(object, "swap_bytes", process->memory.swap_bytes);
     if (referenced)
-        set_bytes(object, "referenced_bytes", process->memory.referenced_bytes);
+        json_set_known(object, "referenced_bytes", process->memory.referenced_bytes);
     return object;
 }
 

@@ -15,6 +15,10 @@
 
 struct process {
     pid_t pid;
+    pid_t thread;      /* process_thread() */
+    pid_t shares_with; /* an earlier process in the same address space; 0: there is none */
+    bool counted;      /* its memory counts with that one's; but for the RSS, it is unknown here */
+    uint64_t size_bytes;  /* of the address space */
     uint64_t start_ticks; /* with the pid: which process this is; proc_pid_stat(5), field 22 */
     char name[PROCESS_NAME_MAX]; /* printable UTF-8, see proc_stat_name() */
     struct process_memory memory;
@@ -24,10 +28,11 @@ struct processes {
     struct process *process;
     size_t n;
     /* By processes_list() and processes_read(), together: */
-    size_t ended;   /* meanwhile; they are not among them */
-    size_t refused; /* which we may not look at */
-    bool hidden;    /* there may be more, of which not even the number is known: hidden.h */
-    size_t failed;  /* for another reason, which is that of the first: */
+    size_t ended;         /* meanwhile; they are not among them */
+    size_t refused;       /* which we may not look at */
+    bool hidden;          /* there may be more, of which not even the number is known: hidden.h */
+    bool sharing_unknown; /* and some may be in one address space: shared_memory.h */
+    size_t failed;        /* for another reason, which is that of the first: */
     struct error failure;
 };
 
@@ -46,21 +51,22 @@ void processes_count_failure(struct processes *processes, pid_t pid, int rc);
  * each. 0 or a negative errno with the message. */
 int processes_list(const struct fsroot *root, struct processes *processes, struct error *error);
 
-/** Reads the memory of each; those that have ended are dropped, those that cannot be read keep the
- * RSS that they had, and have their swap by process_swap_bytes(). -ENOTSUP with the message when
- * this kernel does not report. */
+/** Reads the memory of each, and of several in one address space that of the first. Those that have
+ * ended are dropped, those that cannot be read keep the RSS that they had, and have their swap by
+ * process_swap_bytes(). -ENOTSUP with the message when this kernel does not report. */
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
 
+/** A key is the place of its number. */
 enum process_key {
-    PROCESS_RSS,
-    PROCESS_PSS,
-    PROCESS_REFERENCED,
-    PROCESS_SWAP,
-    PROCESS_USS,
+    PROCESS_RSS = offsetof(struct process_memory, rss_bytes),
+    PROCESS_PSS = offsetof(struct process_memory, pss_bytes),
+    PROCESS_REFERENCED = offsetof(struct process_memory, referenced_bytes),
+    PROCESS_SWAP = offsetof(struct process_memory, swap_bytes),
+    PROCESS_USS = offsetof(struct process_memory, uss_bytes),
 };
 
 /** What the process counts in an order by @p key: where that is not known its RSS, which is never
- * less; of swap 0. */
+ * less; 0 for swap, and if its memory is counted with another process's. */
 uint64_t process_rank(const struct process *process, enum process_key key);
 
 /** Largest process_rank() first, by pid where they are equal: the largest may be one that we may
@@ -73,7 +79,8 @@ void processes_sort(struct processes *processes, enum process_key key);
  * Page tables are walked only where it can matter: from the largest RSS down, until the next RSS is
  * below the n-th PSS, for no PSS is above its RSS. At most @p walk_bytes are walked, resident or
  * swapped out, so that a process of 100 GiB does not cost half a second a report; what exceeds that
- * has its PSS unknown, and its RSS counts instead; its swap is by process_swap_bytes().
+ * has its PSS unknown, and its RSS counts instead; its swap is by process_swap_bytes(). Of several
+ * processes in one address space only the first is listed.
  */
 int processes_largest(const struct fsroot *root, size_t n, uint64_t walk_bytes,
                       struct processes *processes, struct error *error);

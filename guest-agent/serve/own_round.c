@@ -7,6 +7,7 @@
 #include "base/wire/wire.h"
 #include "proc/keyed.h"
 #include "proc/meminfo.h"
+#include "proc/shared_memory.h"
 #include "proc/touched.h"
 #include "wss/watch.h"
 
@@ -39,6 +40,8 @@ static int begin_round(struct round *round, struct error *error)
         if (all.process[i].pid != getpid() || !round->root->live)
             all.process[kept++] = all.process[i];
     all.n = kept;
+    if (rc == 0)
+        processes_find_sharing(round->root, &all);
     if (rc == 0)
         rc = watch_begin(&round->watch, round->root, &wss_clear_refs, &all, error);
     processes_free(&all);
@@ -94,7 +97,8 @@ static int read_all(struct round *round, struct error *error)
         struct process process = watch->watched[i].process;
         struct touched touched;
 
-        if (own_round_read(round, &process, &touched) < 0)
+        if (process_is_counted(&process, round->touching.process, round->touching.n) ||
+            own_round_read(round, &process, &touched) < 0)
             continue;
         process.memory = touched.memory;
         round->touching.process[round->touching.n++] = process;

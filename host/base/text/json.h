@@ -14,6 +14,13 @@ static inline json_t *json_u64(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
+/** Sets a number, unless it is UINT64_MAX: not known. */
+static inline void json_set_known(json_t *object, const char *key, uint64_t value)
+{
+    if (value != UINT64_MAX)
+        json_object_set_new(object, key, json_u64(value));
+}
+
 /** Sets "time", now, RFC 3339 with milliseconds, and "host", so that the output can be dated
  * wherever it goes. */
 void json_set_here_and_now(json_t *object);

@@ -70,6 +70,60 @@ check "serve" settles has_it
 kill -KILL "$pid" # unshare waits for its child whatever else it is told
 wait 2>/dev/null
 
+echo "# two processes in one address space"
+cat >vforked.py <<'END'
+import ctypes, os, time
+x86 = os.uname().machine == "x86_64"
+memory = bytearray(b"\1") * (64 << 20)
+print("ready", flush=True)
+# The child of a vfork(), which runs on the stack of this one as long as this one waits for it: for ever.
+ctypes.CDLL(None).syscall(56 if x86 else 220, 0x4111, 0, 0, 0, 0)
+time.sleep(600)
+END
+# denied COMMAND...: where kcmp(2) is not permitted.
+cat >denied.py <<'END'
+import ctypes, os, struct, sys
+x86 = os.uname().machine == "x86_64"
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, 312 if x86 else 272), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+filter = struct.pack("HxxxxxxQ", 4, ctypes.addressof(code))
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.prctl(22, 2, filter, 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+END
+denied() { python3 denied.py "$@"; }
+ready python3 vforked.py
+parent=$pid
+settles pgrep -P "$parent" >child
+child=$(<child)
+once() { quietly jq -e "$1 | add | . > 67108864 and . < 100000000" out; }
+"$guest" smaps --all --json >out
+check "smaps --all: once" once "[.processes[] | select(.pid == $parent or .pid == $child) | .pss_bytes // empty]"
+check "the other's row says so" quietly jq -e ".processes[] | select(.pid == $child) | .same_memory_as == $parent and .rss_bytes > 67108864" out
+check "in the table" grep -qE "^ *$child .* - +- .* \(in memory of $parent\)$" <("$guest" smaps --all)
+"$guest" smaps "$child" --json >out
+check "alone it has its numbers" once '[.processes[].pss_bytes]'
+"$guest" smaps "$parent" "$child" --by program --json >out
+check "smaps --by" once '[.groups[].uss_bytes]'
+check "is no lower bound" quietly jq -e '.groups[0] | .processes == 2 and .unread == 0' out
+"$guest" wss "$child,$parent" 0.05 --json >out
+check "wss" quietly jq -e ".processes[] | select(.pid == $parent) | .same_memory_as == $child" out
+denied "$guest" smaps "$parent" "$child" --json >out 2>why
+check "without kcmp() it is not known: $(<why)" quietly jq -e '.sharing_unknown and (.processes | length) == 2' out
+check "and said" grep -q 'kcmp(2) is not available' why
+check "unless no two can be" quietly jq -e '.sharing_unknown | not' <(denied "$guest" smaps "$parent" $$ --json 2>&1)
+kill -KILL "$child" "$parent"
+wait 2>/dev/null
+# Alone in a namespace, where nothing is larger.
+begin unshare --pid --fork --mount-proc --kill-child bash -c 'python3 vforked.py & exec "$1" serve --no-triggers --listen socket --working-set=1' _ "$guest" >/dev/null
+settles test -S socket
+has_it() { report >out && quietly jq -e '.report | .working_set and (.processes | map(select(.name == "python3")) | length == 1 and .[0].pss_bytes > 67108864)' out; }
+check "serve: once" settles has_it
+check "and its working set" quietly jq -e '.report.working_set.anon_bytes < 100000000' out
+kill -KILL "$pid"
+wait 2>/dev/null
+
 echo "# shared memory of System V"
 # Two segments of 8 MiB: the first one's id is 0, and so is its inode.
 cat >shm.py <<'END'
