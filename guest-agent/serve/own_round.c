@@ -22,6 +22,7 @@ struct round {
     uint64_t mark_begin_ns, mark_end_ns, read_begin_ns, read_end_ns;
     uint64_t anon_bytes, file_bytes;
     struct processes touching; /* those that could be read */
+    size_t unread;             /* those that could not, unless they have ended */
 };
 
 int own_round_check(const struct fsroot *root, struct error *why)
@@ -92,13 +93,18 @@ static int read_all(struct round *round, struct error *error)
     round->touching.process = calloc(watch->n, sizeof(*round->touching.process));
     if (!round->touching.process)
         return error_set(error, -ENOMEM, "out of memory");
+    round->unread = watch->refused + watch->unlisted + watch->unread;
     round->read_begin_ns = clock_ns();
     for (size_t i = 0; i < watch->n; i++) {
         struct process process = watch->watched[i].process;
         struct touched touched;
+        int rc = 0;
 
-        if (process_is_counted(&process, round->touching.process, round->touching.n) ||
-            own_round_read(round, &process, &touched) < 0)
+        if (process_is_counted(&process, round->touching.process, round->touching.n))
+            continue;
+        rc = own_round_read(round, &process, &touched);
+        round->unread += rc < 0 && rc != -ESRCH;
+        if (rc < 0)
             continue;
         process.memory = touched.memory;
         round->touching.process[round->touching.n++] = process;
@@ -134,10 +140,11 @@ static json_t *round_json(struct round *round)
     processes_sort(touching, PROCESS_REFERENCED);
     if (touching->n > WIRE_PROCESSES_MAX)
         touching->n = WIRE_PROCESSES_MAX;
-    return json_pack("{s{sI sI sf ss} so}", "working_set", "anon_bytes",
+    return json_pack("{s{sI sI sf ss sI} so}", "working_set", "anon_bytes",
                      at_most(round->anon_bytes, meminfo.total_bytes), "file_bytes",
                      at_most(round->file_bytes, meminfo.total_bytes), "window_s", window_s, "how",
-                     wss_clear_refs.name, "processes", processes_json(touching, true));
+                     wss_clear_refs.name, "unread", (json_int_t)round->unread, "processes",
+                     processes_json(touching, true));
 }
 
 json_t *own_round(const struct fsroot *root, double window_s, struct error *error)

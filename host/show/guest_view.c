@@ -219,11 +219,11 @@ static void rate_row(struct table *table, const struct rate_row *row, double sec
     table_row(table, (const char *const[]){"guest", row->what, total, rate});
 }
 
-static uint64_t known_sum(uint64_t a, uint64_t b)
+static uint64_t scanned(const struct agent_paging *paging)
 {
-    if (a == AGENT_UNKNOWN || b == AGENT_UNKNOWN)
-        return a == AGENT_UNKNOWN ? b : a;
-    return a + b;
+    uint64_t kswapd = paging->scanned_kswapd_pages, direct = paging->scanned_direct_pages;
+
+    return kswapd == AGENT_UNKNOWN || direct == AGENT_UNKNOWN ? AGENT_UNKNOWN : kswapd + direct;
 }
 
 static void add_rates(struct table *table, const struct agent_paging *p,
@@ -234,8 +234,7 @@ static void add_rates(struct table *table, const struct agent_paging *p,
         {"swapped out", p->swap_out_pages, b->swap_out_pages, page},
         {"refaults, anonymous", p->refault_anon_pages, b->refault_anon_pages, page},
         {"refaults, page cache", p->refault_file_pages, b->refault_file_pages, page},
-        {"scanned for reclaim", known_sum(p->scanned_kswapd_pages, p->scanned_direct_pages),
-         known_sum(b->scanned_kswapd_pages, b->scanned_direct_pages), page},
+        {"scanned for reclaim", scanned(p), scanned(b), page},
         {"direct reclaims", p->direct_stalls, b->direct_stalls, 0},
         {"major faults", p->major_faults, b->major_faults, 0},
         {"killed for memory", p->oom_kills, b->oom_kills, 0},
@@ -310,6 +309,19 @@ static void print_processes(const struct agent_top *top)
     table_free(table);
 }
 
+static void print_unseen(const struct agent_report *report)
+{
+    uint64_t unread = report->working_set.unread;
+
+    if (report->processes_hidden)
+        puts("\nguest: its /proc hides processes from the agent (hidepid), so larger ones may be "
+             "missing");
+    if (unread != AGENT_UNKNOWN && unread > 0)
+        printf(
+            "\nguest: the agent cannot read all processes (%llu): what they touched is missing\n",
+            (unsigned long long)unread);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 static void print_verdict(const struct guest_stats *stats)
@@ -370,5 +382,6 @@ void guest_view_print(const struct guest_view *view)
     print_pressure(view->report);
     print_paging(view);
     print_processes(view->top);
+    print_unseen(view->report);
     print_verdict(&view->stats);
 }

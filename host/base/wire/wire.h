@@ -27,13 +27,14 @@
  *              "refault_file_pages":..,"activate_anon_pages":..,"activate_file_pages":..,"oom_kills":..},
  *            "processes":[{"pid":1,"name":"redis-server","rss_bytes":..,"pss_bytes":..,"swap_bytes":..,
  *              "referenced_bytes":..}, at most WIRE_PROCESSES_MAX],
- *            "processes_hidden":true, if the guest's /proc hides processes from the agent
- * (hidepid),
- *            "working_set":{"anon_bytes":..,"file_bytes":..,"window_s":..,"age_s":..,"how":"clear_refs"}}}
+ *            "processes_hidden":true, if /proc hides processes from the agent (hidepid),
+ *            "working_set":{"anon_bytes":..,"file_bytes":..,"window_s":..,"age_s":..,"how":"clear_refs",
+ *              "unread":..}}}
  *          "working_set" (what processes touched in a window that ended age_s before the report) is
  *          of an agent whose owner lets it clear referenced bits, which disturbs the guest's own
  *          reclaim. Then "processes" are those that touched most, all of them as they were at that
- *          window's end, with "referenced_bytes".
+ *          window's end, with "referenced_bytes". "unread" counts processes that the agent cannot
+ *          read: what they touched is missing. Processes in one address space (vfork) are one.
  *   guest  {"seq":3,"error":"what is wrong with the question"}
  *   guest  {"stall":{"resource":"memory","kind":"some","threshold_us":150000,"window_us":1000000,
  *           "uptime_s":813.01,"total_us":..}}

@@ -82,6 +82,8 @@ static void set_unknown(enum agent_value value, void *at)
 {
     if (value == VALUE_TEXT)
         *(char *)at = '\0';
+    else if (value == VALUE_FLAG)
+        *(bool *)at = false;
     else if (value == VALUE_PERCENT || value == VALUE_SECONDS)
         *(double *)at = NAN;
     else
@@ -106,6 +108,11 @@ static int read_field(const json_t *value, const char *where, const struct agent
         return read_real(value, where, field->key, MAX_SECONDS, at, error);
     case VALUE_TEXT:
         return read_text(value, where, field->key, at, error);
+    case VALUE_FLAG:
+        *(bool *)at = json_is_true(value);
+        return json_is_boolean(value)
+                   ? 0
+                   : wrong(-EINVAL, where, field->key, "neither true nor false", error);
     }
     return -EINVAL;
 }
@@ -132,6 +139,8 @@ static json_t *value_json(enum agent_value value, const void *at)
 {
     if (value == VALUE_TEXT)
         return *(const char *)at ? json_string(at) : NULL;
+    if (value == VALUE_FLAG)
+        return *(const bool *)at ? json_true() : NULL;
     if (value == VALUE_PERCENT || value == VALUE_SECONDS)
         return json_real(*(const double *)at); /* NULL for NAN */
     if (*(const uint64_t *)at == AGENT_UNKNOWN)

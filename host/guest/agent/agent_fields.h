@@ -17,6 +17,7 @@ enum agent_value {
     VALUE_PERCENT, /* double, 0 .. 100 */
     VALUE_SECONDS, /* double, 0 .. a century and a bit */
     VALUE_TEXT,    /* char[AGENT_TEXT] */
+    VALUE_FLAG,    /* bool */
 };
 
 struct agent_field {
@@ -32,8 +33,8 @@ struct agent_fields {
 
 /**
  * Reads every field of @p object into @p base; a missing field, or every field if @p object is
- * NULL, becomes AGENT_UNKNOWN, NAN or empty. @p where is the object's name for the message. 0,
- * -EINVAL, -ERANGE.
+ * NULL, becomes AGENT_UNKNOWN, NAN, empty or false. @p where is the object's name for the message.
+ * 0, -EINVAL, -ERANGE.
  */
 int agent_fields_read(const json_t *object, const char *where, const struct agent_fields *fields,
                       uint64_t ram_bytes, void *base, struct error *error);

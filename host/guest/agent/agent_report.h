@@ -77,6 +77,7 @@ struct agent_working_set {
     double window_s;      /* NAN: not reported */
     double age_s;         /* between the window's end and the report; NAN: not reported */
     char how[AGENT_TEXT]; /* "clear_refs", "page_idle" */
+    uint64_t unread;      /* processes that the agent could not read: their memory is missing */
 };
 
 /** The distance from the begin of its window to the report; NAN if there is no window. */
@@ -90,6 +91,7 @@ struct agent_report {
     struct agent_memory memory;
     bool has_pressure;
     char pressure_off[AGENT_TEXT]; /* the reason why there is no pressure; may be empty */
+    bool processes_hidden;         /* the agent does not see all processes (hidepid) */
     struct agent_pressure memory_pressure, io_pressure, cpu_pressure;
     struct agent_paging paging;
     struct agent_working_set working_set;

@@ -77,11 +77,13 @@ static const struct agent_field working_set_field[] = {
     FIELD(agent_working_set, window_s, VALUE_SECONDS),
     FIELD(agent_working_set, age_s, VALUE_SECONDS),
     FIELD(agent_working_set, how, VALUE_TEXT),
+    FIELD(agent_working_set, unread, VALUE_COUNT),
 };
 
 static const struct agent_field report_field[] = {
     FIELD(agent_report, uptime_s, VALUE_SECONDS),
     FIELD(agent_report, pressure_off, VALUE_TEXT),
+    FIELD(agent_report, processes_hidden, VALUE_FLAG),
 };
 
 static const struct agent_field stall_field[] = {

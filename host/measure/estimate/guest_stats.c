@@ -79,12 +79,26 @@ static double stalled_share(const struct agent_stalled *before, const struct age
     return part > 1 ? 1 : part;
 }
 
-/* NAN only if both are unknown: an older kernel has one counter where a newer one has two. */
-static double sum_known(double a, double b)
+static double known_or_0(double rate)
 {
-    if (isnan(a))
-        return b;
-    return isnan(b) ? a : a + b;
+    return isnan(rate) ? 0 : rate;
+}
+
+/* Counters of Linux before 5.9 lack the anonymous refaults. */
+static double refaults(const struct agent_paging *before, const struct agent_paging *now, double s)
+{
+    return rate(before->refault_file_pages, now->refault_file_pages, s) +
+           known_or_0(rate(before->refault_anon_pages, now->refault_anon_pages, s));
+}
+
+/* @p at_least: an unknown part counts as 0. */
+static double scans(const struct agent_paging *before, const struct agent_paging *now, double s,
+                    bool at_least)
+{
+    double kswapd = rate(before->scanned_kswapd_pages, now->scanned_kswapd_pages, s);
+    double direct = rate(before->scanned_direct_pages, now->scanned_direct_pages, s);
+
+    return at_least ? known_or_0(kswapd) + known_or_0(direct) : kswapd + direct;
 }
 
 static void set_rates(struct guest_stats *stats, const struct guest_report *before,
@@ -98,12 +112,8 @@ static void set_rates(struct guest_stats *stats, const struct guest_report *befo
     stats->interval_s = s;
     stats->swap_in_bytes_s = page * rate(a->swap_in_pages, b->swap_in_pages, s);
     stats->swap_out_bytes_s = page * rate(a->swap_out_pages, b->swap_out_pages, s);
-    stats->refault_bytes_s = page *
-                             sum_known(rate(a->refault_anon_pages, b->refault_anon_pages, s),
-                                       rate(a->refault_file_pages, b->refault_file_pages, s));
-    stats->scan_bytes_s = page *
-                          sum_known(rate(a->scanned_kswapd_pages, b->scanned_kswapd_pages, s),
-                                    rate(a->scanned_direct_pages, b->scanned_direct_pages, s));
+    stats->refault_bytes_s = page * refaults(a, b, s);
+    stats->scan_bytes_s = page * scans(a, b, s, false);
     stats->major_faults_s = rate(a->major_faults, b->major_faults, s);
     if (!before->report.has_pressure || !now->report.has_pressure)
         return;
@@ -131,9 +141,13 @@ static void set_memory(struct guest_stats *stats, const struct agent_memory *mem
     stats->cache_cold_bytes = memory->inactive_file_bytes;
 }
 
-static void set_own(struct guest_stats *stats, const struct agent_working_set *own)
+/* What some of the processes touched is not the guest's working set. */
+static void set_own(struct guest_stats *stats, const struct agent_report *report)
 {
-    if (isnan(own->window_s))
+    const struct agent_working_set *own = &report->working_set;
+
+    if (isnan(own->window_s) || report->processes_hidden ||
+        (own->unread != AGENT_UNKNOWN && own->unread > 0))
         return;
     stats->own_window_s = own->window_s;
     stats->own_age_s = own->age_s;
@@ -199,8 +213,6 @@ static unsigned scanning_reasons(const struct guest_stats *stats)
 {
     unsigned reasons = 0;
 
-    if (stats->scan_bytes_s >= SCAN_BYTES_S)
-        reasons |= REASON_SCANNING;
     if (stats->psi_some >= PSI_SOME_NEAR)
         reasons |= REASON_PSI_SOME;
     if (stats->total_bytes != AGENT_UNKNOWN && stats->available_bytes != AGENT_UNKNOWN &&
@@ -209,10 +221,14 @@ static unsigned scanning_reasons(const struct guest_stats *stats)
     return reasons;
 }
 
-static unsigned counted_reasons(const struct agent_paging *before, const struct agent_paging *now)
+static unsigned counted_reasons(const struct guest_report *earlier,
+                                const struct guest_report *later, double interval_s)
 {
+    const struct agent_paging *before = &earlier->report.paging, *now = &later->report.paging;
     unsigned reasons = 0;
 
+    if ((double)later->page_bytes * scans(before, now, interval_s, true) >= SCAN_BYTES_S)
+        reasons |= REASON_SCANNING;
     if (rate(before->oom_kills, now->oom_kills, 1) > 0)
         reasons |= REASON_OOM_KILL;
     if (rate(before->direct_stalls, now->direct_stalls, 1) > 0)
@@ -238,7 +254,7 @@ static void judge(struct guest_stats *stats, const struct guest_report *before,
                   const struct guest_report *now, const struct host_sample *host)
 {
     unsigned paging = paging_reasons(stats);
-    unsigned counted = counted_reasons(&before->report.paging, &now->report.paging);
+    unsigned counted = counted_reasons(before, now, stats->interval_s);
     unsigned scanning = scanning_reasons(stats);
 
     paging |= counted & REASON_OOM_KILL;
@@ -293,7 +309,7 @@ void guest_stats_make(struct guest_stats *stats, const struct guest_report *befo
     clear_stats(stats);
     stats->source = now->source;
     set_memory(stats, &now->report.memory);
-    set_own(stats, &now->report.working_set);
+    set_own(stats, &now->report);
     split_memory(stats, &now->report.memory, host);
     if (!guest_report_follows(before, now))
         return;

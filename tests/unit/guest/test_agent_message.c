@@ -106,6 +106,29 @@ TEST(plain, what_is_not_told_is_unknown)
     ck_assert(isnan(message.report.working_set.window_s));
 }
 
+TEST(plain, hidden_processes_are_read)
+{
+    struct agent_last_report last_report;
+    struct agent_hello hello = {.protocol = 1, .page_bytes = 4096};
+    char *text;
+
+    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{}}"), 0);
+    ck_assert(!message.report.processes_hidden);
+    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{\"processes_hidden\":false}}"), 0);
+    ck_assert(!message.report.processes_hidden);
+    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{\"processes_hidden\":true,"
+                           "\"working_set\":{\"window_s\":9,\"unread\":3}}}"),
+                     0);
+    ck_assert(message.report.processes_hidden);
+    text = agent_last_report_text(&hello, &message.report, &message.top);
+    ck_assert_int_eq(agent_last_report_parse(text, RAM, &last_report, &error), 0);
+    ck_assert(last_report.report.processes_hidden);
+    ck_assert_uint_eq(last_report.report.working_set.unread, 3);
+    free(text);
+    REFUSES("{\"seq\":2,\"report\":{\"processes_hidden\":1}}", -EINVAL,
+            "report.processes_hidden: neither true nor false");
+}
+
 TEST(plain, stall_and_error_are_read)
 {
     ck_assert_int_eq(parse("{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"threshold_us\":"

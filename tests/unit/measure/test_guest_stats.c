@@ -183,6 +183,56 @@ START_TEST(totals_that_are_none)
 }
 END_TEST
 
+/* A sum with an unknown part is a lower bound: enough for a reason, not for its absence. */
+START_TEST(one_scan_counter_is_not_the_sum)
+{
+    before.report.paging.scanned_direct_pages = AGENT_UNKNOWN;
+    now.report.paging.scanned_direct_pages = AGENT_UNKNOWN;
+    make();
+    ck_assert(isnan(stats.scan_bytes_s));
+    ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
+    now.report.paging.scanned_kswapd_pages = 3000;
+    make();
+    ck_assert(isnan(stats.scan_bytes_s));
+    ck_assert_int_eq(stats.verdict, VERDICT_NEAR);
+    ck_assert_str_eq(reasons(), "scanning");
+    setup();
+    before.report.paging.scanned_kswapd_pages = 7; /* it fell */
+    make();
+    ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
+}
+END_TEST
+
+/* Before Linux 5.9 only files have refaults; anonymous ones alone are no sum. */
+START_TEST(refaults_are_those_of_files_at_least)
+{
+    before.report.paging.refault_file_pages = AGENT_UNKNOWN;
+    now.report.paging.refault_file_pages = AGENT_UNKNOWN;
+    make();
+    ck_assert(isnan(stats.refault_bytes_s));
+}
+END_TEST
+
+START_TEST(a_working_set_of_some_processes_is_unknown)
+{
+    now.report.working_set = (struct agent_working_set){.anon_bytes = 5 * MIB,
+                                                        .file_bytes = MIB,
+                                                        .window_s = 60,
+                                                        .age_s = 1,
+                                                        .unread = AGENT_UNKNOWN};
+    make();
+    ck_assert_uint_eq(stats.own_anon_bytes, 5 * MIB);
+    now.report.working_set.unread = 1;
+    make();
+    ck_assert_uint_eq(stats.own_anon_bytes, AGENT_UNKNOWN);
+    ck_assert(isnan(stats.own_window_s));
+    now.report.working_set.unread = 0;
+    now.report.processes_hidden = true;
+    make();
+    ck_assert_uint_eq(stats.own_file_bytes, AGENT_UNKNOWN);
+}
+END_TEST
+
 START_TEST(a_share_is_never_above_one)
 {
     now.report.memory_pressure.some.total_us = 3000000000;
@@ -566,6 +616,9 @@ static Suite *suite(void)
         a_page_that_no_kernel_has_is_none,
         another_source_has_no_rates,
         totals_that_are_none,
+        one_scan_counter_is_not_the_sum,
+        refaults_are_those_of_files_at_least,
+        a_working_set_of_some_processes_is_unknown,
         a_share_is_never_above_one,
         without_psi,
         the_split_has_bounds,
