@@ -49,14 +49,5 @@ int ram_map_svg_write(const struct ram_map *map, const struct sample_record *rec
                       const char *path, struct error *error);
 int map_series_svg_write(const struct map_series *series, const char *path, struct error *error);
 
-/** Writes the picture as PNG, for programs that cannot show SVG; it has no text, because libpng has
- * no fonts. Regions stand below each other, with a line for each window and for resident memory,
- * or for each period, and with ticks at each eighth of a region below. Returns -E2BIG: there are
- * more chunks in a line, or the picture is larger, than the limit. */
-int ram_map_png_write(const struct ram_map *map, const char *path, struct error *error);
-
-/** Loads libpng: a program that does not find it ends here, rather than after its measurement. */
-void map_png_begin(void);
-int map_series_png_write(const struct map_series *series, const char *path, struct error *error);
 /** Writes when a period ended, "12:34:56" in UTC. Returns @p text. */
 char *map_period_clock(const struct map_period *period, char *text, size_t size);

@@ -5,7 +5,7 @@
 
 packages_build=(build-essential cmake ninja-build pkg-config libvirt-dev libxml2-dev libjansson-dev
 	libncurses-dev libsmartcols-dev libsqlite3-dev libinih-dev libsystemd-dev libcap-ng-dev libseccomp-dev libmicrohttpd-dev
-	libcurl4-openssl-dev libpng-dev check libsubunit-dev)
+	libcurl4-openssl-dev check libsubunit-dev)
 packages_guests=(qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients jq procps python3 sqlite3 tmux
 	libxml2-utils)
 packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-dev)

@@ -43,7 +43,6 @@ struct sampling_choice {
     size_t n_windows; /* ascending; the command's to set */
     double window_s[RUN_MAX_WINDOWS];
     const char *svg; /* --svg; NULL: no picture */
-    const char *png; /* --png; NULL: no picture */
 };
 
 struct session {

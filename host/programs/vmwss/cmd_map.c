@@ -40,7 +40,6 @@ static const struct option_line lines[] = {
     SAMPLING_CENSUS("look at every page (the default up to 1 GiB of RAM, but for zap)"),
     SAMPLING_SAMPLES("a panel of N pages chosen at random (2000)"),
     SAMPLING_SVG("draw the map into FILE too"),
-    {OPTION_TEXT, 0, "png", "FILE", SAMPLING_AT(png), .help = "likewise as PNG, without text"},
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     {OPTION_FLAG, 0, "csv", NULL, AT(csv),
      .help = "comma-separated values, with a heading; with --over as they come"},
@@ -94,13 +93,6 @@ static int check_options(struct options *options, int argc, char **argv)
         command_error("--json or --csv, not both");
         return -EINVAL;
     }
-    if (options->sampling.svg && options->sampling.png &&
-        strcmp(options->sampling.svg, options->sampling.png) == 0) {
-        command_error("--svg and --png: two pictures in one file, %s", options->sampling.svg);
-        return -EINVAL;
-    }
-    if (options->sampling.png)
-        map_png_begin();
     if (options->chunk_bytes % base_page_bytes()) {
         command_error("--chunk %llu: expected a multiple of %llu",
                       (unsigned long long)options->chunk_bytes,
@@ -201,8 +193,6 @@ static int show_map(const struct mapping *mapping, const struct sample_record *r
     if (options->sampling.svg &&
         ram_map_svg_write(&mapping->map, record, options->sampling.svg, &why) < 0)
         rc = also_failed(rc, &why, error);
-    if (options->sampling.png && ram_map_png_write(&mapping->map, options->sampling.png, &why) < 0)
-        rc = also_failed(rc, &why, error);
     return rc;
 }
 
@@ -268,16 +258,13 @@ static int show_series(const struct mapping *mapping, const struct map_series *s
         rc = also_failed(rc, &why, error);
     if (options->sampling.svg && map_series_svg_write(series, options->sampling.svg, &why) < 0)
         rc = also_failed(rc, &why, error);
-    if (options->sampling.png && map_series_png_write(series, options->sampling.png, &why) < 0)
-        rc = also_failed(rc, &why, error);
     return rc;
 }
 
 static int follow_map(struct session *session, struct mapping *mapping, struct error *error)
 {
     const struct options *options = mapping->options;
-    const bool kept = options->sampling.svg || options->sampling.png ||
-                      (!options->sampling.json && !options->csv);
+    const bool kept = options->sampling.svg || (!options->sampling.json && !options->csv);
     struct map_series series = {0};
     struct map_over over = {
         .session = session,

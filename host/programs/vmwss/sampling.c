@@ -92,8 +92,7 @@ int sampling_run(const struct sampling_choice *choice,
 {
     struct error error = {0};
 
-    if ((choice->svg && chart_check("--svg", choice->svg, &error) < 0) ||
-        (choice->png && chart_check("--png", choice->png, &error) < 0))
+    if (choice->svg && chart_check("--svg", choice->svg, &error) < 0)
         return command_cannot(&error);
     return session_run(choice, work, options);
 }

@@ -65,7 +65,7 @@ char *sampling_names_following(char *text, size_t size);
 int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 
 /**
- * Calls session_run() after checking that the requested pictures can be written.
+ * Calls session_run() after checking that the requested picture can be written.
  * @return the exit
  * code for main()
  */

@@ -89,11 +89,8 @@ check_pictures() {
 	check "no line is wider than that" wide 50 < <(grep -E '\||0x' <<<"$utf8" | LC_ALL=C.UTF-8 sed 's/[^\x00-\x7f]/x/g')
 	check "half blocks on a terminal" grep -qF '▀' <(on_terminal)
 	check "the SVG is one" xmllint --noout "$guests_dir/map.svg"
-	# A pixel row of the second window: 64 chunks of 15 pixels, white, touched, white; and one of what is resident.
-	check "a PNG" quietly map "${all[@]}" -w 0.5,1 --chunk 2M --png "$guests_dir/map.png"
-	check "which shows the same" python3 "$(dirname "$0")/map_png.py" "$guests_dir/map.png" 64 3 16 24
-	expect_exit "a full disk" 2 '/dev/full: No space' "$vmwss" map --pid "$pid" "${all[@]}" -w 0.1 --png /dev/full
-	expect_exit "no directory" 2 '--png /nowhere/map.png: No such' "$vmwss" map --pid "$pid" -w 0.1 --png /nowhere/map.png
+	expect_exit "a full disk" 2 '/dev/full: No space' "$vmwss" map --pid "$pid" "${all[@]}" -w 0.1 --svg /dev/full
+	expect_exit "no directory" 2 '--svg /nowhere/map.svg: No such' "$vmwss" map --pid "$pid" -w 0.1 --svg /nowhere/map.svg
 	check "with a rectangle for each chunk that was touched" test "$(grep -o '<rect[^>]*fill="#0969da"' "$guests_dir/map.svg" | wc -l)" -ge 16
 	check "CSV: a chunk with its figures" again csv_has 'mem,0,,33554432,33554432,16777216,2[0-9]{2},16777216,0,0,0,1,16777216,1[0-9]{7},16777216'
 	check "a line for each chunk and window" test "$(wc -l <<<"$csv")" = 17

@@ -9,7 +9,7 @@ libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
-late='lib(xml2|icu[a-z]*|stdc\+\+|sqlite3|virt|curl|png16|z)[-.]'
+late='lib(xml2|icu[a-z]*|stdc\+\+|sqlite3|virt|curl|z)[-.]'
 
 needs_none() { ! readelf -d "$vmwss" | grep NEEDED | grep -E "$late"; }
 exports_none() { ! nm -D --defined-only "$vmwss" | grep -E ' (xml|sqlite3_)'; }
@@ -45,9 +45,5 @@ without libsqlite3.so.0 "$vmwss" report --database "$guests_dir/history.db"
 check "a missing SQLite is named" named libsqlite3.so.0
 without libxml2.so.2 "$vmwss" --version
 check "a missing libxml2 stops no command that does not need it" test "$status" = 0
-without libpng16.so.16 "$vmwss" map --pid 1 --png "$guests_dir/map.png"
-check "a missing libpng is named before anything is measured" named libpng16.so.16
-without libpng16.so.16 "$vmwss" map --help
-check "and stops nothing else" test "$status" = 0
 
 finish

@@ -10,7 +10,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -253,75 +252,4 @@ TEST(cases, flags_are_in_a_picture_of_several)
     ck_assert_ptr_nonnull(strstr(text, "dump"));
     drawn_of(records, 2);
     ck_assert_ptr_nonnull(strstr(text, "dump"));
-}
-
-/* As it was read again. */
-static struct {
-    png_image image;
-    uint8_t *pixels;
-} read_back;
-
-static const uint8_t *pixel(size_t x, size_t y)
-{
-    return &read_back.pixels[3 * (y * read_back.image.width + x)];
-}
-
-static bool is(const uint8_t *seen, unsigned rgb)
-{
-    return seen[0] == rgb >> 16 && seen[1] == (rgb >> 8 & 0xff) && seen[2] == (rgb & 0xff);
-}
-
-/* Of four chunks the second is touched, the third half, and the fourth was not looked at; what is
- * resident are the first two. */
-TEST(cases, a_map_as_png)
-{
-    struct ram_block block = {.bytes = 8 * MIB, .page_bytes = base_page_bytes()};
-    const uint64_t pages = block.bytes / base_page_bytes();
-    const struct guest_ram ram = {
-        .n_blocks = 1, .blocks = &block, .bytes = block.bytes, .n_pages = pages};
-    struct ram_map map;
-    struct error error = {0};
-
-    ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 2 * MIB, 1), 0);
-    for (size_t c = 0; c < 4; c++)
-        map.chunks[c].drawn = map.chunks[c].n_pages;
-    map.chunks[3].drawn = 0;
-    map.touched[1] = pages / 4;
-    map.touched[2] = pages / 8;
-    map.chunks[0].present = map.chunks[1].present = pages / 4;
-    ck_assert_int_eq(ram_map_png_write(&map, path, NULL), 0);
-    read_back.image = (png_image){.version = PNG_IMAGE_VERSION};
-    ck_assert(png_image_begin_read_from_file(&read_back.image, path));
-    ck_assert_uint_eq(read_back.image.width, 4 * 240 + 16);
-    ck_assert_uint_eq(read_back.image.height, 2 * 18 + 12 + 16);
-    read_back.image.format = PNG_FORMAT_RGB;
-    read_back.pixels = malloc(PNG_IMAGE_SIZE(read_back.image));
-    ck_assert(png_image_finish_read(&read_back.image, NULL, read_back.pixels, 0, NULL));
-    ck_assert(is(pixel(8 + 100, 10), 0xffffff));
-    ck_assert(is(pixel(8 + 240, 10), 0x0969da));
-    ck_assert(is(pixel(8 + 479, 10), 0x0969da));
-    ck_assert(is(pixel(8 + 480, 10), 0x84b4ed)); /* half of the way from white */
-    ck_assert(is(pixel(8 + 720, 10), 0xf6f8fa));
-    ck_assert(is(pixel(8 + 100, 28), 0x8c959f));
-    ck_assert(is(pixel(8 + 480, 28), 0xffffff));
-    ck_assert(is(pixel(8 + 4 * 240, 10), 0xffffff)); /* the margin */
-    ck_assert(is(pixel(8, 8 + 36), 0x24292f));
-    free(read_back.pixels);
-    ck_assert_int_eq(ram_map_png_write(&map, "/dev/full", &error), -ENOSPC);
-    ck_assert_ptr_nonnull(strstr(error.text, "/dev/full: No space left"));
-    ram_map_free(&map);
-}
-
-TEST(cases, more_chunks_than_a_line_has)
-{
-    struct ram_block block = {.bytes = 16385 * base_page_bytes(), .page_bytes = base_page_bytes()};
-    const struct guest_ram ram = {
-        .n_blocks = 1, .blocks = &block, .bytes = block.bytes, .n_pages = 16385};
-    struct ram_map map;
-    struct error error = {0};
-
-    ck_assert_int_eq(ram_map_make(&map, &ram, NULL, base_page_bytes(), 1), 0);
-    ck_assert_int_eq(ram_map_png_write(&map, path, &error), -E2BIG);
-    ck_assert_ptr_nonnull(strstr(error.text, "choose a larger --chunk"));
-    ram_map_free(&map);
 }
