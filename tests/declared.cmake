@@ -25,8 +25,8 @@ set(rank_lint 30000)
 set(rank_fuzz 30000)
 set(rank_lab 10000)
 
-# Of eight processors that tests/run gives ctest on two cores, see slots_at_once there: a lab emulates two CPUs, and both are
-# busy; of a script of integration most time is waiting, for its guests rest.
+# tests/run gives ctest eight processors on two cores, see slots_at_once there. A lab emulates two CPUs, and both are busy; a
+# script of integration mostly waits, for its guests rest.
 set(processors_lab 3)
 set(processors_integration 1)
 set(processors_bare 2)
@@ -75,8 +75,8 @@ function(declared_add name room script)
     math(EXPR cost "0${rank_${room}} + ${d_cost}")
     # The runner ends a test in time, and lets it clean up; ctest's own limit is for a runner that hangs.
     math(EXPR ctest_limit "(${limit} + 120) * ${twice}")
-    # What is measured with TCG guests goes before all others, and guests come last. A lab does what a script and its guest do,
-    # and is what takes longest; other scripts have work to do, as a browser has.
+    # Measurements of TCG guests go before all others, and guests come last. A lab does what a script and its guest do, and
+    # takes longest; other scripts have work to do, as a browser has.
     set(niceness 0)
     if(room STREQUAL "integration" AND "tcg" IN_LIST labels)
         set(niceness -10)

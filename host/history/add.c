@@ -87,9 +87,9 @@ static int check(const struct store *store, const struct store_entry *entry, str
              sample->n_windows > RUN_MAX_WINDOWS || entry->record->n_bins > RUN_MAX_WINDOWS + 1)
         why = "a record without windows";
     else if (!(entry->period_s > 0 && entry->period_s <= STORE_PERIOD_MAX_S))
-        why = "a period that is none";
+        why = "an invalid period";
     else if (!is_amount(entry->precision) || !has_numbers(entry->record))
-        why = "a number that is none";
+        why = "not a finite number";
     else if (!has_sizes(entry->record))
         why = "a working set that cannot be";
     return why ? error_set(error, -EINVAL, "%s: domain %s: %s", store->path, sample->domain, why)

@@ -121,8 +121,8 @@ struct target subject_target(const struct subject *subject)
     };
 }
 
-/* What QEMU maps while it builds the machine counts as guest_ram_locate() counts it: only what is
- * as large as a DIMM may be RAM. */
+/* Mappings that QEMU makes while it builds the machine count as in guest_ram_locate(): only one as
+ * large as a DIMM may be RAM. */
 static void ignore_devices(struct guest_ram *ram)
 {
     for (size_t i = 0; i < ram->n_others; i++)

@@ -89,13 +89,13 @@ awk_functions='
 		d += 365 * y + int(y / 4) - int(y / 100) + int(y / 400) + int((153 * m - 457) / 5) - 719469
 		return 86400 * d + 3600 * substr(at, 12, 2) + 60 * substr(at, 15, 2) + substr(at, 18, 2)
 	}
-	# What can be shown: no control characters, neither those of ASCII nor C1 in UTF-8.
+	# Replaces control characters, both those of ASCII and C1 in UTF-8, so that the text can be shown.
 	function clean(text) {
 		gsub(/[\001-\037\177]/, "?", text)
 		gsub(/\302[\200-\237]/, "?", text)
 		return text
 	}
-	# Of virsh domstats: kib["current"], kib["maximum"], kib["rss"]; by the driver in the guest kib["usable"].
+	# Reads virsh domstats: kib["current"], kib["maximum"], kib["rss"]; kib["usable"] comes from the driver in the guest.
 	/^  balloon\.(current|maximum|rss|usable)=[0-9]+$/ {
 		split($0, part, /[.=]/)
 		kib[part[2]] = part[3]

@@ -29,7 +29,7 @@ enum policy { ORACLE, PLAN, SUM_P99, N_SIGMA, WATCHER, STATIC, POLICIES };
 static const char *const policy_names[] = {"oracle",         "vmwss plan",      "sum of p99s",
                                            "mean + 5 sigma", "mean, first fit", "ratio 1.5"};
 
-/* Of vmwss plan; the oracle's is a minute. With another one only these two are compared. */
+/* vmwss plan's step; the oracle's is a minute. With another one only these two are compared. */
 static int plan_step = 60;
 
 static enum policy policies(void)
@@ -170,7 +170,7 @@ static struct assignment by_planner(const struct generated *generated,
 
 /* --- by the others ---------------------------------------------------------------------------- */
 
-/* What a policy knows of a guest, and of a host that is being filled. */
+/* A policy's knowledge of a guest, and of a host that is being filled. */
 struct known {
     double size; /* what is added up */
     const float *need;
@@ -269,7 +269,7 @@ static struct assignment by_packing(enum policy policy, const struct generated *
 
 /* --- the judge -------------------------------------------------------------------------------- */
 
-/* Of one policy in one family, over all seeds. */
+/* Sums of one policy in one family, over all seeds. */
 struct score {
     double n_hosts;         /* in use, in sum */
     double n, sum, squares; /* hosts, their shares of time short */

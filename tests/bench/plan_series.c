@@ -52,7 +52,7 @@ static double ram_of(const struct generated *generated, size_t guest, size_t min
     return need_of(generated, guest, minute) < 0 ? -1 : generated->ram_bytes[guest];
 }
 
-/* Of the last whole hour. */
+/* The size over the last whole hour. */
 static double size_of(const struct generated *generated, size_t guest, size_t minute)
 {
     const size_t hour = (minute + 1) / HOUR_MINUTES;
@@ -94,7 +94,7 @@ static double scrapes_of(const struct generated *generated, size_t guest, size_t
                                                                      : RECORDED_MINUTES);
 }
 
-/* Of the quarter of an hour that begins then. */
+/* The maximum of the quarter of an hour that begins then. */
 static double most_of(const struct generated *generated, size_t guest, size_t minute)
 {
     double most = -1;
@@ -180,7 +180,7 @@ static size_t first_of(const struct output *output, const struct metric *metric)
     return from[metric->written] / RECORDED_MINUTES * RECORDED_MINUTES;
 }
 
-/* Of a recorded size: that of the scrape at that time. */
+/* A recorded size has the time of its scrape. */
 static size_t time_of(const struct output *output, const struct metric *metric, size_t minute)
 {
     return output->first_s + 60 * minute + (is_recorded(metric) ? RECORDED_S : SCRAPE_S);

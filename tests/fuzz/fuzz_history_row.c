@@ -60,7 +60,7 @@ static void check_sample(const struct kept_sample *kept)
     }
     for (size_t b = 0; b < kept->record.n_bins; b++)
         CLAIM(kept->record.bins[b].low_bytes <= kept->record.bins[b].high_bytes);
-    /* What was read can be written, and read again. */
+    /* A row that was read can be written, and read again. */
     CLAIM(row_windows_parse(&again, text) == 0 && again.n_windows == sample->n_windows);
     for (size_t w = 0; w < sample->n_windows; w++)
         CLAIM(again.windows[w].wss_bytes == sample->windows[w].wss_bytes &&

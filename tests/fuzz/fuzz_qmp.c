@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int ends[2];
 
     CLAIM(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    /* What does not fit into the socket is not said. */
+    /* Bytes that do not fit into the socket are dropped. */
     CLAIM(send(ends[1], data, size, MSG_DONTWAIT | MSG_NOSIGNAL) >= -1);
     CLAIM(shutdown(ends[1], SHUT_WR) == 0);
     if (qmp_greet(ends[0], 1000, &qmp, &error) == 0) {

@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-/* What the walk came to: its VMAs, and a sum over all they have. */
+/* Result of the walk: the number of VMAs, and a sum over all their members. */
 struct walked {
     uint64_t n, sum, end;
 };

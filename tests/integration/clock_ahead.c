@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the file says whose path is in the environment. */
+/* Reads a number of seconds from the file whose path is in the environment. */
 static long seconds_of(const char *variable)
 {
     const char *path = getenv(variable);

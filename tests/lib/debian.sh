@@ -55,7 +55,7 @@ debian_inside() {
 		exec chroot "$0" "$@"' "$@"
 }
 
-# What a short-lived machine with nobody at its console does without. The first two are generators.
+# A short-lived machine with nobody at its console does without these. The first two are generators.
 debian_unwanted=(systemd-getty-generator systemd-gpt-auto-generator getty.target systemd-logind.service e2scrub_reap.service
 	libvirt-guests.service systemd-update-utmp.service systemd-update-utmp-runlevel.service systemd-random-seed.service
 	systemd-binfmt.service systemd-pstore.service timers.target dev-hugepages.mount dev-mqueue.mount)

@@ -8,7 +8,7 @@ vmwss=$build/host/vmwss
 payload=$build/vm-images/payload/vmwss-payload.elf
 truth_tool=$build/vm-images/payload/payload-truth
 nothp=$build/vm-images/payload/nothp
-# What guests are here: in the arm64 lab another machine of another QEMU.
+# The kind of guests here: in the arm64 lab another machine of another QEMU.
 qemu=qemu-system-x86_64 machine=pc
 [[ $(uname -m) != aarch64 ]] || qemu=qemu-system-aarch64 machine=virt,gic-version=3
 # Short: the path of a QEMU socket below it may have 107 bytes.

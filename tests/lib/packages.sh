@@ -13,7 +13,7 @@ packages_lab=(busybox-static kmod cpio xz-utils flex bison bc libelf-dev libssl-
 packages_lab+=(qemu-system-arm qemu-user gcc-aarch64-linux-gnu)
 # The picture that tests/bench/matrix draws; without it the table is the same.
 packages_picture=(gnuplot-nox)
-# What the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
+# Programs that the Linux guests of tests/bench/matrix work at: a redis, a compiler. Nothing here starts a service.
 packages_work=(redis-tools tcc)
 # libFuzzer is in the run-time libraries of the clang that the release has.
 packages_fuzz=(clang "libclang-rt-$(grep -qx 'VERSION_ID="12"' /etc/os-release && echo 14 || echo 19)-dev")
@@ -22,14 +22,15 @@ packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyf
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 # The packages: what finds fault with them, and a fresh Debian to install one in, and to boot.
 packages_package=(lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
-# What the exporter and plans of a URL are tested with. Not every Debian has victoria-metrics; without it that part is skipped.
+# The exporter and plans of a URL are tested with these. Not every Debian has victoria-metrics; without it that part is
+# skipped.
 packages_prometheus=(prometheus prometheus-node-exporter curl openssl systemd)
 # By whose rules vmwss-balloond may set balloons: the real daemon decides in balloond_user.sh.
 packages_polkit=(polkitd dbus)
 ! grep -qx 'VERSION_ID="12"' /etc/os-release || packages_prometheus+=(victoria-metrics)
 # In which a page is looked at: vmwss report --html.
 packages_browser=(chromium)
-# What the guest agent is held against: the page cache of files, processes; and a file system that has subvolumes.
+# The guest agent is compared with these: the page cache of files, processes; and a file system that has subvolumes.
 packages_guest_agent=(vmtouch smem btrfs-progs)
 
 # missing_packages PACKAGE...: those that are not installed.

@@ -14,7 +14,7 @@ import sys
 
 TOPS = ("host", "guest-agent")
 ROOMS = ("base", "guest", "measure", "history", "decide", "show", "programs")
-# Who speaks to whom: what it looks like in C, the rooms and files of host/ that may, and why a file may.
+# Each speaker: what it looks like in C, the rooms and files of host/ that may speak, and why a file may.
 SPEAKERS = (
     (
         "the kernel",

@@ -148,7 +148,7 @@ static json_t *answer_object(const struct oracle_map *map, const struct oracle_w
     return object;
 }
 
-/* Of each page in its own window, as bounds again: own_low and own_high. */
+/* Adds each page's own window, as bounds again: own_low and own_high. */
 static int add_own(const struct oracle_map *map, const struct oracle_window *w,
                    const struct oracle_frames *frames, json_t *object, struct error *error)
 {

@@ -21,15 +21,15 @@ uint64_t oracle_map_pages(const struct oracle_map *map);
 /** Whether it is that of a lab: data and fetch are those of nested guests, and pages are the lab's
  * frames. */
 bool oracle_map_is_lab(const struct oracle_map *map);
-/** Of a lab: has the plugin note what is touched from now on, and waits until it does. 0, also
- * where it did already; -ETIMEDOUT after a minute; else as oracle_map_open(). */
+/** Has a lab's plugin note touches from now on, and waits until it does. 0, also where it did
+ * already; -ETIMEDOUT after a minute; else as oracle_map_open(). */
 int oracle_map_begin(const char *path, struct error *error);
 /** Accesses that QEMU could not place: while it is not 0 the truth is a lower bound. */
 uint64_t oracle_map_unresolved(const struct oracle_map *map);
-/** Of a lab: walks of a nested guest's page tables that could not be followed. */
+/** Walks of a nested guest's page tables that could not be followed; only in a lab. */
 uint64_t oracle_map_unwalked(const struct oracle_map *map);
 
-/** What was asked for, and the slots that answer it. Times are CLOCK_REALTIME, in ns. */
+/** The window that was asked for, and the slots that answer it. Times are CLOCK_REALTIME, in ns. */
 struct oracle_window {
     uint64_t from_ns, to_ns;
     /* Each page was marked at a time of its own between from and marked, and read between read and
@@ -61,6 +61,6 @@ int oracle_map_touched(const struct oracle_map *map, uint64_t first, uint64_t la
 /** The times of the slot with this sequence; false when it is no longer, or not yet, complete. */
 bool oracle_map_slot(const struct oracle_map *map, uint64_t sequence, struct oracle_slot *out);
 
-/** What touched this page in the slot with this sequence, as bits; the caller asks
- * oracle_map_slot() afterwards whether the slot still was that. */
+/** Touches of this page in the slot with this sequence, as bits; the caller asks oracle_map_slot()
+ * afterwards whether the slot still was that. */
 uint8_t oracle_map_page(const struct oracle_map *map, uint64_t sequence, uint64_t page);

@@ -24,7 +24,7 @@
 static const uint8_t vmrun[] = {0x0f, 0x01, 0xd8};
 static const uint8_t write_cr[] = {0x0f, 0x22};
 
-/* What a virtual CPU's own thread, and no other, reads and writes. */
+/* State that only a virtual CPU's own thread reads and writes. */
 struct vcpu {
     bool is_guest;
     uint64_t nested_cr3; /* 0: without nested paging */

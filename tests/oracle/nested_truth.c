@@ -165,8 +165,8 @@ static int compare_frames(const void *a, const void *b)
     return (**left > **right) - (**left < **right);
 }
 
-/* What is touched through one of several pages with the same frame cannot be told from what is
- * touched through another. */
+/* Touches through one of several pages with the same frame cannot be told from touches through
+ * another. */
 static int flag_shared(uint32_t *frame, uint64_t n, uint64_t *shared)
 {
     cleanup_free uint32_t **sorted = calloc(n, sizeof(*sorted));

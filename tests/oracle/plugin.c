@@ -66,11 +66,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What else has RAM blocks (video, firmware) stays below; a NUMA node of a guest does not. */
+/* Other RAM blocks (video, firmware) stay below this size; a NUMA node of a guest does not. */
 #define SMALL_BLOCK_BYTES (64ULL << 20)
 
-/* What phys_addr has too much (see qemu_plugin_api.h): the GPA of virt's RAM (QEMU 7.2
- * hw/arm/virt.c, base_memmap[VIRT_MEM]). */
+/* Excess of phys_addr (see qemu_plugin_api.h): the GPA of virt's RAM (QEMU 7.2 hw/arm/virt.c,
+ * base_memmap[VIRT_MEM]). */
 #define VIRT_RAM_BEGIN (1ULL << 30)
 /* Its two blocks of 64 MiB, which only firmware reads; a payload has none. */
 #define VIRT_FLASH "virt.flash"
@@ -146,7 +146,7 @@ static void begin(uint64_t sequence)
     __atomic_store_n(&before->end_realtime_ns, now_ns(CLOCK_REALTIME), __ATOMIC_RELEASE);
 }
 
-/* What was translated before is flushed while no virtual CPU executes anything. */
+/* Translations made before are flushed while no virtual CPU executes anything. */
 static void begin_if_wanted(void)
 {
     if (atomic_load(&noting) || !__atomic_load_n(&oracle.header->wanted, __ATOMIC_ACQUIRE))

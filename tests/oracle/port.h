@@ -12,7 +12,7 @@ int oracle_port_open(const char *path, struct error *error);
  */
 int oracle_port_begin(int port, struct error *error);
 
-/** What one moment is here and outside: the lab has a clock of its own. */
+/** One moment by both clocks: the lab has a clock of its own. */
 struct oracle_moment {
     uint64_t lab_ns, outside_ns; /* CLOCK_REALTIME of each */
     uint64_t error_ns;           /* at most so much apart: half of how long the answer took */

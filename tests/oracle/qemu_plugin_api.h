@@ -30,7 +30,7 @@ struct qemu_plugin_info {
 enum { QEMU_PLUGIN_NO_REGISTERS = 0 };
 enum { QEMU_PLUGIN_READ_AND_WRITE = 3 };
 
-/* What a plugin exports: 0, or the guest is not started. */
+/* A plugin exports this; it returns 0, or the guest is not started. */
 int qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *info, int argc, char **argv);
 
 /* Called while a block is translated: the only time at which its instructions can be looked at. */

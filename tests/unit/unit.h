@@ -11,7 +11,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-/** What is common to some tests of a file. Members that are not set: nothing, Check's timeout. */
+/** Settings that some tests of a file share. Members that are not set: nothing, Check's timeout. */
 struct unit_group {
     void (*setup)(void);    /* before each test, in its process */
     void (*teardown)(void); /* after it */

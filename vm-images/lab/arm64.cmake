@@ -31,5 +31,5 @@ set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_SYSROOT}/usr/lib/${triplet} ${CMAKE_SYSROOT}/usr/lib)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/arm64-cpack.cmake)
 
-# What the build itself runs: vmwssd, for the defaults of its configuration.
+# The build itself runs vmwssd, for the defaults of its configuration.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;${CMAKE_SYSROOT})

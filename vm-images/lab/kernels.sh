@@ -142,7 +142,7 @@ configuration() {
 	for part in ${config_of[$1]}; do cat -- "$here/page_idle_kernel.$part.config"; done
 }
 
-# What the names of a kernel's directories begin with; the package's version follows.
+# The names of a kernel's directories begin with this; the package's version follows.
 prefix() {
 	local hash=
 	if [[ -v config_of[$1] ]]; then

@@ -65,7 +65,7 @@ static int is_in(const struct space *space, const struct object *object)
            (const char *)object < space->begin + space->bytes;
 }
 
-/* What @from has of the object and of those behind it moves to @to; at most MAX_DEPTH + 1 deep. */
+/* Moves the object and those behind it from @from to @to; at most MAX_DEPTH + 1 deep. */
 static struct object *evacuate(struct object *object, const struct space *from, struct space *to)
 {
     struct object *copy;

@@ -126,7 +126,7 @@ static inline void machine_tables_written(void)
 
 #define MACHINE_MAX_RAM 8
 
-/** What the loader says. */
+/** Facts that the loader passes. */
 struct machine_info {
     const char *command; /**< the parameters */
     unsigned int ram_count;

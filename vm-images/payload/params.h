@@ -216,7 +216,8 @@ static inline bool params_take_word(const char **text, struct params *params)
     return false;
 }
 
-/** What is wrong with parameters that are valid one by one, or NULL. Completes them on the way. */
+/** Returns what is wrong with parameters that are valid one by one, or NULL. Completes them on the
+ * way. */
 static inline const char *params_complete(struct params *params, bool hot_given)
 {
     struct pattern *pattern = &params->pattern;

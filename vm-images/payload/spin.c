@@ -78,7 +78,7 @@ static bool next_phase(struct clock *clock, struct state *state)
     clock_advance(clock, state);
     ended = clock->ticks >= limit;
     if (ended) {
-        /* What was too long is taken off the next phase, so that the cycle does not drift. */
+        /* Time above the limit is taken off the next phase, so that the cycle does not drift. */
         clock->ticks -= limit;
         state->phase++;
         state->hot_pages = params->phases[state->phase % params->phase_count].hot_pages;

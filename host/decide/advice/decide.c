@@ -263,7 +263,7 @@ static uint64_t plenty(const struct decide_policy *policy, const struct decide_i
     return input->stalled ? larger(bytes, decide_actual(input) / 2) : bytes;
 }
 
-/* What is not known to be available is scarce. */
+/* Memory that is not known to be available counts as scarce. */
 static bool does_memory_help(const struct decide_policy *policy, const struct decide_input *input)
 {
     uint64_t available = input->guest.available_bytes;

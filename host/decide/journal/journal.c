@@ -275,7 +275,7 @@ int journal_balloons(struct journal *journal,
 
         rc = read_balloon(statement, &balloon);
         if (rc < 0)
-            return error_set(error, rc, "%s: a balloon that is none", journal->path);
+            return error_set(error, rc, "%s: an invalid balloon", journal->path);
         rc = see(&balloon, context);
     }
     return rc == 0 && result != SQLITE_DONE ? journal_failed(journal, result, error) : rc;
@@ -309,7 +309,7 @@ int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct 
     sqlite3_bind_double(statement, 1, now_s);
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW && sql_u64(statement, 0, bytes) < 0)
-        return error_set(error, -EUCLEAN, "%s: room that is none", journal->path);
+        return error_set(error, -EUCLEAN, "%s: an invalid amount of room", journal->path);
     return result == SQLITE_ROW || result == SQLITE_DONE ? 0
                                                          : journal_failed(journal, result, error);
 }
@@ -351,7 +351,7 @@ int journal_host(struct journal *journal, struct journal_host *host, struct erro
         return rc;
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW && read_host(statement, host) < 0)
-        return error_set(error, -EUCLEAN, "%s: a host that is none", journal->path);
+        return error_set(error, -EUCLEAN, "%s: an invalid host", journal->path);
     return result == SQLITE_ROW || result == SQLITE_DONE ? 0
                                                          : journal_failed(journal, result, error);
 }

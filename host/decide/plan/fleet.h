@@ -75,7 +75,7 @@ struct plan_host {
                     it has none */
 };
 
-/** What the guests of a host that have ended needed together: past.h. */
+/** The joint need of a host's guests that have ended: past.h. */
 struct plan_past {
     size_t n_guests; /* of which something is known */
     double max_bytes;

@@ -102,7 +102,7 @@ static uint8_t likeness(const uint8_t *known, size_t n, size_t t, size_t each)
     return PLAN_CODE_NONE;
 }
 
-/* What is filled in stands for guests that have ended, as far as these needed as much: past.h. */
+/* Fills gaps with the need of guests that have ended, as far as these needed as much: past.h. */
 static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known, float *past)
 {
     const struct plan_guest *guest = &fleet->guests[g];

@@ -308,7 +308,7 @@ static int read_section(const char *group, const char *argument, void *context, 
                : 0;
 }
 
-/* What a file that cannot be read has in it is not known: it may be the RAM. */
+/* A file that cannot be read makes the RAM unknown, as it may name it. */
 static int read_file(struct reading *r, const char *path, bool optional)
 {
     cleanup_free char *text = NULL;

@@ -27,7 +27,7 @@
 #define OVERLAP_BYTES 64 /* longer than any text that is searched for */
 #define KEPT 2048        /* executables; the oldest is forgotten first */
 
-/* What an executable has in it. */
+/* Identity and findings of an executable. */
 struct content {
     dev_t device;
     ino_t inode;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/** What command_error() begins with in this program. */
+/** Prefix of command_error()'s messages in this program. */
 #define MESSAGE_PREFIX "vmwss-exporter: "
 
 /** Reports the result @p rc of an action that is repeated: when it begins to fail, when the reason

@@ -5,7 +5,7 @@
 # has been recorded. Afterwards every balloon is as configured, the journal has known each at every moment, and is whole.
 # See tests/bench/balloon --hazards.
 
-# What happens, in the words of the table.
+# Each hazard, in the words of the table.
 declare -A hazards=(
 	[kill-balloond]='kill -9 of vmwss-balloond, a quarter of them while it gives back'
 	[kill-vmwssd]='kill -9 of vmwssd: of one half, or of the other'
@@ -87,7 +87,7 @@ begin_or_die() {
 }
 
 whole() { [[ $(sqlite3 -batch -cmd '.timeout 10000' "$journal" 'PRAGMA integrity_check' 2>&1) == ok ]]; }
-# What has less than is assigned is known to the journal, with what it had.
+# The journal knows each guest that has less than is assigned, with its earlier size.
 known() {
 	local name size
 	for name in "${guests[@]}"; do

@@ -35,7 +35,7 @@ hazard_kill_balloond() {
 	gives_back
 }
 
-# Of one half or the other: each ends with it.
+# Either half may have ended: each ends with the other.
 ended() { ! kill -0 "$daemon" 2>/dev/null; }
 records() { sql 'SELECT coalesce(max(id), 0) FROM sample'; }
 more_than() { (($(records) > $1)); }
@@ -106,7 +106,8 @@ hazard_libvirtd() {
 
 # on_a_small_disk DIR: a file system of its own.
 on_a_small_disk() { mount -t tmpfs -o size=2M,mode=755 tmpfs "$1" && chown "$2" "$1"; }
-# What SQLite gives back at the end of a transaction is taken as well, but for the page of one that it has just tried.
+# Space that SQLite gives back at the end of a transaction is taken as well, except for the page of one that it has just
+# tried.
 fill() {
 	local i
 	for ((i = 0; i < 20; i++)); do
@@ -148,7 +149,7 @@ hazard_disk_full() {
 	gives_back
 }
 
-# Of both daemons, as it would be.
+# Both daemons get the wrong clock, as they would on a real host.
 hazard_clock() {
 	local ahead
 	export CLOCK_SET=$guests_dir/ahead

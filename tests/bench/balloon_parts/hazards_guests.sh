@@ -228,7 +228,7 @@ all_give() {
 	why_not
 	return 1
 }
-# Of each guest's last decision what holds it, and one in full; and what vmwssd has of them.
+# Prints each guest's last action and hold, one decision in full, and vmwssd's records of the guests.
 why_not() {
 	journal "SELECT count(*), action, hold FROM decision WHERE id IN (SELECT max(id) FROM decision GROUP BY name) GROUP BY action, hold" |
 		sed 's/^/# guests, action, hold: /'

@@ -32,7 +32,7 @@ enum sim_trace { TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP, TRACE_EXPLOD
 enum sim_statistics { STATISTICS_AGENT, STATISTICS_BALLOON, STATISTICS_NONE };
 
 struct sim_guest {
-    /* What it is. */
+    /* Fixed properties. */
     enum sim_trace trace;
     enum sim_statistics statistics;
     bool keeps_heap; /* what it has allocated once stays, cold */
@@ -44,21 +44,21 @@ struct sim_guest {
     double read_bytes_s; /* how fast it reads what it does not need again */
     uint64_t random;
     double next_s, level; /* of TRACE_RANDOM and TRACE_EXPLODING */
-    /* What it does now. */
+    /* The present state. */
     uint64_t anon_bytes, hot_bytes, hot_file_bytes, cache_bytes;
     uint64_t actual_bytes, target_bytes, resident_bytes;
     double dead_until_s; /* its OOM killer has ended what it ran */
     bool oom_kill;       /* since its statistics were made last */
     struct decide_guest report;
     double report_s; /* when it was made */
-    /* What was touched, by ten seconds, the last hour. */
+    /* Bytes touched in the last hour, in buckets of ten seconds. */
     uint64_t touched[SIM_HOUR_BUCKETS];
     uint64_t bucket_bytes;
     /* p99 of ten minutes over a day, by the hour: exact enough. */
     uint64_t day[24 * 60];
     uint64_t day_p99_bytes;
     unsigned n_day;
-    /* What became of it. */
+    /* The outcome. */
     uint64_t oom_kills, short_s, reversals;
     double saved_byte_s;
     int direction;
@@ -82,10 +82,10 @@ uint64_t sim_need(const struct sim_guest *guest);
 /** One second. */
 void sim_step(struct sim *sim);
 
-/** What vmwssd would have kept of it, and what the guest reports. */
+/** Fills in vmwssd's history of the guest, and the guest's report. */
 void sim_input(const struct sim_guest *guest, double now_s, struct decide_input *input);
 
-/** What a rule sets. */
+/** Applies the size that a rule sets. */
 void sim_set(struct sim_guest *guest, uint64_t target_bytes);
 
 /** Integral of what could have been taken from the guest without making it short, by one who knows

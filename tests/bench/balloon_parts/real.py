@@ -161,7 +161,8 @@ def run_advise(options):
         advice["h_bytes"] = longest["wss_high_bytes"]
         advice["wss_bytes"] = (shortest["wss_low_bytes"] + shortest["wss_high_bytes"]) // 2
         advice["memory"] = memory
-        # What a guest without statistics uses it does not say: of those of its driver none, half of it.
+        # A guest without statistics does not report its use: without those of its driver, half of its memory is
+        # assumed.
         advice["used_now_bytes"] = advice.get("used_bytes") or assigned // 2
         used = assigned - memory["unused"] if "unused" in memory else assigned
         advice["mom_bytes"] = min(used + assigned // 5, assigned)

@@ -45,7 +45,7 @@ image() {
 		linux_image "$agent_program" "$guests_dir/counted" "$root/vm-images/linux/work" "$(command -v tcc)" \
 			"$(command -v redis-cli)" "$(command -v redis-benchmark)" "$(command -v redis-check-rdb)"
 }
-# What "files" reads: 200 MiB once, and 60 again and again.
+# Reads 200 MiB once, and 60 MiB again and again, for "files".
 disk() {
 	local i
 	mkdir "$guests_dir/tree" "$guests_dir/tree/cold" "$guests_dir/tree/hot"
@@ -109,6 +109,6 @@ if [[ $oracle != no ]]; then
 fi
 vmwssd_begin --config "$guests_dir/conf"
 real advise "${names[@]}" || die "vmwss advise"
-# What is measured now is the guest alone.
+# From here on the guest alone is measured.
 vmwssd_end TERM
 real sizes --until $((EPOCHSECONDS + most - SECONDS)) --sizes "$sizes" --rounds "$rounds" "${names[@]}" || die "not measured"

@@ -198,8 +198,7 @@ static void print(const struct options *options, const char *scenario, const cha
     fflush(stdout);
 }
 
-/* What is asked of our rule on any trace. What guests touch of what they have no rule holds back.
- */
+/* Checks our rule on any trace. No rule can hold back guests that touch what they have. */
 static int check(const struct scenario *scenario, const struct outcome *outcome)
 {
     if (outcome->oom_kills == 0 && outcome->reversals_h <= 2 &&

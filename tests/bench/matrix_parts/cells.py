@@ -10,7 +10,7 @@ METHODS = ["idle", "damon", "mglru", "zap", "pageout", "zap-all", "cold", "refer
 METHODS_KVM = ("idle", "damon", "mglru", "zap", "pageout", "zap-all")
 MODES = ["census", "100", "400", "2000", "10000"]
 BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned", "swapped", "numa", "big"]
-# What a Linux guest works at: a scan of a database; making, sorting and packing text; a compiler; redis under load; a heap
+# Work of a Linux guest: a scan of a database; making, sorting and packing text; a compiler; redis under load; a heap
 # of objects in generations.
 WORK = ["scan", "pack", "compile", "redis", "heap"]
 PATTERNS = ["contiguous", "strided", "random", "step", *WORK]
@@ -27,8 +27,8 @@ COVERAGE_PERIODS = 400
 MIB = 1 << 20
 PAGE = 4096
 
-# What a guest without KVM can have on this machine without changing it: huge pages in hugetlbfs need a sysctl, swap a
-# device. These guests run in the lab instead.
+# A guest without KVM cannot have these on this machine without changing it: huge pages in hugetlbfs need a sysctl,
+# swap a device. These guests run in the lab instead.
 LAB_ONLY = ("hugetlb", "swapped")
 
 # Seconds until a guest has mapped one page again that lost its mapping. In the lab it is 0.1 ms on a quiet machine.
@@ -54,7 +54,7 @@ def under_lab_oracle(cell):
     return cell.get("pattern") in WORK and cell["accel"] == "kvm"
 
 
-# Of the lab's oracle, which remembers 256 slots. To mark a panel takes pageout up to a minute there.
+# The lab's oracle remembers 256 slots. Marking a panel takes pageout up to a minute there.
 ORACLE_SLOTS_MS = (0, 100, 400)
 
 

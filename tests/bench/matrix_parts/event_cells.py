@@ -255,7 +255,8 @@ def measured(context, guest, cell, event, window_s, at_s):
     record = record_of(guest, cell, out, window_s)
     marked, read = window_of(record, end)
     reads = [read + window["est_window_s"] - record["windows"][-1]["est_window_s"] for window in record["windows"]]
-    # Of several windows the event is between the readings of the first two: so one has the memory of before, one of after.
+    # With several windows the event is between the readings of the first two: one window has the memory of before,
+    # one of after.
     begin, end_of_second = (reads[0], reads[1]) if cell["mode"] == "windows" else (marked, read)
     fits = begin <= happened[0] and happened[1] <= end_of_second
     fits = fits and all(passes.between(marked, window_read) >= LEAST_PASSES for window_read in reads)

@@ -22,7 +22,7 @@ TOTAL_MIB = 64
 HOT_MIB = 8
 # QEMU's dirty-rate calculation leaves smaller blocks of RAM than 128 MiB out.
 RAM_MIB = 160
-# What comes and goes: cold pages at the region's end.
+# Cold pages at the region's end come and go.
 MOVED_MIB = 32
 # Each plugged vCPU stays, for only an operating system could let it go.
 MOST_VCPUS = 32

@@ -73,7 +73,7 @@ def error_of(line):
     return 100 * wrong / bounds["bytes"], 100 * wrong / max(1, line["record"]["resident_bytes"])
 
 
-# What the oracle says beside the truth: of TCG guests the first two, of KVM guests the others.
+# The oracle's figures beside the truth: the first two of TCG guests, the others of KVM guests.
 PARTS = ("visible_bytes", "page_table_bytes", "both_bytes", "tables_bytes", "host_bytes", "moved_pages")
 PARTS += ("low_bytes", "high_bytes", "any_low_bytes", "any_high_bytes")
 

@@ -67,7 +67,7 @@ s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'; }
 
-# What the server has after it has scraped them; to the next quarter of an hour, so that all are scraped until the end.
+# Waits until the next quarter of an hour, so that all hosts are scraped until the end, and exports the server's data.
 import_hosts() {
 	local end
 	end=$(($(date +%s) + 3600))

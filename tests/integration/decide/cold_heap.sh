@@ -28,7 +28,7 @@ embed_virsh dommemstat cold --period 1 --live >/dev/null
 of() { "$vmwss" advise cold --database "$db" --window 2,4 --connect "$embed_uri" --json | jq -ce "$1"; }
 check "its agent tells" eventually quietly of '.statistics == "agent" and .floor == "swapless" and .up_s < 600'
 check "its working set is small" eventually quietly of ".windows[2].wss_high_bytes < $heap * 1048576 / 2"
-# What is published is published again after a minute only: so not before all windows are answered.
+# A guest is published again after a minute at the earliest: so not before all windows are answered.
 sed -i 's/^publish.*/publish = yes/' "$guests_dir/conf"
 kill -HUP "$daemon"
 published() { element cold | grep -q high-4s; }

@@ -60,7 +60,7 @@ check "the experiment" shrink_json --settle 3 --step 30M --min 64M reader
 check "statistics of its agent" holds_json '.statistics == "agent" and .schema == "vmwss.shrink.v1"'
 check "it complains, of refaults" holds_json '.end == "complaint" and (.steps[-1].complaints | any(. == "refaults" or . == "psi-some"))'
 check "not before" holds_json 'all(.steps[:-1][]; .complaints == [])'
-# What it has beside the cache is its kernel and some small programs.
+# Beside the cache the guest has its kernel and some small programs.
 check "the knee is where $cache MiB of cache no longer fit" holds_json \
 	".knee_low_bytes < .knee_high_bytes and .knee_high_bytes > $cache * 1048576 and .knee_low_bytes < ($cache + 130) * 1048576"
 check "each step is smaller" holds_json '[.steps[].actual_bytes] | . == (sort | reverse)'

@@ -83,7 +83,7 @@ query() {
 	get -G "$url/api/v1/query" --data-urlencode "query=$1" |
 		jq -r '.data.result[] | "\(.metric.host // "")/\(.metric.domain // "") \(.value[1])"' | sort
 }
-# Of the histories: what each of their guests has in the newest record up to now, by a query of its own.
+# Reads each guest's newest record from the histories, by a query of its own.
 records() {
 	local host
 	for host in a b c; do

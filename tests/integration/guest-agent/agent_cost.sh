@@ -30,8 +30,8 @@ all_whole() {
 	of -e --argjson reports $reports --argjson rounds $rounds 'length == $rounds and all(.[]; .whole_reports >= 0.8 * $reports)' >/dev/null
 }
 check "$rounds rounds of $reports reports, with the page tables of the largest processes" all_whole
-# What shares the caches with it only adds: 6 to 9 ms on a busy machine, with its child and the agent's start, where 10 are meant.
-# A machine half as fast is no reason to fail, and one walk more over the processes is 8 ms.
+# Programs that share the caches only add: 6 to 9 ms on a busy machine, with its child and the agent's start, where 10 are
+# meant. A machine half as fast is no reason to fail, and one walk more over the processes is 8 ms.
 least=$(of 'map(.ms_per_report) | min')
 check "a report takes 10 ms of a CPU, at most twice that on a slow one: $least ms" holds "$least > 0 && $least <= 20"
 # The child's pages are its own and the agent's, here counted twice.

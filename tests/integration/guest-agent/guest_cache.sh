@@ -126,7 +126,7 @@ for method in "${methods[@]}"; do check "runs ($method)" in_time mapped_half "$m
 check "the map of one file" in_time drawn
 check "histogram" in_time parts
 
-# Of many files at once: each map is that of the file alone, and together they are vmtouch's pages.
+# Each map of many files at once is that of the file alone, and together they are vmtouch's pages.
 each_alone() {
 	local file
 	"$guest" cache none tree half --map --json -m "$1" | jq -c '.files[] | [.name, .runs]' >maps

@@ -16,8 +16,8 @@ dir=$(mktemp -d /tmp/vmwss-gg.XXXX)
 pid=
 trap '[[ -z $pid ]] || kill -KILL "$pid" 2>/dev/null; rm -rf -- "$dir"' EXIT
 
-# What the guest does: each answer becomes one line "NAME ANSWER", of a table line after line. No answer is waited for longer than
-# a minute of the guest's, for some come only when tasks stall.
+# The guest prints each answer as one line "NAME ANSWER", and a table line by line. It waits no longer than a minute for an
+# answer, for some come only when tasks stall.
 cat >"$dir/guest-groups" <<'END'
 #!/bin/busybox sh
 groups=/sys/fs/cgroup

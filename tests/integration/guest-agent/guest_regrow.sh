@@ -28,7 +28,7 @@ says() {
 	sed "s/^/$name /" /tmp/out
 	echo "$name-status $status"
 }
-# Of the disk, by the block layer: 512 bytes each.
+# The block layer counts the disk's sectors of 512 bytes.
 sectors() { awk '{ print $3 }' /sys/block/vda/stat; }
 cached() { awk '/^Cached:/ { c = $2 } /^Shmem:/ { s = $2 } END { print c - s }' /proc/meminfo; }
 

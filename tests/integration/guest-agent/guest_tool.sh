@@ -135,7 +135,7 @@ check "shared memory of 8 MiB is shmem, and unique as nobody else maps it" quiet
 begin sleep 600
 "$guest" smaps "$other" "$pid" $$ --json >each
 "$guest" smaps "$other" "$pid" $$ --by program --json >out
-# What others map of a library meanwhile moves PSS and USS a little.
+# Other processes that map a library meanwhile move PSS and USS a little.
 # shellcheck disable=SC2016 # jq's variables
 check "sums by program" quietly jq -e --slurpfile each each '
 	def near(a; b): (a - b | fabs) < 262144;

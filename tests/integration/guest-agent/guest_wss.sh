@@ -111,7 +111,7 @@ check "smaps says what smaps_rollup says" python3 - "$dir/smaps" "/proc/$toucher
 	    assert said[name + "_bytes"] == kernel[key], (name, said, kernel[key])
 	for name, key in ("anon", "Pss_Anon"), ("file", "Pss_File"), ("shmem", "Pss_Shmem"):
 	    assert said.get(f"pss_{name}_bytes") == kernel.get(key), (name, said, kernel)
-	# Of pages that it shares others may set and clear the mark meanwhile.
+	# Other processes may set and clear the mark of shared pages meanwhile.
 	assert abs(said["referenced_bytes"] - kernel["Referenced"]) <= 16384, (said, kernel)
 END
 kill -CONT "$toucher"
@@ -172,7 +172,7 @@ stop "$pid"
 
 # --- inside ------------------------------------------------------------------------------------
 
-# What the guest does: for each way and pattern a toucher, and a line "wss METHOD PATTERN KIB UNKNOWN-KIB".
+# The guest starts a toucher for each way and pattern, and prints "wss METHOD PATTERN KIB UNKNOWN-KIB".
 cat >"$dir/guest-wss" <<-'END'
 	#!/bin/busybox sh
 	methods=clear_refs

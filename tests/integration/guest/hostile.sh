@@ -155,7 +155,7 @@ vmwssd_begin --config "$guests_dir/conf"
 check "the agent answers" eventually has_answered 1
 check "records come" eventually has_records other 0 3
 calm_from=$(last_id)
-# What it says when it behaves has the form, and is a lie: 8 MiB, of 128 that the host knows of.
+# A well-formed report that is a lie: 8 MiB, of 128 that the host knows of.
 word() { "$vmwss" history --database "$db" --since 1h --window 2 --step record --json h1 | tail -n 1 | jq -c .guest; }
 is_doubted() { jq -e '.source == "agent" and .agreement != null and .agreement < 0.2 and (.doubts | index("total"))' <<<"$(word)" >/dev/null; }
 check "who lies is scored, and what about" eventually is_doubted
@@ -186,7 +186,7 @@ for turn in "${turns[@]}"; do
 	check "nothing of the guest's in it" test -z "$(LC_ALL=C grep '[^[:print:]]' "$guests_dir/faults")"
 	sed 's/^/  /' "$guests_dir/faults"
 done
-# What the guest can choose is how often it misbehaves, not what the host reads.
+# The guest can choose how often it misbehaves, not what the host reads.
 figures() { sql "SELECT DISTINCT ram_bytes FROM sample s JOIN guest g ON g.id = guest_id WHERE g.name = 'h1'"; }
 check "of its RAM vmwssd keeps what the host knows" test "$(figures)" = 134217728
 none_above="SELECT count(*) FROM sample s JOIN guest g ON g.id = guest_id, json_each(windows) w WHERE g.name = 'h1' AND

@@ -66,7 +66,7 @@ check "list tells the backing" test "$(jq -rs '[.[] | .backing] | sort | join(",
 check "list says why not the others" test \
 	"$(jq -rs '.[] | select(.domain == "web1").refused.zap' <<<"$list" | grep -c TCG)" = 1
 check "list for people" test "$("$vmwss" list -c "$embed_uri" | grep -c running)" = 3
-# Of three healthy guests no table of reasons, unless asked for; web1 refuses zap, as all under TCG.
+# Three healthy guests get no table of reasons, unless asked for; web1 refuses zap, as all under TCG.
 check "without reasons where all is well" test "$("$vmwss" list -c "$embed_uri" | grep -c 'zap: ')" = 0
 check "list --verbose: with them" test "$("$vmwss" list -v -c "$embed_uri" | grep -c 'zap: ')" = 3
 echo "# several guests"

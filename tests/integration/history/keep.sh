@@ -39,7 +39,7 @@ uuid() { printf '%08d-1111-4111-8111-111111111111\n' "$1"; }
 
 # --- kill -9 -------------------------------------------------------------------------------------------------------
 
-# What the writer before wrote to it: the next one's shell may come late to do so, and be killed before.
+# Drops what the previous writer wrote to it: the next one's shell may come late to do so, and be killed before.
 forget_acknowledged() { : >"$dir/acknowledged"; }
 
 # Everything that was acknowledged is there, at most one record more, and the buckets hold exactly the records.
@@ -212,7 +212,7 @@ check "report: a wavy guest's, within 1 %" \
 	says ".guests[1] | (.wss_p50_bytes / $mib | . >= 49.5 and . <= 50.5) and (.wss_p95_bytes / $mib | . >= 148.5 and . <= 150) and .wss_max_bytes == 150 * $mib"
 check "report: reclaimable is resident less WSS less unmeasurable" says ".guests[0].reclaimable_bytes == 410 * $mib"
 check "report: assigned and resident" says ".total.ram_bytes == 2048 * $mib and .total.resident_bytes == 1024 * $mib"
-# Of upper bounds, which are twice as high here.
+# Upper bounds are added up, which are twice as high here.
 check "report: all together most of the time 300 MiB, else 500" \
 	says "(.total.wss_p50_bytes / $mib | . >= 299 and . <= 301) and (.total.wss_p95_bytes / $mib | . >= 498 and . <= 500)"
 check "report: nothing was short of 1000 MiB" says '.total.shortage == 0'
@@ -275,7 +275,7 @@ expect_exit "history: an end before the beginning" 1 'not before --until' "$vmws
 expect_exit "history: a day that is none" 1 'since 2026-02-30: expected' "$vmwss" history steady --since 2026-02-30
 expect_exit "history: then nothing is kept" 2 'see --since and --until' "$vmwss" history steady -D "$dir/history.db" --until 1w
 
-# What happened to a guest, of the time that was asked for.
+# Events of a guest within the time that was asked for.
 for event in "$((first - 60)) start" "$((first + 4000)) suspend" "$((first + 5000)) resume"; do
 	sql "$dir/history.db" "INSERT INTO event(guest_id, time_ms, kind) SELECT id, ${event% *}000, '${event#* }' FROM guest WHERE name = 'steady'"
 done
@@ -302,7 +302,7 @@ done
 expect_exit "history: but another that was asked for is not there" 2 'no window of 60 s is kept; there are 10, 300' \
 	"$vmwss" history steady -D "$dir/windows.db" --window 60
 
-# Of 10, 60, 600 until three hours ago, then of 10, 300: a minute is what there is in all of the time but that.
+# Windows are 10, 60, 600 until three hours ago, then 10, 300: only minutes are there at all times.
 cp "$dir/history.db" "$dir/changed.db"
 for table in sample bucket host_need; do
 	at=start_s since=$((first + 7 * 3600))

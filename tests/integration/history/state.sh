@@ -84,7 +84,7 @@ for ((i = 0; i < 1000; i++)); do
 done >"$dir/seeds"
 check "a history" test "$("$build/tests/integration/keep_writer" "$db" ask <"$dir/seeds" | grep -c '^0 ')" = 1000
 mkfifo "$dir/fifo"
-# What it has to say is more than a pipe holds: once that is full, it waits.
+# The answer is more than a pipe holds: once that is full, it waits.
 checkpoint() { test "$(sqlite3 "$db" 'PRAGMA wal_checkpoint(TRUNCATE)')" = '0|0|0'; }
 waits() { [[ $(cat "/proc/$reader/syscall" 2>&1) =~ ^1\ 0x1\  ]]; }
 # holds_nothing COMMAND...: while it waits for whoever reads what it prints.

@@ -14,7 +14,7 @@ libs=(guests)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 cache() { "$vmwss" cache "$@"; }
-# Of the guest: others may be measured beside.
+# Only this guest counts: others may be measured at the same time.
 nothing_left() {
 	[[ ! -e /run/vmwss/cache-$pid.lock && -z $(find /sys/fs/resctrl -name "vmwss-cache-$pid" 2>/dev/null) ]]
 }

@@ -230,7 +230,7 @@ if THP=yes start_dumpable huge "$few"; then
 	check "huge: of huge pages" has_flag thp
 	stop_guest "$pid"
 fi
-# Of these pages all are compressed within some tenths of a second, and little is written.
+# All of these pages are compressed within some tenths of a second, and little is written.
 few="total=96M hot=64K"
 if THP=yes start_payload short tcg "$few" -m 128 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	for after in 0.8 1.1 1.5; do

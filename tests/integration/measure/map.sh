@@ -78,7 +78,7 @@ csv_has() {
 	csv=$(map --csv "${all[@]}" -w 0.5,1 --chunk 16M | tr -d '\r')
 	grep -qxE "$1" <<<"$csv"
 }
-# Of the stretch from 32 MiB on, of 16 MiB.
+# Pictures show the stretch from 32 MiB on, of 16 MiB.
 check_pictures() {
 	check "in ASCII: which characters" again in_ascii
 	comment "$plain"
@@ -123,7 +123,7 @@ check_stretch() {
 	expect_exit "a method that does not say where" 2 'referenced' "$vmwss" map --pid "$pid" -m referenced -w 0.1
 	stop_guest "$pid"
 }
-# What is touched is of the second node, but for the payload's own few pages.
+# All touched pages are on the second node, except the payload's own few.
 of_one_node() {
 	local i
 	for ((i = 0; i < 5; i++)); do

@@ -28,7 +28,7 @@
 #define EVERY 16 /* of a split huge page every so many base pages are touched */
 #define WORDS_AT_ONCE 512
 
-/* What the process that measures tells us; it may be killed at any time. */
+/* The measuring process reports here; it may be killed at any time. */
 struct report {
     uint64_t huge_during;
     int rc;

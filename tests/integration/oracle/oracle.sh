@@ -20,7 +20,7 @@ same_pages() {
 	# shellcheck disable=SC2086 # parameters are words
 	"$truth_tool" --list-ram $1 | LC_ALL=C sort >"$pages.truth"
 	awk '{ print $1 }' "$pages" | LC_ALL=C sort | LC_ALL=C comm -3 "$pages.truth" - >"$pages.differ"
-	# What comm prints behind a tab only the oracle has; nothing may be missing.
+	# Lines that comm prints behind a tab only the oracle has; nothing may be missing.
 	test "$(grep -c . "$pages.differ")" = "$own_seen" -a "$(grep -c $'^\t' "$pages.differ")" = "$own_seen"
 }
 
@@ -75,7 +75,7 @@ echo "# stepping"
 if oracle_payload steps "total=192M phases=2:32M,2:4M" -m 256; then
 	# When the guest got ready: the 64 slots of 0.1 s have come round since when all is done.
 	gone=$(date -d '-1.5 seconds' +%s.%6N)
-	# What whole slots of one step hold; windows across a step, and slots in which the guest got no processor, are others.
+	# Whole slots of one step count; windows across a step, and slots in which the guest got no processor, differ.
 	seen=
 	for ((i = 0; i < 24; i++)); do
 		ask_oracle --ago 0.2 --window 0.6 || break

@@ -17,7 +17,7 @@ has() {
 	shift
 	readelf -W "$@" "$program" 2>/dev/null | grep -E -- "$pattern" >/dev/null
 }
-# Of a static program too, in which there is nothing to bind.
+# Static programs count too, in which there is nothing to bind.
 position_independent() { has 'Type: +DYN' -h && has 'FLAGS_1.*PIE' -d; }
 bound_at_start() { has 'FLAGS.*(BIND_NOW|NOW)' -d || ! has 'JUMP_SLO' -r; }
 no_executable_stack() { has 'GNU_STACK .* RW ' -l; }

@@ -15,8 +15,8 @@ fresh=$dir/fresh
 
 inside() { debian_inside "$fresh" "$@"; }
 apt_inside() { inside apt-get "$@" -y -qq >"$dir/apt.log" 2>&1; }
-# What a package could leave; not what apt itself writes.
-# The copies that groupadd, useradd and their like keep of /etc/group, /etc/passwd and the shadows of both are theirs.
+# Lists files that a package could leave, without those that apt itself writes. The copies that groupadd, useradd and their
+# like keep of /etc/group, /etc/passwd and the shadows of both are theirs.
 files() {
 	(cd "$fresh" && find . -path ./proc -prune -o -path ./sys -prune -o -path ./dev -prune -o -path ./var/lib/dpkg -prune \
 		-o -path ./var/lib/apt -prune -o -path ./var/cache -prune -o -path ./var/log -prune -o -path ./tmp -prune -o -print) |
@@ -46,7 +46,7 @@ cp "$deb" "$fresh/tmp/vmwss.deb"
 cp "$guest_deb" "$fresh/tmp/vmwss-guest.deb"
 
 check "a fresh Debian finds its packages" inside apt-get update -qq
-# What it needs first, so that what it leaves can be told from what they leave.
+# Its dependencies come first, so that its own files can be told from theirs.
 mapfile -t needed < <(dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed 's/(.*//; s/ //g')
 check "and each of them once" test -z "$(printf '%s\n' "${needed[@]}" | sort | uniq -d)"
 check "what it depends on is there" apt_inside install --no-install-recommends "${needed[@]}" init-system-helpers

@@ -24,7 +24,7 @@ give_up() {
 	exit 1
 }
 
-# What the machine is given: the packages, a guest of its own, and what is to be checked.
+# Gives the machine the packages, a guest of its own, and the checks.
 bring() {
 	(cd "$build" && cpack -G DEB -B "$dir/out") >"$dir/cpack.log" 2>&1 || return 1
 	mkdir "$dir/bring"
@@ -57,7 +57,7 @@ boot() {
 host() { python3 "$root/tests/integration/guest-agent/guest_agent_host.py" "$@"; }
 qmp() { host "$dir/qmp" qmp "$1" | jq -e 'has("return")' >/dev/null; }
 
-# What the machine asks of its host.
+# Answers the machine's requests to its host.
 serve() {
 	case $1 in
 	hello) check "its host is told hello" holds_json '.hello.protocol == 1' "$(host "$dir/port" ask hello)" ;;

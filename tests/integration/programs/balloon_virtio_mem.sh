@@ -19,7 +19,7 @@ end_all() {
 	end_guests
 }
 
-# Of the device 512 MiB are requested, and 128 kept in store.
+# 512 MiB of the device are requested, and 128 kept in store.
 base=256 requested=512 size=640 assigned=$((base + requested))
 cat >"$guests_dir/grow" <<-'END'
 	#!/bin/busybox sh
@@ -110,7 +110,7 @@ check "it has what it had" eventually restored moves
 begin yes 'virtio-mem = yes'
 check "it is taken from again" or_why moves is_of moves current -lt $((requested - 100))
 controller_end KILL
-# Whoever starts it without virtio-mem gives back all the same.
+# A daemon started without virtio-mem gives back all the same.
 begin yes
 check "the next one adopts it" eventually controller_logged "domain moves: its balloon is adopted, it had $assigned MiB"
 check "SIGTERM: exit 0" controller_end TERM

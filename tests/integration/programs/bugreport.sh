@@ -42,7 +42,7 @@ else
 	skip "doctor: which kernel of this distribution measures" "another distribution or kernel"
 fi
 
-# What doctor says can be dated, and so can what of it is collected.
+# Output of doctor can be dated, and so can the files collected from it.
 dated() {
 	local before after
 	before=$(date +%s)

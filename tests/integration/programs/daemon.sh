@@ -39,7 +39,7 @@ goes_on() { records_after "$1" "$(newest_id "$1")" "${2:-1}"; }
 
 let_go='(no longer watched|its process has ended)'
 
-# Of a time in which the guest had 3 % of a core: with less it may not get through its set.
+# Records count in which the guest had 3 % of a core: with less it may not get through its set.
 ran="vcpu_s >= 0.03 * json_extract(windows, '\$[#-1][1]')"
 has_run() { (($(sql "SELECT count(*) FROM $of '$1' AND $ran") > 0)); }
 
@@ -60,7 +60,7 @@ start_daemon() {
 files_open() { find "/proc/$daemon/fd" -mindepth 1 | wc -l; }
 panel_pages() { sql "SELECT samples FROM $of '$1' ORDER BY sample.id DESC LIMIT 1"; }
 
-# What a service manager would be told.
+# A service manager would receive these messages.
 python3 -c 'import os, socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 listener.bind(sys.argv[1])
@@ -108,7 +108,7 @@ samples=$(sql "SELECT samples FROM $of 'one' ORDER BY sample.id LIMIT 1 OFFSET 4
 check "the panel was as large as wanted by the fifth record: $samples pages" holds "$samples > 700"
 check "the record says what precision could be had" holds "$(sql "SELECT precision FROM $of 'one' ORDER BY sample.id DESC LIMIT 1") > 0"
 expect_exit "one vmwssd per host" 2 "process $daemon .*vmwssd" "$vmwssd" --config "$guests_dir/conf"
-# What it lives beside is its libvirt client, its guests' agents and its history; what measures is its child.
+# The daemon holds its libvirt client, its guests' agents and its history; its child measures.
 capabilities() { awk '/^CapPrm/ {print $2}' "/proc/$1/status"; }
 scanner=$(pgrep -P "$daemon" -x vmwssd-scanner)
 check "no capability is left" test "$(capabilities "$daemon")" = 0000000000000000
@@ -196,7 +196,7 @@ with_guest_budget() {
 	kill -HUP "$daemon"
 }
 panel_is() { holds "$(panel_pages one) >= $1 && $(panel_pages one) < $2"; }
-# Of a core, in percent, of the last twenty looks since the reload.
+# Prints the share of a core, in percent, of the last twenty scans since the reload.
 share_of_one() {
 	sql "SELECT round(100 * sum(cpu_s) / sum(period_s), 2) FROM (SELECT cpu_s, period_s FROM $of 'one' AND sample.id > $before
 		ORDER BY sample.id DESC LIMIT 20)"

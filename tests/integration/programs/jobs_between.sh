@@ -26,12 +26,12 @@ has_newer() {
 # it, it is five seconds younger.
 one_more() { eventually has_newer && before=$look; }
 newest_has_all() { [[ $(sql "SELECT json_array_length(windows) FROM $of ORDER BY sample.id DESC LIMIT 1") == 2 ]]; }
-# Of the record of that look.
+# The record of that scan has the flag.
 has_job_flag() { [[ $(sql "SELECT flags FROM $of AND sample.id = $look") =~ migrating|dump ]]; }
 lacks_job_flag() { ! has_job_flag; }
 # no_more: nor is it said of the next, or of one after it.
 no_more() { one_more && lacks_job_flag; }
-# Of the windows of that record, those whose interval, at twice its width, does not hold the truth.
+# Prints the windows of that record whose interval, at twice its width, does not hold the truth.
 wrong_windows() {
 	sql "SELECT windows FROM $of AND sample.id = $look" | jq -c --argjson t "$truth" \
 		'[.[] | select($t < .[2] - 2 * (.[2] - .[3]) or $t > .[2] + 2 * (.[4] - .[2]))]'

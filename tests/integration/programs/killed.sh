@@ -49,7 +49,7 @@ before=$(last_id)
 vmwssd_begin "${options[@]}"
 check "it goes on as ever" eventually more_than "$before"
 check "and ends as ever" vmwssd_end TERM
-# What "vmwss watch" has printed, all through, is in the history.
+# All lines that "vmwss watch" has printed are in the history.
 watched() { jq -r '.domain + " " + .time' "$guests_dir/watched" 2>/dev/null | sort -u; }
 sql "SELECT DISTINCT domain || ' ' || time FROM wss" | sort >"$guests_dir/kept"
 check "vmwss watch saw them too" test "$(watched | wc -l)" -gt $((5 * rounds))

@@ -38,7 +38,7 @@ processes() { pgrep -f -- "-uuid $uuid"; }
 runs_as() { [[ $(processes) == "$1" ]]; }
 newest_is_of() { [[ $(newest_pid) == "$1" ]]; }
 
-# Of a time in which the guest ran at all: it gets through 2 MiB in milliseconds.
+# The guest ran at all in these records: it gets through 2 MiB in milliseconds.
 ran="vcpu_s >= 0.003 * json_extract(windows, '\$[#-1][1]')"
 ran_since() { [[ -n $(sql "SELECT sample.id FROM $of AND sample.id > $1 AND $ran LIMIT 1") ]]; }
 # holds_truth: the newest record of a time in which the guest ran, three records from now on.
@@ -122,7 +122,7 @@ moved=$(date -u +%FT%T.%3NZ)
 watched_anew "there"
 echo "# $(gap "$pid" "$(processes)") ms without a record"
 element_uri=$there_uri
-# What it brought along is older.
+# The metadata that it brought along is older.
 published_there() { [[ $(element one | xmllint --xpath 'string(/wss/@at)' - 2>/dev/null) > $moved ]]; }
 check "published there" eventually published_there
 check "as the history has it" as_kept one

@@ -97,8 +97,7 @@ if start_memfd "$params"; then
 	by_vmwssd true
 	all_hold "vmwssd, left alone" "$t"
 	check "vmwssd, left alone: no flag of others: $(flags)" without
-	# Of a part of RAM that is unmapped vmwssd does not see each time that it is: a sentinel that lost its flag is gone until the next
-	# marking.
+	# vmwssd does not see each time that a part of RAM is unmapped: a sentinel that lost its flag is gone until the next marking.
 	unset 'acts[1]'
 	for act in "${acts[@]}"; do
 		# shellcheck disable=SC2086

@@ -19,7 +19,8 @@ SHORT, LONG, SPAN_S = "2", "6", 30
 INSTANCE = 'instance="exporter"'
 
 
-# What is scraped gets the time at which that began, and can be asked for when it has ended, a second later at most.
+# A scraped sample gets the time at which the scrape began, and can be queried when it has ended, a second later at
+# most.
 SETTLED_S = 3
 
 

@@ -84,7 +84,7 @@ def judge_report(judge, url):
     judge.is_so("it sorts", "location.hash", "#sort=assigned")
     links = "[...document.querySelectorAll('nav a')].map((a) => new URL(a.href).pathname)"
     judge.is_so("it links to the others", links, ["/status", "/metrics"])
-    # What a name that became markup could do: the browser refuses, and says so.
+    # A name that became markup could run this: the browser refuses, and says so.
     browser.ask(
         "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.evil = 1'}))"
     )
@@ -176,7 +176,7 @@ def judge_pause(judge):
     browser.ask("document.getElementById('pause').focus()")
     browser.key(" ")
     judge.is_so("paused, by the keyboard", "document.getElementById('pause').ariaPressed", "true")
-    # What is on its way is shown still.
+    # A request under way is still shown.
     time.sleep(1)
     count = "performance.getEntriesByType('resource').filter((e) => e.name.endsWith('status.json')).length"
     before = browser.ask(count)
@@ -200,7 +200,7 @@ def judge_trouble(judge, stop, go_on):
     judge.is_so("the table stays", ROWS, before)
     subprocess.run(go_on, shell=True, check=True)
     judge.becomes("until it can be read again", f"{shown}.hidden", True)
-    # What is no answer of ours does not end the renewing.
+    # An answer that is not ours does not stop the page from renewing itself.
     browser.ask("window.real = window.fetch; window.fetch = async () => new Response('{\"guests\":{}}')")
     judge.becomes("data of another kind are refused", f"!{shown}.hidden", True)
     judge.is_so("and not shown", ROWS, before)

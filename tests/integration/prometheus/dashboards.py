@@ -14,11 +14,12 @@ import sys
 import urllib.parse
 import urllib.request
 
-# What is scraped gets the time at which that began, and can be asked for when it has ended, a second later at most.
+# A scraped sample gets the time at which the scrape began, and can be queried when it has ended, a second later at
+# most.
 SETTLED_S = 3
 # The panels that Grafana brings.
 PANELS = {"stat", "table", "timeseries", "bargauge", "row"}
-# Of each instance, what the variables are: a window that it has, and the guest whose dashboard is tried.
+# Values of each instance's variables: a window that it has, and the guest whose dashboard is tried.
 WINDOW = {"real": "2", "written": "60"}
 GUEST = {"real": "one", "written": "instance-00000000"}
 # A query must answer on one instance at least. What only one of them can have: agents report in the written history, and

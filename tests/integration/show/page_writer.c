@@ -80,7 +80,7 @@ static unsigned flags_of(unsigned kind, double part)
     return kind == 8 && part < 0.52 ? FLAG_YOUNG_PANEL : 0;
 }
 
-/* What an agent reports, or a balloon's driver; in the evening it is short. */
+/* Fills in the report of an agent or of a balloon's driver; in the evening it is short. */
 static void report(struct guest_stats *stats, uint64_t total_bytes, double load, unsigned kind)
 {
     const bool is_short = load > 0.6;

@@ -340,7 +340,7 @@ def judge_time(judge, browser, url):
     began = time.monotonic()
     browser.open(url)
     seconds = time.monotonic() - began
-    # Of a machine that does other things as well no time is asked: what takes a minute does not work.
+    # No speed is asked of a machine that does other things as well: what takes a minute does not work.
     judge.that("it opens", seconds < 60, f"in {seconds:.1f} s")
     click = """(() => { const began = performance.now(); document.querySelector('#hosts [data-key="planned"]').click();
       document.body.offsetHeight; return performance.now() - began; })()"""

@@ -78,7 +78,7 @@ has_records() {
 
 # --- guests -----------------------------------------------------------------------------------------
 
-# Whatever libvirt lets a name be.
+# A name with everything that libvirt allows.
 # shellcheck disable=SC2016 # nobody may expand it
 odd_name='it'\''s "a" <b> & $(touch injected); destroy one; \n -x ä'
 odd_uuid=5f0f2c0a-7a51-4b0e-8f5e-0123456789ab
@@ -139,8 +139,8 @@ check "nothing is published" has_none one
 check "the connection is read-only" eventually clients_are "yes "
 
 echo "# published"
-# What is published first stays for a minute: not that of the small panel which tells what a look costs. Of that one the
-# precision is 0.088; of the real one what the budget pays for, on a busy machine less than the 1,000 pages asked for.
+# The first published number stays for a minute: it must not be that of the small panel which tells what a scan costs. That
+# one's precision is 0.088; the real one's is what the budget pays for, on a busy machine less than the 1,000 pages asked for.
 better=0.07
 settled() {
 	[[ $(sql "SELECT s.precision < $better AND json_array_length(s.windows) = 2 FROM sample s JOIN guest g ON g.id = guest_id
@@ -184,11 +184,11 @@ check "for people" grep -qE '^one +256.0 MiB +256.0 MiB +[0-9.]+ MiB .* [0-9]+(s
 check "colours are for terminals" test -z "$(tr -cd '\033' <"$guests_dir/table")"
 check "on a terminal there are some" test -n \
 	"$(script -qec "$scripts/vmwss-virsh-dashboard -c $embed_uri --once" /dev/null | tr -cd '\033')"
-# What was read of the XML is text: it counts as a number all the same.
+# Text read from the XML counts as a number all the same.
 check "no size of a million bytes is in bytes" test -z "$(grep -E '[0-9]{7,} B' "$guests_dir/table")"
 order() { dashboard --sort "$1" --bytes | awk -v column="$2" 'NR > 1 { print $(NF - column) }' | tr '\n' ' '; }
 numbers() { dashboard --bytes | awk -v column="$1" 'NR > 1 { print $(NF - column) }' | sort -rn | tr '\n' ' '; }
-# What is published may change between the two.
+# Published figures may change between the two.
 sorted_by() { [[ $(order "$1" "$2") == "$(numbers "$2")" ]]; }
 check "sorted by what could be given back ($(order reclaimable 1))" settles sorted_by reclaimable 1
 check "sorted by the working set" settles sorted_by wss 2
@@ -224,7 +224,7 @@ check "for people" test -n "$(guest one | grep -E '^WSS 2s +[0-9.]+ MiB \([0-9.]
 check "the odd one, by its name" test "$(figure "$odd_name" name)" = "$odd_name"
 check "by its UUID" test "$(figure $odd_uuid uuid)" = $odd_uuid
 expect_exit "one that is not published" 2 'plain: nothing is published' guest plain
-# What virsh of libvirt 12.9 does where there is no metadata.
+# virsh of libvirt 12.9 does this where there is no metadata.
 mkdir "$guests_dir/newer"
 cat >"$guests_dir/newer/virsh" <<-END
 	#!/bin/sh
@@ -250,7 +250,7 @@ check "--dry-run says so" test -n "$(balloon one -w 2s --min 1M --dry-run | grep
 check "no statistics of the guest: half of what is assigned, whatever --min says" test -n \
 	"$(balloon one -w 2s --min 1M --dry-run | grep 'to 128.0 MiB .* limited by its floor, no guest statistics')"
 check "and does nothing" has_kib 262144
-# What is published may change between the two.
+# Published figures may change between the two.
 set_to_goal() {
 	wanted=$(goal 100)
 	balloon one --window 2s --headroom 100 --min 1M --force && [[ $(goal 100) == "$wanted" ]]

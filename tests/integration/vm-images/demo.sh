@@ -12,7 +12,7 @@ libs=(overlay figures)
 demo=$root/vm-images/demo
 dir=$(mktemp -d /tmp/vmwss-demo.XXXX)
 
-# What it builds stays, and is meant to.
+# Build output is meant to stay.
 written() { overlay_files | grep -v "^/mnt$root/build/\|^/mnt$dir/"; }
 # A process that has been ended may take a moment to go on a busy machine; one that stays does not go at all.
 no_process() {

@@ -96,7 +96,7 @@ if THP=yes start_in_group thp kvm "$huge_params" -m "$huge_mib"; then
 	check "huge pages are as before" holds "$(huge_kb) >= $thp_kb"
 	stop_guest "$pid"
 fi
-# What is hot lies in one huge page, or in two, or beside them: the others read idle, and no more is touched than these. The five
+# Hot pages lie in one huge page, or in two, or beside them: the others read idle, and no more is touched than these. The five
 # pages of the payload's own are of 4 KiB; of the host's they are one or more.
 if measured idle && THP=yes start_in_group one kvm "total=1024M hot=16M" -m "$huge_mib"; then
 	t=$(truth "total=1024M hot=16M") thp_kb=$(huge_kb)

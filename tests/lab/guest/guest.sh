@@ -14,7 +14,7 @@ libs=(embed guests linux_guest)
 embed_begin
 trap 'embed_end; end_guests' EXIT
 
-# What the guest says of itself on its console. A nested guest may lose its timer and sleep for ever, so the toucher spins.
+# The guest prints its own figures on its console. A nested guest may lose its timer and sleep for ever, so the toucher spins.
 cat >"$guests_dir/inside" <<-'END'
 	#!/bin/busybox sh
 	until pid=$(pidof toucher) && [ "$(awk '/^VmRSS/ { print $2 }' /proc/$pid/status)" -ge 98304 ]; do :; done

@@ -16,7 +16,7 @@ if ! libvirtd_begin; then
 fi
 check "the host has vsock" modprobe vhost_vsock
 linux_image --kernel 6.12 "$agent_program" || exit 1
-# What a nested guest runs must spin, or it may sleep for ever.
+# Programs of a nested guest must spin, or it may sleep for ever.
 vsock() { echo "<vsock model='virtio'><cid auto='no' address='$1'/></vsock>"; }
 EMBED_TYPE=kvm linux_create g1 256 "guest.run=vmwss-guest,serve,--vsock toucher.total=64M toucher.hot=16M" "$(vsock 7)" ||
 	fail "g1 starts"

@@ -89,7 +89,7 @@ if start_payload shrinks kvm "total=192M phases=2:64M,2:8M rest=yes" -m 256; the
 	echo $$ >/sys/fs/cgroup/cgroup.procs
 	if [[ $VMWSS_LAB_KERNEL == page_idle* ]]; then
 		several "idle, census" 4 -m idle --census
-		# Of 10,000 pages the interval of chance is a point wide: it must not hide what DAMON takes.
+		# With 10,000 pages the interval of chance is a point wide: it must not hide what DAMON takes.
 		several "idle, panel" 2 -m idle -n 10000
 	fi
 	several "mglru" 6 -m mglru

@@ -10,7 +10,7 @@ libs=(guests)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
-# Of 5 GiB only what is touched is there.
+# The guest has 5 GiB, of which only touched pages exist.
 memory=5G,slots=4,maxmem=1100G
 # high NAME MACHINE START WHERE OPTION...: a guest whose region is expected to begin at START, and is measured there.
 high() {

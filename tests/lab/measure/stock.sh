@@ -19,7 +19,7 @@ huge=$((($(truth "$params" hot_huge_pages) + 1) * 2097152))
 # KVM maps the first 2 MiB, where ROMs lie between and the payload itself lives, in pages of 4 KiB.
 kvm_huge=$(($(truth "$params" hot_huge_pages) * 2097152 + $(truth "$params" own_pages) * 4096))
 
-# What a measurement could leave in the kernel: enabled events, probes, filters, tracers.
+# A measurement could leave these in the kernel: enabled events, probes, filters, tracers.
 tracing_state() {
 	local dir=/sys/kernel/tracing
 	cat "$dir/set_event" "$dir/kprobe_events" "$dir/uprobe_events" "$dir/current_tracer" "$dir/tracing_on" \

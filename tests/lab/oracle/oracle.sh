@@ -66,7 +66,7 @@ for pattern in contiguous "strided stride=16K" "random seed=5"; do
 	if start_payload "${pattern%% *}" kvm "$params" -m 64; then
 		exact "$params"
 		check "${pattern%% *}: $census by census says $all pages, too" same_census 2
-		# What the lab does meanwhile, the reading of this guest's page tables for instance, is not the guest's.
+		# The lab's own work, the reading of this guest's page tables for instance, is not the guest's.
 		kill -STOP "$pid"
 		check "${pattern%% *}, stopped: nothing" settles counted 0 0 0
 		stop_guest "$pid"

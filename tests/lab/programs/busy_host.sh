@@ -114,7 +114,7 @@ for line in sys.stdin:
     flags_seen.update(flags)
     verdict = "held" if flags else "right"
     for _, est, wss, low, high, _, _, vcpu, *_ in json.loads(windows):
-        # What the guest touches while it stands still is not known, but no more than that.
+        # A guest that stands still touches an unknown amount, but no more than that.
         least = 0 if vcpu < 0.01 * est else truth
         share = min(max(wss / float(resident), 0.02), 0.98)
         chance = 8192 + 1.96 * math.sqrt(share * (1 - share) / float(samples)) * float(resident)

@@ -222,7 +222,7 @@ START_TEST(memory_of_a_process)
 }
 END_TEST
 
-/* Of fields that may be below 0 (the priority, for one) none is taken. */
+/* Fields that may be below 0, such as the priority, are refused. */
 START_TEST(times_of_a_process)
 {
     static const char middle[] = "1 1 1 0 -1 4194560 9 0 0 0";

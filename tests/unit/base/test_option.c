@@ -171,7 +171,7 @@ TEST(plain, the_help_shows_the_table)
     ck_assert_int_eq(options_exit(1), EXIT_DONE);
 }
 
-/* What is longer than the column pushes its help aside. */
+/* An option longer than the column pushes its help text aside. */
 TEST(plain, a_column_may_be_chosen)
 {
     struct command_options narrow = options;

@@ -35,7 +35,7 @@
 #define GROUP 65532
 #define PUBLISH_GROUP 65531
 
-/* Of who is not root vmwssd changes neither user nor capabilities. */
+/* Without root, vmwssd changes neither its user nor its capabilities. */
 static bool by_root;
 
 static bool refused(long result)
@@ -152,7 +152,7 @@ static bool has_nobody_signalled(void)
     return ways_to_own() == 0;
 }
 
-/* Of a file that is no terminal the kernel would say ENOTTY. */
+/* The kernel would answer ENOTTY for a file that is not a terminal. */
 static bool types_into_no_terminal(void)
 {
     int fds[2];
@@ -429,7 +429,7 @@ struct promise {
     bool (*holds)(void);
 };
 
-/* Of both halves. */
+/* Promises of both halves. */
 static const struct promise promises[] = {
     {"writes no other process's memory", writes_no_memory},
     {"runs no program", runs_no_program},
@@ -458,7 +458,7 @@ static const struct promise promises_of_rest[] = {
     {"talks to this host", talks_to_this_host},
 };
 
-/* Of the rest that is a user of its own. */
+/* Promises of the half that runs as a user of its own. */
 static const struct promise promises_of_user[] = {
     {"is the user", is_the_user},
     {"is in no group", is_in_no_group},

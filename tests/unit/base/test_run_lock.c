@@ -133,7 +133,7 @@ TEST(cases, waits_as_told)
     run_lock_release(&lock);
 }
 
-/* Of a process that was killed, a child that has the lock yet. */
+/* Kills a process whose child still has the lock. */
 static void leave_a_child(void)
 {
     pid_t pid = fork();
@@ -201,7 +201,8 @@ TEST(cases, gives_up_when_interrupted)
     waitpid(pid, NULL, 0);
 }
 
-/* What the last holder removes must not be locked by one and made anew by another. */
+/* A lock file that its last holder removes must not be locked by one process and created again by
+ * another. */
 TEST(cases, many_in_turn_never_together)
 {
     pid_t pids[4];
@@ -280,7 +281,7 @@ TEST(cases, lent_and_taken_back)
     ck_assert(!fsroot_exists(&root, "run/vmwss/guest-7.lock"));
 }
 
-/* What was lent and is held by another must not be removed under that one's feet. */
+/* A lent lock that another process holds must not be removed from under it. */
 TEST(cases, released_while_another_has_it)
 {
     struct run_lock lock = RUN_LOCK_NONE;
@@ -316,7 +317,8 @@ static void borrow(void)
     ck_assert_int_eq(status, 0);
 }
 
-/* Who changed none of the marks leaves no trace; it does not cover up for one that was killed. */
+/* A holder that changed none of the marks leaves no trace, and does not hide that another one was
+ * killed. */
 TEST(cases, given_back)
 {
     struct run_lock lock = RUN_LOCK_NONE;
@@ -352,7 +354,7 @@ static void make_file(const char *name)
     close(fd);
 }
 
-/* What was lent, and what is held, stays, with what was published under it. */
+/* A lock that is lent or held stays, with everything published under it. */
 TEST(cases, left_to_a_child)
 {
     struct run_lock lock = RUN_LOCK_NONE;

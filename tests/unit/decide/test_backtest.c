@@ -96,8 +96,8 @@ static void add(const struct ages_record *records, size_t n)
     free(entries);
 }
 
-/* What was touched in the @p back minutes that end with minute @p m, if @p now_mib gives each
- * minute's: its peak. */
+/* Returns the peak over the @p back minutes that end with minute @p m; @p now_mib gives each
+ * minute's bytes touched. */
 static uint64_t peak(uint64_t (*mib)(int m), int m, int back)
 {
     uint64_t most = 0;
@@ -253,7 +253,7 @@ TEST(waves, waves_within_an_hour_are_not_followed)
     ck_assert_double_gt(result.saved_byte_s / (double)MIB, (4000 - 1125) * 36000.0 * 0.75);
 }
 
-/* What was not answered is not scored, and a gap is no hour. */
+/* An hour without an answer is not scored, and a gap is no hour. */
 TEST(waves, a_gap_is_not_scored)
 {
     add_minutes(flat, 120);

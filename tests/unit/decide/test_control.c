@@ -657,7 +657,7 @@ TEST(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis)
         resize(&g[0], g[0].target_bytes, g[0].target_bytes);
         h.free_bytes -= g[0].target_bytes - had;
     }
-    /* Whatever made the host short, what the donor gives is not the liar's. */
+    /* The liar is refused the donor's memory, for whatever reason the host is short. */
     h.free_bytes = 2500 * MIB;
     for (int i = 0; i < 200; i++) {
         uint64_t had[2] = {g[0].input.actual_bytes, g[1].input.actual_bytes};
@@ -1399,7 +1399,7 @@ TEST(rules, the_floor_does_not_sink_with_the_balloon)
     ck_assert_uint_le(g.input.actual_bytes, 3300 * MIB); /* it went there, and no further */
 }
 
-/* What was given is not held against statistics of before: it would be given once more. */
+/* Statistics from before a growth must not cause it again. */
 TEST(rules, growth_is_not_repeated_on_old_statistics)
 {
     struct control_host h = host(20000);

@@ -142,8 +142,7 @@ TEST(cases, the_trend_is_robust)
     ck_assert(isinf(trend_days_until(100, -1, 120)));
 }
 
-/* What falls instead of rising has the same interval, the other way round: both ends are equally
- * many pairs from the middle. */
+/* A falling trend has the mirrored interval: both ends are equally many pairs from the middle. */
 TEST(cases, the_interval_of_a_trend_is_symmetric)
 {
     uint64_t random_state = 3;
@@ -587,7 +586,7 @@ TEST(cases, what_a_failed_host_loses_is_told_for_after_the_moves)
         if (result.hosts[h].n_guests_after == 0)
             ck_assert_uint_eq(result.hosts[h].unplaced_after, 0);
     }
-    /* Of 8 guests 5 fit beside 4, and of 4 one beside 8. */
+    /* 5 of 8 guests fit beside 4, and 1 of 4 beside 8. */
     ck_assert_uint_eq(down, 6);
     plan_result_free(&result);
     plan_fleet_free(&fleet);

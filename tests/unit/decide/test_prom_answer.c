@@ -76,7 +76,7 @@ static const char *const forged[] = {
     RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"value\":[1,\"2\"]}]"),
 };
 
-/* What stands for an array that was cut out. */
+/* These numbers stand for an array that was cut out. */
 TEST_EACH(cases, a_number_in_place_of_points_is_refused, 0, sizeof(forged) / sizeof(forged[0]))
 {
     ck_assert_int_eq(parse(forged[_i]), -EPROTO);
@@ -162,7 +162,7 @@ TEST(cases, more_than_anything_asked_for_is_refused)
     free(text);
 }
 
-/* Of empty objects the parser makes a hundred times their size, wherever they are. */
+/* The parser needs a hundred times the size of empty objects, wherever they are. */
 TEST_EACH(cases, more_containers_than_an_answer_has_are_refused, 0, 3)
 {
     static const char *const pieces[] = {"{}", "[]", "1"};

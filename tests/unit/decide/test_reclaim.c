@@ -518,7 +518,7 @@ TEST(all, while_its_balloon_is_used_the_wait_begins_anew)
     takes_nothing(&g, RECLAIM_WAITING);
 }
 
-/* Whatever comes: never below what is kept, never with a balloon order, never without room. */
+/* Random input never goes below the floor, acts during a balloon order, or acts without room. */
 TEST(all, whatever_comes_the_limits_hold)
 {
     uint64_t random = 7;

@@ -47,7 +47,7 @@ static const char *path_of(const char *file)
     return paths[n++ % 4];
 }
 
-/* What a guest is on a host, and what of it is not as kept_record() has it. */
+/* A guest's stay on a host, with the values that differ from kept_record()'s. */
 struct stay {
     const char *host, *name, *uuid;
     double from, to; /* hours ago */

@@ -256,7 +256,7 @@ static void add_host(const char *host, double ago_s)
     add("vmwss_plan_capacity_bytes", host, 0x1p30, 9, ago_s);
 }
 
-/* Of a guest: one of "ram", "need", "used", "state". */
+/* Adds a guest's series; @p metric is "ram", "need", "used" or "state". */
 static struct series *add_of(const char *metric, const char *host, const char *name, double value,
                              double ago_s)
 {
@@ -352,7 +352,8 @@ TEST(cases, a_host_that_is_not_scraped_any_more_has_what_it_had)
     ck_assert(fleet.hosts[0].stale);
 }
 
-/* What it needed in the cell that begins so long before the middle of the last hour, in MiB. */
+/* Returns what was needed, in MiB, in the cell that begins @p ago_s before the middle of the last
+ * hour. */
 static double need_ago(double ago_s)
 {
     const size_t cell = (size_t)((NOW_S - ago_s - fleet.from_s) / fleet.step_s);
@@ -414,7 +415,7 @@ TEST(cases, scraped_needs_are_asked_for_only_where_none_are_recorded)
     ck_assert_double_lt(scraped_span_s, 3 * HOUR_S);
 }
 
-/* Of the hour that has begun only the first quarter is. */
+/* Only the first quarter of the hour that has begun is recorded. */
 TEST(cases, a_step_is_recorded_only_if_all_of_its_quarters_are)
 {
     step_s = 3600;
@@ -476,7 +477,7 @@ TEST(cases, a_guest_that_has_just_begun_is_not_mute)
     ck_assert_str_eq(warnings, "");
 }
 
-/* Of every second hour the size is, and three quarters of its needs. */
+/* The size of every second hour is recorded, and three quarters of its needs. */
 TEST(cases, what_is_recorded_between_gaps_counts_once)
 {
     step_s = 3600;

@@ -316,7 +316,7 @@ START_TEST(pages_behind_the_end_of_the_file_are_counted_apart)
     static const uint64_t written[] = {0};
     int fd = sparse_memfd(1, written, 1);
     const struct cache_method *const methods[] = {&cache_mincore, &cache_cachestat};
-    /* What was never written mincore does not call resident. */
+    /* mincore does not report pages as resident that were never written. */
     const uint64_t all[] = {1, 8};
     struct cache_target target = {fd, 1, NULL};
 

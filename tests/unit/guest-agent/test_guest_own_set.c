@@ -286,7 +286,7 @@ static void make_fifo(const char *path)
     ck_assert_int_eq(mkfifo(whole, 0600), 0);
 }
 
-/* Who opens it waits for a writer, as for the lock of a process's mappings. */
+/* Opening a FIFO waits for a writer, as for the lock of a process's mappings. */
 START_TEST(a_round_that_hangs_is_ended)
 {
     make_fifo("42/smaps");

@@ -63,7 +63,7 @@ TEST(plain, pressure_that_is_off_says_how_to_turn_it_on)
     ck_assert_int_eq(pressure_why_not(&root, NULL, -EOPNOTSUPP, "proc/pressure/io", &error),
                      -EOPNOTSUPP);
     ck_assert_str_eq(error.text, "PSI is off: boot the guest with psi=1");
-    /* Of a cgroup it is the cgroup that is missing. */
+    /* For a cgroup, the message names the missing cgroup. */
     pressure_why_not(&root, "sys/fs/cgroup/x", -ENOENT, "sys/fs/cgroup/x/io.pressure", &error);
     ck_assert_str_eq(error.text, "/sys/fs/cgroup/x: there is no such control group");
     fsroot_close(&root);
@@ -175,8 +175,8 @@ TEST(plain, the_classical_rule)
                                                 .swap_in_pages = 10,
                                                 .refault_anon_pages = 10}),
                      PAGING_NEAR);
-    /* What leaves, and what is read for the first time, is no shortage; nor what a control group
-     * does within itself. */
+    /* Pages that leave, or are read for the first time, are no shortage; nor is reclaim within a
+     * control group. */
     ck_assert_int_eq(verdict_of((struct paging){.swap_out_pages = 9999, .major_faults = 9999}),
                      PAGING_BELOW);
     ck_assert_int_eq(verdict_of((struct paging){.refault_file_pages = 9999}), PAGING_BELOW);

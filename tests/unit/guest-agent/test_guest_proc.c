@@ -205,7 +205,7 @@ TEST(plain, more_columns_do_not_become_names)
     fsroot_close(&root);
 }
 
-/* What cannot be is not there; what can is not lost by it. */
+/* Impossible values are left out, and possible ones beside them are kept. */
 TEST(plain, counters_that_cannot_be_are_unknown)
 {
     struct fsroot root = fixture_open("guest-7.3");

@@ -478,7 +478,7 @@ TEST(made, the_largest_by_pss_are_found)
     expect_largest(2, 0, "1 2");
 }
 
-/* Of 100 kB in memory 1000 are walked when 900 more are swapped out. */
+/* 1000 kB are walked for 100 kB in memory when 900 more are swapped out. */
 TEST(made, what_is_swapped_out_is_walked_too)
 {
     struct processes processes;

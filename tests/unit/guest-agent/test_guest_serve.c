@@ -56,7 +56,8 @@ static void turns(int n)
         ck_assert_int_eq(agent_turn(agent, 0), 0);
 }
 
-/* What the host's side takes of it; the rest is lost, as when it was too slow. */
+/* Sends @p text and takes what the host's side reads; the rest is lost, as when the host is too
+ * slow. */
 static size_t ask(const char *text)
 {
     ssize_t n = write(host, text, strlen(text));
@@ -269,8 +270,7 @@ START_TEST(a_flood_that_nobody_reads_leaves_the_newest)
     }
     turns(8);
 
-    /* What waited in the sockets is as old as it is; the last is the newest, and there are few
-     * between. */
+    /* Lines queued in the sockets are old; the last one is the newest, and few are between. */
     ck_assert_int_eq(last_seq(heard(), &n_lines), n - 1);
     ck_assert_int_lt(n_lines, n / 4);
     json_decref(answer_to("{\"ask\":\"report\",\"seq\":1}\n"));
@@ -578,7 +578,7 @@ START_TEST(a_process_that_cannot_be_looked_at_delays_nobody)
     ck_assert_uint_gt(json_array_size(all), 0);
     ck_assert_ptr_nonnull(json_object_get(json_array_get(all, 0), "pss_bytes"));
 
-    /* Who opens it waits for a writer. */
+    /* Opening a FIFO waits for a writer. */
     snprintf(command, sizeof(command), "cd %s/proc && rm 42/smaps_rollup && mkfifo 42/smaps_rollup",
              dir);
     ck_assert_int_eq(system(command), 0);

@@ -113,8 +113,7 @@ static void make_directories(void)
     "400000-600000 rw-p 00000000 00:00 0\nRss: 4 kB\nVmFlags: rd wr ht\n" \
     "700000000000-7fff00000000 ---p 00000000 00:00 0\nRss: 0 kB\nVmFlags: mr mw\n"
 
-/* What is behind the pages: a frame, and its flags, of which the last says whether it takes the
- * mark. */
+/* Frame and flags behind each page; the last flag says whether the page takes the mark. */
 static const struct {
     uint64_t page, pfn, flags;
 } pages[] = {

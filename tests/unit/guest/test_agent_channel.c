@@ -57,7 +57,7 @@ static enum agent_event_kind next(void)
     return agent_channel_next(channel, now, &event);
 }
 
-/* What the channel has sent. */
+/* Checks that the channel has asked for @p ask. */
 static void hear(const char *ask, bool first)
 {
     char line[256] = {0};
@@ -330,7 +330,7 @@ TEST(cases_tests, bytes_that_nobody_asked_for_have_an_end)
     ck_assert_ptr_nonnull(strstr(event.error.text, "64 KiB"));
     ck_assert_ptr_nonnull(strstr(event.error.text, "first a line of more than"));
     ck_assert_int_eq(agent_channel_fd(channel), -1);
-    /* What is left then is there again eight seconds later. */
+    /* Eight seconds later the agent's allowance has recovered. */
     now += 8 * SECOND;
     greet();
     ck_assert_uint_ge(flood(piece, sizeof(piece)), AGENT_UNASKED_BYTES);
@@ -397,7 +397,7 @@ TEST(cases_tests, eight_triggers_are_no_flood)
     }
 }
 
-/* Who was quiet for a day may say what sockets keep, and no more. */
+/* After a quiet day the agent may send what the sockets buffered, and no more. */
 TEST(cases_tests, a_quiet_day_does_not_pay_for_a_flood)
 {
     static char piece[4096];

@@ -290,7 +290,7 @@ TEST(plain, unknown_ram_is_no_limit_but_sense)
                      -ERANGE);
 }
 
-/* What is kept of what was told reads as it was told. */
+/* A stored report reads as it was sent. */
 TEST(plain, told_is_read_again)
 {
     struct agent_last_report last_report;

@@ -267,7 +267,7 @@ TEST(cases, units_are_dropped_whole_on_arm64)
     ck_assert_uint_eq(gpa_kvm_order(&layout, &fake.ram, 0, huge), huge);
     ck_assert(flush_panel_of(100, huge));
     ck_assert_uint_eq(dropped_bytes, units * huge_page_bytes());
-    /* Of 64 KiB KVM has none. */
+    /* KVM has no huge pages of 64 KiB. */
     ck_assert(flush_panel_of(100, 4));
     ck_assert_uint_eq(dropped_bytes, units * base_page_bytes() << 4);
     ck_assert(!flush_panel_of(300, 4));
@@ -277,7 +277,7 @@ TEST(cases, units_are_dropped_whole_on_arm64)
     ck_assert(flush_panel_of(100, 4));
     ck_assert_uint_gt(dropped_bytes, (units - 2) * base_page_bytes() << 4);
     unit_shift = 0;
-    /* Of a machine whose layout is not known, it may be in pieces. */
+    /* RAM of a machine with an unknown layout may be in pieces. */
     ck_assert_int_eq(lay_out("qemu-system-aarch64", "other", &layout), -ENOTSUP);
     ck_assert(!flush_panel_of(100, huge));
     ck_assert_uint_eq(dropped_bytes, 0);

@@ -213,8 +213,8 @@ static void one_backend(uint64_t mib, enum ram_source source)
     add_backend(&backend);
 }
 
-/* What maps has no guard for is not read: here it is no smaps at all. A mapping like RAM behind the
- * first is. */
+/* Mappings that maps gives no reason to read are skipped: here they would be no valid smaps at all.
+ * A mapping that may be RAM behind the first is read. */
 TEST(plain, smaps_is_read_no_further_than_ram_may_be)
 {
     static const char maps[] = "100000-500000 rw-p 00000000 00:00 0 \n"

@@ -98,7 +98,7 @@ TEST(plain, sockets_and_what_they_are_for)
         CASE(false, "/a/b", /* and a monitor on it */
              "-chardev\0socket,id=c,path=/a/b,server=on,mux=on\0-device\0"
              "virtserialport,chardev=c,name=" PORT "\0-mon\0chardev=c\0"),
-        CASE(false, "/a/b", /* which of the two has bound it? */
+        CASE(false, "/a/b", /* either may have bound it */
              "-chardev\0socket,id=c,path=/a/b,server=on\0-device\0"
              "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/b,server=on\0"),
     };
@@ -290,7 +290,7 @@ TEST(plain, memory_of_the_machine)
     ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
 }
 
-/* What tells where its high RAM lies (guest/ram/gpa.h). */
+/* The size of the address map tells where high RAM lies (guest/ram/gpa.h). */
 TEST(plain, size_of_the_map)
 {
     ck_assert_int_eq(

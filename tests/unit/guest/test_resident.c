@@ -126,7 +126,7 @@ TEST(cases, of_anonymous_ram_the_heap_does_not_count)
     read_now();
     ck_assert_uint_eq(now.mapped_bytes, 13 * MIB);
     ck_assert_uint_eq(now.mapped_error_bytes, 0);
-    /* What is too little to look again may be either's. */
+    /* A change too small for another scan may belong to either. */
     status(12 + 15 + 3, 1);
     fake_write(&fake, "proc/4242/maps", "");
     read_now();
@@ -175,8 +175,8 @@ static void put_shmem(uint64_t pages)
                      1ULL << 63 | 1ULL << 61);
 }
 
-/* Of a whole file (_i: 0), or of a part of one, of which RssShmem is all that tells what is
- * resident. */
+/* Shared RAM is a whole file (_i: 0) or a part of one; for the part, RssShmem is all that tells
+ * what is resident. */
 TEST_EACH(cases, of_shared_ram_other_shared_memory_does_not_count, 0, 2)
 {
     if (_i == 0)
@@ -196,7 +196,7 @@ TEST_EACH(cases, of_shared_ram_other_shared_memory_does_not_count, 0, 2)
         ck_assert_uint_eq(now.resident_bytes, 3 * MIB);
 }
 
-/* What cannot be looked at may be QEMU's or the guest's. */
+/* Memory that cannot be scanned may be QEMU's or the guest's. */
 TEST(cases, what_cannot_be_looked_at_is_in_the_error)
 {
     fake.block.mapped_bytes = 10 * MIB;
@@ -231,7 +231,7 @@ TEST(cases, of_a_whole_file_no_more_is_mapped_than_it_holds)
     ck_assert_uint_eq(now.resident_bytes, now.mapped_bytes);
 }
 
-/* What QEMU frees of its own after it has begun is more than a young guest's RAM. */
+/* QEMU frees more of its own memory after start-up than a young guest's RAM. */
 TEST(cases, of_a_whole_file_qemus_own_memory_does_not_count)
 {
     put_file();
@@ -248,7 +248,7 @@ TEST(cases, of_a_whole_file_qemus_own_memory_does_not_count)
     ck_assert_uint_eq(now.mapped_bytes, 3 * MIB);
 }
 
-/* What was swapped when the RAM was located may be back. */
+/* Pages that were swapped out when the RAM was located may be back. */
 TEST(cases, what_is_mapped_is_resident)
 {
     put_file();
@@ -300,7 +300,7 @@ TEST(cases, what_moves_between_two_readings_is_in_the_error)
     ck_assert_uint_eq(now.resident_error_bytes, before.resident_error_bytes + 5 * MIB);
 }
 
-/* What is mapped is part of what is resident, also where only one of them has moved. */
+/* Mapped pages are part of the resident ones, also where only one of both counts has moved. */
 TEST(cases, both_settle_or_neither)
 {
     const struct resident_now before = {.mapped_bytes = 100 * MIB, .resident_bytes = 110 * MIB};

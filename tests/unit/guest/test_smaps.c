@@ -197,7 +197,7 @@ TEST(cases, long_lines_and_nuls)
     free(text);
 }
 
-/* Whatever is cut off or changed: an answer, no crash, and never more VMAs than there are. */
+/* Truncated or changed smaps give an answer, no crash, and never more VMAs than there are. */
 TEST(cases, damaged_real_smaps)
 {
     struct fsroot root = fixture_open("memfd");

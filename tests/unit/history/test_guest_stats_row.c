@@ -411,8 +411,8 @@ static const char strange_stats[] =
     "INSERT INTO word(sample_id, source, missing, window_s, verdict, reasons, at_least, doubts)"
     " VALUES (1, 'agent', '', 10, 'near', '', 0, '')";
 
-/* What a guest says must not make the host's record beside it unreadable: a rate that is none is
- * not known. */
+/* A guest's report must not make the host's record beside it unreadable: a rate that is not a
+ * finite number is unknown. */
 TEST(cases, a_figure_that_is_none_is_unknown)
 {
     static const char *const strange[] = {
@@ -444,7 +444,7 @@ TEST(cases, an_infinite_rate_is_not_kept)
     ck_assert(isnan(bucket(BUCKET_MINUTE).swap_in_bytes_s));
 }
 
-/* Whatever somebody wrote into the file is refused. */
+/* Invalid rows, whoever wrote them into the file, are refused. */
 TEST(cases, a_strange_row_is_refused)
 {
     static const char *const strange[] = {

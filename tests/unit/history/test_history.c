@@ -128,7 +128,7 @@ TEST(cases, root_follows_no_link)
     kept_dir_remove(&target);
 }
 
-/* What the administrator has linked is another matter than the file, which the service owns. */
+/* The administrator's link is followed, unlike one in the directory, which the service owns. */
 TEST(cases, root_follows_a_link_to_the_directory)
 {
     char link[96];
@@ -530,7 +530,7 @@ static int count(const struct history_point *point, void *context)
     return 0;
 }
 
-/* What the readers say of a file that was changed by @p sql. */
+/* Returns what the readers answer after @p sql has changed the file. */
 static int read_after(const char *sql, int level_s, struct error *error)
 {
     struct store *store = kept_open(kept.path);
@@ -605,7 +605,7 @@ static int see_kind(enum event_kind kind, double time_s, void *context)
     return 0;
 }
 
-/* What a later version writes is no damage, and says nothing of whether the guest runs. */
+/* An event kind of a later version is no damage, and says nothing about whether the guest runs. */
 TEST(cases, an_event_of_another_kind_is_shown_as_such)
 {
     struct store *store = kept_open(kept.path);
@@ -658,7 +658,7 @@ TEST(cases, a_view_in_place_of_a_table_is_not_run)
     ck_assert_ptr_nonnull(strstr(error.text, "table guest"));
 }
 
-/* Who writes gets over a bucket that he cannot read. */
+/* The writer gets over a bucket that it cannot read. */
 TEST(cases, a_bucket_that_cannot_be_read_is_begun_anew)
 {
     static struct points points;

@@ -335,7 +335,7 @@ TEST(cases, who_begins_again_stands)
     check_need(60, 5 * MINUTE, "202");
 }
 
-/* What was measured seldom before vmwssd began anew still stands. */
+/* Sparse measurements from before vmwssd restarted still stand. */
 TEST(cases, a_new_writer_knows_who_stands)
 {
     add_at(UUID_2, 0, 10 * MINUTE);
@@ -431,7 +431,7 @@ TEST(cases, minutes_that_are_short_are_counted)
     ck_assert_double_eq(report.longest_short_s, 5 * HOUR);
 }
 
-/* Of an hour ten minutes have the window of 60 s, and five of them were short. */
+/* Ten minutes of an hour have the window of 60 s, and five of them were short. */
 TEST(cases, minutes_without_the_window_are_not_known)
 {
     const struct report_options options = {.from_s = T0,
@@ -578,7 +578,7 @@ TEST(cases, new_guests_need_their_upper_bounds)
     ck_assert_double_eq(report.fit, 2);
 }
 
-/* What is printed of the report, which the caller frees. */
+/* Prints the report into a string, which the caller frees. */
 static char *print_report(enum show_format format)
 {
     char path[128];

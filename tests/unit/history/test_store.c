@@ -118,7 +118,7 @@ TEST(cases, all_of_a_call_or_nothing)
     store_close(store);
 }
 
-/* What a reader would refuse, and with it all of the guest's history. */
+/* A reader would refuse this record, and with it all of the guest's history. */
 TEST(cases, a_working_set_that_cannot_be_is_not_kept)
 {
     struct store *store = kept_open(kept.path);

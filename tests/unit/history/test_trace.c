@@ -255,7 +255,7 @@ TEST(tc, a_cut_file_is_read_up_to_its_last_period)
     ck_assert_int_eq(before, 0);
 }
 
-/* What a disk may hold of a block that was not written when power failed. */
+/* After a power failure, a block that was not written may read as zeros. */
 TEST(tc, zeros_at_the_end_are_a_cut)
 {
     enum trace_part last;
@@ -562,7 +562,7 @@ TEST(tc, what_is_touched_need_not_be_measurable)
     ck_assert_uint_eq(summary.span[2].wss.high_bytes, 2 * 4096);
 }
 
-/* What flags add to the bounds of a period is in those of each window that has it. */
+/* A flag that widens the bounds of a period widens those of each window that contains it. */
 TEST(tc, what_flags_hide_is_in_the_bounds)
 {
     struct trace_stats *stats = trace_stats_new(&head);

@@ -86,7 +86,7 @@ TEST(cases, the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
     store_close(store);
 }
 
-/* Of many guests their sums are read, and of the newest hour, which may not be among them. */
+/* With many guests their sums are read, and the newest hour, which may not be among them. */
 TEST(cases, what_all_needed_has_the_windows_of_all)
 {
     struct store *store = kept_open(kept.path);

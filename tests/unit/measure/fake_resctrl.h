@@ -33,7 +33,7 @@ int __real_unlinkat(int dir, const char *path, int flags);
 int __wrap_mkdirat(int dir, const char *path, mode_t mode);
 int __wrap_unlinkat(int dir, const char *path, int flags);
 
-/* Of group @p group, cache @p cache: "llc_occupancy", ... */
+/* Sets @p counter ("llc_occupancy", ...) of @p group and cache @p cache. */
 static inline void set_counter(const char *group, unsigned cache, const char *counter,
                                const char *text)
 {

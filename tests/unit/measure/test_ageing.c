@@ -121,7 +121,8 @@ static uint64_t group_odometer(void)
     return ageing_group_odometer(&fake.root, "/machine.slice/one");
 }
 
-/* Of a group, whoever is in it; in version 1 it is not below the root of version 2. */
+/* Ageing of a group counts, whatever processes are in it; a group of version 1 is not below the
+ * root of version 2. */
 TEST(cases, a_group_of_either_version)
 {
     uint64_t before = group_odometer();
@@ -327,7 +328,7 @@ TEST(cases, a_window_that_reaches_back_over_it_is_in_doubt)
     ck_assert_uint_eq(ages(panel, 0, 2).hidden_units, 0);
     ck_assert_uint_eq(ages(panel, 0, 3).doubts, DOUBT_AGEING);
     ck_assert_uint_eq(ages(panel, 0, 4).hidden_units, HIDDEN_ANY);
-    /* What seems older may be of that time; what was seen since is not. */
+    /* Pages that seem older may be of that time; pages seen since then are not. */
     ck_assert_uint_eq(ages(panel, 1, 2).younger_units, 0);
     ck_assert_uint_eq(ages(panel, 2, 3).younger_units, 0);
     ck_assert_uint_eq(ages(panel, 3, 4).younger_units, HIDDEN_ANY);

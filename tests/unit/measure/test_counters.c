@@ -128,7 +128,7 @@ START_TEST(what_is_not_there_is_refused_by_name)
     ck_assert_msg(strstr(error.text, "unicorns: ") && strstr(error.text, "PMU"), "%s", error.text);
     ck_assert_ptr_null(counters);
     counters_close(NULL);
-    /* Of the kernel's own no hardware is missing. */
+    /* Software counters of the kernel need no hardware. */
     ck_assert_int_eq(
         counters_open(&root, &(struct counted){&software, 1, "naps"}, &tid, 1, &counters, &error),
         -ENOTSUP);

@@ -96,7 +96,7 @@ TEST(cases_tests, the_guest)
     ck_assert(watches());
 }
 
-/* Of the guest's process, but none of its RAM; or the last byte of it. */
+/* Addresses of the guest's process disturb only if they have at least a byte of its RAM. */
 TEST(cases_tests, fixed_addresses_of_the_guest)
 {
     put(CONTEXT "/operations", "fvaddr\n");

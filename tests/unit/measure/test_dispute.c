@@ -188,8 +188,8 @@ TEST(plain, undisputed_periods_do_not_add_up)
     ck_assert_uint_lt(estimate(&tally).wss_low_bytes, 80 * MIB);
 }
 
-/* What others touched in a younger age may be older than it seems, so an older bin may hold more,
- * and the other way round. */
+/* Touches by others in a younger age may hide an older one, so an older bin may hold more, and a
+ * younger one less. */
 TEST(plain, younger_touches_bound_older_ages)
 {
     struct tally tally = census(50 * MIB);

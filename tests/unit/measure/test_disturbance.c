@@ -75,7 +75,7 @@ TEST(cases, merged_pages_stay_so)
     ck_assert(!disturbance_merged(&root, 7));
 }
 
-/* What stays open is read anew each time, from its beginning. */
+/* A file that stays open is read again from its beginning each time. */
 TEST(cases, a_file_that_stays_open)
 {
     struct host_file file = {.path = "sys/number"};

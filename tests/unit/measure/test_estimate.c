@@ -359,8 +359,8 @@ static double coverage(uint64_t n, uint64_t population, double p)
     return (double)held / REPEATS;
 }
 
-/* Of the oldest bin of ages the bound of the units counts: what seems older may have been touched
- * later. */
+/* The oldest bin of ages has the bound of whole units, as a page that seems older may have been
+ * touched later. */
 /* A guest that touches all it has, and counters that may be wrong: no more than its RAM is used. */
 TEST(cases, no_bound_is_above_ram)
 {

@@ -43,7 +43,7 @@ static const struct field *replace(struct field copy[FIELDS_MAX], const struct f
     return copy;
 }
 
-/* Of a member that no table has; in the place that the summary has for the replaced one. */
+/* Replaces a member of the summary by one that no table has. */
 const struct field *__wrap_sample_fields(void)
 {
     static const struct field extra = {
@@ -267,7 +267,7 @@ static void check_table(const struct field *fields)
                   (field->names != NULL));
         ck_assert(field->size > 0 ? field->type == FIELD_TEXT || field->type == FIELD_NAME
                                   : field->type != FIELD_TEXT);
-        /* What is in no output crosses between the processes of vmwssd only. */
+        /* Fields without any output only cross between the processes of vmwssd. */
         ck_assert(field->json || field->column || !(field->csv || field->metric));
         for (const struct field *other = fields; other < field; other++) {
             ck_assert(!field->json || !other->json || strcmp(field->json, other->json) != 0);

@@ -83,7 +83,7 @@ TEST(cases, others_keep_the_bounds)
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
 
-/* What DAMON has taken of touches is missing, in each window that reaches back so far. */
+/* Touches that DAMON has taken are missing in each window that reaches back to them. */
 TEST(cases, damon_takes_what_idle_waits_for)
 {
     struct ages_record ages = {.n_bins = 2};
@@ -152,7 +152,7 @@ TEST(cases, damon_of_one_measurement)
     ck_assert_uint_eq(record.windows[2].wss_high_bytes, 440 * MIB);
 }
 
-/* Who was touched then or before is not known; what came after is. */
+/* Pages touched then or before are not known; pages touched afterwards are. */
 TEST(cases, ages_too)
 {
     struct ages_record ages = {.n_bins = 3};

@@ -215,7 +215,7 @@ TEST(cases, a_balloon_that_was_never_asked)
     ck_assert_str_eq(tell(11)->unavailable, "not asked yet");
 }
 
-/* Is it believed at 1060 s what it told at 1000? */
+/* Returns whether the report of 1000 s is still believed at 1060 s. */
 static bool believed(const struct domain_memory *said)
 {
     struct domain_memory checked = *said;

@@ -79,7 +79,7 @@ static uint64_t map_folio(uint64_t page, uint64_t pfn, unsigned order)
 
 TEST(tests, every_frame_finds_its_folio)
 {
-    /* Of many sizes, each at a multiple of it; close together, so that a wrong guess meets a
+    /* Folios of many sizes, each aligned to its size; close together, so that a wrong guess meets a
      * neighbour. */
     static const struct {
         uint64_t pfn;

@@ -228,7 +228,7 @@ TEST(cases, orders_are_as_documented)
     }
 }
 
-/* What is refused is of this method: others measure on such a host. */
+/* A refusal concerns this method only: others measure on such a host. */
 static void is_promised_where_measured(const struct method *method, unsigned base_shift,
                                        const char *refusal)
 {

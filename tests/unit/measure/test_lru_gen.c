@@ -57,7 +57,7 @@ static const char with_stats[] =
                       "          7        972          1           0 \n" TIERS(
                           "R") "                                0x          0x          0x          0x\n";
 
-/* Of Linux 6.1, which prints spaces where there is no letter. */
+/* The format of Linux 6.1, which prints spaces where there is no letter. */
 static const char old[] =
     "memcg     2 /guest\n node     0\n"
     "          0     151112          0         137 \n"
@@ -258,7 +258,8 @@ START_TEST(bounds_hold_what_is_not_the_guests)
     ck_assert_uint_eq(tally.resident_bytes, 102 * MIB);
     ck_assert_uint_eq(tally.doubts, 0);
 
-    /* Of QEMU's own, what was referenced when the window began may have been so since, or not. */
+    /* QEMU's own pages that were referenced when the window began may have been touched since, or
+     * not. */
     beside.own_before_bytes = MIB + MIB / 2;
     mglru_tally(&figure, &sums, &beside, &tally);
     ck_assert_uint_eq(tally.touched_bytes, 39 * MIB + MIB / 2);
@@ -270,7 +271,7 @@ START_TEST(bounds_hold_what_is_not_the_guests)
     ck_assert_uint_eq(tally.surplus_bytes, 8 * MIB);
     beside.own_before_bytes = 0;
 
-    /* What was merged, put back, moved or collapsed need not have been touched. */
+    /* Pages that were merged, put back, moved or collapsed need not have been touched. */
     beside.scanned_pages = 256;
     mglru_tally(&figure, &sums, &beside, &tally);
     ck_assert_uint_eq(tally.surplus_bytes, 6 * MIB);
@@ -337,7 +338,7 @@ START_TEST(own_memory_that_they_do)
 }
 END_TEST
 
-/* What lies behind guest RAM is not even parsed. */
+/* Text behind guest RAM is not even parsed. */
 START_TEST(ram_alone_needs_no_look_at_the_rest)
 {
     static const char format[] = VMA("1000-3000", "rw-p", "", "8", "8", "8", "ac")

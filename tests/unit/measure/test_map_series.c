@@ -26,7 +26,8 @@ static struct ram_map map_of(uint64_t bytes, uint64_t chunk_bytes)
     return map;
 }
 
-/* Of the first chunk so many pages were drawn and touched; of the rest all and none. */
+/* Adds a period: so many pages of the first chunk were drawn and touched; of the others all and
+ * none. */
 static void add_period(uint64_t drawn, uint64_t touched, time_t end)
 {
     struct ram_map map = map_of(8 * MIB, 2 * MIB);

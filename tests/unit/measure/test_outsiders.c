@@ -286,7 +286,7 @@ TEST_EACH(cases, bits_that_others_take, 0, 2)
     ck_assert_uint_eq(high_pages(&tally), N_PAGES);
     ck_assert_uint_eq(low_pages(&tally), 0);
 
-    /* What was taken is missing in the windows that follow. */
+    /* The bits taken are missing in the windows that follow. */
     guest_runs();
     tally = collect(state);
     ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, _i ? DOUBT_BITS_TAKEN : tally.doubts);
@@ -323,7 +323,7 @@ TEST(cases, bits_that_are_taken_between_two_windows)
     method_cold.close(state);
 }
 
-/* Of a part of RAM, in which there is no sentinel. */
+/* A part of RAM has no sentinel. */
 TEST(cases, a_count_that_falls)
 {
     void *state = mark();
@@ -454,7 +454,7 @@ TEST(cases, pages_that_others_unmap)
     method_cold.close(state);
 }
 
-/* What cannot be told, as the file cannot be opened, may have been there. */
+/* A mapping of a file that cannot be opened may have been there. */
 TEST(cases, a_file_that_cannot_be_opened)
 {
     fake.block.backing = RAM_BACKING_SHMEM;
@@ -554,7 +554,7 @@ TEST_EACH(cases, pairs_of_sentinels_tell_who_unmaps, 0, 2)
     for (size_t i = 0; i < sentinels.n; i++)
         ck_assert_uint_eq(flags_of(sentinels.at[i].page) & KPF_REFERENCED, KPF_REFERENCED);
 
-    /* Who takes bits only unmaps nothing, which generations do not tell. */
+    /* A process that only takes bits unmaps nothing, which generations do not show. */
     take_bits();
     ck_assert_int_eq(sentinels_lost_pair(&sentinels), _i);
     for (int again = 0; again < 2; again++) {

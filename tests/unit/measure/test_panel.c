@@ -684,7 +684,7 @@ TEST(plain, the_guest_touches_it_all)
     panel_close(panel);
 }
 
-/* Of what is asked, a quarter is near enough. */
+/* A quarter of the window that was asked for is near enough. */
 TEST(plain, ticks_that_answer_a_window)
 {
     ck_assert(panel_ticks_answer(2, 2));

@@ -15,7 +15,7 @@
 #define PAGES (RAM_MIB * MIB / base_page_bytes())
 #define THERE_MIB 64
 #define HOT_MIB 8
-/* What QEMU has of its own. */
+/* QEMU's own memory. */
 #define OWN_MIB 20
 #define SECOND 1000000000ULL
 

@@ -143,7 +143,7 @@ TEST(tc, a_census_is_exact)
     page_set_free(&set);
 }
 
-/* Of 1,000 pages 100 are drawn, half of them touched; a second chunk has none. */
+/* 100 of 1,000 pages are drawn, half of them touched; a second chunk has none. */
 TEST(tc, a_panel_has_an_interval)
 {
     struct ram_block blocks[] = {block("mem", 0, 2000 * 4096, false)};

@@ -55,7 +55,7 @@ static void fill(void)
 
 FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
 
-/* What is asked of the guest after the last reading takes time: here 5 s. */
+/* Asking the guest after the last reading takes time: here 5 s. */
 TEST(cases_tests, the_time_is_that_of_the_last_reading)
 {
     struct timespec now;
@@ -109,7 +109,7 @@ TEST(cases_tests, damon_is_nothing_to_some)
     ck_assert(record.flags & FLAG_DAMON_ACTIVE);
 }
 
-/* What most pages of most guests have on a host with KSM says nothing of most numbers. */
+/* A host with KSM merges most pages of most guests, which does not bear on most numbers. */
 TEST(cases_tests, ksm_where_it_bears_on_the_number)
 {
     static const struct {
@@ -181,7 +181,7 @@ TEST(cases_tests, numa_balancing_is_nothing_to_some)
     }
 }
 
-/* What is swapped out of a shared file looks absent: only the mapping tells. */
+/* A swapped page of a shared file looks absent: only the mapping tells. */
 TEST(cases_tests, swap_of_a_shared_file)
 {
     fake.block.backing = RAM_BACKING_SHMEM;

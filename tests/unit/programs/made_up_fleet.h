@@ -48,7 +48,7 @@ extern atomic_uint sleeps, overslept;
 /** Makes the /proc entries of @p n guests; start() calls it if the test has not. */
 void make_processes(int n);
 
-/** Of @p n guests at most. */
+/** Starts a fleet of at most @p n guests. */
 void start(int n, double period_s);
 
 /** After each test. */

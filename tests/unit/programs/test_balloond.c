@@ -897,7 +897,7 @@ TEST(all, an_end_that_restores_nothing_says_so)
     journal = NULL;
 }
 
-/* What runs, where libvirt is not asked. */
+/* The guest that runs, where libvirt is not asked. */
 static const struct domain_memory *running;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
@@ -1172,7 +1172,7 @@ TEST(all, a_full_journal_is_an_error_and_no_more)
     ck_assert_int_eq(journal_disown(journal, UUID_1, &error), 0);
 }
 
-/* Who owns its directory can name another file there. */
+/* The owner of its directory can put another file there. */
 TEST(all, root_follows_no_link_at_its_name)
 {
     struct journal *other = NULL;

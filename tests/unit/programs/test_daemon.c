@@ -573,7 +573,7 @@ TEST(plain, a_flood_is_cut)
         ck_assert(log_rate_admit(&rate, (uint64_t)i * SECOND)); /* one a second is let through */
 }
 
-/* What a call writes to standard error. */
+/* Copies to @p text what logging @p message writes to standard error. */
 static void log_to(char *text, size_t size, const char *message)
 {
     FILE *file = tmpfile();

@@ -56,7 +56,7 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What makes Prometheus refuse a scrape: a series twice, or a family in two pieces. */
+/* Prometheus refuses a scrape that has a series twice, or a family in two pieces. */
 static void check_text(const char *text)
 {
     static char copy[1 << 20];
@@ -428,7 +428,7 @@ TEST(text_tests, names_are_escaped)
     free(text);
 }
 
-/* What is replaced makes them the same; both come from a file that anybody may have written. */
+/* Replacing bytes makes the names equal; both come from a file that anyone may have written. */
 TEST(text_tests, names_that_are_not_utf8_are_replaced_and_told_apart)
 {
     char *text;

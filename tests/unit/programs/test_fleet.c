@@ -89,7 +89,7 @@ int __real_store_check(struct store *store, int (*ends)(void *context), void *co
 int __wrap_store_check(struct store *store, int (*ends)(void *context), void *context,
                        struct error *error);
 
-/* What restores a guest hangs as well, when told to. */
+/* Restoring a guest hangs while this pipe is open and empty. */
 static int restored[2] = {-1, -1};
 
 void __wrap_guest_scan_begin_anew(struct guest_scan *scan)
@@ -214,7 +214,7 @@ static bool has_guests(size_t n)
     return fleet_state(fleet).guests == n;
 }
 
-/* What a guest without <memoryBacking> has: the XML does not tell the kind of its RAM, QEMU's
+/* Returns the RAM of a guest without <memoryBacking>: the XML does not tell its kind, QEMU's
  * command line does. */
 static struct ram_config ram_of(enum ram_source source, const char *id)
 {
@@ -511,8 +511,8 @@ TEST(cases_3, a_name_makes_always_the_same_uuid)
     ck_assert_ptr_nonnull(strchr("89ab", one[19])); /* ... of its variant */
 }
 
-/* What ThreadSanitizer watches: others ask for the state of the fleet, and guests that come have it
- * planned anew, while looks end well or badly. */
+/* ThreadSanitizer watches this: other threads read the fleet's state, and new guests cause new
+ * plans, while scans succeed or fail. */
 static void scan_and_plan(int result)
 {
     slow.result = result;
@@ -554,7 +554,7 @@ TEST(cases_tests, a_scanner_that_ends_is_not_the_end_of_guests)
     fleet_stop(fleet);
 }
 
-/* Of a history in the test's directory. */
+/* Opens a writer for a history in the test's directory. */
 static struct writer *history_writer(char path[64], const char *name)
 {
     struct writer *writer;

@@ -98,7 +98,7 @@ TEST(cases, a_batch_that_takes_long_is_shared)
     fleet_stop(fleet);
 }
 
-/* Who sleeps is woken for those that are left. */
+/* A sleeping thread is woken for the guests that are left. */
 TEST(cases, nobody_sleeps_while_the_rest_of_a_batch_waits)
 {
     unsigned before[N];
@@ -120,8 +120,8 @@ TEST(cases, nobody_sleeps_while_the_rest_of_a_batch_waits)
     virtual_clock_clear(&shared->of[hangs].hangs);
 }
 
-/* Of two that wait the second comes a bit later; not so one that has waited for nothing to do, as
- * all guests were being scanned. */
+/* The second of two waiting guests comes a bit later; a thread that was idle because all guests
+ * were being scanned does not. */
 TEST(cases, no_deadline_is_overslept_after_a_long_batch)
 {
     start(N, 0.8);
@@ -136,7 +136,7 @@ TEST(cases, no_deadline_is_overslept_after_a_long_batch)
     fleet_stop(fleet);
 }
 
-/* What was to be told to a scan that was not made is told to the next. */
+/* News for a scan that was not made goes to the next one. */
 TEST(cases, a_scan_that_others_make_is_the_same)
 {
     char uuid[37];

@@ -38,7 +38,7 @@ TEST(cases, a_scan_that_hangs_stops_only_its_guest)
     fleet_stop(fleet);
 }
 
-/* Who sleeps has taken it that there is nothing to do until all of them come back. */
+/* A sleeping thread believes that nothing is due until all guests of the batch come back. */
 TEST(cases, nobody_sleeps_while_the_last_of_a_batch_hangs)
 {
     start(N, 0.8);
@@ -82,7 +82,7 @@ TEST(cases, guests_may_go_while_a_worker_has_them)
         ck_assert_uint_eq(atomic_load(&shared->of[k].freed), 1);
 }
 
-/* What restores a guest that was let go hangs, and is known to; another thread comes in its
+/* The thread that restores a released guest hangs, which is noticed; another thread takes its
  * place. */
 TEST(cases, a_restoring_that_hangs_is_seen)
 {
@@ -116,8 +116,8 @@ static void stop_clock(void)
     pthread_mutex_unlock(&fleet->mutex);
 }
 
-/* What stops both halves, as a freezer does, makes no scan hang: a batch is not given to others
- * while the scanner goes on with it. */
+/* A freezer that stops both halves makes no scan hang: a batch is not given to others while the
+ * scanner goes on with it. */
 TEST(cases, nobody_hangs_for_having_been_stopped)
 {
     unsigned before[N];

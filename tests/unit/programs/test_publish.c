@@ -169,7 +169,7 @@ TEST(news, nothing_to_reclaim_is_not_negative)
     ck_assert_uint_eq(bytes, 0);
 }
 
-/* What a minute did not touch may be what an hour needs. */
+/* An hour may need memory that a minute did not touch. */
 TEST(news, nothing_is_told_to_reclaim_before_the_longest_window)
 {
     uint64_t bytes;

@@ -182,7 +182,7 @@ TEST(cases, agents_are_reached_and_nobody_else)
     request.connect.vsock_cid = 3;
     ck_assert(request_valid());
     strcpy(request.connect.path, "/run/libvirt/qemu/channel/1-web1/org.vmwss.agent.0");
-    ck_assert(!request_valid()); /* whose? */
+    ck_assert(!request_valid()); /* no UUID yet */
     strcpy(request.connect.uuid, UUID);
     ck_assert(request_valid());
     strcpy(request.connect.path, "/var/lib/libvirt/qemu/domain-1-web1/monitor.sock");
@@ -312,7 +312,7 @@ TEST(cases, a_record_is_as_long_as_what_it_has)
     ck_assert_uint_le(scan_reply_size(&reply), 2048);
 }
 
-/* Of a reply whose counts are others than what came with it, and of one that was cut. */
+/* Replies are refused whose counts differ from what came with them, or that were cut. */
 TEST(cases, no_count_is_believed_but_of_what_came)
 {
     struct scan_record *record = &reply.sampled.record;
@@ -360,7 +360,7 @@ TEST(cases, what_did_not_come_is_not_read)
     }
 }
 
-/* What was in the buffer before is not the other half's. */
+/* Old content of the buffer does not belong to the other half. */
 TEST(cases, nothing_else_crosses_with_a_record)
 {
     static unsigned char first[sizeof(struct scan_reply)];
@@ -374,7 +374,7 @@ TEST(cases, nothing_else_crosses_with_a_record)
     ck_assert_mem_eq(first, &reply, size);
 }
 
-/* Of every line of the table that has a value which can cross. */
+/* Compares each field of the table whose value can cross. */
 static void check_same(const struct field *fields, const void *back, const void *was, size_t end)
 {
     for (const struct field *field = fields; field->type; field++) {

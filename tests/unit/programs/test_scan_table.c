@@ -191,7 +191,7 @@ TEST_EACH(cases_tests, a_scan_that_hangs_is_left_five_seconds_after_its_begin, 0
     ck_assert_uint_eq(clock_ns() - end_ns, cases[_i].left_s * SECOND_NS);
 }
 
-/* What ends with a scanner is no guest. */
+/* A child that ends with a scanner is no guest. */
 TEST(cases_tests, a_scanner_that_has_ended_says_so)
 {
     uint64_t guest = open_one();
@@ -205,7 +205,8 @@ TEST(cases_tests, a_scanner_that_has_ended_says_so)
     }
 }
 
-/* Of a half that has ended another process is the parent, the first one, which serves sockets. */
+/* When the other half has ended, our parent is another process, here the first one, which serves
+ * sockets. */
 TEST(cases_tests, sockets_are_ours_as_long_as_the_other_half_lives)
 {
     const struct scan_request request = {.op = SCAN_CONNECT, .connect.path = "/x"};

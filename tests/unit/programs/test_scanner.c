@@ -172,8 +172,8 @@ static void *let_it_go_on(void *context)
     return NULL;
 }
 
-/* Whoever reads the answers at once need not wait for the bell; the next batch is not given up for
- * it. */
+/* A reader that takes the answers at once need not wait for the bell; the next batch is not given
+ * up because of it. */
 TEST(cases, a_bell_that_nobody_waited_for_is_not_the_next_ones)
 {
     struct scanner_batch batch = batch_of(1);
@@ -262,8 +262,8 @@ TEST_EACH(cases, a_bell_that_cannot_be_made_is_made_for_the_next_batch, 0, 2)
     scanner_batch_end(scanner, &batch);
 }
 
-/* Of an answer that is none nothing is handed out: neither a time that is no number nor a record
- * that nobody has looked through. */
+/* An invalid answer yields nothing: neither a time that is not a number nor a record that nothing
+ * has checked. */
 TEST(cases, what_is_no_answer_is_not_handed_out)
 {
     static struct scan_reply reply = {.op = SCAN_SAMPLE, .sampled.has_record = 1};
@@ -347,7 +347,7 @@ static int serve_agent(char path[32])
     return fd;
 }
 
-/* What a domain's XML says is the host's, but a guest's owner may write it. */
+/* A domain's XML belongs to the host, but a guest's owner may write it. */
 TEST(cases, a_channel_that_is_none_does_not_end_the_others)
 {
     static const char *const paths[] = {"/x/monitor.sock", "monitor.sock", "relative"};

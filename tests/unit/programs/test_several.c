@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the processes share. */
+/* State that the processes share. */
 struct shared {
     int begun, ended;
 };

@@ -136,7 +136,7 @@ TEST(served, pages_are_off_by_default)
     assert_status(get("/"), 200);
     assert_has(get("/"), "<a href=\"/metrics\">metrics</a>");
     assert_status(get("/metrics"), 200);
-    /* Whatever it is called. */
+    /* /metrics does not depend on the Host header. */
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 200);
     ck_assert_uint_eq(begun(), 0);
 }

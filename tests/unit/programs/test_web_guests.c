@@ -58,7 +58,7 @@ static void add_event(const char *uuid, double at_s, enum event_kind kind)
     store_close(store);
 }
 
-/* Of guest @p i, freed by the caller. */
+/* Returns the status of all guests, freed by the caller. */
 static json_t *status_at(double now_s)
 {
     struct error error = {0};

@@ -236,7 +236,7 @@ static struct web_page *start_page(void)
     return page;
 }
 
-/* What there is: "page 1", an error's text, or "" of none yet. */
+/* Returns the page ("page 1"), an error's text, or "" while there is none yet. */
 static const char *ask(struct web_page *page, uint64_t now_ns)
 {
     static char answer[128];
@@ -303,7 +303,7 @@ TEST(page_tests, the_reason_is_given_for_a_while_and_then_it_is_tried_again)
     let_one(0);
     ck_assert_str_eq(ask(page, T0), "");
     await_answer(page, T0 + 1, "page 1");
-    /* What cannot be made any more is not given from memory. */
+    /* A page that can no longer be made is not served from memory. */
     ck_assert_str_eq(ask(page, later), "page 1");
     made_up_ns = later + NS;
     let_one(-EUCLEAN);

@@ -77,7 +77,7 @@ static void print_one(const struct map_style *with)
     ram_map_csv_print(&series.period[1].map, &series.period[1].record);
 }
 
-/* What @p print writes to standard output. */
+/* Returns what @p print writes to standard output. */
 static const char *printed(void (*print)(const struct map_style *with),
                            const struct map_style *with)
 {

@@ -102,7 +102,7 @@ struct fleet_openings {
     bool short_of_files;                   /* files run short, and this was logged */
 };
 
-/** What the budget allows, and what was spent. */
+/** The budget, and the time spent of it. */
 struct fleet_spending {
     struct budget_plan plan;
     uint64_t plan_ns; /* when the plan was made; 0: not yet */
