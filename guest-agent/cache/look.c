@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
+#include "proc/hidden.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,7 +185,9 @@ static void count_regular(const struct cache_question *question, int path_fd, lo
     uint64_t size_bytes = 0;
 
     if (fd < 0 || fstat(fd, &stat) < 0 || size_of(fd, &stat, &size_bytes) < 0) {
-        set_unknown(file, strerror(fd < 0 ? -fd : errno));
+        const char *missing = fd == -ENOENT ? proc_file_missing(question->root) : NULL;
+
+        set_unknown(file, missing ? missing : strerror(fd < 0 ? -fd : errno));
         return;
     }
     set_size(file, size_bytes); /* it may have changed since */

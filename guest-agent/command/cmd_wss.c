@@ -26,20 +26,6 @@ struct session {
     bool incomplete;    /* one that was named could not be measured to the end */
 };
 
-/* All but ourselves: what we touch is not of interest. */
-static int all_processes(const struct fsroot *root, struct processes *processes,
-                         struct error *error)
-{
-    int rc = processes_list(root, processes, error);
-    size_t kept = 0;
-
-    for (size_t i = 0; i < processes->n; i++)
-        if (processes->process[i].pid != getpid() || !root->live)
-            processes->process[kept++] = processes->process[i];
-    processes->n = kept;
-    return rc;
-}
-
 /* Reports the one before: the last is the command's own error if none is left. */
 static void add_missing(struct processes *processes, pid_t pid, int rc)
 {
@@ -80,8 +66,13 @@ static int named_processes(const struct fsroot *root, const struct wss_options *
 static int find_processes(const struct fsroot *root, const struct wss_options *options,
                           struct processes *processes, struct error *error)
 {
-    return options->all ? all_processes(root, processes, error)
-                        : named_processes(root, options, processes, error);
+    int rc;
+
+    if (!options->all)
+        return named_processes(root, options, processes, error);
+    rc = processes_list(root, processes, error);
+    processes_drop_self(root, processes);
+    return rc;
 }
 
 /* No process is left to measure: why. */
@@ -197,6 +188,10 @@ static void tell_disturbed(struct session *session)
     if (disturbed->damon && !told->damon)
         command_error(
             "DAMON (kdamond) is running and clears accessed bits too: more may have been touched");
+    if (disturbed->damon_unknown && !told->damon_unknown)
+        command_error("/proc shows no kernel threads here, so whether DAMON is running, which "
+                      "clears accessed bits too, is not known");
+    told->damon_unknown |= disturbed->damon_unknown;
     told->reclaim |= disturbed->reclaim;
     told->reclaim_unknown |= disturbed->reclaim_unknown;
     told->damon |= disturbed->damon;

@@ -10,6 +10,7 @@
 #include "print/columns.h"
 #include "print/record.h"
 #include "proc/keyed.h"
+#include "proc/rights.h"
 
 #include <errno.h>
 #include <math.h>
@@ -187,6 +188,9 @@ static void report_off(struct view *view)
         n += group->off != NULL;
         first = first ? first : group->off ? group : NULL;
     }
+    if (view->now->refused > 0)
+        command_error("not permitted to list the groups below some control groups (%zu); %s",
+                      view->now->refused, RIGHTS_REMEDY(CAP_DAC_READ_SEARCH));
     if (n == 1)
         command_error("%s", first->off);
     else if (n > 1)
@@ -271,6 +275,8 @@ static int print_json(struct view *view)
     }
     line = json_pack("{ss ss so}", "schema", "vmwss.guest_pressure.v1", "time", record_time(time),
                      "groups", groups);
+    if (line && view->now->refused > 0)
+        json_object_set_new(line, "refused", json_u64(view->now->refused));
     if (line && view->before)
         json_object_set_new(
             line, "interval_s",

@@ -33,6 +33,14 @@ static const char *seconds(double value, struct text *text)
     return show_seconds(text->of, TEXT, value);
 }
 
+static const char *pages(uint64_t value, struct text *text)
+{
+    if (value == KEYED_UNKNOWN)
+        return "an unknown number of";
+    snprintf(text->of, TEXT, "%" PRIu64, value);
+    return text->of;
+}
+
 static double share(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? fmin((double)part / (double)whole, 1) : 0;
@@ -132,33 +140,29 @@ static void print_result(const struct regrow_output *output, const struct regrow
         puts("It grew by more than disks delivered, as by files that were written anew: even what "
              "came back may not all be needed.");
     if (result.reclaim)
-        printf("Memory was short, here or in a control group: %" PRIu64
-               " pages were scanned for reclaim (without those of control groups) and %" PRIu64
-               " came back after it, so more page cache may be needed than came back.\n",
-               result.scanned_pages, result.refault_pages);
+        printf("Memory was short, here or in a control group: %s pages were scanned for reclaim "
+               "(without those of control groups) and %s came back after it, so more page cache "
+               "may be needed than came back.\n",
+               pages(result.scanned_pages, &low), pages(result.refault_pages, &high));
+    if (result.reclaim_unknown)
+        puts(
+            "Whether memory was short meanwhile is not known: /proc/vmstat does not count scans or "
+            "refaults. If it was, more page cache may be needed than came back.");
 }
 
 /* --- for scripts ------------------------------------------------------------------------------ */
-
-static void set_bytes(json_t *object, const char *name, uint64_t value)
-{
-    if (value != KEYED_UNKNOWN)
-        json_object_set_new(object, name, json_u64(value));
-}
 
 static json_t *reading_json(const struct regrow_reading *reading)
 {
     json_t *object = json_object();
 
-    if (!object)
-        return NULL;
-    set_bytes(object, "cache_bytes", regrow_cache_bytes(reading));
-    set_bytes(object, "shmem_bytes", reading->shmem_bytes);
-    set_bytes(object, "buffers_bytes", reading->buffers_bytes);
-    set_bytes(object, "mapped_bytes", reading->mapped_bytes);
-    set_bytes(object, "dirty_bytes", reading->dirty_bytes);
-    set_bytes(object, "writeback_bytes", reading->writeback_bytes);
-    set_bytes(object, "free_bytes", reading->free_bytes);
+    json_set_known(object, "cache_bytes", regrow_cache_bytes(reading));
+    json_set_known(object, "shmem_bytes", reading->shmem_bytes);
+    json_set_known(object, "buffers_bytes", reading->buffers_bytes);
+    json_set_known(object, "mapped_bytes", reading->mapped_bytes);
+    json_set_known(object, "dirty_bytes", reading->dirty_bytes);
+    json_set_known(object, "writeback_bytes", reading->writeback_bytes);
+    json_set_known(object, "free_bytes", reading->free_bytes);
     return object;
 }
 
@@ -168,14 +172,13 @@ static json_t *point_json(const struct regrow_curve *curve, size_t i)
     double wait_s = regrow_io_wait_s(curve, i);
     char time[RECORD_TIME];
     json_t *object = json_pack(
-        "{ss sf sI sI sI sI}", "time", show_time(time, sizeof(time), point->unix_s, 3), "after_s",
+        "{ss sf sI sI sI}", "time", show_time(time, sizeof(time), point->unix_s, 3), "after_s",
         point->after_s, "cache_bytes", (json_int_t)regrow_cache_bytes(&point->reading),
         "back_bytes", (json_int_t)regrow_back_bytes(curve, i), "disk_read_bytes",
-        (json_int_t)regrow_disk_read_bytes(curve, i), "refault_pages",
-        (json_int_t)regrow_refault_pages(curve, i));
+        (json_int_t)regrow_disk_read_bytes(curve, i));
 
-    if (object)
-        set_bytes(object, "buffers_bytes", point->reading.buffers_bytes);
+    json_set_known(object, "refault_pages", regrow_refault_pages(curve, i));
+    json_set_known(object, "buffers_bytes", point->reading.buffers_bytes);
     if (object && !isnan(wait_s))
         json_object_set_new(object, "io_wait_s", json_real(wait_s));
     return object;
@@ -209,6 +212,8 @@ static json_t *flags_json(const struct regrow_result *result, enum regrow_end en
         json_array_append_new(flags, json_string("growing"));
     if (result->reclaim)
         json_array_append_new(flags, json_string("reclaim"));
+    if (result->reclaim_unknown)
+        json_array_append_new(flags, json_string("reclaim-unknown"));
     if (result->written)
         json_array_append_new(flags, json_string("written"));
     return flags;
@@ -223,7 +228,7 @@ static int print_json(const struct regrow_output *output, const struct regrow_cu
     double wait_s = regrow_io_wait_s(curve, last);
     char time[RECORD_TIME];
     json_t *line = json_pack(
-        "{ss ss ss sf sf sf so so sI sI sI sI sI sI sI sI sI sI so so so}", "schema",
+        "{ss ss ss sf sf sf so so sI sI sI sI sI sI sI so so so}", "schema",
         "vmwss.guest_regrow.v1", "time", record_time(time), "end", ends[end], "window_s",
         output->window_s, "settle_s", output->settle_s, "watched_s", curve->point[last].after_s,
         "before", reading_json(&curve->before), "dropped", reading_json(&curve->point[0].reading),
@@ -231,11 +236,12 @@ static int print_json(const struct regrow_output *output, const struct regrow_cu
         (json_int_t)result.kept_bytes, "back_bytes", (json_int_t)result.back_bytes,
         "need_low_bytes", (json_int_t)result.need_low_bytes, "need_high_bytes",
         (json_int_t)result.need_high_bytes, "disk_read_bytes", (json_int_t)result.disk_read_bytes,
-        "read_in_drop_bytes", (json_int_t)result.read_in_drop_bytes, "refault_pages",
-        (json_int_t)result.refault_pages, "scanned_pages", (json_int_t)result.scanned_pages,
-        "swap_in_pages", (json_int_t)result.swap_in_pages, "knee", knee_json(curve), "flags",
-        flags_json(&result, end), "curve", curve_json(curve));
+        "read_in_drop_bytes", (json_int_t)result.read_in_drop_bytes, "knee", knee_json(curve),
+        "flags", flags_json(&result, end), "curve", curve_json(curve));
 
+    json_set_known(line, "refault_pages", result.refault_pages);
+    json_set_known(line, "scanned_pages", result.scanned_pages);
+    json_set_known(line, "swap_in_pages", result.swap_in_pages);
     if (line && !isnan(wait_s))
         json_object_set_new(line, "io_wait_s", json_real(wait_s));
     return json_print_line(line);

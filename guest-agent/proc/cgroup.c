@@ -2,6 +2,7 @@
 /** @file cgroup.c  See cgroup.h. */
 #include "proc/cgroup.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -45,22 +46,18 @@ static int by_name(const void *a, const void *b)
 
 static int add_cgroup(struct cgroups *cgroups, const char *parent, const char *name)
 {
-    /* Grows to the powers of two. */
-    if ((cgroups->n & (cgroups->n - 1)) == 0) {
-        char **grown = reallocarray(cgroups->path, cgroups->n > 0 ? cgroups->n * 2 : 1,
-                                    sizeof(*cgroups->path));
+    char **grown = array_grow(cgroups->path, cgroups->n, sizeof(*grown));
 
-        if (!grown)
-            return -ENOMEM;
-        cgroups->path = grown;
-    }
+    if (!grown)
+        return -ENOMEM;
+    cgroups->path = grown;
     if (asprintf(&cgroups->path[cgroups->n], "%s/%s", parent, name) < 0)
         return -ENOMEM;
     cgroups->n++;
     return 0;
 }
 
-/* The groups right below @p parent. One that is gone by now has none. */
+/* Finds the groups right below @p parent. One that is gone by now has none. */
 static int children(const struct fsroot *root, const char *mount, const char *parent,
                     struct cgroups *found)
 {
@@ -70,6 +67,7 @@ static int children(const struct fsroot *root, const char *mount, const char *pa
     int rc = 0;
 
     if (!dir) {
+        found->refused += fd == -EACCES || fd == -EPERM;
         if (fd >= 0)
             close(fd);
         return 0;
@@ -93,6 +91,7 @@ static int walk_cgroups(const struct fsroot *root, const char *mount, const char
         if (rc == 0)
             rc = walk_cgroups(root, mount, found.path[i], depth + 1, all);
     }
+    all->refused += found.refused;
     cgroups_free(&found);
     return rc;
 }

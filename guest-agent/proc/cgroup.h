@@ -11,6 +11,7 @@
 struct cgroups {
     char **path; /* below the mount, "/system.slice"; each group before its children */
     size_t n;
+    size_t refused; /* whose children we may not list */
 };
 
 void cgroups_free(struct cgroups *cgroups);

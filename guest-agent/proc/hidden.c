@@ -65,12 +65,42 @@ static bool in_group(gid_t wanted)
     return getegid() == wanted;
 }
 
+pid_t process_self(const struct fsroot *root)
+{
+    char number[32];
+
+    return root->live && fsroot_readlink(root, number, sizeof(number), "proc/self") > 0
+               ? (pid_t)strtol(number, NULL, 10)
+               : 0;
+}
+
+static const char *read_options(const struct fsroot *root, char **mounts)
+{
+    return fsroot_read_all(root, mounts, MOUNTS_MAX, "proc/self/mountinfo") > 0
+               ? proc_options(*mounts)
+               : NULL;
+}
+
+const char *proc_file_missing(const struct fsroot *root)
+{
+    cleanup_free char *mounts = NULL;
+
+    if (option_value(read_options(root, &mounts), "subset"))
+        return "/proc is mounted with subset=pid, and shows nothing but processes";
+    return root->live && !fsroot_exists(root, "proc/self") ? "/proc is not mounted" : NULL;
+}
+
+int proc_error(const struct fsroot *root, struct error *error, int rc, const char *path)
+{
+    const char *why = rc == -ENOENT ? proc_file_missing(root) : NULL;
+
+    return error_set(error, rc, "/%s: %s", path, why ? why : strerror(-rc));
+}
+
 bool processes_hidden(const struct fsroot *root)
 {
     cleanup_free char *mounts = NULL;
-    const char *options = fsroot_read_all(root, &mounts, MOUNTS_MAX, "proc/self/mountinfo") > 0
-                              ? proc_options(mounts)
-                              : NULL;
+    const char *options = read_options(root, &mounts);
     const char *hidepid = option_value(options, "hidepid"), *gid = option_value(options, "gid");
     bool invisible = hidepid && is_word(hidepid, "2", "invisible");
 

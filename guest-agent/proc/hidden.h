@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file hidden.h  Whether /proc hides processes of other users from us.
+ * @file hidden.h  What /proc does not show us, above all the processes of other users.
  *
  * Source: Documentation/filesystems/proc.rst, "Mount Options": with hidepid=2 (invisible) and 4
  * (ptraceable, Linux 5.8) the processes that we may not trace are not among its entries at all;
@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "base/fsroot.h"
 
 #include <stdbool.h>
@@ -15,6 +16,20 @@
 
 /** For the message where processes are missing for it. */
 #define PROCESSES_HIDDEN "/proc hides the processes of other users (hidepid)"
+
+/** For the message where /proc has no processes at all. */
+#define PROC_NOT_MOUNTED "no processes are there: it is not mounted"
+
+/** Our own number in /proc, which may be that of another PID namespace than getpid()'s; 0 if this
+ * is a captured tree, or /proc does not show us. */
+pid_t process_self(const struct fsroot *root);
+
+/** Why a file of /proc that every kernel has is not there; NULL: no reason is known. */
+const char *proc_file_missing(const struct fsroot *root);
+
+/** The message for @p rc of reading the file at @p path, with proc_file_missing(); returns @p rc.
+ */
+int proc_error(const struct fsroot *root, struct error *error, int rc, const char *path);
 
 bool processes_hidden(const struct fsroot *root);
 

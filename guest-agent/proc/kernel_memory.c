@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
 #include "base/page_sizes.h"
+#include "proc/hidden.h"
 #include "proc/rights.h"
 
 #include <errno.h>
@@ -167,6 +168,8 @@ static int read_items(const struct fsroot *root, struct file file, struct kernel
         rc = parse_lines(text, file, items);
     if (rc < 0) {
         kernel_items_free(items);
+        if (rc == -ENOENT)
+            return proc_error(root, error, (int)rc, file.path);
         return error_set(error, (int)rc, "/%s: %s%s%s", file.path, strerror((int)-rc),
                          rc == -EACCES || rc == -EPERM ? "; " : "",
                          rc == -EACCES || rc == -EPERM ? RIGHTS_REMEDY(CAP_DAC_READ_SEARCH) : "");
@@ -184,6 +187,8 @@ int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct
     uint64_t on = 1;
 
     *items = (struct kernel_items){0};
+    if (proc_file_missing(root))
+        return proc_error(root, error, -ENOENT, "proc/allocinfo");
     if (!fsroot_exists(root, "proc/allocinfo"))
         return error_set(error, -ENOTSUP,
                          "no /proc/allocinfo: the kernel has no memory allocation profiling "

@@ -2,6 +2,7 @@
 /** @file meminfo.c  See meminfo.h. */
 #include "proc/meminfo.h"
 
+#include "proc/hidden.h"
 #include "proc/keyed.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct erro
     if (meminfo->hugetlb_bytes == KEYED_UNKNOWN)
         meminfo->hugetlb_bytes = product(lines.huge_pages, lines.huge_page_bytes);
     meminfo->hugetlb_free_bytes = product(meminfo->hugetlb_free_bytes, lines.huge_page_bytes);
-    return rc < 0 ? error_set(error, rc, "/proc/meminfo: %s", strerror(-rc)) : 0;
+    return rc < 0 ? proc_error(root, error, rc, "proc/meminfo") : 0;
 }
 
 json_t *meminfo_json(const struct meminfo *meminfo)

@@ -2,6 +2,7 @@
 /** @file paging.c  See paging.h. */
 #include "proc/paging.h"
 
+#include "proc/hidden.h"
 #include "proc/keyed.h"
 
 #include <string.h>
@@ -53,7 +54,21 @@ int paging_read(const struct fsroot *root, struct paging *paging, struct error *
 {
     int rc = keyed_read(root, fields, N_FIELDS, paging, "proc/vmstat");
 
-    return rc < 0 ? error_set(error, rc, "/proc/vmstat: %s", strerror(-rc)) : 0;
+    return rc < 0 ? proc_error(root, error, rc, "proc/vmstat") : 0;
+}
+
+uint64_t paging_scanned_pages(const struct fsroot *root)
+{
+    uint64_t scanned[3]; /* older kernels count the last ones as direct */
+    static const struct keyed_field counters[] = {{"pgscan_kswapd", 0},
+                                                  {"pgscan_direct", sizeof(uint64_t)},
+                                                  {"pgscan_khugepaged", 2 * sizeof(uint64_t)},
+                                                  {"pgscan_proactive", 2 * sizeof(uint64_t)}};
+
+    keyed_read(root, counters, sizeof(counters) / sizeof(counters[0]), scanned, "proc/vmstat");
+    return scanned[0] == KEYED_UNKNOWN || scanned[1] == KEYED_UNKNOWN
+               ? KEYED_UNKNOWN
+               : scanned[0] + scanned[1] + (scanned[2] == KEYED_UNKNOWN ? 0 : scanned[2]);
 }
 
 json_t *paging_json(const struct paging *paging)

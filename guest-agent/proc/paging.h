@@ -29,6 +29,10 @@ struct paging {
 /** Reads /proc/vmstat. 0 or a negative errno with the message. */
 int paging_read(const struct fsroot *root, struct paging *paging, struct error *error);
 
+/** Pages that anyone has scanned for reclaim since boot; KEYED_UNKNOWN unless the kernel counts
+ * those of kswapd and of direct reclaim. */
+uint64_t paging_scanned_pages(const struct fsroot *root);
+
 #define PAGING_COUNTERS (sizeof(struct paging) / sizeof(uint64_t))
 
 /** "swap_in_pages", ...: the name on the wire of the i-th of them. */

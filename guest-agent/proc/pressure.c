@@ -3,6 +3,7 @@
 #include "proc/pressure.h"
 
 #include "base/kernel_number.h"
+#include "proc/hidden.h"
 #include "proc/keyed.h"
 #include "proc/rights.h"
 
@@ -91,6 +92,8 @@ int pressure_why_not(const struct fsroot *root, const char *cgroup, int rc, cons
         return error_set(error, rc, "PSI is off: boot the guest with psi=1");
     if (rc == -ENOENT && cgroup)
         return why_no_file(root, cgroup, error);
+    if (rc == -ENOENT && proc_file_missing(root))
+        return proc_error(root, error, rc, path);
     if (rc == -ENOENT)
         return error_set(error, rc,
                          "no /proc/pressure: PSI is off (boot the guest with psi=1), or the "

@@ -98,6 +98,7 @@ int pressure_survey_take(const struct fsroot *root, const struct pressure_scope 
     int rc = scope->all ? cgroups_list(root, &cgroups, error) : 0;
 
     *survey = (struct pressure_survey){0};
+    survey->refused = cgroups.refused;
     if (rc == 0)
         rc = survey_take(root, scope, &cgroups, survey, error);
     cgroups_free(&cgroups);

@@ -29,6 +29,7 @@ struct pressure_survey {
     struct pressure_group
         *group; /* the whole guest's or the one that was asked for, then the rest by name */
     size_t n;
+    size_t refused;                /* groups whose children we may not list */
     struct pressure_name *by_name; /* all of them: pressure_survey_find() */
     uint64_t taken_ns;             /* clock_ns() */
 };

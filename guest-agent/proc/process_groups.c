@@ -12,6 +12,8 @@
 
 _Static_assert(USER_NAME_MAX <= PROCESS_NAME_MAX, "a user's name fits into a group's");
 
+#define STATUS_MAX ((size_t)1 << 20)
+
 /* A process, and the group that it belongs to. */
 struct member {
     char group[PROCESS_NAME_MAX];
@@ -22,11 +24,11 @@ struct member {
 static void user_of(const struct fsroot *root, pid_t pid, const struct users *users,
                     char name[PROCESS_NAME_MAX])
 {
+    cleanup_free char *text = NULL; /* it lists up to 65536 groups */
     unsigned effective;
-    char text[4096];
     const char *line = NULL;
 
-    if (fsroot_read(root, text, sizeof(text), "proc/%d/status", (int)pid) > 0)
+    if (fsroot_read_all(root, &text, STATUS_MAX, "proc/%d/status", (int)pid) > 0)
         line = strstr(text, "\nUid:");
     if (line && sscanf(line, "\nUid: %*u %u", &effective) == 1)
         users_name(users, effective, name);

@@ -62,6 +62,8 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
     *processes = (struct processes){.hidden = processes_hidden(root)};
     if (n < 0)
         return error_set(error, (int)n, "/proc: %s", strerror((int)-n));
+    if (n == 0 && root->live)
+        return error_set(error, -ENOENT, "/proc: " PROC_NOT_MOUNTED);
     processes->process = calloc(n ? (size_t)n : 1, sizeof(*processes->process));
     if (!processes->process)
         return error_set(error, -ENOMEM, "out of memory");
@@ -75,6 +77,17 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
             processes->n++;
     }
     return 0;
+}
+
+void processes_drop_self(const struct fsroot *root, struct processes *processes)
+{
+    pid_t self = process_self(root);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < processes->n; i++)
+        if (processes->process[i].pid != self)
+            processes->process[kept++] = processes->process[i];
+    processes->n = kept;
 }
 
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error)

@@ -56,6 +56,9 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
  * process_swap_bytes(). -ENOTSUP with the message when this kernel does not report. */
 int processes_read(const struct fsroot *root, struct processes *processes, struct error *error);
 
+/** Leaves out this process itself. */
+void processes_drop_self(const struct fsroot *root, struct processes *processes);
+
 /** A key is the place of its number. */
 enum process_key {
     PROCESS_RSS = offsetof(struct process_memory, rss_bytes),

@@ -3,6 +3,7 @@
 #include "proc/shared_memory.h"
 
 #include "base/cleanup.h"
+#include "proc/hidden.h"
 
 #include <linux/kcmp.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static long compare_threads(pid_t a, pid_t b)
 
 bool memory_sharing_known(const struct fsroot *root)
 {
-    return root->live && compare_threads(getpid(), getpid()) == 0;
+    return process_self(root) == getpid() && compare_threads(getpid(), getpid()) == 0;
 }
 
 /* Those in one address space end up beside each other, in the order of the array. */

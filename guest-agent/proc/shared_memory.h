@@ -4,7 +4,8 @@
  * or any clone(CLONE_VM) without CLONE_THREAD. /proc shows all of the memory for each of them.
  *
  * Only kcmp(2) with KCMP_VM tells them from processes that merely look alike, as after a fork. It
- * needs CONFIG_KCMP, the right to read both processes, and a seccomp filter that permits it.
+ * needs CONFIG_KCMP, the right to read both processes, a seccomp filter that permits it, and a
+ * /proc of our own PID namespace.
  */
 #pragma once
 

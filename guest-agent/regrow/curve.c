@@ -66,9 +66,15 @@ double regrow_io_wait_s(const struct regrow_curve *curve, size_t i)
     return (double)increase(from, to) / 1e6;
 }
 
+/* KEYED_UNKNOWN if a counter is not known, or fell. */
+static uint64_t counted(uint64_t from, uint64_t to)
+{
+    return from == KEYED_UNKNOWN || to == KEYED_UNKNOWN || to < from ? KEYED_UNKNOWN : to - from;
+}
+
 uint64_t regrow_refault_pages(const struct regrow_curve *curve, size_t i)
 {
-    return increase(curve->before.refault_pages, curve->point[i].reading.refault_pages);
+    return counted(curve->before.refault_pages, curve->point[i].reading.refault_pages);
 }
 
 static uint64_t settled_bytes(const struct regrow_curve *curve)
@@ -119,8 +125,10 @@ struct regrow_result regrow_result(const struct regrow_curve *curve)
     const struct regrow_reading *before = &curve->before;
     const struct regrow_reading *last = &curve->point[curve->n - 1].reading;
     uint64_t kept = kept_bytes(curve);
-    uint64_t scanned = increase(before->scanned_pages, last->scanned_pages);
+    uint64_t scanned = counted(before->scanned_pages, last->scanned_pages);
     uint64_t refaults = regrow_refault_pages(curve, curve->n - 1);
+    bool reclaim = (scanned != KEYED_UNKNOWN && scanned > 0) ||
+                   (refaults != KEYED_UNKNOWN && refaults > 0);
     uint64_t grown = increase(cache_at(curve, 0), cache_at(curve, curve->n - 1));
     /* Of what was read as the cache was looked at, all counts as read after that. */
     uint64_t read = increase(curve->point[0].reading.disk_read_before_bytes, last->disk_read_bytes);
@@ -133,10 +141,11 @@ struct regrow_result regrow_result(const struct regrow_curve *curve)
         .need_low_bytes = grown,
         .need_high_bytes = regrow_cache_bytes(last),
         .disk_read_bytes = regrow_disk_read_bytes(curve, curve->n - 1),
-        .swap_in_pages = increase(before->swap_in_pages, last->swap_in_pages),
+        .swap_in_pages = counted(before->swap_in_pages, last->swap_in_pages),
         .scanned_pages = scanned,
         .refault_pages = refaults,
-        .reclaim = scanned > 0 || refaults > 0,
+        .reclaim = reclaim,
+        .reclaim_unknown = !reclaim && (scanned == KEYED_UNKNOWN || refaults == KEYED_UNKNOWN),
         .written = grown > read + settled_bytes(curve),
     };
 }

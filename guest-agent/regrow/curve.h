@@ -52,7 +52,8 @@ uint64_t regrow_disk_read_bytes(const struct regrow_curve *curve, size_t i);
 /** Seconds in which a task waited for I/O since the reading before the drop; NAN: not known. */
 double regrow_io_wait_s(const struct regrow_curve *curve, size_t i);
 
-/** Pages that were reclaimed and wanted again since then; 0 where the kernel does not say. */
+/** Pages that were reclaimed and wanted again since then; KEYED_UNKNOWN where the kernel does not
+ * say. */
 uint64_t regrow_refault_pages(const struct regrow_curve *curve, size_t i);
 
 /**
@@ -63,7 +64,7 @@ uint64_t regrow_refault_pages(const struct regrow_curve *curve, size_t i);
  */
 bool regrow_knee(const struct regrow_curve *curve, size_t *knee);
 
-/** What the whole curve says; bytes. */
+/** What the whole curve says; bytes. A count of pages may be KEYED_UNKNOWN. */
 struct regrow_result {
     uint64_t dropped_bytes;
     uint64_t kept_bytes;         /* that was not dropped: an estimate, as it says above */
@@ -76,6 +77,7 @@ struct regrow_result {
     uint64_t scanned_pages; /* by reclaim of the whole machine; at limits of control groups, none */
     uint64_t refault_pages; /* as regrow_refault_pages() */
     bool reclaim;           /* one of both is above 0: the cache may have been cut as it grew */
+    bool reclaim_unknown;   /* neither is known to be, and one of them is not known */
     bool written; /* need_low_bytes is more than the disks delivered: files were written, say */
 };
 

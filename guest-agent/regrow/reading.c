@@ -2,7 +2,9 @@
 /** @file reading.c  See reading.h. */
 #include "regrow/reading.h"
 
+#include "proc/hidden.h"
 #include "proc/keyed.h"
+#include "proc/paging.h"
 #include "proc/pressure.h"
 
 #include <errno.h>
@@ -22,8 +24,6 @@ static const struct keyed_field vmstat_fields[] = {
     ROW("pgpgin", disk_read_bytes),
     ROW("workingset_refault", refault_pages),
     ROW("workingset_refault_file", refault_pages),
-    ROW("pgscan_kswapd", scanned_pages),
-    ROW("pgscan_direct", scanned_pages),
     ROW("pswpin", swap_in_pages),
 };
 #undef ROW
@@ -34,7 +34,7 @@ static int read_keyed(const struct fsroot *root, const struct keyed_field *field
 {
     int rc = keyed_read(root, fields, n, reading, path);
 
-    return rc < 0 ? error_set(error, rc, "/%s: %s", path, strerror(-rc)) : 0;
+    return rc < 0 ? proc_error(root, error, rc, path) : 0;
 }
 
 /* Without it there is nothing to watch. */
@@ -62,6 +62,7 @@ int regrow_read(const struct fsroot *root, struct regrow_reading *reading, struc
         rc = check_known(reading, error);
     if (rc < 0)
         return rc;
+    reading->scanned_pages = paging_scanned_pages(root);
     reading->disk_read_bytes *= 1024;
     reading->disk_read_before_bytes = earlier.disk_read_bytes * 1024;
     pressure_read(root, NULL, "io", &io, NULL); /* unknown where PSI is off */

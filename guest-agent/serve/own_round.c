@@ -30,17 +30,12 @@ int own_round_check(const struct fsroot *root, struct error *why)
     return wss_clear_refs.check(root, why);
 }
 
-/* All but ourselves. */
 static int begin_round(struct round *round, struct error *error)
 {
     struct processes all;
-    size_t kept = 0;
     int rc = processes_list(round->root, &all, error);
 
-    for (size_t i = 0; i < all.n; i++)
-        if (all.process[i].pid != getpid() || !round->root->live)
-            all.process[kept++] = all.process[i];
-    all.n = kept;
+    processes_drop_self(round->root, &all);
     if (rc == 0)
         processes_find_sharing(round->root, &all);
     if (rc == 0)

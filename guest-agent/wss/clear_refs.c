@@ -22,6 +22,7 @@
 #include "wss/method.h"
 
 #include "base/cleanup.h"
+#include "proc/hidden.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,8 @@ static int check_clear_refs(const struct fsroot *root, struct error *why)
 {
     if (fsroot_exists(root, "proc/self/clear_refs"))
         return 0;
+    if (proc_file_missing(root))
+        return error_set(why, -ENOTSUP, "%s", proc_file_missing(root));
     return error_set(
         why, -ENOTSUP,
         "this kernel has no /proc/PID/clear_refs: it needs CONFIG_PROC_PAGE_MONITOR=y");

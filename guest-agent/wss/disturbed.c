@@ -6,28 +6,14 @@
 #include "base/proc_pid.h"
 #include "proc/hidden.h"
 #include "proc/keyed.h"
+#include "proc/paging.h"
 #include "proc/process_memory.h"
 
 #include <string.h>
 
-/* One sum of all that scan; older kernels count the latter two together. */
-static uint64_t scanned_pages(const struct fsroot *root)
-{
-    static const struct keyed_field fields[] = {
-        {"pgscan_kswapd", 0},
-        {"pgscan_direct", 0},
-        {"pgscan_khugepaged", 0},
-        {"pgscan_proactive", 0},
-    };
-    uint64_t pages;
-
-    keyed_read(root, fields, sizeof(fields) / sizeof(fields[0]), &pages, "proc/vmstat");
-    return pages;
-}
-
 void disturbed_begin(const struct fsroot *root, struct disturbed *disturbed)
 {
-    *disturbed = (struct disturbed){.scanned_pages = scanned_pages(root)};
+    *disturbed = (struct disturbed){.scanned_pages = paging_scanned_pages(root)};
 }
 
 /* Any process may have that name; but not without an address space. */
@@ -40,6 +26,14 @@ static bool is_kdamond(const struct fsroot *root, pid_t pid)
            !strncmp(name, "kdamond.", 8) &&
            process_statm(root, pid, process_thread(root, pid), &statm) == 0 &&
            statm.size_bytes == 0;
+}
+
+/* A PID namespace other than the first has none. */
+static bool sees_kernel_threads(const struct fsroot *root)
+{
+    char name[32];
+
+    return fsroot_read(root, name, sizeof(name), "proc/2/comm") > 0 && !strcmp(name, "kthreadd");
 }
 
 static bool kdamond_runs(const struct fsroot *root)
@@ -55,12 +49,13 @@ static bool kdamond_runs(const struct fsroot *root)
 
 void disturbed_look(const struct fsroot *root, struct disturbed *disturbed)
 {
-    uint64_t pages = scanned_pages(root);
+    uint64_t pages = paging_scanned_pages(root);
 
     disturbed->reclaim_unknown = pages == KEYED_UNKNOWN ||
                                  disturbed->scanned_pages == KEYED_UNKNOWN ||
                                  pages < disturbed->scanned_pages;
     disturbed->reclaim = !disturbed->reclaim_unknown && pages > disturbed->scanned_pages;
     disturbed->damon = kdamond_runs(root);
-    disturbed->damon_unknown = !disturbed->damon && processes_hidden(root);
+    disturbed->damon_unknown = !disturbed->damon && (processes_hidden(root) ||
+                                                     (root->live && !sees_kernel_threads(root)));
 }

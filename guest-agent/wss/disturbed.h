@@ -19,12 +19,12 @@ struct disturbed {
     bool reclaim;           /* pages were scanned in between */
     bool reclaim_unknown;   /* /proc/vmstat does not count scans, or the count fell */
     bool damon;             /* a kdamond ran when it was looked last */
-    bool damon_unknown;     /* /proc hides it: hidden.h */
+    bool damon_unknown;     /* /proc shows no kernel threads: hidepid, or another PID namespace */
 };
 
 /** At marking: forgets what was, and notes how much has been scanned. */
 void disturbed_begin(const struct fsroot *root, struct disturbed *disturbed);
 
 /** After reading: whether there was any of it since. Takes some us for each process of the guest.
- * Of a guest's container whose /proc shows no kernel threads, nothing is known of DAMON. */
+ */
 void disturbed_look(const struct fsroot *root, struct disturbed *disturbed);

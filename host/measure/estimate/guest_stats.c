@@ -125,10 +125,16 @@ static void set_rates(struct guest_stats *stats, const struct guest_report *befo
 
 /* --- available memory ------------------------------------------------------------------------- */
 
-/* A figure that is not reported counts as 0. */
-static uint64_t or_0(uint64_t bytes)
+/* Sets the sum of @p n figures; false if one of them is not reported. */
+static bool sum_bytes(const uint64_t *bytes, size_t n, uint64_t *sum)
 {
-    return bytes == AGENT_UNKNOWN ? 0 : bytes;
+    *sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == AGENT_UNKNOWN)
+            return false;
+        *sum += bytes[i];
+    }
+    return true;
 }
 
 static void set_memory(struct guest_stats *stats, const struct agent_memory *memory)
@@ -173,23 +179,21 @@ static void split_memory(struct guest_stats *stats, const struct agent_memory *m
                          const struct host_sample *host)
 {
     const struct host_window *window = &host->window;
+    const uint64_t file[] = {memory->active_file_bytes, memory->inactive_file_bytes};
+    const uint64_t unwritten[] = {memory->dirty_bytes, memory->writeback_bytes};
+    const uint64_t processes[] = {memory->active_anon_bytes, memory->inactive_anon_bytes,
+                                  memory->unevictable_bytes};
+    uint64_t all, dirty;
 
     stats->window_s = window->window_s;
     if (!(window->window_s > 0))
         return;
-    if (memory->active_file_bytes != AGENT_UNKNOWN &&
-        memory->inactive_file_bytes != AGENT_UNKNOWN) {
-        uint64_t file = memory->active_file_bytes + memory->inactive_file_bytes;
-        uint64_t unwritten = or_0(memory->dirty_bytes) + or_0(memory->writeback_bytes);
-
-        bound(window, host->ram_bytes, less(file, unwritten), &stats->wss_cache_low_bytes,
+    if (sum_bytes(file, 2, &all) && sum_bytes(unwritten, 2, &dirty))
+        bound(window, host->ram_bytes, less(all, dirty), &stats->wss_cache_low_bytes,
               &stats->wss_cache_high_bytes);
-    }
-    if (memory->active_anon_bytes != AGENT_UNKNOWN && memory->inactive_anon_bytes != AGENT_UNKNOWN)
-        bound(window, host->ram_bytes,
-              memory->active_anon_bytes + memory->inactive_anon_bytes +
-                  or_0(memory->unevictable_bytes),
-              &stats->wss_anon_low_bytes, &stats->wss_anon_high_bytes);
+    if (sum_bytes(processes, 3, &all))
+        bound(window, host->ram_bytes, all, &stats->wss_anon_low_bytes,
+              &stats->wss_anon_high_bytes);
 }
 
 /* --- the verdict ------------------------------------------------------------------------------ */

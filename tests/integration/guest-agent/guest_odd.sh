@@ -113,7 +113,7 @@ denied "$guest" smaps "$parent" "$child" --json >out 2>why
 check "without kcmp() it is not known: $(<why)" quietly jq -e '.sharing_unknown and (.processes | length) == 2' out
 check "and said" grep -q 'kcmp(2) is not available' why
 check "unless no two can be" quietly jq -e '.sharing_unknown | not' <(denied "$guest" smaps "$parent" $$ --json 2>&1)
-kill -KILL "$child" "$parent"
+kill -KILL "$parent" "$child" # in this order: without the child it would go on
 wait 2>/dev/null
 # Alone in a namespace, where nothing is larger.
 begin unshare --pid --fork --mount-proc --kill-child bash -c 'python3 vforked.py & exec "$1" serve --no-triggers --listen socket --working-set=1' _ "$guest" >/dev/null
@@ -331,6 +331,52 @@ fi
 rmdir "$two/$group" 2>/dev/null
 [[ ! -e $two/cgroup.controllers ]] ||
 	expect_exit "a group that is not there" 2 'vmwss-no-such: there is no such control group' "$guest" pressure -g vmwss-no-such
+
+echo "# a control group whose groups may not be listed"
+if mkdir -p "$two/$group/below" 2>/dev/null && chmod 711 "$two/$group"; then
+	check "is counted" quietly jq -e '.refused >= 1' <("${nobody[@]}" "$guest" pressure -G --json)
+	"${nobody[@]}" "$guest" pressure -G >out 2>why
+	check "and said: $(grep list why)" grep -q 'not permitted to list the groups below some control groups (.*; run as root' why
+	check "root is refused nothing" quietly jq -e '.refused == null' <("$guest" pressure -G --json)
+else
+	skip "a control group's groups" "no group can be made here"
+fi
+rmdir "$two/$group/below" "$two/$group" 2>/dev/null
+
+echo "# a process in a thousand groups"
+begin setpriv --reuid=65534 --regid=65534 --groups="$(seq -s, 100000 101200)" sleep 600
+settles grep -qx sleep "/proc/$pid/comm"
+check "its user: $("$guest" smaps "$pid" --by user --json | jq -r .groups[0].name)" \
+	test "$("$guest" smaps "$pid" --by user --json | jq -r .groups[0].name)" = nobody
+kill "$pid"
+
+echo "# other ways to mount /proc"
+# proc_of OPTIONS COMMAND...
+proc_of() { unshare --mount bash -c 'mount -t proc -o "$1" none /proc 2>/dev/null && shift && exec "$@"' _ "$@"; }
+if proc_of subset=pid true; then
+	for command in memory paging pressure; do
+		expect_exit "subset=pid: $command" 2 'mounted with subset=pid' proc_of subset=pid "$guest" $command
+	done
+	check "wss does not know of reclaim" quietly jq -e '.flags | index("reclaim-unknown")' <(proc_of subset=pid "$guest" wss $$ 0.01 --json 2>/dev/null)
+	begin unshare --mount bash -c 'mount -t proc -o subset=pid none /proc && exec "$1" serve --no-triggers --listen socket' _ "$guest"
+	settles test -S socket
+	check "serve: why there is no pressure" quietly jq -e '.report | .pressure_off | test("subset=pid")' <(report)
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+else
+	skip "subset=pid" "this kernel has none (Linux 5.8)"
+fi
+without_proc() { unshare --mount bash -c 'mount -t tmpfs none /proc && exec "$@"' _ "$@"; }
+echo >file
+for command in "smaps" "wss --all 0.1" "memory" "paging" "pressure" "cache file"; do
+	# shellcheck disable=SC2086 # words
+	expect_exit "without /proc: $command" 2 'not mounted' without_proc "$guest" $command
+done
+# In a PID namespace with the /proc of another, numbers mean other processes to kcmp().
+check "the /proc of another namespace: who shares memory is not known" quietly jq -e '.sharing_unknown and .hidden == false' \
+	<(unshare --pid --fork "$guest" smaps --json 2>/dev/null)
+check "in a PID namespace DAMON is not seen" quietly jq -e '.flags | index("damon-unknown")' \
+	<(unshare --pid --fork --mount-proc "$guest" wss 1 0.01 --json 2>/dev/null)
 
 echo "# a /proc that hides processes"
 # hidden MODE COMMAND...: as nobody, where /proc is mounted with hidepid=MODE.

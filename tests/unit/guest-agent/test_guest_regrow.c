@@ -148,8 +148,9 @@ TEST(plain, counters_that_fall_or_are_unknown_add_nothing)
 
     ck_assert_uint_eq(result.back_bytes, 0);
     ck_assert_uint_eq(result.disk_read_bytes, 0);
-    ck_assert_uint_eq(result.scanned_pages, 0);
-    ck_assert_uint_eq(regrow_refault_pages(&curve, 1), 0);
+    ck_assert_uint_eq(result.scanned_pages, KEYED_UNKNOWN);
+    ck_assert_uint_eq(regrow_refault_pages(&curve, 1), KEYED_UNKNOWN);
+    ck_assert(!result.reclaim && result.reclaim_unknown);
     ck_assert(isnan(regrow_io_wait_s(&curve, 1)));
     curve.before.io_wait_us = 500000;
     curve.point[1].reading.io_wait_us = 2000000;
@@ -216,9 +217,12 @@ TEST(plain, what_came_back_after_reclaim_says_that_there_was_some)
     curve.point[1].reading.refault_pages = 1;
     ck_assert(regrow_result(&curve).reclaim);
     curve.before.refault_pages = 1;
-    ck_assert(!regrow_result(&curve).reclaim);
+    ck_assert(!regrow_result(&curve).reclaim && !regrow_result(&curve).reclaim_unknown);
     curve.before.refault_pages = curve.before.scanned_pages = KEYED_UNKNOWN;
-    ck_assert(!regrow_result(&curve).reclaim);
+    ck_assert(!regrow_result(&curve).reclaim && regrow_result(&curve).reclaim_unknown);
+    curve.before.scanned_pages = 0;
+    curve.point[1].reading.scanned_pages = 1; /* one of the two is enough */
+    ck_assert(regrow_result(&curve).reclaim && !regrow_result(&curve).reclaim_unknown);
     regrow_curve_free(&curve);
 }
 

@@ -387,6 +387,10 @@ TEST(made, who_else_clears_accessed_bits_is_told_of)
     make_vmstat(5, 7);
     ck_assert_int_eq(watch_read(&watch, NULL), 0);
     ck_assert(watch.disturbed.reclaim && !watch.disturbed.damon);
+    write_bytes("proc/vmstat", "pgscan_kswapd 000009\npgscan_unknown 00\n", 39); /* no 0 */
+    ck_assert_int_eq(watch_read(&watch, NULL), 0);
+    ck_assert(!watch.disturbed.reclaim && watch.disturbed.reclaim_unknown);
+    make_vmstat(5, 7);
     /* It is 12 now, of anybody: that was before the next mark. */
     ck_assert_int_eq(watch_mark(&watch, NULL), 0);
     write_bytes("proc/7/comm", "kdamond.0\n", 10); /* who is none, having memory */

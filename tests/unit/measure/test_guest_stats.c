@@ -293,6 +293,14 @@ START_TEST(no_split_without_both_numbers)
     make();
     ck_assert_uint_eq(stats.wss_cache_high_bytes, AGENT_UNKNOWN);
     ck_assert_uint_eq(stats.wss_anon_high_bytes, 100 * MIB);
+    now.report.memory.unevictable_bytes = AGENT_UNKNOWN; /* it may be of processes */
+    make();
+    ck_assert_uint_eq(stats.wss_anon_high_bytes, AGENT_UNKNOWN);
+    setup();
+    now.report.memory.dirty_bytes = AGENT_UNKNOWN;
+    make();
+    ck_assert_uint_eq(stats.wss_cache_low_bytes, AGENT_UNKNOWN);
+    setup();
     host.window.window_s = 0;
     make();
     ck_assert_uint_eq(stats.wss_anon_high_bytes, AGENT_UNKNOWN);
