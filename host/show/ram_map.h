@@ -6,6 +6,7 @@
 #include "measure/record/map_series.h"
 #include "measure/record/ram_map.h"
 #include "measure/record/sample_record.h"
+#include "show/sheet.h"
 
 /** How the picture is drawn. */
 struct map_style {
@@ -33,16 +34,18 @@ void ram_map_print(const struct ram_map *map, const struct sample_record *record
  * -ENOMEM. */
 int map_series_print(const struct map_series *series, const struct map_style *style);
 
-/** Prints a line for each chunk and window, with a heading. */
-void ram_map_csv_print(const struct ram_map *map, const struct sample_record *record);
+/** Begins JSON or CSV, for ram_map_fill(). @p periods: of several, so CSV has the time and the
+ * flags of each. */
+void ram_map_begin(struct sheet *sheet, enum show_format format, bool periods);
 
-/** Prints the lines of one of several periods, with its time and its flags; the heading only if @p
- * heading. */
-void ram_map_csv_period(const struct ram_map *map, const struct sample_record *record,
-                        bool heading);
+/** Prints one object, schema vmwss.map.v1, or a line of CSV for each chunk and window. Returns 0 or
+ * -ENOMEM. */
+int ram_map_fill(struct sheet *sheet, const struct ram_map *map,
+                 const struct sample_record *record);
 
-/** Prints one object, schema vmwss.map.v1. Returns 0 or -ENOMEM. */
-int ram_map_json_print(const struct ram_map *map, const struct sample_record *record);
+/** Sets "block", "dimm" and "node", and "gpa", the address at @p offset, of the open row. */
+void map_region_fill(struct sheet *sheet, const struct map_region *region);
+void map_address_fill(struct sheet *sheet, const struct map_region *region, uint64_t offset);
 
 /** Writes a picture. Returns 0 or a negative errno with the message. */
 int ram_map_svg_write(const struct ram_map *map, const struct sample_record *record,

@@ -116,7 +116,7 @@ static void put_cell(struct sheet *sheet, const char *key, const char *text)
     if (!text || !full_name(full, sizeof(full), sheet, key))
         return;
     for (size_t i = 0; (name = cell_name(sheet, i)); i++) {
-        if (strcmp(name, full) != 0)
+        if (*name != *full || strcmp(name, full) != 0)
             continue;
         free(sheet->cells[i]);
         sheet->cells[i] = strdup(text);
@@ -187,7 +187,7 @@ void sheet_list(struct sheet *sheet, const char *key, const struct sheet_column 
 
     sheet->lines = sheet->lines || !key;
     open_level(sheet, SHEET_LIST, key, json ? add(sheet, key, json) : NULL);
-    if (!columns)
+    if (!columns && key)
         return;
     sheet->list_depth = sheet->depth;
     sheet->columns = columns;
@@ -355,9 +355,11 @@ void sheet_count(struct sheet *sheet, const char *key, uint64_t n)
 
 void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
 {
-    char text[32];
+    char text[32] = "";
 
-    put(sheet, key, whole_json(bytes), show_bytes(text, sizeof(text), bytes));
+    if (sheet->format == SHOW_TABLE)
+        show_bytes(text, sizeof(text), bytes);
+    put(sheet, key, whole_json(bytes), text);
 }
 
 /* Returns "-1.2 GiB", "-" if not known. */

@@ -35,7 +35,7 @@ struct sheet_column {
 };
 
 #define SHEET_CELLS 64 /* a row of a table or of CSV */
-#define SHEET_DEPTH 8  /* groups and rows within each other */
+#define SHEET_DEPTH 10 /* groups and rows within each other */
 
 enum sheet_level { SHEET_GROUP, SHEET_LIST, SHEET_ROW };
 
@@ -77,7 +77,8 @@ void sheet_free(struct sheet *sheet);
 void sheet_group(struct sheet *sheet, const char *key);
 
 /** Opens a list, until sheet_close(), which prints its table. @p key NULL: each row is a line of
- * JSON with the schema, and there is no other object. @p columns NULL: only JSON has the list. */
+ * JSON with the schema, and there is no other object; programs get these lines as they come.
+ * @p columns NULL: tables do not have the list, and CSV only if @p key is NULL. */
 void sheet_list(struct sheet *sheet, const char *key, const struct sheet_column *columns, size_t n);
 
 /** Begins a row of the open list, after the end of the row before. */

@@ -4,6 +4,7 @@
 
 #include "history/trace/trace_reader.h"
 #include "history/trace/trace_stats.h"
+#include "show/sheet.h"
 
 /** Takes the parts of a trace one after the other, as they are read. */
 struct trace_printer; /* opaque */
@@ -20,8 +21,10 @@ void trace_printer_period(struct trace_printer *printer, const struct trace_chan
 int trace_printer_end(struct trace_printer *printer, bool cut);
 void trace_printer_free(struct trace_printer *printer);
 
-/** Prints CSV: a line for each run of pages that were touched within a period, or could not be
+/** Begins CSV: a line for each run of pages that were touched within a period, or could not be
  * measured. */
-void trace_csv_heading(void);
-void trace_csv_period(const struct trace_layout *layout, const struct trace_period *period,
-                      uint64_t number);
+void trace_csv_begin(struct sheet *sheet);
+
+/** Prints the lines of a period. Returns 0 or -ENOMEM. */
+int trace_csv_period(struct sheet *sheet, const struct trace_layout *layout,
+                     const struct trace_period *period, uint64_t number);

@@ -2,23 +2,14 @@
 /** @file trace_csv.c  A trace as CSV; see trace.h. */
 #include "show/trace.h"
 
-#include "base/text/csv.h"
-#include "base/text/units.h"
+#include "show/ram_map.h"
 
 /* Pages with consecutive numbers within one region. */
 struct stretch {
     uint64_t page, n;
 };
 
-struct lines {
-    const struct trace_layout *layout;
-    const struct trace_period *period;
-    uint64_t number;
-};
-
-void trace_csv_heading(void)
-{
-    static const char *const names[] = {"period",
+static const char *const csv_names[] = {"period",
                                         "begin",
                                         "end",
                                         "first_touch_after_s",
@@ -34,7 +25,9 @@ void trace_csv_heading(void)
                                         "flags",
                                         NULL};
 
-    csv_heading(names);
+void trace_csv_begin(struct sheet *sheet)
+{
+    sheet_begin(sheet, SHOW_CSV, NULL, csv_names);
 }
 
 static const char *state_name(enum page_state state)
@@ -52,59 +45,36 @@ static const char *state_name(enum page_state state)
     return names[state];
 }
 
-static void csv_time(struct csv *csv, double unix_s)
-{
-    char text[40];
-
-    csv_text(csv, show_time(text, sizeof(text), unix_s, 3));
-}
-
 /* The first touch lies between two readings. */
-static void csv_touch(struct csv *csv, const struct trace_period *period,
-                      const struct trace_run *run)
+static void fill_touch(struct sheet *sheet, const struct trace_period *period,
+                       const struct trace_run *run)
 {
-    if (run->state == PAGE_UNMEASURABLE) {
-        csv_nothing(csv);
-        csv_nothing(csv);
+    const double after_s = run->reading > 0 ? period->readings[run->reading - 1].est_window_s : 0;
+
+    if (run->state == PAGE_UNMEASURABLE)
         return;
-    }
-    csv_number(csv, run->reading > 0 ? period->readings[run->reading - 1].est_window_s : 0);
-    csv_number(csv, period->readings[run->reading].est_window_s);
+    sheet_real(sheet, "first_touch_after_s", after_s);
+    sheet_real(sheet, "first_touch_by_s", period->readings[run->reading].est_window_s);
 }
 
-static void csv_place(struct csv *csv, const struct map_region *region,
-                      const struct stretch *stretch)
+static void fill_place(struct sheet *sheet, const struct map_region *region,
+                       const struct stretch *stretch)
 {
     const uint64_t offset = (stretch->page - region->first_page) * TRACE_PAGE_BYTES;
 
-    csv_text(csv, region->block);
-    csv_whole(csv, region->dimm);
-    if (region->node < 0)
-        csv_nothing(csv);
-    else
-        csv_whole(csv, (uint64_t)region->node);
-    if (region->gpa == GPA_NONE)
-        csv_nothing(csv);
-    else
-        csv_whole(csv, region->gpa + offset);
-    csv_whole(csv, offset);
-    csv_whole(csv, stretch->n * TRACE_PAGE_BYTES);
+    map_region_fill(sheet, region);
+    map_address_fill(sheet, region, offset);
+    sheet_bytes(sheet, "offset", offset);
+    sheet_bytes(sheet, "bytes", stretch->n * TRACE_PAGE_BYTES);
 }
 
-static void print_line(const struct lines *lines, const struct trace_run *run,
-                       const struct stretch *stretch)
+static void fill_period(struct sheet *sheet, const struct trace_period *period, uint64_t number)
 {
-    struct csv csv = {0};
-
-    csv_whole(&csv, lines->number);
-    csv_time(&csv, trace_begin_unix_s(lines->period));
-    csv_time(&csv, lines->period->end_unix_s);
-    csv_touch(&csv, lines->period, run);
-    csv_place(&csv, trace_region(lines->layout, stretch->page), stretch);
-    csv_whole(&csv, TRACE_PAGE_BYTES << run->order);
-    csv_text(&csv, state_name(run->state));
-    csv_text(&csv, lines->period->flags);
-    csv_end(&csv);
+    sheet_row(sheet);
+    sheet_count(sheet, "period", number);
+    sheet_time(sheet, "begin", trace_begin_unix_s(period), 3);
+    sheet_time(sheet, "end", period->end_unix_s, 3);
+    sheet_text(sheet, "flags", period->flags);
 }
 
 /* Returns how many of the @p n pages from page @p i of the layout on have consecutive numbers. */
@@ -128,12 +98,12 @@ static bool is_shown(enum page_state state)
     return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || page_is_gone(state);
 }
 
-void trace_csv_period(const struct trace_layout *layout, const struct trace_period *period,
-                      uint64_t number)
+int trace_csv_period(struct sheet *sheet, const struct trace_layout *layout,
+                     const struct trace_period *period, uint64_t number)
 {
-    const struct lines lines = {layout, period, number};
     uint64_t i = 0;
 
+    sheet_list(sheet, NULL, NULL, 0);
     for (size_t r = 0; r < period->n_runs; i += period->runs[r++].n) {
         const struct trace_run *run = &period->runs[r];
 
@@ -141,8 +111,14 @@ void trace_csv_period(const struct trace_layout *layout, const struct trace_peri
             const struct stretch stretch = {trace_page(layout, i + k),
                                             in_a_row(layout, i + k, run->n - k)};
 
-            print_line(&lines, run, &stretch);
+            fill_period(sheet, period, number);
+            fill_touch(sheet, period, run);
+            fill_place(sheet, trace_region(layout, stretch.page), &stretch);
+            sheet_bytes(sheet, "granularity_bytes", TRACE_PAGE_BYTES << run->order);
+            sheet_text(sheet, "state", state_name(run->state));
             k += stretch.n;
         }
     }
+    sheet_close(sheet);
+    return sheet->rc;
 }

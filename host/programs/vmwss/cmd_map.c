@@ -119,9 +119,15 @@ struct mapping {
     const struct options *options;
     struct map_style style;
     struct ram_map map;
-    int rc;         /* result of making the map */
-    uint64_t shown; /* number of periods shown */
+    int rc;             /* result of making the map */
+    uint64_t shown;     /* number of maps shown */
+    struct sheet sheet; /* JSON or CSV, once one was shown */
 };
+
+static bool is_picture(const struct options *options)
+{
+    return !options->csv && !options->sampling.json;
+}
 
 /* An unknown layout is no reason to show nothing: then the map has offsets. */
 static const struct gpa_layout *find_layout(const struct mapping *mapping,
@@ -140,10 +146,9 @@ static const struct gpa_layout *find_layout(const struct mapping *mapping,
 static int make_map(struct mapping *mapping, const struct guest_ram *ram)
 {
     const struct options *options = mapping->options;
-    const bool picture = !options->csv && !options->sampling.json;
     struct gpa_layout deduced;
     const struct gpa_layout *layout = find_layout(mapping, ram, &deduced);
-    const size_t max = picture ? map_cells(&mapping->style) : DEFAULT_CHUNKS;
+    const size_t max = is_picture(options) ? map_cells(&mapping->style) : DEFAULT_CHUNKS;
     uint64_t chunk_bytes = options->chunk_bytes ? options->chunk_bytes
                                                 : ram_map_chunk_bytes(ram, layout, max);
 
@@ -175,21 +180,31 @@ static int also_failed(int rc, const struct error *why, struct error *error)
     return rc;
 }
 
-static int show_map(const struct mapping *mapping, const struct sample_record *record,
+static int print_map(struct mapping *mapping, const struct ram_map *map,
+                     const struct sample_record *record, struct error *error)
+{
+    const struct options *options = mapping->options;
+
+    if (mapping->shown++ == 0)
+        ram_map_begin(&mapping->sheet, options->csv ? SHOW_CSV : SHOW_JSON, options->over_s > 0);
+    return ram_map_fill(&mapping->sheet, map, record) < 0
+               ? error_set(error, -ENOMEM, "out of memory")
+               : command_flush(error);
+}
+
+static int show_map(struct mapping *mapping, const struct sample_record *record,
                     struct error *error)
 {
     const struct options *options = mapping->options;
     struct error why = {0};
-    int rc = 0;
+    int rc;
 
-    if (options->sampling.json)
-        rc = ram_map_json_print(&mapping->map, record);
-    else if (options->csv)
-        ram_map_csv_print(&mapping->map, record);
-    else
+    if (is_picture(options)) {
         ram_map_print(&mapping->map, record, &mapping->style);
-    if (rc == 0)
         rc = command_flush(error);
+    } else {
+        rc = print_map(mapping, &mapping->map, record, error);
+    }
     if (options->sampling.svg &&
         ram_map_svg_write(&mapping->map, record, options->sampling.svg, &why) < 0)
         rc = also_failed(rc, &why, error);
@@ -227,14 +242,11 @@ static int show_period(void *context, const struct ram_map *map, const struct sa
                        struct error *error)
 {
     struct mapping *mapping = context;
-    const bool first = mapping->shown++ == 0;
-    int rc = 0;
 
-    if (mapping->options->sampling.json)
-        rc = ram_map_json_print(map, record) < 0 ? error_set(error, -ENOMEM, "out of memory") : 0;
-    else if (mapping->options->csv)
-        ram_map_csv_period(map, record, first);
-    return rc == 0 ? command_flush(error) : rc;
+    if (!is_picture(mapping->options))
+        return print_map(mapping, map, record, error);
+    mapping->shown++;
+    return command_flush(error);
 }
 
 static int print_series(const struct mapping *mapping, const struct map_series *series,
@@ -254,7 +266,7 @@ static int show_series(const struct mapping *mapping, const struct map_series *s
 
     if (series->n == 0)
         return rc;
-    if (!options->sampling.json && !options->csv && print_series(mapping, series, &why) < 0)
+    if (is_picture(options) && print_series(mapping, series, &why) < 0)
         rc = also_failed(rc, &why, error);
     if (options->sampling.svg && map_series_svg_write(series, options->sampling.svg, &why) < 0)
         rc = also_failed(rc, &why, error);
@@ -264,7 +276,7 @@ static int show_series(const struct mapping *mapping, const struct map_series *s
 static int follow_map(struct session *session, struct mapping *mapping, struct error *error)
 {
     const struct options *options = mapping->options;
-    const bool kept = options->sampling.svg || (!options->sampling.json && !options->csv);
+    const bool kept = options->sampling.svg || is_picture(options);
     struct map_series series = {0};
     struct map_over over = {
         .session = session,
@@ -317,6 +329,7 @@ static int measure_and_show(struct session *session, const void *context, struct
     int rc = measure_map(session, &mapping, error);
 
     ram_map_free(&mapping.map);
+    sheet_free(&mapping.sheet);
     return rc;
 }
 

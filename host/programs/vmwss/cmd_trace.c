@@ -137,6 +137,7 @@ struct tracing {
     struct trace_recorder recorder;
     int note_rc; /* result of trace_recorder_note() */
     struct trace_writer writer;
+    struct sheet csv;
     uint64_t tried, periods; /* periods that were begun, and periods that are in the trace */
     int why_none;            /* error of the last period that is not in the trace */
     double clock_s;          /* Unix time minus clock_ns(), at the first period; 0: none yet */
@@ -232,8 +233,10 @@ static int write_period(struct tracing *tracing, const struct sample_record *rec
         return no_memory(rc, error);
     keep_time(tracing, &period);
     if (tracing->options->csv) {
-        trace_csv_period(&tracing->layout, &period, tracing->periods + 1);
-        rc = command_flush(error);
+        rc = no_memory(
+            trace_csv_period(&tracing->csv, &tracing->layout, &period, tracing->periods + 1),
+            error);
+        rc = rc == 0 ? command_flush(error) : rc;
     } else {
         rc = trace_writer_period(&tracing->writer, &period, error);
     }
@@ -329,7 +332,7 @@ static int begin_tracing(struct tracing *tracing, struct error *error)
     struct trace_head head;
 
     if (tracing->options->csv) {
-        trace_csv_heading();
+        trace_csv_begin(&tracing->csv);
         return command_flush(error);
     }
     fill_head(tracing, &head);
@@ -400,6 +403,7 @@ static int trace_guest(struct session *session, const void *context, struct erro
     if (rc == 0)
         rc = end_tracing(&tracing, trace_all(&tracing, error), error);
     session->plan.collected = NULL;
+    sheet_free(&tracing.csv);
     forget_set(&tracing);
     trace_recorder_free(&tracing.recorder);
     return rc;

@@ -12,7 +12,8 @@ struct showing {
     struct trace_reader reader;
     enum trace_format format;
     struct trace_stats *stats;
-    struct trace_printer *printer;
+    struct trace_printer *printer; /* NULL: CSV */
+    struct sheet csv;
 };
 
 static int take_layout(struct showing *showing)
@@ -29,8 +30,8 @@ static int take_period(struct showing *showing, struct error *error)
     int rc;
 
     if (showing->format == TRACE_CSV) {
-        trace_csv_period(&reader->layout, &reader->period, reader->periods);
-        return command_flush(error);
+        rc = trace_csv_period(&showing->csv, &reader->layout, &reader->period, reader->periods);
+        return rc == 0 ? command_flush(error) : rc;
     }
     rc = trace_stats_period(showing->stats, &reader->period, &change);
     if (rc == 0)
@@ -66,7 +67,7 @@ static int show_trace(struct showing *showing, struct error *error)
     int rc = 0;
 
     if (showing->format == TRACE_CSV)
-        trace_csv_heading();
+        trace_csv_begin(&showing->csv);
     end = read_all(showing, error);
     if (end < 0)
         return end;
@@ -101,6 +102,7 @@ int trace_show(const char *path, enum trace_format format)
     rc = begin_showing(&showing, &error);
     if (rc == 0)
         rc = show_trace(&showing, &error);
+    sheet_free(&showing.csv);
     trace_printer_free(showing.printer);
     trace_stats_free(showing.stats);
     trace_reader_close(&showing.reader);

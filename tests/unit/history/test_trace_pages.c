@@ -106,11 +106,14 @@ TEST_EACH(cases, figures_are_of_the_traces_own_pages, 0, 3)
 
 TEST_EACH(cases, csv_is_of_the_traces_own_pages, 0, 3)
 {
+    struct sheet sheet;
     const char *text;
 
     read_on(_i);
     catch_output();
-    trace_csv_period(&reader.layout, &reader.period, 1);
+    trace_csv_begin(&sheet);
+    ck_assert_int_eq(trace_csv_period(&sheet, &reader.layout, &reader.period, 1), 0);
+    sheet_free(&sheet);
     text = caught_output();
     /* gpa, offset, bytes, granularity_bytes */
     ck_assert_has(text, ",4295000064,32768,8192,4096,touched,");

@@ -66,15 +66,23 @@ static void print_picture(const struct map_style *with)
 
 static void print_periods(const struct map_style *with)
 {
+    struct sheet sheet;
+
     (void)with;
+    ram_map_begin(&sheet, SHOW_CSV, true);
     for (size_t i = 0; i < series.n; i++)
-        ram_map_csv_period(&series.period[i].map, &series.period[i].record, i == 0);
+        ck_assert_int_eq(ram_map_fill(&sheet, &series.period[i].map, &series.period[i].record), 0);
+    sheet_free(&sheet);
 }
 
 static void print_one(const struct map_style *with)
 {
+    struct sheet sheet;
+
     (void)with;
-    ram_map_csv_print(&series.period[1].map, &series.period[1].record);
+    ram_map_begin(&sheet, SHOW_CSV, false);
+    ck_assert_int_eq(ram_map_fill(&sheet, &series.period[1].map, &series.period[1].record), 0);
+    sheet_free(&sheet);
 }
 
 /* Returns what @p print writes to standard output. */
