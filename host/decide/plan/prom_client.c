@@ -360,20 +360,26 @@ static int check_status(const struct prom_client *client, struct error *error)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* Returns the whole URL; NULL if out of memory. @p times: the other parameters. */
-static char *make_url(const struct prom_client *client, const char *path, const char *query,
-                      const char *times)
+/* Returns the whole URL; NULL if out of memory. */
+static char *make_url(const struct prom_client *client, const char *query,
+                      const struct prom_times *times)
 {
     char *escaped = client->curl->escape(client->handle, query, 0);
     size_t n = strlen(client->url);
+    char at[128];
     char *url = NULL;
 
     while (n > 0 && client->url[n - 1] == '/')
         n--;
+    if (times->step_s == 0)
+        snprintf(at, sizeof(at), "query?time=%.3f", times->from_s);
+    else
+        snprintf(at, sizeof(at), "query_range?start=%.3f&end=%.3f&step=%d", times->from_s,
+                 times->to_s, times->step_s);
     /* Without nocache VictoriaMetrics moves the times to multiples of the step; others ignore it.
      */
-    if (escaped && asprintf(&url, "%.*s/api/v1/%s?nocache=1&%s&query=%s", (int)n, client->url, path,
-                            times, escaped) < 0)
+    if (escaped &&
+        asprintf(&url, "%.*s/api/v1/%s&nocache=1&query=%s", (int)n, client->url, at, escaped) < 0)
         url = NULL;
     client->curl->free(escaped);
     return url;
@@ -442,29 +448,11 @@ static int ask(struct prom_client *client, const char *url, struct prom_answer *
     return rc;
 }
 
-static int ask_for(struct prom_client *client, const char *path, const char *query,
-                   const char *times, struct prom_answer *answer, struct error *error)
+int prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
+               struct prom_answer *answer, struct error *error)
 {
-    cleanup_free char *url = make_url(client, path, query, times);
+    cleanup_free char *url = make_url(client, query, times);
 
     return url ? ask(client, url, answer, error)
                : error_set(error, -ENOMEM, "%s: out of memory", client->url);
-}
-
-int prom_query(struct prom_client *client, const char *query, double at_s,
-               struct prom_answer *answer, struct error *error)
-{
-    char times[64];
-
-    snprintf(times, sizeof(times), "time=%.3f", at_s);
-    return ask_for(client, "query", query, times, answer, error);
-}
-
-int prom_query_range(struct prom_client *client, const char *query, double from_s, double to_s,
-                     int step_s, struct prom_answer *answer, struct error *error)
-{
-    char times[128];
-
-    snprintf(times, sizeof(times), "start=%.3f&end=%.3f&step=%d", from_s, to_s, step_s);
-    return ask_for(client, "query_range", query, times, answer, error);
 }

@@ -45,11 +45,13 @@ void prom_close(struct prom_client *client);
 /** Returns the URL as it was given. */
 const char *prom_url(const struct prom_client *client);
 
-/** Queries the value of each series at one Unix time. Free the answer with prom_answer_free().
- * Returns -ETIMEDOUT; -EFBIG; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
-int prom_query(struct prom_client *client, const char *query, double at_s,
-               struct prom_answer *answer, struct error *error);
+/** from_s, from_s + step_s, ... up to to_s; step_s 0: from_s only. Unix times. */
+struct prom_times {
+    double from_s, to_s;
+    int step_s;
+};
 
-/** Queries the values at from_s, from_s + step_s, ... up to to_s. */
-int prom_query_range(struct prom_client *client, const char *query, double from_s, double to_s,
-                     int step_s, struct prom_answer *answer, struct error *error);
+/** Queries the values of each series at these times. Free the answer with prom_answer_free().
+ * Returns -ETIMEDOUT; -EFBIG; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
+int prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
+               struct prom_answer *answer, struct error *error);

@@ -31,21 +31,20 @@ static void write_series(FILE *out, const char *query, const struct prom_answer 
                          size_t series)
 {
     const char *metric = strstr(query, "vmwss");
-    const size_t n = metric ? strspn(metric, LABELS ":") : 0;
+    const char *selected = strchr(query, '{');
     const char *more = "";
     const char *label;
     json_t *value;
 
-    fprintf(out, "%.*s{", (int)n, metric ? metric : "");
-    if (metric && metric[n] == '{') {
-        const int selected = (int)strcspn(metric + n + 1, "}");
-
-        fprintf(out, "%.*s", selected, metric + n + 1);
+    fprintf(out, "%.*s{", metric ? (int)strspn(metric, LABELS ":") : 0, metric);
+    if (selected && selected[1] != '}') {
+        fprintf(out, "%.*s", (int)strcspn(selected + 1, "}"), selected + 1);
         more = ",";
     }
     json_object_foreach((json_t *)answer->series[series].labels, label, value)
     {
-        if (json_string_length(value) == 0)
+        if (json_string_length(value) == 0 || strcmp(label, "__name__") == 0 ||
+            (*more && strcmp(label, "host") == 0))
             continue;
         fprintf(out, "%s%s=\"%s\"", more, label, json_string_value(value));
         more = ",";
@@ -135,8 +134,8 @@ static void warn_of_part(const struct prom_client *client, const struct plan_rea
     snprintf(text, sizeof(text), "%s: its answer is partial%s%s", prom_url(client),
              answer->warning[0] != '\0' ? ": " : "", answer->warning);
     plan_warn(reading, text);
-    if (reading->partial) /* four threads may set it */
-        __atomic_store_n(reading->partial, true, __ATOMIC_RELAXED);
+    if (reading->partial)
+        *reading->partial = true;
 }
 
 void prom_doubt(const struct prom_client *client, const struct plan_reading *reading,

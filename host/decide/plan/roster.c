@@ -58,6 +58,31 @@ ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, s
     return (ssize_t)(roster->n_hosts - 1);
 }
 
+/* --- hours ------------------------------------------------------------------------------------ */
+
+static double hours_ago(double time_s, double to_s)
+{
+    return floor((to_s - floor(time_s / BUCKET_HOUR) * BUCKET_HOUR) / BUCKET_HOUR);
+}
+
+void roster_mark_hour(struct roster_row *row, double start_s, double to_s)
+{
+    const double ago = hours_ago(start_s, to_s);
+
+    if (row->first_s == 0 || start_s < row->first_s)
+        row->first_s = start_s;
+    row->last_s = fmax(row->last_s, start_s);
+    if (ago >= 0 && ago < ROSTER_HOURS)
+        row->hours[(size_t)ago / 64] |= 1ULL << (size_t)ago % 64;
+}
+
+bool roster_has_hour(const struct roster_row *row, double time_s, double to_s)
+{
+    const double ago = hours_ago(time_s, to_s);
+
+    return ago >= 0 && ago < ROSTER_HOURS && row->hours[(size_t)ago / 64] >> (size_t)ago % 64 & 1;
+}
+
 /* --- guests ----------------------------------------------------------------------------------- */
 
 static ssize_t guest_index(struct roster *roster, const char *uuid)

@@ -64,6 +64,12 @@ struct roster {
     double first_s;          /* Unix time of the first hour of all; 0: none */
 };
 
+/** Notes that a row has records in the hour that begins at @p start_s. @p to_s: end of the span */
+void roster_mark_hour(struct roster_row *row, double start_s, double to_s);
+
+/** Returns true if it has any in the hour with that time, as far as ROSTER_HOURS go. */
+bool roster_has_hour(const struct roster_row *row, double time_s, double to_s);
+
 /** Reads the hours of one file into the roster. Errors as plan_read(). */
 int roster_read(struct roster *roster, const struct plan_reading *reading, size_t source,
                 struct store *store, struct error *error);

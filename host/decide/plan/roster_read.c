@@ -61,14 +61,6 @@ static int compare_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void mark_hour(struct roster_row *row, double ago_s)
-{
-    const double hour = floor(ago_s / BUCKET_HOUR);
-
-    if (hour >= 0 && hour < ROSTER_HOURS)
-        row->hours[(size_t)hour / 64] |= 1ULL << (size_t)hour % 64;
-}
-
 static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     const struct file *file = context;
@@ -82,13 +74,10 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
         (double)start_s + fmax(lasts_s, BUCKET_HOUR) <= file->reading->from_s)
         return 0;
     guest = &file->of[found - file->guests];
-    if (guest->row.first_s == 0)
-        guest->row.first_s = (double)start_s;
-    guest->row.last_s = (double)start_s;
     guest->row.lasts_s = lasts_s;
     guest->row.ram_bytes = (uint64_t)bucket->summary.ram_bytes;
     guest->row.unmeasured = bucket->summary.flags & FLAG_NOT_MEASURED && bucket->n_windows == 0;
-    mark_hour(&guest->row, file->reading->to_s - (double)start_s);
+    roster_mark_hour(&guest->row, (double)start_s, file->reading->to_s);
     add_size(guest, bucket);
     return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file roster_read_url.c  See from_prometheus.h: reads hosts and guests. */
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/utf8.h"
 #include "decide/plan/from_prometheus.h"
 #include "decide/plan/prom_doubt.h"
-#include "decide/plan/url_guests.h"
 #include "decide/plan/url_hosts.h"
 #include "decide/plan/url_needs.h"
 #include "history/bucket.h"
@@ -20,47 +20,58 @@
 /* Windows that differ by less are equal; as in history/bucket.c. */
 #define SAME_S 0.0005
 
+struct url_guest {
+    char uuid[37];
+    struct roster_row row;
+    bool there; /* present in the last scrape */
+};
+
 struct url_reading {
     struct roster *roster;
-    const struct plan_reading *reading;
+    struct prom_reader reader;
     size_t source;
-    struct prom_client *client;
-    struct error *error;
     struct url_hosts hosts;
     /* The host being read: */
     const struct url_host *host;
+    struct plan_host plan;    /* its memory */
     char of[PROM_SELECT_MAX]; /* its selector */
-    struct url_guests guests; /* all guests that it has had */
-    size_t n_there;
-    bool host_partial; /* some of its guests cannot be read */
+    struct url_guest *guests; /* all guests that it has had */
+    size_t n_guests, n_there;
     int64_t next_id;
 };
 
 static const char *url_of(const struct url_reading *from)
 {
-    return from->reading->sources[from->source].path;
-}
-
-static int no_memory(const struct url_reading *from)
-{
-    return error_set(from->error, -ENOMEM, "%s: out of memory", url_of(from));
+    return prom_url(from->reader.client);
 }
 
 /* --- guests of a host ------------------------------------------------------------------------- */
 
-static void set_ram(struct url_guest *guest, const struct prom_answer *answer, size_t series,
-                    double bytes)
+static struct url_guest *find_guest(const struct url_reading *from, const char *uuid)
 {
-    guest->row.ram_bytes = (uint64_t)bytes;
-    utf8_printable_copy(guest->row.name, sizeof(guest->row.name),
-                        prom_label(answer, series, "domain"));
+    for (size_t g = 0; g < from->n_guests; g++)
+        if (strcmp(from->guests[g].uuid, uuid) == 0)
+            return &from->guests[g];
+    return NULL;
 }
 
-static bool ram_of(const struct prom_answer *answer, size_t series, double *bytes)
+/* Returns the guest, which is added if it is new; NULL if out of memory, with an error. */
+static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
 {
-    double time_s;
+    struct url_guest *guest = find_guest(from, uuid);
 
-    return prom_amount(answer, series, 0, &time_s, bytes) && *bytes >= 1;
+    if (guest)
+        return guest;
+    guest = array_grow(from->guests, from->n_guests, sizeof(*guest));
+    if (!guest) {
+        error_set(from->reader.error, -ENOMEM, "%s: out of memory", url_of(from));
+        return NULL;
+    }
+    from->guests = guest;
+    guest += from->n_guests++;
+    *guest = (struct url_guest){.row = {.source = from->source}};
+    snprintf(guest->uuid, sizeof(guest->uuid), "%s", uuid);
+    return guest;
 }
 
 /* A guest without a valid UUID or RAM: prom_doubt() names the series. */
@@ -74,93 +85,78 @@ static int leave_out(struct url_reading *from, const struct prom_answer *answer,
              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
              from->host->name, name,
              prom_is_uuid(prom_label(answer, series, "uuid")) ? "value" : "label uuid");
-    plan_warn(from->reading, text);
-    from->host_partial = true;
+    plan_warn(from->reader.reading, text);
+    from->plan.partial = true;
     return 0;
 }
 
-/* Sees the last RAM size of a guest; a renamed guest has a series for each name. Used for a host
- * that had no guests at its last scrape, and is not live any more. */
-static int see_ram(const struct prom_answer *answer, size_t series, void *context)
+static int see_ram(struct url_reading *from, const struct prom_answer *answer, size_t series,
+                   double bytes)
 {
-    struct url_reading *from = context;
     const char *uuid = prom_label(answer, series, "uuid");
     struct url_guest *guest;
-    double bytes;
 
-    if (!prom_is_uuid(uuid) || !ram_of(answer, series, &bytes))
+    if (!prom_is_uuid(uuid) || !(bytes >= 1))
         return leave_out(from, answer, series);
-    guest = url_guests_add(&from->guests, from->source, uuid);
+    guest = get_guest(from, uuid);
     if (!guest)
-        return no_memory(from);
-    set_ram(guest, answer, series, bytes);
-    return 0;
-}
-
-static int see_there(const struct prom_answer *answer, size_t series, void *context)
-{
-    struct url_reading *from = context;
-    const char *uuid = prom_label(answer, series, "uuid");
-    struct url_guest *guest;
-    double bytes;
-
-    if (!prom_is_uuid(uuid) || !ram_of(answer, series, &bytes))
-        return leave_out(from, answer, series);
-    guest = url_guests_find(&from->guests, uuid);
-    if (!guest && !(guest = url_guests_add(&from->guests, from->source, uuid)))
-        return no_memory(from);
+        return -ENOMEM;
     if (!guest->there && from->n_there++ == GUESTS_MAX)
-        return error_set(from->error, -E2BIG, "%s: host %s: more than %d guests at once",
+        return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
                          url_of(from), from->host->name, GUESTS_MAX);
     guest->there = true;
-    set_ram(guest, answer, series, bytes);
+    guest->row.ram_bytes = larger(guest->row.ram_bytes, (uint64_t)bytes);
+    utf8_printable_copy(guest->row.name, sizeof(guest->row.name),
+                        prom_label(answer, series, "domain"));
     return 0;
 }
 
-static int see_used(const struct prom_answer *answer, size_t series, void *context)
+static void see_state(const struct url_reading *from, struct roster_row *row, const char *state)
 {
-    const struct url_reading *from = context;
-    struct url_guest *guest = url_guests_find(&from->guests, prom_label(answer, series, "uuid"));
+    row->unmeasured |= strcmp(state, "unmeasured") == 0;
+    if (strcmp(state, "suspended") == 0 || strcmp(state, "unwatched") == 0) {
+        row->has_event = true;
+        row->event = *state == 's' ? EVENT_SUSPEND : EVENT_UNWATCH;
+        row->event_s = from->host->scraped_s;
+    }
+}
+
+/* Sees one of the series that the host had at its last scrape. If two servers differ, the smaller
+ * capacity counts, and the larger of all others. */
+static int see_now(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct url_reading *from = context;
+    const char *metric = prom_label(answer, series, "__name__");
+    const char *uuid = prom_label(answer, series, "uuid");
+    struct plan_host *plan = &from->plan;
+    struct url_guest *guest;
     double time_s;
     double bytes;
+    const bool known = prom_amount(answer, series, 0, &time_s, &bytes);
 
-    if (guest && prom_amount(answer, series, 0, &time_s, &bytes))
-        guest->row.used_bytes = (uint64_t)fmin(bytes, (double)guest->row.ram_bytes);
-    return 0;
-}
-
-static int see_state(const struct prom_answer *answer, size_t series, void *context)
-{
-    const struct url_reading *from = context;
-    struct url_guest *guest = url_guests_find(&from->guests, prom_label(answer, series, "uuid"));
-    const char *state = prom_label(answer, series, "state");
-
-    if (!guest)
+    if (strcmp(metric, "vmwss_plan_ram_bytes") == 0)
+        return see_ram(from, answer, series, known ? bytes : NAN);
+    if (!known)
         return 0;
-    guest->row.unmeasured |= strcmp(state, "unmeasured") == 0;
-    if (strcmp(state, "suspended") == 0 || strcmp(state, "unwatched") == 0) {
-        guest->row.has_event = true;
-        guest->row.event = *state == 's' ? EVENT_SUSPEND : EVENT_UNWATCH;
-        guest->row.event_s = from->host->scraped_s;
+    if (strcmp(metric, "vmwss_plan_capacity_bytes") == 0) {
+        if (plan->capacity_bytes == 0 || bytes < (double)plan->capacity_bytes)
+            plan->capacity_bytes = (uint64_t)bytes;
+    } else if (strcmp(metric, "vmwss_plan_reserve_bytes") == 0) {
+        if (plan->reserve_bytes == PLAN_RESERVE_UNKNOWN || bytes > (double)plan->reserve_bytes)
+            plan->reserve_bytes = (uint64_t)bytes;
+    } else if (prom_is_uuid(uuid)) {
+        guest = get_guest(from, uuid);
+        if (!guest)
+            return -ENOMEM;
+        if (strcmp(metric, "vmwss_plan_used_bytes") == 0)
+            guest->row.used_bytes = larger(guest->row.used_bytes, (uint64_t)bytes);
+        else
+            see_state(from, &guest->row, prom_label(answer, series, "state"));
     }
     return 0;
 }
 
 /* --- their hours ------------------------------------------------------------------------------ */
-
-static void mark_hour(struct roster_row *row, double start_s, double to_s)
-{
-    const double ago = floor((to_s - start_s) / BUCKET_HOUR);
-
-    if (row->first_s == 0 || start_s < row->first_s)
-        row->first_s = start_s;
-    row->last_s = fmax(row->last_s, start_s);
-    if (ago >= 0 && ago < ROSTER_HOURS)
-        row->hours[(size_t)ago / 64] |= 1ULL << (size_t)ago % 64;
-}
-
-/* Up to this many guests are searched linearly. */
-#define UNSORTED_MAX 256
 
 /* The hour's needs are scraped until a minute after its end. Guests that have left are known only
  * from these needs: no other query covers them. */
@@ -168,179 +164,115 @@ static int see_hours(const struct prom_answer *answer, size_t series, void *cont
 {
     struct url_reading *from = context;
     const char *uuid = prom_label(answer, series, "uuid");
-    struct url_guest *guest = url_guests_find(&from->guests, uuid);
+    struct url_guest *guest;
     double end_s;
     double bytes;
 
     if (!prom_is_uuid(uuid)) {
-        from->host_partial = true;
+        from->plan.partial = true;
         return 0;
     }
-    if (!guest && from->guests.n - from->guests.n_sorted == UNSORTED_MAX)
-        url_guests_sort(&from->guests);
-    if (!guest && !(guest = url_guests_add(&from->guests, from->source, uuid)))
-        return no_memory(from);
+    guest = get_guest(from, uuid);
+    if (!guest)
+        return -ENOMEM;
     for (size_t p = 0; p < prom_n_points(answer, series); p++)
         if (prom_amount(answer, series, p, &end_s, &bytes))
-            mark_hour(&guest->row,
-                      (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
-                      from->reading->to_s);
+            roster_mark_hour(&guest->row,
+                             (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
+                             from->reader.reading->to_s);
     return 0;
 }
 
-static int add_size(struct url_guest *guest, double bytes)
-{
-    float *sizes = array_grow(guest->sizes, guest->n_sizes, sizeof(*sizes));
-
-    if (!sizes)
-        return -ENOMEM;
-    guest->sizes = sizes;
-    sizes[guest->n_sizes++] = (float)bytes;
-    return 0;
-}
-
-/* Sizes at shorter windows are dropped when there is a longer one. */
-static int see_sizes(const struct prom_answer *answer, size_t series, void *context)
+/* The longest window up to an hour counts. */
+static int see_size(const struct prom_answer *answer, size_t series, void *context)
 {
     const struct url_reading *from = context;
-    struct url_guest *guest = url_guests_find(&from->guests, prom_label(answer, series, "uuid"));
+    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
     const double window_s = strtod(prom_label(answer, series, "window"), NULL);
-    double end_s;
+    double time_s;
     double bytes;
 
-    if (!guest || !(window_s > 0 && window_s <= BUCKET_HOUR + SAME_S) ||
-        window_s < guest->row.size_window_s - SAME_S)
+    if (!guest || !(window_s > guest->row.size_window_s && window_s <= BUCKET_HOUR + SAME_S) ||
+        !prom_amount(answer, series, 0, &time_s, &bytes))
         return 0;
-    if (window_s > guest->row.size_window_s + SAME_S) {
-        guest->n_sizes = 0;
-        guest->row.size_window_s = window_s;
-    }
-    for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_amount(answer, series, p, &end_s, &bytes) && add_size(guest, bytes) < 0)
-            return no_memory(from);
+    guest->row.size_window_s = window_s;
+    guest->row.size_p99_bytes = guest->there ? fmin(bytes, (double)guest->row.ram_bytes) : bytes;
     return 0;
+}
+
+/* Reads the p99 of the sizes: of what the rules have recorded if they were always evaluated. */
+static int read_sizes(const struct url_reading *from, bool recorded)
+{
+    const double span_s = from->reader.reading->to_s - from->reader.reading->from_s;
+    struct prom_reader reader = from->reader;
+    char over[64];
+
+    reader.see = see_size;
+    snprintf(over, sizeof(over), recorded ? "%.0fs" : "%.0fs:%.0fs", span_s,
+             fmax(900, ceil(span_s / 10000)));
+    return prom_each(&reader, PROM_AT(reader.reading->to_s),
+                     "max by (uuid,window) (quantile_over_time(0.99, %s{%s}[%s]))",
+                     recorded ? "vmwss:plan_size_bytes:max" : "vmwss_plan_size_bytes", from->of,
+                     over);
 }
 
 static int read_hours(struct url_reading *from)
 {
-    const struct plan_reading *reading = from->reading;
+    const struct plan_reading *reading = from->reader.reading;
     const double first_s = floor(reading->from_s / BUCKET_HOUR) * BUCKET_HOUR;
     struct url_needs hours = {
-        .client = from->client,
-        .reading = reading,
-        .host = from->host->name,
+        .reader = from->reader,
         .of = from->of,
         .span = {.from_s = first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S,
                  .n_times = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR),
                  .step_s = BUCKET_HOUR,
                  .n_series = from->n_there},
-        .see = see_hours,
-        .context = from,
     };
-    int rc = url_needs_read(&hours, from->error);
+    double since_s = HUGE_VAL;
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    url_guests_sort(&from->guests);
-    hours.span.from_s = first_s + 2 * BUCKET_HOUR - 0.001;
-    hours.see = see_sizes;
-    return url_sizes_read(&hours, from->error);
+    hours.reader.see = see_hours;
+    rc = url_needs_read(&hours);
+    for (size_t g = 0; g < from->n_guests; g++)
+        if (from->guests[g].row.last_s > 0)
+            since_s = fmin(since_s, from->guests[g].row.first_s);
+    /* the first hour may have begun without the host */
+    return rc == 0 ? read_sizes(from, hours.recorded_s <= since_s + BUCKET_HOUR) : rc;
 }
 
 /* --- into the roster -------------------------------------------------------------------------- */
 
-/* A renamed guest has a series for each name. */
-static void drop_doubles(struct url_reading *from)
-{
-    size_t kept = 0;
-
-    for (size_t g = 0; g < from->guests.n; g++)
-        if (kept == 0 || strcmp(from->guests.all[kept - 1].uuid, from->guests.all[g].uuid) != 0)
-            from->guests.all[kept++] = from->guests.all[g];
-    from->guests.n = from->guests.n_sorted = kept;
-}
-
-static int read_ram(struct url_reading *from)
-{
-    const struct plan_reading *reading = from->reading;
-    char query[PROM_QUERY_MAX];
-    int rc;
-
-    prom_host_query(query, "domain,uuid", "vmwss_plan_ram_bytes", from->of, "last_over_time",
-                    reading->to_s - reading->from_s);
-    rc = prom_each(from->client, reading, query, reading->to_s, see_ram, from, from->error);
-    url_guests_sort(&from->guests);
-    drop_doubles(from);
-    return rc;
-}
-
-/* Reads the state at the last successful scrape. */
-static int read_now(struct url_reading *from)
-{
-    static const struct {
-        const char *by, *metric;
-        int (*see)(const struct prom_answer *answer, size_t series, void *context);
-    } now[] = {
-        {"domain,uuid", "vmwss_plan_ram_bytes", see_there},
-        {"uuid", "vmwss_plan_used_bytes", see_used},
-        {"uuid,state", "vmwss_plan_state", see_state},
-    };
-    const struct plan_reading *reading = from->reading;
-    char query[PROM_QUERY_MAX];
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++) {
-        prom_host_query(query, now[i].by, now[i].metric, from->of, NULL, 0);
-        rc = prom_each(from->client, reading, query, from->host->scraped_s, now[i].see, from,
-                       from->error);
-        url_guests_sort(&from->guests);
-    }
-    return rc == 0 && from->guests.n == 0 && !from->host->live ? read_ram(from) : rc;
-}
-
 static ssize_t add_host(struct url_reading *from)
 {
-    ssize_t index = roster_host(from->roster, from->reading, from->source, from->host->name,
-                                from->error);
+    ssize_t index = roster_host(from->roster, from->reader.reading, from->source, from->host->name,
+                                from->reader.error);
 
     if (index >= 0) {
         struct plan_host *host = &from->roster->hosts[index].host;
 
-        host->capacity_bytes = (uint64_t)from->host->capacity_bytes;
-        host->reserve_bytes = from->host->reserve_bytes < 0 ? PLAN_RESERVE_UNKNOWN
-                                                            : (uint64_t)from->host->reserve_bytes;
-        host->partial = from->host_partial;
+        host->capacity_bytes = from->plan.capacity_bytes;
+        host->reserve_bytes = from->plan.reserve_bytes;
+        host->partial = from->plan.partial;
         if (!from->host->live) /* suspended guests do not explain why a host is not live */
             from->roster->hosts[index].silent = false;
     }
     return index;
 }
 
-/* A guest that the exporter did not serve in the last scrape has ended. */
-static bool has_ended(const struct url_reading *from, const struct url_guest *guest)
-{
-    return !guest->there && (from->host->live || from->n_there > 0);
-}
-
-/* Returns true if the host is not live, and its server has lost all other data of the guest. */
-static bool is_unknown(const struct url_reading *from, const struct url_guest *guest)
-{
-    return guest->row.ram_bytes == 0 && !has_ended(from, guest);
-}
-
+/* A guest that the exporter did not serve in the last scrape has ended, here. */
 static int add_row(struct url_reading *from, struct url_guest *guest, size_t host)
 {
     struct roster_row *row = &guest->row;
 
     row->id = from->next_id++;
     row->host = host;
-    row->size_p99_bytes = url_guest_size_p99(guest);
-    if (has_ended(from, guest)) {
+    row->used_bytes = smaller(row->used_bytes, row->ram_bytes);
+    if (!guest->there) {
         row->has_event = true;
         row->event = EVENT_END;
         row->event_s = row->last_s + BUCKET_HOUR;
     }
-    return roster_add(from->roster, from->reading, row, guest->uuid, from->error);
+    return roster_add(from->roster, from->reader.reading, row, guest->uuid, from->reader.error);
 }
 
 /* A guest that is served without a recent need has no hour, or none that counts. As with a file, it
@@ -355,17 +287,17 @@ static void mark_mute(const struct url_reading *from, struct url_guest *guest)
         return;
     snprintf(text, sizeof(text),
              "host %s: guest %s has no vmwss_plan_need_bytes of late with a window of %g s: %s",
-             from->host->name, row->name, from->reading->window_s,
+             from->host->name, row->name, from->reader.reading->window_s,
              row->last_s > 0 ? "it is planned with what it needed before"
                              : "it is planned with all of its RAM");
-    plan_warn(from->reading, text);
-    mark_hour(row, now_s, from->reading->to_s);
+    plan_warn(from->reader.reading, text);
+    roster_mark_hour(row, now_s, from->reader.reading->to_s);
 }
 
 static bool any_hours(const struct url_reading *from)
 {
-    for (size_t g = 0; g < from->guests.n; g++)
-        if (from->guests.all[g].row.last_s > 0)
+    for (size_t g = 0; g < from->n_guests; g++)
+        if (from->guests[g].row.last_s > 0)
             return true;
     return false;
 }
@@ -378,13 +310,13 @@ static int add_rows(struct url_reading *from, size_t *added)
     *added = 0;
     if (!any_hours(from))
         return 0;
-    for (size_t g = 0; rc == 0 && g < from->guests.n; g++) {
-        mark_mute(from, &from->guests.all[g]);
-        if (from->guests.all[g].row.last_s == 0 || is_unknown(from, &from->guests.all[g]))
+    for (size_t g = 0; rc == 0 && g < from->n_guests; g++) {
+        mark_mute(from, &from->guests[g]);
+        if (from->guests[g].row.last_s == 0)
             continue;
         if (host < 0 && (host = add_host(from)) < 0)
             return (int)host;
-        rc = add_row(from, &from->guests.all[g], (size_t)host);
+        rc = add_row(from, &from->guests[g], (size_t)host);
         ++*added;
     }
     return rc;
@@ -395,19 +327,19 @@ static int no_rows(struct url_reading *from)
 {
     char text[512];
 
-    for (size_t g = 0; g < from->guests.n; g++)
-        if (from->guests.all[g].there)
-            return error_set(from->error, -ENODATA,
+    for (size_t g = 0; g < from->n_guests; g++)
+        if (from->guests[g].there)
+            return error_set(from->reader.error, -ENODATA,
                              "%s: host %s has guests, but no vmwss_plan_need_bytes of that time "
                              "with a window of %g s: choose with --window, or have the exporter "
                              "serve it (--plan-window)",
-                             url_of(from), from->host->name, from->reading->window_s);
+                             url_of(from), from->host->name, from->reader.reading->window_s);
     if (from->host->live)
-        return add_host(from) < 0 ? from->error->code : 0;
+        return add_host(from) < 0 ? from->reader.error->code : 0;
     snprintf(text, sizeof(text),
              "host %s is left out: it is not scraped any more, and has no needs in that time",
              from->host->name);
-    plan_warn(from->reading, text);
+    plan_warn(from->reader.reading, text);
     return 0;
 }
 
@@ -423,42 +355,36 @@ static int by_name_and_uuid(const void *a, const void *b)
 /* Engines return their series in different orders. */
 static int read_host(struct url_reading *from)
 {
+    static const char *const now[] = {"capacity_bytes", "reserve_bytes", "ram_bytes", "used_bytes",
+                                      "state"};
     size_t added = 0;
-    int rc = read_now(from);
+    int rc = 0;
 
+    from->reader.see = see_now;
+    from->plan.reserve_bytes = PLAN_RESERVE_UNKNOWN;
+    for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++)
+        rc = prom_each(&from->reader, PROM_AT(from->host->scraped_s), "vmwss_plan_%s{%s}", now[i],
+                       from->of);
     if (rc == 0)
         rc = read_hours(from);
-    if (rc == 0 && from->guests.n > 0)
-        qsort(from->guests.all, from->guests.n, sizeof(*from->guests.all), by_name_and_uuid);
+    if (rc == 0 && from->n_guests > 0)
+        qsort(from->guests, from->n_guests, sizeof(*from->guests), by_name_and_uuid);
     if (rc == 0)
         rc = add_rows(from, &added);
     return rc == 0 && added == 0 ? no_rows(from) : rc;
 }
 
-static void drop_guests(struct url_reading *from)
-{
-    for (size_t g = 0; g < from->guests.n; g++)
-        free(from->guests.all[g].sizes);
-    from->guests.n = from->n_there = from->guests.n_sorted = 0;
-    from->host_partial = false;
-}
-
-static void mark_partial(const struct url_reading *from)
-{
-    for (size_t h = 0; h < from->roster->n_hosts; h++)
-        if (from->roster->hosts[h].source == from->source)
-            from->roster->hosts[h].host.partial = true;
-}
-
 static int read_all(struct url_reading *from)
 {
-    int rc = url_hosts_read(from->client, from->reading, &from->hosts, from->error);
+    const struct plan_reading *reading = from->reader.reading;
+    int rc = url_hosts_read(from->reader.client, reading, &from->hosts, from->reader.error);
 
     for (size_t h = 0; rc == 0 && h < from->hosts.n; h++) {
         from->host = &from->hosts.hosts[h];
-        prom_select(from->of, from->reading, from->host->name);
+        from->n_guests = from->n_there = 0;
+        from->plan = (struct plan_host){0};
+        prom_select(from->of, reading, from->host->name);
         rc = read_host(from);
-        drop_guests(from);
     }
     return rc;
 }
@@ -468,17 +394,20 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
 {
     bool partial = false;
     struct plan_reading own = *reading;
-    struct url_reading from = {.roster = roster, .reading = &own, .source = source, .error = error};
-    int rc = prom_open(reading->sources[source].path, reading->prometheus, &from.client, error);
+    struct url_reading from = {.roster = roster, .source = source};
+    int rc;
 
+    own.partial = &partial;
+    from.reader = (struct prom_reader){.reading = &own, .context = &from, .error = error};
+    rc = prom_open(reading->sources[source].path, reading->prometheus, &from.reader.client, error);
     if (rc < 0)
         return rc;
-    own.partial = &partial;
     rc = read_all(&from);
-    if (partial)
-        mark_partial(&from);
-    prom_close(from.client);
+    for (size_t h = 0; partial && h < roster->n_hosts; h++)
+        if (roster->hosts[h].source == source)
+            roster->hosts[h].host.partial = true;
+    prom_close(from.reader.client);
     url_hosts_free(&from.hosts);
-    free(from.guests.all);
+    free(from.guests);
     return rc;
 }

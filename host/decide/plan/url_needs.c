@@ -6,203 +6,120 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-/* Gaps at most this many steps apart are queried together, if the host was not scraped between. */
-#define GAPS_APART 2
+/* The rules record the largest need of each cell of the clock of this length, in the cell but one
+ * after it. At the end of a cell plus PROM_MINUTE_LATE_S a query looks ahead to then. */
+#define CELL_S 900
+#define STEPS_LATE 2
+#define AHEAD_S (2 * CELL_S - 60)
+#define RECORDED "max_over_time(vmwss:plan_need_bytes:max15m{%s,window=\"%.10g\"}[%ds] offset -%ds)"
 
-struct queries {
-    char recorded[PROM_QUERY_MAX], scraped[PROM_QUERY_MAX]; /* queries by step */
-    /* queries by cell; "": a step is a cell */
-    char quarters[PROM_QUERY_MAX], counted[PROM_QUERY_MAX];
-};
-
-/* Values for each cell of the span, a quarter of an hour or a step; negative: no value. */
-struct cells {
+struct recorded {
     const struct url_needs *needs;
-    int each_s;
-    size_t n;
-    float *scraped;  /* how often the host was scraped */
-    float *counted;  /* how often it had been scraped when its needs were recorded */
-    float *recorded; /* nonnegative if any value was recorded */
+    uint8_t *cells; /* how many cells of each step are recorded */
 };
 
-struct marking {
-    const struct cells *cells;
-    float *marks;
-    bool see; /* also call the reader */
-};
-
-static int see_marks(const struct prom_answer *answer, size_t series, void *context)
+static int see_cells(const struct prom_answer *answer, size_t series, void *context)
 {
-    const struct marking *marking = context;
-    const struct cells *cells = marking->cells;
-    const struct url_needs *needs = cells->needs;
-    const double first_s = needs->span.from_s - needs->span.step_s + cells->each_s;
+    const struct recorded *recorded = context;
+    const struct prom_span *span = &recorded->needs->span;
     double end_s;
     double value;
 
-    for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_point(answer, series, p, &end_s, &value)) {
-            const double at = round((end_s - first_s) / cells->each_s);
+    for (size_t p = 0; p < prom_n_points(answer, series); p++) {
+        double step;
 
-            if (at >= 0 && at < (double)cells->n)
-                marking->marks[(size_t)at] = fmaxf(marking->marks[(size_t)at], (float)value);
-        }
-    return marking->see ? needs->see(answer, series, needs->context) : 0;
+        prom_point(answer, series, p, &end_s, &value);
+        step = ceil((end_s - span->from_s) / span->step_s - 1e-6);
+        if (step > -1 && step < (double)span->n_times)
+            recorded->cells[(size_t)step]++;
+    }
+    return 0;
 }
 
-static bool is_gap(const struct cells *cells, size_t step)
+/* Returns the begin of the steps that are all recorded, but perhaps for the last ones. */
+static double recorded_from(const struct url_needs *needs, const uint8_t *cells)
 {
-    const size_t each = (size_t)(cells->needs->span.step_s / cells->each_s);
+    const struct prom_span *span = &needs->span;
+    const int all = span->step_s / CELL_S;
+    size_t first = span->n_times;
 
-    for (size_t c = step * each; c < (step + 1) * each; c++)
-        if (cells->scraped[c] >= 0 &&
-            (cells->recorded[c] < 0 || cells->scraped[c] > cells->counted[c]))
-            return true;
-    return false;
+    for (size_t late = 0; late < STEPS_LATE && first > 0 && cells[first - 1] < all; late++)
+        first--;
+    while (first > 0 && cells[first - 1] == all)
+        first--;
+    return span->from_s - PROM_MINUTE_LATE_S + ((double)first - 1) * span->step_s;
 }
 
-static bool is_scraped(const struct cells *cells, size_t step)
+/* Asks for the cells that are recorded completely. */
+static int count_cells(struct recorded *recorded)
 {
-    const size_t each = (size_t)(cells->needs->span.step_s / cells->each_s);
+    const struct url_needs *needs = recorded->needs;
+    const struct prom_reader reader = {needs->reader.client, needs->reader.reading, see_cells,
+                                       recorded, needs->reader.error};
+    const struct prom_span cells = {.from_s = needs->span.from_s - needs->span.step_s + CELL_S,
+                                    .n_times = needs->span.n_times *
+                                               (size_t)(needs->span.step_s / CELL_S),
+                                    .step_s = CELL_S};
 
-    for (size_t c = step * each; c < (step + 1) * each; c++)
-        if (cells->scraped[c] >= 0)
-            return true;
-    return false;
+    return prom_each(&reader, &cells,
+                     "max by (host) (count_over_time(vmwss_plan_reserve_bytes{%s}[%ds])) "
+                     "<= on (host) max by (host) ("
+                     "max_over_time(vmwss:plan_scrapes:count15m{%s}[%ds] offset -%ds)) "
+                     "and on (host) max by (host) (" RECORDED ")",
+                     needs->of, CELL_S, needs->of, CELL_S, AHEAD_S, needs->of,
+                     reader.reading->window_s, CELL_S, AHEAD_S);
 }
 
-/* Returns the end of the gap that begins at @p t, joined with the gaps right after it. */
-static size_t end_of_gap(const struct cells *cells, size_t t)
+static int ask_scraped(const struct url_needs *needs, size_t first, size_t end)
 {
-    size_t end = t;
+    const struct prom_span span = {.from_s = needs->span.from_s +
+                                             (double)first * needs->span.step_s,
+                                   .n_times = end - first,
+                                   .step_s = needs->span.step_s,
+                                   .n_series = needs->span.n_series};
 
-    for (; t < cells->needs->span.n_times && t < end + GAPS_APART; t++)
-        if (is_gap(cells, t))
-            end = t + 1;
-        else if (is_scraped(cells, t))
-            break;
-    return end;
+    return prom_each(&needs->reader, &span,
+                     "max by (uuid) (max_over_time(vmwss_plan_need_bytes{%s,window=\"%.10g\"}"
+                     "[%ds]))",
+                     needs->of, needs->reader.reading->window_s, span.step_s);
 }
 
-static int ask_span(const struct url_needs *needs, const char *query, const struct prom_span *span,
-                    struct error *error)
+static int ask_gaps(const struct url_needs *needs, const uint8_t *cells)
 {
-    return prom_each_piece(needs->client, needs->reading, query, span, needs->see, needs->context,
-                           error);
-}
-
-/* Queries the scraped samples where not everything is recorded. */
-static int ask_gaps(const struct cells *cells, const char *scraped_query, struct error *error)
-{
-    const struct prom_span *span = &cells->needs->span;
+    const int all = needs->span.step_s / CELL_S;
     int rc = 0;
 
-    for (size_t t = 0; rc == 0 && t < span->n_times; t++) {
-        const size_t end = is_gap(cells, t) ? end_of_gap(cells, t) : t;
-        const struct prom_span gap = {.from_s = span->from_s + (double)t * span->step_s,
-                                      .n_times = end - t,
-                                      .step_s = span->step_s,
-                                      .n_series = span->n_series};
+    for (size_t t = 0; rc == 0 && t < needs->span.n_times; t++) {
+        size_t end = t;
 
-        if (end == t)
-            continue;
-        rc = ask_span(cells->needs, scraped_query, &gap, error);
-        t = end - 1;
+        while (end < needs->span.n_times && cells[end] < all)
+            end++;
+        if (end > t)
+            rc = ask_scraped(needs, t, end);
+        t = end;
     }
     return rc;
 }
 
-static int ask_cells(const struct cells *cells, const char *query, float *marks,
-                     struct error *error)
+int url_needs_read(struct url_needs *needs)
 {
-    const struct url_needs *needs = cells->needs;
-    const struct prom_span span = {.from_s = needs->span.from_s - needs->span.step_s +
-                                             cells->each_s,
-                                   .n_times = cells->n,
-                                   .step_s = cells->each_s,
-                                   .n_series = 1};
-    struct marking marking = {cells, marks, false};
-
-    return prom_each_piece(needs->client, needs->reading, query, &span, see_marks, &marking, error);
-}
-
-static int ask_scrapes(const struct cells *cells, struct error *error)
-{
-    char query[PROM_QUERY_MAX];
-
-    prom_host_query(query, "host", "vmwss_plan_reserve_bytes", cells->needs->of, "count_over_time",
-                    cells->each_s);
-    return ask_cells(cells, query, cells->scraped, error);
-}
-
-/* If a step is one cell, its recorded values also show that the cell is recorded. */
-static int ask_recorded(const struct cells *cells, const struct queries *queries,
-                        struct error *error)
-{
-    const struct url_needs *needs = cells->needs;
-    const bool is_cell = cells->each_s == needs->span.step_s;
-    struct marking marking = {cells, cells->recorded, true};
-    int rc = is_cell ? prom_each_piece(needs->client, needs->reading, queries->recorded,
-                                       &needs->span, see_marks, &marking, error)
-                     : ask_span(needs, queries->recorded, &needs->span, error);
-
-    if (rc == 0 && !is_cell)
-        rc = ask_cells(cells, queries->quarters, cells->recorded, error);
-    if (rc == 0 && queries->counted[0] != '\0')
-        rc = ask_cells(cells, queries->counted, cells->counted, error);
-    return rc;
-}
-
-static int ask_both(const struct url_needs *needs, const struct queries *queries, int each_s,
-                    struct error *error)
-{
-    const size_t n = needs->span.n_times * (size_t)(needs->span.step_s / each_s);
-    cleanup_free float *marks = malloc((3 * n + 1) * sizeof(*marks));
+    const struct prom_reader *reader = &needs->reader;
+    const struct prom_span *span = &needs->span;
+    cleanup_free uint8_t *cells = calloc(span->n_times + 1, 1);
     int rc;
 
-    if (!marks)
-        return error_set(error, -ENOMEM, "host %s: out of memory", needs->host);
-
-    const struct cells cells = {needs, each_s, n, marks, marks + n, marks + 2 * n};
-
-    for (size_t c = 0; c < n; c++) {
-        cells.scraped[c] = cells.recorded[c] = -1;
-        cells.counted[c] = queries->counted[0] == '\0' ? HUGE_VALF : -1;
-    }
-    rc = ask_recorded(&cells, queries, error);
+    needs->recorded_s = HUGE_VAL;
+    if (!cells)
+        return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
+    if (span->step_s % CELL_S != 0 || !prom_may_be_recorded(reader->reading))
+        return ask_scraped(needs, 0, span->n_times);
+    rc = count_cells(&(struct recorded){needs, cells});
+    needs->recorded_s = recorded_from(needs, cells);
     if (rc == 0)
-        rc = ask_scrapes(&cells, error);
-    return rc == 0 ? ask_gaps(&cells, queries->scraped, error) : rc;
-}
-
-int url_needs_read(const struct url_needs *needs, struct error *error)
-{
-    const double window_s = needs->reading->window_s;
-    const int step_s = needs->span.step_s;
-    struct queries queries;
-
-    prom_needs_query(queries.scraped, needs->of, window_s, step_s);
-    if (step_s % PROM_RECORDED_S != 0 || !prom_may_be_recorded(needs->reading))
-        return ask_span(needs, queries.scraped, &needs->span, error);
-    prom_recorded_query(queries.recorded, needs->of, window_s, step_s);
-    prom_quarters_query(queries.quarters, needs->of, window_s);
-    prom_counted_query(queries.counted, needs->of);
-    return ask_both(needs, &queries, PROM_RECORDED_S, error);
-}
-
-int url_sizes_read(const struct url_needs *needs, struct error *error)
-{
-    const int step_s = needs->span.step_s;
-    struct queries queries = {.quarters = "", .counted = ""};
-
-    prom_host_query(queries.scraped, "uuid,window", "vmwss_plan_size_bytes", needs->of,
-                    "last_over_time", step_s);
-    if (!prom_may_be_recorded(needs->reading))
-        return ask_span(needs, queries.scraped, &needs->span, error);
-    prom_host_query(queries.recorded, "uuid,window", "vmwss:plan_size_bytes:max", needs->of,
-                    "last_over_time", step_s);
-    return ask_both(needs, &queries, step_s, error);
+        rc = prom_each(reader, span, "max by (uuid) (" RECORDED ")", needs->of,
+                       reader->reading->window_s, span->step_s, AHEAD_S);
+    return rc == 0 ? ask_gaps(needs, cells) : rc;
 }

@@ -9,7 +9,6 @@
 #include <check.h>
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +31,13 @@ static struct series series[64];
 static size_t n_series;
 static unsigned instances;     /* of one host */
 static const char *partial_if; /* the answer to a query with this text is partial; NULL: none */
-static unsigned n_past;        /* guests that it had a day ago */
+static unsigned n_past;        /* guests that it had three hours ago */
 static double most_times;      /* of one answer */
 static int step_s;             /* of the fleet */
 static double minutes_of_step; /* in which hosts were scraped; 0: each minute */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static double scraped_span_s;  /* the longest for which scraped needs were asked for */
-static unsigned scraped_sizes; /* times for which scraped sizes were asked for */
+static double scraped_span_s;  /* the longest, of the last nine hours, for which scraped needs
+                                  were asked for */
+static unsigned scraped_sizes; /* queries for scraped sizes */
 
 static bool has_range(const struct series *of, const char *query, double *range_s)
 {
@@ -47,14 +46,15 @@ static bool has_range(const struct series *of, const char *query, double *range_
 
     snprintf(host, sizeof(host), "host=\"%s\"", of->host);
     *range_s = range ? strtod(range + 1, NULL) : 0.5;
-    return !strchr(query, '{') || strstr(query, host);
+    return strstr(query, "{}") || strstr(query, host);
 }
 
 static void print_labels(FILE *out, const struct series *of)
 {
     fprintf(out,
-            "{\"metric\":{\"host\":\"%s\",\"uuid\":\"%s\",\"domain\":\"%s\",\"state\":\"%s\"},",
-            of->host, of->uuid ? of->uuid : "", of->domain ? of->domain : "",
+            "{\"metric\":{\"__name__\":\"%s\",\"host\":\"%s\",\"uuid\":\"%s\",\"domain\":\"%s\","
+            "\"state\":\"%s\",\"window\":\"60\"},",
+            of->metric, of->host, of->uuid ? of->uuid : "", of->domain ? of->domain : "",
             of->state ? of->state : "");
 }
 
@@ -113,22 +113,68 @@ static void print_series(FILE *out, const char *query, double from_s, double to_
 }
 
 /* After the others. */
-static void print_past(FILE *out, const char *query)
+static void print_past(FILE *out, const char *query, double from_s, double to_s)
 {
-    if (!strstr(query, "last_over_time(vmwss_plan_ram_bytes"))
+    const double at_s = NOW_S - 3 * HOUR_S;
+
+    if (!strstr(query, "(vmwss_plan_need_bytes") || at_s < from_s || at_s > to_s)
         return;
     for (unsigned i = 0; i < n_past; i++)
         fprintf(out,
-                ",{\"metric\":{\"uuid\":\"%08x-2222-4222-8222-222222222222\",\"domain\":\"job\"},"
-                "\"value\":[%.3f,\"1048576\"]}",
-                i, NOW_S);
+                ",{\"metric\":{\"uuid\":\"%08x-2222-4222-8222-222222222222\"},"
+                "\"values\":[[%.3f,\"1048576\"]]}",
+                i, at_s);
 }
 
-static void print_instances(FILE *out)
+/* Each instance has a series of its own. */
+static void print_instances(FILE *out, const char *query)
+{
+    if (strstr(query, "last_over_time(vmwss_plan_reserve_bytes"))
+        for (unsigned i = 1; i < instances; i++)
+            fprintf(
+                out,
+                ",{\"metric\":{\"__name__\":\"vmwss_plan_reserve_bytes\",\"window\":\"60\",\"host\":\"%s\",\"instance\":\"%u\"},\"value\":[1,\"0\"]}",
+                series[0].host, i);
+}
+
+/* The guests of the instances differ. */
+static void print_doubles(FILE *out)
 {
     if (instances > 1)
-        fprintf(out, "{\"metric\":{\"host\":\"%s\"},\"value\":[1,\"%u\"]}", series[0].host,
-                instances);
+        fprintf(out, "{\"metric\":{\"host\":\"%s\"},\"value\":[1,\"9\"]}", series[0].host);
+}
+
+/* Returns the largest value that @p metric has at that time; -1: none. A value of @p counted is the
+ * number of scrapes within it. */
+static double largest(const char *metric, double at_s, bool counted)
+{
+    double most = -1;
+
+    for (size_t i = 0; i < n_series; i++)
+        if (strcmp(series[i].metric, metric) == 0 && at_s - 900 < NOW_S - series[i].ago_s &&
+            at_s >= NOW_S - series[i].since_s)
+            most = fmax(most,
+                        counted ? count_scrapes(&series[i], "[900s]{}", at_s) : series[i].value);
+    return most;
+}
+
+/* The quarters of an hour of which all that was scraped is recorded. The tests that ask for them
+ * have one host. */
+static void print_recorded(FILE *out, double from_s, double to_s)
+{
+    const char *comma = "{\"metric\":{\"host\":\"a\"},\"values\":[";
+
+    for (double t = from_s; t <= to_s; t += 900) {
+        const double scrapes = largest("vmwss_plan_reserve_bytes", t, true);
+
+        if (scrapes <= 0 || scrapes > largest("vmwss:plan_scrapes:count15m", t, false) ||
+            largest("vmwss:plan_need_bytes:max15m", t, false) < 0)
+            continue;
+        fprintf(out, "%s[%.3f,\"%.0f\"]", comma, t, scrapes);
+        comma = ",";
+    }
+    if (*comma == ',')
+        fputs("]}", out);
 }
 
 static int answer_to(const char *query, double from_s, double to_s, int step_s,
@@ -143,9 +189,14 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     fprintf(out, "{\"status\":\"success\",\"isPartial\":%s,\"data\":{\"result\":[",
             partial_if && strstr(query, partial_if) ? "true" : "false");
     if (strstr(query, "count by"))
-        print_instances(out);
-    else
-        print_series(out, query, from_s, to_s, step_s), print_past(out, query);
+        print_doubles(out);
+    else if (strstr(query, "plan_scrapes"))
+        print_recorded(out, from_s, to_s);
+    else {
+        print_series(out, query, from_s, to_s, step_s);
+        print_past(out, query, from_s, to_s);
+        print_instances(out, query);
+    }
     fputs("]}}", out);
     fclose(out);
     rc = prom_answer_parse(text, size, answer, error);
@@ -160,11 +211,8 @@ int __real_prom_open(const char *url, const struct prom_options *options,
                      struct prom_client **client, struct error *error);
 void __wrap_prom_close(struct prom_client *client);
 const char *__wrap_prom_url(const struct prom_client *client);
-int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
+int __wrap_prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
                       struct prom_answer *answer, struct error *error);
-int __wrap_prom_query_range(struct prom_client *client, const char *query, double from_s,
-                            double to_s, int step_s, struct prom_answer *answer,
-                            struct error *error);
 
 int __wrap_plan_step_s(double span_s, size_t n_guests);
 
@@ -193,27 +241,20 @@ const char *__wrap_prom_url(const struct prom_client *client)
     return URL;
 }
 
-int __wrap_prom_query(struct prom_client *client, const char *query, double at_s,
+int __wrap_prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
                       struct prom_answer *answer, struct error *error)
 {
-    (void)client;
-    return answer_to(query, at_s, at_s, 1, answer, error);
-}
+    const double span_s = times->to_s - times->from_s;
 
-int __wrap_prom_query_range(struct prom_client *client, const char *query, double from_s,
-                            double to_s, int step_s, struct prom_answer *answer,
-                            struct error *error)
-{
     (void)client;
-    pthread_mutex_lock(&lock); /* four hosts at once */
     if (strstr(query, "(vmwss_plan_need_bytes"))
-        scraped_span_s = fmax(scraped_span_s, to_s - from_s);
-    if (strstr(query, "(vmwss_plan_size_bytes"))
-        scraped_sizes += (unsigned)round((to_s - from_s) / step_s) + 1;
-    pthread_mutex_unlock(&lock);
-    if ((to_s - from_s) / step_s >= most_times)
+        scraped_span_s = fmax(scraped_span_s,
+                              times->to_s - fmax(times->from_s, NOW_S - 9 * HOUR_S));
+    scraped_sizes += strstr(query, " vmwss_plan_size_bytes") != NULL;
+    if (times->step_s > 0 && span_s / times->step_s >= most_times)
         return error_set(error, -E2BIG, "too many");
-    return answer_to(query, from_s, to_s, step_s, answer, error);
+    return answer_to(query, times->from_s, times->to_s, times->step_s ? times->step_s : 1, answer,
+                     error);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -443,7 +484,7 @@ TEST(cases, a_rule_that_was_not_evaluated_once_loses_no_peak)
     ck_assert_double_eq(need_ago(lost_s), 90);
     ck_assert_double_eq(need_ago(lost_s + HOUR_S), 70);
     ck_assert_double_eq(need_ago(lost_s - HOUR_S), 70);
-    ck_assert_double_eq(scraped_span_s, 0); /* one step */
+    ck_assert_double_lt(scraped_span_s, HOUR_S);
 }
 
 /* vmagent had to keep them, and delivers them after the rule was evaluated. */
@@ -462,7 +503,7 @@ TEST(cases, scrapes_that_arrive_after_their_quarter_was_recorded_count)
     ck_assert_double_eq(need_ago(late_s), 90);
     ck_assert_double_eq(need_ago(late_s + 900), 70);
     ck_assert_double_eq(need_ago(late_s - 900), 70);
-    ck_assert_double_eq(scraped_span_s, 0);
+    ck_assert_double_lt(scraped_span_s, HOUR_S);
 }
 
 /* Another guest of its host has a quarter of that hour recorded. */
@@ -497,7 +538,23 @@ TEST(cases, what_is_recorded_between_gaps_counts_once)
     ck_assert_double_eq(need_ago(2 * HOUR_S), 70);
     ck_assert_double_eq(need_ago(3 * HOUR_S), 50);
     ck_assert_ptr_nonnull(strstr(warnings, "67 % of its minutes are known"));
-    ck_assert_uint_eq(scraped_sizes, 10 - 3);
+    ck_assert_uint_eq(scraped_sizes, 1);
+}
+
+TEST(cases, sizes_are_those_that_are_recorded_if_all_of_them_are)
+{
+    add_web();
+    for (size_t i = 0; i < n_series; i++)
+        series[i].since_s = 9 * HOUR_S;
+    add_of("vmwss_plan_size_bytes", "a", "web", 60 * MIB, 0)->since_s = 9 * HOUR_S;
+    add_of("vmwss:plan_size_bytes:max", "a", "web", 65 * MIB, 0)->since_s = 9 * HOUR_S;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(fleet.guests[0].size_p99_bytes, 60 * MIB);
+    ck_assert_uint_eq(scraped_sizes, 1);
+    add_recorded(9 * HOUR_S, 900);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(fleet.guests[0].size_p99_bytes, 65 * MIB);
+    ck_assert_uint_eq(scraped_sizes, 1);
 }
 
 /* No rule is kept. */
@@ -550,7 +607,7 @@ TEST(cases, an_answer_that_is_too_large_is_asked_for_in_pieces)
 }
 
 /* Guest "z" migrated from the first to the second. */
-TEST(cases, several_hosts_are_read_at_once)
+TEST(cases, several_hosts_are_read)
 {
     static const char *const hosts[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 
@@ -586,17 +643,19 @@ TEST(cases, guests_that_have_ended_do_not_count_for_the_limit)
     ck_assert_uint_eq(fleet.n_guests, 1);
 }
 
-/* It needed something when it was not served: the server lost the rest. */
-TEST(cases, without_a_name_and_ram_a_guest_of_a_dead_host_is_left_out)
+/* It served the host, but not the guest, when it was scraped last. */
+TEST(cases, the_guests_of_a_host_that_was_emptied_and_switched_off_have_ended)
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
     add_host("b", 5 * HOUR_S);
     add_of("vmwss_plan_need_bytes", "b", "ghost", 30 * MIB, 6 * HOUR_S)->since_s = 9 * HOUR_S;
+    add_of("vmwss_plan_need_bytes", "b", "web", 90 * MIB, 7 * HOUR_S)->since_s = 9 * HOUR_S;
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_guests, 1);
     ck_assert_str_eq(fleet.guests[0].name, "web");
-    ck_assert_ptr_nonnull(strstr(warnings, "host b is left out"));
+    ck_assert_double_eq(need_ago(7.5 * HOUR_S), 90); /* it came from there */
+    ck_assert(fleet.hosts[fleet.n_hosts - 1].stale);
 }
 
 /* Served, but without needs: as from a file it needs all of its RAM. */
@@ -756,5 +815,6 @@ TEST(cases, two_hosts_of_one_name_are_refused)
     instances = 2;
     ck_assert_int_eq(read_url(), -ENOTUNIQ);
     ck_assert_ptr_nonnull(strstr(error.text, URL));
-    ck_assert_ptr_nonnull(strstr(error.text, "localhost"));
+    ck_assert_ptr_nonnull(strstr(error.text, "host localhost: several hosts have that name, "
+                                             "instance=\"\" and instance=\"1\""));
 }
