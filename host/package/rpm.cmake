@@ -12,7 +12,7 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none") # or two packages
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d /usr/lib/udev /usr/lib/udev/rules.d /usr/sbin
     /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/man /usr/share/man/man1
-    /usr/share/man/man5 /usr/share/man/man8 /usr/share/lintian /usr/share/lintian/overrides)
+    /usr/share/man/man5 /usr/share/man/man7 /usr/share/man/man8 /usr/share/lintian /usr/share/lintian/overrides)
 
 foreach(script post preun postun)
     configure_file(rpm-${script}.in ${CMAKE_CURRENT_BINARY_DIR}/rpm-${script} @ONLY)
