@@ -51,6 +51,11 @@ __attribute__((unused)) FIXTURE(plain, 0);
 /** Set by a test: processes that it forks are to go on when it ends. */
 extern bool children_outlive;
 
+/** A file may define these: unit_begin() runs before the first test, in main()'s process, and ends
+ * it unless it returns 0 (77: skipped); unit_end() runs after the last test. */
+int unit_begin(void) __attribute__((weak));
+void unit_end(void) __attribute__((weak));
+
 /** Runs the cases of a suite that was made by hand; returns the exit status for main(). Each case
  * may fork others. Each of them is killed when its parent ends: ctest may end this process at any
  * time, and some of them block signals or wait for the test. */

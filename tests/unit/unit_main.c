@@ -33,6 +33,10 @@ int main(void)
     TCase *cases[GROUPS_MAX];
     Suite *suite = suite_create(program_invocation_short_name);
     size_t n = 0;
+    int status = unit_begin ? unit_begin() : 0;
+
+    if (status != 0)
+        return status;
 
     for (const struct unit_test *test = first; test; test = test->next) {
         size_t i = 0;
@@ -48,5 +52,8 @@ int main(void)
         }
         tcase_add_loop_test(cases[i], test->test, test->from, test->to);
     }
-    return first ? run_suite(suite) : 1;
+    status = first ? run_suite(suite) : 1;
+    if (unit_end)
+        unit_end();
+    return status;
 }

@@ -36,6 +36,8 @@ static void teardown(void)
     fake_kernel_remove(&fake);
 }
 
+FIXTURE(reader_tests, .setup = setup, .teardown = teardown);
+
 /* None of them is an amount. */
 static const char *const no_amounts[] = {"-1",
                                          "-0",
@@ -49,7 +51,7 @@ static const char *const no_amounts[] = {"-1",
                                          "x1"};
 #define N_NO_AMOUNTS (sizeof(no_amounts) / sizeof(no_amounts[0]))
 
-START_TEST(an_amount_has_no_sign)
+TEST_EACH(plain, an_amount_has_no_sign, 0, N_NO_AMOUNTS)
 {
     uint64_t value = 7;
 
@@ -68,9 +70,8 @@ START_TEST(an_amount_has_no_sign)
     ck_assert_str_eq(kernel_kib(" 3 kB", &value), " kB");
     ck_assert_uint_eq(value, 3072);
 }
-END_TEST
 
-START_TEST(a_counter_keeps_its_sign)
+TEST(plain, a_counter_keeps_its_sign)
 {
     static const struct {
         const char *text;
@@ -103,9 +104,8 @@ START_TEST(a_counter_keeps_its_sign)
     ck_assert_ptr_null(kernel_s64(NULL, &value));
     ck_assert_int_eq(value, 99);
 }
-END_TEST
 
-START_TEST(bits_have_all_64)
+TEST(plain, bits_have_all_64)
 {
     uint64_t value = 7;
 
@@ -118,7 +118,6 @@ START_TEST(bits_have_all_64)
     ck_assert_ptr_null(kernel_bits("", 10, &value));
     ck_assert_ptr_null(kernel_bits(NULL, 10, &value));
 }
-END_TEST
 
 /* Each test of a reader runs once for each of no_amounts[], which its file holds at each %s. */
 static void write_with(const char *path, const char *format, const char *number)
@@ -129,7 +128,7 @@ static void write_with(const char *path, const char *format, const char *number)
     fake_write(&fake, path, text);
 }
 
-START_TEST(a_file_of_one_number)
+TEST_EACH(reader_tests, a_file_of_one_number, 0, N_NO_AMOUNTS)
 {
     struct host_file file = {.path = "sys/number"};
     uint64_t value = 7;
@@ -139,9 +138,8 @@ START_TEST(a_file_of_one_number)
     ck_assert_int_eq(host_file_read_u64(&file, &fake.root, &value), -EINVAL);
     ck_assert_uint_eq(value, 7);
 }
-END_TEST
 
-START_TEST(memory_of_the_host)
+TEST_EACH(reader_tests, memory_of_the_host, 0, N_NO_AMOUNTS)
 {
     struct host_memory memory;
     struct error error = {0};
@@ -155,9 +153,8 @@ START_TEST(memory_of_the_host)
     ck_assert_int_eq(meminfo_read(&fake.root, &memory, &error), 0);
     ck_assert_uint_eq(memory.available_bytes, 512 << 10);
 }
-END_TEST
 
-START_TEST(counters_of_the_host_and_of_a_group)
+TEST_EACH(reader_tests, counters_of_the_host_and_of_a_group, 0, N_NO_AMOUNTS)
 {
     static const char *const names[] = {"pgscan_kswapd", "pgscan_direct", NULL};
     char text[128];
@@ -169,9 +166,8 @@ START_TEST(counters_of_the_host_and_of_a_group)
     ck_assert_uint_eq(memcg_number(text, "pgscan"), 0);
     ck_assert_uint_eq(memcg_number(text, "pgrefill"), 5);
 }
-END_TEST
 
-START_TEST(swap)
+TEST_EACH(reader_tests, swap, 0, N_NO_AMOUNTS)
 {
     static const char heading[] = "Filename Type Size Used Priority\n";
     struct swap_room room;
@@ -190,10 +186,9 @@ START_TEST(swap)
     ck_assert_uint_eq(devices.listed_bytes, 24 << 10);
     ck_assert_uint_eq(devices.total_bytes, 0);
 }
-END_TEST
 
 /* Where zram's own numbers are none, all of the device counts. */
-START_TEST(zram)
+TEST_EACH(reader_tests, zram, 0, N_NO_AMOUNTS)
 {
     struct swap_room room;
 
@@ -206,9 +201,8 @@ START_TEST(zram)
     ck_assert_int_eq(swap_room(&fake.root, false, &room), 0);
     ck_assert_uint_eq(room.total_bytes, 512 << 10);
 }
-END_TEST
 
-START_TEST(memory_of_a_process)
+TEST_EACH(reader_tests, memory_of_a_process, 0, N_NO_AMOUNTS)
 {
     uint64_t bytes = 7;
 
@@ -220,10 +214,9 @@ START_TEST(memory_of_a_process)
     ck_assert_int_eq(resident_of_process(&fake.root, 4242, &bytes), 0);
     ck_assert_uint_eq(bytes, 12 << 10);
 }
-END_TEST
 
 /* Fields that may be below 0, such as the priority, are refused. */
-START_TEST(times_of_a_process)
+TEST_EACH(reader_tests, times_of_a_process, 0, N_NO_AMOUNTS)
 {
     static const char middle[] = "1 1 1 0 -1 4194560 9 0 0 0";
     static const char end[] = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
@@ -248,9 +241,8 @@ START_TEST(times_of_a_process)
     }
     ck_assert_uint_eq(stat.utime_ticks, 11);
 }
-END_TEST
 
-START_TEST(traffic_and_time_of_a_guest)
+TEST_EACH(reader_tests, traffic_and_time_of_a_guest, 0, N_NO_AMOUNTS)
 {
     pid_t tid = 4243;
     struct qemu_process process = {.pid = 4242, .vcpus = &tid, .n_vcpus = 1};
@@ -262,9 +254,8 @@ START_TEST(traffic_and_time_of_a_guest)
     if (*no_amounts[_i])
         ck_assert_uint_eq(qemu_process_vcpu_ns(&fake.root, &process), 0);
 }
-END_TEST
 
-START_TEST(the_format_of_a_tracepoint)
+TEST_EACH(reader_tests, the_format_of_a_tracepoint, 0, N_NO_AMOUNTS)
 {
     char text[256];
     struct trace_event event = {.format = text};
@@ -279,9 +270,8 @@ START_TEST(the_format_of_a_tracepoint)
     ck_assert_int_eq(trace_event_field(&event, "a", 8, &offset), -EBADMSG);
     ck_assert_uint_eq(offset, 7);
 }
-END_TEST
 
-START_TEST(generations)
+TEST_EACH(reader_tests, generations, 0, N_NO_AMOUNTS)
 {
     struct lru_gen generations;
     char text[256];
@@ -289,9 +279,8 @@ START_TEST(generations)
     snprintf(text, sizeof(text), "memcg 2 /guest\n node 0\n 2 100 %s 3\n", no_amounts[_i]);
     ck_assert_int_eq(lru_gen_parse(text, "/guest", &generations), -EBADMSG);
 }
-END_TEST
 
-START_TEST(sizes_of_caches)
+TEST_EACH(reader_tests, sizes_of_caches, 0, N_NO_AMOUNTS)
 {
     struct cpu_caches caches;
     struct error error = {0};
@@ -301,33 +290,4 @@ START_TEST(sizes_of_caches)
     write_with("sys/devices/system/cpu/cpu0/cache/index3/size", "%sK\n", no_amounts[_i]);
     if (cpu_caches_read(&fake.root, &caches, &error) == 0)
         ck_assert_uint_eq(cpu_caches_bytes(&caches, 0), CACHE_UNKNOWN);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const readers[] = {a_file_of_one_number,
-                                    memory_of_the_host,
-                                    counters_of_the_host_and_of_a_group,
-                                    swap,
-                                    zram,
-                                    memory_of_a_process,
-                                    times_of_a_process,
-                                    traffic_and_time_of_a_guest,
-                                    the_format_of_a_tracepoint,
-                                    generations,
-                                    sizes_of_caches};
-    Suite *suite = suite_create("kernel_number");
-    TCase *helper = tcase_create("helper");
-    TCase *reader = tcase_create("readers");
-
-    tcase_add_loop_test(helper, an_amount_has_no_sign, 0, N_NO_AMOUNTS);
-    tcase_add_test(helper, a_counter_keeps_its_sign);
-    tcase_add_test(helper, bits_have_all_64);
-    tcase_add_checked_fixture(reader, setup, teardown);
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-        tcase_add_loop_test(reader, readers[i], 0, N_NO_AMOUNTS);
-    suite_add_tcase(suite, helper);
-    suite_add_tcase(suite, reader);
-    return run_suite(suite);
 }

@@ -30,6 +30,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
+
 /* Any user will do that is not root; with a group of its own that publishing would take. */
 #define USER 65533
 #define GROUP 65532
@@ -541,28 +543,25 @@ static void expect_after(int (*drop)(struct error *error), const struct promise 
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: %d", promise->what, status);
 }
 
-START_TEST(what_both_give_up)
+TEST_EACH(plain, what_both_give_up, 0, COUNT(promises))
 {
     expect_after(drop_scanner, &promises[_i]);
     expect_after(drop_rest, &promises[_i]);
     expect_after(privileges_drop_reclaimer, &promises[_i]);
 }
-END_TEST
 
-START_TEST(what_reclaims_gives_up)
+TEST_EACH(plain, what_reclaims_gives_up, 0, COUNT(promises_of_reclaimer))
 {
     if (by_root)
         expect_after(privileges_drop_reclaimer, &promises_of_reclaimer[_i]);
 }
-END_TEST
 
-START_TEST(a_dry_run_makes_no_file)
+TEST(plain, a_dry_run_makes_no_file)
 {
     const struct promise none = {"makes no file", makes_no_file};
 
     expect_after(drop_rest_of_dry_run, &none);
 }
-END_TEST
 
 /* As a kernel that has none, or does not use it. */
 static bool hide_landlock(void)
@@ -577,7 +576,7 @@ static bool hide_landlock(void)
     return rc == 0;
 }
 
-START_TEST(that_landlock_is_missing_is_logged)
+TEST(plain, that_landlock_is_missing_is_logged)
 {
     char text[1024] = "";
     int fds[2];
@@ -599,44 +598,38 @@ START_TEST(that_landlock_is_missing_is_logged)
     ck_assert_msg(strstr(text, "Landlock"), "%s", text);
     close(fds[0]);
 }
-END_TEST
 
-START_TEST(what_the_scanner_keeps)
+TEST_EACH(plain, what_the_scanner_keeps, 0, COUNT(promises_of_scanner))
 {
     expect_after(drop_scanner, &promises_of_scanner[_i]);
 }
-END_TEST
 
-START_TEST(what_the_rest_gives_up)
+TEST_EACH(plain, what_the_rest_gives_up, 0, COUNT(promises_of_rest))
 {
     expect_after(drop_rest, &promises_of_rest[_i]);
     expect_after(drop_rest_of_root, &promises_of_rest[_i]);
 }
-END_TEST
 
-START_TEST(what_another_user_gives_up)
+TEST_EACH(plain, what_another_user_gives_up, 0, COUNT(promises_of_user))
 {
     if (by_root)
         expect_after(drop_rest, &promises_of_user[_i]);
 }
-END_TEST
 
-START_TEST(to_publish_there_is_a_group)
+TEST(plain, to_publish_there_is_a_group)
 {
     const struct promise group = {"has the group that publishes", is_in_the_group_that_publishes};
 
     if (by_root)
         expect_after(drop_rest_that_publishes, &group);
 }
-END_TEST
 
-START_TEST(for_agents_there_are_sockets)
+TEST(plain, for_agents_there_are_sockets)
 {
     const struct promise sockets = {"has sockets for agents", has_sockets_for_agents};
 
     expect_after(drop_scanner_with_agents, &sockets);
 }
-END_TEST
 
 static int drop_nothing(struct error *error)
 {
@@ -660,42 +653,23 @@ static bool root_may(void)
     return !is_the_user() && !sees_no_private_directory() && open("/etc/passwd", O_WRONLY) >= 0;
 }
 
-START_TEST(root_may_it)
+TEST(plain, root_may_it)
 {
     const struct promise may = {"may what another user may not", root_may};
 
     if (by_root)
         expect_after(drop_rest_of_root, &may);
 }
-END_TEST
 
-START_TEST(they_were_possible_before)
+TEST(plain, they_were_possible_before)
 {
     const struct promise before = {"possible before", all_were_possible};
 
     expect_after(drop_nothing, &before);
 }
-END_TEST
 
-#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
-
-int main(void)
+int unit_begin(void)
 {
-    Suite *suite = suite_create("privileges");
-    TCase *tcase = tcase_create("privileges");
-
-    tcase_add_loop_test(tcase, what_both_give_up, 0, COUNT(promises));
-    tcase_add_loop_test(tcase, what_the_scanner_keeps, 0, COUNT(promises_of_scanner));
-    tcase_add_loop_test(tcase, what_the_rest_gives_up, 0, COUNT(promises_of_rest));
-    tcase_add_loop_test(tcase, what_another_user_gives_up, 0, COUNT(promises_of_user));
-    tcase_add_loop_test(tcase, what_reclaims_gives_up, 0, COUNT(promises_of_reclaimer));
-    tcase_add_test(tcase, a_dry_run_makes_no_file);
-    tcase_add_test(tcase, that_landlock_is_missing_is_logged);
-    tcase_add_test(tcase, to_publish_there_is_a_group);
-    tcase_add_test(tcase, root_may_it);
-    tcase_add_test(tcase, for_agents_there_are_sockets);
-    tcase_add_test(tcase, they_were_possible_before);
-    suite_add_tcase(suite, tcase);
     by_root = geteuid() == 0;
     if (!mkdtemp(private_dir))
         return 1;
@@ -705,10 +679,11 @@ int main(void)
     if (file < 0)
         return 1;
     close(file);
+    return 0;
+}
 
-    int status = run_suite(suite);
-
+void unit_end(void)
+{
     unlink(private_file);
     rmdir(private_dir);
-    return status;
 }

@@ -111,7 +111,7 @@ static void expect(const struct program *program, const struct step *step)
     ck_assert_int_eq(exit_status(child), 0);
 }
 
-START_TEST(each_step_that_fails_is_told)
+TEST_EACH(plain, each_step_that_fails_is_told, 0, COUNT(steps))
 {
     for (int i = 0; i < COUNT(programs); i++) {
         expect(&programs[i], NULL);
@@ -119,7 +119,6 @@ START_TEST(each_step_that_fails_is_told)
             expect(&programs[i], &steps[_i]);
     }
 }
-END_TEST
 
 /* The thread of the scanner takes up a capability, and lays it down. */
 static int reach(bool refuse_first)
@@ -132,7 +131,7 @@ static int reach(bool refuse_first)
     return privileges_reach(refuse_first) != -EPERM;
 }
 
-START_TEST(a_capability_that_stays_is_told)
+TEST_EACH(plain, a_capability_that_stays_is_told, 0, 2)
 {
     pid_t child = fork();
 
@@ -140,7 +139,6 @@ START_TEST(a_capability_that_stays_is_told)
         _exit(reach(_i));
     ck_assert_int_eq(exit_status(child), 0);
 }
-END_TEST
 
 /* The unit of a service may have taken CAP_SETPCAP: that is no error. */
 static int drop_without_setpcap(const struct program *program)
@@ -154,7 +152,7 @@ static int drop_without_setpcap(const struct program *program)
     return program->drop(&error) != 0;
 }
 
-START_TEST(the_bounding_set_may_be_the_units_choice)
+TEST_EACH(plain, the_bounding_set_may_be_the_units_choice, 0, COUNT(programs))
 {
     pid_t child = fork();
 
@@ -162,18 +160,8 @@ START_TEST(the_bounding_set_may_be_the_units_choice)
         _exit(drop_without_setpcap(&programs[_i]));
     ck_assert_int_eq(exit_status(child), 0);
 }
-END_TEST
 
-int main(void)
+int unit_begin(void)
 {
-    Suite *suite = suite_create("privileges_refused");
-    TCase *tcase = tcase_create("privileges_refused");
-
-    if (geteuid() == 0) {
-        tcase_add_loop_test(tcase, each_step_that_fails_is_told, 0, COUNT(steps));
-        tcase_add_loop_test(tcase, a_capability_that_stays_is_told, 0, 2);
-        tcase_add_loop_test(tcase, the_bounding_set_may_be_the_units_choice, 0, COUNT(programs));
-    }
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return geteuid() == 0 ? 0 : 77;
 }

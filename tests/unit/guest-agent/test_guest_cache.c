@@ -8,7 +8,8 @@
 #include "cache/total.h"
 #include "print/escape.h"
 
-#include <check.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void expect_name(const char *name, const char *want, bool want_escaped)
     free(text);
 }
 
-START_TEST(names_are_escaped_only_where_they_must)
+TEST(plain, names_are_escaped_only_where_they_must)
 {
     expect_name("", "", false);
     expect_name("a b,\"d\"", "a b,\"d\"", false);
@@ -39,18 +40,16 @@ START_TEST(names_are_escaped_only_where_they_must)
     expect_name("\xc2\x9b\xc2\xa0", "\\xc2\\x9b\xc2\xa0",
                 true); /* CSI of C1; a no-break space is none */
 }
-END_TEST
 
 /* A file may be called what another's escape looks like. */
-START_TEST(an_escape_stands_for_one_name)
+TEST(plain, an_escape_stands_for_one_name)
 {
     expect_name("a\nb", "a\\x0ab", true);
     expect_name("a\\x0ab", "a\\\\x0ab", true);
     expect_name("a\\b", "a\\\\b", true);
 }
-END_TEST
 
-START_TEST(what_a_terminal_reorders_hides_or_breaks_is_escaped)
+TEST(plain, what_a_terminal_reorders_hides_or_breaks_is_escaped)
 {
     expect_name("\xe2\x80\xae", "\\xe2\\x80\\xae", true);          /* U+202E, right to left */
     expect_name("\xe2\x80\xa8", "\\xe2\\x80\\xa8", true);          /* U+2028, a line's end */
@@ -60,9 +59,8 @@ START_TEST(what_a_terminal_reorders_hides_or_breaks_is_escaped)
     expect_name("\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0", true); /* U+E0020, a tag */
     expect_name("\xe2\x80\x90\xe2\x80\xaf", "\xe2\x80\x90\xe2\x80\xaf", false); /* beside them */
 }
-END_TEST
 
-START_TEST(what_is_no_utf8_is_escaped)
+TEST(plain, what_is_no_utf8_is_escaped)
 {
     expect_name("\xff\x80", "\\xff\\x80", true);
     expect_name("\xc0\xaf", "\\xc0\\xaf", true);                   /* longer than need be */
@@ -72,9 +70,8 @@ START_TEST(what_is_no_utf8_is_escaped)
     expect_name("\xf8\x88\x80\x80\x80", "\\xf8\\x88\\x80\\x80\\x80", true); /* five bytes */
     expect_name("ab\xe2\x82", "ab\\xe2\\x82", true);                        /* ends within */
 }
-END_TEST
 
-START_TEST(lines_of_maps)
+TEST(plain, lines_of_maps)
 {
     char whole[] = "7f00-7fff000 r-xp 0001f000 fe:1a 131      /usr/lib/a b\\012c (deleted)";
     char anon[] = "55c7f8192000-55c7f8321000 rw-p 00000000 00:00 0 ";
@@ -101,7 +98,6 @@ START_TEST(lines_of_maps)
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
         ck_assert(!maps_parse(broken[i], &line));
 }
-END_TEST
 
 /* A cache of our own: these runs, by a descriptor that nobody opens. */
 static const struct cache_run made[] = {{3, 5}, {100, 1}, {1ULL << 40, 70000}};
@@ -125,7 +121,7 @@ static int made_count(const struct cache_target *target, uint64_t first, uint64_
 
 static const struct cache_method made_method = {.name = "made", .count = made_count};
 
-START_TEST(runs_are_found_in_few_calls)
+TEST(plain, runs_are_found_in_few_calls)
 {
     struct cache_runs runs;
 
@@ -146,9 +142,8 @@ START_TEST(runs_are_found_in_few_calls)
                      -EIO);
     ck_assert_ptr_null(runs.run);
 }
-END_TEST
 
-START_TEST(parts_cover_a_file_once)
+TEST(plain, parts_cover_a_file_once)
 {
     uint64_t cached[CACHE_PARTS_MAX];
     const uint64_t sizes[] = {1, 7, 16, 104, 1ULL << 51};
@@ -168,7 +163,6 @@ START_TEST(parts_cover_a_file_once)
     ck_assert_uint_eq(cached[12], 1);
     ck_assert_uint_eq(cached[1] + cached[11], 0);
 }
-END_TEST
 
 static struct cache_total total_of(const struct cache_file *file, size_t n)
 {
@@ -179,7 +173,7 @@ static struct cache_total total_of(const struct cache_file *file, size_t n)
     return total;
 }
 
-START_TEST(unknown_is_not_summed_and_comes_last)
+TEST(plain, unknown_is_not_summed_and_comes_last)
 {
     struct cache_file file[] = {
         {.name = "lied",
@@ -217,9 +211,8 @@ START_TEST(unknown_is_not_summed_and_comes_last)
     ck_assert_str_eq(file[3].name, "none");
     ck_assert(!cache_sort(file, 4, "age"));
 }
-END_TEST
 
-START_TEST(a_number_does_not_say_where)
+TEST(plain, a_number_does_not_say_where)
 {
     struct cache_run run = {0, 2};
     struct cache_file file = {.pages = 1024, .count.cached = 512, .method = "blocks"};
@@ -233,7 +226,6 @@ START_TEST(a_number_does_not_say_where)
     file.unknown = "why";
     ck_assert(!cache_places_known(&file));
 }
-END_TEST
 
 /* A file of tmpfs of which just these pages were written. */
 static int sparse_memfd(uint64_t pages, const uint64_t *written, size_t n)
@@ -259,7 +251,7 @@ static bool has_cachestat(int fd)
     return rc == 0;
 }
 
-START_TEST(both_methods_find_the_pages_of_a_file)
+TEST(plain, both_methods_find_the_pages_of_a_file)
 {
     static const uint64_t written[] = {0, 3, 4, 5, 70000, 140000};
     int fd = sparse_memfd(140001, written, 6); /* three windows of mincore */
@@ -283,7 +275,6 @@ START_TEST(both_methods_find_the_pages_of_a_file)
     }
     close(fd);
 }
-END_TEST
 
 /* Says so many times yes. */
 static bool so_often(void *context, double position)
@@ -296,7 +287,7 @@ static bool so_often(void *context, double position)
 }
 
 /* A hole of 8 TiB, which would take mincore a minute. */
-START_TEST(patience_ends_within_a_file)
+TEST(plain, patience_ends_within_a_file)
 {
     int fd = sparse_memfd(1ULL << 31, NULL, 0);
     unsigned times = 3;
@@ -308,10 +299,9 @@ START_TEST(patience_ends_within_a_file)
     ck_assert_uint_eq(times, UINT32_MAX);
     close(fd);
 }
-END_TEST
 
 /* As of a huge page of tmpfs of which the file fills a part; and of one that is empty. */
-START_TEST(pages_behind_the_end_of_the_file_are_counted_apart)
+TEST(plain, pages_behind_the_end_of_the_file_are_counted_apart)
 {
     static const uint64_t written[] = {0};
     int fd = sparse_memfd(1, written, 1);
@@ -336,7 +326,6 @@ START_TEST(pages_behind_the_end_of_the_file_are_counted_apart)
         }
     close(fd);
 }
-END_TEST
 
 /* Every other page of a mebibyte of pages, and how often the kernel is asked for it. */
 static unsigned n_vectors;
@@ -351,7 +340,7 @@ static int made_vector(const struct cache_target *target, uint64_t first, uint64
     return 0;
 }
 
-START_TEST(single_pages_are_read_once)
+TEST(plain, single_pages_are_read_once)
 {
     const struct cache_method method = {.name = "made", .count = made_count, .vector = made_vector};
     const struct cache_target target = {0, (1U << 20) + 1, NULL};
@@ -366,9 +355,8 @@ START_TEST(single_pages_are_read_once)
     ck_assert_uint_eq(n_vectors, (1U << 20) / CACHE_VECTOR_MAX + 1);
     free(runs.run);
 }
-END_TEST
 
-START_TEST(a_file_that_shrank_has_no_pages_there)
+TEST(plain, a_file_that_shrank_has_no_pages_there)
 {
     static const uint64_t written[] = {0, 9};
     int fd = sparse_memfd(10, written, 2);
@@ -379,7 +367,6 @@ START_TEST(a_file_that_shrank_has_no_pages_there)
     ck_assert_uint_eq(count.cached, 1);
     close(fd);
 }
-END_TEST
 
 static char dir[] = "/tmp/test_guest_cache.XXXXXX";
 static unsigned n_faults;
@@ -436,7 +423,7 @@ static void make_many(unsigned n)
     ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(of_many_files_the_first_are_kept_and_all_are_in_the_total)
+TEST(plain, of_many_files_the_first_are_kept_and_all_are_in_the_total)
 {
     struct survey survey = {.at_most = 3, .order = "size"};
     struct fsroot root;
@@ -455,9 +442,8 @@ START_TEST(of_many_files_the_first_are_kept_and_all_are_in_the_total)
     fsroot_close(&root);
     remove_tree();
 }
-END_TEST
 
-START_TEST(patience_ends_between_files)
+TEST(plain, patience_ends_between_files)
 {
     struct survey survey = {.fault = note_fault};
     unsigned times = 5; /* the directory, and two files of one piece each */
@@ -479,9 +465,8 @@ START_TEST(patience_ends_between_files)
     fsroot_close(&root);
     remove_tree();
 }
-END_TEST
 
-START_TEST(a_tree_has_each_file_once)
+TEST(plain, a_tree_has_each_file_once)
 {
     struct fsroot root;
     struct survey survey = {0};
@@ -502,9 +487,8 @@ START_TEST(a_tree_has_each_file_once)
     fsroot_close(&root);
     remove_tree();
 }
-END_TEST
 
-START_TEST(named_links_are_followed_only_when_told)
+TEST(plain, named_links_are_followed_only_when_told)
 {
     struct fsroot root;
     struct survey survey = {0};
@@ -527,9 +511,8 @@ START_TEST(named_links_are_followed_only_when_told)
     fsroot_close(&root);
     remove_tree();
 }
-END_TEST
 
-START_TEST(a_bottomless_tree_ends)
+TEST(plain, a_bottomless_tree_ends)
 {
     struct fsroot root;
     struct survey survey = {0};
@@ -552,9 +535,8 @@ START_TEST(a_bottomless_tree_ends)
     fsroot_close(&root);
     remove_tree();
 }
-END_TEST
 
-START_TEST(our_own_mapped_files)
+TEST(plain, our_own_mapped_files)
 {
     static const uint64_t written[] = {2, 7};
     struct error error = {0};
@@ -586,42 +568,4 @@ START_TEST(our_own_mapped_files)
     fsroot_close(&root);
     munmap(at, 10 * base_page_bytes());
     close(fd);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("guest_cache");
-    TCase *tcase = tcase_create("guest_cache");
-
-    tcase_add_test(tcase, names_are_escaped_only_where_they_must);
-    tcase_add_test(tcase, an_escape_stands_for_one_name);
-    tcase_add_test(tcase, what_a_terminal_reorders_hides_or_breaks_is_escaped);
-    tcase_add_test(tcase, what_is_no_utf8_is_escaped);
-    tcase_add_test(tcase, lines_of_maps);
-    tcase_add_test(tcase, runs_are_found_in_few_calls);
-    tcase_add_test(tcase, parts_cover_a_file_once);
-    tcase_add_test(tcase, unknown_is_not_summed_and_comes_last);
-    tcase_add_test(tcase, a_number_does_not_say_where);
-    tcase_add_test(tcase, both_methods_find_the_pages_of_a_file);
-    tcase_add_test(tcase, patience_ends_within_a_file);
-    tcase_add_test(tcase, patience_ends_between_files);
-    tcase_add_test(tcase, of_many_files_the_first_are_kept_and_all_are_in_the_total);
-    tcase_add_test(tcase, pages_behind_the_end_of_the_file_are_counted_apart);
-    tcase_add_test(tcase, single_pages_are_read_once);
-    tcase_add_test(tcase, a_file_that_shrank_has_no_pages_there);
-    tcase_add_test(tcase, a_tree_has_each_file_once);
-    tcase_add_test(tcase, named_links_are_followed_only_when_told);
-    tcase_add_test(tcase, a_bottomless_tree_ends);
-    tcase_add_test(tcase, our_own_mapped_files);
-    suite_add_tcase(suite, tcase);
-
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed > 0;
 }

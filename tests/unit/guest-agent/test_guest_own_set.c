@@ -108,7 +108,9 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(what_was_touched_is_of_two_kinds)
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
+TEST(cases, what_was_touched_is_of_two_kinds)
 {
     struct touched touched;
 
@@ -126,7 +128,6 @@ START_TEST(what_was_touched_is_of_two_kinds)
     put("42/smaps", "Rss: 4 kB\n");
     ck_assert_int_eq(touched_read(&root, 42, &touched), -EBADMSG);
 }
-END_TEST
 
 #define MANY 3000
 
@@ -146,7 +147,7 @@ static void put_many_mappings(void)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(thousands_of_mappings_are_summed_up)
+TEST(cases, thousands_of_mappings_are_summed_up)
 {
     struct touched touched;
 
@@ -156,7 +157,6 @@ START_TEST(thousands_of_mappings_are_summed_up)
     ck_assert_uint_eq(touched.anon_bytes, (uint64_t)MANY / 3 * 4 * KIB);
     ck_assert_uint_eq(touched.file_bytes, (uint64_t)MANY / 3 * 4 * KIB);
 }
-END_TEST
 
 static json_int_t number(const json_t *told, const char *key)
 {
@@ -166,7 +166,7 @@ static json_int_t number(const json_t *told, const char *key)
     return json_integer_value(value);
 }
 
-START_TEST(a_round_marks_waits_and_reads)
+TEST(cases, a_round_marks_waits_and_reads)
 {
     char text[16];
     json_t *told = own_round(&root, 0.01, NULL);
@@ -185,9 +185,8 @@ START_TEST(a_round_marks_waits_and_reads)
     ck_assert_int_eq(json_integer_value(json_object_get(first, "referenced_bytes")), 1020 * KIB);
     json_decref(told);
 }
-END_TEST
 
-START_TEST(it_is_not_more_than_there_is)
+TEST(cases, it_is_not_more_than_there_is)
 {
     put("meminfo", "MemTotal: 100 kB\nMemFree: 1 kB\n");
 
@@ -197,9 +196,8 @@ START_TEST(it_is_not_more_than_there_is)
     ck_assert_int_eq(number(told, "file_bytes"), 100 * KIB);
     json_decref(told);
 }
-END_TEST
 
-START_TEST(without_clear_refs_it_does_not_begin)
+TEST(cases, without_clear_refs_it_does_not_begin)
 {
     struct error error = {0};
     char path[64];
@@ -209,7 +207,6 @@ START_TEST(without_clear_refs_it_does_not_begin)
     ck_assert_int_eq(own_set_new(&own, &root, 1, 1, complain, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
 }
-END_TEST
 
 /* Waits as the agent does. */
 static void turn(void)
@@ -234,7 +231,7 @@ static json_t *until_told(void)
     return report;
 }
 
-START_TEST(rounds_are_told_with_their_age)
+TEST(cases, rounds_are_told_with_their_age)
 {
     json_t *report = json_object();
 
@@ -248,10 +245,9 @@ START_TEST(rounds_are_told_with_their_age)
     json_decref(report);
     ck_assert_int_eq(complaints, 0);
 }
-END_TEST
 
 /* A window of a millisecond, and some milliseconds of work: no other round may follow at once. */
-START_TEST(its_share_of_a_cpu_is_small)
+TEST(cases, its_share_of_a_cpu_is_small)
 {
     put_many_mappings();
     ck_assert_int_eq(own_set_new(&own, &root, 0.001, 60, complain, NULL), 0);
@@ -260,10 +256,9 @@ START_TEST(its_share_of_a_cpu_is_small)
     ck_assert(!own_set_turn(own));
     ck_assert_int_gt(own_set_wait_ms(own), 0);
 }
-END_TEST
 
 /* Its pid is another's when the window ends: not marked, so not read. */
-START_TEST(who_took_a_pid_meanwhile_is_not_counted)
+TEST(cases, who_took_a_pid_meanwhile_is_not_counted)
 {
     json_t *report;
 
@@ -275,7 +270,6 @@ START_TEST(who_took_a_pid_meanwhile_is_not_counted)
     ck_assert_int_eq(number(report, "anon_bytes"), 4 * KIB);
     json_decref(report);
 }
-END_TEST
 
 static void make_fifo(const char *path)
 {
@@ -287,7 +281,7 @@ static void make_fifo(const char *path)
 }
 
 /* Opening a FIFO waits for a writer, as for the lock of a process's mappings. */
-START_TEST(a_round_that_hangs_is_ended)
+TEST(cases, a_round_that_hangs_is_ended)
 {
     make_fifo("42/smaps");
     ck_assert_int_eq(own_set_new(&own, &root, 0.01, 0.2, complain, NULL), 0);
@@ -298,9 +292,8 @@ START_TEST(a_round_that_hangs_is_ended)
     ck_assert_int_eq(complaints, 1);
     ck_assert_ptr_nonnull(strstr(complaint, "too long"));
 }
-END_TEST
 
-START_TEST(why_there_is_none_is_said_once)
+TEST(cases, why_there_is_none_is_said_once)
 {
     char path[64];
 
@@ -314,10 +307,9 @@ START_TEST(why_there_is_none_is_said_once)
     ck_assert_int_eq(complaints, 1);
     ck_assert_str_eq(complaint, "there are no processes");
 }
-END_TEST
 
 /* Its descriptors of ours would keep the host's port open after our end. */
-START_TEST(the_child_has_none_of_our_files_and_ends_with_us)
+TEST(cases, the_child_has_none_of_our_files_and_ends_with_us)
 {
     int ends[2];
     char byte;
@@ -338,27 +330,9 @@ START_TEST(the_child_has_none_of_our_files_and_ends_with_us)
     ck_assert_int_eq(read(fd, &byte, 1), 0);
     close(fd);
 }
-END_TEST
 
-int main(void)
+int unit_begin(void)
 {
-    Suite *suite = suite_create("guest_own_set");
-    TCase *tcase = tcase_create("all");
-
     signal(SIGPIPE, SIG_IGN);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, what_was_touched_is_of_two_kinds);
-    tcase_add_test(tcase, thousands_of_mappings_are_summed_up);
-    tcase_add_test(tcase, a_round_marks_waits_and_reads);
-    tcase_add_test(tcase, it_is_not_more_than_there_is);
-    tcase_add_test(tcase, without_clear_refs_it_does_not_begin);
-    tcase_add_test(tcase, rounds_are_told_with_their_age);
-    tcase_add_test(tcase, its_share_of_a_cpu_is_small);
-    tcase_add_test(tcase, who_took_a_pid_meanwhile_is_not_counted);
-    tcase_add_test(tcase, a_round_that_hangs_is_ended);
-    tcase_add_test(tcase, why_there_is_none_is_said_once);
-    tcase_add_test(tcase, the_child_has_none_of_our_files_and_ends_with_us);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return 0;
 }

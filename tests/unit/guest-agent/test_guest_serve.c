@@ -50,6 +50,8 @@ static void teardown(void)
     fsroot_close(&root);
 }
 
+FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+
 static void turns(int n)
 {
     for (int i = 0; i < n; i++)
@@ -120,7 +122,7 @@ static json_int_t last_seq(const char *text, int *n_lines)
     return seq;
 }
 
-START_TEST(hello_says_who_it_is)
+TEST(cases, hello_says_who_it_is)
 {
     json_t *answer = answer_to("{\"ask\":\"hello\",\"seq\":7}\n");
     const json_t *hello = json_object_get(answer, "hello");
@@ -133,9 +135,8 @@ START_TEST(hello_says_who_it_is)
     ck_assert_int_eq((int)json_string_length(json_object_get(hello, "boot_id")), 36);
     json_decref(answer);
 }
-END_TEST
 
-START_TEST(a_report_says_what_proc_does)
+TEST(cases, a_report_says_what_proc_does)
 {
     json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":0}\n");
     json_t *report = json_object_get(answer, "report");
@@ -156,9 +157,8 @@ START_TEST(a_report_says_what_proc_does)
     ck_assert_ptr_null(json_object_get(report, "working_set"));
     json_decref(answer);
 }
-END_TEST
 
-START_TEST(why_there_is_no_pressure_is_said)
+TEST(cases, why_there_is_no_pressure_is_said)
 {
     teardown();
     setup_with("guest-4.19");
@@ -173,9 +173,8 @@ START_TEST(why_there_is_no_pressure_is_said)
     ck_assert_uint_le(strlen(why), WIRE_TEXT_MAX);
     json_decref(answer);
 }
-END_TEST
 
-START_TEST(what_is_no_question_is_not_answered)
+TEST(cases, what_is_no_question_is_not_answered)
 {
     ask("\n{}\nnonsense\n[1]\n{\"ask\":\"hello\"}\n{\"ask\":\"hello\",\"seq\":-1}\n"
         "{\"ask\":\"hello\",\"seq\":1.5}\n{\"ask\":\"hello\",\"seq\":1,\"seq\":2}\n"
@@ -189,9 +188,8 @@ START_TEST(what_is_no_question_is_not_answered)
     ck_assert(json_is_string(json_object_get(answer, "error")));
     json_decref(answer);
 }
-END_TEST
 
-START_TEST(of_each_kind_the_newest_is_answered)
+TEST(cases, of_each_kind_the_newest_is_answered)
 {
     int n_lines;
 
@@ -206,9 +204,8 @@ START_TEST(of_each_kind_the_newest_is_answered)
     ck_assert_ptr_nonnull(strstr(text, "{\"seq\":3,\"hello\":"));
     ck_assert_ptr_nonnull(strstr(text, "{\"seq\":4,\"error\":"));
 }
-END_TEST
 
-START_TEST(a_question_may_come_in_pieces)
+TEST(cases, a_question_may_come_in_pieces)
 {
     ask("{\"ask\":\"he");
     turns(3);
@@ -217,9 +214,8 @@ START_TEST(a_question_may_come_in_pieces)
     turns(3);
     json_decref(answer_to("q\":3}\n"));
 }
-END_TEST
 
-START_TEST(a_line_of_10_mib_is_thrown_away)
+TEST(cases, a_line_of_10_mib_is_thrown_away)
 {
     static char piece[65536];
     size_t sent = 0;
@@ -233,9 +229,8 @@ START_TEST(a_line_of_10_mib_is_thrown_away)
     ask("\n");
     json_decref(answer_to("{\"ask\":\"hello\",\"seq\":3}\n"));
 }
-END_TEST
 
-START_TEST(the_longest_line_is_taken)
+TEST(cases, the_longest_line_is_taken)
 {
     char line[WIRE_LINE_MAX + 1];
     static const char question[] = "{\"ask\":\"hello\",\"seq\":1}";
@@ -252,9 +247,8 @@ START_TEST(the_longest_line_is_taken)
     ck_assert_str_eq(heard(), "");
     json_decref(answer_to("{\"ask\":\"hello\",\"seq\":2}\n"));
 }
-END_TEST
 
-START_TEST(a_flood_that_nobody_reads_leaves_the_newest)
+TEST(cases, a_flood_that_nobody_reads_leaves_the_newest)
 {
     const int small = 4096; /* so that lines are cut by the buffer, too */
     const int n = 20000;
@@ -275,9 +269,8 @@ START_TEST(a_flood_that_nobody_reads_leaves_the_newest)
     ck_assert_int_lt(n_lines, n / 4);
     json_decref(answer_to("{\"ask\":\"report\",\"seq\":1}\n"));
 }
-END_TEST
 
-START_TEST(what_was_cut_is_followed_by_a_newline)
+TEST(cases, what_was_cut_is_followed_by_a_newline)
 {
     struct outbox outbox = {0};
     char filler[4096] = {0}, text[8192];
@@ -311,9 +304,8 @@ START_TEST(what_was_cut_is_followed_by_a_newline)
     outbox_drop(&outbox);
     close(pair[1]);
 }
-END_TEST
 
-START_TEST(too_long_an_answer_is_refused)
+TEST(cases, too_long_an_answer_is_refused)
 {
     static char text[WIRE_LINE_MAX];
     struct outbox outbox = {0};
@@ -323,10 +315,9 @@ START_TEST(too_long_an_answer_is_refused)
     ck_assert(outbox_free(&outbox));
     ck_assert_int_eq(outbox_put(&outbox, NULL), -ENOMEM);
 }
-END_TEST
 
 /* By differences of the uptime the host divides, also after years. */
-START_TEST(numbers_keep_their_digits)
+TEST(cases, numbers_keep_their_digits)
 {
     static const double uptimes[] = {0, 0.01, 773.5, 200000773.41, 3155760000.99, 99999999999.98};
 
@@ -342,10 +333,9 @@ START_TEST(numbers_keep_their_digits)
         outbox_drop(&outbox);
     }
 }
-END_TEST
 
 /* No uptime in /proc, and before Linux 5.13 no "full" of the CPU: left out, not 0 and -1. */
-START_TEST(what_is_not_known_is_left_out)
+TEST(cases, what_is_not_known_is_left_out)
 {
     const struct fsroot empty = {.dirfd = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY)};
     struct fsroot old = fixture_open("guest-5.10");
@@ -363,16 +353,14 @@ START_TEST(what_is_not_known_is_left_out)
     fsroot_close(&old);
     close(empty.dirfd);
 }
-END_TEST
 
-START_TEST(a_connection_that_is_closed_is_over)
+TEST(cases, a_connection_that_is_closed_is_over)
 {
     close(host);
     turns(3);
     ck_assert(!agent_attached(agent));
     host = -1;
 }
-END_TEST
 
 static int connect_to(const char *path)
 {
@@ -384,7 +372,7 @@ static int connect_to(const char *path)
     return fd;
 }
 
-START_TEST(who_connected_first_keeps_the_agent)
+TEST(cases, who_connected_first_keeps_the_agent)
 {
     char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
 
@@ -421,13 +409,12 @@ START_TEST(who_connected_first_keeps_the_agent)
     unlink(path);
     rmdir(dir);
 }
-END_TEST
 
 /* Without a descriptor for who connects it waits a while, and does not turn and turn; then it takes
  * him. */
 /* Before the agent's turn comes: closed, with or without questions left behind, or closed in one
  * direction only while its answer is awaited. */
-START_TEST(the_next_host_is_answered_directly_after_the_one_before)
+TEST(cases, the_next_host_is_answered_directly_after_the_one_before)
 {
     static const char *const left[] = {"", "{\"ask\":\"hel", "{\"ask\":\"report\",\"seq\":3}\n"};
     char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64], text[WIRE_LINE_MAX];
@@ -462,9 +449,8 @@ START_TEST(the_next_host_is_answered_directly_after_the_one_before)
     unlink(path);
     rmdir(dir);
 }
-END_TEST
 
-START_TEST(without_descriptors_it_rests)
+TEST(cases, without_descriptors_it_rests)
 {
     char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
     struct rlimit before, none;
@@ -493,7 +479,6 @@ START_TEST(without_descriptors_it_rests)
     unlink(path);
     rmdir(dir);
 }
-END_TEST
 
 /* A trigger that fires: out-of-band data is what else poll() reports as POLLPRI. */
 static int fake_trigger(int *fire)
@@ -507,7 +492,7 @@ static int fake_trigger(int *fire)
 
 static const struct stall_trigger trigger = {"memory", "full", 150000, 1000000};
 
-START_TEST(a_stall_is_told_once_and_first)
+TEST(cases, a_stall_is_told_once_and_first)
 {
     int fire, n_lines, fd = fake_trigger(&fire);
 
@@ -529,9 +514,8 @@ START_TEST(a_stall_is_told_once_and_first)
     ck_assert_int_eq(n_lines, 2);
     close(fire);
 }
-END_TEST
 
-START_TEST(a_stall_while_nobody_listens_is_not_told)
+TEST(cases, a_stall_while_nobody_listens_is_not_told)
 {
     int fire, pair[2], fd = fake_trigger(&fire);
 
@@ -547,9 +531,8 @@ START_TEST(a_stall_while_nobody_listens_is_not_told)
     ck_assert_str_eq(heard(), "");
     close(fire);
 }
-END_TEST
 
-START_TEST(there_is_an_end_to_triggers)
+TEST(cases, there_is_an_end_to_triggers)
 {
     int fire, fd = fake_trigger(&fire);
 
@@ -559,11 +542,10 @@ START_TEST(there_is_an_end_to_triggers)
     close(fire);
     close(fd);
 }
-END_TEST
 
 /* Somebody holds the lock of a process's mappings: the report comes all the same, without what
  * needs that lock. */
-START_TEST(a_process_that_cannot_be_looked_at_delays_nobody)
+TEST(cases, a_process_that_cannot_be_looked_at_delays_nobody)
 {
     char dir[] = "/tmp/vmwss-apart.XXXXXX";
     char command[512];
@@ -595,37 +577,9 @@ START_TEST(a_process_that_cannot_be_looked_at_delays_nobody)
     snprintf(command, sizeof(command), "rm -r %s", dir);
     ck_assert_int_eq(system(command), 0);
 }
-END_TEST
 
-int main(void)
+int unit_begin(void)
 {
-    Suite *suite = suite_create("guest_serve");
-    TCase *tcase = tcase_create("all");
-
     signal(SIGPIPE, SIG_IGN);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, hello_says_who_it_is);
-    tcase_add_test(tcase, a_report_says_what_proc_does);
-    tcase_add_test(tcase, why_there_is_no_pressure_is_said);
-    tcase_add_test(tcase, a_process_that_cannot_be_looked_at_delays_nobody);
-    tcase_add_test(tcase, what_is_no_question_is_not_answered);
-    tcase_add_test(tcase, of_each_kind_the_newest_is_answered);
-    tcase_add_test(tcase, a_question_may_come_in_pieces);
-    tcase_add_test(tcase, a_line_of_10_mib_is_thrown_away);
-    tcase_add_test(tcase, the_longest_line_is_taken);
-    tcase_add_test(tcase, a_flood_that_nobody_reads_leaves_the_newest);
-    tcase_add_test(tcase, what_was_cut_is_followed_by_a_newline);
-    tcase_add_test(tcase, too_long_an_answer_is_refused);
-    tcase_add_test(tcase, numbers_keep_their_digits);
-    tcase_add_test(tcase, what_is_not_known_is_left_out);
-    tcase_add_test(tcase, a_connection_that_is_closed_is_over);
-    tcase_add_test(tcase, who_connected_first_keeps_the_agent);
-    tcase_add_test(tcase, the_next_host_is_answered_directly_after_the_one_before);
-    tcase_add_test(tcase, without_descriptors_it_rests);
-    tcase_add_test(tcase, a_stall_is_told_once_and_first);
-    tcase_add_test(tcase, a_stall_while_nobody_listens_is_not_told);
-    tcase_add_test(tcase, there_is_an_end_to_triggers);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return 0;
 }

@@ -3,7 +3,8 @@
 #include "history/bucket.h"
 #include "history/numbers.h"
 
-#include <check.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int parse(struct bucket *bucket, const char *text, double only)
     return bucket_windows_parse(bucket, text, strlen(text), only);
 }
 
-START_TEST(all_are_read_or_the_one_that_is_asked_for)
+TEST(plain, all_are_read_or_the_one_that_is_asked_for)
 {
     static struct bucket bucket;
 
@@ -35,9 +36,8 @@ START_TEST(all_are_read_or_the_one_that_is_asked_for)
     ck_assert_int_eq(parse(&bucket, "[" TEN "," TEN_AND_HALF "]", 10.5), 0);
     ck_assert_double_eq(bucket.windows[0].wss, 150);
 }
-END_TEST
 
-START_TEST(one_that_is_not_there_is_none)
+TEST(plain, one_that_is_not_there_is_none)
 {
     static struct bucket bucket;
 
@@ -46,7 +46,6 @@ START_TEST(one_that_is_not_there_is_none)
     ck_assert_int_eq(parse(&bucket, "[]", 60), 0);
     ck_assert_uint_eq(bucket.n_windows, 0);
 }
-END_TEST
 
 /* With one window asked for as with all. */
 static const char *const hostile[] = {
@@ -87,14 +86,13 @@ static const char *const hostile[] = {
     "[[60,60,1,1,1,1,1,1,[1,1],1]]",
 };
 
-START_TEST(a_hostile_text_is_an_error)
+TEST_EACH(plain, a_hostile_text_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]))
 {
     static struct bucket bucket;
 
     ck_assert_int_eq(parse(&bucket, hostile[_i], 0), -EUCLEAN);
     ck_assert_int_eq(parse(&bucket, hostile[_i], 60), -EUCLEAN);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -116,7 +114,7 @@ static const struct {
     {"0e9999", 0},
 };
 
-START_TEST(numbers_are_what_they_say)
+TEST_EACH(plain, numbers_are_what_they_say, 0, sizeof(reals) / sizeof(reals[0]))
 {
     struct numbers numbers = {reals[_i].text, reals[_i].text + strlen(reals[_i].text)};
     double value;
@@ -125,36 +123,14 @@ START_TEST(numbers_are_what_they_say)
     ck_assert(numbers_done(&numbers));
     ck_assert_double_le(fabs(value - reals[_i].value), 2.3e-16 * fabs(reals[_i].value));
 }
-END_TEST
 
 static const char *const no_reals[] = {"",   "-",  "+1", ".5", "1.",    "1e",  "1e+",
                                        "01", "-.", "x",  "-x", "1e400", "nan", "inf"};
 
-START_TEST(what_is_no_number_is_none)
+TEST_EACH(plain, what_is_no_number_is_none, 0, sizeof(no_reals) / sizeof(no_reals[0]))
 {
     struct numbers numbers = {no_reals[_i], no_reals[_i] + strlen(no_reals[_i])};
     double value;
 
     ck_assert(!numbers_real(&numbers, &value) || !numbers_done(&numbers));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("bucket");
-    TCase *tcase = tcase_create("windows");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    tcase_add_test(tcase, all_are_read_or_the_one_that_is_asked_for);
-    tcase_add_test(tcase, one_that_is_not_there_is_none);
-    tcase_add_loop_test(tcase, a_hostile_text_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]));
-    tcase_add_loop_test(tcase, numbers_are_what_they_say, 0, sizeof(reals) / sizeof(reals[0]));
-    tcase_add_loop_test(tcase, what_is_no_number_is_none, 0,
-                        sizeof(no_reals) / sizeof(no_reals[0]));
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -121,7 +121,7 @@ static void tick_fits(double elapsed_s, void *context)
     set_counter(OUR_GROUP, 0, "mbm_total_bytes", "1020000");
 }
 
-START_TEST(a_guest_that_loads_little_fits)
+TEST(plain, a_guest_that_loads_little_fits)
 {
     begin_case();
     ck_assert_msg(measure(1.5, tick_fits) == 0, "%s", error.text);
@@ -136,7 +136,6 @@ START_TEST(a_guest_that_loads_little_fits)
     ck_assert(result.seen.counts.known == (result.no_counters.code == 0));
     end_case();
 }
-END_TEST
 
 /* Both are rounded, each for itself. */
 static void tick_rounds_up(double elapsed_s, void *context)
@@ -145,14 +144,13 @@ static void tick_rounds_up(double elapsed_s, void *context)
     set_ticks(100, 101);
 }
 
-START_TEST(no_more_than_all_time_is_the_guests)
+TEST(plain, no_more_than_all_time_is_the_guests)
 {
     begin_case();
     ck_assert_msg(measure(0.3, tick_rounds_up) == 0, "%s", error.text);
     ck_assert_double_eq(result.seen.guest_share, 1);
     end_case();
 }
-END_TEST
 
 static void tick_larger(double elapsed_s, void *context)
 {
@@ -169,7 +167,7 @@ static void tick_larger(double elapsed_s, void *context)
     set_counter(OUR_GROUP, 0, "llc_occupancy", "1040000");
 }
 
-START_TEST(one_that_fills_it_again_and_again_does_not)
+TEST(plain, one_that_fills_it_again_and_again_does_not)
 {
     begin_case();
     ck_assert_msg(measure(1.5, tick_larger) == 0, "%s", error.text);
@@ -177,7 +175,6 @@ START_TEST(one_that_fills_it_again_and_again_does_not)
                   result.verdict.reason, result.seen.flags);
     end_case();
 }
-END_TEST
 
 /* --- answers that would be wrong -------------------------------------------------------------- */
 
@@ -198,7 +195,7 @@ static void tick_unplugs(double elapsed_s, void *context)
     write_stat("proc/4242/stat", 500, 500);
 }
 
-START_TEST(vcpus_that_come_or_go_leave_no_answer)
+TEST_EACH(plain, vcpus_that_come_or_go_leave_no_answer, 0, 2)
 {
     begin_case();
     ck_assert_int_eq(measure(1.5, _i == 0 ? tick_plugs : tick_unplugs), 0);
@@ -206,7 +203,6 @@ START_TEST(vcpus_that_come_or_go_leave_no_answer)
     ck_assert_int_eq(result.verdict.answer, CACHE_ANSWER_UNKNOWN);
     end_case();
 }
-END_TEST
 
 static void tick_idle(double elapsed_s, void *context)
 {
@@ -216,7 +212,7 @@ static void tick_idle(double elapsed_s, void *context)
 }
 
 /* The vCPU is a process that sleeps: it is not this thread. */
-START_TEST(one_that_does_not_run_leaves_no_answer)
+TEST(plain, one_that_does_not_run_leaves_no_answer)
 {
     begin_case();
 
@@ -237,7 +233,6 @@ START_TEST(one_that_does_not_run_leaves_no_answer)
     waitpid(sleeper, NULL, 0);
     end_case();
 }
-END_TEST
 
 static void make_nested(void)
 {
@@ -265,7 +260,7 @@ static const struct {
     {give_device, tick_larger, CACHE_VFIO},
 };
 
-START_TEST(a_doubt_is_flagged_and_leaves_no_answer)
+TEST_EACH(plain, a_doubt_is_flagged_and_leaves_no_answer, 0, sizeof(doubts) / sizeof(doubts[0]))
 {
     begin_case();
     doubts[_i].prepare();
@@ -274,7 +269,6 @@ START_TEST(a_doubt_is_flagged_and_leaves_no_answer)
     ck_assert_int_eq(result.verdict.answer, CACHE_ANSWER_UNKNOWN);
     end_case();
 }
-END_TEST
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
@@ -287,7 +281,7 @@ static bool has_pmu(void)
     return counters.code == 0;
 }
 
-START_TEST(guests_that_cannot_be_seen_are_refused)
+TEST(plain, guests_that_cannot_be_seen_are_refused)
 {
     begin_case();
     process.accel = ACCEL_TCG;
@@ -302,9 +296,8 @@ START_TEST(guests_that_cannot_be_seen_are_refused)
     ck_assert_int_eq(measure(0.1, NULL), -ESRCH);
     end_case();
 }
-END_TEST
 
-START_TEST(without_pmu_and_resctrl_both_reasons_are_given)
+TEST(plain, without_pmu_and_resctrl_both_reasons_are_given)
 {
     begin_case();
     fake_write(&fake, "proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu\n");
@@ -319,9 +312,8 @@ START_TEST(without_pmu_and_resctrl_both_reasons_are_given)
     }
     end_case();
 }
-END_TEST
 
-START_TEST(a_group_that_cannot_be_made_is_a_reason)
+TEST(plain, a_group_that_cannot_be_made_is_a_reason)
 {
     begin_case();
     mkdir_errno = ENOSPC;
@@ -333,7 +325,6 @@ START_TEST(a_group_that_cannot_be_made_is_a_reason)
                   error.text);
     end_case();
 }
-END_TEST
 
 static void tick_interrupts(double elapsed_s, void *context)
 {
@@ -343,20 +334,17 @@ static void tick_interrupts(double elapsed_s, void *context)
     interrupted = 1;
 }
 
-START_TEST(an_interrupted_one_leaves_nothing)
+TEST(plain, an_interrupted_one_leaves_nothing)
 {
     begin_case();
     ck_assert_int_eq(measure(30, tick_interrupts), -EINTR);
     end_case();
 }
-END_TEST
 
-int main(void)
+int unit_begin(void)
 {
     static const struct counter_event event = {PERF_COUNT_SW_PAGE_FAULTS, PERF_TYPE_SOFTWARE,
                                                false};
-    Suite *suite = suite_create("cache_measure");
-    TCase *tcase = tcase_create("cache_measure");
     struct fsroot root;
     struct counters *counters;
     const pid_t tid = gettid();
@@ -370,17 +358,5 @@ int main(void)
     }
     counters_close(counters);
     fsroot_close(&root);
-    tcase_add_test(tcase, a_guest_that_loads_little_fits);
-    tcase_add_test(tcase, no_more_than_all_time_is_the_guests);
-    tcase_add_test(tcase, one_that_fills_it_again_and_again_does_not);
-    tcase_add_loop_test(tcase, vcpus_that_come_or_go_leave_no_answer, 0, 2);
-    tcase_add_test(tcase, one_that_does_not_run_leaves_no_answer);
-    tcase_add_loop_test(tcase, a_doubt_is_flagged_and_leaves_no_answer, 0,
-                        sizeof(doubts) / sizeof(doubts[0]));
-    tcase_add_test(tcase, guests_that_cannot_be_seen_are_refused);
-    tcase_add_test(tcase, without_pmu_and_resctrl_both_reasons_are_given);
-    tcase_add_test(tcase, a_group_that_cannot_be_made_is_a_reason);
-    tcase_add_test(tcase, an_interrupted_one_leaves_nothing);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return 0;
 }

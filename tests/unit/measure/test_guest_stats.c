@@ -52,6 +52,8 @@ static void setup(void)
     set_window(&host.guest_window, 60, 95, 100, 105);
 }
 
+FIXTURE(cases, .setup = setup);
+
 static void make(void)
 {
     guest_stats_make(&stats, &before, &now, &host);
@@ -67,7 +69,7 @@ static const char *reasons(void)
 
 /* --- rates ------------------------------------------------------------------------------------ */
 
-START_TEST(rates_are_differences_over_uptime)
+TEST(cases, rates_are_differences_over_uptime)
 {
     before.report.paging.swap_in_pages = 1000;
     now.report.paging.swap_in_pages = 1300;
@@ -90,16 +92,14 @@ START_TEST(rates_are_differences_over_uptime)
     ck_assert_double_eq_tol(stats.psi_some, 0.1, 1e-9);
     ck_assert_double_eq_tol(stats.psi_full, 0.01, 1e-9);
 }
-END_TEST
 
-START_TEST(pages_are_the_guests)
+TEST(cases, pages_are_the_guests)
 {
     before.page_bytes = now.page_bytes = 65536;
     now.report.paging.swap_in_pages = 30;
     make();
     ck_assert_double_eq_tol(stats.swap_in_bytes_s, 65536, 1e-6);
 }
-END_TEST
 
 static void no_rates(void)
 {
@@ -111,22 +111,20 @@ static void no_rates(void)
     ck_assert_uint_eq(stats.cache_cold_bytes, 40 * MIB);
 }
 
-START_TEST(a_first_report_has_no_rates)
+TEST(cases, a_first_report_has_no_rates)
 {
     guest_stats_make(&stats, NULL, &now, &host);
     ck_assert(isnan(stats.interval_s));
     ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
 }
-END_TEST
 
-START_TEST(another_boot_has_no_rates)
+TEST(cases, another_boot_has_no_rates)
 {
     snprintf(now.boot_id, sizeof(now.boot_id), "b2");
     no_rates();
 }
-END_TEST
 
-START_TEST(time_that_stands_has_no_rates)
+TEST(cases, time_that_stands_has_no_rates)
 {
     now.report.uptime_s = before.report.uptime_s;
     no_rates();
@@ -136,9 +134,8 @@ START_TEST(time_that_stands_has_no_rates)
     now.report.uptime_s = 2e-300;
     no_rates();
 }
-END_TEST
 
-START_TEST(a_page_that_no_kernel_has_is_none)
+TEST(cases, a_page_that_no_kernel_has_is_none)
 {
     static const uint64_t strange[] = {0, 1, 4095, 12288, 131072, AGENT_UNKNOWN};
     struct agent_hello hello = {.page_bytes = 16384, .boot_id = "a"};
@@ -153,9 +150,8 @@ START_TEST(a_page_that_no_kernel_has_is_none)
         ck_assert_uint_eq(one.page_bytes, 4096);
     }
 }
-END_TEST
 
-START_TEST(another_source_has_no_rates)
+TEST(cases, another_source_has_no_rates)
 {
     now.source = GUEST_STATS_BALLOON;
     no_rates();
@@ -163,10 +159,9 @@ START_TEST(another_source_has_no_rates)
     now.page_bytes = 16384;
     no_rates();
 }
-END_TEST
 
 /* A total that went back, or was never told, is no rate; the others are not affected. */
-START_TEST(totals_that_are_none)
+TEST(cases, totals_that_are_none)
 {
     before.report.paging.swap_in_pages = 10;
     now.report.paging.swap_in_pages = 9;
@@ -181,10 +176,9 @@ START_TEST(totals_that_are_none)
     ck_assert_double_eq_tol(stats.refault_bytes_s, 4096, 1e-6);
     ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
 }
-END_TEST
 
 /* A sum with an unknown part is a lower bound: enough for a reason, not for its absence. */
-START_TEST(one_scan_counter_is_not_the_sum)
+TEST(cases, one_scan_counter_is_not_the_sum)
 {
     before.report.paging.scanned_direct_pages = AGENT_UNKNOWN;
     now.report.paging.scanned_direct_pages = AGENT_UNKNOWN;
@@ -201,19 +195,17 @@ START_TEST(one_scan_counter_is_not_the_sum)
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
 }
-END_TEST
 
 /* Before Linux 5.9 only files have refaults; anonymous ones alone are no sum. */
-START_TEST(refaults_are_those_of_files_at_least)
+TEST(cases, refaults_are_those_of_files_at_least)
 {
     before.report.paging.refault_file_pages = AGENT_UNKNOWN;
     now.report.paging.refault_file_pages = AGENT_UNKNOWN;
     make();
     ck_assert(isnan(stats.refault_bytes_s));
 }
-END_TEST
 
-START_TEST(a_working_set_of_some_processes_is_unknown)
+TEST(cases, a_working_set_of_some_processes_is_unknown)
 {
     now.report.working_set = (struct agent_working_set){.anon_bytes = 5 * MIB,
                                                         .file_bytes = MIB,
@@ -231,29 +223,26 @@ START_TEST(a_working_set_of_some_processes_is_unknown)
     make();
     ck_assert_uint_eq(stats.own_file_bytes, AGENT_UNKNOWN);
 }
-END_TEST
 
-START_TEST(a_share_is_never_above_one)
+TEST(cases, a_share_is_never_above_one)
 {
     now.report.memory_pressure.some.total_us = 3000000000;
     make();
     ck_assert_double_eq(stats.psi_some, 1);
 }
-END_TEST
 
-START_TEST(without_psi)
+TEST(cases, without_psi)
 {
     now.report.has_pressure = false;
     make();
     ck_assert(isnan(stats.psi_some) && isnan(stats.psi_full));
     ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
 }
-END_TEST
 
 /* --- the split -------------------------------------------------------------------------------- */
 
 /* 58 MiB of clean cache, 100 of processes: any of them could be among the 95 .. 105 MiB touched. */
-START_TEST(the_split_has_bounds)
+TEST(cases, the_split_has_bounds)
 {
     make();
     ck_assert_uint_eq(stats.wss_cache_low_bytes, 0);
@@ -262,11 +251,10 @@ START_TEST(the_split_has_bounds)
     ck_assert_uint_eq(stats.wss_anon_high_bytes, 100 * MIB);
     ck_assert_double_eq(stats.window_s, 60);
 }
-END_TEST
 
 /* 450 MiB touched: 512 - 58 = 454 find room beside the cache, and 512 - 100 = 412 beside the
  * processes' 100. */
-START_TEST(what_finds_no_room_elsewhere_is_in_it)
+TEST(cases, what_finds_no_room_elsewhere_is_in_it)
 {
     set_window(&host.window, 60, 450, 460, 470);
     make();
@@ -276,18 +264,16 @@ START_TEST(what_finds_no_room_elsewhere_is_in_it)
     make();
     ck_assert_uint_eq(stats.wss_cache_low_bytes, 6 * MIB);
 }
-END_TEST
 
-START_TEST(a_small_working_set_bounds_both)
+TEST(cases, a_small_working_set_bounds_both)
 {
     set_window(&host.window, 60, 4, 5, 6);
     make();
     ck_assert_uint_eq(stats.wss_cache_high_bytes, 6 * MIB);
     ck_assert_uint_eq(stats.wss_anon_high_bytes, 6 * MIB);
 }
-END_TEST
 
-START_TEST(no_split_without_both_numbers)
+TEST(cases, no_split_without_both_numbers)
 {
     now.report.memory.active_file_bytes = AGENT_UNKNOWN;
     make();
@@ -305,10 +291,9 @@ START_TEST(no_split_without_both_numbers)
     make();
     ck_assert_uint_eq(stats.wss_anon_high_bytes, AGENT_UNKNOWN);
 }
-END_TEST
 
 /* A guest that claims more cache than there is RAM makes the bounds useless, not absurd. */
-START_TEST(a_boast_gives_no_absurd_bound)
+TEST(cases, a_boast_gives_no_absurd_bound)
 {
     now.report.memory.active_file_bytes = 4096 * MIB;
     make();
@@ -316,21 +301,19 @@ START_TEST(a_boast_gives_no_absurd_bound)
     ck_assert_uint_eq(stats.wss_cache_high_bytes, 105 * MIB);
     ck_assert_uint_le(stats.wss_cache_low_bytes, stats.wss_cache_high_bytes);
 }
-END_TEST
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-START_TEST(neither_paging_nor_scanning_is_below)
+TEST(cases, neither_paging_nor_scanning_is_below)
 {
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
     ck_assert_str_eq(reasons(), "");
     ck_assert(!stats.at_least_allocation);
 }
-END_TEST
 
 /* An idle guest's few pages. */
-START_TEST(a_little_paging_is_none)
+TEST(cases, a_little_paging_is_none)
 {
     now.report.paging.swap_in_pages = 250;
     now.report.paging.scanned_kswapd_pages = 250;
@@ -338,9 +321,8 @@ START_TEST(a_little_paging_is_none)
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
 }
-END_TEST
 
-START_TEST(scanning_is_near)
+TEST(cases, scanning_is_near)
 {
     now.report.paging.scanned_kswapd_pages = 3000;
     make();
@@ -355,9 +337,8 @@ START_TEST(scanning_is_near)
     ck_assert_str_eq(reasons(), "psi-some,direct-reclaim,scanning,available,touched");
     ck_assert(!stats.at_least_allocation);
 }
-END_TEST
 
-START_TEST(paging_is_above_and_at_least_what_is_touched)
+TEST(cases, paging_is_above_and_at_least_what_is_touched)
 {
     now.report.paging.swap_in_pages = 30000;
     now.report.paging.scanned_direct_pages = 60000;
@@ -369,11 +350,10 @@ START_TEST(paging_is_above_and_at_least_what_is_touched)
     ck_assert_str_eq(reasons(), "swap-in,psi-full,psi-some,scanning,touched");
     ck_assert(stats.at_least_allocation);
 }
-END_TEST
 
 /* It says that its balloon leaves it 100 MiB, all of which the host sees touched; but 400 are
  * resident. */
-START_TEST(a_balloon_that_is_a_lie)
+TEST(cases, a_balloon_that_is_a_lie)
 {
     now.report.paging.swap_in_pages = 30000;
     now.report.memory_pressure.some.total_us = 12000000;
@@ -386,10 +366,9 @@ START_TEST(a_balloon_that_is_a_lie)
     ck_assert_str_eq(reasons(), "swap-in,psi-some,touched");
     ck_assert(stats.at_least_allocation);
 }
-END_TEST
 
 /* An agent's words that do not fit end with a whole character. */
-START_TEST(a_reason_is_not_cut_within_a_character)
+TEST(cases, a_reason_is_not_cut_within_a_character)
 {
     char words[2 * GUEST_STATS_REASON_TEXT + 8];
 
@@ -406,10 +385,9 @@ START_TEST(a_reason_is_not_cut_within_a_character)
     guest_stats_unavailable(&stats, "whole: \U0001F40C");
     ck_assert_str_eq(stats.unavailable, "whole: \U0001F40C");
 }
-END_TEST
 
 /* Half of its RAM lies untouched: something in the guest is limited, and not by its memory. */
-START_TEST(paging_with_untouched_memory)
+TEST(cases, paging_with_untouched_memory)
 {
     now.report.paging.swap_in_pages = 30000;
     now.report.memory_pressure.some.total_us = 12000000;
@@ -418,10 +396,9 @@ START_TEST(paging_with_untouched_memory)
     ck_assert_str_eq(reasons(), "swap-in,psi-some,untouched");
     ck_assert(!stats.at_least_allocation);
 }
-END_TEST
 
 /* Fast swap that nobody waits for is no verdict; without PSI nobody can say so. */
-START_TEST(swapping_in_counts_if_something_waits)
+TEST(cases, swapping_in_counts_if_something_waits)
 {
     now.report.paging.swap_in_pages = 30000;
     make();
@@ -430,11 +407,10 @@ START_TEST(swapping_in_counts_if_something_waits)
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
 }
-END_TEST
 
 /* A large file read for the first time, or again from a cache too small: the latter hurts only if
  * it waits. */
-START_TEST(refaults_count_if_they_hurt)
+TEST(cases, refaults_count_if_they_hurt)
 {
     now.report.paging.refault_file_pages = 30000;
     make();
@@ -444,19 +420,17 @@ START_TEST(refaults_count_if_they_hurt)
     ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
     ck_assert_str_eq(reasons(), "refaults,psi-some,untouched");
 }
-END_TEST
 
-START_TEST(an_oom_kill_is_above)
+TEST(cases, an_oom_kill_is_above)
 {
     now.report.paging.oom_kills = 1;
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
     ck_assert_str_eq(reasons(), "oom-kill,untouched");
 }
-END_TEST
 
 /* The balloon's statistics have no scans: that it is near would not be seen. */
-START_TEST(a_balloon_never_says_below)
+TEST(cases, a_balloon_never_says_below)
 {
     guest_report_clear(&before, GUEST_STATS_BALLOON);
     before.report.uptime_s = 100;
@@ -474,9 +448,8 @@ START_TEST(a_balloon_never_says_below)
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_NEAR);
 }
-END_TEST
 
-START_TEST(nobody_told)
+TEST(cases, nobody_told)
 {
     guest_stats_unavailable(&stats, "no %s", "channel");
     ck_assert_str_eq(stats.unavailable, "no channel");
@@ -484,11 +457,10 @@ START_TEST(nobody_told)
     ck_assert_int_eq(stats.verdict, VERDICT_UNKNOWN);
     ck_assert(isnan(stats.consistency) && stats.used_bytes == AGENT_UNKNOWN);
 }
-END_TEST
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-START_TEST(names_go_both_ways)
+TEST(cases, names_go_both_ways)
 {
     char text[256];
 
@@ -509,7 +481,6 @@ START_TEST(names_go_both_ways)
     guest_stats_reasons_text(text, 10, 1023); /* cut, and ended */
     ck_assert_uint_eq(strlen(text), 9);
 }
-END_TEST
 
 /* --- agreement -------------------------------------------------------------------------------- */
 
@@ -524,16 +495,15 @@ static double agree(const char *inconsistencies)
     return consistency;
 }
 
-START_TEST(an_honest_guest_agrees)
+TEST(cases, an_honest_guest_agrees)
 {
     ck_assert_double_eq(agree(""), 1);
     now.report.working_set = (struct agent_working_set){
         .anon_bytes = 70 * MIB, .file_bytes = 10 * MIB, .window_s = 30};
     ck_assert_double_eq(agree(""), 1);
 }
-END_TEST
 
-START_TEST(more_memory_than_given)
+TEST(cases, more_memory_than_given)
 {
     now.report.memory.total_bytes = 4096 * MIB;
     now.report.memory.free_bytes = 3900 * MIB;
@@ -542,10 +512,9 @@ START_TEST(more_memory_than_given)
     now.report.memory.free_bytes = 10 * MIB;
     ck_assert_double_eq(agree("total"), 0);
 }
-END_TEST
 
 /* 512 MiB RAM, 32 forgiven, nothing left after another 128: 64 beyond is half. */
-START_TEST(more_in_use_than_was_ever_touched)
+TEST(cases, more_in_use_than_was_ever_touched)
 {
     host.resident_bytes = 104 * MIB;
     ck_assert_double_eq_tol(agree("used"), 0.5, 1e-9);
@@ -554,19 +523,17 @@ START_TEST(more_in_use_than_was_ever_touched)
     now.report.memory.free_bytes = 471 * MIB;
     ck_assert_double_eq(agree("used,touched"), 0);
 }
-END_TEST
 
 /* It says 200 MiB are in use, 42 more are outside of MemTotal, and 51.2 are forgiven. */
-START_TEST(more_touched_than_in_use)
+TEST(cases, more_touched_than_in_use)
 {
     set_window(&host.window, 60, 293, 300, 310);
     ck_assert_double_eq(agree(""), 1);
     set_window(&host.window, 60, 358, 360, 370);
     ck_assert_double_eq_tol(agree("touched"), 1 - 64.8 / 128, 1e-9);
 }
-END_TEST
 
-START_TEST(its_own_working_set_is_larger)
+TEST(cases, its_own_working_set_is_larger)
 {
     now.report.working_set = (struct agent_working_set){
         .anon_bytes = 150 * MIB, .file_bytes = 51 * MIB, .window_s = 30};
@@ -574,9 +541,8 @@ START_TEST(its_own_working_set_is_larger)
     host.guest_window.window_s = 10; /* the host's window is shorter: no contradiction */
     ck_assert_double_eq(agree(""), 1);
 }
-END_TEST
 
-START_TEST(its_clock_runs_ahead)
+TEST(cases, its_clock_runs_ahead)
 {
     now.report.uptime_s = 200;
     ck_assert_double_lt(agree("time"), 0.1);
@@ -586,9 +552,8 @@ START_TEST(its_clock_runs_ahead)
         12100000; /* and stalled a little longer than it ran */
     ck_assert_double_lt(agree("time"), 1);
 }
-END_TEST
 
-START_TEST(nothing_to_compare)
+TEST(cases, nothing_to_compare)
 {
     guest_report_clear(&now, GUEST_STATS_AGENT);
     ck_assert(isnan(agree("")));
@@ -596,9 +561,8 @@ START_TEST(nothing_to_compare)
     tell(&now, 90); /* restarted */
     ck_assert(isnan(agree("")));
 }
-END_TEST
 
-START_TEST(agreement_goes_slowly)
+TEST(cases, agreement_goes_slowly)
 {
     double consistency = consistency_fold(NAN, 1);
 
@@ -610,63 +574,4 @@ START_TEST(agreement_goes_slowly)
         consistency = consistency_fold(consistency, 0);
     ck_assert_double_lt(consistency, 0.1);
     ck_assert(isnan(consistency_fold(NAN, NAN)));
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    const TTest *const tests[] = {
-        rates_are_differences_over_uptime,
-        pages_are_the_guests,
-        a_first_report_has_no_rates,
-        another_boot_has_no_rates,
-        time_that_stands_has_no_rates,
-        a_page_that_no_kernel_has_is_none,
-        another_source_has_no_rates,
-        totals_that_are_none,
-        one_scan_counter_is_not_the_sum,
-        refaults_are_those_of_files_at_least,
-        a_working_set_of_some_processes_is_unknown,
-        a_share_is_never_above_one,
-        without_psi,
-        the_split_has_bounds,
-        what_finds_no_room_elsewhere_is_in_it,
-        a_small_working_set_bounds_both,
-        no_split_without_both_numbers,
-        a_boast_gives_no_absurd_bound,
-        neither_paging_nor_scanning_is_below,
-        a_little_paging_is_none,
-        scanning_is_near,
-        paging_is_above_and_at_least_what_is_touched,
-        paging_with_untouched_memory,
-        a_balloon_that_is_a_lie,
-        a_reason_is_not_cut_within_a_character,
-        swapping_in_counts_if_something_waits,
-        refaults_count_if_they_hurt,
-        an_oom_kill_is_above,
-        a_balloon_never_says_below,
-        nobody_told,
-        names_go_both_ways,
-        an_honest_guest_agrees,
-        more_memory_than_given,
-        more_in_use_than_was_ever_touched,
-        more_touched_than_in_use,
-        its_own_working_set_is_larger,
-        its_clock_runs_ahead,
-        nothing_to_compare,
-        agreement_goes_slowly,
-    };
-    Suite *suite = suite_create("guest_stats");
-    TCase *tcase = tcase_create("guest_stats");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        tcase_add_test(tcase, tests[i]);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }

@@ -78,7 +78,7 @@ static uint64_t number(const char *text, const char *path)
     return lru_gen_youngest(&gens.nodes[0])->number;
 }
 
-START_TEST(finds_the_group)
+TEST(plain, finds_the_group)
 {
     ck_assert_uint_eq(number(plain_file, "/guest"), 5);
     ck_assert_uint_eq(gens.memcg_id, 2);
@@ -93,10 +93,9 @@ START_TEST(finds_the_group)
     ck_assert_int_eq(lru_gen_parse(plain_file, "/gues", &gens), -ENOENT);
     ck_assert_int_eq(lru_gen_parse("", "/guest", &gens), -ENOENT);
 }
-END_TEST
 
 /* The page cache of a guest's disk keeps the group of its last run. */
-START_TEST(takes_the_newest_group_of_that_path)
+TEST(plain, takes_the_newest_group_of_that_path)
 {
     static const char twice[] = "memcg     2 /guest\n node     0\n"
                                 "          2      26008          2         262 \n"
@@ -109,9 +108,8 @@ START_TEST(takes_the_newest_group_of_that_path)
     ck_assert_uint_eq(gen.n_nodes, 1);
     ck_assert_uint_eq(lru_gen_youngest(&gen.nodes[0])->number, 7);
 }
-END_TEST
 
-START_TEST(reads_the_full_file)
+TEST(plain, reads_the_full_file)
 {
     ck_assert_uint_eq(number(full, "/guest"), 5);
     ck_assert_uint_eq(gens.nodes[0].n, 4);
@@ -126,9 +124,8 @@ START_TEST(reads_the_full_file)
     before.has_leaves = false;
     ck_assert_uint_eq(lru_gen_walked(&before, &gens.nodes[0]), UINT64_MAX);
 }
-END_TEST
 
-START_TEST(reads_stats_of_each_generation)
+TEST(plain, reads_stats_of_each_generation)
 {
     ck_assert_uint_eq(number(with_stats, "/guest"), 5);
     ck_assert_uint_eq(gens.n_nodes, 2);
@@ -137,9 +134,8 @@ START_TEST(reads_stats_of_each_generation)
     ck_assert_uint_eq(lru_gen_walked(&gens.nodes[0], &gens.nodes[0]), 64235);
     ck_assert_uint_eq(lru_gen_walked(&gens.nodes[1], &gens.nodes[1]), UINT64_MAX);
 }
-END_TEST
 
-START_TEST(reads_the_full_file_of_linux_6_1)
+TEST(plain, reads_the_full_file_of_linux_6_1)
 {
     ck_assert_uint_eq(number(old, "/guest"), 2);
     ck_assert_uint_eq(gens.nodes[0].n, 3);
@@ -147,9 +143,8 @@ START_TEST(reads_the_full_file_of_linux_6_1)
     ck_assert_uint_eq(gens.nodes[0].leaves, 64235);
     ck_assert(gens.nodes[0].leaves_sum);
 }
-END_TEST
 
-START_TEST(refuses_what_it_does_not_understand)
+TEST(plain, refuses_what_it_does_not_understand)
 {
     static const char *const bad[] = {
         "memcg 2 /guest\n",
@@ -167,7 +162,6 @@ START_TEST(refuses_what_it_does_not_understand)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(lru_gen_parse(bad[i], "/guest", &gens) == -EBADMSG, "%s", bad[i]);
 }
-END_TEST
 
 /* --- bookkeeping ------------------------------------------------------------------------------ */
 
@@ -183,7 +177,7 @@ static void put(struct lru_gen *out, uint64_t first, unsigned n, const uint64_t 
                                                                .anon_pages = pages[i]};
 }
 
-START_TEST(counts_what_the_window_touched)
+TEST(plain, counts_what_the_window_touched)
 {
     const unsigned one = 1;
     const unsigned two = 2;
@@ -201,9 +195,8 @@ START_TEST(counts_what_the_window_touched)
     ck_assert_uint_eq(figure.touched_pages, 400);
     ck_assert_uint_eq(figure.foreign + figure.merged_pages, 0);
 }
-END_TEST
 
-START_TEST(foreign_generations)
+TEST(plain, foreign_generations)
 {
     const unsigned one = 1;
 
@@ -223,10 +216,9 @@ START_TEST(foreign_generations)
     now.memcg_id = 3;
     ck_assert_int_eq(mglru_figure(&marked, &now, &one, &figure), -ESTALE);
 }
-END_TEST
 
 /* Without swap the oldest pages stay where they are, and their place becomes the youngest's. */
-START_TEST(oldest_pages_that_an_ageing_by_others_folds)
+TEST(plain, oldest_pages_that_an_ageing_by_others_folds)
 {
     const unsigned one = 1;
 
@@ -236,9 +228,8 @@ START_TEST(oldest_pages_that_an_ageing_by_others_folds)
     ck_assert_uint_eq(figure.touched_pages, 953);
     ck_assert_uint_eq(figure.merged_pages, 900); /* so the lower bound goes without */
 }
-END_TEST
 
-START_TEST(bounds_hold_what_is_not_the_guests)
+TEST(plain, bounds_hold_what_is_not_the_guests)
 {
     const struct ram_smaps sums = {.resident_bytes = 100 * MIB,
                                    .hugetlb_bytes = 2 * MIB,
@@ -283,7 +274,6 @@ START_TEST(bounds_hold_what_is_not_the_guests)
     ck_assert_uint_eq(tally.surplus_bytes, 12 * MIB);
     ck_assert_uint_eq(tally.doubts, DOUBT_AGEING);
 }
-END_TEST
 
 /* --- QEMU's own memory ------------------------------------------------------------------------ */
 
@@ -303,10 +293,14 @@ static struct ram_smaps own_sums(const char *text)
     return sums;
 }
 
+static void setup(void);
+static void teardown(void);
+FIXTURE(checks, .setup = setup, .teardown = teardown);
+
 /* As smaps had them in the lab, but for the last: of what was referenced the generations had the
  * page of the heap. kvm-vcpu is on no list, and of libfuse3 and libcapstone pages of the files had
  * PG_referenced. */
-START_TEST(own_memory_that_generations_do_not_count)
+TEST(checks, own_memory_that_generations_do_not_count)
 {
     const struct ram_smaps sums = own_sums(
         VMA("7e0000000000-7e0000800000", "rw-p", "", "12", "12", "4", "nh")
@@ -321,10 +315,9 @@ START_TEST(own_memory_that_generations_do_not_count)
     ck_assert_uint_eq(sums.own_referenced_bytes, 4 << 10);
     ck_assert_uint_eq(sums.own_doubtful_bytes, 28 << 10);
 }
-END_TEST
 
 /* More is referenced than there are pages of the file, or all of it is shared memory. */
-START_TEST(own_memory_that_they_do)
+TEST(checks, own_memory_that_they_do)
 {
     const struct ram_smaps sums = own_sums(
         VMA("7e0001000000-7e0001012000", "rw-p", "/usr/lib/libc.so", "52", "40", "48", "ac")
@@ -336,10 +329,9 @@ START_TEST(own_memory_that_they_do)
     ck_assert_uint_eq(sums.own_doubtful_bytes, (4 + 8) << 10);
     ck_assert_uint_eq(sums.own_mapped_bytes, 64 << 10);
 }
-END_TEST
 
 /* Text behind guest RAM is not even parsed. */
-START_TEST(ram_alone_needs_no_look_at_the_rest)
+TEST(checks, ram_alone_needs_no_look_at_the_rest)
 {
     static const char format[] = VMA("1000-3000", "rw-p", "", "8", "8", "8", "ac")
         VMA("%llx-%llx", "rw-p", "", "64", "64", "32", "ac")
@@ -359,7 +351,6 @@ START_TEST(ram_alone_needs_no_look_at_the_rest)
     ck_assert_uint_eq(sums.referenced_bytes, 32 << 10);
     ck_assert_uint_eq(sums.own_bytes, 0);
 }
-END_TEST
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
@@ -390,7 +381,7 @@ static void refused(const char *reason)
     ck_assert_msg(strstr(why.text, reason) != NULL, "%s", why.text);
 }
 
-START_TEST(takes_a_guest_in_a_group_of_its_own)
+TEST(checks, takes_a_guest_in_a_group_of_its_own)
 {
     struct error why = {0};
     const struct method_needs needs = {.census = true, .windows = 3};
@@ -403,21 +394,19 @@ START_TEST(takes_a_guest_in_a_group_of_its_own)
     fake_write(&fake, "sys/fs/cgroup/memory/guest/memory.stat", "pgpgin 5\n");
     ck_assert_int_eq(method_mglru.probe(&fake.target, &why), 0);
 }
-END_TEST
 
-START_TEST(needs_mglru)
+TEST(checks, needs_mglru)
 {
     fake_write(&fake, ENABLED, "0x0000\n");
     refused("MGLRU is off");
     fake_write(&fake, ENABLED, "0x0005\n");
     refused("lacks 0x2");
 }
-END_TEST
 
 /* As arm64 kernels say it where the CPU has no hardware access flag, also after "echo y". An ageing
  * then begins a generation without a walk, and what the guest touched is in none of the window's:
  * 0 pages. For `doctor` the host is refused, whatever the guest. */
-START_TEST(needs_accessed_bits_that_the_cpu_sets)
+TEST(checks, needs_accessed_bits_that_the_cpu_sets)
 {
     struct error why = {0};
 
@@ -427,9 +416,8 @@ START_TEST(needs_accessed_bits_that_the_cpu_sets)
     ck_assert_int_eq(method_host(&method_mglru, &fake.root, &why), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(why.text, "lacks 0x2"));
 }
-END_TEST
 
-START_TEST(needs_a_group)
+TEST(checks, needs_a_group)
 {
     fake_write(&fake, "proc/4242/cgroup", "0::/other\n");
     refused("no memory control group");
@@ -439,10 +427,9 @@ START_TEST(needs_a_group)
     fake_write(&fake, "sys/fs/cgroup/memory.stat", "anon 0\n");
     refused("root control group");
 }
-END_TEST
 
 /* Also in a group below, if it has no memory controller of its own. */
-START_TEST(needs_the_group_for_itself)
+TEST(checks, needs_the_group_for_itself)
 {
     fake_write(&fake, GROUP "/below/cgroup.procs", "4301\n");
     fake_write(&fake, "proc/4301/status",
@@ -455,9 +442,8 @@ START_TEST(needs_the_group_for_itself)
 
     ck_assert_msg(method_mglru.probe(&fake.target, &why) == 0, "%s", why.text);
 }
-END_TEST
 
-START_TEST(needs_memory_on_the_lists)
+TEST(checks, needs_memory_on_the_lists)
 {
     fake.block.backing = RAM_BACKING_HUGETLB;
     refused("hugetlb or locked");
@@ -467,9 +453,8 @@ START_TEST(needs_memory_on_the_lists)
     fake.block.backing = RAM_BACKING_FILE;
     refused("in a file on a disk");
 }
-END_TEST
 
-START_TEST(older_kernels_must_prove_it)
+TEST(checks, older_kernels_must_prove_it)
 {
     ck_assert(mglru_ages_kvm("6.12.117+deb12-amd64"));
     ck_assert(mglru_ages_kvm("7.0.1"));
@@ -481,37 +466,4 @@ START_TEST(older_kernels_must_prove_it)
     struct error why = {0};
 
     ck_assert_int_eq(method_mglru.probe(&fake.target, &why), 0); /* no bits of KVM's */
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("lru_gen");
-    TCase *parser = tcase_create("parser");
-    TCase *checks = tcase_create("checks");
-
-    tcase_add_test(parser, finds_the_group);
-    tcase_add_test(parser, takes_the_newest_group_of_that_path);
-    tcase_add_test(parser, reads_the_full_file);
-    tcase_add_test(parser, reads_stats_of_each_generation);
-    tcase_add_test(parser, reads_the_full_file_of_linux_6_1);
-    tcase_add_test(parser, refuses_what_it_does_not_understand);
-    tcase_add_test(parser, counts_what_the_window_touched);
-    tcase_add_test(parser, foreign_generations);
-    tcase_add_test(parser, oldest_pages_that_an_ageing_by_others_folds);
-    tcase_add_test(parser, bounds_hold_what_is_not_the_guests);
-    suite_add_tcase(suite, parser);
-    tcase_add_checked_fixture(checks, setup, teardown);
-    tcase_add_test(checks, own_memory_that_generations_do_not_count);
-    tcase_add_test(checks, own_memory_that_they_do);
-    tcase_add_test(checks, ram_alone_needs_no_look_at_the_rest);
-    tcase_add_test(checks, takes_a_guest_in_a_group_of_its_own);
-    tcase_add_test(checks, needs_mglru);
-    tcase_add_test(checks, needs_accessed_bits_that_the_cpu_sets);
-    tcase_add_test(checks, needs_a_group);
-    tcase_add_test(checks, needs_the_group_for_itself);
-    tcase_add_test(checks, needs_memory_on_the_lists);
-    tcase_add_test(checks, older_kernels_must_prove_it);
-    suite_add_tcase(suite, checks);
-    return run_suite(suite);
 }

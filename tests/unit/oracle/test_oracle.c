@@ -52,7 +52,7 @@ static bool walk(uint64_t cr3, uint64_t vaddr)
     return tables_walk(&lab, 1 << 12, cr3, vaddr, note);
 }
 
-START_TEST(walks_both_stages)
+TEST(plain, walks_both_stages)
 {
     make_nested();
     /* guest tables: its pages 3, 5, 6, 9 for an address with indices 1, 2, 3, 4 */
@@ -67,9 +67,8 @@ START_TEST(walks_both_stages)
     ck_assert_uint_eq(walked[2], 22);
     ck_assert_uint_eq(walked[3], 25);
 }
-END_TEST
 
-START_TEST(a_large_page_ends_the_walk)
+TEST(plain, a_large_page_ends_the_walk)
 {
     make_nested();
     ram[16 + 3][0] = 5 << 12 | PRESENT;
@@ -78,9 +77,8 @@ START_TEST(a_large_page_ends_the_walk)
     ck_assert(walk(3 << 12, 4096));
     ck_assert_uint_eq(n_walked, 3);
 }
-END_TEST
 
-START_TEST(a_large_page_of_the_lab)
+TEST(plain, a_large_page_of_the_lab)
 {
     make_nested();
     /* Guest page 1 of 2 MiB lies behind the end of this lab, page 0 is its first. */
@@ -93,9 +91,8 @@ START_TEST(a_large_page_of_the_lab)
     ck_assert_uint_eq(walked[1], 21);
     ck_assert_uint_eq(walked[2], 513);
 }
-END_TEST
 
-START_TEST(a_table_that_is_not_mapped)
+TEST(plain, a_table_that_is_not_mapped)
 {
     make_nested();
     ram[16 + 3][0] = 5 << 12 | PRESENT;
@@ -103,7 +100,6 @@ START_TEST(a_table_that_is_not_mapped)
     ck_assert(!walk(3 << 12, 0));
     ck_assert_uint_eq(n_walked, 1);
 }
-END_TEST
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
@@ -179,7 +175,7 @@ static json_int_t pages_of(const json_t *answer, const char *bound, const char *
         json_object_get(json_object_get(json_object_get(answer, bound), kind), "pages"));
 }
 
-START_TEST(counts_the_frames_of_a_guest)
+TEST(plain, counts_the_frames_of_a_guest)
 {
     /* Page 0 absent, 1 data, 2 walked, 3 cold, 4 by QEMU, 5 moved, 6 fetched and walked; frame 99
      * is not the guest's. */
@@ -206,11 +202,10 @@ START_TEST(counts_the_frames_of_a_guest)
     json_decref(answer);
     remove_map();
 }
-END_TEST
 
 /* Four pages present, marked from 101 to 102, read from 103 to 104: the first from 101 to 103, the
  * last from 101.75 to 103.75. */
-START_TEST(counts_each_page_in_its_own_window)
+TEST(plain, counts_each_page_in_its_own_window)
 {
     const uint32_t frame[] = {500, 0, 501, 502, 503};
     const char *line = "count 101000000000 102000000000 103000000000 104000000000 5\n";
@@ -241,7 +236,6 @@ START_TEST(counts_each_page_in_its_own_window)
     json_decref(answer);
     remove_map();
 }
-END_TEST
 
 static void expect_error(const char *line, const uint32_t *frame, size_t n, const char *part)
 {
@@ -255,7 +249,7 @@ static void expect_error(const char *line, const uint32_t *frame, size_t n, cons
 
 #define SECOND_101 "count 101000000000 101000000000 102000000000 102000000000 1\n"
 
-START_TEST(refuses_what_it_cannot_count)
+TEST(plain, refuses_what_it_cannot_count)
 {
     const uint32_t beyond = PAGES, good = 5;
 
@@ -275,7 +269,6 @@ START_TEST(refuses_what_it_cannot_count)
     ck_assert_ptr_null(served("count 1 1 2 2 3\n", &good, 1, -EPROTO));
     ck_assert_ptr_null(served("count 1 3 2 4 1\n", &good, 1, -EPROTO));
 }
-END_TEST
 
 /* The plugin of this map: begins to note when it is wanted. */
 static void *begin_when_wanted(void *unused)
@@ -286,7 +279,7 @@ static void *begin_when_wanted(void *unused)
     return unused;
 }
 
-START_TEST(has_the_plugin_begin)
+TEST(plain, has_the_plugin_begin)
 {
     const uint32_t frame = 5;
     pthread_t plugin;
@@ -305,37 +298,11 @@ START_TEST(has_the_plugin_begin)
     remove_map();
     expect_error("begin\n", NULL, 0, "No such file");
 }
-END_TEST
 
-START_TEST(tells_the_time)
+TEST(plain, tells_the_time)
 {
     json_t *answer = served("time\n", NULL, 0, 0);
 
     ck_assert_int_gt(json_integer_value(json_object_get(answer, "time_ns")), 0);
     json_decref(answer);
-}
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *suite = suite_create("oracle");
-    TCase *tables = tcase_create("tables"), *answers = tcase_create("answers");
-
-    tcase_add_test(tables, walks_both_stages);
-    tcase_add_test(tables, a_large_page_ends_the_walk);
-    tcase_add_test(tables, a_large_page_of_the_lab);
-    tcase_add_test(tables, a_table_that_is_not_mapped);
-    tcase_add_test(answers, counts_the_frames_of_a_guest);
-    tcase_add_test(answers, counts_each_page_in_its_own_window);
-    tcase_add_test(answers, refuses_what_it_cannot_count);
-    tcase_add_test(answers, has_the_plugin_begin);
-    tcase_add_test(answers, tells_the_time);
-    suite_add_tcase(suite, tables);
-    suite_add_tcase(suite, answers);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(suite());
 }
