@@ -25,6 +25,11 @@ static inline double own_cpu_s(void)
            (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 }
 
+static inline double timespec_s(const struct timespec *time)
+{
+    return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
+}
+
 /** The time of a clock, such as a thread's (pthread_getcpuclockid(3)), in seconds; 0 if the thread
  * is gone. */
 static inline double clock_s(clockid_t clock)
@@ -32,7 +37,7 @@ static inline double clock_s(clockid_t clock)
     struct timespec now = {0};
 
     clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return timespec_s(&now);
 }
 
 /** CPU time of this thread so far, in seconds. */

@@ -103,9 +103,7 @@ static void fill_terms(struct sheet *sheet, const struct advice *advice)
 
 static void fill_guest(struct sheet *sheet, const struct history_guest *guest)
 {
-    sheet_text(sheet, "host", guest->host);
-    sheet_text(sheet, "domain", guest->name);
-    sheet_text(sheet, "uuid", guest->uuid);
+    sheet_guest(sheet, guest->host, guest->name, guest->uuid);
 }
 
 static void fill_advice(struct sheet *sheet, const struct advice *advice)

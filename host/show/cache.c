@@ -38,9 +38,7 @@ static const struct sheet_column guest_columns[] = {
 static void fill_guest(struct sheet *sheet, const struct cache_report *report)
 {
     sheet_time(sheet, "time", report->result->unix_s, 3);
-    sheet_text(sheet, "host", report->host);
-    sheet_text(sheet, "domain", report->domain);
-    sheet_text(sheet, "uuid", report->uuid);
+    sheet_guest(sheet, report->host, report->domain, report->uuid);
     sheet_count(sheet, "pid", (uint64_t)report->pid);
     if (!*report->domain)
         sheet_cell(sheet, "domain", "pid %d", (int)report->pid);

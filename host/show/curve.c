@@ -3,6 +3,7 @@
 #include "show/curve.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/chart.h"
@@ -13,11 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double unix_time(const struct sample_record *record)
-{
-    return (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
-}
 
 static const struct sheet_column columns[] = {
     {"window_s", {.name = "WINDOW", .right = true}},
@@ -40,10 +36,8 @@ static void fill_window(struct sheet *sheet, const struct sample_record *record,
     char text[64];
 
     sheet_row(sheet);
-    sheet_time(sheet, "time", unix_time(record), 3);
-    sheet_text(sheet, "host", record->host);
-    sheet_text(sheet, "domain", record->domain);
-    sheet_text(sheet, "uuid", record->uuid);
+    sheet_time(sheet, "time", timespec_s(&record->time), 3);
+    sheet_guest(sheet, record->host, record->domain, record->uuid);
     sheet_text(sheet, "method", record->method);
     sheet_seconds(sheet, "window_s", window->window_s);
     sheet_seconds(sheet, "est_window_s", window->est_window_s);
@@ -121,7 +115,7 @@ static void name_curve(struct drawn *drawn, const struct sample_record *record, 
 
     sample_name(name, sizeof(name), record);
     snprintf(drawn->name, sizeof(drawn->name), "%s%s%s", with_name ? name : "",
-             with_name ? ", " : "", show_time(time, sizeof(time), unix_time(record), 0));
+             with_name ? ", " : "", show_time(time, sizeof(time), timespec_s(&record->time), 0));
 }
 
 static void subtitle_of_several(char *text, size_t size, const struct sample_record *const *records,

@@ -163,9 +163,7 @@ void history_output_point(struct history_output *output, const struct history_po
     snprintf(output->unavailable, sizeof(output->unavailable), "%s", point->guest.unavailable);
     sheet_row(sheet);
     sheet_time(sheet, "time", point->time_s, 3);
-    sheet_text(sheet, "host", output->guest.host);
-    sheet_text(sheet, "domain", output->guest.name);
-    sheet_text(sheet, "uuid", output->guest.uuid);
+    sheet_guest(sheet, output->guest.host, output->guest.name, output->guest.uuid);
     sheet_text(sheet, "level", level_name(output->level_s));
     sheet_count(sheet, "records", point->records);
     sheet_real(sheet, "period_seconds", point->period_s);

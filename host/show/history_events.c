@@ -15,9 +15,7 @@ int history_events_print(enum show_format format, const struct history_guest *gu
     for (size_t i = 0; i < n; i++) {
         sheet_row(&sheet);
         sheet_time(&sheet, "time", events[i].time_s, 3);
-        sheet_text(&sheet, "host", guest->host);
-        sheet_text(&sheet, "domain", guest->name);
-        sheet_text(&sheet, "uuid", guest->uuid);
+        sheet_guest(&sheet, guest->host, guest->name, guest->uuid);
         sheet_text(&sheet, "event", event_kind_name(events[i].kind));
     }
     sheet_close(&sheet);

@@ -2,6 +2,7 @@
 /** @file ram_map_fill.c  A map for programs: JSON and CSV; see ram_map.h. */
 #include "show/ram_map.h"
 
+#include "base/clock.h"
 #include "show/sample_json.h"
 
 void map_region_fill(struct sheet *sheet, const struct map_region *region)
@@ -123,8 +124,6 @@ static void fill_line(struct sheet *sheet, const struct ram_map *map,
 static void fill_csv(struct sheet *sheet, const struct ram_map *map,
                      const struct sample_record *record)
 {
-    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
-
     for (size_t r = 0; r < map->n_regions; r++)
         for (size_t c = 0; c < map->regions[r].n_chunks; c++)
             for (size_t w = 0; w < map->n_windows; w++) {
@@ -132,7 +131,7 @@ static void fill_csv(struct sheet *sheet, const struct ram_map *map,
                 sheet_real(sheet, "window_s", record->windows[w].window_s);
                 if (sheet->csv == names)
                     continue;
-                sheet_time(sheet, "time", unix_s, 3);
+                sheet_time(sheet, "time", timespec_s(&record->time), 3);
                 sheet_bits(sheet, "flags", record->flags, sample_flag_name);
             }
 }

@@ -2,6 +2,7 @@
 /** @file sample_table.c  See sample_table.h. */
 #include "show/sample_table.h"
 
+#include "base/clock.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
@@ -14,10 +15,7 @@
 
 static double age_s(const struct timespec *time)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)(now.tv_sec - time->tv_sec) + (double)(now.tv_nsec - time->tv_nsec) / 1e9;
+    return clock_s(CLOCK_REALTIME) - timespec_s(time);
 }
 
 uint64_t window_half_width(const struct window_record *window)
@@ -79,14 +77,13 @@ void sample_subtitle(char *text, size_t size, const struct sample_record *record
 
 void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record)
 {
-    const double unix_s = (double)record->time.tv_sec + (double)record->time.tv_nsec / 1e9;
     char host[sizeof(record->host)];
     char time[40];
     char rest[400];
 
     sample_subtitle(rest, sizeof(rest), record);
     snprintf(text, size, "%s, %s: %s", utf8_printable_copy(host, sizeof(host), record->host),
-             show_time(time, sizeof(time), unix_s, 0), rest);
+             show_time(time, sizeof(time), timespec_s(&record->time), 0), rest);
 }
 
 void sample_head_print(const struct sample_record *record)
@@ -185,11 +182,10 @@ static void cell_age(char *text, const struct row *row)
 static void cell_time(char *text, const struct row *row)
 {
     const struct timespec *time = &row->record->time;
-    const double unix_s = (double)time->tv_sec + (double)time->tv_nsec / 1e9;
     char now[40];
 
-    show_time(now, sizeof(now), unix_s + age_s(time), 0);
-    show_time(text, CELL_MAX, unix_s, 0);
+    show_time(now, sizeof(now), clock_s(CLOCK_REALTIME), 0);
+    show_time(text, CELL_MAX, timespec_s(time), 0);
     if (strncmp(now, text, DATE) == 0)
         memmove(text, text + DATE, strlen(text + DATE) + 1);
 }

@@ -2,17 +2,20 @@
 /** @file sheet.c  See sheet.h. */
 #include "show/sheet.h"
 
+#include "base/clock.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
 #include "base/text/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT 400 /* a cell: names of flags are the longest */
 
@@ -227,6 +230,12 @@ void sheet_row(struct sheet *sheet)
     open_level(sheet, SHEET_ROW, NULL, json);
 }
 
+void sheet_row_end(struct sheet *sheet)
+{
+    end_row(sheet);
+    fflush(stdout);
+}
+
 void sheet_scope(struct sheet *sheet, const char *scope)
 {
     if (sheet->format == SHOW_CSV)
@@ -434,6 +443,22 @@ void sheet_text(struct sheet *sheet, const char *key, const char *text)
     put(sheet, key, is_json(sheet) || !text ? json_text(text) : json_string_nocheck(text), text);
 }
 
+void sheet_guest(struct sheet *sheet, const char *host, const char *domain, const char *uuid)
+{
+    sheet_text(sheet, "host", host);
+    sheet_text(sheet, "domain", domain);
+    sheet_text(sheet, "uuid", uuid);
+}
+
+void sheet_here_and_now(struct sheet *sheet)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    sheet_time(sheet, "time", clock_s(CLOCK_REALTIME), 3);
+    sheet_text(sheet, "host", host);
+}
+
 void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,
                 const char *(*name)(unsigned number))
 {
@@ -453,7 +478,7 @@ void sheet_json(struct sheet *sheet, const char *key, json_t *json)
 
 void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
 {
-    char text[TEXT];
+    char text[2048]; /* reasons of all methods */
     va_list args;
 
     if (sheet->format != SHOW_TABLE)

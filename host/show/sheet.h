@@ -84,6 +84,9 @@ void sheet_list(struct sheet *sheet, const char *key, const struct sheet_column 
 /** Begins a row of the open list, after the end of the row before. */
 void sheet_row(struct sheet *sheet);
 
+/** Ends the open row of lines: programs get it now, and not when the next one begins. */
+void sheet_row_end(struct sheet *sheet);
+
 /** Sets "scope" of CSV, which has the rows of all lists in one. */
 void sheet_scope(struct sheet *sheet, const char *scope);
 
@@ -117,6 +120,10 @@ void sheet_time(struct sheet *sheet, const char *key, double unix_s, int digits)
 void sheet_bool(struct sheet *sheet, const char *key, bool value);
 /** Text of any bytes. NULL: not known; "": null in JSON, and empty in a table. */
 void sheet_text(struct sheet *sheet, const char *key, const char *text);
+/** Sets "host", "domain" and "uuid": whose row it is. */
+void sheet_guest(struct sheet *sheet, const char *host, const char *domain, const char *uuid);
+/** Sets "time" and "host", so that the output can be dated wherever it goes. */
+void sheet_here_and_now(struct sheet *sheet);
 /** A set of names: an array in JSON, elsewhere with commas. @p name returns that of a bit, and NULL
  * behind the last. */
 void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,

@@ -225,9 +225,7 @@ static void fill_head(struct sheet *sheet, const struct trace_reader *reader, bo
 
     for (size_t w = 0; w < head->n_windows; w++)
         json_array_append_new(windows, json_real(head->window_s[w]));
-    sheet_text(sheet, "host", head->host);
-    sheet_text(sheet, "domain", head->domain);
-    sheet_text(sheet, "uuid", head->uuid);
+    sheet_guest(sheet, head->host, head->domain, head->uuid);
     sheet_count(sheet, "pid", head->pid);
     sheet_text(sheet, "accel", head->accel);
     sheet_text(sheet, "method", head->method);

@@ -21,9 +21,5 @@ static inline void json_set_known(json_t *object, const char *key, uint64_t valu
         json_object_set_new(object, key, json_u64(value));
 }
 
-/** Sets "time", now, RFC 3339 with milliseconds, and "host", so that the output can be dated
- * wherever it goes. */
-void json_set_here_and_now(json_t *object);
-
 /** Prints the object as one line to standard output, flushes, and releases it. -ENOMEM or 0. */
 int json_print_line(json_t *object);

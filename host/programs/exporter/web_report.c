@@ -3,6 +3,7 @@
 #include "programs/exporter/web_report.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "history/report_timeline.h"
 #include "programs/exporter/message.h"
 #include "programs/exporter/run.h"
@@ -28,8 +29,7 @@ struct newest {
 static int see_newest(const struct kept_sample *kept, void *context)
 {
     struct newest *newest = context;
-    const struct timespec *time = &kept->record.sample.time;
-    const double time_s = (double)time->tv_sec + (double)time->tv_nsec / 1e9;
+    const double time_s = timespec_s(&kept->record.sample.time);
 
     if (time_s > newest->time_s) {
         newest->time_s = time_s;

@@ -155,13 +155,11 @@ static int measure_window(struct measuring *measuring, struct error *error)
                                          .guest_ram = &measuring->guests.ram,
                                          .taken = &measuring->guests.taken,
                                          .samples = options->samples};
-    struct timespec now;
     uint64_t marked_ns[2];
     uint64_t read_ns[2];
     int rc;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    measuring->report.unix_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    measuring->report.unix_s = clock_s(CLOCK_REALTIME);
     marked_ns[0] = clock_ns();
     rc = group_scan_begin(&measuring->root, &plan, &measuring->scan, error);
     if (rc < 0)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_doctor.c  vmwss doctor: lists what can be measured here, and remedies for the rest. */
-#include "base/clock.h"
 #include "base/distribution.h"
 #include "measure/cache/measure.h"
 #include "measure/kernel/damon_sysfs.h"
@@ -169,13 +168,10 @@ static void print_report(const struct report *report, enum show_format format)
         {"what", {.name = "WHAT"}},
         {"outcome", {.name = "WORKS"}},
         {"text", {.name = "WHAT IT IS, OR WHAT IS MISSING", .last = true}}};
-    char host[256] = "";
     struct sheet sheet;
 
-    gethostname(host, sizeof(host) - 1);
     sheet_begin(&sheet, format, "vmwss.doctor.v1", NULL);
-    sheet_time(&sheet, "time", clock_s(CLOCK_REALTIME), 3);
-    sheet_text(&sheet, "host", host);
+    sheet_here_and_now(&sheet);
     sheet_list(&sheet, "findings", columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < report->n; i++) {
         sheet_row(&sheet);

@@ -130,14 +130,6 @@ static void show_guest(const struct choice *choice, const struct guest_view *vie
         guest_view_print(view);
 }
 
-static double unix_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int inquire(struct inquiry *inquiry, struct error *error)
 {
     struct guest_view view = {.domain = inquiry->guest.name,
@@ -156,7 +148,7 @@ static int inquire(struct inquiry *inquiry, struct error *error)
         return error_set(error, -ENOMEM, "out of memory");
     view.resident_bytes = resident_bytes(inquiry);
     rc = guest_ask(inquiry, &now, &top);
-    view.unix_s = unix_now();
+    view.unix_s = clock_s(CLOCK_REALTIME);
     read_history(inquiry, &view, kept);
     if (rc == 0) {
         view.hello = agent_channel_hello(inquiry->way.channel);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_list.c  vmwss list: the guests of this host and how each can be measured. */
 #include "base/cleanup.h"
-#include "base/text/json.h"
-#include "base/text/units.h"
 #include "guest/ram/resident.h"
 #include "programs/vmwss/cli.h"
 #include "programs/vmwss/survey.h"
-#include "show/table.h"
+#include "show/sheet.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,19 +24,18 @@ struct row {
 
 /* For a guest that can be measured, REASON is shown only with --verbose: the reasons of all methods
  * that cannot measure it, in one cell. */
-static const struct table_column columns[] = {
-    {.name = "DOMAIN", .cut = true},
-    {.name = "PID", .right = true, .rank = 4},
-    {.name = "STATE", .rank = 2},
-    {.name = "ACCEL", .rank = 5},
-    {.name = "RAM", .right = true, .rank = 1},
-    {.name = "RESIDENT", .right = true, .rank = 3},
-    {.name = "BACKING", .rank = 6},
-    {.name = "PAGE", .right = true, .rank = 6},
-    {.name = "METHOD"},
-    {.name = "REASON", .last = true},
+static const struct sheet_column columns[] = {
+    {"domain", {.name = "DOMAIN", .cut = true}},
+    {"pid", {.name = "PID", .right = true, .rank = 4}},
+    {"state", {.name = "STATE", .rank = 2}},
+    {"accel", {.name = "ACCEL", .rank = 5}},
+    {"ram_bytes", {.name = "RAM", .right = true, .rank = 1}},
+    {"resident_bytes", {.name = "RESIDENT", .right = true, .rank = 3}},
+    {"backing", {.name = "BACKING", .rank = 6}},
+    {"page", {.name = "PAGE", .right = true, .rank = 6}},
+    {"chosen", {.name = "METHOD"}},
+    {"reason", {.name = "REASON", .last = true}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 /* "anon", "anon+hugetlb": the kinds of backing among the blocks */
 static void join_backings(char *text, size_t size, const struct guest_ram *ram)
@@ -91,82 +88,59 @@ static void join_reasons(char *text, size_t size, const struct survey *survey)
                                      survey->verdicts[v].why.text);
 }
 
-static void add_row(struct table *table, const struct row *row, bool verbose)
+static void fill_reasons(struct sheet *sheet, const struct survey *survey)
 {
-    char cell[N_COLUMNS][2048] = {{0}};
-    const char *cells[N_COLUMNS];
-    const size_t size = sizeof(cell[0]);
-    const struct guest_ram *ram = &row->survey.ram;
-
-    snprintf(cell[0], size, "%s", *row->name ? row->name : "-");
-    snprintf(cell[1], size, row->pid ? "%d" : "-", row->pid);
-    snprintf(cell[2], size, "%s", row->state);
-    snprintf(cell[3], size, "%s", row->accel ? row->accel : "-");
-    if (row->surveyed) {
-        show_bytes(cell[4], size, ram->bytes);
-        show_bytes(cell[5], size, guest_ram_resident_bytes(ram));
-        join_backings(cell[6], size, ram);
-        snprintf(cell[7], size, "%lluK%s", (unsigned long long)(largest_page_bytes(ram) >> 10),
-                 has_thp(ram) ? "+THP" : "");
-        snprintf(cell[8], size, "%s", chosen_name(&row->survey));
-        if (verbose || row->survey.busy.code || !row->survey.chosen)
-            join_reasons(cell[9], size, &row->survey);
-    } else {
-        if (row->process_bytes)
-            show_bytes(cell[5], size, row->process_bytes);
-        snprintf(cell[9], size, "%s", row->problem.text);
-    }
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        cells[i] = cell[i];
-    table_row(table, cells);
-}
-
-static json_t *reasons_json(const struct survey *survey)
-{
-    json_t *object = json_object();
-
+    sheet_group(sheet, "refused");
     for (size_t v = 0; v < survey->n_verdicts; v++)
         if (survey->verdicts[v].rc < 0)
-            json_object_set_new(object, survey->verdicts[v].method->name,
-                                json_text(survey->verdicts[v].why.text));
-    return object;
+            sheet_text(sheet, survey->verdicts[v].method->name, survey->verdicts[v].why.text);
+    sheet_close(sheet);
+    if (survey->busy.code)
+        sheet_text(sheet, "error", survey->busy.text);
 }
 
-static void print_json(const struct row *row)
+static void fill_surveyed(struct sheet *sheet, const struct survey *survey, bool verbose)
 {
-    json_t *object = json_object();
-    const struct guest_ram *ram = &row->survey.ram;
+    const struct guest_ram *ram = &survey->ram;
+    const uint64_t page_bytes = largest_page_bytes(ram);
     char backing[64] = "";
+    char reasons[2048] = "";
 
-    json_object_set_new(object, "schema", json_string("vmwss.list.v1"));
-    json_set_here_and_now(object);
-    json_object_set_new(object, "domain", json_text(row->name));
-    json_object_set_new(object, "uuid", json_text(row->uuid));
-    json_object_set_new(object, "pid", row->pid ? json_integer(row->pid) : json_null());
-    json_object_set_new(object, "state", json_text(row->state));
-    json_object_set_new(object, "accel", json_text(row->accel));
+    join_backings(backing, sizeof(backing), ram);
+    sheet_bytes(sheet, "ram_bytes", ram->bytes);
+    sheet_bytes(sheet, "resident_bytes", guest_ram_resident_bytes(ram));
+    sheet_count(sheet, "blocks", ram->n_blocks);
+    sheet_text(sheet, "backing", backing);
+    sheet_bytes(sheet, "page_bytes", page_bytes);
+    sheet_cell(sheet, "page", "%lluK%s", (unsigned long long)(page_bytes >> 10),
+               has_thp(ram) ? "+THP" : "");
+    sheet_bool(sheet, "thp", has_thp(ram));
+    sheet_text(sheet, "method", survey->chosen ? survey->chosen->name : NULL);
+    sheet_cell(sheet, "chosen", "%s", chosen_name(survey));
+    fill_reasons(sheet, survey);
+    if (verbose || survey->busy.code || !survey->chosen)
+        join_reasons(reasons, sizeof(reasons), survey);
+    sheet_cell(sheet, "reason", "%s", reasons);
+}
+
+static void fill_row(struct sheet *sheet, const struct row *row, bool verbose)
+{
+    sheet_row(sheet);
+    sheet_here_and_now(sheet);
+    sheet_text(sheet, "domain", *row->name ? row->name : NULL);
+    sheet_text(sheet, "uuid", row->uuid);
+    sheet_count(sheet, "pid", row->pid ? (uint64_t)row->pid : UINT64_MAX);
+    sheet_text(sheet, "state", row->state);
+    sheet_text(sheet, "accel", row->accel);
     if (row->surveyed) {
-        join_backings(backing, sizeof(backing), ram);
-        json_object_set_new(object, "ram_bytes", json_integer((json_int_t)ram->bytes));
-        json_object_set_new(object, "resident_bytes",
-                            json_integer((json_int_t)guest_ram_resident_bytes(ram)));
-        json_object_set_new(object, "blocks", json_integer((json_int_t)ram->n_blocks));
-        json_object_set_new(object, "backing", json_string(backing));
-        json_object_set_new(object, "page_bytes",
-                            json_integer((json_int_t)largest_page_bytes(ram)));
-        json_object_set_new(object, "thp", json_boolean(has_thp(ram)));
-        json_object_set_new(object, "method",
-                            json_text(row->survey.chosen ? row->survey.chosen->name : NULL));
-        json_object_set_new(object, "refused", reasons_json(&row->survey));
-        if (row->survey.busy.code)
-            json_object_set_new(object, "error", json_text(row->survey.busy.text));
+        fill_surveyed(sheet, &row->survey, verbose);
     } else {
         if (row->process_bytes)
-            json_object_set_new(object, "resident_bytes",
-                                json_integer((json_int_t)row->process_bytes));
-        json_object_set_new(object, "error", json_text(row->problem.text));
+            sheet_bytes(sheet, "resident_bytes", row->process_bytes);
+        sheet_text(sheet, "error", row->problem.text);
+        sheet_cell(sheet, "reason", "%s", row->problem.text);
     }
-    json_print_line(object);
+    sheet_row_end(sheet);
 }
 
 static void note_process(const struct fsroot *root, struct row *row)
@@ -189,22 +163,18 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
 }
 
 struct output {
-    bool json, verbose;
-    struct table *table;
+    bool verbose;
+    struct sheet sheet;
 };
 
-static void emit(const struct output *output, struct row *row)
+static void emit(struct output *output, struct row *row)
 {
-    if (output->json)
-        print_json(row);
-    else
-        add_row(output->table, row, output->verbose);
+    fill_row(&output->sheet, row, output->verbose);
     if (row->surveyed)
         survey_free(&row->survey);
 }
 
-static int list_processes(const struct fsroot *root, const struct output *output,
-                          struct error *error)
+static int list_processes(const struct fsroot *root, struct output *output, struct error *error)
 {
     cleanup_free pid_t *pids = NULL;
     ssize_t n = qemu_process_find_all(root, true, &pids);
@@ -226,7 +196,7 @@ static int list_processes(const struct fsroot *root, const struct output *output
     return 0;
 }
 
-static int list_domains(const struct fsroot *root, const char *uri, const struct output *output,
+static int list_domains(const struct fsroot *root, const char *uri, struct output *output,
                         struct error *error)
 {
     struct domain_connection *connection;
@@ -299,17 +269,18 @@ int cmd_list(int argc, char **argv)
     struct fsroot root;
     struct error error = {0};
 
-    output.json = choice.json;
-    output.verbose = choice.verbose;
-    output.table = table_new(columns, N_COLUMNS);
-    if (!output.table || fsroot_open(&root, "/") < 0)
+    if (fsroot_open(&root, "/") < 0)
         return EXIT_CANNOT;
-
+    output.verbose = choice.verbose;
+    sheet_begin(&output.sheet, choice.json ? SHOW_JSON : SHOW_TABLE, "vmwss.list.v1", NULL);
+    sheet_list(&output.sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
     rc = choice.processes ? list_processes(&root, &output, &error)
                           : list_domains(&root, choice.uri, &output, &error);
-    if (rc == 0 && !output.json)
-        table_print(output.table, true);
-    table_free(output.table);
+    if (rc == 0) {
+        sheet_close(&output.sheet);
+        rc = sheet_end(&output.sheet);
+    }
+    sheet_free(&output.sheet);
     fsroot_close(&root);
     return rc < 0 ? command_cannot(&error) : EXIT_DONE;
 }

@@ -113,7 +113,7 @@ struct experiment {
 
 static double now_s(void)
 {
-    return (double)clock_ns() / 1e9;
+    return clock_s(CLOCK_MONOTONIC);
 }
 
 static void sleep_s(double seconds)
@@ -391,16 +391,14 @@ static void read_kept(struct experiment *experiment)
 static int begin_experiment(struct experiment *experiment, struct error *error)
 {
     struct shrink_guest *guest = &experiment->guest;
-    struct timespec now;
     int rc = shrink_guest_begin(guest, &experiment->root, experiment->options->domain, error);
 
     if (rc < 0)
         return rc;
-    clock_gettime(CLOCK_REALTIME, &now);
     snprintf(experiment->name, sizeof(experiment->name), "%s", guest->memory.name);
     experiment->report.domain = experiment->name;
     experiment->report.uuid = guest->memory.uuid;
-    experiment->report.unix_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    experiment->report.unix_s = clock_s(CLOCK_REALTIME);
     experiment->report.settle_s = experiment->options->settle_s;
     experiment->report.source = guest_stats_source_name(guest->source);
     experiment->report.full_bytes = experiment->report.restored_bytes = guest->full_bytes;

@@ -202,21 +202,12 @@ static int lay_out(struct tracing *tracing, struct error *error)
     return trace_writer_layout(&tracing->writer, &tracing->layout, error);
 }
 
-static double unix_s(const struct timespec *time)
-{
-    return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
-}
-
 /* The length of windows over several periods is the difference of their times: if the clock is set
  * meanwhile, the times continue on the old clock. */
 static void keep_time(struct tracing *tracing, struct trace_period *period)
 {
-    const double monotonic_s = (double)clock_ns() / 1e9;
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-
-    const double set_s = unix_s(&now) - monotonic_s;
+    const double monotonic_s = clock_s(CLOCK_MONOTONIC);
+    const double set_s = clock_s(CLOCK_REALTIME) - monotonic_s;
 
     if (tracing->clock_s == 0)
         tracing->clock_s = set_s;

@@ -2,19 +2,14 @@
 /** @file guest_kept.c  See guest_kept.h. */
 #include "programs/vmwss/guest_kept.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #define PERIODS 5
 #define AT_LEAST_S 300.0
-
-static double time_of(const struct kept_sample *kept)
-{
-    const struct timespec *time = &kept->record.sample.time;
-
-    return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
-}
 
 static int read_last_report(struct store *store, const struct history_guest *guest,
                             uint64_t ram_bytes, struct guest_kept *kept, struct error *error)
@@ -43,7 +38,8 @@ static int read_all(struct store *store, const char *uuid, uint64_t ram_bytes,
     if (rc <= 0)
         return rc;
     kept->has_record = true;
-    kept->record_age_s = fmax(store_clock_now().wall_s - time_of(&kept->sample), 0);
+    kept->record_age_s = fmax(
+        store_clock_now().wall_s - timespec_s(&kept->sample.record.sample.time), 0);
     return read_last_report(store, &guest, ram_bytes, kept, error);
 }
 

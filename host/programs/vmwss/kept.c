@@ -2,13 +2,13 @@
 /** @file kept.c  See kept.h. */
 #include "programs/vmwss/kept.h"
 
+#include "base/clock.h"
 #include "base/parse.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static int set_format(struct kept_choice *choice, enum show_format format)
 {
@@ -32,31 +32,23 @@ int kept_set_csv(void *choice, const char *value)
     return set_format(choice, SHOW_CSV);
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 int kept_set_since(void *choice, const char *value)
 {
-    if (parse_moment(value, now_s(), &((struct kept_choice *)choice)->from_s) == 0)
+    if (parse_moment(value, clock_s(CLOCK_REALTIME), &((struct kept_choice *)choice)->from_s) == 0)
         return 0;
     return command_bad_value("--since", value, PARSE_MOMENT_EXPECTED);
 }
 
 int kept_set_until(void *choice, const char *value)
 {
-    if (parse_moment(value, now_s(), &((struct kept_choice *)choice)->to_s) == 0)
+    if (parse_moment(value, clock_s(CLOCK_REALTIME), &((struct kept_choice *)choice)->to_s) == 0)
         return 0;
     return command_bad_value("--until", value, PARSE_MOMENT_EXPECTED);
 }
 
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s)
 {
-    *to_s = isnan(choice->to_s) ? now_s() : choice->to_s;
+    *to_s = isnan(choice->to_s) ? clock_s(CLOCK_REALTIME) : choice->to_s;
     *from_s = isnan(choice->from_s) ? *to_s - choice->since_s : choice->from_s;
 }
 

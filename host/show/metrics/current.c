@@ -3,6 +3,7 @@
 #include "show/metrics/current.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "show/metrics/exposition.h"
 
@@ -18,9 +19,7 @@ struct reading {
 
 static double time_of(const struct kept_sample *kept)
 {
-    const struct timespec *time = &kept->record.sample.time;
-
-    return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
+    return timespec_s(&kept->record.sample.time);
 }
 
 static int append_sample(struct current *current, const struct kept_sample *kept)

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "history/bucket_beside.h"
 #include "history/bucket_need.h"
@@ -24,17 +25,12 @@
 
 /* --- guests in the plan ----------------------------------------------------------------------- */
 
-static double time_of(const struct sample_record *sample)
-{
-    return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
-}
-
 static const char *state_of(const struct sample_record *sample, bool has_event,
                             enum event_kind event, double event_s)
 {
-    if (has_event && event == EVENT_SUSPEND && event_s >= time_of(sample))
+    if (has_event && event == EVENT_SUSPEND && event_s >= timespec_s(&sample->time))
         return "suspended";
-    if (has_event && event == EVENT_UNWATCH && event_s >= time_of(sample))
+    if (has_event && event == EVENT_UNWATCH && event_s >= timespec_s(&sample->time))
         return "unwatched";
     return sample->flags & FLAG_NOT_MEASURED ? "unmeasured" : NULL;
 }
@@ -49,7 +45,7 @@ static void fill_guest(struct planning_guest *guest, const struct kept_sample *k
     utf8_clean(guest->uuid);
     guest->ram_bytes = sample->ram_bytes;
     guest->period_s = kept->period_s;
-    guest->last_s = time_of(sample);
+    guest->last_s = timespec_s(&sample->time);
     guest->used_bytes = NAN;
     if (sample->guest.source != GUEST_STATS_NONE && sample->guest.used_bytes != AGENT_UNKNOWN)
         guest->used_bytes = (double)smaller(sample->guest.used_bytes, sample->ram_bytes);
