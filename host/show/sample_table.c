@@ -6,17 +6,12 @@
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
-#include "show/table.h"
+#include "show/sheet.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static double age_s(const struct timespec *time)
-{
-    return clock_s(CLOCK_REALTIME) - timespec_s(time);
-}
 
 uint64_t window_half_width(const struct window_record *window)
 {
@@ -97,226 +92,151 @@ void sample_head_print(const struct sample_record *record)
            record->vcpu_s, record->cpu_s);
 }
 
-/* --- the columns ------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
 
-#define CELL_MAX 256
 #define DATE 11 /* "2026-01-02T" */
 
-/* A row shows a window of the record, or one that --fine adds; or neither, if the guest is not
- * measured. */
-struct row {
-    const struct sample_record *record;
-    const struct window_record *window;
-    const struct fine_record *fine;
-};
-
-static void cell_domain(char *text, const struct row *row)
-{
-    sample_name(text, CELL_MAX, row->record);
-}
-
-static void cell_window(char *text, const struct row *row)
-{
-    show_seconds(text, CELL_MAX, row->fine ? row->fine->window_s : row->window->window_s);
-}
-
-static void cell_est(char *text, const struct row *row)
-{
-    snprintf(text, CELL_MAX, "%.2fs",
-             row->fine ? row->fine->est_window_s : row->window->est_window_s);
-}
-
-static void cell_wss(char *text, const struct row *row)
-{
-    show_bytes(text, CELL_MAX, row->fine ? row->fine->wss_bytes : row->window->wss_bytes);
-}
-
-static void cell_error(char *text, const struct row *row)
-{
-    if (row->fine)
-        show_error(text, CELL_MAX, row->fine->wss_bytes, row->fine->wss_low_bytes,
-                   row->fine->wss_high_bytes);
-    else
-        show_error(text, CELL_MAX, row->window->wss_bytes, row->window->wss_low_bytes,
-                   row->window->wss_high_bytes);
-}
-
-static void cell_touched(char *text, const struct row *row)
-{
-    window_share_text(text, CELL_MAX, row->record, row->window);
-}
-
-static void cell_resident(char *text, const struct row *row)
-{
-    show_bytes(text, CELL_MAX, row->record->resident_bytes);
-}
-
-static void cell_ram(char *text, const struct row *row)
-{
-    show_bytes(text, CELL_MAX, row->record->ram_bytes);
-}
-
-static void cell_vcpu(char *text, const struct row *row)
-{
-    snprintf(text, CELL_MAX, "%.2fs", row->record->vcpu_s);
-}
-
-static void cell_method(char *text, const struct row *row)
-{
-    if (row->fine)
-        snprintf(text, CELL_MAX, "fine, %llu huge pages split%s",
-                 (unsigned long long)row->fine->huge_pages_sampled,
-                 row->fine->huge_pages_not_joined ? ", some not joined" : "");
-    else if (row->window)
-        sample_method(text, CELL_MAX, row->record);
-    else
-        snprintf(text, CELL_MAX, "%s", row->record->method);
-}
-
-static void cell_age(char *text, const struct row *row)
-{
-    show_seconds(text, CELL_MAX, age_s(&row->record->time));
-}
-
-/* Writes only the time of day if it is today. */
-static void cell_time(char *text, const struct row *row)
-{
-    const struct timespec *time = &row->record->time;
-    char now[40];
-
-    show_time(now, sizeof(now), clock_s(CLOCK_REALTIME), 0);
-    show_time(text, CELL_MAX, timespec_s(time), 0);
-    if (strncmp(now, text, DATE) == 0)
-        memmove(text, text + DATE, strlen(text + DATE) + 1);
-}
-
-static void cell_avail(char *text, const struct row *row)
-{
-    const struct guest_stats *stats = &row->record->guest;
-
-    guest_stats_bytes_text(
-        text, CELL_MAX, stats->source == GUEST_STATS_NONE ? AGENT_UNKNOWN : stats->available_bytes);
-}
-
-static void cell_needs(char *text, const struct row *row)
-{
-    guest_stats_verdict_text(text, CELL_MAX, &row->record->guest);
-}
-
-static void cell_flags(char *text, const struct row *row)
-{
-    sample_flags_text(text, CELL_MAX, row->record->flags);
-}
-
-/* The kinds of rows in which a column has content. */
-#define OF_WINDOW 1
-#define OF_FINE 2
-#define OF_NEITHER 4
-#define OF_ALL (OF_WINDOW | OF_FINE | OF_NEITHER)
-
-static const struct {
-    struct table_column head;
-    void (*text)(char *text, const struct row *row);
-    unsigned rows;
-    bool of_series, of_one; /* only shown in this kind of table */
-    bool of_guest_stats;    /* only shown if the guest was asked */
-} columns[] = {
-    {.head = {.name = "DOMAIN", .cut = true, .width = 24}, .text = cell_domain, .rows = OF_ALL},
-    {.head = {.name = "WINDOW", .right = true, .width = 6},
-     .text = cell_window,
-     .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "EST", .right = true, .rank = 7, .width = 7},
-     .text = cell_est,
-     .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "WSS", .right = true, .width = 10},
-     .text = cell_wss,
-     .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "±", .right = true, .rank = 1, .width = 10},
-     .text = cell_error,
-     .rows = OF_WINDOW | OF_FINE},
-    {.head = {.name = "TOUCHED", .right = true, .rank = 6, .width = 7},
-     .text = cell_touched,
-     .rows = OF_WINDOW},
-    {.head = {.name = "RESIDENT", .right = true, .rank = 4, .width = 10},
-     .text = cell_resident,
-     .rows = OF_WINDOW | OF_NEITHER},
-    {.head = {.name = "RAM", .right = true, .rank = 5, .width = 10},
-     .text = cell_ram,
-     .rows = OF_WINDOW | OF_NEITHER},
-    {.head = {.name = "VCPU", .right = true, .rank = 10, .width = 7},
-     .text = cell_vcpu,
-     .rows = OF_WINDOW},
-    {.head = {.name = "METHOD", .rank = 9, .width = 12}, .text = cell_method, .rows = OF_ALL},
-    {.head = {.name = "AGE", .right = true, .rank = 3},
-     .text = cell_age,
-     .rows = OF_WINDOW | OF_NEITHER,
-     .of_one = true},
-    {.head = {.name = "TIME", .right = true, .rank = 2, .width = 9},
-     .text = cell_time,
-     .rows = OF_WINDOW | OF_NEITHER,
-     .of_series = true},
-    {.head = {.name = "GUEST AVAIL", .right = true, .rank = 8, .width = 11},
-     .text = cell_avail,
-     .rows = OF_WINDOW,
-     .of_guest_stats = true},
-    {.head = {.name = "NEEDS", .rank = 8, .width = 5},
-     .text = cell_needs,
-     .rows = OF_WINDOW,
-     .of_guest_stats = true},
-    {.head = {.name = "FLAGS", .last = true, .rank = 3, .width = 16},
-     .text = cell_flags,
-     .rows = OF_WINDOW | OF_NEITHER},
+static const struct sheet_column columns[] = {
+    {"domain", {.name = "DOMAIN", .cut = true, .width = 24}},
+    {"window", {.name = "WINDOW", .right = true, .width = 6}},
+    {"est", {.name = "EST", .right = true, .rank = 7, .width = 7}},
+    {"wss", {.name = "WSS", .right = true, .width = 10}},
+    {"error", {.name = "±", .right = true, .rank = 1, .width = 10}},
+    {"touched", {.name = "TOUCHED", .right = true, .rank = 6, .width = 7}},
+    {"resident", {.name = "RESIDENT", .right = true, .rank = 4, .width = 10}},
+    {"ram", {.name = "RAM", .right = true, .rank = 5, .width = 10}},
+    {"vcpu", {.name = "VCPU", .right = true, .rank = 10, .width = 7}},
+    {"method", {.name = "METHOD", .rank = 9, .width = 12}},
+    {"age", {.name = "AGE", .right = true, .rank = 3}},
+    {"time", {.name = "TIME", .right = true, .rank = 2, .width = 9}},
+    {"available", {.name = "GUEST AVAIL", .right = true, .rank = 8, .width = 11}},
+    {"needs", {.name = "NEEDS", .rank = 8, .width = 5}},
+    {"flags", {.name = "FLAGS", .last = true, .rank = 3, .width = 16}},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* Each record of a series is a separate table: if columns were as wide as their cells, they would
- * not align. A program that reads a pipe needs no alignment. */
-static struct table *make_table(bool series)
+/* Begins a row in which all is @p unknown. */
+static void begin_row(struct sheet *sheet, const char *unknown, const struct sample_record *record)
 {
-    struct table_column heads[N_COLUMNS];
+    char name[300];
 
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        heads[i] = columns[i].head;
-        if (!series || !isatty(STDOUT_FILENO))
-            heads[i].width = 0;
-    }
-    return table_new(heads, N_COLUMNS);
+    sheet_row(sheet);
+    for (size_t c = 0; c < N_COLUMNS; c++)
+        sheet_cell(sheet, columns[c].key, "%s", unknown);
+    sample_name(name, sizeof(name), record);
+    sheet_cell(sheet, "domain", "%s", name);
 }
 
-/* An unknown value is empty beside a window, and a dash in a row without a window. */
-static void add_row(struct table *table, const struct row *row)
+static void fill_wss(struct sheet *sheet, double est_window_s, uint64_t bytes, uint64_t low,
+                     uint64_t high)
 {
-    const unsigned of = row->fine ? OF_FINE : row->window ? OF_WINDOW : OF_NEITHER;
-    char cell[N_COLUMNS][CELL_MAX];
-    const char *cells[N_COLUMNS];
+    char text[64];
 
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        snprintf(cell[i], CELL_MAX, "%s", row->fine ? "" : "-");
-        if (columns[i].rows & of)
-            columns[i].text(cell[i], row);
-        cells[i] = cell[i];
-    }
-    table_row(table, cells);
+    sheet_cell(sheet, "est", "%.2fs", est_window_s);
+    sheet_cell_bytes(sheet, "wss", (double)bytes);
+    sheet_cell(sheet, "error", "%s", show_error(text, sizeof(text), bytes, low, high));
+}
+
+static void fill_window_length(struct sheet *sheet, double window_s)
+{
+    char text[32];
+
+    sheet_cell(sheet, "window", "%s", show_seconds(text, sizeof(text), window_s));
+}
+
+/* Only the time of day if it is today. */
+static void fill_time(struct sheet *sheet, const struct timespec *time)
+{
+    const double now_s = clock_s(CLOCK_REALTIME);
+    char now[40];
+    char text[40];
+
+    show_time(now, sizeof(now), now_s, 0);
+    show_time(text, sizeof(text), timespec_s(time), 0);
+    sheet_cell(sheet, "time", "%s", text + (strncmp(now, text, DATE) == 0 ? DATE : 0));
+    sheet_cell(sheet, "age", "%s", show_seconds(text, sizeof(text), now_s - timespec_s(time)));
+}
+
+static void fill_record(struct sheet *sheet, const struct sample_record *record)
+{
+    char flags[SAMPLE_FLAGS_TEXT];
+
+    sheet_cell_bytes(sheet, "resident", (double)record->resident_bytes);
+    sheet_cell_bytes(sheet, "ram", (double)record->ram_bytes);
+    sheet_cell(sheet, "method", "%s", record->method);
+    fill_time(sheet, &record->time);
+    sample_flags_text(flags, sizeof(flags), record->flags);
+    sheet_cell(sheet, "flags", "%s", flags);
+}
+
+static void fill_window(struct sheet *sheet, const struct sample_record *record,
+                        const struct window_record *window)
+{
+    const struct guest_stats *stats = &record->guest;
+    char text[256];
+
+    begin_row(sheet, "-", record);
+    fill_record(sheet, record);
+    fill_window_length(sheet, window->window_s);
+    fill_wss(sheet, window->est_window_s, window->wss_bytes, window->wss_low_bytes,
+             window->wss_high_bytes);
+    sheet_cell(sheet, "touched", "%s", window_share_text(text, sizeof(text), record, window));
+    sheet_cell(sheet, "vcpu", "%.2fs", record->vcpu_s);
+    sample_method(text, sizeof(text), record);
+    sheet_cell(sheet, "method", "%s", text);
+    guest_stats_bytes_text(text, sizeof(text),
+                           stats->source == GUEST_STATS_NONE ? AGENT_UNKNOWN
+                                                             : stats->available_bytes);
+    sheet_cell(sheet, "available", "%s", text);
+    guest_stats_verdict_text(text, sizeof(text), stats);
+    sheet_cell(sheet, "needs", "%s", text);
+}
+
+static void fill_fine(struct sheet *sheet, const struct sample_record *record)
+{
+    const struct fine_record *fine = &record->fine;
+
+    begin_row(sheet, "", record);
+    fill_window_length(sheet, fine->window_s);
+    fill_wss(sheet, fine->est_window_s, fine->wss_bytes, fine->wss_low_bytes, fine->wss_high_bytes);
+    sheet_cell(sheet, "method", "fine, %llu huge pages split%s",
+               (unsigned long long)fine->huge_pages_sampled,
+               fine->huge_pages_not_joined ? ", some not joined" : "");
+}
+
+/* Each record of a series is a separate table: if columns were as wide as their cells, they would
+ * not align. A program that reads a pipe needs no alignment. */
+static void make_columns(struct sheet_column made[N_COLUMNS], bool series)
+{
+    memcpy(made, columns, sizeof(columns));
+    for (size_t c = 0; c < N_COLUMNS && (!series || !isatty(STDOUT_FILENO)); c++)
+        made[c].head.width = 0;
 }
 
 static void print_record(const struct sample_record *record, bool heading, bool series)
 {
-    struct table *table = make_table(series);
+    struct sheet_column made[N_COLUMNS];
+    struct sheet sheet;
 
-    if (!table)
-        return;
+    make_columns(made, series);
+    sheet_begin(&sheet, SHOW_TABLE, NULL, NULL);
+    sheet.no_heading = !heading;
+    sheet_list(&sheet, NULL, made, N_COLUMNS);
     for (size_t w = 0; w < record->n_windows; w++)
-        add_row(table, &(struct row){.record = record, .window = &record->windows[w]});
-    if (record->flags & FLAG_NOT_MEASURED)
-        add_row(table, &(struct row){.record = record});
+        fill_window(&sheet, record, &record->windows[w]);
+    if (record->flags & FLAG_NOT_MEASURED) {
+        begin_row(&sheet, "-", record);
+        fill_record(&sheet, record);
+    }
     if (record->fine.present)
-        add_row(table, &(struct row){.record = record, .fine = &record->fine});
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        if ((columns[i].of_guest_stats && !guest_stats_requested(&record->guest)) ||
-            (columns[i].of_series && !series) || (columns[i].of_one && series))
-            table_hide(table, i);
-    table_print(table, heading);
-    table_free(table);
+        fill_fine(&sheet, record);
+    sheet_hide(&sheet, series ? "age" : "time");
+    if (!guest_stats_requested(&record->guest)) {
+        sheet_hide(&sheet, "available");
+        sheet_hide(&sheet, "needs");
+    }
+    sheet_close(&sheet);
+    sheet_end(&sheet);
 }
 
 void sample_table_print(const struct sample_record *record, bool heading)

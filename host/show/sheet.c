@@ -257,7 +257,7 @@ static void end_list(struct sheet *sheet)
     if (sheet->depth != sheet->list_depth)
         return;
     if (sheet->table && sheet->rc == 0)
-        table_print(sheet->table, true);
+        table_print(sheet->table, !sheet->no_heading);
     table_free(sheet->table);
     sheet->table = NULL;
     sheet->list_depth = 0;

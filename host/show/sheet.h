@@ -39,9 +39,10 @@ struct sheet_column {
 
 enum sheet_level { SHEET_GROUP, SHEET_LIST, SHEET_ROW };
 
-/** Only sheet.c uses other members than the format. */
+/** Only sheet.c uses other members than the first two. */
 struct sheet {
     enum show_format format;
+    bool no_heading; /* the tables continue earlier ones */
     int rc;
     const char *schema;
     const char *const *csv;
