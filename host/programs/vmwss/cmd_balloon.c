@@ -14,7 +14,7 @@
 #include "guest/domain/domain_virtio_mem.h"
 #include "history/store.h"
 #include "programs/vmwss/cli.h"
-#include "show/table.h"
+#include "show/sheet.h"
 
 #include <errno.h>
 #include <math.h>
@@ -84,34 +84,31 @@ static const char *bytes_text(char *text, size_t size, uint64_t value)
 }
 
 struct listing {
-    struct table *table;
+    struct sheet sheet;
     size_t n;
 };
 
 static int add_row(const struct journal_entry *entry, void *context)
 {
     struct listing *listing = context;
-    char time[32], actual[24], resident[24], target[24], action[64], reclaim[24];
-    bool reclaims = entry->reclaim_bytes != DECIDE_UNKNOWN;
-
-    snprintf(action, sizeof(action), "%s%s%s%s",
-             entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
-             reclaims ? " " : "",
-             reclaims ? show_bytes(reclaim, sizeof(reclaim), entry->reclaim_bytes) : "");
-
-    const char *const cells[] = {
-        show_time(time, sizeof(time), entry->time_s, 0),
-        entry->name,
-        entry->level,
-        bytes_text(actual, sizeof(actual), entry->actual_bytes),
-        bytes_text(resident, sizeof(resident), entry->resident_bytes),
-        bytes_text(target, sizeof(target), entry->target_bytes),
-        action,
-        entry->why,
-    };
+    struct sheet *sheet = &listing->sheet;
+    const bool reclaims = entry->reclaim_bytes != DECIDE_UNKNOWN;
+    char reclaim[24];
 
     listing->n++;
-    return table_row(listing->table, cells);
+    sheet_row(sheet);
+    sheet_time(sheet, "time", entry->time_s, 0);
+    sheet_text(sheet, "domain", entry->name);
+    sheet_text(sheet, "level", entry->level);
+    sheet_bytes(sheet, "actual", entry->actual_bytes);
+    sheet_bytes(sheet, "resident", entry->resident_bytes);
+    sheet_bytes(sheet, "target", entry->target_bytes);
+    sheet_cell(sheet, "action", "%s%s%s%s",
+               entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
+               reclaims ? " " : "",
+               reclaims ? show_bytes(reclaim, sizeof(reclaim), entry->reclaim_bytes) : "");
+    sheet_text(sheet, "why", entry->why);
+    return sheet->rc;
 }
 
 static int no_decision(const char *domain, struct error *error)
@@ -121,29 +118,30 @@ static int no_decision(const char *domain, struct error *error)
 
 static int print_table(const struct options *options, struct journal *journal, struct error *error)
 {
-    static const struct table_column columns[] = {
-        {.name = "TIME", .rank = 2},
-        {.name = "DOMAIN", .cut = true},
-        {.name = "HOST", .rank = 4},
-        {.name = "ACTUAL", .right = true, .rank = 1},
-        {.name = "RESIDENT", .right = true, .rank = 3},
-        {.name = "TARGET", .right = true},
-        {.name = "ACTION"},
-        {.name = "WHY", .last = true},
+    static const struct sheet_column columns[] = {
+        {"time", {.name = "TIME", .rank = 2}},
+        {"domain", {.name = "DOMAIN", .cut = true}},
+        {"level", {.name = "HOST", .rank = 4}},
+        {"actual", {.name = "ACTUAL", .right = true, .rank = 1}},
+        {"resident", {.name = "RESIDENT", .right = true, .rank = 3}},
+        {"target", {.name = "TARGET", .right = true}},
+        {"action", {.name = "ACTION"}},
+        {"why", {.name = "WHY", .last = true}},
     };
-    struct listing listing = {table_new(columns, sizeof(columns) / sizeof(columns[0])), 0};
-    bool status = !strcmp(options->verb, "status") || !strcmp(options->verb, "make-room");
-    int rc = -ENOMEM;
+    struct listing listing = {.n = 0};
+    const bool status = !strcmp(options->verb, "status") || !strcmp(options->verb, "make-room");
+    int rc;
 
-    if (listing.table)
-        rc = status ? journal_latest(journal, add_row, &listing, error)
-                    : journal_entries(journal, options->domain, (unsigned)options->last, add_row,
-                                      &listing, error);
+    sheet_begin(&listing.sheet, SHOW_TABLE, NULL, NULL);
+    sheet_list(&listing.sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    rc = status ? journal_latest(journal, add_row, &listing, error)
+                : journal_entries(journal, options->domain, (unsigned)options->last, add_row,
+                                  &listing, error);
     if (rc == 0 && !status && options->domain && listing.n == 0)
         rc = no_decision(options->domain, error);
     if (rc == 0)
-        table_print(listing.table, true);
-    table_free(listing.table);
+        sheet_close(&listing.sheet);
+    sheet_free(&listing.sheet);
     return rc;
 }
 
