@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,41 +15,6 @@
 /* --- a number --------------------------------------------------------------------------------- */
 
 #define NUMBER_MAX 64
-/* A whole number of at most this many digits and a power of ten up to 22 are exact doubles, and so
- * their quotient is the nearest double (Clinger, "How to read floating point numbers accurately",
- * PLDI 1990). */
-#define EXACT_DIGITS 15
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Parses "-123.456"; returns false if it has another form, or more digits. */
-static bool parse_plain(const char *text, size_t n, double *value)
-{
-    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    const bool minus = n > 0 && text[0] == '-';
-    int64_t whole = 0;
-    size_t digits = 0;
-    size_t behind = 0;
-    bool point = false;
-
-    for (size_t i = minus; i < n; i++) {
-        if (text[i] == '.' && !point && digits > 0) {
-            point = true;
-        } else if (is_digit(text[i]) && digits < EXACT_DIGITS) {
-            whole = 10 * whole + (text[i] - '0');
-            digits++;
-            behind += point;
-        } else {
-            return false;
-        }
-    }
-    *value = (double)(minus ? -whole : whole) / tens[behind];
-    return digits > 0;
-}
 
 double prom_points_value(const char *text, size_t n)
 {
@@ -58,9 +22,7 @@ double prom_points_value(const char *text, size_t n)
     double value;
     char *end;
 
-    if (parse_plain(text, n, &value))
-        return value;
-    if (n == 0 || n >= sizeof(copy) || !(is_digit(text[0]) || text[0] == '-'))
+    if (n == 0 || n >= sizeof(copy) || text[0] == '+')
         return NAN;
     memcpy(copy, text, n);
     copy[n] = '\0';
@@ -92,37 +54,28 @@ static bool take_char(struct text *text, char c)
     return true;
 }
 
-static bool take_time(struct text *text, double *time_s)
+/* Takes the number up to the character, and that. */
+static bool take_number(struct text *text, char until, double *value)
 {
-    const char *from;
+    const char *end;
+    size_t n;
 
     skip_space(text);
-    from = text->at;
-    while (text->at < text->end && (is_digit(*text->at) || *text->at == '.' || *text->at == '-' ||
-                                    *text->at == '+' || *text->at == 'e' || *text->at == 'E'))
-        text->at++;
-    *time_s = prom_points_value(from, (size_t)(text->at - from));
-    return !isnan(*time_s);
-}
-
-/* Takes a string without escapes. */
-static bool take_value(struct text *text, double *value)
-{
-    const char *from;
-
-    if (!take_char(text, '"'))
+    end = memchr(text->at, until, (size_t)(text->end - text->at));
+    if (!end)
         return false;
-    from = text->at;
-    while (text->at < text->end && *text->at != '"' && *text->at != '\\')
-        text->at++;
-    *value = prom_points_value(from, (size_t)(text->at - from));
-    return take_char(text, '"');
+    for (n = (size_t)(end - text->at); until == ',' && n > 0 && text->at[n - 1] == ' ';)
+        n--;
+    *value = prom_points_value(text->at, n);
+    text->at = end + 1;
+    return true;
 }
 
 static bool take_point(struct text *text, struct prom_point *point)
 {
-    return take_char(text, '[') && take_time(text, &point->time_s) && take_char(text, ',') &&
-           take_value(text, &point->value) && take_char(text, ']');
+    return take_char(text, '[') && take_number(text, ',', &point->time_s) &&
+           !isnan(point->time_s) && take_char(text, '"') && take_number(text, '"', &point->value) &&
+           take_char(text, ']');
 }
 
 int prom_points_add(struct prom_points *points, size_t most, struct prom_point point)

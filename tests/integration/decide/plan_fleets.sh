@@ -33,6 +33,19 @@ cat >"$dir/fleets.json" <<'END'
   {"host": "node1", "labels": {"monitor": "A"}, "guests": [{"name": "e1", "id": 1, "need": 300}, {"name": "e2", "id": 2, "need": 300}]},
   {"host": "node1", "labels": {"monitor": "B"}, "skew": 20, "guests": [{"name": "e1", "id": 1, "need": 300}, {"name": "e2", "id": 2, "need": 300}]},
   {"host": "node2", "labels": {"monitor": "A"}, "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "ports": [
+  {"host": "node1", "labels": {"instance": "node1:9200"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"instance": "10.0.0.7:9200", "replica": "B"}, "skew": 20, "guests": [{"name": "e1", "id": 1, "need": 300}]}],
+ "restarted": [
+  {"host": "node1", "labels": {"instance": "node1:9200"}, "to": 5, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"instance": "node1:9300"}, "from": 5, "guests": [{"name": "e1", "id": 1, "need": 300}]}],
+ "instances": [
+  {"host": "node1", "labels": {"instance": "a:9200"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"instance": "b:9200"}, "skew": 20, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
+ "replicated": [
+  {"host": "node1", "labels": {"cluster": "east", "replica": "A"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"cluster": "east", "replica": "B"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "labels": {"cluster": "west", "replica": "A"}, "to": 3, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
  "renamed": [
   {"host": "node1", "labels": {"pod": "a"}, "to": 5, "capacity": 4096, "guests": [{"name": "j1", "id": 1, "need": 200}]},
   {"host": "node1", "labels": {"pod": "b"}, "from": 5, "guests": [{"name": "j2", "id": 2, "need": 300}]}],
@@ -82,6 +95,12 @@ expect_exit "also if one is not scraped any more" 2 'host node1: several hosts .
 expect_exit "or has no guests" 2 'host node1: several hosts .*cluster="east" and cluster="west"' plan idle
 check "two servers that scrape one exporter do no harm" says '[.hosts[].guests] == [2, 1] and (.hosts[0].need_p99_bytes / 1048576 |
 	. >= 600 and . < 620)' replicas
+for fleet in ports restarted; do
+	check "nor do two addresses of one exporter: $fleet" says '[.hosts[].guests] == [1] and (.hosts[0].need_p99_bytes / 1048576 |
+		. >= 300 and . < 310)' $fleet
+done
+expect_exit "two instances that serve different guests are two hosts" 2 'node1: several hosts .*instance="a:9200" and instance="b:9200"' plan instances
+expect_exit "also of one that two servers scrape" 2 'several hosts .*replica="A" and replica="B", cluster="east" and cluster="west"' plan replicated
 check "nor does a label that changed, and the memory is that of now" says '[.guests[].domain] == ["j2"] and
 	.hosts[0].capacity_bytes == 1024 * 1048576' renamed
 expect_exit "no such label" 2 'no vmwss_plan_reserve_bytes.fleet="none". of that time' plan none
