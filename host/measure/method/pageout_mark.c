@@ -174,6 +174,23 @@ static void note_still_mapped(struct pageout *pageout)
                                 : PAGE_UNMEASURABLE;
 }
 
+/* Panels unmap at most one page of a pair: if both were unmapped by now, and the last reading has
+ * not excused that by other readers, another process did it before or during this marking, and the
+ * next reading may show what was mapped again. */
+static void renew_sentinels(void *const *states, size_t n)
+{
+    struct pageout *first = states[0];
+
+    for (size_t s = 0; s < n; s++) {
+        struct pageout *pageout = states[s];
+
+        first->others_unmap |= !pageout->readers && sentinels_lost_pair(&pageout->sentinels);
+        if (s > 0)
+            sentinels_end(&pageout->sentinels);
+    }
+    sentinels_renew(&first->sentinels);
+}
+
 static int mark_pages(void *const *states, size_t n, const struct page_merge *merge,
                       bool (*wanted)(enum page_state), struct error *error)
 {
@@ -198,9 +215,7 @@ static int mark_pages(void *const *states, size_t n, const struct page_merge *me
         return error_set(error, rc, "process_madvise(MADV_PAGEOUT): %s", strerror(-rc));
     for (size_t s = 0; s < n; s++)
         note_still_mapped(states[s]);
-    for (size_t s = 1; s < n; s++)
-        sentinels_end(&((struct pageout *)states[s])->sentinels);
-    sentinels_renew(&((struct pageout *)states[0])->sentinels);
+    renew_sentinels(states, n);
     return 0;
 }
 

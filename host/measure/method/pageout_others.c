@@ -123,7 +123,7 @@ static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
  * are idle. But the flags that show other readers are cleared with the bits, and a page that those
  * readers mapped reads as touched: there is no lower bound. A process that was unmapping while the
  * pages were read may have gone on while they were marked again. */
-static void note_unmapping(const struct reading *reading, struct pageout *pageout, bool readers,
+static void note_unmapping(const struct reading *reading, struct pageout *pageout,
                            struct tally *tally)
 {
     const bool before = pageout->others_unmap;
@@ -131,7 +131,7 @@ static void note_unmapping(const struct reading *reading, struct pageout *pageou
 
     pageout->others_unmap = pageout_others_unmap(pageout) ||
                             came_back(pageout, &reading->now, taken, tally) ||
-                            were_sentinels_unmapped(reading, readers);
+                            were_sentinels_unmapped(reading, pageout->readers);
 
     const bool unmapped = pageout->others_unmap || before;
 
@@ -147,12 +147,12 @@ void pageout_count(void *const *states, size_t n, struct tally *tallies)
     const struct reading reading = {.states = states, .n = n, .now = pageout_readers_io(target)};
 
     for (size_t s = 0; s < n; s++) {
-        bool readers = false;
+        struct pageout *pageout = states[s];
 
         if (pageout_tells_readers(target))
-            readers = note_readers(&reading, states[s], &tallies[s]);
+            pageout->readers = note_readers(&reading, pageout, &tallies[s]);
         else
-            page_set_tally(((const struct pageout *)states[s])->set, &tallies[s]);
-        note_unmapping(&reading, states[s], readers, &tallies[s]);
+            page_set_tally(pageout->set, &tallies[s]);
+        note_unmapping(&reading, pageout, &tallies[s]);
     }
 }

@@ -36,17 +36,6 @@ static bool is_mglru(const struct sentinels *sentinels)
 
 /* --- planting --------------------------------------------------------------------------------- */
 
-static void read_from(const struct sentinels *sentinels, size_t first)
-{
-    struct iovec there[SENTINELS_MOST];
-
-    for (size_t i = first; i < sentinels->n; i++)
-        there[i - first] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
-                                              sentinels->target->ram, sentinels->at[i].page),
-                                          .iov_len = 1};
-    touch_pages(sentinels->target->process->pid, there, sentinels->n - first);
-}
-
 struct planting {
     struct sentinels *sentinels;
     bool kept; /* accepts base pages whose flag a second read does not clear */
@@ -125,14 +114,36 @@ static bool has_flag(const struct sentinels *sentinels, size_t i)
     return read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED);
 }
 
-/* Drops sentinels without the flag; of a pair, both. */
-static void keep_flagged(struct sentinels *sentinels)
+static bool is_in_place(const struct sentinels *sentinels, size_t i)
+{
+    struct folio folio;
+
+    return read_sentinel(sentinels, &sentinels->at[i], &folio);
+}
+
+/* Reads the sentinels that have the flag, or those that do not. */
+static void touch_those(const struct sentinels *sentinels, bool flagged)
+{
+    struct iovec there[SENTINELS_MOST];
+    size_t n = 0;
+
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (has_flag(sentinels, i) == flagged)
+            there[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
+                                            sentinels->target->ram, sentinels->at[i].page),
+                                        .iov_len = 1};
+    touch_pages(sentinels->target->process->pid, there, n);
+}
+
+/* Drops sentinels for which @p wanted returns false; of a pair, both. */
+static void keep_those(struct sentinels *sentinels,
+                       bool (*wanted)(const struct sentinels *sentinels, size_t i))
 {
     const size_t step = sentinels->pairs ? 2 : 1;
     size_t kept = 0;
 
     for (size_t i = 0; i < sentinels->n; i += step)
-        if (has_flag(sentinels, i) && has_flag(sentinels, i + step - 1)) {
+        if (wanted(sentinels, i) && wanted(sentinels, i + step - 1)) {
             memmove(&sentinels->at[kept], &sentinels->at[i], step * sizeof(sentinels->at[0]));
             kept += step;
         }
@@ -148,7 +159,6 @@ static void draw_sentinels(struct planting *planting)
 void sentinels_plant(struct sentinels *sentinels)
 {
     struct planting planting = {.sentinels = sentinels};
-    const size_t before = sentinels->n;
 
     if (!sentinels->works)
         return;
@@ -158,8 +168,8 @@ void sentinels_plant(struct sentinels *sentinels)
         draw_sentinels(&planting);
     planting.kept = true;
     draw_sentinels(&planting);
-    read_from(sentinels, before);
-    keep_flagged(sentinels);
+    touch_those(sentinels, false);
+    keep_those(sentinels, has_flag);
 }
 
 void sentinels_begin(struct sentinels *sentinels)
@@ -170,7 +180,7 @@ void sentinels_begin(struct sentinels *sentinels)
 
 void sentinels_renew(struct sentinels *sentinels)
 {
-    keep_flagged(sentinels);
+    keep_those(sentinels, is_in_place);
     sentinels_plant(sentinels);
 }
 
@@ -218,9 +228,9 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
     if (!sentinels->works)
         return;
     see_lost(sentinels, seen);
-    keep_flagged(sentinels);
-    read_from(sentinels, 0);
-    keep_flagged(sentinels);
+    keep_those(sentinels, has_flag);
+    touch_those(sentinels, true);
+    keep_those(sentinels, has_flag);
     for (size_t i = 0; i < sentinels->n; i++)
         if (read_sentinel(sentinels, &sentinels->at[i], &folio))
             seen->kept_bytes += base_page_bytes() << folio.order;

@@ -25,7 +25,9 @@
  *
  * Pairs of neighbours: the panels of a method that unmaps pages take each other's sentinels, but
  * never two of the pages that one fault maps. If both pages of a pair are taken, others unmapped
- * them.
+ * them. Pairs are planted again where they were: if other pages were drawn instead, few sentinels
+ * would be left in a part of RAM that another process unmaps again and again, and 5 of 25 such
+ * events went unseen.
  *
  * After a kill the flags of the sentinels stay, as after any read.
  */
@@ -53,7 +55,7 @@ void sentinels_open(const struct target *target, struct sentinels *sentinels);
 void sentinels_none(struct sentinels *sentinels);
 /** Call it when all pages are marked. */
 void sentinels_begin(struct sentinels *sentinels);
-/** For a method that does not count by flags: sentinels that still have their flag stay. */
+/** For a method that does not count by flags: sentinels stay where they are. */
 void sentinels_renew(struct sentinels *sentinels);
 /** Plants sentinels after they were taken back, for the next reading. */
 void sentinels_plant(struct sentinels *sentinels);

@@ -567,6 +567,39 @@ TEST_EACH(cases, pairs_of_sentinels_tell_who_unmaps, 0, 2)
     sentinels_close(&sentinels);
 }
 
+static size_t sentinels_between(const struct sentinels *sentinels, uint64_t low, uint64_t high)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sentinels->n; i++)
+        n += sentinels->at[i].page >= low && sentinels->at[i].page < high;
+    return n;
+}
+
+/* Another process unmaps the same part of RAM again and again. */
+TEST(cases, sentinels_stay_where_others_unmap)
+{
+    const uint64_t low = N_PAGES / 4;
+    const uint64_t high = N_PAGES / 2;
+    struct sentinels sentinels;
+
+    sentinels_open(&fake.target, &sentinels);
+    sentinels.pairs = true;
+    sentinels_renew(&sentinels);
+
+    const size_t n = sentinels_between(&sentinels, low, high);
+
+    ck_assert_uint_gt(n, 0);
+    for (int again = 0; again < 8; again++) {
+        for (uint64_t page = low; page < high; page++)
+            come_off(page);
+        ck_assert(sentinels_lost_pair(&sentinels));
+        sentinels_renew(&sentinels);
+        ck_assert_uint_eq(sentinels_between(&sentinels, low, high), n);
+    }
+    sentinels_close(&sentinels);
+}
+
 /* Those that others have read twice cannot be taken back, and there is no room for more. */
 TEST(cases, sentinels_that_all_stay)
 {
