@@ -216,11 +216,11 @@ static int read_real(sqlite3_stmt *s, int column, bool may_lack, double *value)
 static int read_names(sqlite3_stmt *s, int column, const struct field *field, void *at)
 {
     char text[sizeof(((struct field_value *)NULL)->text)];
-    size_t size = field->type == FIELD_NAME ? NAME_MAX_TEXT : sizeof(text);
+    size_t size = field->type == FIELD_SET ? sizeof(text) : NAME_MAX_TEXT;
 
     if (sql_text(s, column, text, size) < 0)
         return -EUCLEAN;
-    field->names->parse(text, at);
+    field_parse_names(field, text, at);
     return 0;
 }
 
@@ -250,6 +250,7 @@ static int read_field(sqlite3_stmt *s, int column, const struct field *field, vo
         return read_time(s, column, at);
     case FIELD_TEXT:
         return sql_text(s, column, at, field->size);
+    case FIELD_METHOD:
     case FIELD_NAME:
     case FIELD_SET:
         return read_names(s, column, field, at);
@@ -282,8 +283,9 @@ int columns_read_summary(sqlite3_stmt *s, int first, struct record_summary *summ
 
         if (!is_in(field, HOME_SUMMARY))
             continue;
-        if (field->names ? read_names(s, first, field, at) < 0
-                         : sql_double(s, first, number) < 0 || *number < 0 || *number > MOST)
+        if (field_is_named(field)
+                ? read_names(s, first, field, at) < 0
+                : sql_double(s, first, number) < 0 || *number < 0 || *number > MOST)
             return -EUCLEAN;
         first++;
     }

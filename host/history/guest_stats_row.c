@@ -138,7 +138,7 @@ static int read_bucket(sqlite3_stmt *s, struct guest_stats *stats)
         return -EUCLEAN;
     stats->verdict = (enum guest_stats_verdict)verdict;
     stats->at_least_allocation = at_least != 0;
-    stats->source = guest_stats_source_parse(source);
+    stats->source = (enum guest_stats_source)names_parse(&guest_stats_source_names, source, 0);
     return 0;
 }
 

@@ -19,15 +19,16 @@
 
 #define cleanup_option __attribute__((cleanup(qemu_option_close)))
 
+static const char *const accels[] = {
+    [ACCEL_UNKNOWN] = "unknown",
+    [ACCEL_KVM] = "kvm",
+    [ACCEL_TCG] = "tcg",
+};
+const struct names accel_names = NAMES(accels);
+
 const char *accel_name(enum accel accel)
 {
-    static const char *const names[] = {
-        [ACCEL_UNKNOWN] = "unknown",
-        [ACCEL_KVM] = "kvm",
-        [ACCEL_TCG] = "tcg",
-    };
-
-    return names[accel];
+    return accels[accel];
 }
 
 /* Takes the first of a colon-separated list, which QEMU tries first. */

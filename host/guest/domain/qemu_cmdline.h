@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/text/names.h"
 #include "guest/domain/ram_config.h"
 
 #include <sys/types.h>
@@ -22,6 +23,7 @@ enum accel {
 
 /** "kvm", "tcg" or "unknown". */
 const char *accel_name(enum accel accel);
+extern const struct names accel_names;
 
 struct qemu_cmdline {
     char name[256]; /* -name guest=NAME or -name NAME; empty if absent */

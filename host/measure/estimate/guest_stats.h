@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "base/text/names.h"
 #include "guest/agent/agent_report.h"
 
 /** The source of the statistics. */
@@ -111,11 +112,9 @@ const char *guest_stats_verdict_name(enum guest_stats_verdict verdict);
 /** Writes "swap-in,touched", as far as it fits; "" for no reasons. */
 void guest_stats_reasons_text(char *text, size_t size, unsigned reasons);
 void guest_stats_inconsistencies_text(char *text, size_t size, unsigned inconsistencies);
-/** The reverse; unknown names are left out, or give GUEST_STATS_NONE, VERDICT_UNKNOWN. */
-enum guest_stats_source guest_stats_source_parse(const char *name);
-enum guest_stats_verdict guest_stats_verdict_parse(const char *name);
-unsigned guest_stats_reasons_parse(const char *text);
-unsigned guest_stats_inconsistencies_parse(const char *text);
+/** All names of each enum. */
+extern const struct names guest_stats_source_names, guest_stats_verdict_names;
+extern const struct names guest_stats_reason_names, guest_stats_inconsistency_names;
 
 /** A report and its context. */
 struct guest_report {

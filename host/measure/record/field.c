@@ -2,7 +2,6 @@
 /** @file field.c  See field.h: values, and their summaries. */
 #include "measure/record/field.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +18,53 @@ static void get_real(struct field_value *value, double real, bool may_lack)
     value->real = real;
 }
 
+bool field_is_named(const struct field *field)
+{
+    return field->type == FIELD_METHOD || field->type == FIELD_NAME || field->type == FIELD_SET;
+}
+
+/* The number of an enum's or a bool's value. */
+static unsigned value_of(const struct field *field, const void *at)
+{
+    return field->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at;
+}
+
+static void set_value(const struct field *field, unsigned value, void *at)
+{
+    if (field->size == sizeof(bool))
+        *(bool *)at = value != 0;
+    else
+        *(unsigned *)at = value;
+}
+
+static const char *name_of(const struct field *field, const void *at)
+{
+    const char *method;
+
+    if (field->type == FIELD_NAME)
+        return field->names->at[value_of(field, at)];
+    method = *(const char *const *)at;
+    return method ? method : ""; /* NULL: no record yet */
+}
+
 static void get_names(const struct field *field, const void *at, struct field_value *value)
 {
     value->kind = field->type == FIELD_SET ? VALUE_SET : VALUE_TEXT;
-    field->names->text(value->text, sizeof(value->text), at);
+    if (field->type == FIELD_SET)
+        names_bits_text(field->names, value->text, sizeof(value->text), *(const unsigned *)at);
+    else
+        snprintf(value->text, sizeof(value->text), "%s", name_of(field, at));
+}
+
+/* A record that was read points to the name in the method's table, as a new one does. */
+void field_parse_names(const struct field *field, const char *text, void *at)
+{
+    if (field->type == FIELD_METHOD)
+        *(const char **)at = sample_method_parse(text);
+    else if (field->type == FIELD_NAME)
+        set_value(field, names_parse(field->names, text, 0), at);
+    else
+        *(unsigned *)at = names_bits_parse(field->names, text);
 }
 
 void field_get(const struct field *field, const void *base, struct field_value *value)
@@ -51,6 +93,7 @@ void field_get(const struct field *field, const void *base, struct field_value *
         value->kind = VALUE_TEXT;
         snprintf(value->text, sizeof(value->text), "%s", (const char *)at);
         break;
+    case FIELD_METHOD:
     case FIELD_NAME:
     case FIELD_SET:
         get_names(field, at, value);
@@ -67,7 +110,7 @@ void field_get_summary(const struct field *field, const struct record_summary *s
 
     if (field->rollup == ROLLUP_NONE) /* the field has no place in a summary */
         value->kind = VALUE_NONE;
-    else if (field->names)
+    else if (field_is_named(field))
         get_names(field, at, value);
     else if (field->type == FIELD_U64)
         get_whole(value, (uint64_t) * (const double *)at, false);
@@ -110,16 +153,12 @@ static void add_number(enum field_rollup rollup, double *sum, double number, dou
     }
 }
 
-static void add_names(const struct field *field, void *into, const char *text)
+static void add_names(const struct field *field, void *into, const void *at)
 {
-    unsigned bits;
-
-    if (field->rollup != ROLLUP_ANY) {
-        field->names->parse(text, into);
-        return;
-    }
-    field->names->parse(text, &bits);
-    *(unsigned *)into |= bits;
+    if (field->rollup == ROLLUP_ANY)
+        *(unsigned *)into |= *(const unsigned *)at;
+    else
+        *(const char **)into = sample_method_parse(name_of(field, at));
 }
 
 void summary_add(struct record_summary *summary, const struct kept_sample *kept, double share)
@@ -131,11 +170,12 @@ void summary_add(struct record_summary *summary, const struct kept_sample *kept,
 
         if (field->rollup == ROLLUP_NONE)
             continue;
+        if (field_is_named(field)) {
+            add_names(field, into, (const char *)kept + field->offset);
+            continue;
+        }
         field_get(field, kept, &value);
-        if (field->names)
-            add_names(field, into, value.text);
-        else
-            add_number(field->rollup, into, field_number(&value), share);
+        add_number(field->rollup, into, field_number(&value), share);
     }
 }
 
@@ -158,23 +198,34 @@ const struct field *field_next_of_group(const struct field *field)
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* A time takes two slots. */
-static size_t slots_of(const struct field *field, size_t end)
+/* The bytes of the member that cross. */
+static size_t bytes_of(const struct field *field, size_t end)
 {
     if (field->offset >= end)
         return 0;
     switch (field->type) {
+    case FIELD_U64:
+    case FIELD_REAL:
+        return sizeof(uint64_t);
+    case FIELD_PID:
+        return sizeof(pid_t);
+    case FIELD_BOOL:
+        return sizeof(bool);
     case FIELD_TIME:
-        return 2;
+        return sizeof(struct timespec);
     case FIELD_NAME:
-        return field->size > 0;
-    case FIELD_TEXT:
-    case FIELD_WINDOWS:
-    case FIELD_AGES:
-        return 0;
+        return field->size;
+    case FIELD_SET:
+        return sizeof(unsigned);
     default:
-        return 1;
+        return 0;
     }
+}
+
+/* A time takes two slots. */
+static size_t slots_of(const struct field *field, size_t end)
+{
+    return (bytes_of(field, end) + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 }
 
 size_t field_slots_count(const struct field *fields, size_t end)
@@ -186,66 +237,47 @@ size_t field_slots_count(const struct field *fields, size_t end)
     return n;
 }
 
-static void put_slots(const struct field *field, const void *at, uint64_t *slots)
-{
-    switch (field->type) {
-    case FIELD_TIME:
-        slots[0] = (uint64_t)((const struct timespec *)at)->tv_sec;
-        slots[1] = (uint64_t)((const struct timespec *)at)->tv_nsec;
-        break;
-    case FIELD_PID:
-        *slots = (uint64_t) * (const pid_t *)at;
-        break;
-    case FIELD_NAME:
-        *slots = field->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at;
-        break;
-    case FIELD_SET:
-        *slots = *(const unsigned *)at;
-        break;
-    case FIELD_BOOL:
-        *slots = *(const bool *)at;
-        break;
-    default: /* FIELD_U64, FIELD_REAL */
-        memcpy(slots, at, sizeof(*slots));
-    }
-}
-
 void field_slots_put(const struct field *fields, size_t end, const void *base, uint64_t *slots)
 {
     for (; fields->type; fields++) {
         const size_t n = slots_of(fields, end);
 
+        memset(slots, 0, n * sizeof(*slots));
         if (n > 0)
-            put_slots(fields, (const char *)base + fields->offset, slots);
+            memcpy(slots, (const char *)base + fields->offset, bytes_of(fields, end));
         slots += n;
     }
 }
 
 #define MOST_SECONDS 1e9
 
-static bool real_valid(const uint64_t *slot, double most)
-{
+/* A member whose bytes may be any. */
+union crossed {
+    uint64_t whole;
     double real;
+    pid_t pid;
+    uint8_t byte; /* a bool has two values only */
+    unsigned bits;
+    struct timespec time;
+};
 
-    memcpy(&real, slot, sizeof(real));
-    return isfinite(real) && real >= 0 && real <= (most > 0 ? most : MOST_SECONDS);
-}
-
-static bool slots_valid(const struct field *field, const uint64_t *slots)
+static bool is_valid(const struct field *field, const union crossed *crossed)
 {
     switch (field->type) {
     case FIELD_TIME:
-        return slots[0] <= INT64_MAX && slots[1] < 1000000000;
+        return crossed->time.tv_sec >= 0 && crossed->time.tv_nsec >= 0 &&
+               crossed->time.tv_nsec < 1000000000;
     case FIELD_PID:
-        return *slots > 0 && *slots <= INT_MAX;
+        return crossed->pid > 0;
     case FIELD_NAME:
-        return *slots <= (field->most > 0 ? (uint64_t)field->most : 1);
+        return (field->size == sizeof(bool) ? crossed->byte : crossed->bits) < field->names->n;
     case FIELD_SET:
-        return (*slots & ~(uint64_t)FLAGS_ALL) == 0;
+        return crossed->bits >> field->names->n == 0;
     case FIELD_BOOL:
-        return *slots <= 1;
+        return crossed->byte <= 1;
     case FIELD_REAL:
-        return real_valid(slots, field->most);
+        return isfinite(crossed->real) && crossed->real >= 0 &&
+               crossed->real <= (field->most > 0 ? field->most : MOST_SECONDS);
     default:
         return true;
     }
@@ -255,39 +287,16 @@ bool field_slots_valid(const struct field *fields, size_t end, const uint64_t *s
 {
     for (; fields->type; fields++) {
         const size_t n = slots_of(fields, end);
+        union crossed crossed = {0};
 
-        if (n > 0 && !slots_valid(fields, slots))
+        memcpy(&crossed, slots, bytes_of(fields, end));
+        /* the unused bytes of a slot are 0 */
+        if (n > 0 &&
+            (!is_valid(fields, &crossed) || memcmp(&crossed, slots, n * sizeof(*slots)) != 0))
             return false;
         slots += n;
     }
     return true;
-}
-
-static void take_slots(const struct field *field, const uint64_t *slots, void *at)
-{
-    switch (field->type) {
-    case FIELD_TIME:
-        *(struct timespec *)at = (struct timespec){.tv_sec = (time_t)slots[0],
-                                                   .tv_nsec = (long)slots[1]};
-        break;
-    case FIELD_PID:
-        *(pid_t *)at = (pid_t)*slots;
-        break;
-    case FIELD_NAME:
-        if (field->size == sizeof(bool))
-            *(bool *)at = *slots;
-        else
-            *(unsigned *)at = (unsigned)*slots;
-        break;
-    case FIELD_SET:
-        *(unsigned *)at = (unsigned)*slots;
-        break;
-    case FIELD_BOOL:
-        *(bool *)at = *slots;
-        break;
-    default:
-        memcpy(at, slots, sizeof(*slots));
-    }
 }
 
 void field_slots_take(const struct field *fields, size_t end, const uint64_t *slots, void *base)
@@ -296,7 +305,7 @@ void field_slots_take(const struct field *fields, size_t end, const uint64_t *sl
         const size_t n = slots_of(fields, end);
 
         if (n > 0)
-            take_slots(fields, slots, (char *)base + fields->offset);
+            memcpy((char *)base + fields->offset, slots, bytes_of(fields, end));
         slots += n;
     }
 }

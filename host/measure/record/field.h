@@ -27,7 +27,8 @@ enum field_type {
     FIELD_BOOL,    /* bool */
     FIELD_TIME,    /* struct timespec, Unix time */
     FIELD_TEXT,    /* char[] of .size */
-    FIELD_NAME,    /* a member for which .names has a text: an enum, a method */
+    FIELD_METHOD,  /* the name of a method, a constant */
+    FIELD_NAME,    /* an enum or a bool with .names */
     FIELD_SET,     /* a set of bits with .names; its text is names with commas */
     FIELD_WINDOWS, /* struct sample_record: its windows */
     FIELD_AGES,    /* struct ages_record: its bins */
@@ -82,18 +83,13 @@ enum field_rollup {
     ROLLUP_ANY, /* for a set: the bits of any record */
 };
 
-struct field_names {
-    void (*text)(char *text, size_t size, const void *at);
-    void (*parse)(const char *text, void *at);
-};
-
 struct field {
     enum field_type type;
     enum field_group group;
-    size_t offset;                   /* in the table's struct */
-    size_t size;                     /* FIELD_TEXT; FIELD_NAME, of an enum or a bool; else 0 */
-    double most;                     /* see field_slots_valid(); 0: the default of the type */
-    const struct field_names *names; /* FIELD_NAME, FIELD_SET */
+    size_t offset;             /* in the table's struct */
+    size_t size;               /* FIELD_TEXT; FIELD_NAME, of an enum or a bool; else 0 */
+    double most;               /* FIELD_REAL: see field_slots_valid(); 0: the default */
+    const struct names *names; /* FIELD_NAME, FIELD_SET */
     /* AGENT_UNKNOWN and values that are not finite count as no value */
     bool may_lack;
     enum field_home home;
@@ -162,6 +158,13 @@ struct field_value {
 /** Reads the member of the struct at @p base. Not for FIELD_WINDOWS and FIELD_AGES. */
 void field_get(const struct field *field, const void *base, struct field_value *value);
 
+/** Returns true if its value is a text made from a member that is none: FIELD_METHOD, FIELD_NAME,
+ * FIELD_SET. */
+bool field_is_named(const struct field *field);
+
+/** Parses such a text into the member at @p at. An unknown name is the first one, or no bit. */
+void field_parse_names(const struct field *field, const char *text, void *at);
+
 /** Reads the same from a summary; the mean of whole numbers is cut off to a whole number. */
 void field_get_summary(const struct field *field, const struct record_summary *summary,
                        struct field_value *value);
@@ -179,8 +182,8 @@ size_t field_slots_count(const struct field *fields, size_t end);
 void field_slots_put(const struct field *fields, size_t end, const void *base, uint64_t *slots);
 
 /** Returns true if each slot is a possible value of its field: a real is finite and from 0 to .most
- * (1e9), a process positive, a switch 0 or 1, an enum at most .most, a set made of known flags, a
- * time's nanoseconds below 1e9. */
+ * (1e9), a process positive, a bool 0 or 1, an enum or a set among its names, a time not negative,
+ * with nanoseconds below 1e9. */
 bool field_slots_valid(const struct field *fields, size_t end, const uint64_t *slots);
 
 /** Fills the struct from valid slots; its other members stay as they are. */

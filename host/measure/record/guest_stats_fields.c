@@ -4,53 +4,9 @@
 
 #include <stdio.h>
 
-static void source_text(char *text, size_t size, const void *at)
-{
-    snprintf(text, size, "%s", guest_stats_source_name(*(const enum guest_stats_source *)at));
-}
-
-static void source_parse(const char *text, void *at)
-{
-    *(enum guest_stats_source *)at = guest_stats_source_parse(text);
-}
-
-static void verdict_text(char *text, size_t size, const void *at)
-{
-    snprintf(text, size, "%s", guest_stats_verdict_name(*(const enum guest_stats_verdict *)at));
-}
-
-static void verdict_parse(const char *text, void *at)
-{
-    *(enum guest_stats_verdict *)at = guest_stats_verdict_parse(text);
-}
-
-static void reasons_text(char *text, size_t size, const void *at)
-{
-    guest_stats_reasons_text(text, size, *(const unsigned *)at);
-}
-
-static void reasons_parse(const char *text, void *at)
-{
-    *(unsigned *)at = guest_stats_reasons_parse(text);
-}
-
-static void inconsistencies_text(char *text, size_t size, const void *at)
-{
-    guest_stats_inconsistencies_text(text, size, *(const unsigned *)at);
-}
-
-static void inconsistencies_parse(const char *text, void *at)
-{
-    *(unsigned *)at = guest_stats_inconsistencies_parse(text);
-}
-
-static const struct field_names source_names = {source_text, source_parse};
-static const struct field_names verdict_names = {verdict_text, verdict_parse};
-static const struct field_names reason_names = {reasons_text, reasons_parse};
-static const struct field_names inconsistency_names = {inconsistencies_text, inconsistencies_parse};
-
 #define AT(member) .offset = offsetof(struct guest_stats, member)
 #define TEXT(member) AT(member), .size = sizeof(((struct guest_stats *)NULL)->member)
+#define NAMED(member) TEXT(member)
 #define U64(group, member) FIELD_U64, group, AT(member), .may_lack = true
 #define REAL(group, member) FIELD_REAL, group, AT(member), .may_lack = true
 #define COLUMN(name) .home = HOME_GUEST_STATS, .column = (name)
@@ -59,7 +15,7 @@ static const struct field_names inconsistency_names = {inconsistencies_text, inc
 
 /* In the order of JSON. */
 static const struct field fields[] = {
-    {FIELD_NAME, GROUP_SOURCE, AT(source), .names = &source_names, COLUMN("source"),
+    {FIELD_NAME, GROUP_SOURCE, NAMED(source), .names = &guest_stats_source_names, COLUMN("source"),
      .json = "source", .csv = "guest_source"},
     {FIELD_TEXT, GROUP_UNAVAILABLE, TEXT(unavailable), COLUMN("missing"), .csv = "guest_missing"},
     {U64(GROUP_MEMORY, total_bytes), COLUMN("total_bytes"), .json = "total_bytes",
@@ -130,9 +86,9 @@ static const struct field fields[] = {
      .help = GUEST_REPORTED
      "page cache in its own working set that processes have mapped, by referenced "
      "bits."},
-    {FIELD_NAME, GROUP_VERDICT, AT(verdict), .names = &verdict_names, COLUMN("verdict"),
-     .json = "verdict", .csv = "guest_verdict"},
-    {FIELD_SET, GROUP_VERDICT, AT(reasons), .names = &reason_names, COLUMN("reasons"),
+    {FIELD_NAME, GROUP_VERDICT, NAMED(verdict), .names = &guest_stats_verdict_names,
+     COLUMN("verdict"), .json = "verdict", .csv = "guest_verdict"},
+    {FIELD_SET, GROUP_VERDICT, AT(reasons), .names = &guest_stats_reason_names, COLUMN("reasons"),
      .json = "reasons"},
     {FIELD_BOOL, GROUP_VERDICT, AT(at_least_allocation), COLUMN("at_least"),
      .json = "at_least_allocation", .metric = "vmwss_guest_at_least_allocation",
@@ -141,8 +97,8 @@ static const struct field fields[] = {
      .csv = "guest_agreement", .rollup = ROLLUP_MIN, .metric = "vmwss_guest_agreement_ratio",
      .help = "How far the guest's word and the host's numbers can both be right, lately; 1: all "
              "of it."},
-    {FIELD_SET, GROUP_VERDICT, AT(inconsistencies), .names = &inconsistency_names, COLUMN("doubts"),
-     .json = "doubts"},
+    {FIELD_SET, GROUP_VERDICT, AT(inconsistencies), .names = &guest_stats_inconsistency_names,
+     COLUMN("doubts"), .json = "doubts"},
     {.type = FIELD_END},
 };
 

@@ -13,22 +13,6 @@ static_assert(offsetof(struct ages_record, sample) == 0, "see struct kept_sample
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void accel_text(char *text, size_t size, const void *at)
-{
-    snprintf(text, size, "%s", accel_name(*(const enum accel *)at));
-}
-
-static void accel_parse(const char *text, void *at)
-{
-    enum accel accel = ACCEL_UNKNOWN;
-
-    if (!strcmp(text, accel_name(ACCEL_KVM)))
-        accel = ACCEL_KVM;
-    else if (!strcmp(text, accel_name(ACCEL_TCG)))
-        accel = ACCEL_TCG;
-    *(enum accel *)at = accel;
-}
-
 const char *sample_method_parse(const char *name)
 {
     const struct method *method = method_by_name(name);
@@ -38,43 +22,8 @@ const char *sample_method_parse(const char *name)
     return method ? method->name : "unknown";
 }
 
-static void method_text(char *text, size_t size, const void *at)
-{
-    const char *name = *(const char *const *)at;
-
-    snprintf(text, size, "%s", name ? name : ""); /* NULL: no record yet */
-}
-
-/* A new record points to the name in the method's table. */
-static void method_parse(const char *text, void *at)
-{
-    *(const char **)at = sample_method_parse(text);
-}
-
-static void mode_text(char *text, size_t size, const void *at)
-{
-    snprintf(text, size, "%s", *(const bool *)at ? "census" : "panel");
-}
-
-static void mode_parse(const char *text, void *at)
-{
-    *(bool *)at = !strcmp(text, "census");
-}
-
-static void flags_text(char *text, size_t size, const void *at)
-{
-    sample_flags_text(text, size, *(const unsigned *)at);
-}
-
-static void flags_parse(const char *text, void *at)
-{
-    *(unsigned *)at = sample_flags_parse(text);
-}
-
-static const struct field_names accel_names = {accel_text, accel_parse};
-static const struct field_names method_names_ = {method_text, method_parse};
-static const struct field_names mode_names = {mode_text, mode_parse};
-static const struct field_names flag_names = {flags_text, flags_parse};
+static const char *const modes[] = {"panel", "census"}; /* by sample_record.census */
+static const struct names mode_names = NAMES(modes);
 
 /* --- of a record ------------------------------------------------------------------------------ */
 
@@ -101,10 +50,10 @@ static const struct field of_sample[] = {
     {FIELD_TEXT, GROUP_GUEST, TEXT(domain), GUEST_COLUMN("name"), .json = "domain"},
     {FIELD_TEXT, GROUP_GUEST, TEXT(uuid), GUEST_COLUMN("uuid"), .json = "uuid"},
     {FIELD_PID, GROUP_GUEST, AT(pid), COLUMN("pid"), .json = "pid"},
-    {FIELD_NAME, GROUP_GUEST, NAMED(accel), .most = ACCEL_TCG, .names = &accel_names,
-     COLUMN("accel"), .json = "accel"},
-    {FIELD_NAME, GROUP_METHOD, AT(method), .names = &method_names_, COLUMN("method"),
-     .json = "method", .csv = "method", ROLLED(LAST, method)},
+    {FIELD_NAME, GROUP_GUEST, NAMED(accel), .names = &accel_names, COLUMN("accel"),
+     .json = "accel"},
+    {FIELD_METHOD, GROUP_METHOD, AT(method), COLUMN("method"), .json = "method", .csv = "method",
+     ROLLED(LAST, method)},
     {FIELD_NAME, GROUP_METHOD, NAMED(census), .names = &mode_names, COLUMN("mode"), .json = "mode"},
     {FIELD_U64, GROUP_PANEL, AT(samples), COLUMN("samples"), .json = "samples",
      .metric = "vmwss_sampled_pages", .help = "Pages of the panel whose state was known."},
@@ -133,8 +82,8 @@ static const struct field of_sample[] = {
      .help = "CPU time of the last scan."},
     {FIELD_REAL, GROUP_COST, AT(paused_s), COLUMN("paused_s"), .json = "pause_seconds",
      .digit = 0.0001, ROLLED(SUM, paused_s)},
-    {FIELD_SET, GROUP_FLAGS, AT(flags), .names = &flag_names, COLUMN("flags"), .json = "flags",
-     .csv = "flags", ROLLED(ANY, flags)},
+    {FIELD_SET, GROUP_FLAGS, AT(flags), .names = &sample_flag_names, COLUMN("flags"),
+     .json = "flags", .csv = "flags", ROLLED(ANY, flags)},
     {FIELD_AGES, GROUP_WINDOWS, COLUMN("ages")},
     {FIELD_REAL, GROUP_COST, AT(marking_s)},
     {FIELD_REAL, GROUP_COST, AT(reading_s)},
@@ -182,7 +131,7 @@ static const struct field of_window[] = {
     {.type = FIELD_END},
 };
 
-static_assert(sizeof(enum accel) == sizeof(unsigned), "field_slots_put() reads it as one");
+static_assert(sizeof(enum accel) == sizeof(unsigned), "field.c reads an enum as one");
 static_assert(GONE_NOT_KEPT == AGENT_UNKNOWN, "no value of a field");
 
 const struct field *window_fields(void)

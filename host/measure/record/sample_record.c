@@ -51,36 +51,16 @@ static const char *const flag_names[] = {
 };
 _Static_assert(FLAGS_ALL == (1U << (sizeof(flag_names) / sizeof(flag_names[0]))) - 1,
                "each flag has a name");
+const struct names sample_flag_names = NAMES(flag_names);
 
 const char *sample_flag_name(unsigned number)
 {
-    return number < sizeof(flag_names) / sizeof(flag_names[0]) ? flag_names[number] : NULL;
+    return number < sample_flag_names.n ? flag_names[number] : NULL;
 }
 
 void sample_flags_text(char *text, size_t size, unsigned flags)
 {
-    const char *name;
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (unsigned i = 0; (name = sample_flag_name(i)); i++)
-        if ((flags & (1U << i)) && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
-}
-
-unsigned sample_flags_parse(const char *text)
-{
-    char copy[SAMPLE_FLAGS_TEXT];
-    char *rest = NULL;
-    unsigned flags = 0;
-    const char *known;
-
-    snprintf(copy, sizeof(copy), "%s", text);
-    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-        for (unsigned i = 0; (known = sample_flag_name(i)); i++)
-            if (!strcmp(known, name))
-                flags |= 1U << i;
-    return flags;
+    names_bits_text(&sample_flag_names, text, size, flags);
 }
 
 bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes)

@@ -70,8 +70,8 @@ const char *sample_flag_name(unsigned number);
 /** "thp,partial", as far as it fits; "" for no flags. */
 void sample_flags_text(char *text, size_t size, unsigned flags);
 
-/** The reverse; unknown names are left out. */
-unsigned sample_flags_parse(const char *text);
+/** All names, by the number of the bit. */
+extern const struct names sample_flag_names;
 
 /** The value in a record read from the history, which does not hold it. */
 #define GONE_NOT_KEPT UINT64_MAX

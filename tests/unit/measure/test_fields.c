@@ -265,8 +265,7 @@ static void check_table(const struct field *fields)
         ck_assert((field->home == HOME_NONE) == !field->column);
         ck_assert((field->type == FIELD_NAME || field->type == FIELD_SET) ==
                   (field->names != NULL));
-        ck_assert(field->size > 0 ? field->type == FIELD_TEXT || field->type == FIELD_NAME
-                                  : field->type != FIELD_TEXT);
+        ck_assert((field->type == FIELD_TEXT || field->type == FIELD_NAME) == (field->size > 0));
         /* Fields without any output only cross between the processes of vmwssd. */
         ck_assert(field->json || field->column || !(field->csv || field->metric));
         for (const struct field *other = fields; other < field; other++) {

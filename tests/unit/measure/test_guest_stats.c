@@ -465,19 +465,21 @@ TEST(cases, names_go_both_ways)
     char text[256];
 
     for (unsigned s = GUEST_STATS_NONE; s <= GUEST_STATS_AGENT; s++)
-        ck_assert_uint_eq(guest_stats_source_parse(guest_stats_source_name(s)), s);
+        ck_assert_uint_eq(names_parse(&guest_stats_source_names, guest_stats_source_name(s), 9), s);
     for (unsigned v = VERDICT_UNKNOWN; v <= VERDICT_ABOVE; v++)
-        ck_assert_uint_eq(guest_stats_verdict_parse(guest_stats_verdict_name(v)), v);
+        ck_assert_uint_eq(names_parse(&guest_stats_verdict_names, guest_stats_verdict_name(v), 9),
+                          v);
     for (unsigned bits = 0; bits < 1024; bits++) {
         guest_stats_reasons_text(text, sizeof(text), bits);
-        ck_assert_uint_eq(guest_stats_reasons_parse(text), bits);
+        ck_assert_uint_eq(names_bits_parse(&guest_stats_reason_names, text), bits);
     }
     for (unsigned bits = 0; bits < 32; bits++) {
         guest_stats_inconsistencies_text(text, sizeof(text), bits);
-        ck_assert_uint_eq(guest_stats_inconsistencies_parse(text), bits);
+        ck_assert_uint_eq(names_bits_parse(&guest_stats_inconsistency_names, text), bits);
     }
-    ck_assert_uint_eq(guest_stats_reasons_parse("swap,,touched,psi"), REASON_TOUCHED);
-    ck_assert_uint_eq(guest_stats_verdict_parse("abov"), VERDICT_UNKNOWN);
+    ck_assert_uint_eq(names_bits_parse(&guest_stats_reason_names, "swap,,touched,psi"),
+                      REASON_TOUCHED);
+    ck_assert_uint_eq(names_parse(&guest_stats_verdict_names, "abov", 9), 9);
     guest_stats_reasons_text(text, 10, 1023); /* cut, and ended */
     ck_assert_uint_eq(strlen(text), 9);
 }
