@@ -15,9 +15,14 @@
 #include "guest/ram/target.h"
 
 /** Marks the pages of @p set that read idle and whose bits were taken since @p mark as
- * unmeasurable. 0; -ENODATA if those pages are not known: then call damon_doubt(). */
-int damon_taken_of_set(const struct target *target, const struct damon_mark *mark,
-                       struct page_set *set);
+ * unmeasurable. Their number; -ENODATA if those pages are not known: then call damon_doubt(). */
+int64_t damon_taken_of_set(const struct target *target, const struct damon_mark *mark,
+                           struct page_set *set);
+
+/** Returns true if it is known that DAMON has cleared bits, and set the idle flag, of a page from
+ * @p hva on since @p mark. */
+bool damon_has_sampled(const struct target *target, const struct damon_mark *mark, uint64_t hva,
+                       uint64_t bytes);
 
 /** For a census that does not know single pages: adds the bytes that may also have been touched. */
 void damon_taken_of_census(const struct target *target, const struct damon_mark *mark,

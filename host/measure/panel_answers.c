@@ -138,6 +138,7 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
         const struct tick *tick = tick_of(panel, k);
 
         tally.doubts |= tick->doubts;
+        tally.unmeasurable_otherwise |= tick->unmeasurable_otherwise;
         tally.hidden_units = larger(tally.hidden_units, units64(tick->hidden));
         tally.younger_units = larger(tally.younger_units, units64(tick->younger));
     }
@@ -173,6 +174,7 @@ static void doubt(const struct panel *panel, const struct tick_range *range, str
     if (!range->any_older) {
         within = doubts_between(panel, range->older, range->newer);
         tally_doubt(tally, within.doubts, within.hidden_units);
+        tally->unmeasurable_otherwise = within.unmeasurable_otherwise;
         tally->within = dispute_between(panel, range->older, range->newer);
     }
     tally->younger = dispute_between(panel, range->newer, panel->now);

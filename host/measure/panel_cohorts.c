@@ -239,6 +239,7 @@ static void note_doubts(struct panel *panel, const struct tally *tally)
     struct tick *tick = tick_of(panel, panel->now);
 
     tick->doubts |= (uint16_t)tally->doubts;
+    tick->unmeasurable_otherwise |= tally->unmeasurable_otherwise;
     tick->hidden = (uint32_t)larger(tick->hidden, units32(tally->hidden_units));
     tick->younger = (uint32_t)larger(tick->younger, units32(tally->younger_units));
 }
@@ -250,6 +251,7 @@ int cohorts_read(struct panel *panel, struct error *error)
     struct tick *tick = tick_of(panel, panel->now);
 
     tick->doubts = 0;
+    tick->unmeasurable_otherwise = false;
     tick->hidden = tick->younger = 0;
     for (size_t c = 0; c < N_COHORTS; c++) {
         note_doubts(panel, &tallies[c]);

@@ -31,6 +31,7 @@ struct tick {
         uint8_t n, both, others, missed;
     } witness; /* struct witness_count of this tick; there may be thousands of ticks */
     bool disputed;
+    bool unmeasurable_otherwise; /* as in struct tally */
 };
 
 struct panel {

@@ -59,6 +59,8 @@ struct tally {
     /* part of drawn_absent: touched within the window, but no longer resident */
     uint64_t drawn_gone;
     uint64_t drawn_unmeasurable;
+    /* idle: some pages are unmeasurable for another reason than that DAMON took their bits */
+    bool unmeasurable_otherwise;
     /* census and panel */
     uint64_t
         hidden_units; /* units that read idle but may have been touched; HIDDEN_ANY: any number */

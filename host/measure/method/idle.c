@@ -222,6 +222,7 @@ static int idle_mark(void *state, struct error *error)
 
     idle->damon = damon_mark_now(idle->target->root);
     idle->damon_hides = false;
+    idle->damon_took = 0;
     idle->collapses = collapses_read(idle->target->root);
     idle->merged = ksm_merged_pages(idle->target);
     idle->splits = splits_read(idle);
@@ -240,6 +241,7 @@ static int idle_rearm(void *state, struct error *error)
     int rc = for_each_batch(state, page_needs_rearm, mark_batch, error);
 
     idle->damon_hides = false;
+    idle->damon_took = 0;
     remember_swap(state);
     if (rc == 0)
         flush(state);
@@ -249,8 +251,22 @@ static int idle_rearm(void *state, struct error *error)
 /* Runs after the pages were read, so that it misses no page. */
 static void drop_taken(struct idle *idle)
 {
-    idle->damon_hides |= damon_taken_of_set(idle->target, &idle->damon, idle->set) < 0;
+    const int64_t took = damon_taken_of_set(idle->target, &idle->damon, idle->set);
+
+    idle->damon_hides |= took < 0;
+    idle->damon_took += took > 0 ? (uint64_t)took : 0;
     idle->damon = damon_mark_now(idle->target->root);
+}
+
+static void count(const struct idle *idle, struct tally *tally)
+{
+    page_set_tally(idle->set, tally);
+    tally->unmeasurable_otherwise =
+        base_pages(tally->unmeasurable_bytes) + tally->drawn_unmeasurable > idle->damon_took;
+    if (idle->damon_hides)
+        damon_doubt(tally);
+    if (idle->stale)
+        tlb_doubt(idle->target, tally);
 }
 
 static int idle_collect(void *state, struct tally *tally, struct error *error)
@@ -258,6 +274,7 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
     struct idle *idle = state;
     uint64_t collapses = collapses_read(idle->target->root);
 
+    idle->reading = damon_mark_now(idle->target->root);
     check_swapoff(idle);
     check_merging(idle);
     check_splits(idle);
@@ -268,11 +285,7 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
     remember_swap(idle);
     drop_taken(idle);
     if (rc == 0)
-        page_set_tally(idle->set, tally);
-    if (rc == 0 && idle->damon_hides)
-        damon_doubt(tally);
-    if (rc == 0 && idle->stale)
-        tlb_doubt(idle->target, tally);
+        count(idle, tally);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 /** @file idle_collect.c  See idle_collect.h. */
 #include "measure/method/idle_collect.h"
 
+#include "measure/damon_taken.h"
 #include "measure/kernel/collapses.h"
 #include "measure/kernel/idle_bitmap.h"
 #include "measure/kernel/kpageflags.h"
@@ -142,7 +143,14 @@ static void drop_forgotten(struct idle *idle)
 
 /* A page that reclaim or compaction has isolated from its LRU list reads as touched, though its
  * mappings were not checked (mm/page_idle.c, page_idle_get_folio()). It still has its idle flag; a
- * check clears that flag on a touched page. */
+ * check clears that flag on a touched page. DAMON sets it again, which it does to pages on LRU
+ * lists only. */
+static bool was_checked(const struct idle *idle, const struct frame *frame, uint64_t flags)
+{
+    return !(flags & KPF_IDLE) || damon_has_sampled(idle->target, &idle->reading, frame->unit_hva,
+                                                    base_page_bytes() << frame->order);
+}
+
 static int settle_touched(struct idle *idle)
 {
     struct frames *frames = &idle->frames;
@@ -159,7 +167,8 @@ static int settle_touched(struct idle *idle)
         const struct frame *frame = &frames->frame[i];
 
         n += frames->pfn[n] != frame->pfn;
-        idle->set->state[frame->i] = frames->flags[n] & KPF_IDLE ? PAGE_UNMEASURABLE : PAGE_TOUCHED;
+        idle->set->state[frame->i] = was_checked(idle, frame, frames->flags[n]) ? PAGE_TOUCHED
+                                                                                : PAGE_UNMEASURABLE;
     }
     return rc;
 }

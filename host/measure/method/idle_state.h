@@ -23,6 +23,8 @@ struct idle {
     struct swap_devices devices; /* swap devices at the last marking or collection */
     struct unit_mapping last;    /* the unit that was queried last */
     struct damon_mark damon;     /* position at the last collection, or before marking */
+    struct damon_mark reading;   /* position when the collection under way began */
+    uint64_t damon_took;         /* pages that are unmeasurable because of that */
     struct frames frames;        /* frames of one batch */
     int bitmap_fd;
     bool stale;       /* no TLB flush followed when pages were last marked */

@@ -357,11 +357,16 @@ uint64_t window_resident_high_bytes(const struct sample_record *record, size_t w
     return bytes ? bytes : record->resident_bytes;
 }
 
-/* Checks all windows; the record's own figure is that of the last one. */
-static bool has_unmeasurable(const struct sample_record *record)
+/* Checks all windows; the record's own figure is that of the last one. Pages whose bits DAMON took
+ * do not count: on many hosts DAMON is always on, these pages are few, known, and in the upper
+ * bound, so a flag would say nothing. */
+static bool has_unmeasurable(const struct sample_record *record, const struct sample_result *result)
 {
+    const bool idle = method_by_name(record->method) == &method_idle;
+
     for (size_t w = 0; w < record->n_windows; w++)
-        if (record->windows[w].unmeasurable_bytes > 0)
+        if (record->windows[w].unmeasurable_bytes > 0 &&
+            (!idle || result->windows[w].tally.unmeasurable_otherwise))
             return true;
     return false;
 }
@@ -369,7 +374,7 @@ static bool has_unmeasurable(const struct sample_record *record)
 /* On a host with KSM nearly every guest has merged pages, so the flag is set only if they affect
  * the numbers: idle found them unmeasurable, or pages of zeros may not be resident. */
 static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
-                         const struct sample_record *record)
+                         const struct sample_record *record, bool unmeasurable)
 {
     const struct method *method = method_by_name(record->method);
 
@@ -377,7 +382,7 @@ static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct gues
         return false;
     if (disturbance_ksm_drops_zeros(root))
         return true;
-    return !counts_faults(method) && (method != &method_idle || has_unmeasurable(record));
+    return !counts_faults(method) && (method != &method_idle || unmeasurable);
 }
 
 /* A suspended guest touches nothing, whatever it needs when it runs. */
@@ -423,13 +428,16 @@ int sample_record_fill(struct sample_record *record, const struct subject *subje
                 (unsigned long long)(record->resident_bytes >> 20),
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
+    const bool unmeasurable = has_unmeasurable(record, result);
+
     record->flags |= ram_flags(root, guest->process.pid, ram, last) |
                      host_flags(root, guest, ram, plan->method) |
                      doubt_flags(result, plan->n_windows) |
-                     (ksm_disturbs(root, guest->process.pid, ram, record) ? FLAG_KSM : 0) |
+                     (ksm_disturbs(root, guest->process.pid, ram, record, unmeasurable) ? FLAG_KSM
+                                                                                        : 0) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* a configured DIMM that is not mapped (being unplugged) is missing from the sum */
-    if (has_unmeasurable(record) || ram->bytes < guest->ram.total_bytes)
+    if (unmeasurable || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
     if (ram->unclaimed_bytes > 0)
         note_unclaimed(record, ram);

@@ -76,6 +76,8 @@ if start_payload steady kvm "$steady" -m 128; then
 		anew
 		"$vmwss" measure --json --pid "$pid" -w 2 --interval 3 --count 20 -m idle -n 2000 >"$guests_dir/idle"
 		undisturbed idle "$(truth "$steady")" 20 "$guests_dir/idle"
+		check "idle: nothing is unmeasurable but what it took" quietly jq -es 'map(.flags | index("partial") == null) | all' \
+			"$guests_dir/idle"
 	fi
 	stop_guest "$pid"
 fi

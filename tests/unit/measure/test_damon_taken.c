@@ -17,10 +17,13 @@ static struct fake_kernel fake;
 static struct page_set set;
 static void *state;
 
+static void takes(uint64_t page, uint64_t pages);
+
 /* In place of the record that perf would make: KVM is not here. */
 static struct {
     bool active, traced;
     unsigned n;
+    uint64_t next; /* a page that it samples after the next reading of the position; 0: none */
     struct {
         uint64_t hva, bytes;
     } hit[8];
@@ -28,8 +31,15 @@ static struct {
 
 struct damon_mark damon_mark_now(const struct fsroot *root)
 {
+    const struct damon_mark mark = {
+        .active = damon.active, .traced = damon.traced, .place = damon.n};
+
     (void)root;
-    return (struct damon_mark){.active = damon.active, .traced = damon.traced, .place = damon.n};
+    if (damon.next) {
+        takes(damon.next, 1);
+        damon.next = 0;
+    }
+    return mark;
 }
 
 int damon_hits_since(const struct fsroot *root, const struct damon_mark *mark, uint64_t low,
@@ -112,6 +122,7 @@ TEST(cases, pages_of_a_census)
     tally = collect();
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, 4 * base_page_bytes());
+    ck_assert(!tally.unmeasurable_otherwise);
     ck_assert(!(tally.doubts & DOUBT_DAMON));
 }
 
@@ -137,7 +148,32 @@ TEST(cases, pages_of_a_panel)
     takes(11, 1);
     tally = collect();
     ck_assert_uint_eq(tally.drawn_unmeasurable, 1);
+    ck_assert(!tally.unmeasurable_otherwise);
     ck_assert_int_eq(set.state[2], PAGE_UNMEASURABLE);
+
+    fake_set_u64(&fake, "proc/kpageflags", 64 * 41, 0); /* page 40 leaves its list */
+    ck_assert_int_eq(method_idle.mark(state, &error), 0);
+    takes(11, 1);
+    tally = collect();
+    ck_assert_uint_eq(tally.drawn_unmeasurable, 2);
+    ck_assert(tally.unmeasurable_otherwise);
+}
+
+/* Both have the idle flag when their bits were read as touched: DAMON samples no isolated page. */
+TEST(cases, a_touched_page_that_it_samples_while_bits_are_read)
+{
+    struct tally tally;
+
+    ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
+    begin();
+    fake_isolate(&fake, 64 * 8);
+    fake_isolate(&fake, 64 * 10);
+    damon.next = 9;
+    tally = collect();
+    ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());
+    ck_assert_int_eq(set.state[7], PAGE_UNMEASURABLE);
+    ck_assert_int_eq(set.state[9], PAGE_TOUCHED);
+    ck_assert(tally.unmeasurable_otherwise);
 }
 
 /* It was turned on within the window, or none of its events is of this guest. What a window missed

@@ -39,7 +39,8 @@ static void window(double window_s, uint64_t seen, uint64_t touched, uint64_t un
     result.windows[w].est_window_s = window_s;
     result.windows[w].now = (struct resident_now){.mapped_bytes = fake.ram.bytes,
                                                   .resident_bytes = fake.ram.bytes};
-    result.windows[w].tally = (struct tally){.drawn_unmeasurable = unseen, .n_strata = 1};
+    result.windows[w].tally = (struct tally){
+        .drawn_unmeasurable = unseen, .unmeasurable_otherwise = unseen > 0, .n_strata = 1};
     result.windows[w].tally.strata[0] = (struct stratum){base_page_bytes(), seen, seen, touched};
 }
 
@@ -89,6 +90,17 @@ TEST(cases_tests, each_window_has_its_own_unmeasurable_pages)
     }
     ck_assert_uint_lt(record.windows[0].wss_high_bytes, 800 * base_page_bytes());
     ck_assert(record.flags & FLAG_PARTIAL);
+}
+
+/* On hosts where DAMON is always on a flag would be, too. */
+TEST(cases_tests, pages_that_damon_took_are_in_the_bounds_without_a_flag)
+{
+    window(60, PAGES - 3, 10, 3);
+    result.windows[0].tally.unmeasurable_otherwise = false;
+    fill();
+    ck_assert_uint_ge(record.windows[0].wss_high_bytes,
+                      record.windows[0].wss_bytes + 3 * base_page_bytes());
+    ck_assert_uint_eq(record.flags, 0);
 }
 
 /* It clears accessed bits, which some methods do not use. */
