@@ -17,7 +17,6 @@ EXCEPTIONS = {
     # (file, name of the struct or function): size or reason
     ("host/decide/advice/decide.h", "decide_policy"): TABLE,
     ("host/decide/advice/from_history.c", "decide_from_record"): 8,
-    ("host/decide/control/reclaim.c", "reclaim_step"): 8,
     ("host/guest/agent/agent_fields.c", "read_integer"): 7,
     ("host/history/report.h", "report"): 26,
     ("host/measure/estimate/guest_stats.h", "guest_stats"): TABLE,

@@ -6,6 +6,7 @@
 #include "decide/control/giving_back.h"
 
 #include <math.h>
+#include <string.h>
 
 void control_policy_init(struct control_policy *policy)
 {
@@ -301,37 +302,6 @@ static uint64_t give(struct control_host *host, struct control_guest *guests, si
 
 /* --- reclaim ---------------------------------------------------------------------------------- */
 
-/* Returns true if its balloon has nothing to give, or does not work. A moving balloon is a veto. */
-static bool may_be_reclaimed(const struct control_guest *guest)
-{
-    return guest->action == CONTROL_NONE &&
-           (guest->hold == HOLD_DECISION || guest->hold == HOLD_INHIBITED);
-}
-
-/* Sets reclaim_bytes to the amount that the guest could give. */
-static void offer_reclaim(const struct control_policy *policy, struct control_guest *guest,
-                          double now_s)
-{
-    struct reclaim_state *state = &guest->reclaim;
-
-    guest->reclaim_bytes = 0;
-    guest->reclaim_hold = policy->reclaim.on ? RECLAIM_BALLOON : RECLAIM_OFF;
-    if (!policy->reclaim.on)
-        return;
-    reclaim_observe(state, &policy->reclaim, &guest->group, &guest->input, now_s);
-    reclaim_pause_until(state, guest->state.pace.paused_until_s);
-    if (!may_be_reclaimed(guest))
-        state->n_lower = 0;
-    else
-        guest->reclaim_bytes = reclaim_step(state, &policy->reclaim, &policy->decide, &guest->group,
-                                            &guest->input, &guest->decision, now_s,
-                                            &guest->reclaim_hold);
-    if (guest->reclaim_bytes > 0 && guest->busy) {
-        guest->reclaim_bytes = 0;
-        guest->reclaim_hold = RECLAIM_BUSY;
-    }
-}
-
 static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, size_t n)
 {
     struct control_guest *best = NULL;
@@ -374,7 +344,9 @@ static void reclaim_missing(const struct control_policy *policy, struct control_
     uint64_t room;
 
     for (size_t i = 0; i < n; i++)
-        offer_reclaim(policy, &guests[i], now_s);
+        for (size_t a = 0; a < N_ACTUATORS; a++)
+            if (actuators[a]->offer)
+                actuators[a]->offer(&guests[i], policy, now_s);
     room = room_in_swap(&policy->reclaim, guests, n);
     while (wanted > 0 && (guest = next_to_be_reclaimed(guests, n)) != NULL) {
         if (wanted != UINT64_MAX)
@@ -392,18 +364,15 @@ static void reclaim_missing(const struct control_policy *policy, struct control_
 
 /* --- actuators -------------------------------------------------------------------------------- */
 
-/* virtio-mem is the first actuator. The total is as large as their blocks allow. */
+/* The total is as large as the blocks of the actuators allow. */
 static void split_target(struct control_guest *guest)
 {
-    const struct actuator both[] = {guest->plug, guest->balloon};
-    uint64_t set_bytes[2];
-    uint64_t wanted = guest->target_bytes;
+    uint64_t wanted;
 
-    guest->plug_bytes = 0;
-    if (!control_has_plug(guest))
+    memset(guest->set_bytes, 0, sizeof(guest->set_bytes));
+    if (!control_is_split(guest))
         return;
-    wanted = actuators_split(both, 2, wanted, set_bytes);
-    guest->plug_bytes = set_bytes[0];
+    wanted = actuators_split(guest->limits, N_ACTUATORS, guest->target_bytes, guest->set_bytes);
     if (guest->action == CONTROL_NONE || guest->action == CONTROL_RECLAIM)
         return;
     guest->target_bytes = wanted;

@@ -70,13 +70,14 @@ struct control_guest {
     /* In. control_run() sets limit_bytes, panic_bytes, panic_age_s, host_short and host_urgent of
      * the input. */
     struct decide_input input;
-    /* In, for a guest whose virtio-mem may be used: both actuators, which add up to actual_bytes.
-     * For other guests plug is all zero, and the balloon is the only actuator. */
-    struct actuator plug, balloon;
+    /* In, for a guest with several sizing actuators: these, which add up to actual_bytes. For other
+     * guests all are zero, and the balloon is the only one. */
+    struct actuator limits[N_ACTUATORS];
     /* In: the most that its owner allows it to have, where that is more than it had at the start;
      * 0: no more */
     uint64_t allowed_bytes;
-    const char *plug_refused; /* In: why its virtio-mem may not be used; NULL: it may be used */
+    /* In: why an actuator that the guest has may not be used; NULL: it may be used */
+    const char *refused[N_ACTUATORS];
     bool excluded;
     /* busy with a job, or with the last reclaim: nothing is reclaimed */
     bool busy;
@@ -89,16 +90,26 @@ struct control_guest {
     struct decide_decision decision;
     enum control_action action;
     enum control_hold hold;
-    uint64_t target_bytes;  /* target for its balloon; with CONTROL_NONE its current size */
-    uint64_t plug_bytes;    /* part of target_bytes to request of its virtio-mem; 0: it has none */
-    uint64_t reclaim_bytes; /* with CONTROL_RECLAIM; otherwise 0 */
+    uint64_t target_bytes; /* target for its balloon; with CONTROL_NONE its current size */
+    uint64_t set_bytes[N_ACTUATORS]; /* parts of target_bytes; all 0: it has only a balloon */
+    uint64_t reclaim_bytes;          /* with CONTROL_RECLAIM; otherwise 0 */
     enum reclaim_hold reclaim_hold;
     uint64_t wish_bytes;  /* its target without the host's limits */
     uint64_t share_bytes; /* its maximum claim while the host is short */
 };
 
-/** Returns true if the guest has virtio-mem that may be used. */
-static inline bool control_has_plug(const struct control_guest *guest)
+/** Returns the first sizing actuator of the guest that may be used. */
+static inline enum actuator_number control_first(const struct control_guest *guest)
 {
-    return guest->plug.most_bytes > 0;
+    unsigned first = 0;
+
+    while (first < ACTUATOR_BALLOON && guest->limits[first].most_bytes == 0)
+        first++;
+    return (enum actuator_number)first;
+}
+
+/** Returns true if the guest has another sizing actuator than its balloon. */
+static inline bool control_is_split(const struct control_guest *guest)
+{
+    return control_first(guest) != ACTUATOR_BALLOON;
 }

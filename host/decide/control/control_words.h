@@ -11,6 +11,11 @@ const char *control_action_name(enum control_action action);
 /** "none", "decision", "unknown", ... */
 const char *control_hold_name(enum control_hold hold);
 
+static inline double control_mib(uint64_t bytes)
+{
+    return (double)bytes / (double)DECIDE_MIB;
+}
+
 #define CONTROL_WHY_TEXT (DECIDE_WHY_TEXT + 512)
 
 /** Explains a guest's order, or why there is no order; call after control_run(). Returns @p text,

@@ -104,24 +104,12 @@ struct reclaim_state {
     unsigned n_little;
 };
 
-/** Takes in the state of the guest's group; call for every guest at each decision. */
-void reclaim_observe(struct reclaim_state *state, const struct reclaim_policy *policy,
-                     const struct reclaim_group *group, const struct decide_input *input,
-                     double now_s);
-
 /** Returns the size that reclaim always leaves to a guest. */
 uint64_t reclaim_keep(const struct decide_input *input, const struct decide_decision *decision);
 
 /** Returns how much one decision may reclaim given the room in swap. The room of a group without a
  * limit of its own is the host's: then all guests share it. */
 uint64_t reclaim_room(const struct reclaim_policy *policy, const struct reclaim_group *group);
-
-/** Returns how much may be reclaimed now; if 0, @p hold is the reason. Call after
- * reclaim_observe(), once a decision, for a guest whose balloon does not give. */
-uint64_t reclaim_step(struct reclaim_state *state, const struct reclaim_policy *policy,
-                      const struct decide_policy *decide, const struct reclaim_group *group,
-                      const struct decide_input *input, const struct decide_decision *decision,
-                      double now_s, enum reclaim_hold *hold);
 
 /** Notes that the kernel is being asked now, or has just answered. */
 void reclaim_asked(struct reclaim_state *state, double now_s);

@@ -72,32 +72,34 @@ static int open_with(const char *path, int flags, struct journal **out, struct e
     return database_connect(&journal->db, path, flags | SQLITE_OPEN_NOMUTEX, error);
 }
 
-/* Adds columns to a journal from before boot IDs were kept: its rows get no boot ID, no restore
- * time and no panic. Columns come in the order of the schema, because rows are read and written by
- * column position. */
+static int add_column(struct journal *journal, const char *table, const char *name,
+                      const char *type, struct error *error)
+{
+    char sql[128];
+
+    if (!name || journal_has_column(journal, table, name))
+        return 0;
+    snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s", table, name, type);
+    return run_sql(journal, sql, error);
+}
+
+/* Adds columns to a journal of an earlier version: its rows get no boot ID, no restore time and no
+ * panic. */
 static int add_columns(struct journal *journal, struct error *error)
 {
-    static const struct {
-        const char *table, *column, *type;
-    } columns[] = {
-        {"balloon", "boot_id", "TEXT NOT NULL DEFAULT ''"},
-        {"balloon", "restored_s", "REAL NOT NULL DEFAULT 0"},
-        {"balloon", "plug_bytes", "INTEGER NOT NULL DEFAULT 0"},
-        {"balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0"},
-        {"decision", "panic", "INTEGER NOT NULL DEFAULT 0"},
-        {"decision", "reclaim_bytes", "INTEGER"},
-        {"decision", "reclaimed_bytes", "INTEGER"},
-        {"decision", "plug_bytes", "INTEGER"},
-    };
-    char sql[128];
-    int rc = 0;
+    int rc = add_column(journal, "balloon", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
 
-    for (size_t i = 0; rc == 0 && i < sizeof(columns) / sizeof(columns[0]); i++) {
-        if (journal_has_column(journal, columns[i].table, columns[i].column))
-            continue;
-        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s", columns[i].table,
-                 columns[i].column, columns[i].type);
-        rc = run_sql(journal, sql, error);
+    rc = rc ? rc : add_column(journal, "balloon", "restored_s", "REAL NOT NULL DEFAULT 0", error);
+    rc = rc ? rc
+            : add_column(journal, "balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0", error);
+    rc = rc ? rc : add_column(journal, "decision", "panic", "INTEGER NOT NULL DEFAULT 0", error);
+    for (size_t i = 0; rc == 0 && i < N_ACTUATORS; i++) {
+        const struct actuator_operations *own = actuators[i];
+
+        rc = add_column(journal, "balloon", own->before_column, "INTEGER NOT NULL DEFAULT 0",
+                        error);
+        rc = rc ? rc : add_column(journal, "decision", own->ordered_column.name, "INTEGER", error);
+        rc = rc ? rc : add_column(journal, "decision", own->done_column.name, "INTEGER", error);
     }
     return rc;
 }
@@ -170,7 +172,7 @@ void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
 static bool is_same_run(const struct journal_balloon *balloon, const struct journal_run *run)
 {
     return *run->boot_id && !strcmp(balloon->boot_id, run->boot_id) &&
-           balloon->domain_id == run->domain_id;
+           balloon->domain_id == (uint64_t)run->domain_id;
 }
 
 /* The journal has only before_bytes as the start of the move. */
@@ -201,28 +203,65 @@ void journal_balloon_restored(struct journal_balloon *balloon, uint64_t bytes, d
 
 /* --- balloons --------------------------------------------------------------------------------- */
 
-int journal_own(struct journal *journal, const struct journal_balloon *balloon, struct error *error)
+/* Adds a row. @p sql: the statement up to its first column, a text. */
+static int insert(struct journal *journal, const char *sql, const struct field *fields,
+                  const char *first, const void *row, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(
-        journal, "INSERT OR REPLACE INTO balloon VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        &statement, error);
+    struct sql_text text = {0};
+    int rc;
 
+    sql_append(&text, sql);
+    columns_append(&text, fields, JOURNAL_ADDED, ", #");
+    sql_append(&text, ") VALUES (?");
+    columns_append(&text, fields, JOURNAL_ADDED, ", ?");
+    sql_append(&text, ")");
+    rc = journal_prepare(journal, text.text, &statement, error);
     if (rc < 0)
         return rc;
-    sql_bind_text(statement, 1, balloon->uuid);
-    sql_bind_text(statement, 2, balloon->name);
-    sqlite3_bind_int(statement, 3, balloon->domain_id);
-    sql_bind_u64(statement, 4, balloon->before_bytes);
-    sql_bind_u64(statement, 5, balloon->set_bytes);
-    sql_bind_u64(statement, 6, balloon->panic_bytes);
-    sqlite3_bind_double(statement, 7, balloon->panic_s);
-    sqlite3_bind_int(statement, 8, (int)balloon->trouble);
-    sql_bind_text(statement, 9, balloon->boot_id);
-    sqlite3_bind_double(statement, 10, balloon->restored_s);
-    sql_bind_u64(statement, 11, balloon->plug_bytes);
-    sql_bind_u64(statement, 12, balloon->assigned_bytes);
+    sql_bind_text(statement, 1, first);
+    columns_bind(statement, 2, fields, JOURNAL_ADDED, row);
     return finish(journal, statement, error);
+}
+
+/* Replaces a column that an earlier version of the journal did not have by the value that its rows
+ * get. */
+static void fit_field(struct journal *journal, const char *table, struct field *field)
+{
+    if (journal_has_column(journal, table, field->column))
+        return;
+    field->column = field->may_lack ? "NULL" : field->type == FIELD_TEXT ? "''" : "0";
+}
+
+int journal_select(struct journal *journal, const struct journal_query *query,
+                   sqlite3_stmt **statement, struct error *error)
+{
+    struct sql_text text = {0};
+
+    for (struct field *field = query->fields; field->type; field++)
+        fit_field(journal, query->table, field);
+    sql_append(&text, query->head);
+    columns_append(&text, query->fields, JOURNAL_ADDED, ", #");
+    columns_append(&text, query->fields, JOURNAL_LATER, ", #");
+    sql_append(&text, query->tail);
+    return journal_prepare(journal, text.text, statement, error);
+}
+
+int journal_read_row(sqlite3_stmt *statement, const struct field *fields, void *row)
+{
+    int next = columns_read(statement, 2, fields, JOURNAL_ADDED, row);
+
+    next = next < 0 ? next : columns_read(statement, next, fields, JOURNAL_LATER, row);
+    return next < 0 ? next : 0;
+}
+
+int journal_own(struct journal *journal, const struct journal_balloon *balloon, struct error *error)
+{
+    struct field fields[JOURNAL_FIELDS];
+
+    journal_balloon_fields(fields);
+    return insert(journal, "INSERT OR REPLACE INTO balloon (name", fields, balloon->name, balloon,
+                  error);
 }
 
 int journal_disown(struct journal *journal, const char *uuid, struct error *error)
@@ -236,29 +275,14 @@ int journal_disown(struct journal *journal, const char *uuid, struct error *erro
     return finish(journal, statement, error);
 }
 
-static int read_balloon(sqlite3_stmt *statement, struct journal_balloon *balloon)
+static int read_balloon(sqlite3_stmt *statement, const struct field *fields,
+                        struct journal_balloon *balloon)
 {
-    uint64_t trouble = 0;
-    int64_t id = 0;
-    int rc = sql_text(statement, 0, balloon->uuid, sizeof(balloon->uuid));
+    int rc = sql_text(statement, 1, balloon->name, sizeof(balloon->name));
 
-    rc = rc ? rc : sql_text(statement, 1, balloon->name, sizeof(balloon->name));
-    rc = rc ? rc : sql_i64(statement, 2, &id);
-    rc = rc ? rc : sql_u64(statement, 3, &balloon->before_bytes);
-    rc = rc ? rc : sql_u64(statement, 4, &balloon->set_bytes);
-    rc = rc ? rc : sql_u64(statement, 5, &balloon->panic_bytes);
-    rc = rc ? rc : sql_double(statement, 6, &balloon->panic_s);
-    rc = rc ? rc : sql_u64(statement, 7, &trouble);
-    if (rc == 0 && sqlite3_column_count(statement) > 8)
-        rc = sql_text(statement, 8, balloon->boot_id, sizeof(balloon->boot_id));
-    if (rc == 0 && sqlite3_column_count(statement) > 9)
-        rc = sql_double(statement, 9, &balloon->restored_s);
-    if (rc == 0 && sqlite3_column_count(statement) > 10)
-        rc = sql_u64(statement, 10, &balloon->plug_bytes);
-    if (rc == 0 && sqlite3_column_count(statement) > 11)
-        rc = sql_u64(statement, 11, &balloon->assigned_bytes);
-    balloon->domain_id = (int)id;
-    balloon->trouble = trouble <= TROUBLE_FOREIGN ? (enum balloon_trouble)trouble : TROUBLE_NONE;
+    rc = rc ? rc : journal_read_row(statement, fields, balloon);
+    if (balloon->trouble > TROUBLE_FOREIGN)
+        balloon->trouble = TROUBLE_NONE;
     return rc;
 }
 
@@ -267,13 +291,17 @@ int journal_balloons(struct journal *journal,
                      void *context, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(journal, "SELECT * FROM balloon ORDER BY name", &statement, error);
-    int result = SQLITE_DONE;
+    struct field fields[JOURNAL_FIELDS];
+    const struct journal_query query = {"SELECT rowid, name", "balloon",
+                                        " FROM balloon ORDER BY name", fields};
+    int result = SQLITE_DONE, rc;
 
+    journal_balloon_fields(fields);
+    rc = journal_select(journal, &query, &statement, error);
     while (rc == 0 && (result = sqlite3_step(statement)) == SQLITE_ROW) {
         struct journal_balloon balloon = {0};
 
-        rc = read_balloon(statement, &balloon);
+        rc = read_balloon(statement, fields, &balloon);
         if (rc < 0)
             return error_set(error, rc, "%s: an invalid balloon", journal->path);
         rc = see(&balloon, context);
@@ -360,37 +388,11 @@ int journal_host(struct journal *journal, struct journal_host *host, struct erro
 
 int journal_add(struct journal *journal, struct journal_entry *entry, struct error *error)
 {
-    const uint64_t bytes[] = {entry->target_bytes, entry->wish_bytes,     entry->assigned_bytes,
-                              entry->actual_bytes, entry->resident_bytes, entry->wss_high_bytes,
-                              entry->floor_bytes,  entry->free_bytes};
-    const char *const texts[] = {entry->uuid,  entry->name,   entry->mode, NULL,
-                                 entry->level, entry->action, entry->hold};
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(
-        journal,
-        "INSERT INTO decision (time_s, uuid, name, mode, acted, level, action, hold,"
-        " target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes,"
-        " wss_high_bytes, floor_bytes, free_bytes, why, panic, reclaim_bytes, plug_bytes)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        &statement, error);
+    struct field fields[JOURNAL_FIELDS];
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_double(statement, 1, entry->time_s);
-    for (int i = 0; i < 7; i++)
-        if (texts[i])
-            sql_bind_text(statement, 2 + i, texts[i]);
-    sqlite3_bind_int(statement, 5, entry->acted);
-    for (int i = 0; i < 8; i++)
-        if (bytes[i] != DECIDE_UNKNOWN)
-            sql_bind_u64(statement, 9 + i, bytes[i]);
-    sql_bind_text(statement, 17, entry->why);
-    sqlite3_bind_int(statement, 18, entry->panic);
-    if (entry->reclaim_bytes != DECIDE_UNKNOWN)
-        sql_bind_u64(statement, 19, entry->reclaim_bytes);
-    if (entry->plug_bytes != DECIDE_UNKNOWN)
-        sql_bind_u64(statement, 20, entry->plug_bytes);
-    rc = finish(journal, statement, error);
+    journal_decision_fields(fields);
+    rc = insert(journal, "INSERT INTO decision (why", fields, entry->why, entry, error);
     if (rc == 0)
         entry->id = sqlite3_last_insert_rowid(journal->db);
     return rc;
@@ -435,10 +437,14 @@ int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, st
                      error);
 }
 
-int journal_reclaimed(struct journal *journal, int64_t id, uint64_t bytes, struct error *error)
+int journal_done(struct journal *journal, int64_t id, enum actuator_number actuator, uint64_t bytes,
+                 struct error *error)
 {
-    return set_bytes(journal, "UPDATE decision SET reclaimed_bytes = ? WHERE id = ?", id, bytes,
-                     error);
+    char sql[96];
+
+    snprintf(sql, sizeof(sql), "UPDATE decision SET %s = ? WHERE id = ?",
+             actuators[actuator]->done_column.name);
+    return set_bytes(journal, sql, id, bytes, error);
 }
 
 int journal_withdrawn(struct journal *journal, int64_t id, struct error *error)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "decide/control/control.h"
+#include "measure/record/field.h"
 
 #define JOURNAL_DEFAULT_PATH "/var/lib/vmwss-balloond/journal.db"
 #define JOURNAL_KEEP_S (31 * 86400.0)
@@ -33,15 +34,15 @@ struct journal_balloon {
     char uuid[37];
     char name[256];
     char boot_id[JOURNAL_BOOT_ID]; /* boot ID of the host; "": not known */
-    int domain_id;                 /* libvirt's ID: a new ID is a new run */
+    uint64_t domain_id;            /* libvirt's ID: a new ID is a new run */
     uint64_t before_bytes;         /* 0: there is nothing to restore */
     uint64_t set_bytes;
-    /* part of before_bytes that was requested of its virtio-mem; 0: nothing */
-    uint64_t plug_bytes;
-    uint64_t assigned_bytes; /* M at that time; 0: not known */
-    uint64_t panic_bytes;    /* size at the last panic; 0: none */
-    double panic_s;          /* Unix time */
-    enum balloon_trouble trouble;
+    uint64_t
+        part_bytes[N_ACTUATORS]; /* parts of before_bytes that other actuators had; 0: nothing */
+    uint64_t assigned_bytes;     /* M at that time; 0: not known */
+    uint64_t panic_bytes;        /* size at the last panic; 0: none */
+    double panic_s;              /* Unix time */
+    uint64_t trouble; /* enum balloon_trouble */
     /* Unix time at which set_bytes was set as the final size; 0: we still control it */
     double restored_s;
 };
@@ -117,16 +118,19 @@ struct journal_entry {
     char level[8], action[12], hold[12];
     uint64_t target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
-    uint64_t reclaim_bytes; /* with the action reclaim; otherwise DECIDE_UNKNOWN */
-    /* the part of reclaim_bytes that was reclaimed; DECIDE_UNKNOWN: not known, or not yet; not set
-     * by journal_add() */
-    uint64_t reclaimed_bytes;
-    /* part of target_bytes requested of its virtio-mem; DECIDE_UNKNOWN: it has none that is used */
-    uint64_t plug_bytes;
+    /* What was ordered of each actuator that has a column for it, and what came of it, which
+     * journal_add() does not set; DECIDE_UNKNOWN: nothing, or not known yet */
+    uint64_t ordered_bytes[N_ACTUATORS], done_bytes[N_ACTUATORS];
     char why[1600];
     /* After 5, 30 and 60 s; DECIDE_UNKNOWN: not known. */
     uint64_t after_actual_bytes[3], after_resident_bytes[3];
 };
+
+#define JOURNAL_FIELDS 48
+
+/** Fills the table of the columns of decisions: those with a metric are also on Prometheus's page.
+ * It has neither id nor why. */
+void journal_decision_fields(struct field fields[JOURNAL_FIELDS]);
 
 /** Sets entry->id. */
 int journal_add(struct journal *journal, struct journal_entry *entry, struct error *error);
@@ -135,8 +139,9 @@ int journal_after(struct journal *journal, int64_t id, unsigned step, uint64_t a
                   uint64_t resident_bytes, struct error *error);
 /** Notes that the balloon of a decision has been set to a new target for the same reason. */
 int journal_amend(struct journal *journal, int64_t id, uint64_t target_bytes, struct error *error);
-/** Notes how much a decision reclaimed. */
-int journal_reclaimed(struct journal *journal, int64_t id, uint64_t bytes, struct error *error);
+/** Notes what came of an order to an actuator that has a column for it. */
+int journal_done(struct journal *journal, int64_t id, enum actuator_number actuator, uint64_t bytes,
+                 struct error *error);
 /** Notes that a decision was not carried out. */
 int journal_withdrawn(struct journal *journal, int64_t id, struct error *error);
 /** Removes decisions older than JOURNAL_KEEP_S, and balloons restored more than JOURNAL_RESTORE_S

@@ -5,86 +5,46 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define COLUMNS                                                                                    \
-    "id, time_s, uuid, name, mode, acted, level, action, hold, target_bytes, wish_bytes,"          \
-    " assigned_bytes, actual_bytes, resident_bytes, wss_high_bytes, floor_bytes, free_bytes, why," \
-    " actual_5s, actual_30s, actual_60s, resident_5s, resident_30s, resident_60s, "
+/* What entries are asked for, and who takes them. */
+struct walk {
+    const char *head, *tail; /* tail may have ?1, the guest, and ?2, the number of entries */
+    const char *guest;
+    unsigned n;
+    int (*see)(const struct journal_entry *entry, void *context);
+    void *context;
+};
 
-/* The columns that an earlier version did not write yet. */
-static const char *later_columns(struct journal *journal)
+static int read_entry(sqlite3_stmt *statement, const struct field *fields,
+                      struct journal_entry *entry)
 {
-    if (journal_has_column(journal, "decision", "plug_bytes"))
-        return "reclaim_bytes, reclaimed_bytes, plug_bytes";
-    return journal_has_column(journal, "decision", "reclaimed_bytes")
-               ? "reclaim_bytes, reclaimed_bytes, NULL AS plug_bytes"
-               : "NULL AS reclaim_bytes, NULL AS reclaimed_bytes, NULL AS plug_bytes";
-}
-
-static int read_bytes(sqlite3_stmt *statement, int column, uint64_t *bytes)
-{
-    *bytes = DECIDE_UNKNOWN;
-    return sqlite3_column_type(statement, column) == SQLITE_NULL
-               ? 0
-               : sql_u64(statement, column, bytes);
-}
-
-static int read_entry(sqlite3_stmt *statement, struct journal_entry *entry)
-{
-    struct {
-        char *text;
-        size_t size;
-    } const texts[] = {{entry->uuid, sizeof(entry->uuid)},   {entry->name, sizeof(entry->name)},
-                       {entry->mode, sizeof(entry->mode)},   {NULL, 0},
-                       {entry->level, sizeof(entry->level)}, {entry->action, sizeof(entry->action)},
-                       {entry->hold, sizeof(entry->hold)}};
-    uint64_t *const bytes[] = {&entry->target_bytes, &entry->wish_bytes,     &entry->assigned_bytes,
-                               &entry->actual_bytes, &entry->resident_bytes, &entry->wss_high_bytes,
-                               &entry->floor_bytes,  &entry->free_bytes};
     int rc = sql_i64(statement, 0, &entry->id);
 
-    rc = rc ? rc : sql_double(statement, 1, &entry->time_s);
-    for (int i = 0; rc == 0 && i < 7; i++)
-        if (texts[i].text)
-            rc = sql_text(statement, 2 + i, texts[i].text, texts[i].size);
-    entry->acted = sqlite3_column_int(statement, 5) != 0;
-    for (int i = 0; rc == 0 && i < 8; i++)
-        rc = read_bytes(statement, 9 + i, bytes[i]);
-    rc = rc ? rc : sql_text(statement, 17, entry->why, sizeof(entry->why));
-    for (int i = 0; rc == 0 && i < 3; i++) {
-        rc = read_bytes(statement, 18 + i, &entry->after_actual_bytes[i]);
-        rc = rc ? rc : read_bytes(statement, 21 + i, &entry->after_resident_bytes[i]);
-    }
-    rc = rc ? rc : read_bytes(statement, 24, &entry->reclaim_bytes);
-    rc = rc ? rc : read_bytes(statement, 25, &entry->reclaimed_bytes);
-    return rc ? rc : read_bytes(statement, 26, &entry->plug_bytes);
+    rc = rc ? rc : sql_text(statement, 1, entry->why, sizeof(entry->why));
+    return rc ? rc : journal_read_row(statement, fields, entry);
 }
 
-/* @p format has a place for the later columns. */
-static int prepare_decisions(struct journal *journal, const char *format, sqlite3_stmt **statement,
-                             struct error *error)
+static int walk_entries(struct journal *journal, const struct walk *walk, struct error *error)
 {
-    char sql[1024];
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    struct field fields[JOURNAL_FIELDS];
+    const struct journal_query query = {walk->head, "decision", walk->tail, fields};
+    int result, rc;
 
-    snprintf(sql, sizeof(sql), format, later_columns(journal));
-    return journal_prepare(journal, sql, statement, error);
-}
-
-static int walk_entries(struct journal *journal, sqlite3_stmt *statement,
-                        int (*see)(const struct journal_entry *entry, void *context), void *context,
-                        struct error *error)
-{
-    int result;
-    int rc = 0;
-
+    journal_decision_fields(fields);
+    rc = journal_select(journal, &query, &statement, error);
+    if (rc == 0 && walk->guest)
+        sql_bind_text(statement, 1, walk->guest);
+    if (rc == 0)
+        sqlite3_bind_int64(statement, 2, walk->n);
     while (rc == 0 && (result = sqlite3_step(statement)) != SQLITE_DONE) {
         struct journal_entry entry = {0};
 
         if (result != SQLITE_ROW)
             return journal_failed(journal, result, error);
-        rc = read_entry(statement, &entry);
+        rc = read_entry(statement, fields, &entry);
         if (rc < 0)
             return error_set(error, rc, "%s: a row that is not a valid decision", journal->path);
-        rc = see(&entry, context);
+        rc = walk->see(&entry, walk->context);
     }
     return rc;
 }
@@ -93,32 +53,26 @@ int journal_entries(struct journal *journal, const char *guest, unsigned n,
                     int (*see)(const struct journal_entry *entry, void *context), void *context,
                     struct error *error)
 {
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare_decisions(journal,
-                               "SELECT * FROM (SELECT " COLUMNS "%s FROM decision"
-                               " WHERE ?1 IS NULL OR uuid = ?1 OR name = ?1 ORDER BY id DESC"
-                               " LIMIT ?2) ORDER BY id",
-                               &statement, error);
+    const struct walk walk = {
+        .head = "SELECT * FROM (SELECT id, why",
+        .tail = " FROM decision WHERE ?1 IS NULL OR uuid = ?1 OR name = ?1 ORDER BY id DESC"
+                " LIMIT ?2) ORDER BY id",
+        .guest = guest, .n = n, .see = see, .context = context};
 
-    if (rc < 0)
-        return rc;
-    if (guest)
-        sql_bind_text(statement, 1, guest);
-    sqlite3_bind_int64(statement, 2, n);
-    return walk_entries(journal, statement, see, context, error);
+    return walk_entries(journal, &walk, error);
 }
 
 int journal_latest(struct journal *journal,
                    int (*see)(const struct journal_entry *entry, void *context), void *context,
                    struct error *error)
 {
-    cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = prepare_decisions(journal,
-                               "SELECT " COLUMNS "%s FROM decision WHERE id IN"
-                               " (SELECT max(id) FROM decision GROUP BY uuid) ORDER BY name",
-                               &statement, error);
+    const struct walk walk = {
+        .head = "SELECT id, why",
+        .tail = " FROM decision WHERE id IN (SELECT max(id) FROM decision GROUP BY uuid)"
+                " ORDER BY name",
+        .see = see, .context = context};
 
-    return rc < 0 ? rc : walk_entries(journal, statement, see, context, error);
+    return walk_entries(journal, &walk, error);
 }
 
 #define COUNTED " FROM decision WHERE time_s >= ? GROUP BY uuid, action, hold"

@@ -15,11 +15,16 @@
 #define DOMAIN_MARK_URI "urn:vmwss:balloon:1"
 #define DOMAIN_MARK_KEY "vmwss-balloon"
 
+#define DOMAIN_MARK_PARTS 4
+
 struct domain_mark {
     uint64_t before_bytes; /* 0: there is no mark */
     uint64_t set_bytes;
-    /* the part of before_bytes that was requested of its virtio-mem; 0: nothing */
-    uint64_t plug_bytes;
+    /* Parts of before_bytes that another device than the balloon had; bytes 0: nothing. */
+    struct {
+        const char *name; /* of the attribute, set by the caller also to read; NULL: none */
+        uint64_t bytes;
+    } parts[DOMAIN_MARK_PARTS];
 };
 
 /** Replaces the domain's mark with @p mark; removes it if before_bytes is 0. The connection must be
@@ -27,7 +32,8 @@ struct domain_mark {
 int domain_mark_set(struct domain_connection *connection, const char *uuid,
                     const struct domain_mark *mark, struct error *error);
 
-/** Reads the domain's mark, which any program that may write the domain may have written. 0, also
- * if there is no mark or if it is not valid; -ENOENT no such domain; -ENOTCONN; -EIO. */
+/** Reads the domain's mark, with the parts whose names are set, which any program that may write
+ * the domain may have written. 0, also if there is no mark or if it is not valid; -ENOENT no such
+ * domain; -ENOTCONN; -EIO. */
 int domain_mark_get(struct domain_connection *connection, const char *uuid,
                     struct domain_mark *mark, struct error *error);

@@ -5,6 +5,7 @@
 #include "base/service/log.h"
 #include "guest/domain/domain_mark.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,16 +17,18 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
     const struct control_guest *guest = &balloond->members.guests[i];
     const struct balloon_state *state = &guest->state;
     struct journal_balloon row = {
-        .domain_id = member->domain_id,
+        .domain_id = (uint64_t)member->domain_id,
         .before_bytes = balloon_before(state, &guest->input),
         .set_bytes = set_bytes,
-        .plug_bytes = control_has_plug(guest) ? guest->plug.most_bytes : 0,
         .assigned_bytes = guest->input.assigned_bytes,
         .panic_bytes = state->pace.panic_bytes,
         .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),
         .trouble = state->trouble,
     };
 
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        if (actuators[a]->before_column)
+            row.part_bytes[a] = guest->limits[a].most_bytes;
     memcpy(row.uuid, member->uuid, sizeof(row.uuid));
     memcpy(row.name, member->name, sizeof(row.name));
     journal_boot_id(row.boot_id);
@@ -41,7 +44,7 @@ static void learn(struct decide_pace *pace, const struct journal_balloon *row)
     pace->panic_at_s = balloond_now_s() - fmax(balloond_wall_s() - row->panic_s, 0);
 }
 
-/* Its total size changes once the requested size of its virtio-mem is known. */
+/* Its total size changes once the sizes to restore of its devices are known. */
 static void take_over(struct balloond *balloond, size_t i, const struct journal_balloon *row)
 {
     struct balloon_guest *member = &balloond->members.members[i];
@@ -49,15 +52,18 @@ static void take_over(struct balloond *balloond, size_t i, const struct journal_
     const struct decide_input *input = &guest->input;
     uint64_t before_bytes, set_bytes;
 
-    if (member->plug.n == 1 && row->plug_bytes <= member->plug.size_bytes)
-        member->plug_before_bytes = row->plug_bytes;
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        if (member->devices[a].found.n == 1 &&
+            row->part_bytes[a] <= member->devices[a].found.size_bytes)
+            member->devices[a].before_bytes = row->part_bytes[a];
     members_take_sizes(member, guest, &member->memory, balloond->config);
     /* Memory may have been plugged or unplugged meanwhile. */
     before_bytes = balloon_shifted(row->before_bytes, row->set_bytes, row->assigned_bytes, input);
     set_bytes = balloon_shifted(row->set_bytes, row->set_bytes, row->assigned_bytes, input);
     balloon_adopt(&guest->state, &balloond->config->policy.balloon, input, before_bytes, set_bytes,
                   balloond_now_s());
-    guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE : row->trouble;
+    guest->state.trouble = row->trouble == TROUBLE_FOREIGN ? TROUBLE_NONE
+        : (enum balloon_trouble)row->trouble;
     log_line(LOG_CLASS_GUEST, LOG_NOTICE, "domain %s: its balloon is adopted, it had %llu MiB%s",
              row->name, (unsigned long long)(before_bytes / DECIDE_MIB),
              row->restored_s > 0 ? ", and is on its way there" : "");
@@ -129,16 +135,28 @@ void adoption_renew(struct balloond *balloond, size_t i)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
+static_assert((int)N_ACTUATORS <= DOMAIN_MARK_PARTS, "a mark has a part for each actuator");
+
+static void name_parts(struct domain_mark *mark)
+{
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        mark->parts[a].name = actuators[a]->before_column;
+}
+
 void adoption_mark(struct balloond *balloond, size_t i, uint64_t set_bytes)
 {
     struct balloon_guest *member = &balloond->members.members[i];
     const struct control_guest *guest = &balloond->members.guests[i];
-    const struct domain_mark mark = {.before_bytes = balloon_before(&guest->state, &guest->input),
-                                     .set_bytes = set_bytes,
-                                     .plug_bytes = control_has_plug(guest) ? guest->plug.most_bytes
-                                                                           : 0};
+    struct domain_mark mark = {.before_bytes = balloon_before(&guest->state, &guest->input),
+                               .set_bytes = set_bytes};
     struct error error = {0};
-    int rc = domain_mark_set(balloond->libvirt, member->uuid, &mark, &error);
+    int rc;
+
+    name_parts(&mark);
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        if (mark.parts[a].name)
+            mark.parts[a].bytes = guest->limits[a].most_bytes;
+    rc = domain_mark_set(balloond->libvirt, member->uuid, &mark, &error);
 
     if (rc == -EBUSY) /* the balloon is not set in that case */
         return;
@@ -172,11 +190,13 @@ static int adopt_by_mark(struct balloond *balloond, size_t i, struct error *erro
 {
     struct balloon_guest *member = &balloond->members.members[i];
     const struct domain_memory *memory = &member->memory;
-    struct journal_balloon row = {.domain_id = -1};
-    struct domain_mark mark;
+    struct journal_balloon row = {0};
+    struct domain_mark mark = {0};
     struct error failed = {0};
-    int rc = domain_mark_get(balloond->libvirt, member->uuid, &mark, &failed);
+    int rc;
 
+    name_parts(&mark);
+    rc = domain_mark_get(balloond->libvirt, member->uuid, &mark, &failed);
     if (rc == -ENOTCONN)
         return error_set(error, rc, "%s", failed.text);
     if (rc < 0)
@@ -188,7 +208,8 @@ static int adopt_by_mark(struct balloond *balloond, size_t i, struct error *erro
     memcpy(row.name, member->name, sizeof(row.name));
     row.before_bytes = mark.before_bytes;
     row.set_bytes = mark.set_bytes;
-    row.plug_bytes = mark.plug_bytes;
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        row.part_bytes[a] = mark.parts[a].bytes;
     member->owned = true; /* if not, it is given up with its mark */
     if (can_be(&mark, memory) && is_of(&row, memory, memory->saved || memory->migrated))
         take_over(balloond, i, &row);

@@ -59,21 +59,32 @@ static bool may_be_set(int rc)
     return rc == -EIO || rc == -ENOTCONN;
 }
 
-/* Sets virtio-mem first. A balloon that has its target size, and is not moving, is left alone. */
-static int set_memory(struct balloond *balloond, size_t i, struct error *error)
+struct reclaim_order {
+    struct balloond *balloond;
+    size_t i;
+};
+
+static int order_reclaim(void *context, struct error *error)
+{
+    const struct reclaim_order *order = context;
+
+    return reclaiming_order(order->balloond, order->i, error);
+}
+
+/* Has each actuator carry out its part, in their order. */
+static int order_all(struct balloond *balloond, size_t i, struct error *error)
 {
     const struct balloon_guest *member = &balloond->members.members[i];
-    const struct control_guest *guest = &balloond->members.guests[i];
-    uint64_t balloon_bytes = guest->target_bytes - guest->plug_bytes;
+    struct reclaim_order reclaim = {balloond, i};
+    const struct actuator_hands hands = {.libvirt = balloond->libvirt,
+                                         .uuid = member->uuid,
+                                         .devices = member->devices,
+                                         .reclaim = order_reclaim,
+                                         .context = &reclaim};
     int rc = 0;
 
-    if (!control_has_plug(guest))
-        return domain_memory_set(balloond->libvirt, member->uuid, guest->target_bytes, error);
-    if (guest->plug_bytes != member->plug.requested_bytes)
-        rc = domain_virtio_mem_request(balloond->libvirt, member->uuid, guest->plug_bytes, error);
-    if (rc == 0 && member->plug.balloon &&
-        (guest->state.moving || balloon_bytes != guest->balloon.current_bytes))
-        rc = domain_balloon_set(balloond->libvirt, member->uuid, balloon_bytes, error);
+    for (size_t a = 0; rc == 0 && a < N_ACTUATORS; a++)
+        rc = actuators[a]->order(&hands, &balloond->members.guests[i], error);
     return rc;
 }
 
@@ -91,9 +102,10 @@ static int set_balloon(struct balloond *balloond, size_t i, struct error *error)
         return rc;
     member->owned = true;
     adoption_mark(balloond, i, guest->target_bytes);
-    rc = set_memory(balloond, i, error);
+    rc = order_all(balloond, i, error);
     if (rc == 0 || may_be_set(rc)) {
-        member->plug_before_bytes = row.plug_bytes;
+        for (size_t a = 0; a < N_ACTUATORS; a++)
+            member->devices[a].before_bytes = row.part_bytes[a];
         balloon_issued(&guest->state, &guest->input, guest->target_bytes, balloond_now_s());
         guest->state.unsure = rc < 0;
         return rc;
@@ -125,7 +137,7 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
     if (balloond->alive)
         balloond->alive();
     if (orders && balloond->config->act) {
-        rc = is_reclaim ? reclaiming_order(balloond, i, &error) : set_balloon(balloond, i, &error);
+        rc = is_reclaim ? order_all(balloond, i, &error) : set_balloon(balloond, i, &error);
         entry.acted = rc >= 0;
         if (rc < 0 && !member->failing)
             log_failure(member, is_reclaim ? "nothing is reclaimed" : "its balloon was not set",

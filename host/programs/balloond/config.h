@@ -36,8 +36,9 @@ struct balloond_config {
     uint64_t limit_bytes; /* most that any guest may have; 0: what it had at the start */
     struct decide_windows windows;
     struct control_policy policy; /* mode, times and reclaim are configurable */
-    bool virtio_mem;              /* false: the requested size of virtio-mem is left alone */
-    bool reclaim_any_swap;        /* false: reclaim only into compressed memory (zram) */
+    /* actuators with a device that may be changed: virtio-mem */
+    bool uses[N_ACTUATORS];
+    bool reclaim_any_swap; /* false: reclaim only into compressed memory (zram) */
     size_t n_guests;
     struct balloond_guest_config guests[BALLOOND_MAX_GUESTS];
 };

@@ -130,80 +130,89 @@ static void begin_if_new(struct balloon_guest *member, struct control_guest *gue
         begin_run(member, guest, memory);
 }
 
-/* --- virtio-mem ------------------------------------------------------------------------------- */
+/* --- devices ---------------------------------------------------------------------------------- */
 
 /* A change in the domain may have changed its maximum. */
-static bool may_have_plug(const struct balloon_guest *member, const struct domain_memory *memory)
+static bool may_have_device(const struct balloon_guest *member,
+                            const struct actuator_device *device,
+                            const struct domain_memory *memory)
 {
-    return member->fresh || member->plug.n > 0 || member->plug_unknown ||
+    return member->fresh || device->found.n > 0 || device->unknown ||
            member->memory.maximum_bytes != memory->maximum_bytes;
 }
 
 /* Returns 0; or -ENOTCONN. Any other read error may mean that the guest has ended. */
-static int read_plug(struct balloon_guest *member, const struct domain_memory *memory,
-                     struct domain_connection *libvirt, struct error *error)
+static int read_devices(struct balloon_guest *member, const struct domain_memory *memory,
+                        struct domain_connection *libvirt, struct error *error)
 {
-    struct error failed = {0};
-    int rc;
+    for (size_t a = 0; a < N_ACTUATORS; a++) {
+        struct actuator_device *device = &member->devices[a];
+        struct error failed = {0};
+        int rc;
 
-    if (!may_have_plug(member, memory))
-        return 0;
-    rc = domain_virtio_mem_read(libvirt, memory->uuid, &member->plug, &failed);
-    member->plug_unknown = rc < 0;
-    return rc == -ENOTCONN ? error_set(error, rc, "%s", failed.text) : 0;
+        if (!actuators[a]->read || !may_have_device(member, device, memory))
+            continue;
+        rc = actuators[a]->read(libvirt, memory->uuid, &device->found, &failed);
+        device->unknown = rc < 0;
+        if (rc == -ENOTCONN)
+            return error_set(error, rc, "%s", failed.text);
+    }
+    return 0;
 }
 
-/* A device that may not be used, but was lowered before, must be restored. A guest that has not
- * plugged the requested size has no driver, or has not finished yet. */
-static bool is_plug_used(const struct balloon_guest *member, bool allowed)
+/* Devices that may not be changed count with their present size. */
+static void take_limits(struct balloon_guest *member, struct control_guest *guest,
+                        const struct balloond_config *config)
 {
-    const struct domain_virtio_mem *plug = &member->plug;
+    uint64_t base = member->memory.maximum_bytes, most = 0, current = 0;
+    struct actuator all[N_ACTUATORS] = {0};
+    const struct domain_virtio_mem *found = NULL;
+    bool uses = false;
 
-    return plug->n == 1 && (member->plug_before_bytes > 0 ||
-                            (allowed && plug->current_bytes == plug->requested_bytes));
-}
+    for (size_t a = 0; a < N_ACTUATORS; a++) {
+        const struct actuator_device *device = &member->devices[a];
+        const char *refusal;
 
-/* Never requests more than was requested before our first target: the owner keeps the rest of the
- * device in reserve. */
-static void take_actuators(const struct balloon_guest *member, struct control_guest *guest,
-                           bool allowed)
-{
-    const struct domain_virtio_mem *plug = &member->plug;
-    bool uses = is_plug_used(member, allowed);
-    uint64_t base = less(member->memory.maximum_bytes, plug->size_bytes);
-    uint64_t balloon = plug->balloon ? plug->total_bytes - plug->current_bytes : base;
-    uint64_t most = uses ? larger(plug->requested_bytes, member->plug_before_bytes) : 0;
-
-    most = larger(most, plug->current_bytes);
-    guest->input.assigned_bytes = base + most;
-    guest->input.actual_bytes = balloon + plug->current_bytes;
-    if (allowed && !uses)
-        guest->plug_refused = plug->n > 1 ? "the domain has more than one device"
-                                          : "the guest has not plugged what is requested";
-    if (!uses)
+        if (device->found.n == 0)
+            continue;
+        found = &device->found;
+        refusal = actuators[a]->limits(device, config->uses[a], &all[a]);
+        base = less(base, found->size_bytes);
+        most += all[a].most_bytes;
+        current += found->current_bytes;
+        uses = uses || !refusal;
+        guest->refused[a] = refusal && *refusal ? refusal : NULL;
+        if (refusal)
+            all[a] = (struct actuator){0};
+    }
+    if (!found)
         return;
-    guest->plug = (struct actuator){.least_bytes = allowed ? 0 : plug->current_bytes,
-                                    .most_bytes = most,
-                                    .block_bytes = plug->block_bytes,
-                                    .current_bytes = plug->current_bytes};
-    guest->balloon = (struct actuator){
-        .least_bytes = plug->balloon ? 0 : base, .most_bytes = base, .current_bytes = balloon};
+    all[ACTUATOR_BALLOON] = (struct actuator){
+        .least_bytes = found->balloon ? 0 : base,
+        .most_bytes = base,
+        .current_bytes = found->balloon ? found->total_bytes - current : base};
+    guest->input.assigned_bytes = base + most;
+    guest->input.actual_bytes = all[ACTUATOR_BALLOON].current_bytes + current;
+    member->memory.current_bytes = guest->input.actual_bytes;
+    if (uses)
+        memcpy(guest->limits, all, sizeof(all));
 }
 
-static void take_plug(struct balloon_guest *member, struct control_guest *guest, bool allowed)
+static void take_devices(struct balloon_guest *member, struct control_guest *guest,
+                         const struct balloond_config *config)
 {
     struct decide_input *input = &guest->input;
 
-    guest->plug = guest->balloon = (struct actuator){0};
-    guest->plug_refused = NULL;
-    if (!member->fresh && guest->state.before_bytes == 0)
-        member->plug_before_bytes = 0;
-    if (member->plug.n > 0 && input->actual_bytes != DECIDE_UNKNOWN) {
-        take_actuators(member, guest, allowed);
-        member->memory.current_bytes = input->actual_bytes;
-    }
-    if (member->plug_unknown)
-        input->actual_bytes = DECIDE_UNKNOWN;
+    memset(guest->limits, 0, sizeof(guest->limits));
+    memset(guest->refused, 0, sizeof(guest->refused));
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        if (!member->fresh && guest->state.before_bytes == 0)
+            member->devices[a].before_bytes = 0;
+    if (input->actual_bytes != DECIDE_UNKNOWN)
+        take_limits(member, guest, config);
+    for (size_t a = 0; a < N_ACTUATORS; a++)
+        if (member->devices[a].unknown)
+            input->actual_bytes = DECIDE_UNKNOWN;
 }
 
 /* Without a period the driver reports only once, and if the host's clock is set back meanwhile that
@@ -252,7 +261,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     guest->allowed_bytes = own && own->has_limit ? own->limit_bytes : config->limit_bytes;
     if (memory->suspended)
         input->vetoes |= VETO_PAUSED;
-    take_plug(member, guest, config->virtio_mem);
+    take_devices(member, guest, config);
 }
 
 int members_follow(struct members *members, struct domain_connection *libvirt,
@@ -275,7 +284,7 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
         if (i < 0)
             return error_set(error, (int)i, "out of memory");
         begin_if_new(&members->members[i], &members->guests[i], &all[k]);
-        if (read_plug(&members->members[i], &all[k], libvirt, error) < 0)
+        if (read_devices(&members->members[i], &all[k], libvirt, error) < 0)
             return -ENOTCONN;
         members_take_sizes(&members->members[i], &members->guests[i], &all[k], config);
     }

@@ -7,7 +7,6 @@
 
 #include "decide/journal/journal.h"
 #include "guest/domain/domain_memory.h"
-#include "guest/domain/domain_virtio_mem.h"
 #include "programs/balloond/config.h"
 
 #define MEMBER_AFTERS 3
@@ -30,12 +29,10 @@ struct balloon_guest {
     struct domain_memory memory;
     uint64_t report_updated_s; /* the driver's last report, Unix time by the host's clock then; */
     double report_seen_s;      /* first seen at, by the monotonic clock; 0: none */
-    struct domain_virtio_mem plug;
-    bool plug_unknown;          /* its virtio-mem could not be read */
-    uint64_t plug_before_bytes; /* requested size of virtio-mem before our first target; 0: none */
-    bool failing;               /* its balloon could not be set, and that was logged */
-    bool contested;             /* another controller works against this one, and that was logged */
-    bool unmarked;              /* the same for its mark (domain_mark.h) */
+    struct actuator_device devices[N_ACTUATORS]; /* of actuators that have one */
+    bool failing;   /* its balloon could not be set, and that was logged */
+    bool contested; /* another controller works against this one, and that was logged */
+    bool unmarked;  /* the same for its mark (domain_mark.h) */
     struct {
         char key[128]; /* short form of the last row */
         int64_t id;    /* ID of the last row of a balloon that was set; 0: the last row set none */

@@ -92,8 +92,8 @@ static void note_reclaimed(struct balloond *balloond, struct balloon_guest *memb
                      balloond_now_s());
     reclaim_asked(&guest->reclaim, balloond_now_s()); /* the write has just ended */
     member->reclaim.sent_bytes = 0;
-    if (member->reclaim.id > 0 &&
-        journal_reclaimed(balloond->journal, member->reclaim.id, answer->got_bytes, &error) < 0)
+    if (member->reclaim.id > 0 && journal_done(balloond->journal, member->reclaim.id,
+                                               ACTUATOR_RECLAIM, answer->got_bytes, &error) < 0)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "domain %s: not journalled: %s", member->name,
                  error.text);
     member->reclaim.id = 0;

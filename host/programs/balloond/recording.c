@@ -32,11 +32,13 @@ struct journal_entry recording_entry(const struct balloond *balloond,
         .wss_high_bytes = input->mid_wss.window_s > 0 ? input->mid_wss.high_bytes : DECIDE_UNKNOWN,
         .floor_bytes = guest->decision.floor_bytes,
         .free_bytes = host->free_bytes,
-        .reclaim_bytes = guest->action == CONTROL_RECLAIM ? guest->reclaim_bytes : DECIDE_UNKNOWN,
-        .reclaimed_bytes = DECIDE_UNKNOWN,
-        .plug_bytes = control_has_plug(guest) ? guest->plug_bytes : DECIDE_UNKNOWN,
     };
 
+    for (size_t a = 0; a < N_ACTUATORS; a++) {
+        entry.ordered_bytes[a] = actuators[a]->ordered ? actuators[a]->ordered(guest)
+                                                       : DECIDE_UNKNOWN;
+        entry.done_bytes[a] = DECIDE_UNKNOWN;
+    }
     memcpy(entry.uuid, member->uuid, sizeof(entry.uuid));
     memcpy(entry.name, member->name, sizeof(entry.name));
     snprintf(entry.mode, sizeof(entry.mode), "%s",
@@ -116,10 +118,12 @@ static bool goes_on(const struct balloon_guest *member, const struct control_gue
 
 static void log_order(const struct journal_entry *entry)
 {
-    if (entry->reclaim_bytes != DECIDE_UNKNOWN) {
+    const uint64_t reclaim_bytes = entry->ordered_bytes[ACTUATOR_RECLAIM];
+
+    if (reclaim_bytes != DECIDE_UNKNOWN) {
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %sreclaim %llu MiB: %s", entry->name,
-                 entry->acted ? "" : "would ",
-                 (unsigned long long)(entry->reclaim_bytes / DECIDE_MIB), entry->why);
+                 entry->acted ? "" : "would ", (unsigned long long)(reclaim_bytes / DECIDE_MIB),
+                 entry->why);
         return;
     }
     log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB: %s", entry->name,

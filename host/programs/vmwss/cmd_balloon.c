@@ -11,7 +11,6 @@
 #include "decide/journal/journal.h"
 #include "guest/domain/domain_mark.h"
 #include "guest/domain/domain_memory.h"
-#include "guest/domain/domain_virtio_mem.h"
 #include "history/store.h"
 #include "programs/vmwss/cli.h"
 #include "show/sheet.h"
@@ -92,7 +91,8 @@ static int add_row(const struct journal_entry *entry, void *context)
 {
     struct listing *listing = context;
     struct sheet *sheet = &listing->sheet;
-    const bool reclaims = entry->reclaim_bytes != DECIDE_UNKNOWN;
+    const uint64_t reclaim_bytes = entry->ordered_bytes[ACTUATOR_RECLAIM];
+    const bool reclaims = reclaim_bytes != DECIDE_UNKNOWN;
     char reclaim[24];
 
     listing->n++;
@@ -106,7 +106,7 @@ static int add_row(const struct journal_entry *entry, void *context)
     sheet_cell(sheet, "action", "%s%s%s%s",
                entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
                reclaims ? " " : "",
-               reclaims ? show_bytes(reclaim, sizeof(reclaim), entry->reclaim_bytes) : "");
+               reclaims ? show_bytes(reclaim, sizeof(reclaim), reclaim_bytes) : "");
     sheet_text(sheet, "why", entry->why);
     return sheet->rc;
 }
@@ -145,28 +145,36 @@ static int print_table(const struct options *options, struct journal *journal, s
     return rc;
 }
 
+static void print_term(const char *name, uint64_t bytes)
+{
+    char text[32];
+
+    if (name)
+        printf("  %-38s %12s\n", name, bytes_text(text, sizeof(text), bytes));
+}
+
+static void print_terms(const struct journal_entry *entry)
+{
+    print_term("assigned", entry->assigned_bytes);
+    print_term("actual", entry->actual_bytes);
+    print_term("resident", entry->resident_bytes);
+    print_term("touched in the middle window, at most", entry->wss_high_bytes);
+    print_term("floor", entry->floor_bytes);
+    print_term("wished, without the host's limits", entry->wish_bytes);
+    print_term("target", entry->target_bytes);
+    for (size_t i = 0; i < N_ACTUATORS; i++) {
+        print_term(actuators[i]->ordered_column.term, entry->ordered_bytes[i]);
+        print_term(actuators[i]->done_column.term, entry->done_bytes[i]);
+    }
+    print_term("free on the host", entry->free_bytes);
+    print_term("actual after 5 s", entry->after_actual_bytes[0]);
+    print_term("actual after 30 s", entry->after_actual_bytes[1]);
+    print_term("actual after 60 s", entry->after_actual_bytes[2]);
+    print_term("resident after 60 s", entry->after_resident_bytes[2]);
+}
+
 static int explain_entry(const struct journal_entry *entry, void *context)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } terms[] = {
-        {"assigned", entry->assigned_bytes},
-        {"actual", entry->actual_bytes},
-        {"resident", entry->resident_bytes},
-        {"touched in the middle window, at most", entry->wss_high_bytes},
-        {"floor", entry->floor_bytes},
-        {"wished, without the host's limits", entry->wish_bytes},
-        {"target", entry->target_bytes},
-        {"of that requested of virtio-mem", entry->plug_bytes},
-        {"to be reclaimed", entry->reclaim_bytes},
-        {"reclaimed", entry->reclaimed_bytes},
-        {"free on the host", entry->free_bytes},
-        {"actual after 5 s", entry->after_actual_bytes[0]},
-        {"actual after 30 s", entry->after_actual_bytes[1]},
-        {"actual after 60 s", entry->after_actual_bytes[2]},
-        {"resident after 60 s", entry->after_resident_bytes[2]},
-    };
     char text[32], name[sizeof(entry->name)], why[sizeof(entry->why)];
 
     *(unsigned *)context += 1;
@@ -175,8 +183,7 @@ static int explain_entry(const struct journal_entry *entry, void *context)
            utf8_printable_copy(name, sizeof(name), entry->name),
            entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
            show_time(text, sizeof(text), entry->time_s, 0), entry->level, entry->mode, why);
-    for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-        printf("  %-38s %12s\n", terms[i].name, bytes_text(text, sizeof(text), terms[i].value));
+    print_terms(entry);
     return 0;
 }
 
@@ -202,24 +209,30 @@ struct releasing {
     struct journal_balloon *done; /* not removed while rows are read */
 };
 
-/* Sets the requested size of its virtio-mem first, if that was lowered. */
-static int set_back(struct domain_connection *libvirt, const struct journal_balloon *balloon,
+/* Restores devices first, and leaves the rest to the balloon. */
+static int set_back(struct domain_connection *libvirt, const struct journal_balloon *row,
                     uint64_t target, struct error *error)
 {
-    struct domain_virtio_mem plug = {0};
-    int rc;
+    uint64_t rest = row->before_bytes;
+    struct domain_virtio_mem device = {0};
+    int restored = 0;
 
-    if (balloon->plug_bytes > 0)
-        domain_virtio_mem_read(libvirt, balloon->uuid, &plug, NULL);
-    if (plug.n != 1 || plug.requested_bytes >= balloon->plug_bytes)
-        return domain_memory_set(libvirt, balloon->uuid, target, error);
-    rc = domain_virtio_mem_request(libvirt, balloon->uuid, balloon->plug_bytes, error);
-    if (rc < 0 || !plug.balloon)
-        return rc;
-    return domain_balloon_set(libvirt, balloon->uuid,
-                              larger(less(balloon->before_bytes, balloon->plug_bytes),
-                                     plug.total_bytes - plug.current_bytes),
-                              error);
+    for (size_t a = 0; a < N_ACTUATORS; a++) {
+        int rc = actuators[a]->restore && row->part_bytes[a] > 0
+                     ? actuators[a]->restore(libvirt, row->uuid, row->part_bytes[a], &device, error)
+                     : 0;
+
+        if (rc < 0)
+            return rc;
+        restored += rc;
+        rest = less(rest, row->part_bytes[a]);
+    }
+    if (restored == 0)
+        return domain_memory_set(libvirt, row->uuid, target, error);
+    if (!device.balloon)
+        return 0;
+    return domain_balloon_set(libvirt, row->uuid,
+                              larger(rest, device.total_bytes - device.current_bytes), error);
 }
 
 /* Never takes memory from the guest: it may use all that it was given since. The row then has the

@@ -11,37 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(member) \
-    FIELD_U64, GROUP_SIZE, .offset = offsetof(struct journal_entry, member), .may_lack = true
-#define DECIDED "vmwss-balloond's last decision: "
-
-/* Fields of a decision. Unknown values are DECIDE_UNKNOWN, which equals AGENT_UNKNOWN. */
-static const struct field fields[] = {
-    {AT(target_bytes), .metric = "vmwss_balloon_target_bytes",
-     .help = DECIDED "what the balloon is to leave the guest; in a dry run what it would be."},
-    {AT(wish_bytes), .metric = "vmwss_balloon_wish_bytes",
-     .help = DECIDED "what it would be without the host's limits."},
-    {AT(floor_bytes), .metric = "vmwss_balloon_floor_bytes",
-     .help = DECIDED "what the guest cannot drop, and its reserve."},
-    {AT(actual_bytes), .metric = "vmwss_balloon_actual_bytes",
-     .help = DECIDED "what the balloon left the guest then."},
-    {AT(plug_bytes), .metric = "vmwss_balloon_virtio_mem_bytes",
-     .help = DECIDED "what of the target is requested of the guest's virtio-mem; in a dry run what "
-                     "it would be."},
-    {AT(reclaim_bytes), .metric = "vmwss_balloon_reclaim_bytes",
-     .help = DECIDED "what memory.reclaim of the guest's control group was asked for; in a dry run "
-                     "what it would be."},
-    {AT(reclaimed_bytes), .metric = "vmwss_balloon_reclaimed_bytes",
-     .help = DECIDED "what memory.reclaim found of that."},
-    {FIELD_REAL, GROUP_SIZE, .offset = offsetof(struct journal_entry, time_s), .may_lack = true,
-     .metric = "vmwss_balloon_decision_timestamp_seconds",
-     .help = DECIDED "when it was another than the one before, Unix time."},
-    {FIELD_BOOL, GROUP_SIZE, .offset = offsetof(struct journal_entry, acted),
-     .metric = "vmwss_balloon_acted",
-     .help = DECIDED
-     "1 if a balloon was set or memory reclaimed by it; 0 in a dry run, or if there was nothing to do."},
-    {.type = FIELD_END},
-};
+#define DECIDED ACTUATOR_DECIDED
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -231,13 +201,16 @@ static void write_host(FILE *out, const struct journal_host *host)
 void prometheus_write_balloons(FILE *out, const struct balloon_metrics *metrics,
                                const struct current *current)
 {
+    struct field fields[JOURNAL_FIELDS];
+
     write_host(out, &metrics->host);
     if (metrics->n == 0)
         return;
     write_counts(out, metrics);
-    for (const struct field *field = field_of_group(fields, GROUP_SIZE); field;
-         field = field_next_of_group(field))
-        write_field(out, field, metrics, current);
+    journal_decision_fields(fields);
+    for (const struct field *field = fields; field->type; field++)
+        if (field->metric)
+            write_field(out, field, metrics, current);
     write_states(out, metrics, current);
     write_panics(out, metrics, current);
 }

@@ -1690,17 +1690,17 @@ static struct control_guest plugged(void)
 {
     struct control_guest found = guest();
 
-    found.plug = (struct actuator){0, 2048 * MIB, 2 * MIB, 2048 * MIB};
-    found.balloon = (struct actuator){0, 2048 * MIB, 0, 2048 * MIB};
+    found.limits[ACTUATOR_VIRTIO_MEM] = (struct actuator){0, 2048 * MIB, 2 * MIB, 2048 * MIB};
+    found.limits[ACTUATOR_BALLOON] = (struct actuator){0, 2048 * MIB, 0, 2048 * MIB};
     return found;
 }
 
 /* It has followed its virtio-mem so far, and nothing of its balloon. */
 static void unplug(struct control_guest *guest, uint64_t plug_bytes)
 {
-    guest->plug.current_bytes = plug_bytes;
-    resize(guest, plug_bytes + guest->balloon.current_bytes,
-           plug_bytes + guest->balloon.current_bytes);
+    guest->limits[ACTUATOR_VIRTIO_MEM].current_bytes = plug_bytes;
+    resize(guest, plug_bytes + guest->limits[ACTUATOR_BALLOON].current_bytes,
+           plug_bytes + guest->limits[ACTUATOR_BALLOON].current_bytes);
 }
 
 TEST(rules, virtio_mem_is_set_before_the_balloon)
@@ -1713,7 +1713,7 @@ TEST(rules, virtio_mem_is_set_before_the_balloon)
     settle(&h, g, 1);
     ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
     ck_assert_uint_eq(g[0].target_bytes, 3892 * MIB); /* 5 %, 204.8, and the balloon none of it */
-    ck_assert_uint_eq(g[0].plug_bytes, 1844 * MIB);
+    ck_assert_uint_eq(g[0].set_bytes[ACTUATOR_VIRTIO_MEM], 1844 * MIB);
     ck_assert_msg(strstr(why(&h, &g[0]),
                          "of virtio-mem 1844 of 2048 MiB are requested, its balloon leaves 2048"),
                   "%s", why(&h, &g[0]));
@@ -1725,7 +1725,7 @@ TEST(rules, virtio_mem_is_set_before_the_balloon)
     g[0].input.guest.oom_kill = true; /* a panic */
     run(&h, g, 1);
     ck_assert_int_eq(g[0].action, CONTROL_FULL);
-    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].set_bytes[ACTUATOR_VIRTIO_MEM], 2048 * MIB);
     ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
 }
 
@@ -1742,7 +1742,7 @@ TEST(rules, a_guest_that_unplugs_nothing_is_inhibited_and_restored)
         issue(&h, &g[0]);
         run(&h, g, 1);
         ck_assert_int_eq(g[0].action, CONTROL_SETTLE);
-        ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+        ck_assert_uint_eq(g[0].set_bytes[ACTUATOR_VIRTIO_MEM], 2048 * MIB);
         issue(&h, &g[0]);
         if (i < 2)
             settle(&h, g, 1);
@@ -1751,7 +1751,7 @@ TEST(rules, a_guest_that_unplugs_nothing_is_inhibited_and_restored)
     ck_assert_int_eq(g[0].hold, HOLD_INHIBITED);
     ck_assert(strstr(why(&h, &g[0]), "unplugs no block of its virtio-mem"));
     control_restore(&h, RESTORE_BEFORE, g, 1);
-    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].set_bytes[ACTUATOR_VIRTIO_MEM], 2048 * MIB);
 }
 
 TEST(rules, the_end_requests_what_was_requested)
@@ -1766,10 +1766,10 @@ TEST(rules, the_end_requests_what_was_requested)
     run(&h, g, 1);
     control_restore(&h, RESTORE_BEFORE, g, 1);
     ck_assert_int_eq(g[0].action, CONTROL_RESTORE);
-    ck_assert_uint_eq(g[0].plug_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g[0].set_bytes[ACTUATOR_VIRTIO_MEM], 2048 * MIB);
     ck_assert_uint_eq(g[0].target_bytes, 4096 * MIB);
     control_restore(&h, RESTORE_HOLD, g, 1);
-    ck_assert_uint_eq(g[0].plug_bytes, 1000 * MIB);
+    ck_assert_uint_eq(g[0].set_bytes[ACTUATOR_VIRTIO_MEM], 1000 * MIB);
 }
 
 /* A device whose blocks are larger than a step, and no balloon. */
@@ -1779,8 +1779,8 @@ TEST(rules, a_block_that_is_larger_than_a_step_stays)
     struct control_guest g[] = {plugged()};
 
     policy.proactive = true;
-    g[0].plug.block_bytes = 512 * MIB;
-    g[0].balloon.least_bytes = g[0].balloon.current_bytes;
+    g[0].limits[ACTUATOR_VIRTIO_MEM].block_bytes = 512 * MIB;
+    g[0].limits[ACTUATOR_BALLOON].least_bytes = g[0].limits[ACTUATOR_BALLOON].current_bytes;
     rest(&g[0]);
     settle(&h, g, 1);
     ck_assert_int_eq(g[0].action, CONTROL_NONE);

@@ -62,7 +62,7 @@ TEST(all, by_default_it_is_a_lazy_dry_run)
     ck_assert(!config.act);
     ck_assert(!config.policy.proactive);
     ck_assert(!config.policy.reclaim.on);
-    ck_assert(!config.virtio_mem);
+    ck_assert(!config.uses[ACTUATOR_VIRTIO_MEM]);
     ck_assert(config.policy.decide.needs_statistics);
     ck_assert_str_eq(config.user, "vmwss-balloond");
     ck_assert_int_eq(config.restore, RESTORE_BEFORE);
@@ -98,7 +98,7 @@ TEST(all, every_key_is_taken)
     ck_assert_double_eq(config.policy.decide.turn_pause_s, 30);
     ck_assert(!config.policy.decide.needs_statistics);
     ck_assert(config.policy.reclaim.on && config.reclaim_any_swap);
-    ck_assert(config.virtio_mem);
+    ck_assert(config.uses[ACTUATOR_VIRTIO_MEM]);
 
     const struct balloond_guest_config *db = balloond_config_guest(&config, "db1", UUID_2);
 
@@ -202,7 +202,7 @@ static struct journal_entry entry_of(const char *name, const char *uuid, double 
                                   .target_bytes = 900 * MIB,
                                   .actual_bytes = 1000 * MIB,
                                   .wss_high_bytes = DECIDE_UNKNOWN,
-                                  .reclaim_bytes = DECIDE_UNKNOWN,
+                                  .ordered_bytes[ACTUATOR_RECLAIM] = DECIDE_UNKNOWN,
                                   .why = "because"};
 
     snprintf(entry.name, sizeof(entry.name), "%s", name);
@@ -233,17 +233,17 @@ TEST(all, what_was_reclaimed_is_kept)
     struct journal_entry entry = entry_of("web1", UUID_1, 1000);
 
     ck_assert_int_eq(journal_add(journal, &entry, &error), 0);
-    entry.reclaim_bytes = 20 * MIB;
+    entry.ordered_bytes[ACTUATOR_RECLAIM] = 20 * MIB;
     ck_assert_int_eq(journal_add(journal, &entry, &error), 0);
     n_seen = 0;
     ck_assert_int_eq(journal_entries(journal, NULL, 10, see, NULL, &error), 0);
-    ck_assert_uint_eq(seen[0].reclaim_bytes, DECIDE_UNKNOWN);
-    ck_assert_uint_eq(seen[1].reclaim_bytes, 20 * MIB);
-    ck_assert_uint_eq(seen[1].reclaimed_bytes, DECIDE_UNKNOWN);
-    ck_assert_int_eq(journal_reclaimed(journal, entry.id, 19 * MIB, &error), 0);
+    ck_assert_uint_eq(seen[0].ordered_bytes[ACTUATOR_RECLAIM], DECIDE_UNKNOWN);
+    ck_assert_uint_eq(seen[1].ordered_bytes[ACTUATOR_RECLAIM], 20 * MIB);
+    ck_assert_uint_eq(seen[1].done_bytes[ACTUATOR_RECLAIM], DECIDE_UNKNOWN);
+    ck_assert_int_eq(journal_done(journal, entry.id, ACTUATOR_RECLAIM, 19 * MIB, &error), 0);
     n_seen = 0;
     ck_assert_int_eq(journal_latest(journal, see, NULL, &error), 0);
-    ck_assert_uint_eq(seen[0].reclaimed_bytes, 19 * MIB);
+    ck_assert_uint_eq(seen[0].done_bytes[ACTUATOR_RECLAIM], 19 * MIB);
 }
 
 TEST(all, decisions_are_read_as_they_were_added)
@@ -381,7 +381,7 @@ TEST(all, an_older_journal_is_taken_over)
     ck_assert_int_eq(journal_counts(journal, 0, see_count, NULL, &error), 0);
     n_seen = 0;
     ck_assert_int_eq(journal_latest(journal, see, NULL, &error), 0);
-    ck_assert_uint_eq(seen[0].reclaim_bytes, DECIDE_UNKNOWN);
+    ck_assert_uint_eq(seen[0].ordered_bytes[ACTUATOR_RECLAIM], DECIDE_UNKNOWN);
     ck_assert_int_eq(journal_host(journal, &host, &error), 0);
     ck_assert_double_eq(host.time_s, 0);
     journal_close(journal);
@@ -684,7 +684,7 @@ TEST(all, a_balloon_is_adopted_with_what_was_learned)
 /* Its journal is that of the host it came from. */
 TEST(all, a_guest_from_another_host_is_adopted_by_its_mark)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
+    marked = (struct domain_mark){.before_bytes = 4096 * MIB, .set_bytes = 900 * MIB};
     appear(3, 900 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4096 * MIB);
@@ -692,7 +692,7 @@ TEST(all, a_guest_from_another_host_is_adopted_by_its_mark)
 
     /* An earlier row of it, from before it went there. */
     own_now();
-    marked = (struct domain_mark){4000 * MIB, 700 * MIB, 0};
+    marked = (struct domain_mark){.before_bytes = 4000 * MIB, .set_bytes = 700 * MIB};
     appear(9, 700 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 4000 * MIB);
@@ -706,13 +706,13 @@ TEST(all, a_guest_from_another_host_is_adopted_by_its_mark)
 /* Someone else has moved the balloon since. A mark that cannot be read does not stop decisions. */
 TEST(all, a_mark_that_does_not_fit_is_removed)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
+    marked = (struct domain_mark){.before_bytes = 4096 * MIB, .set_bytes = 900 * MIB};
     appear(3, 1000 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
     ck_assert_uint_eq(marked.before_bytes, 0);
     ck_assert_int_eq(adoption_count(&controller, &error), 0);
-    marked = (struct domain_mark){UINT64_MAX, 1000 * MIB, 0};
+    marked = (struct domain_mark){.before_bytes = UINT64_MAX, .set_bytes = 1000 * MIB};
     appear(3, 1000 * MIB);
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
     ck_assert_uint_eq(one_guest.state.before_bytes, 0);
@@ -726,7 +726,7 @@ TEST(all, a_mark_that_does_not_fit_is_removed)
 /* Its balloon was on its way; until it runs here its size is that of before. */
 TEST(all, a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
+    marked = (struct domain_mark){.before_bytes = 4096 * MIB, .set_bytes = 900 * MIB};
     appear(3, 2000 * MIB);
     one.memory.arriving = true;
     ck_assert_int_eq(adoption_run(&controller, &error), 0);
@@ -748,7 +748,7 @@ TEST(all, a_guest_that_migrates_while_its_balloon_moves_keeps_what_it_had)
 /* libvirtd was restarted just then. */
 TEST(all, a_mark_that_cannot_be_read_is_read_again)
 {
-    marked = (struct domain_mark){4096 * MIB, 900 * MIB, 0};
+    marked = (struct domain_mark){.before_bytes = 4096 * MIB, .set_bytes = 900 * MIB};
     appear(3, 900 * MIB);
     mark_rc = -ENOTCONN;
     ck_assert_int_eq(adoption_run(&controller, &error), -ENOTCONN);
@@ -1217,7 +1217,7 @@ TEST(all, no_journal_and_no_database)
 static void begin_plug(bool allowed)
 {
     begin_order(0);
-    config.virtio_mem = allowed;
+    config.uses[ACTUATOR_VIRTIO_MEM] = allowed;
     needy.maximum_bytes = 576 * MIB;
     needy.current_bytes = 114 * MIB;
     plug = (struct domain_virtio_mem){.n = 1,
@@ -1239,7 +1239,7 @@ static void own_plug(uint64_t plug_bytes)
                                   .domain_id = 7,
                                   .before_bytes = 164 * MIB,
                                   .set_bytes = 114 * MIB,
-                                  .plug_bytes = plug_bytes};
+                                  .part_bytes[ACTUATOR_VIRTIO_MEM] = plug_bytes};
 
     journal_boot_id(row.boot_id);
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
@@ -1249,7 +1249,7 @@ static void end_plug(void)
 {
     end_order();
     plug = (struct domain_virtio_mem){0};
-    config.virtio_mem = false;
+    config.uses[ACTUATOR_VIRTIO_MEM] = false;
 }
 
 /* Also where virtio-mem may not be used any more. */
@@ -1263,7 +1263,7 @@ TEST_EACH(all, what_was_requested_is_requested_again, 0, 2)
     ck_assert_uint_eq(balloon_bytes, UINT64_MAX); /* it leaves all */
     ck_assert_uint_eq(n_set, 0);
     ck_assert_sql(dir.path, PLUG_ROWS, "164 100");
-    ck_assert_uint_eq(marked.plug_bytes, 100 * MIB);
+    ck_assert_uint_eq(marked.parts[ACTUATOR_VIRTIO_MEM].bytes, 100 * MIB);
     ck_assert_sql(dir.path, "SELECT plug_bytes >> 20 FROM decision", "100");
     end_plug();
 }
@@ -1289,7 +1289,7 @@ TEST_EACH(all, virtio_mem_that_may_not_be_used_is_left_alone, 0, 3)
         plug.requested_bytes = 60 * MIB; /* and the guest does not follow */
     plug.total_bytes = needy.current_bytes = 100 * MIB;
     tick_now();
-    refused = controller.members.guests[0].plug_refused;
+    refused = controller.members.guests[0].refused[ACTUATOR_VIRTIO_MEM];
     ck_assert_int_eq(n_requested, 0);
     ck_assert_uint_eq(n_set, 1); /* the balloon gives back what it took */
     ck_assert_uint_eq(controller.members.guests[0].target_bytes, 114 * MIB);

@@ -262,7 +262,7 @@ TEST(libvirt, libvirt_takes_it_and_gives_it_up)
 
 static void check_mark(uint64_t before_bytes, uint64_t set_bytes)
 {
-    struct domain_mark mark = {1, 1, 0};
+    struct domain_mark mark = {.before_bytes = 1, .set_bytes = 1};
 
     ck_assert_msg(domain_mark_get(connection, domains[0].uuid, &mark, &error) == 0, "%s",
                   error.text);
@@ -273,13 +273,13 @@ static void check_mark(uint64_t before_bytes, uint64_t set_bytes)
 /* Beside the other element, which stays. */
 TEST(libvirt, libvirt_keeps_what_a_balloon_had)
 {
-    struct domain_mark mark = {UINT64_C(1) << 62, 900, 0};
+    struct domain_mark mark = {.before_bytes = UINT64_C(1) << 62, .set_bytes = 900};
 
     check_mark(0, 0);
     ck_assert_int_eq(domain_metadata_set(connection, domains[0].uuid, "<wss/>", &error), 0);
     ck_assert_int_eq(domain_mark_set(connection, domains[0].uuid, &mark, &error), 0);
     check_mark(UINT64_C(1) << 62, 900);
-    mark = (struct domain_mark){4096, 800, 0};
+    mark = (struct domain_mark){.before_bytes = 4096, .set_bytes = 800};
     ck_assert_int_eq(domain_mark_set(connection, domains[0].uuid, &mark, &error), 0);
     check_mark(4096, 800);
     mark.before_bytes = 0;

@@ -91,7 +91,8 @@ TEST(all, each_group_is_looked_at_once_an_interval)
 
 static int64_t order(size_t i)
 {
-    struct journal_entry entry = {.name = "web1", .acted = true, .reclaim_bytes = 20 * MIB};
+    struct journal_entry entry = {
+        .name = "web1", .acted = true, .ordered_bytes[ACTUATOR_RECLAIM] = 20 * MIB};
 
     balloond.members.guests[i].action = CONTROL_RECLAIM;
     balloond.members.guests[i].reclaim_bytes = 20 * MIB;
@@ -107,7 +108,7 @@ static bool acted;
 static int see(const struct journal_entry *entry, void *context)
 {
     (void)context;
-    reclaimed = entry->reclaimed_bytes;
+    reclaimed = entry->done_bytes[ACTUATOR_RECLAIM];
     acted = entry->acted;
     return 0;
 }
