@@ -28,7 +28,7 @@ static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND 
 static const char add_guest[] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)";
 static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
 static const char add_last_report[] =
-    "INSERT OR REPLACE INTO told(guest_id, time_ms, lines) VALUES (?, ?, ?)";
+    "INSERT OR REPLACE INTO last_report(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
 /* --- checks of entries ------------------------------------------------------------------------ */
 

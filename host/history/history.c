@@ -257,8 +257,14 @@ int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     int64_t time_ms;
-    int rc = sql_prepare(store, "SELECT time_ms, lines FROM told WHERE guest_id = ?", &statement,
-                         error);
+    /* a file that no writer has converted yet: schema.c */
+    const int is_new = schema_has(store, "last_report", error);
+    int rc = is_new < 0 ? is_new
+                        : sql_prepare(store,
+                                      is_new ? "SELECT time_ms, lines FROM last_report"
+                                               " WHERE guest_id = ?"
+                                             : "SELECT time_ms, lines FROM told WHERE guest_id = ?",
+                                      &statement, error);
 
     if (rc < 0)
         return rc;

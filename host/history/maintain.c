@@ -172,7 +172,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
                      " guest.id) AND NOT EXISTS (SELECT 1 FROM bucket WHERE guest_id = guest.id)",
                      error);
     if (rc == 0)
-        rc = sql_run(store, "DELETE FROM told WHERE guest_id NOT IN (SELECT id FROM guest)", error);
+        rc = sql_run(store, "DELETE FROM last_report WHERE guest_id NOT IN (SELECT id FROM guest)",
+                     error);
     if (rc == 0)
         rc = delete_events(store, now_s - retention->hour_s, error);
     return rc;

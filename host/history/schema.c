@@ -8,9 +8,9 @@
  * entries in a separate index. For SQL, the view wss has a row for each window.
  *
  * A table is never altered, so that its text in the file equals its text here; schema_verify()
- * relies on it. A file of another version is refused: there is no conversion yet, because nothing
- * has been released. Tables added since are made in older files by the next writer; readers do
- * without them until then.
+ * relies on it. Tables added since are made in older files by the next writer; readers do without
+ * them until then. Version 1 had the agents' last reports in a table called "told": the next writer
+ * converts such a file, and readers read both. A file of any other version is refused.
  */
 #include "history/schema.h"
 
@@ -49,7 +49,8 @@ static const struct table_ddl {
     const char *name;
     const char *sql;
     void (*columns)(struct sql_text *sql);
-    bool added; /* files of this version may lack it */
+    bool added; /* files of these versions may lack it */
+    bool old;   /* only files of version 1 have it: it is not made */
 } tables[] = {
     {.name = "guest",
      .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
@@ -94,9 +95,14 @@ static const struct table_ddl {
      .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = own_columns},
     /* The last report of a guest's agent, as on the wire: host/base/wire/wire.h. */
+    {.name = "last_report",
+     .sql = "CREATE TABLE last_report(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
+            "lines TEXT NOT NULL) STRICT",
+     .added = true},
     {.name = "told",
      .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
-            "lines TEXT NOT NULL) STRICT"},
+            "lines TEXT NOT NULL) STRICT",
+     .old = true},
     /* Start, suspension and end of a guest: history/event.h. */
     {.name = "event",
      .sql = "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
@@ -134,8 +140,11 @@ static const char indexes[] =
     " s.method, s.mode, s.samples, s.flags"
     " FROM sample s JOIN guest g ON g.id = s.guest_id, json_each(s.windows) w;";
 
-#define VERSION 1
-#define SET_VERSION "PRAGMA user_version = 1"
+#define VERSION 2
+#define SET_VERSION "PRAGMA user_version = 2"
+/* Run after the added tables were made. */
+static const char from_version_1[] = "INSERT INTO last_report SELECT guest_id, time_ms, lines"
+                                     " FROM told; DROP TABLE told; " SET_VERSION;
 
 /* Returns version 0 if the file is marked as ours, but its tables are not made yet. */
 static int read_version(struct store *store, int *version, struct error *error)
@@ -145,9 +154,9 @@ static int read_version(struct store *store, int *version, struct error *error)
 
     if (rc < 0)
         return rc;
-    if (found != 0 && found != VERSION)
+    if (found < 0 || found > VERSION)
         return error_set(error, -EINVAL,
-                         "%s: has schema version %lld, and this vmwss reads version %d only: use "
+                         "%s: has schema version %lld, and this vmwss reads versions 1 to %d: use "
                          "the vmwss that wrote it, or move it away with its -wal and -shm, and "
                          "vmwssd begins a new one",
                          store->path, (long long)found, VERSION);
@@ -180,20 +189,28 @@ static int make_added(struct store *store, struct error *error)
     return rc;
 }
 
+static int make_all(struct store *store, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
+        if (!tables[i].old)
+            rc = sql_run(store, table_sql(&tables[i]).text, error);
+    if (rc == 0)
+        rc = sql_run(store, indexes, error);
+    return rc == 0 ? sql_run(store, SET_VERSION, error) : rc;
+}
+
 static int make_tables(struct store *store, struct error *error)
 {
     int version = VERSION;
     int rc = read_version(store, &version, error);
 
-    if (rc < 0)
-        return rc;
-    if (version == VERSION)
-        return make_added(store, error);
-    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
-        rc = sql_run(store, table_sql(&tables[i]).text, error);
+    if (rc == 0 && version == 0)
+        return make_all(store, error);
     if (rc == 0)
-        rc = sql_run(store, indexes, error);
-    return rc == 0 ? sql_run(store, SET_VERSION, error) : rc;
+        rc = make_added(store, error);
+    return rc == 0 && version == 1 ? sql_run(store, from_version_1, error) : rc;
 }
 
 int schema_make(struct store *store, struct error *error)
@@ -224,7 +241,7 @@ static int verify_table(struct store *store, const struct table_ddl *table, stru
         return rc;
     sql_bind_text(statement, 1, table->name);
     rc = sql_step(store, statement, error);
-    if (rc < 0 || (rc == 0 && table->added))
+    if (rc < 0 || (rc == 0 && (table->added || table->old)))
         return rc;
     if (rc == 0 || sql_text(statement, 0, sql, sizeof(sql)) < 0 || strcmp(sql, wanted.text) != 0)
         return error_set(error, -EUCLEAN, "%s: its table %s is not as vmwss makes it", store->path,

@@ -370,7 +370,7 @@ static void add_last_report(const struct ages_record *record, const char *lines)
     store_close(store);
 }
 
-/* 1, with what it told and when; 0: nothing. */
+/* Returns 1, with its text and its time; 0: there is none. */
 static int last_report(char lines[AGENT_LAST_REPORT_MAX], double *time_s)
 {
     struct history_guest guest;
@@ -386,7 +386,7 @@ static int last_report(char lines[AGENT_LAST_REPORT_MAX], double *time_s)
     return rc;
 }
 
-TEST(cases, what_its_agent_told_last_is_kept)
+TEST(cases, the_last_report_of_its_agent_is_kept)
 {
     static char lines[AGENT_LAST_REPORT_MAX];
     struct ages_record record = reported(T0, 300, 0.1);
@@ -402,9 +402,54 @@ TEST(cases, what_its_agent_told_last_is_kept)
     ck_assert_int_eq(last_report(lines, &time_s), 1);
     ck_assert_str_eq(lines, "last\nof them");
     ck_assert_double_eq_tol(time_s, T0 + 60, 1);
-    ck_assert_sql(kept.path, "SELECT count(*) FROM told", "1");
-    free(kept_ask(kept.path, "UPDATE told SET lines = CAST(zeroblob(40000) AS TEXT)"));
+    ck_assert_sql(kept.path, "SELECT count(*) FROM last_report", "1");
+    free(kept_ask(kept.path, "UPDATE last_report SET lines = CAST(zeroblob(40000) AS TEXT)"));
     ck_assert_int_eq(last_report(lines, &time_s), -EUCLEAN);
+}
+
+/* The same file, as a vmwss of schema version 1 wrote it. */
+static const char as_version_1[] =
+    "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
+    "lines TEXT NOT NULL) STRICT;"
+    "INSERT INTO told SELECT * FROM last_report; DROP TABLE last_report;"
+    "PRAGMA user_version = 1";
+
+TEST(cases, a_file_of_version_1_is_read_and_the_next_writer_converts_it)
+{
+    static char lines[AGENT_LAST_REPORT_MAX];
+    struct ages_record record = reported(T0, 300, 0.1);
+    double time_s = 0;
+    sqlite3 *db;
+
+    add_last_report(&record, "kept\nof version 1");
+    ck_assert_int_eq(sqlite3_open(kept.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, as_version_1, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    ck_assert_int_eq(last_report(lines, &time_s), 1);
+    ck_assert_str_eq(lines, "kept\nof version 1");
+    ck_assert_sql(kept.path, "PRAGMA user_version", "1");
+
+    store_close(kept_open(kept.path));
+    ck_assert_sql(kept.path, "PRAGMA user_version", "2");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE name = 'told'", "0");
+    *lines = '\0';
+    ck_assert_int_eq(last_report(lines, &time_s), 1);
+    ck_assert_str_eq(lines, "kept\nof version 1");
+    ck_assert_double_eq_tol(time_s, T0, 1);
+    store_close(kept_open(kept.path)); /* once more: nothing is left to convert */
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
+}
+
+/* Another program's table of that name is not converted. */
+TEST(cases, a_table_of_another_form_is_refused)
+{
+    struct store *store = NULL;
+    struct error error = {0};
+
+    store_close(kept_open(kept.path));
+    free(kept_ask(kept.path, "CREATE TABLE told(guest_id, time_ms, lines)"));
+    ck_assert_int_eq(history_open(kept.path, &store, &error), -EUCLEAN);
+    ck_assert_ptr_nonnull(strstr(error.text, "its table told is not as vmwss makes it"));
 }
 
 static const char strange_stats[] =

@@ -217,7 +217,7 @@ TEST(cases, other_files_are_refused_and_left_alone)
 /* Also by a reader: nothing of it is changed, nor is it set aside. */
 TEST(cases, another_version_is_refused_and_left_alone)
 {
-    static const char *const versions[] = {"99", "6", "2", "-1"};
+    static const char *const versions[] = {"99", "6", "3", "-1"};
     struct store *reader;
     struct error error = {0};
 
