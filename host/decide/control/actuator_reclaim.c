@@ -324,7 +324,8 @@ const struct actuator_operations actuator_reclaim = {
     .explain = explain,
     .ordered = ordered,
     .ordered_column = {"reclaim_bytes", "to be reclaimed", "vmwss_balloon_reclaim_bytes",
-                       ACTUATOR_DECIDED "what memory.reclaim of the guest's control group was asked for; in a dry "
+                       ACTUATOR_DECIDED
+                       "what memory.reclaim of the guest's control group was asked for; in a dry "
                        "run what it would be."},
     .done_column = {"reclaimed_bytes", "reclaimed", "vmwss_balloon_reclaimed_bytes",
                     ACTUATOR_DECIDED "what memory.reclaim found of that."},

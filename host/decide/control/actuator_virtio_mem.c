@@ -99,7 +99,8 @@ const struct actuator_operations actuator_virtio_mem = {
     .ordered = ordered,
     .ordered_column = {"plug_bytes", "of that requested of virtio-mem",
                        "vmwss_balloon_virtio_mem_bytes",
-                       ACTUATOR_DECIDED "what of the target is requested of the guest's virtio-mem; in a dry run "
+                       ACTUATOR_DECIDED
+                       "what of the target is requested of the guest's virtio-mem; in a dry run "
                        "what it would be."},
     .before_column = "plug_bytes",
 };

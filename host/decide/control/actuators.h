@@ -59,8 +59,8 @@ struct actuator_hands {
 
 /** One of the journal's columns of decisions. */
 struct actuator_column {
-    const char *name;    /* NULL: there is no such column */
-    const char *term;    /* in vmwss balloon why */
+    const char *name;          /* NULL: there is no such column */
+    const char *term;          /* in vmwss balloon why */
     const char *metric, *help; /* Prometheus's */
 };
 

@@ -10,9 +10,9 @@
     type, GROUP_SIZE, .home = JOURNAL_ADDED, .offset = offsetof(struct journal_entry, member)
 #define BYTES(member) ENTRY(FIELD_U64, member), .may_lack = true
 #define TEXT(member) ENTRY(FIELD_TEXT, member), .size = sizeof(((struct journal_entry *)0)->member)
-#define LATER(member) \
-    FIELD_U64, GROUP_SIZE, .home = JOURNAL_LATER, .offset = offsetof(struct journal_entry, member), \
-    .may_lack = true
+#define LATER(member)                             \
+    FIELD_U64, GROUP_SIZE, .home = JOURNAL_LATER, \
+                           .offset = offsetof(struct journal_entry, member), .may_lack = true
 #define DECIDED ACTUATOR_DECIDED
 
 static const struct field balloon_fields[] = {

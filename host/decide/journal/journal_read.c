@@ -57,7 +57,10 @@ int journal_entries(struct journal *journal, const char *guest, unsigned n,
         .head = "SELECT * FROM (SELECT id, why",
         .tail = " FROM decision WHERE ?1 IS NULL OR uuid = ?1 OR name = ?1 ORDER BY id DESC"
                 " LIMIT ?2) ORDER BY id",
-        .guest = guest, .n = n, .see = see, .context = context};
+        .guest = guest,
+        .n = n,
+        .see = see,
+        .context = context};
 
     return walk_entries(journal, &walk, error);
 }
@@ -70,7 +73,8 @@ int journal_latest(struct journal *journal,
         .head = "SELECT id, why",
         .tail = " FROM decision WHERE id IN (SELECT max(id) FROM decision GROUP BY uuid)"
                 " ORDER BY name",
-        .see = see, .context = context};
+        .see = see,
+        .context = context};
 
     return walk_entries(journal, &walk, error);
 }
