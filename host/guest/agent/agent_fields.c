@@ -43,7 +43,7 @@ static int read_real(const json_t *value, const char *where, const char *key, do
         return wrong(-EINVAL, where, key, "not a number", error);
     if (number < 0 || number > max)
         return error_set(error, -ERANGE, "%s.%s: not within 0 and %.0f", where, key, max);
-    *out = number;
+    *out = fabs(number); /* "-0.0" has a sign */
     return 0;
 }
 

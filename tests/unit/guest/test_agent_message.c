@@ -244,6 +244,17 @@ TEST(plain, numbers_that_cannot_be)
     REFUSES("{\"seq\":1,\"report\":{\"paging\":{\"oom_kills\":null}}}", -EINVAL, "oom_kills");
 }
 
+/* The sign would be printed. */
+TEST(plain, minus_zero_is_zero)
+{
+    ck_assert_int_eq(parse("{\"seq\":1,\"report\":{\"uptime_s\":-0.0,\"paging\":{"
+                           "\"oom_kills\":-0}}}"),
+                     0);
+    ck_assert_double_eq(message.report.uptime_s, 0);
+    ck_assert(!signbit(message.report.uptime_s));
+    ck_assert_uint_eq(message.report.paging.oom_kills, 0);
+}
+
 /* @p n brackets deep. */
 static void deep(char *line, size_t n)
 {
