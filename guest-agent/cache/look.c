@@ -28,7 +28,8 @@ static bool among(long type, const long *types, size_t n)
     return false;
 }
 
-/* What one reads there is made meanwhile: no page cache, and no telling what it does to open it. */
+/* The content of these files is made while they are read: they have no page cache, and opening one
+ * may have any effect. */
 static bool is_made_by_kernel(long type)
 {
     static const long types[] = {
@@ -96,7 +97,7 @@ static const struct cache_method *count_by_any(const struct cache_method *asked,
     return NULL;
 }
 
-/* What was asked beside the count. */
+/* Finds the parts and the runs, if they were requested. */
 static int count_places(const struct cache_question *question, const struct cache_method *method,
                         const struct cache_target *target, struct cache_file *file)
 {

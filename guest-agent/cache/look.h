@@ -10,7 +10,7 @@
 
 #define CACHE_PARTS_MAX 16
 
-/** What is asked of each file. */
+/** The request, the same for each file. */
 struct cache_question {
     const struct fsroot *root;         /* whose proc/self/fd reopens what O_PATH found */
     const struct cache_method *method; /* NULL: cachestat, or mincore where that cannot tell */
@@ -41,8 +41,8 @@ struct cache_file {
 int cache_look(const struct cache_question *question, int path_fd, const struct stat *stat,
                const char *name, struct cache_file *file);
 
-/** Whether file->runs, if asked for, say which pages are cached: of hugetlbfs only their number is
- * known. */
+/** Returns true if file->runs, if requested, say which pages are cached: for hugetlbfs only their
+ * number is known. */
 bool cache_places_known(const struct cache_file *file);
 
 void cache_file_free(struct cache_file *file);

@@ -22,8 +22,8 @@
 /* 65530 mappings, the kernel's default limit, with names of ordinary length fit many times. */
 #define MAPS_MAX ((size_t)64 << 20)
 
-/* Only a newline is written in that way; a backslash of the name itself stands as it is, so that a
- * name with "\012" in it is tried first. */
+/* The kernel escapes only newlines; a backslash of the name itself stands as it is, so a name that
+ * contains "\\012" is tried first. */
 static bool undo_newlines(char *path)
 {
     char *to = path;

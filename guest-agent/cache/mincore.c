@@ -57,7 +57,7 @@ static int truthful(const struct cache_target *target)
     if (fstat(target->fd, &stat) < 0)
         return -errno;
 
-    /* Of a block device stat has no size. */
+    /* The size that stat reports for a block device is 0. */
     uint64_t size_bytes = target->pages * base_page_bytes();
     uint64_t behind;
 

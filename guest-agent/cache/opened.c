@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* fd/N leads to the file itself: into other mount namespaces, and to what was deleted. */
+/* fd/N leads to the file itself, into other mount namespaces and to deleted files. */
 static int visit_opened(struct survey *survey, const struct fsroot *process, int number)
 {
     struct stat stat;

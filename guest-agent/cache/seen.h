@@ -10,7 +10,7 @@ struct seen {
     void *tree; /* of tsearch(3) */
 };
 
-/** Adds a file by its device and inode. 1 when it is new, 0 when it was there, -ENOMEM. */
+/** Adds a file by its device and inode. 1 if it is new, 0 if it was there, -ENOMEM. */
 int seen_add(struct seen *seen, dev_t device, ino_t inode);
 
 void seen_free(struct seen *seen);

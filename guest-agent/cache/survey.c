@@ -29,7 +29,7 @@ void survey_fault(struct survey *survey, const char *name, const char *why)
     survey->fault(name, why);
 }
 
-/* Of no more use: their part of the total remains. */
+/* Frees files that are not shown; they remain in the total. */
 static void drop_from(struct survey *survey, size_t first)
 {
     for (size_t i = first; i < survey->n; i++)
@@ -196,7 +196,7 @@ static int visit_kernel_link(struct survey *survey, int dir_fd, const char *entr
     return survey_add(survey, fd, &stat, name);
 }
 
-/* What a directory has, for a remedy when it has nothing else. */
+/* Counts of the entries of a directory, for the remedy when it has only links. */
 struct entries {
     bool of_kernel; /* it is one of procfs */
     size_t links, others;

@@ -23,9 +23,8 @@ struct survey {
     /** Called with what could not be read; the survey goes on. */
     void (*fault)(const char *name, const char *why);
 
-    /** Of more than these only those that come first by this order of cache_sort() are kept, and at
-     * times twice as many.
-     *  0: all. */
+    /** If there are more files than this, only the first ones by this order of cache_sort() are
+     * kept (at times twice as many). 0: all. */
     size_t at_most;
     const char *order;
 

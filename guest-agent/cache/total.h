@@ -4,7 +4,7 @@
 
 #include "cache/look.h"
 
-/** Of the unknown files, so many for this reason. */
+/** The number of unknown files for one reason. */
 struct cache_reason {
     const char *text;
     uint64_t files;

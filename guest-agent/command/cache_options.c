@@ -146,7 +146,7 @@ static const struct command_options command_line = {
         "kernel answers only those who may write it.\n",
 };
 
-/* What does not go together. */
+/* Refuses options that exclude each other. */
 static int check_options(const struct cache_options *options)
 {
     if (!*options->path && options->n_pids == 0 && !options->files_from) {
@@ -162,7 +162,7 @@ static int check_options(const struct cache_options *options)
     return 0;
 }
 
-/* What is kept in memory of however many files. */
+/* Bounds the number of files that are kept in memory. */
 static void set_bound(struct cache_options *options)
 {
     bool asked = options->top != UINT64_MAX;

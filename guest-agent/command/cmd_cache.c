@@ -23,8 +23,8 @@ static void tell_fault(const char *name, const char *why)
     free(text);
 }
 
-/* One that has ended, or is closed to us, is a fault like a file that is not there: the rest is
- * shown all the same. */
+/* A process that has ended, or may not be looked at, is a fault, as a missing file is: the rest is
+ * shown. */
 static int survey_pid(struct survey *survey, pid_t pid)
 {
     struct error error = {0};
@@ -37,7 +37,7 @@ static int survey_pid(struct survey *survey, pid_t pid)
     return 0;
 }
 
-/* Each name as it comes, so that a list that is still being made is no reason to wait. */
+/* Handles each name as it comes, so a list may still be written. */
 static int survey_names(struct survey *survey, FILE *list, int delimiter)
 {
     cleanup_free char *name = NULL;
@@ -79,14 +79,14 @@ static int cache_survey(struct cache_options *options, struct error *error)
     return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
 }
 
-/* Why files are unknown: a line for each reason, of which there are few. */
+/* Prints a line for each reason; there are few. */
 static void tell_unknown(const struct cache_total *total)
 {
     for (size_t i = 0; i < CACHE_REASONS && total->reason[i].text; i++)
         command_error("%" PRIu64 " unknown: %s", total->reason[i].files, total->reason[i].text);
 }
 
-/* Of those kept, as many as are wanted. */
+/* The number of kept files to show. */
 static size_t files_shown(const struct cache_options *options)
 {
     const struct survey *survey = &options->survey;
@@ -130,7 +130,7 @@ static int show_files(struct cache_options *options)
     struct survey *survey = &options->survey;
     const struct cache_total *total = &survey->total;
 
-    /* First which, then in which order. */
+    /* The first order chooses the files, the second one arranges them. */
     cache_sort(survey->file, survey->n, survey->order);
     cache_sort(survey->file, files_shown(options), options->sort);
     if (print_total(options, total) < 0)

@@ -87,7 +87,7 @@ static int read_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* Once, or again and again over the time since the last. */
+/* Prints the pressure once, or repeatedly over the time since the last print. */
 static int survey(const struct fsroot *root, const struct options *options, struct error *error)
 {
     struct pressure_survey before = {0}, now = {0};

@@ -57,7 +57,7 @@ static int check_options(const struct options *options)
     return -EINVAL;
 }
 
-/* Without the word: what it would do, and to how much. */
+/* Without --drop-caches it says what it would do. */
 static int say_what_would_be(const struct fsroot *root)
 {
     struct regrow_reading now;
@@ -95,7 +95,7 @@ static int add_point(const struct fsroot *root, uint64_t began_ns, struct regrow
     return rc;
 }
 
-/* Until the next whole window since the drop, or the end. */
+/* Waits until the next whole window since the drop, or the end. */
 static bool wait_for_window(const struct options *options, uint64_t began_ns)
 {
     double elapsed_s = (double)(clock_ns() - began_ns) / 1e9;
@@ -105,7 +105,7 @@ static bool wait_for_window(const struct options *options, uint64_t began_ns)
                           "waiting for the next reading");
 }
 
-/* A table shows by itself how far it is. */
+/* A table shows its progress by itself. */
 static void show_progress(const struct options *options, double elapsed_s,
                           struct progress *progress)
 {
@@ -140,7 +140,7 @@ static int watch_growth(const struct fsroot *root, const struct options *options
     return rc;
 }
 
-/* What was seen is shown also when the watching failed later on. */
+/* If watching fails later on, the readings up to then are shown all the same. */
 static int drop_and_watch(const struct fsroot *root, const struct options *options,
                           struct regrow_curve *curve, struct error *error)
 {

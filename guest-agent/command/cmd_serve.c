@@ -95,11 +95,11 @@ static int read_options(struct options *options, int argc, char **argv)
     return options->default_trigger ? triggers_add(&options->triggers, TRIGGER) : 0;
 }
 
-/* What --listen has made, for the signals that end us. */
+/* The socket that --listen has made, for the signals that end us. */
 static const char *made;
 static pid_t maker;
 
-/* Not in a child: it does not end the agent. */
+/* A child of the agent does not remove the socket. */
 static void on_signal(int number)
 {
     if (getpid() == maker)
@@ -163,7 +163,7 @@ static int open_trigger(const struct fsroot *root, const struct options *options
     return other_fd;
 }
 
-/* A guest that does not get a trigger is still worth asking: that is logged. */
+/* A guest in which a trigger cannot be armed is still worth asking, so this is only logged. */
 static void arm(struct agent *agent, const struct fsroot *root, const struct options *options)
 {
     const struct triggers *triggers = &options->triggers;
@@ -197,9 +197,9 @@ static void measure_own_set(struct agent *agent, const struct options *options)
         not_measured(error.text);
 }
 
-/* What is asked when memory is short must not wait for its own pages to be read back: in a guest
- * that swapped, answers came later than the host's deadline. It locks about a MiB. Without the
- * right to it goes on as it is. */
+/* Locks the agent's own memory, about 1 MiB: in a guest that swapped, answers came later than the
+ * host's deadline, because the agent's pages had to be read back first. Without the right to lock
+ * it goes on. */
 static void stay_resident(void)
 {
     if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
@@ -209,7 +209,7 @@ static void stay_resident(void)
             strerror(errno), RIGHTS_REMEDY(CAP_IPC_LOCK));
 }
 
-/* The device went away, and comes back, perhaps. */
+/* The device went away, and may come back. */
 static void reopen(struct agent *agent, const struct options *options)
 {
     int fd = options->socket || options->vsock_port ? -1 : endpoint_device(options->device, NULL);
@@ -218,7 +218,7 @@ static void reopen(struct agent *agent, const struct options *options)
         agent_attach(agent, fd);
 }
 
-/* Ends by a signal, or when its own means fail. */
+/* Runs until a signal comes, or its own means fail. */
 static int serve_host(struct agent *agent, const struct options *options, struct error *error)
 {
     int rc = connect_agent(agent, options, error);

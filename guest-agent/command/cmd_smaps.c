@@ -103,8 +103,8 @@ static bool is_among(const struct processes *processes, pid_t pid)
     return false;
 }
 
-/* One that is not there is reported, and costs the others nothing; one that is named twice counts
- * once. */
+/* A process that does not exist is reported, and the others are shown; one that is named twice
+ * counts once. */
 static int add_named(const struct fsroot *root, const char *text, struct processes *processes,
                      struct error *error)
 {
@@ -127,7 +127,7 @@ static int add_named(const struct fsroot *root, const char *text, struct process
     return 0;
 }
 
-/* Those of the command line, in its order. */
+/* Lists the processes of the command line, in its order. */
 static int list_named(const struct fsroot *root, char **pids, size_t n, struct processes *processes,
                       struct error *error)
 {
@@ -141,7 +141,7 @@ static int list_named(const struct fsroot *root, char **pids, size_t n, struct p
     return rc;
 }
 
-/* That processes end which were not named is no news. */
+/* Processes that were not named may end without a message. */
 static void tell_failures(const struct processes *processes)
 {
     if (processes->refused > 0)
@@ -185,7 +185,7 @@ static int survey(const struct fsroot *root, const struct options *options, char
     return rc == 0 ? show_processes(root, options, processes, error) : rc;
 }
 
-/* What was named and is not fully known is a failure. */
+/* If not everything is known of a process that was named, the command fails. */
 static bool is_complete(const struct options *options, const struct processes *processes)
 {
     return !options->named || processes->ended + processes->refused + processes->failed == 0;

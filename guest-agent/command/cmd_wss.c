@@ -26,7 +26,7 @@ struct session {
     bool incomplete;    /* one that was named could not be measured to the end */
 };
 
-/* Reports the one before: the last is the command's own error if none is left. */
+/* Prints the previous failure: the last one is the command's own error if no process is left. */
 static void add_missing(struct processes *processes, pid_t pid, int rc)
 {
     if (processes->failure.code)
@@ -75,7 +75,7 @@ static int find_processes(const struct fsroot *root, const struct wss_options *o
     return rc;
 }
 
-/* No process is left to measure: why. */
+/* Sets the error if no process is left to measure. */
 static int check_left(const struct watch *watch, struct error *error)
 {
     if (watch->n > 0)
@@ -109,8 +109,8 @@ static void report_named(const struct dropped *dropped)
                       (int)process->pid, process->name);
 }
 
-/* Of all processes: how many we may not see is the operator's to know, once; that processes end is
- * no news. */
+/* With --all, the number of processes that may not be read is reported once, and that processes end
+ * is not. */
 static void report_all(struct session *session)
 {
     const struct watch *watch = &session->watch;
@@ -145,7 +145,7 @@ static void report_dropped(struct session *session)
     session->incomplete |= watch->n_dropped > 0;
 }
 
-/* Reports those that were dropped; an error when none is left. */
+/* Reports processes that were dropped; an error if none is left. */
 static int check_dropped(struct session *session, struct error *error)
 {
     int rc = check_left(&session->watch, error);
@@ -173,7 +173,7 @@ static int sleep_until(struct session *session, double after_s, const char *what
     return whole ? 0 : -EINTR;
 }
 
-/* Once each. */
+/* Prints each message once. */
 static void tell_disturbed(struct session *session)
 {
     const struct disturbed *disturbed = &session->watch.disturbed;

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is printed of one group. */
+/* One group, for printing. */
 struct view {
     const struct pressure_survey *before, *now;
     const struct pressure_group *group, *was; /* and the same before; NULL */
@@ -62,7 +62,7 @@ int pressure_format_sort(struct pressure_format *format, const char *value)
     return command_bad_value("--sort", value, "memory, io or cpu, and perhaps :some or :full");
 }
 
-/* What a group is sorted by; what is not known comes last. */
+/* The sort key of a group; an unknown share comes last. */
 struct rank {
     size_t group;
     bool first; /* the whole guest */
@@ -87,7 +87,7 @@ static struct rank rank_of(struct view *view, size_t i)
                          .total_us = stalled->total_us == KEYED_UNKNOWN ? 0 : stalled->total_us};
 }
 
-/* The groups come by name, which decides where they are equal. */
+/* Groups are ordered by name, which decides between equal ones. */
 static int by_rank(const void *a, const void *b)
 {
     const struct rank *x = a;
@@ -117,7 +117,7 @@ static int sort_groups(struct view *view)
     return 0;
 }
 
-/* Which groups, and in which order. */
+/* Chooses the groups and their order. */
 static int choose_groups(struct view *view)
 {
     size_t top = view->format->top;

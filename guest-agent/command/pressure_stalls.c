@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The triggers that are armed, and what was seen of each. */
+/* The armed triggers and their samples. */
 struct stalls {
     const struct fsroot *root;
     const char *cgroup; /* where its pressure is; NULL: the whole guest's */
@@ -27,7 +27,7 @@ struct stalls {
     bool json;
 };
 
-/* What violated the trigger; KEYED_UNKNOWN or NAN where that is not known. */
+/* The stall that fired a trigger; KEYED_UNKNOWN or NAN where it is not known. */
 struct violation {
     uint64_t stalled_us, over_us, total_us;
     double avg10;
@@ -100,7 +100,7 @@ static int print_stall(const struct stalls *stalls, unsigned i)
     return stalls->json ? print_json(trigger, &violation) : print_text(trigger, &violation);
 }
 
-/* How many fired; each is printed. */
+/* Prints each trigger that fired; returns their number. */
 static int print_fired(const struct stalls *stalls, struct error *error)
 {
     int fired = 0;
@@ -136,7 +136,7 @@ static void take_samples(struct stalls *stalls)
     }
 }
 
-/* Until the next sample of the trigger with the shortest window: 125 ms at least. */
+/* The time until the next sample of the trigger with the shortest window: 125 ms at least. */
 static int sample_ms(const struct triggers *triggers)
 {
     uint64_t window_us = UINT64_MAX;

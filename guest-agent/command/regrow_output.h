@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file regrow_output.h  What vmwss-guest regrow prints. */
+/** @file regrow_output.h  The output of vmwss-guest regrow. */
 #pragma once
 
 #include "regrow/curve.h"
@@ -22,7 +22,7 @@ void regrow_output_begin(const struct regrow_output *output, const struct regrow
 /** For people: the newest point. */
 void regrow_output_point(const struct regrow_output *output, const struct regrow_curve *curve);
 
-/** What follows from the curve; as JSON one object, schema vmwss.guest_regrow.v1, with the curve.
- * 0 or -ENOMEM. */
+/** Prints the result; as JSON one object, schema vmwss.guest_regrow.v1, with the curve. 0 or
+ * -ENOMEM. */
 int regrow_output_end(const struct regrow_output *output, const struct regrow_curve *curve,
                       enum regrow_end end);

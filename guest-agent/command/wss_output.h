@@ -12,7 +12,7 @@ struct wss_output {
     size_t top; /* at most so many; 0: all */
 };
 
-/** What will be watched, and the heading; nothing with json. */
+/** Prints the processes that will be watched, and the heading; nothing with json. */
 void wss_output_begin(const struct wss_output *output, const struct watch *watch, double seconds);
 
 /** One reading. 0 or -ENOMEM. */

@@ -16,7 +16,7 @@
 #define BAR 60
 #define TOTAL_NAME 128
 
-/* What a row is made of: a file's, or the total's. */
+/* A row: of a file, or of the total. */
 struct row {
     uint64_t size_bytes;
     uint64_t pages;
@@ -94,7 +94,7 @@ static void percent_cell(char *cell, uint64_t cached, uint64_t pages, const char
         snprintf(cell, CELL, "%.1f%s", floor(1000 * cache_share(cached, pages)) / 10, unit);
 }
 
-/* Of part @p i of a file of so many pages; @p part is NULL when that is not known. */
+/* The share of part @p i of a file of so many pages; @p part is NULL if that is not known. */
 static void part_cell(char *cell, const struct cache_format *format, const uint64_t *part,
                       uint64_t pages, unsigned i)
 {

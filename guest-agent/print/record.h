@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file record.h  What every JSON object of vmwss-guest begins with, beside its schema. */
+/** @file record.h  The beginning of every JSON object of vmwss-guest, beside its schema. */
 #pragma once
 
 #define RECORD_TIME 32

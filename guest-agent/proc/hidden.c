@@ -106,7 +106,8 @@ bool processes_hidden(const struct fsroot *root)
 
     if (!invisible && !(hidepid && is_word(hidepid, "4", "ptraceable")))
         return false;
-    /* A capability in a user namespace of ours is not enough: the first process tells. */
+    /* A capability in a user namespace of ours is not enough: only the first process shows whether
+     * others are visible. */
     return !fsroot_exists(root, "proc/1/stat") ||
            (!rights_have(CAP_SYS_PTRACE) &&
             !(invisible && in_group(gid ? (gid_t)strtoul(gid, NULL, 10) : 0)));

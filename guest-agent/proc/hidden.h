@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file hidden.h  What /proc does not show us, above all the processes of other users.
+ * @file hidden.h  Processes and files that /proc does not show, above all other users' processes.
  *
  * Source: Documentation/filesystems/proc.rst, "Mount Options": with hidepid=2 (invisible) and 4
  * (ptraceable, Linux 5.8) the processes that we may not trace are not among its entries at all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kernel_memory.h  What the kernel itself takes: slab caches, and allocations by the line of
- * code that made them. */
+/** @file kernel_memory.h  The memory of the kernel itself: slab caches, and allocations by the line
+ * of code that made them. */
 #pragma once
 
 #include "base/error.h"

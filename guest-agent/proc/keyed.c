@@ -33,7 +33,7 @@ static uint64_t number_of(const char *text)
     return end ? value : KEYED_UNKNOWN;
 }
 
-/* In place of a sum while it is made: one of its lines is no amount. */
+/* Stands for a sum while it is made: one of its lines is no amount. */
 #define REFUSED (KEYED_UNKNOWN - 1)
 
 static void add_line(uint64_t *sum, uint64_t value)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What is read: meminfo, and of what some of it is made. */
+/* The lines that are read: meminfo, and two that some of its members are computed from. */
 struct lines {
     struct meminfo meminfo;
     uint64_t huge_pages, huge_page_bytes; /* of the default size */

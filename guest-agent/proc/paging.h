@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paging.h  What /proc/vmstat says of paging and reclaim: totals since boot, in pages or in
- * times. */
+/** @file paging.h  Paging and reclaim as /proc/vmstat counts them: totals since boot, in pages or
+ * in times. */
 #pragma once
 
 #include "base/error.h"

@@ -40,8 +40,8 @@ static struct sum sum_of(double a, double b)
     return (struct sum){(isnan(a) ? 0 : a) + (isnan(b) ? 0 : b), !isnan(a) && !isnan(b)};
 }
 
-/* Pages that were gone and came back. A refault of an anonymous page is a swap-in, too: counted
- * once; before Linux 5.9 only as the latter. */
+/* Pages that came back. A refault of an anonymous page is a swap-in, too, and counts once; before
+ * Linux 5.9 only as the latter. */
 static struct sum paged(const struct paging_rates *rates)
 {
     double swapped = RATE(rates, swap_in_pages), refault = RATE(rates, refault_anon_pages);

@@ -35,7 +35,7 @@ char *pressure_scope_path(const struct fsroot *root, const char *cgroup, struct 
     return path;
 }
 
-/* How many of the resources it tells of. The last error is in *error. */
+/* Returns the number of resources that are reported; the last error is in *error. */
 static int read_group(const struct fsroot *root, const char *path, struct pressure_group *group,
                       struct error *error)
 {

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer than any line: a path is PATH_MAX at most, and no byte of it is written as more than
- * four. */
+/* Longer than any line: a path has at most PATH_MAX bytes, each written as four at most. */
 #define CHUNK ((size_t)32 << 10)
 
 static const struct keyed_field fields[] = {
@@ -48,8 +47,8 @@ void process_memory_add(struct process_memory *all, const struct process_memory 
     }
 }
 
-/* Adds up the whole lines in text[0 .. have); what is left moves to its begin. Returns how much
- * that is. */
+/* Adds up the whole lines in text[0 .. have), moves the rest to the beginning and returns its
+ * length. */
 static size_t take_lines(char *text, size_t have, struct process_memory *memory)
 {
     char *last = memrchr(text, '\n', have);
@@ -67,8 +66,8 @@ static size_t take_lines(char *text, size_t have, struct process_memory *memory)
     return left;
 }
 
-/* A piece at a time: smaps of a process with many mappings has megabytes, and the agent little
- * memory. */
+/* Reads a piece at a time: smaps of a process with many mappings has megabytes, and the agent has
+ * little memory. */
 static int sum_up(int fd, struct process_memory *memory)
 {
     cleanup_free char *text = malloc(CHUNK);
@@ -149,8 +148,8 @@ static int read_memory(const struct fsroot *root, pid_t pid, pid_t tid,
     return rc == 0 && memory->rss_bytes == KEYED_UNKNOWN ? -ENODATA : rc;
 }
 
-/* Nothing could be read: there is no such process, or it has no memory, or we may not, or
- * cannot. */
+/* Explains a failure: there is no such process, it has no memory, or reading is not permitted or
+ * not possible. */
 static int explain_failure(const struct fsroot *root, pid_t pid, pid_t tid, int rc,
                            struct process_memory *memory)
 {

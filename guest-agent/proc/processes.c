@@ -158,8 +158,8 @@ static void settle(struct process *process, size_t n)
     process[at] = last;
 }
 
-/* What is swapped out has page table entries too, and is walked like what is resident. -ESRCH when
- * it has ended. */
+/* Pages that are swapped out have page table entries, too, and cost as much as resident ones.
+ * Returns -ESRCH if the process has ended. */
 static int read_within(const struct fsroot *root, uint64_t *walk_bytes, struct process *process)
 {
     struct process_memory cheap = process->memory;

@@ -68,8 +68,8 @@ enum process_key {
     PROCESS_USS = offsetof(struct process_memory, uss_bytes),
 };
 
-/** What the process counts in an order by @p key: where that is not known its RSS, which is never
- * less; 0 for swap, and if its memory is counted with another process's. */
+/** The rank of a process in an order by @p key: its RSS, which is never less, if the number is not
+ * known; 0 for swap, and if its memory is counted with another process's. */
 uint64_t process_rank(const struct process *process, enum process_key key);
 
 /** Largest process_rank() first, by pid where they are equal: the largest may be one that we may

@@ -10,8 +10,8 @@
 /** Is the capability (CAP_SYS_PTRACE ...) in our effective set? */
 bool rights_have(int capability);
 
-/** What to do where -EACCES or -EPERM came of a want of the capability, which is a constant's
- * name. */
+/** The remedy for -EACCES or -EPERM that the missing capability, given as the name of its constant,
+ * may explain. */
 #define RIGHTS_REMEDY(capability)                                                             \
     (rights_have(capability) ? #capability " does not suffice: another user namespace, or a " \
                                            "security module"                                  \

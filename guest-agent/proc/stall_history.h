@@ -22,7 +22,7 @@ struct stall_history {
     unsigned n; /* ever taken */
 };
 
-/** Is a sample due at @p now_ns? */
+/** Returns true if a sample is due at @p now_ns. */
 bool stall_history_due(const struct stall_history *history, uint64_t now_ns, uint64_t window_us);
 
 void stall_history_add(struct stall_history *history, uint64_t now_ns, uint64_t total_us);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file touched.h  What a process has touched, and of what kind it is: anonymous, or pages of files
+ * @file touched.h  The memory that a process has touched: anonymous memory, and pages of files
  * and shared memory.
  *
  * Source: Documentation/filesystems/proc.rst, "smaps". "Referenced" is what was touched since
@@ -14,8 +14,8 @@
 
 struct touched {
     struct process_memory memory; /* as process_memory_read() has it */
-    /* Of memory.referenced_bytes the process's share, as PSS is its share of RSS: so that a library
-     * that a hundred processes use is there once in their sum. */
+    /* The process's share of memory.referenced_bytes, as PSS is its share of RSS: a library that a
+     * hundred processes use counts once in their sum. */
     uint64_t anon_bytes, file_bytes;
 };
 

@@ -29,8 +29,8 @@ void regrow_curve_free(struct regrow_curve *curve)
     *curve = (struct regrow_curve){0};
 }
 
-/* Of a counter; one that fell (a guest restored to an earlier state) or is not known adds
- * nothing. */
+/* The increase of a counter; 0 if it fell (a guest restored to an earlier state) or is not known.
+ */
 static uint64_t increase(uint64_t from, uint64_t to)
 {
     return from != KEYED_UNKNOWN && to != KEYED_UNKNOWN && to > from ? to - from : 0;
@@ -41,7 +41,7 @@ static uint64_t cache_at(const struct regrow_curve *curve, size_t i)
     return regrow_cache_bytes(&curve->point[i].reading);
 }
 
-/* What was not dropped: of what is there right after it, without what was read meanwhile. */
+/* The bytes that were not dropped: those right after the drop, without those read meanwhile. */
 static uint64_t kept_bytes(const struct regrow_curve *curve)
 {
     return increase(regrow_disk_read_bytes(curve, 0), cache_at(curve, 0));
@@ -130,7 +130,7 @@ struct regrow_result regrow_result(const struct regrow_curve *curve)
     bool reclaim = (scanned != KEYED_UNKNOWN && scanned > 0) ||
                    (refaults != KEYED_UNKNOWN && refaults > 0);
     uint64_t grown = increase(cache_at(curve, 0), cache_at(curve, curve->n - 1));
-    /* Of what was read as the cache was looked at, all counts as read after that. */
+    /* Bytes that were read while the cache was looked at count as read after that. */
     uint64_t read = increase(curve->point[0].reading.disk_read_before_bytes, last->disk_read_bytes);
 
     return (struct regrow_result){

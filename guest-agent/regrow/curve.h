@@ -39,8 +39,8 @@ void regrow_curve_free(struct regrow_curve *curve);
 #define REGROW_SETTLED_SHARE 0.01
 #define REGROW_SETTLED_BYTES ((uint64_t)256 << 10)
 
-/** Has the cache grown by no more than that within the last @p settle_s seconds? They begin after
- * the drop at the earliest. */
+/** Returns true if the cache has grown by no more than that within the last @p settle_s seconds,
+ * which begin after the drop at the earliest. */
 bool regrow_settled(const struct regrow_curve *curve, double settle_s);
 
 /** Bytes that came back until point @p i, those read during the drop included. */
@@ -64,7 +64,7 @@ uint64_t regrow_refault_pages(const struct regrow_curve *curve, size_t i);
  */
 bool regrow_knee(const struct regrow_curve *curve, size_t *knee);
 
-/** What the whole curve says; bytes. A count of pages may be KEYED_UNKNOWN. */
+/** The result of the whole curve, in bytes. A count of pages may be KEYED_UNKNOWN. */
 struct regrow_result {
     uint64_t dropped_bytes;
     uint64_t kept_bytes;         /* that was not dropped: an estimate, as it says above */
@@ -81,5 +81,5 @@ struct regrow_result {
     bool written; /* need_low_bytes is more than the disks delivered: files were written, say */
 };
 
-/** Of a curve with at least one point. */
+/** The curve has at least one point. */
 struct regrow_result regrow_result(const struct regrow_curve *curve);

@@ -14,7 +14,7 @@
 
 #define ENVIRON_MAX ((size_t)1 << 20)
 
-/* What /proc/PID/ns says in the initial ones: PROC_PID_INIT_INO, PROC_USER_INIT_INO. */
+/* The initial namespaces as /proc/PID/ns shows them: PROC_PID_INIT_INO, PROC_USER_INIT_INO. */
 static const struct {
     const char *path, *initial;
 } namespaces[] = {
@@ -22,7 +22,7 @@ static const struct {
     {"proc/self/ns/user", "user:[4026531837]"},
 };
 
-/* Of Docker, Podman, and systemd in any container. */
+/* Files that Docker, Podman, and systemd in any container leave. */
 static const char *const marks[] = {".dockerenv", "run/.containerenv", "run/systemd/container"};
 
 /* A kernel without such namespaces has no such file. */

@@ -10,14 +10,11 @@
 #include "base/error.h"
 #include "base/fsroot.h"
 
-/**
- * May it be done here? Needs root, and a machine of its own: a container shares the page cache with
- * its host and the other containers, which would all pay.
- * Sources: the initial namespaces have fixed inodes (include/linux/proc_ns.h); what container
- * managers leave in PID 1's environment and in /run (systemd's Container Interface); a root
- * directory that is not PID 1's.
- * @return 0; -EACCES or -ENOTSUP with the message
- */
+/** Checks that dropping is permitted here. Needs root, and a machine of its own: a container shares
+ * the page cache with its host and other containers, which would all pay. Sources: the initial
+ * namespaces have fixed inodes (include/linux/proc_ns.h); container managers leave marks in PID 1's
+ * environment and in /run (systemd's Container Interface); the root directory is not PID 1's.
+ * @return 0; -EACCES or -ENOTSUP with the message */
 int drop_allowed(const struct fsroot *root, struct error *error);
 
 /**

@@ -37,7 +37,7 @@ static int read_keyed(const struct fsroot *root, const struct keyed_field *field
     return rc < 0 ? proc_error(root, error, rc, path) : 0;
 }
 
-/* Without it there is nothing to watch. */
+/* Without these counters there is nothing to watch. */
 static int check_known(const struct regrow_reading *reading, struct error *error)
 {
     if (reading->cached_bytes == KEYED_UNKNOWN || reading->shmem_bytes == KEYED_UNKNOWN)

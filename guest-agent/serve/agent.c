@@ -38,7 +38,7 @@ enum source {
 
 #define LISTEN_PAUSE_MS 1000
 
-/* Who connected keeps the agent so long after he asked last. */
+/* A connected client holds the agent for 30 s after its last request. */
 #define HOST_HELD_NS 30000000000ULL
 
 struct watched_trigger {
@@ -93,7 +93,7 @@ int agent_new(struct agent **out, const struct fsroot *root, struct error *error
     return 0;
 }
 
-/* Output for a host that has gone away. */
+/* Drops output for a host that has gone away. */
 static void say_nothing(struct agent *agent)
 {
     memset(agent->asked, 0, sizeof(agent->asked));
@@ -179,7 +179,7 @@ bool agent_attached(const struct agent *agent)
     return agent->host >= 0;
 }
 
-/* What comes next, made now; NULL when there is nothing to say. */
+/* Makes the next message, as of now; NULL if there is none. */
 static json_t *next_message(struct agent *agent)
 {
     for (unsigned i = 0; i < agent->n_watched; i++)
@@ -195,7 +195,7 @@ static json_t *next_message(struct agent *agent)
     return NULL;
 }
 
-/* Says what there is to say, as far as the host takes it. */
+/* Sends what there is to send, as far as the host takes it. */
 static void agent_send(struct agent *agent)
 {
     while (agent->host >= 0) {
@@ -210,7 +210,7 @@ static void agent_send(struct agent *agent)
     }
 }
 
-/* All that was read before anything is answered: a flood becomes one answer. */
+/* Reads all lines before anything is answered: a flood becomes one answer. */
 static void receive_lines(struct agent *agent)
 {
     struct question question;
@@ -266,8 +266,8 @@ static void watch_listener(const struct agent *agent, bool yes)
     epoll_ctl(agent->epoll, EPOLL_CTL_MOD, agent->listener, &event);
 }
 
-/* A client that cannot be taken, for want of descriptors or memory, still waits there, and epoll
- * would tell of him at once. */
+/* A client that cannot be accepted, for lack of descriptors or memory, stays in the queue, and
+ * epoll would report it at once. */
 static void rest(struct agent *agent)
 {
     agent->listen_ns = clock_ns() + LISTEN_PAUSE_MS * 1000000ULL;
@@ -321,7 +321,7 @@ static void take_connection(struct agent *agent)
         rest(agent);
 }
 
-/* POLLERR stays for ever, and means that the trigger is gone. */
+/* POLLERR is permanent, and means that the trigger is gone. */
 static void stalled(struct agent *agent, struct watched_trigger *watched, uint32_t events)
 {
     uint64_t now_ns = clock_ns();
@@ -344,7 +344,7 @@ static void happened(struct agent *agent, const struct epoll_event *event)
         stalled(agent, &agent->watched[event->data.u32 - SOURCE_TRIGGER], event->events);
 }
 
-/* What is due of it; closing its descriptor takes it out of the epoll. */
+/* Does what is due for the working set; closing its descriptor removes it from the epoll set. */
 static void turn_own_set(const struct agent *agent)
 {
     if (agent->own_set && own_set_turn(agent->own_set))

@@ -3,7 +3,7 @@
  * @file agent.h  The agent's loop: hears questions, answers, and never waits for a host that does
  * not read.
  *
- * Of several questions of one kind that could not be answered yet only the newest is, and as of the
+ * If several questions of one kind could not be answered yet, only the newest is, as of the
  * moment at which the host can take the answer: a flood costs one answer for each piece that is
  * read. The wire is wire.h's.
  */
@@ -49,7 +49,7 @@ int agent_watch(struct agent *agent, const struct stall_trigger *trigger, int fd
 int agent_own_set(struct agent *agent, double period_s, void (*complain)(const char *why),
                   struct error *error);
 
-/** Is there something to talk through? False after the device went away, or the connection was
+/** Returns true if a host can be reached. False after the device went away, or the connection was
  * closed. */
 bool agent_attached(const struct agent *agent);
 

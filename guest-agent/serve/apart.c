@@ -21,8 +21,8 @@
    one. */
 #define WALK_BYTES ((uint64_t)1 << 28)
 
-/* The child that was late, until it has ended: one that waits for a lock ends by SIGKILL, one that
- * waits for a disk in its own time. There is never a second beside it. */
+/* The child that was late, until it has ended: SIGKILL ends one that waits for a lock, but not one
+ * that waits for a disk. There is never a second one. */
 static pid_t late;
 
 static json_t *read_processes(const struct fsroot *root, uint64_t walk_bytes)
@@ -46,7 +46,7 @@ static void __attribute__((noreturn)) serve_once(const struct fsroot *root, int 
     _exit(array && json_dumpfd(array, fd, JSON_COMPACT) == 0 ? 0 : 1);
 }
 
-/* All that comes until the other end is closed; false when that is not in time, or too much. */
+/* Reads until the other end is closed; false if that takes too long, or is too much. */
 static bool read_all(int fd, char *text, size_t size, int deadline_ms)
 {
     const uint64_t until_ns = clock_ns() + (uint64_t)deadline_ms * 1000000;

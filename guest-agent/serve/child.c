@@ -17,7 +17,7 @@ static void close_all_but(int one, int other)
 
 void child_begin(pid_t parent, int one, int other)
 {
-    /* The parent may have ended before that. */
+    /* The parent may have ended before the prctl(). */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
     close_all_but(one, other);

@@ -16,7 +16,7 @@ struct outbox {
     bool cut; /* the last line was left unfinished */
 };
 
-/** Can a line be put? */
+/** Returns true if a line can be put. */
 bool outbox_free(const struct outbox *outbox);
 
 /** Takes @p message (which may be NULL) into a free outbox. 0, -ENOMEM, or -EMSGSIZE above

@@ -117,8 +117,8 @@ static double middle_s(uint64_t begin_ns, uint64_t end_ns)
     return ((double)begin_ns + (double)end_ns) / 2e9;
 }
 
-/* What one process has freed and another taken up meanwhile is there twice: but not above what
- * there is. */
+/* Memory that one process freed and another one took up meanwhile counts twice; the sum is limited
+ * to the guest's memory. */
 static json_int_t at_most(uint64_t bytes, uint64_t total_bytes)
 {
     return (json_int_t)(bytes < total_bytes ? bytes : total_bytes);

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/** Can this kernel? 0, or a negative errno with the reason. */
+/** Checks that the kernel can do it. 0, or a negative errno with the reason. */
 int own_round_check(const struct fsroot *root, struct error *why);
 
 /**

@@ -142,7 +142,8 @@ static void own_set_take(struct own_set *own)
     own->complained = false;
 }
 
-/* Its CPU time, with that of its own children, and the share that it may have. */
+/* Reaps the child, and sets the earliest time of the next one by the CPU time that this one took.
+ */
 static void reap(struct own_set *own)
 {
     struct rusage usage = {0};
@@ -157,7 +158,7 @@ static void reap(struct own_set *own)
     own_set_take(own);
 }
 
-/* True at the end of what it says. */
+/* Returns true at the end of the child's output. */
 static bool own_set_receive(struct own_set *own)
 {
     for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file question.h  What the host asks, and the answer to it. */
+/** @file question.h  A request of the host, and the answer to it. */
 #pragma once
 
 #include "base/fsroot.h"

@@ -16,7 +16,7 @@ void disturbed_begin(const struct fsroot *root, struct disturbed *disturbed)
     *disturbed = (struct disturbed){.scanned_pages = paging_scanned_pages(root)};
 }
 
-/* Any process may have that name; but not without an address space. */
+/* Any process may have that name, but only a kernel thread has no address space. */
 static bool is_kdamond(const struct fsroot *root, pid_t pid)
 {
     struct process_statm statm;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file disturbed.h  Who else clears accessed bits between marking and reading: then too little
+ * @file disturbed.h  Others that clear accessed bits between marking and reading: then too little
  * looks touched.
  *
  * Reclaim takes the accessed bit of each page that it scans: pgscan_* of /proc/vmstat, mm/vmscan.c.

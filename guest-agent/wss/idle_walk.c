@@ -71,8 +71,8 @@ static int take_pages(struct idle_walk *walk, uint64_t first, uint64_t n)
     return rc;
 }
 
-/* They are noted first: smaps is read piece by piece, and the longer it takes the more of them
- * change in between. */
+/* Notes the mappings first: smaps is read piece by piece, and the longer that takes, the more of
+ * them change. */
 static int note_vma(const struct vma *vma, void *context)
 {
     struct visit *visit = context;

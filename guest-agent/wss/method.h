@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/** What was touched since the mark. */
+/** The memory touched since the mark. */
 struct wss_reading {
     struct process_memory memory; /* referenced_bytes is the answer */
     uint64_t unmeasurable_bytes;  /* resident, and it cannot be seen whether touched; in no other

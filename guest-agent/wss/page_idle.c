@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Frames that did not take the mark, ascending within each batch, sorted when all are there. */
+/* Frames that did not take the mark, ascending within each batch; sorted when all are there. */
 struct lost {
     uint64_t *head;
     size_t n, room;

@@ -19,8 +19,9 @@ struct plan {
     unsigned steps; /* of a profile */
 };
 
-/** Is there a reading number @p k (from 0), when @p elapsed_s have passed since the first mark? */
+/** Returns true if there is a reading number @p k (from 0), when @p elapsed_s have passed since the
+ * first mark. */
 bool plan_goes_on(const struct plan *plan, unsigned k, double elapsed_s);
 
-/** How long after the last mark reading @p k is due. */
+/** The time after the last mark at which reading @p k is due. */
 double plan_due_s(const struct plan *plan, unsigned k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file subject.h  Whom a method looks at, and until when. */
+/** @file subject.h  The process that a method looks at, and the flag that interrupts it. */
 #pragma once
 
 #include "base/fsroot.h"

@@ -57,7 +57,7 @@ int tlb_evict(const volatile int *interrupted)
     int rc = 0;
     size_t n = 0;
 
-    /* What we may use at most: our own affinity may be narrower than that. */
+    /* Our own affinity may be narrower than the CPUs that we may use. */
     memset(&cpus, 0xff, sizeof(cpus));
     for (; rc == 0 && n < CHILDREN; n += rc == 0) {
         child[n] = fork();

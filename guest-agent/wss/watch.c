@@ -101,7 +101,7 @@ static int attempt(const struct watch *watch, struct watched_process *watched,
     return rc == -EBADMSG ? act(watch, watched) : rc;
 }
 
-/* Whether what happened to one of them is no reason to give the others up. */
+/* Returns true if this failure of one process is no reason to give up the others. */
 static bool is_dropped(const struct watch *watch, int rc)
 {
     return rc == -ESRCH || rc == -EACCES || rc == -EPERM ||
@@ -141,9 +141,9 @@ static int for_each(struct watch *watch,
     return rc;
 }
 
-/* Once for all: until then, for some ms and as long as marking the others takes, touches through a
- * translation that a CPU still has do not show. What is touched again and again, or for the first
- * time, does. */
+/* Done once for all processes: until then, for some ms and as long as marking the others takes,
+ * touches through a translation that a CPU still holds do not show. Memory that is touched
+ * repeatedly, or for the first time, does. */
 static int forget_translations(const struct watch *watch, struct error *error)
 {
     int rc = watch->root->live ? tlb_evict(watch->interrupted) : 0;

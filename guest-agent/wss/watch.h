@@ -15,7 +15,7 @@ struct watched_process {
     struct wss_reading reading;
 };
 
-/* One that is watched no more, and why. */
+/* A process that is no longer watched, and the reason. */
 struct dropped {
     struct process process;
     int rc; /* -ESRCH: it has ended */
@@ -49,8 +49,8 @@ void watch_end(struct watch *watch);
 int watch_mark(struct watch *watch, struct error *error);
 int watch_read(struct watch *watch, struct error *error);
 
-/** Does a touch of this process count for a whole huge page (2 MiB), at least in a part of its
- * memory? */
+/** Returns true if a touch counts for a whole huge page (2 MiB), at least in a part of the
+ * process's memory. */
 bool watched_is_huge(const struct watched_process *watched);
 
 /** Largest working set first. */
