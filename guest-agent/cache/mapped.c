@@ -23,7 +23,7 @@
 #define MAPS_MAX ((size_t)64 << 20)
 
 /* The kernel escapes only newlines; a backslash of the name itself stands as it is, so a name that
- * contains "\\012" is tried first. */
+ * contains "\012" is tried first. */
 static bool undo_newlines(char *path)
 {
     char *to = path;

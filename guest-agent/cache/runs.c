@@ -2,6 +2,8 @@
 /** @file runs.c  See runs.h. */
 #include "cache/runs.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,15 +21,12 @@ static int append_run(struct cache_runs *runs, uint64_t first, uint64_t pages)
         last->pages += pages;
         return 0;
     }
-    if (!runs->run || runs->n == runs->room) {
-        size_t room = runs->room > 0 ? runs->room * 2 : 16;
-        struct cache_run *grown = reallocarray(runs->run, room, sizeof(*grown));
 
-        if (!grown)
-            return -ENOMEM;
-        runs->run = grown;
-        runs->room = room;
-    }
+    struct cache_run *grown = array_grow(runs->run, runs->n, sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    runs->run = grown;
     runs->run[runs->n++] = (struct cache_run){first, pages};
     return 0;
 }

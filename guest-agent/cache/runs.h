@@ -15,7 +15,6 @@ struct cache_run {
 struct cache_runs {
     struct cache_run *run; /* ascending, with a page between any two */
     size_t n;
-    size_t room;
 };
 
 /**

@@ -146,38 +146,32 @@ static int show_files(struct cache_options *options)
 }
 
 /* A signal ends it with what is known by then. */
-static int look_and_show(struct cache_options *options)
+static int look_and_show(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
-    struct error error = {0};
+    struct cache_options *options = at;
     struct cache_wait wait;
 
+    options->survey.question.root = root;
+    options->path = operands;
     cache_wait_begin(&wait, &options->survey);
 
-    int rc = cache_survey(options, &error);
+    int rc = cache_survey(options, error);
 
     cache_wait_end(&wait);
     options->survey.total.interrupted = rc == -EINTR;
     if (rc == -EINTR)
         command_error("interrupted: this is what was looked at until then");
-    return rc < 0 && rc != -EINTR ? command_cannot(&error) : show_files(options);
+    if (rc == 0 || rc == -EINTR)
+        rc = show_files(options);
+    survey_free(&options->survey);
+    return rc;
 }
 
 int cmd_cache(int argc, char **argv)
 {
     struct cache_options options = {
         .survey.fault = tell_fault, .top = UINT64_MAX, .delimiter = '\n'};
-    struct fsroot root;
     int rc = cache_options_read(&options, argc, argv);
 
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    options.survey.question.root = &root;
-
-    int code = look_and_show(&options);
-
-    survey_free(&options.survey);
-    fsroot_close(&root);
-    return code;
+    return rc != 0 ? options_exit(rc) : command_on_root(&options, options.path, look_and_show);
 }

@@ -32,6 +32,7 @@ static const struct command_options command_line = {
         "The guest's memory as its kernel counts it; the largest of the kernel's slab caches; and, where the kernel has\n"
         "memory allocation profiling, the lines of its code that hold most memory. The latter two are root's to see.\n",
     .lines = lines,
+    .no_arguments = true,
 };
 
 /* Where the kernel's own memory goes: a list, or why there is none. */
@@ -165,21 +166,17 @@ static int print_all(const struct fsroot *root, const struct meminfo *meminfo,
     return json_print_line(line);
 }
 
+static int show_memory(const struct fsroot *root, void *options, char **operands,
+                       struct error *error)
+{
+    struct meminfo meminfo;
+    int rc = meminfo_read(root, &meminfo, error);
+
+    (void)operands;
+    return rc < 0 ? rc : print_all(root, &meminfo, options);
+}
+
 int cmd_memory(int argc, char **argv)
 {
-    struct options options = {.top = 10};
-    struct error error = {0};
-    struct meminfo meminfo;
-    struct fsroot root;
-    int rc = command_options_alone(&command_line, &options, argc, argv);
-
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    rc = meminfo_read(&root, &meminfo, &error);
-    if (rc == 0 && print_all(&root, &meminfo, &options) < 0)
-        rc = error_set(&error, -ENOMEM, "out of memory");
-    fsroot_close(&root);
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    return command_run(&command_line, &(struct options){.top = 10}, argc, argv, show_memory);
 }

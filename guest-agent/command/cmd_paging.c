@@ -38,6 +38,7 @@ static const struct command_options command_line = {
         " a second swapped in, or wanted again) has more than fits; who looks for pages, but has none come\n"
         "back, is near; who does not is below.\n",
     .lines = lines,
+    .no_arguments = true,
 };
 
 static int print_table(const struct paging_rates *rates)
@@ -79,13 +80,14 @@ static int print_json(const struct paging_rates *rates, const struct paging *tot
                                      "reason", paging_reason(rates, reason, sizeof(reason))));
 }
 
-static int watch_paging(const struct fsroot *root, const struct options *options,
-                        struct error *error)
+static int watch_paging(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
+    const struct options *options = at;
     struct paging before, now;
     uint64_t before_ns = clock_ns();
     int rc = paging_read(root, &before, error);
 
+    (void)operands;
     for (uint64_t i = 0; rc == 0 && repeat_again(&options->repeat, i); i++) {
         uint64_t now_ns = clock_ns();
         struct paging_rates rates;
@@ -104,17 +106,6 @@ static int watch_paging(const struct fsroot *root, const struct options *options
 int cmd_paging(int argc, char **argv)
 {
     struct options options = {.repeat = {.interval_s = 1, .count = 1}};
-    struct error error = {0};
-    struct fsroot root;
-    int rc = command_options_alone(&command_line, &options, argc, argv);
 
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    rc = watch_paging(&root, &options, &error);
-    fsroot_close(&root);
-    if (rc < 0 && !error.code)
-        error_set(&error, rc, "%s", strerror(-rc));
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    return command_run(&command_line, &options, argc, argv, watch_paging);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_pressure.c  vmwss-guest pressure: who waits for memory, disks and CPUs. */
-#include "base/parse.h"
 #include "command/command.h"
 #include "command/pressure_print.h"
 #include "command/pressure_stalls.h"
@@ -8,8 +7,6 @@
 #include "command/triggers.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 struct options {
     struct pressure_scope scope;
@@ -17,18 +14,6 @@ struct options {
     struct triggers triggers;
     struct pressure_format format;
 };
-
-static int set_top(void *at, const char *value)
-{
-    struct pressure_format *format = at;
-    uint64_t top;
-
-    if (parse_u64(value, 1, INT32_MAX, &top) < 0)
-        return command_bad_value("--top", value, "a number of groups, from 1");
-    format->top = (size_t)top;
-    format->sorted = true; /* by memory, the first of the resources */
-    return 0;
-}
 
 static int set_sort(void *at, const char *value)
 {
@@ -44,8 +29,9 @@ static const struct option_line lines[] = {
     {OPTION_CALL, 's', "sort", "RESOURCE[:KIND]", AT(format),
      .help = "with -G: those groups first that waited most for memory, io or cpu; some (or full)",
      .call = set_sort},
-    {OPTION_CALL, 'n', "top", "N", AT(format),
-     .help = "with -G: only N groups, by default sorted by memory", .call = set_top},
+    {OPTION_COUNT, 'n', "top", "N", AT(format.top),
+     .help = "with -G: only N groups, by default sorted by memory", 1, INT32_MAX,
+     "a number of groups, from 1"},
     REPEAT_INTERVAL(AT(repeat), "every S seconds, over these"),
     REPEAT_COUNT(AT(repeat), "end after N of them, or of the stalls"),
     {OPTION_CALL, 't', "trigger", TRIGGERS_VALUE, AT(triggers),
@@ -63,6 +49,7 @@ static const struct command_options command_line = {
         "memory, io or a CPU: over the last 10, 60 and 300 s, the total since boot, and over an interval.\n",
     .lines = lines,
     .column = 20,
+    .no_arguments = true,
 };
 
 static int complain(const char *what)
@@ -74,10 +61,11 @@ static int complain(const char *what)
 /* As options_read(). */
 static int read_options(struct options *options, int argc, char **argv)
 {
-    int rc = command_options_alone(&command_line, options, argc, argv);
+    int rc = options_read(&command_line, options, argc, argv);
 
     if (rc != 0)
         return rc;
+    options->format.sorted |= options->format.top > 0; /* by memory, the first of the resources */
     if (options->scope.all && (options->scope.cgroup || options->triggers.n))
         return complain("--cgroups goes with neither --cgroup nor --trigger");
     if (options->format.sorted && !options->scope.all)
@@ -107,24 +95,21 @@ static int survey(const struct fsroot *root, const struct options *options, stru
     return rc;
 }
 
+static int show_pressure(const struct fsroot *root, void *at, char **operands, struct error *error)
+{
+    const struct options *options = at;
+
+    (void)operands;
+    if (options->triggers.n == 0)
+        return survey(root, options, error);
+    return pressure_stalls(root, options->scope.cgroup, &options->triggers, options->repeat.count,
+                           options->format.json, error);
+}
+
 int cmd_pressure(int argc, char **argv)
 {
     struct options options = {0};
-    struct error error = {0};
-    struct fsroot root;
     int rc = read_options(&options, argc, argv);
 
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    if (options.triggers.n > 0)
-        rc = pressure_stalls(&root, options.scope.cgroup, &options.triggers, options.repeat.count,
-                             options.format.json, &error);
-    else
-        rc = survey(&root, &options, &error);
-    fsroot_close(&root);
-    if (rc < 0 && !error.code)
-        error_set(&error, rc, "%s", strerror(-rc));
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    return rc != 0 ? options_exit(rc) : command_on_root(&options, NULL, show_pressure);
 }

@@ -44,6 +44,7 @@ static const struct command_options command_line = {
         "The page cache that is really needed, by experiment: drops this machine's clean page cache, and watches how fast\n"
         "what comes back. Whatever reads files waits for the disks meanwhile. Root only; not in a container.\n",
     .lines = lines,
+    .no_arguments = true,
     .after =
         "BACK is page cache of files, without tmpfs and shared memory; READ is what the disks had to deliver. What is mapped,\n"
         "dirty or locked is not dropped, and whether it is needed stays open.\n",
@@ -159,11 +160,15 @@ static int drop_and_watch(const struct fsroot *root, const struct options *optio
     return rc == 0 && end == REGROW_INTERRUPTED ? -EINTR : rc;
 }
 
-static int regrow(const struct fsroot *root, const struct options *options, struct error *error)
+static int regrow(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
+    const struct options *options = at;
     struct regrow_curve curve = {0};
-    int rc = drop_allowed(root, error);
+    int rc = options->drop ? drop_allowed(root, error) : 0;
 
+    (void)operands;
+    if (!options->drop)
+        return say_what_would_be(root);
     if (rc == 0)
         rc = regrow_read(root, &curve.before, error);
     if (rc == 0) {
@@ -177,24 +182,9 @@ static int regrow(const struct fsroot *root, const struct options *options, stru
 int cmd_regrow(int argc, char **argv)
 {
     struct options options = {.output = {.window_s = 1, .settle_s = 30}, .duration_s = 600};
-    struct error error = {0};
-    struct fsroot root;
-    int rc = command_options_alone(&command_line, &options, argc, argv);
+    int rc = options_read(&command_line, &options, argc, argv);
 
     if (rc == 0)
         rc = check_options(&options);
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    if (!options.drop) {
-        rc = say_what_would_be(&root);
-        fsroot_close(&root);
-        return rc;
-    }
-    rc = regrow(&root, &options, &error);
-    fsroot_close(&root);
-    if (rc == -EINTR)
-        return EXIT_INTERRUPTED;
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    return rc != 0 ? options_exit(rc) : command_on_root(&options, NULL, regrow);
 }

@@ -82,12 +82,13 @@ static const struct command_options command_line = {
     .usage = "Usage: vmwss-guest serve [OPTIONS]\n\n"
              "The agent: tells the host, when it asks, how the guest's memory is used.\n",
     .lines = lines,
+    .no_arguments = true,
 };
 
 /* As options_read(). */
 static int read_options(struct options *options, int argc, char **argv)
 {
-    int rc = command_options_alone(&command_line, options, argc, argv);
+    int rc = options_read(&command_line, options, argc, argv);
 
     if (rc != 0)
         return rc;
@@ -235,33 +236,35 @@ static int serve_host(struct agent *agent, const struct options *options, struct
     return error_set(error, rc, "serve: %s", strerror(-rc));
 }
 
+static int serve(const struct fsroot *root, void *at, char **operands, struct error *error)
+{
+    const struct options *options = at;
+    struct agent *agent;
+    int rc = agent_new(&agent, root, error);
+
+    (void)operands;
+    if (rc < 0)
+        return rc;
+    stay_resident();
+    arm(agent, root, options);
+    measure_own_set(agent, options);
+    if (processes_hidden(root))
+        command_error(PROCESSES_HIDDEN ": they are not in the reports; %s",
+                      RIGHTS_REMEDY(CAP_SYS_PTRACE));
+    if (!memory_sharing_known(root))
+        command_error(MEMORY_SHARING_UNKNOWN);
+    rc = serve_host(agent, options, error);
+    agent_free(agent);
+    if (made)
+        unlink(made);
+    return rc;
+}
+
 int cmd_serve(int argc, char **argv)
 {
     struct options options = {.device = DEVICE};
-    struct error error = {0};
-    struct agent *agent;
-    struct fsroot root;
     int rc = read_options(&options, argc, argv);
 
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
     signal(SIGPIPE, SIG_IGN);
-    if (agent_new(&agent, &root, &error) == 0) {
-        stay_resident();
-        arm(agent, &root, &options);
-        measure_own_set(agent, &options);
-        if (processes_hidden(&root))
-            command_error(PROCESSES_HIDDEN ": they are not in the reports; %s",
-                          RIGHTS_REMEDY(CAP_SYS_PTRACE));
-        if (!memory_sharing_known(&root))
-            command_error(MEMORY_SHARING_UNKNOWN);
-        serve_host(agent, &options, &error);
-        agent_free(agent);
-        if (made)
-            unlink(made);
-    }
-    fsroot_close(&root);
-    return command_cannot(&error);
+    return rc != 0 ? options_exit(rc) : command_on_root(&options, NULL, serve);
 }

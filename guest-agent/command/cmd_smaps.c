@@ -17,68 +17,29 @@
 
 struct options {
     struct smaps_output output;
-    enum process_key key;
+    int sort; /* the place of the word */
+    bool all;
     bool named; /* PIDs were given */
 };
 
-static int set_key(void *key, const char *text)
-{
-    static const struct {
-        const char *name;
-        enum process_key key;
-    } keys[] = {{"rss", PROCESS_RSS},
-                {"pss", PROCESS_PSS},
-                {"referenced", PROCESS_REFERENCED},
-                {"swap", PROCESS_SWAP},
-                {"uss", PROCESS_USS}};
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (!strcmp(text, keys[i].name)) {
-            *(enum process_key *)key = keys[i].key;
-            return 0;
-        }
-    return command_bad_value("--sort", text, "rss, pss, uss, referenced or swap");
-}
-
-static int set_grouping(void *at, const char *text)
-{
-    enum process_grouping *by = at;
-
-    *by = !strcmp(text, "program") ? GROUP_PROGRAM
-          : !strcmp(text, "user")  ? GROUP_USER
-                                   : GROUP_NONE;
-    return *by != GROUP_NONE ? 0 : command_bad_value("--by", text, "program or user");
-}
-
-static int set_all(void *output, const char *none)
-{
-    (void)none;
-    ((struct smaps_output *)output)->top = 0;
-    return 0;
-}
-
-static int set_top(void *output, const char *text)
-{
-    uint64_t value;
-
-    if (parse_u64(text, 1, INT_MAX, &value) < 0)
-        return command_bad_value("--top", text, "a number of processes");
-    ((struct smaps_output *)output)->top = (size_t)value;
-    return 0;
-}
+static const char *const sort_words[] = {"pss", "rss", "uss", "referenced", "swap", NULL};
+static const enum process_key keys[] = {PROCESS_PSS, PROCESS_RSS, PROCESS_USS, PROCESS_REFERENCED,
+                                        PROCESS_SWAP};
+/* In the order of enum process_grouping. */
+static const char *const by_words[] = {"", "program", "user", NULL};
 
 #define AT(member) offsetof(struct options, member)
 static const struct option_line lines[] = {
-    {OPTION_CALL, 'a', "all", NULL, AT(output),
-     .help = "all processes that have memory of their own", .call = set_all},
-    {OPTION_CALL, 'n', "top", "N", AT(output), .help = "the N largest of them (20)",
-     .call = set_top},
-    {OPTION_CALL, 's', "sort", "KEY", AT(key), .help = "rss, pss, uss, referenced or swap (pss)",
-     .call = set_key},
+    {OPTION_FLAG, 'a', "all", NULL, AT(all), .help = "all processes that have memory of their own"},
+    {OPTION_COUNT, 'n', "top", "N", AT(output.top), .help = "the N largest of them (20)", 1,
+     INT_MAX, "a number of processes"},
+    {OPTION_WORD, 's', "sort", "KEY", AT(sort), .help = "rss, pss, uss, referenced or swap (pss)",
+     .words = sort_words, .expect = "rss, pss, uss, referenced or swap"},
     {OPTION_FLAG, 0, "split", NULL, AT(output.split),
      .help = "also PSS by what it is: anonymous, pages of files, shared memory (Linux 5.3)"},
-    {OPTION_CALL, 0, "by", "GROUP", AT(output.by),
-     .help = "sums instead of processes: of each program or of each user", .call = set_grouping},
+    {OPTION_WORD, 0, "by", "GROUP", AT(output.by),
+     .help = "sums instead of processes: of each program or of each user", .words = by_words,
+     .expect = "program or user"},
     {OPTION_FLAG, 'j', "json", NULL, AT(output.json),
      .help = "one JSON object, schema vmwss.guest_smaps.v1"},
     {.type = OPTION_END},
@@ -105,13 +66,14 @@ static bool is_among(const struct processes *processes, pid_t pid)
 
 /* A process that does not exist is reported, and the others are shown; one that is named twice
  * counts once. */
-static int add_named(const struct fsroot *root, const char *text, struct processes *processes,
-                     struct error *error)
+static int add_named(const struct fsroot *root, const char *text, struct processes *processes)
 {
     uint64_t pid;
 
-    if (parse_u64(text, 1, INT_MAX, &pid) < 0)
-        return error_set(error, -EINVAL, "'%s' is no PID", text);
+    if (parse_u64(text, 1, INT_MAX, &pid) < 0) {
+        command_error("'%s' is no PID", text);
+        return -EINVAL;
+    }
     if (is_among(processes, (pid_t)pid))
         return 0;
 
@@ -137,7 +99,7 @@ static int list_named(const struct fsroot *root, char **pids, size_t n, struct p
     if (!processes->process)
         return error_set(error, -ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_named(root, pids[i], processes, error);
+        rc = add_named(root, pids[i], processes);
     return rc;
 }
 
@@ -165,7 +127,7 @@ static int show_processes(const struct fsroot *root, const struct options *optio
     int rc = 0;
 
     if (grouped)
-        rc = process_groups_make(root, processes, options->output.by, options->key, &groups);
+        rc = process_groups_make(root, processes, options->output.by, keys[options->sort], &groups);
     if (rc == 0 && (processes->n > 0 || options->output.json))
         rc = smaps_output_print(&options->output, processes, grouped ? &groups : NULL);
     process_groups_free(&groups);
@@ -181,7 +143,7 @@ static int survey(const struct fsroot *root, const struct options *options, char
     if (rc == 0)
         rc = processes_read(root, processes, error);
     if (rc == 0 && !options->named)
-        processes_sort(processes, options->key);
+        processes_sort(processes, keys[options->sort]);
     return rc == 0 ? show_processes(root, options, processes, error) : rc;
 }
 
@@ -191,32 +153,29 @@ static bool is_complete(const struct options *options, const struct processes *p
     return !options->named || processes->ended + processes->refused + processes->failed == 0;
 }
 
-int cmd_smaps(int argc, char **argv)
+static int show_smaps(const struct fsroot *root, void *at, char **pids, struct error *error)
 {
-    struct options options = {.output.top = TOP, .key = PROCESS_PSS};
+    struct options *options = at;
     struct processes processes = {0};
-    struct error error = {0};
-    struct fsroot root;
-    int rc = options_read(&command_line, &options, argc, argv);
+    size_t n = 0;
 
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    options.named = optind < argc;
-    if (options.named)
-        options.output.top = 0;
-    rc = survey(&root, &options, argv + optind, (size_t)(argc - optind), &processes, &error);
-    fsroot_close(&root);
+    while (pids[n])
+        n++;
+    options->named = n > 0;
+    if (options->named || options->all)
+        options->output.top = 0;
+
+    int rc = survey(root, options, pids, n, &processes, error);
+
     if (rc == 0)
         tell_failures(&processes);
-
-    bool complete = is_complete(&options, &processes);
-
+    if (rc == 0 && !is_complete(options, &processes))
+        rc = EXIT_CANNOT;
     processes_free(&processes);
-    if (rc < 0)
-        command_cannot(&error);
-    if (rc == -EINVAL)
-        return EXIT_USAGE;
-    return rc == 0 && complete ? EXIT_DONE : EXIT_CANNOT;
+    return rc;
+}
+
+int cmd_smaps(int argc, char **argv)
+{
+    return command_run(&command_line, &(struct options){.output.top = TOP}, argc, argv, show_smaps);
 }

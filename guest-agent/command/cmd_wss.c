@@ -256,14 +256,15 @@ static int measure_processes(struct session *session, struct error *error)
     return panel_plan(session, error);
 }
 
-static int wss_run(const struct fsroot *root, const struct wss_options *options, bool *incomplete,
-                   struct error *error)
+static int wss_run(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
+    const struct wss_options *options = at;
     struct session session = {.options = options};
     struct processes processes = {0};
     const struct wss_method *method = wss_method_find(root, options->method, error);
     int rc = method ? find_processes(root, options, &processes, error) : -ENOTSUP;
 
+    (void)operands;
     if (rc == 0)
         processes_find_sharing(root, &processes);
     if (processes.sharing_unknown)
@@ -278,27 +279,13 @@ static int wss_run(const struct fsroot *root, const struct wss_options *options,
         rc = measure_processes(&session, error);
     }
     watch_end(&session.watch);
-    *incomplete = session.incomplete;
-    return rc;
+    return rc == 0 && session.incomplete ? EXIT_CANNOT : rc;
 }
 
 int cmd_wss(int argc, char **argv)
 {
     struct wss_options options;
-    struct error error = {0};
-    struct fsroot root;
-    bool incomplete = false;
     int rc = wss_options_read(&options, argc, argv);
 
-    if (rc != 0)
-        return options_exit(rc);
-    if (command_root(&root) != EXIT_DONE)
-        return EXIT_CANNOT;
-    rc = wss_run(&root, &options, &incomplete, &error);
-    fsroot_close(&root);
-    if (rc == -EINTR)
-        return EXIT_INTERRUPTED;
-    if (rc < 0)
-        return command_cannot(&error);
-    return incomplete ? EXIT_CANNOT : EXIT_DONE;
+    return rc != 0 ? options_exit(rc) : command_on_root(&options, NULL, wss_run);
 }

@@ -7,24 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-int command_options_alone(const struct command_options *options, void *base, int argc, char **argv)
+static int exit_code(int rc, struct error *error)
 {
-    int rc = options_read(options, base, argc, argv);
-    const char *name = strrchr(argv[0], ' '); /* "vmwss-guest memory" */
-
-    if (rc != 0 || optind == argc)
+    if (rc >= 0)
         return rc;
-    command_error("%s takes no argument: '%s'", name ? name + 1 : argv[0], argv[optind]);
-    return -EINVAL;
+    if (rc == -EINTR)
+        return EXIT_INTERRUPTED;
+    if (rc == -EINVAL && !error->code)
+        return EXIT_USAGE;
+    if (!error->code)
+        error_set(error, rc, "%s", strerror(-rc));
+    return command_cannot(error);
 }
 
-int command_root(struct fsroot *root)
+int command_on_root(void *options, char **operands, command_body *body)
 {
     const char *path = getenv("VMWSS_GUEST_ROOT");
-    int rc = fsroot_open(root, path ? path : "/");
+    struct error error = {0};
+    struct fsroot root;
+    int rc = fsroot_open(&root, path ? path : "/");
 
-    if (rc == 0)
-        return EXIT_DONE;
-    command_error("%s: %s", path ? path : "/", strerror(-rc));
-    return EXIT_CANNOT;
+    if (rc < 0)
+        return exit_code(error_set(&error, rc, "%s: %s", path ? path : "/", strerror(-rc)), &error);
+    rc = body(&root, options, operands, &error);
+    fsroot_close(&root);
+    return exit_code(rc, &error);
+}
+
+int command_run(const struct command_options *options, void *base, int argc, char **argv,
+                command_body *body)
+{
+    int rc = options_read(options, base, argc, argv);
+
+    return rc != 0 ? options_exit(rc) : command_on_root(base, argv + optind, body);
 }

@@ -15,9 +15,16 @@ int cmd_serve(int argc, char **argv);
 int cmd_smaps(int argc, char **argv);
 int cmd_wss(int argc, char **argv);
 
-/** Reads the command line of a command that takes nothing but options; as options_read(). */
-int command_options_alone(const struct command_options *options, void *base, int argc, char **argv);
+/** Does the work of a command with its options, and its operands (a list that ends with NULL).
+ * Returns the exit code; or a negative errno with the message, or -EINVAL after printing the error.
+ */
+typedef int command_body(const struct fsroot *root, void *options, char **operands,
+                         struct error *error);
 
-/** "/", or for tests the tree that VMWSS_GUEST_ROOT names. EXIT_DONE, or EXIT_CANNOT after printing
- * why. */
-int command_root(struct fsroot *root);
+/** Calls @p body with "/" as the root, or for tests with the tree that VMWSS_GUEST_ROOT names.
+ * Returns the exit code. */
+int command_on_root(void *options, char **operands, command_body *body);
+
+/** Reads the options into the struct at @p base, and goes on as command_on_root() does. */
+int command_run(const struct command_options *options, void *base, int argc, char **argv,
+                command_body *body);

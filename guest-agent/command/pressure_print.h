@@ -14,7 +14,7 @@ struct pressure_format {
     bool sorted;
     int resource; /* of pressure_resources */
     bool full;
-    size_t top; /* so many groups beside the whole guest; 0: all */
+    uint64_t top; /* so many groups beside the whole guest; 0: all */
 };
 
 /** Takes a --sort: a resource, and perhaps ":some" or ":full". 0, or -EINVAL after saying why. */

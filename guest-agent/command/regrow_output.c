@@ -152,20 +152,6 @@ static void print_result(const struct regrow_output *output, const struct regrow
 
 /* --- for scripts ------------------------------------------------------------------------------ */
 
-static json_t *reading_json(const struct regrow_reading *reading)
-{
-    json_t *object = json_object();
-
-    json_set_known(object, "cache_bytes", regrow_cache_bytes(reading));
-    json_set_known(object, "shmem_bytes", reading->shmem_bytes);
-    json_set_known(object, "buffers_bytes", reading->buffers_bytes);
-    json_set_known(object, "mapped_bytes", reading->mapped_bytes);
-    json_set_known(object, "dirty_bytes", reading->dirty_bytes);
-    json_set_known(object, "writeback_bytes", reading->writeback_bytes);
-    json_set_known(object, "free_bytes", reading->free_bytes);
-    return object;
-}
-
 static json_t *point_json(const struct regrow_curve *curve, size_t i)
 {
     const struct regrow_point *point = &curve->point[i];
@@ -231,13 +217,14 @@ static int print_json(const struct regrow_output *output, const struct regrow_cu
         "{ss ss ss sf sf sf so so sI sI sI sI sI sI sI so so so}", "schema",
         "vmwss.guest_regrow.v1", "time", record_time(time), "end", ends[end], "window_s",
         output->window_s, "settle_s", output->settle_s, "watched_s", curve->point[last].after_s,
-        "before", reading_json(&curve->before), "dropped", reading_json(&curve->point[0].reading),
-        "dropped_bytes", (json_int_t)result.dropped_bytes, "kept_bytes",
-        (json_int_t)result.kept_bytes, "back_bytes", (json_int_t)result.back_bytes,
-        "need_low_bytes", (json_int_t)result.need_low_bytes, "need_high_bytes",
-        (json_int_t)result.need_high_bytes, "disk_read_bytes", (json_int_t)result.disk_read_bytes,
-        "read_in_drop_bytes", (json_int_t)result.read_in_drop_bytes, "knee", knee_json(curve),
-        "flags", flags_json(&result, end), "curve", curve_json(curve));
+        "before", regrow_reading_json(&curve->before), "dropped",
+        regrow_reading_json(&curve->point[0].reading), "dropped_bytes",
+        (json_int_t)result.dropped_bytes, "kept_bytes", (json_int_t)result.kept_bytes, "back_bytes",
+        (json_int_t)result.back_bytes, "need_low_bytes", (json_int_t)result.need_low_bytes,
+        "need_high_bytes", (json_int_t)result.need_high_bytes, "disk_read_bytes",
+        (json_int_t)result.disk_read_bytes, "read_in_drop_bytes",
+        (json_int_t)result.read_in_drop_bytes, "knee", knee_json(curve), "flags",
+        flags_json(&result, end), "curve", curve_json(curve));
 
     json_set_known(line, "refault_pages", result.refault_pages);
     json_set_known(line, "scanned_pages", result.scanned_pages);

@@ -7,7 +7,7 @@
 
 struct smaps_output {
     enum process_grouping by; /* GROUP_NONE: a row for each process */
-    size_t top;               /* at most so many rows; 0: all */
+    uint64_t top;             /* at most so many rows; 0: all */
     bool split;               /* PSS also by what it is: anonymous, file, shared memory */
     bool json;
 };

@@ -60,16 +60,6 @@ static int set_snapshot(void *at, const char *value)
     return rc < 0 ? rc : set_kind(plan, PLAN_SNAPSHOTS);
 }
 
-static int set_top(void *output, const char *value)
-{
-    uint64_t top;
-
-    if (parse_u64(value, 1, INT_MAX, &top) < 0)
-        return command_bad_value("--top", value, COUNT_EXPECTED);
-    ((struct wss_output *)output)->top = (size_t)top;
-    return 0;
-}
-
 #define AT(member) offsetof(struct wss_options, member)
 static const struct option_line lines[] = {
     {OPTION_CALL, 'C', "cumulative", NULL, AT(plan),
@@ -86,7 +76,8 @@ static const struct option_line lines[] = {
      .help = "also: how long was slept, and from the begin of marking to the end of reading"},
     {OPTION_FLAG, 'a', "all", NULL, AT(all),
      .help = "all processes; the 20 with the largest working set are shown"},
-    {OPTION_CALL, 'n', "top", "N", AT(output), .help = "show the N largest", .call = set_top},
+    {OPTION_COUNT, 'n', "top", "N", AT(output.top), .help = "show the N largest", 1, INT_MAX,
+     COUNT_EXPECTED},
     {OPTION_TEXT, 'm', "method", "NAME", AT(method),
      .help = "page_idle, clear_refs or auto: page_idle where the kernel has it"},
     {OPTION_FLAG, 'b', "bytes", NULL, AT(output.bytes), .help = "bytes instead of MiB"},

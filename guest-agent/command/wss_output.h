@@ -6,10 +6,10 @@
 
 struct wss_output {
     bool json;
-    bool bytes; /* instead of MiB */
-    bool times; /* how long was slept, and from begin to end */
-    bool names; /* more than one process may be shown */
-    size_t top; /* at most so many; 0: all */
+    bool bytes;   /* instead of MiB */
+    bool times;   /* how long was slept, and from begin to end */
+    bool names;   /* more than one process may be shown */
+    uint64_t top; /* at most so many; 0: all */
 };
 
 /** Prints the processes that will be watched, and the heading; nothing with json. */

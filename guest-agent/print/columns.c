@@ -2,6 +2,7 @@
 /** @file columns.c  See columns.h. */
 #include "print/columns.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -50,15 +51,11 @@ int columns_row(struct columns *columns, const char *const *cells)
 {
     bool complete = true;
 
-    /* Grows to the powers of two. */
-    if ((columns->n_rows & (columns->n_rows - 1)) == 0) {
-        size_t rows = columns->n_rows > 0 ? columns->n_rows * 2 : 1;
-        char **grown = reallocarray(columns->cell, rows * columns->n, sizeof(*columns->cell));
+    char **grown = array_grow(columns->cell, columns->n_rows, columns->n * sizeof(*grown));
 
-        if (!grown)
-            return -ENOMEM;
-        columns->cell = grown;
-    }
+    if (!grown)
+        return -ENOMEM;
+    columns->cell = grown;
 
     char **row = columns->cell + columns->n_rows++ * columns->n;
 

@@ -2,6 +2,7 @@
 /** @file kernel_memory.c  See kernel_memory.h. */
 #include "proc/kernel_memory.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
 #include "base/page_sizes.h"
@@ -127,7 +128,6 @@ static bool take_heading(const char *line, struct file *file)
 
 static int parse_lines(char *text, struct file file, struct kernel_items *items)
 {
-    size_t room = 0;
     char *rest = NULL;
 
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -141,15 +141,12 @@ static int parse_lines(char *text, struct file file, struct kernel_items *items)
         }
         if (item.bytes == 0)
             continue;
-        if (items->n == room) {
-            struct kernel_item *grown;
 
-            room = room ? 2 * room : 256;
-            grown = reallocarray(items->item, room, sizeof(*grown));
-            if (!grown)
-                return -ENOMEM;
-            items->item = grown;
-        }
+        struct kernel_item *grown = array_grow(items->item, items->n, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        items->item = grown;
         items->item[items->n++] = item;
     }
     if (items->n > 0)

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
+#include "base/text/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,4 +90,16 @@ int keyed_read(const struct fsroot *root, const struct keyed_field *fields, size
         return (int)rc;
     }
     return keyed_parse(text, fields, n, out) > 0 ? 0 : -ENODATA;
+}
+
+json_t *keyed_json(const struct keyed_field *fields, size_t n, const void *base)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < n; i++)
+        if (fields[i].name)
+            json_set_known(
+                object, fields[i].name,
+                *(const uint64_t *)(const void *)((const char *)base + fields[i].offset));
+    return object;
 }

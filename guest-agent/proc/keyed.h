@@ -7,6 +7,7 @@
 
 #include "base/fsroot.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@
 struct keyed_field {
     const char *key;
     size_t offset;
+    const char *name; /* in JSON; NULL: it is not there, or another field of the offset has it */
 };
 
 /**
@@ -32,3 +34,7 @@ size_t keyed_parse(const char *text, const struct keyed_field *fields, size_t n,
  * negative errno; all fields are KEYED_UNKNOWN then. */
 int keyed_read(const struct fsroot *root, const struct keyed_field *fields, size_t n, void *out,
                const char *path);
+
+/** An object of the known fields that have names, from the struct at @p base. NULL if out of
+ * memory. */
+json_t *keyed_json(const struct keyed_field *fields, size_t n, const void *base);

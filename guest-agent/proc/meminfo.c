@@ -5,7 +5,7 @@
 #include "proc/hidden.h"
 #include "proc/keyed.h"
 
-#include <string.h>
+#include <stddef.h>
 
 /* The lines that are read: meminfo, and two that some of its members are computed from. */
 struct lines {
@@ -13,17 +13,11 @@ struct lines {
     uint64_t huge_pages, huge_page_bytes; /* of the default size */
 };
 
-/* The kernel's name of a number, where we keep it, and its name on the wire. */
-struct row {
-    struct keyed_field field;
-    const char *name;
-};
-
-#define ROW(key, member)                                       \
-    {                                                          \
-        {key, offsetof(struct lines, meminfo.member)}, #member \
+#define ROW(key, member)                                     \
+    {                                                        \
+        key, offsetof(struct lines, meminfo.member), #member \
     }
-static const struct row rows[] = {
+static const struct keyed_field fields[] = {
     ROW("MemTotal", total_bytes),
     ROW("MemFree", free_bytes),
     ROW("MemAvailable", available_bytes),
@@ -46,8 +40,10 @@ static const struct row rows[] = {
     ROW("HugePages_Free", hugetlb_free_bytes), /* pages, as yet */
     ROW("SwapTotal", swap_total_bytes),
     ROW("SwapFree", swap_free_bytes),
+    {"HugePages_Total", offsetof(struct lines, huge_pages), NULL},
+    {"Hugepagesize", offsetof(struct lines, huge_page_bytes), NULL},
 };
-#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 _Static_assert(offsetof(struct lines, meminfo) == 0, "an offset is the same in both");
 
 static uint64_t product(uint64_t pages, uint64_t page_bytes)
@@ -62,15 +58,8 @@ static uint64_t product(uint64_t pages, uint64_t page_bytes)
 
 int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct error *error)
 {
-    struct keyed_field fields[N_ROWS + 2] = {
-        [N_ROWS] = {"HugePages_Total", offsetof(struct lines, huge_pages)},
-        [N_ROWS + 1] = {"Hugepagesize", offsetof(struct lines, huge_page_bytes)}};
     struct lines lines;
-
-    for (size_t i = 0; i < N_ROWS; i++)
-        fields[i] = rows[i].field;
-
-    int rc = keyed_read(root, fields, N_ROWS + 2, &lines, "proc/meminfo");
+    int rc = keyed_read(root, fields, N_FIELDS, &lines, "proc/meminfo");
 
     *meminfo = lines.meminfo;
     if (meminfo->hugetlb_bytes == KEYED_UNKNOWN)
@@ -81,14 +70,5 @@ int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct erro
 
 json_t *meminfo_json(const struct meminfo *meminfo)
 {
-    json_t *object = json_object();
-
-    for (size_t i = 0; object && i < N_ROWS; i++) {
-        uint64_t value;
-
-        memcpy(&value, (const char *)meminfo + rows[i].field.offset, sizeof(value));
-        if (value != KEYED_UNKNOWN)
-            json_object_set_new(object, rows[i].name, json_integer((json_int_t)value));
-    }
-    return object;
+    return keyed_json(fields, N_FIELDS, meminfo);
 }

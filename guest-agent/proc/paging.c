@@ -5,11 +5,11 @@
 #include "proc/hidden.h"
 #include "proc/keyed.h"
 
-#include <string.h>
+#include <stddef.h>
 
-#define ROW(key, member)                     \
-    {                                        \
-        key, offsetof(struct paging, member) \
+#define ROW(key, member)                              \
+    {                                                 \
+        key, offsetof(struct paging, member), #member \
     }
 /* Kernels 4.19 to 6.12. Counters of one member add up: allocstall is one per zone, and a kernel has
    either the single refault counter of before 5.9, which counts files only, or the two. */
@@ -36,18 +36,13 @@ static const struct keyed_field fields[] = {
 #undef ROW
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* In the order of the struct, which has nothing else. */
-static const char *const names[] = {
-    "swap_in_pages",        "swap_out_pages",      "major_faults",        "scanned_kswapd_pages",
-    "scanned_direct_pages", "kswapd_runs",         "direct_stalls",       "refault_anon_pages",
-    "refault_file_pages",   "activate_anon_pages", "activate_file_pages", "oom_kills",
-};
-#define N_NAMES (sizeof(names) / sizeof(names[0]))
-_Static_assert(sizeof(struct paging) == N_NAMES * sizeof(uint64_t), "one name per counter");
-
 const char *paging_counter_name(size_t i)
 {
-    return names[i];
+    const struct keyed_field *field = fields;
+
+    while (field->offset != i * sizeof(uint64_t))
+        field++;
+    return field->name;
 }
 
 int paging_read(const struct fsroot *root, struct paging *paging, struct error *error)
@@ -60,10 +55,10 @@ int paging_read(const struct fsroot *root, struct paging *paging, struct error *
 uint64_t paging_scanned_pages(const struct fsroot *root)
 {
     uint64_t scanned[3]; /* older kernels count the last ones as direct */
-    static const struct keyed_field counters[] = {{"pgscan_kswapd", 0},
-                                                  {"pgscan_direct", sizeof(uint64_t)},
-                                                  {"pgscan_khugepaged", 2 * sizeof(uint64_t)},
-                                                  {"pgscan_proactive", 2 * sizeof(uint64_t)}};
+    static const struct keyed_field counters[] = {{"pgscan_kswapd", 0, NULL},
+                                                  {"pgscan_direct", sizeof(uint64_t), NULL},
+                                                  {"pgscan_khugepaged", 2 * sizeof(uint64_t), NULL},
+                                                  {"pgscan_proactive", 2 * sizeof(uint64_t), NULL}};
 
     keyed_read(root, counters, sizeof(counters) / sizeof(counters[0]), scanned, "proc/vmstat");
     return scanned[0] == KEYED_UNKNOWN || scanned[1] == KEYED_UNKNOWN
@@ -73,12 +68,5 @@ uint64_t paging_scanned_pages(const struct fsroot *root)
 
 json_t *paging_json(const struct paging *paging)
 {
-    uint64_t value[N_NAMES];
-    json_t *object = json_object();
-
-    memcpy(value, paging, sizeof(value));
-    for (size_t i = 0; object && i < N_NAMES; i++)
-        if (value[i] != KEYED_UNKNOWN)
-            json_object_set_new(object, names[i], json_integer((json_int_t)value[i]));
-    return object;
+    return keyed_json(fields, N_FIELDS, paging);
 }

@@ -15,20 +15,25 @@
 /* Longer than any line: a path has at most PATH_MAX bytes, each written as four at most. */
 #define CHUNK ((size_t)32 << 10)
 
+#define ROW(key, member)                                   \
+    {                                                      \
+        key, offsetof(struct process_memory, member), NULL \
+    }
 static const struct keyed_field fields[] = {
-    {"Rss", offsetof(struct process_memory, rss_bytes)},
-    {"Pss", offsetof(struct process_memory, pss_bytes)},
-    {"Referenced", offsetof(struct process_memory, referenced_bytes)},
-    {"Swap", offsetof(struct process_memory, swap_bytes)},
-    {"AnonHugePages", offsetof(struct process_memory, huge_bytes)},
-    {"ShmemPmdMapped", offsetof(struct process_memory, huge_bytes)},
-    {"FilePmdMapped", offsetof(struct process_memory, huge_bytes)},
-    {"Private_Clean", offsetof(struct process_memory, uss_bytes)},
-    {"Private_Dirty", offsetof(struct process_memory, uss_bytes)},
-    {"Pss_Anon", offsetof(struct process_memory, pss_anon_bytes)},
-    {"Pss_File", offsetof(struct process_memory, pss_file_bytes)},
-    {"Pss_Shmem", offsetof(struct process_memory, pss_shmem_bytes)},
+    ROW("Rss", rss_bytes),
+    ROW("Pss", pss_bytes),
+    ROW("Referenced", referenced_bytes),
+    ROW("Swap", swap_bytes),
+    ROW("AnonHugePages", huge_bytes),
+    ROW("ShmemPmdMapped", huge_bytes),
+    ROW("FilePmdMapped", huge_bytes),
+    ROW("Private_Clean", uss_bytes),
+    ROW("Private_Dirty", uss_bytes),
+    ROW("Pss_Anon", pss_anon_bytes),
+    ROW("Pss_File", pss_file_bytes),
+    ROW("Pss_Shmem", pss_shmem_bytes),
 };
+#undef ROW
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
 static uint64_t known_sum(uint64_t a, uint64_t b)
@@ -179,7 +184,7 @@ int process_memory_read(const struct fsroot *root, pid_t pid, struct process_mem
 
 uint64_t process_swap_bytes(const struct fsroot *root, pid_t pid)
 {
-    static const struct keyed_field field = {"VmSwap", 0};
+    static const struct keyed_field field = {"VmSwap", 0, NULL};
     uint64_t swap_bytes;
     char path[PROCESS_PATH];
 

@@ -2,6 +2,7 @@
 /** @file users.c  See users.h. */
 #include "proc/users.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
@@ -23,15 +24,11 @@ static FILE *open_passwd(const struct fsroot *root)
 
 static int append_user(struct users *users, const struct passwd *entry)
 {
-    /* Grows to the powers of two. */
-    if ((users->n & (users->n - 1)) == 0) {
-        struct user *grown = reallocarray(users->user, users->n > 0 ? users->n * 2 : 1,
-                                          sizeof(*grown));
+    struct user *grown = array_grow(users->user, users->n, sizeof(*grown));
 
-        if (!grown)
-            return -ENOMEM;
-        users->user = grown;
-    }
+    if (!grown)
+        return -ENOMEM;
+    users->user = grown;
 
     struct user *user = &users->user[users->n++];
 

@@ -2,6 +2,7 @@
 /** @file reading.c  See reading.h. */
 #include "regrow/reading.h"
 
+#include "base/text/json.h"
 #include "proc/hidden.h"
 #include "proc/keyed.h"
 #include "proc/paging.h"
@@ -10,13 +11,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define ROW(key, member)                             \
-    {                                                \
-        key, offsetof(struct regrow_reading, member) \
+#define ROW(key, member)                                      \
+    {                                                         \
+        key, offsetof(struct regrow_reading, member), #member \
     }
 static const struct keyed_field meminfo_fields[] = {
-    ROW("Cached", cached_bytes), ROW("Shmem", shmem_bytes),         ROW("Buffers", buffers_bytes),
-    ROW("Dirty", dirty_bytes),   ROW("Writeback", writeback_bytes), ROW("Mapped", mapped_bytes),
+    {"Cached", offsetof(struct regrow_reading, cached_bytes), NULL},
+    ROW("Shmem", shmem_bytes),
+    ROW("Buffers", buffers_bytes),
+    ROW("Dirty", dirty_bytes),
+    ROW("Writeback", writeback_bytes),
+    ROW("Mapped", mapped_bytes),
     ROW("MemFree", free_bytes),
 };
 /* As in proc/paging.c: before Linux 5.9 there is one counter of refaults, of files. */
@@ -76,4 +81,12 @@ uint64_t regrow_cache_bytes(const struct regrow_reading *reading)
     return reading->cached_bytes > reading->shmem_bytes
                ? reading->cached_bytes - reading->shmem_bytes
                : 0;
+}
+
+json_t *regrow_reading_json(const struct regrow_reading *reading)
+{
+    json_t *object = keyed_json(meminfo_fields, COUNT(meminfo_fields), reading);
+
+    json_set_known(object, "cache_bytes", regrow_cache_bytes(reading));
+    return object;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/fsroot.h"
 
+#include <jansson.h>
 #include <stdint.h>
 
 /** KEYED_UNKNOWN where this kernel does not say. The first seven are as of now, the rest since
@@ -36,3 +37,6 @@ int regrow_read(const struct fsroot *root, struct regrow_reading *reading, struc
 
 /** Page cache of files: without shared memory, and without the buffers, which are not in it. */
 uint64_t regrow_cache_bytes(const struct regrow_reading *reading);
+
+/** The state of the cache as a JSON object. NULL if out of memory. */
+json_t *regrow_reading_json(const struct regrow_reading *reading);

@@ -2,6 +2,7 @@
 /** @file idle_walk.c  See idle_walk.h. */
 #include "wss/idle_walk.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
 #include "measure/kernel/idle_bitmap.h"
@@ -79,15 +80,12 @@ static int note_vma(const struct vma *vma, void *context)
 
     if (vma->rss_bytes == 0 || vma->hugetlb)
         return 0;
-    /* Grows to the powers of two. */
-    if ((visit->n_ranges & (visit->n_ranges - 1)) == 0) {
-        struct range *grown = reallocarray(visit->range, visit->n_ranges ? 2 * visit->n_ranges : 1,
-                                           sizeof(*grown));
 
-        if (!grown)
-            return -ENOMEM;
-        visit->range = grown;
-    }
+    struct range *grown = array_grow(visit->range, visit->n_ranges, sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    visit->range = grown;
     visit->range[visit->n_ranges++] = (struct range){base_pages(vma->start), base_pages(vma->end)};
     return 0;
 }

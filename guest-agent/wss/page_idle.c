@@ -19,6 +19,7 @@
 #include "wss/idle_walk.h"
 #include "wss/method.h"
 
+#include "base/array.h"
 #include "base/page_sizes.h"
 #include "measure/kernel/idle_bitmap.h"
 
@@ -29,22 +30,19 @@
 /* Frames that did not take the mark, ascending within each batch; sorted when all are there. */
 struct lost {
     uint64_t *head;
-    size_t n, room;
+    size_t n;
 };
 
 static int lost_add(struct lost *lost, uint64_t head)
 {
     if (lost->n > 0 && lost->head[lost->n - 1] == head)
         return 0;
-    if (lost->n == lost->room) {
-        size_t room = lost->room ? lost->room * 2 : 256;
-        uint64_t *larger = reallocarray(lost->head, room, sizeof(*larger));
 
-        if (!larger)
-            return -ENOMEM;
-        lost->head = larger;
-        lost->room = room;
-    }
+    uint64_t *grown = array_grow(lost->head, lost->n, sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    lost->head = grown;
     lost->head[lost->n++] = head;
     return 0;
 }

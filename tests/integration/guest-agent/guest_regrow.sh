@@ -86,7 +86,7 @@ VMWSS_GUEST_ROOT=$dir/no-dirty expect_exit "where the kernel does not say what i
 expect_exit "as another user, to whom the kernel would refuse it too" 2 'only root may drop caches: run as root' \
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/vg" regrow --drop-caches
 expect_exit "too many readings" 1 'more than 100000 readings' "$vg" regrow --window 1ms --duration 1h
-expect_exit "an argument" 1 "takes no argument: 'x'" "$vg" regrow x
+expect_exit "an argument" 1 "'x' is too much; see --help" "$vg" regrow x
 # serve/ is in the library, which is complete without what drops.
 check "the agent is built without it" test "$(nm "$build/guest-agent/libvmwss-guest-parts.a" 2>/dev/null |
 	grep -oE 'T question_answer$|drop_(clean_caches|allowed)$')" = 'T question_answer'

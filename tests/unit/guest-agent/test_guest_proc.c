@@ -18,9 +18,9 @@ struct numbers {
 };
 
 static const struct keyed_field fields[] = {
-    {"A(x)", offsetof(struct numbers, a_bytes)},
-    {"B", offsetof(struct numbers, b)},
-    {"C", offsetof(struct numbers, c)},
+    {"A(x)", offsetof(struct numbers, a_bytes), NULL},
+    {"B", offsetof(struct numbers, b), NULL},
+    {"C", offsetof(struct numbers, c), NULL},
 };
 
 static size_t parse(const char *text, struct numbers *numbers)
