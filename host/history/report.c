@@ -57,7 +57,7 @@ static void note_minutes(struct walk *walk, const struct host_need *needs, size_
     for (size_t i = 0; i < n; i++) {
         for (size_t d = 0; d < each; d++)
             note_draw(walk, needs[i].bytes, n_present);
-        shortage_note(&walk->shortage, &needs[i]);
+        shortage_note(&walk->report->shortage, &needs[i]);
     }
     walk->report->known_s += (double)n * BUCKET_MINUTE;
 }
@@ -71,9 +71,10 @@ static void draw_hour(struct walk *walk, size_t n_present)
     for (size_t i = 0; i < walk->draws_each; i++)
         note_draw(walk, packing_total(walk->present, n_present, &walk->state), n_present);
     for (size_t i = first; i < walk->n_draws; i++)
-        n_short += walk->totals[i] > walk->shortage.capacity_bytes;
+        n_short += walk->totals[i] > walk->report->shortage.capacity_bytes;
     if (walk->n_draws > first)
-        shortage_note_hour(&walk->shortage, (double)n_short / (double)(walk->n_draws - first));
+        shortage_note_hour(&walk->report->shortage,
+                           (double)n_short / (double)(walk->n_draws - first));
     walk->report->known_s += BUCKET_HOUR;
 }
 
@@ -162,11 +163,6 @@ static void finish_host(struct walk *walk)
     struct report *report = walk->report;
     size_t short_of = 0;
 
-    report->short_s = walk->shortage.short_s;
-    report->short_low_s = walk->shortage.low_s;
-    report->short_high_s = walk->shortage.high_s;
-    report->longest_short_s = walk->shortage.longest_s;
-    report->short_rough = walk->shortage.rough;
     report->n_times = walk->n_times;
     report->to_s = walk->time_s + report->level_s;
     report->total_p50 = packing_quantile(walk->totals, walk->n_draws, 0.50);
@@ -175,8 +171,8 @@ static void finish_host(struct walk *walk)
     report->total_max = packing_quantile(walk->totals, walk->n_draws, 1);
     report->total_risk = packing_quantile(walk->totals, walk->n_draws, 1 - report->options.risk);
     for (size_t i = 0; i < walk->n_draws; i++)
-        short_of += walk->totals[i] > walk->shortage.capacity_bytes;
-    report->shortage = (double)short_of / (double)walk->n_draws;
+        short_of += walk->totals[i] > report->shortage.capacity_bytes;
+    report->short_share = (double)short_of / (double)walk->n_draws;
     if (walk->n_fits > 0)
         report->fit = packing_reached(walk->fits, walk->n_fits, report->options.risk);
 }
@@ -253,14 +249,12 @@ int report_make(struct store *store, const struct report_options *options, struc
                 struct error *error)
 {
     cleanup_free struct history_guest *guests = NULL;
-    struct walk walk = {.report = report,
-                        .time_s = -1,
-                        .state = SEED,
-                        .shortage.capacity_bytes = (double)options->capacity_bytes};
+    struct walk walk = {.report = report, .time_s = -1, .state = SEED};
     ssize_t n = history_guests(store, &guests, error);
     int rc;
 
-    *report = (struct report){.options = *options};
+    *report = (struct report){.options = *options,
+                              .shortage.capacity_bytes = (double)options->capacity_bytes};
     if (n >= 0)
         n = report_choose_host(options, guests, n, report->host, error);
     if (n < 0)

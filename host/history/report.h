@@ -10,6 +10,7 @@
 
 #include "history/history.h"
 #include "history/report_options.h"
+#include "history/shortage.h"
 
 #include <math.h>
 
@@ -42,13 +43,9 @@ struct report {
     double total_p50, total_p95, total_p99, total_max; /* bytes, joint need of all guests */
     double total_risk; /* exceeded in a share @p risk of the draws */
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums over the running guests */
-    double known_s;  /* time with a sum; the rest is a gap, which no figure includes */
-    double shortage; /* with a capacity: share of draws that exceeded it */
-    /* With a capacity: the time for which it did not suffice, and the longest such stretch. Minutes
-     * are rough where only the distribution of an hour is kept: then short_s is an estimate within
-     * bounds, and the longest stretch is not known. */
-    double short_s, short_low_s, short_high_s, longest_short_s;
-    bool short_rough;
+    double known_s;           /* time with a sum; the rest is a gap, which no figure includes */
+    double short_share;       /* with a capacity: share of draws that exceeded it */
+    struct shortage shortage; /* with a capacity */
     /* Guests that were not measured at some time: all their resident memory then counts in the
      * totals; and the maximum of that amount. */
     size_t n_assumed;

@@ -5,7 +5,6 @@
 
 #include "history/host_need.h"
 #include "history/report.h"
-#include "history/shortage.h"
 #include "measure/estimate/packing.h"
 
 struct bucket;
@@ -34,7 +33,6 @@ struct walk {
     size_t n_times;
     struct host_needs needs; /* minutes, ordered by time, */
     size_t next_need;        /* index of the first one whose time has not been seen */
-    struct shortage shortage;
     uint64_t state;
 };
 

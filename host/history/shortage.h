@@ -6,7 +6,10 @@
 
 struct shortage {
     double capacity_bytes;
-    double short_s, low_s, high_s, longest_s; /* as in struct report */
+    /* The time for which it did not suffice, its bounds, and the longest such stretch. Minutes are
+     * rough where only the distribution of an hour is kept: then short_s is an estimate within the
+     * bounds, and the longest stretch is not known. */
+    double short_s, low_s, high_s, longest_s;
     bool rough;
     double since_s, until_s; /* the last episode, Unix time; both 0: no episode yet */
 };

@@ -107,9 +107,9 @@ static void needs(FILE *out, const struct report *report)
             show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
             show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
             100 * (1 - options->risk));
-    if (report->shortage > 0)
-        fprintf(out, ", and more than there is for %s%.3g %%", report->short_rough ? "about " : "",
-                100 * report->shortage);
+    if (report->short_share > 0)
+        fprintf(out, ", and more than there is for %s%.3g %%",
+                report->shortage.rough ? "about " : "", 100 * report->short_share);
     fputs(".", out);
     if (options->guest_bytes)
         fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",

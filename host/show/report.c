@@ -137,14 +137,14 @@ static void fill_guest(struct sheet *sheet, const struct report *report,
 static void fill_shortage(struct sheet *sheet, const struct report *report)
 {
     const uint64_t capacity_bytes = report->options.capacity_bytes;
-    const bool exact = capacity_bytes && !report->short_rough;
+    const bool exact = capacity_bytes && !report->shortage.rough;
 
     sheet_bytes(sheet, "capacity_bytes", capacity_bytes ? capacity_bytes : UINT64_MAX);
-    sheet_real(sheet, "shortage", exact ? report->shortage : NAN);
-    sheet_real(sheet, "short_seconds", exact ? report->short_s : NAN);
-    sheet_real(sheet, "short_seconds_low", capacity_bytes ? report->short_low_s : NAN);
-    sheet_real(sheet, "short_seconds_high", capacity_bytes ? report->short_high_s : NAN);
-    sheet_real(sheet, "longest_short_seconds", exact ? report->longest_short_s : NAN);
+    sheet_real(sheet, "shortage", exact ? report->short_share : NAN);
+    sheet_real(sheet, "short_seconds", exact ? report->shortage.short_s : NAN);
+    sheet_real(sheet, "short_seconds_low", capacity_bytes ? report->shortage.low_s : NAN);
+    sheet_real(sheet, "short_seconds_high", capacity_bytes ? report->shortage.high_s : NAN);
+    sheet_real(sheet, "longest_short_seconds", exact ? report->shortage.longest_s : NAN);
 }
 
 static bool has_fit(const struct report *report)
@@ -222,13 +222,14 @@ static void print_assumed(const struct report *report)
 
 static void print_shortage(const struct report *report)
 {
-    if (report->short_rough)
+    if (report->shortage.rough)
         printf("It was short in between %.0f and %.0f of %.0f minutes: of some hours the minutes "
                "themselves are not kept.\n",
-               report->short_low_s / 60, report->short_high_s / 60, report->known_s / 60);
-    else if (report->short_s > 0)
+               report->shortage.low_s / 60, report->shortage.high_s / 60, report->known_s / 60);
+    else if (report->shortage.short_s > 0)
         printf("It was short in %.0f of %.0f minutes, for up to %.0f at a stretch.\n",
-               report->short_s / 60, report->known_s / 60, report->longest_short_s / 60);
+               report->shortage.short_s / 60, report->known_s / 60,
+               report->shortage.longest_s / 60);
 }
 
 /* Also warns if the statistics cannot support the risk: a day's data cannot show a risk of one in a
@@ -246,9 +247,9 @@ static void print_fit(const struct report *report)
            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
            100 * (1 - options->risk));
-    if (report->shortage > 0)
-        printf(", and more than there is for %s%.3g%%", report->short_rough ? "about " : "",
-               100 * report->shortage);
+    if (report->short_share > 0)
+        printf(", and more than there is for %s%.3g%%", report->shortage.rough ? "about " : "",
+               100 * report->short_share);
     puts(".");
     print_shortage(report);
     if (options->guest_bytes)

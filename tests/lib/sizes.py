@@ -18,7 +18,6 @@ EXCEPTIONS = {
     ("host/decide/advice/decide.h", "decide_policy"): TABLE,
     ("host/decide/advice/from_history.c", "decide_from_record"): 8,
     ("host/guest/agent/agent_fields.c", "read_integer"): 7,
-    ("host/history/report.h", "report"): 26,
     ("host/measure/estimate/guest_stats.h", "guest_stats"): TABLE,
     ("host/programs/exporter/http.c", "answer_request"): "libmicrohttpd calls it",
     ("host/programs/vmwssd/sources/connection.c", ""): 504,

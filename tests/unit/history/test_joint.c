@@ -88,16 +88,16 @@ TEST(cases, records_of_hours_overlap)
     ck_assert_double_eq(report.total_p95, 314.0 * MIB);
     ck_assert_double_eq(report.total_p99, 314.0 * MIB);
     ck_assert_double_eq(report.total_max, 314.0 * MIB);
-    ck_assert_double_eq(report.shortage, 1);
-    ck_assert_double_eq(report.short_s, 12 * HOUR);
-    ck_assert_double_eq(report.longest_short_s, 12 * HOUR);
+    ck_assert_double_eq(report.short_share, 1);
+    ck_assert_double_eq(report.shortage.short_s, 12 * HOUR);
+    ck_assert_double_eq(report.shortage.longest_s, 12 * HOUR);
     ck_assert_double_eq(report.known_s, 12 * HOUR);
     forget_minutes();
     make(0, 12 * HOUR, 310);
     ck_assert_uint_eq(report.level_s, 3600);
     ck_assert_double_eq(report.total_p50, 314.0 * MIB);
-    ck_assert_double_ge(report.short_s, 12 * HOUR - MINUTE); /* the last minute goes on */
-    ck_assert_double_eq(report.longest_short_s, report.short_s);
+    ck_assert_double_ge(report.shortage.short_s, 12 * HOUR - MINUTE); /* the last minute goes on */
+    ck_assert_double_eq(report.shortage.longest_s, report.shortage.short_s);
 }
 
 /* One touched 800 MiB in the four hours before its record, the other 150 in the same ones. */
@@ -110,11 +110,11 @@ TEST(cases, a_record_stands_for_the_time_before_it)
     }
     make(0, 16 * HOUR, 500);
     ck_assert_double_eq(report.total_max, 552.0 * MIB);
-    ck_assert_double_eq(report.short_s, 4 * HOUR);
-    ck_assert_double_eq(report.longest_short_s, 4 * HOUR);
+    ck_assert_double_eq(report.shortage.short_s, 4 * HOUR);
+    ck_assert_double_eq(report.shortage.longest_s, 4 * HOUR);
     ck_assert_double_eq(report.total_p50, 102.0 * MIB);
     make(5 * HOUR, 7 * HOUR, 500); /* neither its record nor the one before is of that time */
-    ck_assert_double_eq(report.short_s, 2 * HOUR);
+    ck_assert_double_eq(report.shortage.short_s, 2 * HOUR);
 }
 
 TEST(cases, not_for_a_time_before_its_guest_began)
@@ -129,7 +129,7 @@ TEST(cases, not_for_a_time_before_its_guest_began)
     }
     add_event(1, 250 * MINUTE + 5, EVENT_END);
     make(0, 5 * HOUR, 300);
-    ck_assert_double_eq(report.short_s, 21 * MINUTE); /* from its start to its end */
+    ck_assert_double_eq(report.shortage.short_s, 21 * MINUTE); /* from its start to its end */
 }
 
 static void lengthen(unsigned g, int hours)
@@ -155,7 +155,7 @@ TEST(cases, nor_is_there_a_longest_period)
     lengthen(1, 25);
     make(HOUR, 200 * HOUR, 500);
     ck_assert_double_eq(report.total_p50, 502.0 * MIB);
-    ck_assert_double_eq(report.short_s, report.known_s);
+    ck_assert_double_eq(report.shortage.short_s, report.known_s);
     ck_assert_double_eq(report.known_s, 199 * HOUR);
 }
 
@@ -196,7 +196,7 @@ TEST(cases, minutes_of_hours_are_counted_each)
         const double above = fmin(fmax(1059 - (double)capacity, 0), 60) * MINUTE;
 
         make(0, 5 * HOUR - 1, capacity);
-        ck_assert_double_eq(report.short_s, 5 * above);
+        ck_assert_double_eq(report.shortage.short_s, 5 * above);
     }
     forget_minutes();
     for (uint64_t capacity = 995; capacity < 1065; capacity += 3) {
@@ -204,12 +204,12 @@ TEST(cases, minutes_of_hours_are_counted_each)
 
         make(0, 5 * HOUR - 1, capacity);
         ck_assert_uint_eq(report.level_s, 3600);
-        ck_assert_double_eq(report.short_s, 5 * above);
-        ck_assert_double_eq(report.longest_short_s, above < HOUR ? above : 5 * HOUR);
-        ck_assert(!report.short_rough);
-        ck_assert_double_eq(report.short_low_s, report.short_s);
-        ck_assert_double_eq(report.short_high_s, report.short_s);
-        ck_assert_double_eq_tol(report.shortage, above / HOUR, 1e-9);
+        ck_assert_double_eq(report.shortage.short_s, 5 * above);
+        ck_assert_double_eq(report.shortage.longest_s, above < HOUR ? above : 5 * HOUR);
+        ck_assert(!report.shortage.rough);
+        ck_assert_double_eq(report.shortage.low_s, report.shortage.short_s);
+        ck_assert_double_eq(report.shortage.high_s, report.shortage.short_s);
+        ck_assert_double_eq_tol(report.short_share, above / HOUR, 1e-9);
     }
     ck_assert_double_eq(report.total_p50, 1029.0 * MIB);
 }
@@ -228,10 +228,10 @@ TEST(cases, what_has_the_distribution_only_is_bounded)
         const double above = 5 * fmin(fmax(1059 - (double)capacity, 0), 60) * MINUTE;
 
         make(0, 5 * HOUR - 1, capacity);
-        ck_assert(report.short_rough);
-        ck_assert_double_le(report.short_low_s, above);
-        ck_assert_double_ge(report.short_high_s, above);
-        wide |= report.short_low_s < report.short_high_s;
+        ck_assert(report.shortage.rough);
+        ck_assert_double_le(report.shortage.low_s, above);
+        ck_assert_double_ge(report.shortage.high_s, above);
+        wide |= report.shortage.low_s < report.shortage.high_s;
     }
     ck_assert(wide);
 }
@@ -371,7 +371,7 @@ TEST(cases, what_is_assumed_is_said)
     ck_assert_uint_eq(report.n_assumed, 1);
     ck_assert_double_eq(report.assumed_bytes, 512.0 * MIB);
     ck_assert(!report.guests[1].not_measured);
-    ck_assert_double_eq(report.short_s, 30 * MINUTE);
+    ck_assert_double_eq(report.shortage.short_s, 30 * MINUTE);
     text = print_report(SHOW_TABLE);
     ck_assert_ptr_nonnull(strstr(text, "1 guest could not be measured at some time:"));
     ck_assert_ptr_nonnull(strstr(text, "up to 512.0 MiB"));

@@ -257,8 +257,8 @@ TEST(cases, many_that_peak_together_are_added_up_after_a_month)
     ck_assert_uint_eq(report.n_guests, CRON_GUESTS);
     ck_assert_double_eq_tol(report.total_p99, 8020.0 * MIB, 80.0 * MIB);
     ck_assert_double_eq_tol(report.total_p50, 2020.0 * MIB, 20.0 * MIB);
-    ck_assert_double_eq_tol(report.shortage, 0.05, 0.01);
-    ck_assert_double_eq(report.short_s, 3 * 3 * MINUTE);
+    ck_assert_double_eq_tol(report.short_share, 0.05, 0.01);
+    ck_assert_double_eq(report.shortage.short_s, 3 * 3 * MINUTE);
 }
 
 /* --- the sums of each minute ------------------------------------------------------------------ */
@@ -423,12 +423,12 @@ TEST(cases, minutes_that_are_short_are_counted)
 {
     add_cron(5 * HOUR);
     make_within(800 * MIB, 5 * HOUR);
-    ck_assert_double_eq(report.short_s, 5 * 3 * MINUTE);
-    ck_assert_double_eq(report.longest_short_s, 3 * MINUTE);
+    ck_assert_double_eq(report.shortage.short_s, 5 * 3 * MINUTE);
+    ck_assert_double_eq(report.shortage.longest_s, 3 * MINUTE);
     make_within(1100 * MIB, 5 * HOUR);
-    ck_assert_double_eq(report.short_s, 0);
+    ck_assert_double_eq(report.shortage.short_s, 0);
     make_within(150 * MIB, 5 * HOUR);
-    ck_assert_double_eq(report.longest_short_s, 5 * HOUR);
+    ck_assert_double_eq(report.shortage.longest_s, 5 * HOUR);
 }
 
 /* Ten minutes of an hour have the window of 60 s, and five of them were short. */
@@ -452,7 +452,7 @@ TEST(cases, minutes_without_the_window_are_not_known)
     ck_assert_int_eq(report_make(store, &options, &report, NULL), 0);
     ck_assert_uint_eq(report.level_s, 3600);
     ck_assert_double_eq(report.known_s, 10 * MINUTE);
-    ck_assert_double_eq(report.short_s, 5 * MINUTE);
+    ck_assert_double_eq(report.shortage.short_s, 5 * MINUTE);
 }
 
 /* It was begun before sums were kept. */
@@ -475,7 +475,7 @@ TEST(cases, an_older_history_is_read_and_goes_on)
     store_close(reader);
     ck_assert_double_eq_tol(report.total_p50, 200.0 * MIB, 4.0 * MIB);
     ck_assert_double_eq(report.known_s, 2 * HOUR);
-    ck_assert_double_eq(report.short_s, 2 * HOUR);
+    ck_assert_double_eq(report.shortage.short_s, 2 * HOUR);
     store = kept_open(kept.path);
     ck_assert_str_eq(store_notice(store), "");
     add_at(UUID_1, 2 * HOUR, MINUTE);
@@ -495,8 +495,8 @@ TEST(cases, a_gap_is_no_shortage)
         ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
     }
     make_within(50 * MIB, HOUR);
-    ck_assert_double_eq(report.short_s, 15 * MINUTE);
-    ck_assert_double_eq(report.longest_short_s, 10 * MINUTE);
+    ck_assert_double_eq(report.shortage.short_s, 15 * MINUTE);
+    ck_assert_double_eq(report.shortage.longest_s, 10 * MINUTE);
 }
 
 /* The page of the report, without any picture of a guest. */
