@@ -129,14 +129,15 @@ static int set_word(const struct option_line *line, void *at, const char *value)
     return -EINVAL;
 }
 
-static int set_share(void *at, const char *value)
+static int set_share(const struct option_line *line, void *at, const char *value)
 {
     double percent;
-    int rc = parse_percent(value, 100, &percent);
+    int rc = parse_percent(value, line->max ? (double)line->max / 1e4 : 100, &percent);
 
-    if (rc == 0)
-        *(double *)at = percent / 100;
-    return rc;
+    if (rc < 0 || percent < (double)line->min / 1e4)
+        return -EINVAL;
+    *(double *)at = percent / 100;
+    return 0;
 }
 
 /* Handles the word for nothing, if the option has one. */
@@ -176,7 +177,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
     case OPTION_COPY:
         return parse_text(value, at, line->size);
     case OPTION_SHARE:
-        return set_share(at, value);
+        return set_share(line, at, value);
     case OPTION_WORD:
         return set_word(line, at, value);
     case OPTION_KEY:

@@ -27,7 +27,7 @@ enum option_type {
     /* For files as well. */
     OPTION_YES,   /* bool: yes or no */
     OPTION_COPY,  /* char[] of .size: parse_text() */
-    OPTION_SHARE, /* double: a percentage above 0 and up to 100, as a fraction */
+    OPTION_SHARE, /* double: a percentage above 0 and up to 100, or .min to .max, as a fraction */
     OPTION_WORD,  /* an enum or an int: the place of the word in .words */
     OPTION_KEY,   /* .set and .dump */
 };
@@ -43,7 +43,7 @@ struct option_line {
     /* Lines. NULL: accepted, but not shown. Text that begins with '\n' stands below the option,
      * which may then be of any length. */
     const char *help;
-    uint64_t min, max; /* OPTION_COUNT */
+    uint64_t min, max; /* OPTION_COUNT; OPTION_SHARE: in parts per million, .max 0: no limits */
     /* For command_bad_value(). NULL: OPTION_SECONDS, OPTION_SPAN, OPTION_YES have their own
      * text. */
     const char *expect;

@@ -12,32 +12,20 @@
 struct options {
     struct kept_choice kept; /* must be first: see kept.h */
     const char *domain;
-    int level_s;     /* --step; -1: depends on the span */
+    int step;        /* --step; -1: depends on the span */
     const char *svg; /* --svg */
     bool events;     /* --events */
 };
 
-static int set_step(void *base, const char *value)
-{
-    struct options *options = base;
-    static const struct {
-        const char *name;
-        int level_s;
-    } steps[] = {{"record", 0}, {"minute", BUCKET_MINUTE}, {"hour", BUCKET_HOUR}};
-
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-        if (!strcmp(value, steps[i].name)) {
-            options->level_s = steps[i].level_s;
-            return 0;
-        }
-    return command_bad_value("--step", value, "record, minute or hour");
-}
+static const char *const steps[] = {"record", "minute", "hour", NULL};
+static const int levels_s[] = {0, BUCKET_MINUTE, BUCKET_HOUR};
 
 static const struct option_line lines[] = {
     KEPT_SPAN,
     KEPT_WINDOW,
-    {OPTION_CALL, 0, "step", "STEP", 0,
-     .help = "record, minute or hour (what shows the time in some hundred rows)", .call = set_step},
+    {OPTION_WORD, 0, "step", "STEP", offsetof(struct options, step),
+     .help = "record, minute or hour (what shows the time in some hundred rows)",
+     .expect = "record, minute or hour", .words = steps},
     {OPTION_TEXT, 0, "svg", "FILE", offsetof(struct options, svg),
      .help = "draw the time into FILE too, with the events"},
     {OPTION_FLAG, 'e', "events", NULL, offsetof(struct options, events),
@@ -57,7 +45,7 @@ static const struct command_options command_options = {
 /* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .level_s = -1};
+    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .step = -1};
 
     int rc = options_read(&command_options, options, argc, argv);
 
@@ -168,13 +156,12 @@ static int collect_points(struct store *store, const struct options *options,
                           const struct history_guest *guest, struct history_query *query,
                           struct collected *collected, struct error *error)
 {
-    const int level_s = options->level_s < 0 ? history_level(query->to_s - query->from_s)
-                                             : options->level_s;
     int rc;
 
-    query->level_s = level_s;
+    query->level_s = options->step < 0 ? history_level(query->to_s - query->from_s)
+                                       : levels_s[options->step];
     rc = history_points(store, guest, query, history_see, collected, error);
-    while (rc == 0 && collected->n == 0 && options->level_s < 0 && query->level_s < BUCKET_HOUR) {
+    while (rc == 0 && collected->n == 0 && options->step < 0 && query->level_s < BUCKET_HOUR) {
         query->level_s = query->level_s == 0 ? BUCKET_MINUTE : BUCKET_HOUR;
         rc = history_points(store, guest, query, history_see, collected, error);
     }

@@ -22,6 +22,9 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
 
     for (; rc == 0 && optind < argc; optind++)
         rc = plan_choice_source(choice, argv[optind]);
+    choice->request.consolidate |= choice->moves != UINT64_MAX;
+    choice->request.options.max_moves = (size_t)choice->moves;
+    choice->request.options.spare = (size_t)choice->spare;
     if (rc == 0 && choice->n_sources == 0) {
         command_error("plan of which hosts? Name their histories, as in vmwss plan --from "
                       "a=/srv/a.db --from b=/srv/b.db");

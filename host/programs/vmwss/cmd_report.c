@@ -21,18 +21,6 @@ struct options {
     const char *html; /* --html */
 };
 
-static int set_risk(void *base, const char *value)
-{
-    struct options *options = base;
-    char *end;
-    double percent = strtod(value, &end);
-
-    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.001 && percent <= 50))
-        return command_bad_value("--risk", value, "0.001% to 50%");
-    options->report.risk = percent / 100;
-    return 0;
-}
-
 #define AT(member) offsetof(struct options, member)
 #define SIZE_EXPECTED "a size, as in 4G"
 
@@ -41,8 +29,8 @@ static const struct option_line lines[] = {
     KEPT_WINDOW,
     {OPTION_SIZE, 0, "guest-size", "SIZE", AT(report.guest_bytes),
      .help = "how many more guests of so much RAM would fit, as in 4G", .expect = SIZE_EXPECTED},
-    {OPTION_CALL, 0, "risk", "P%", 0,
-     .help = "the share of the time that memory may not suffice for (1%)", .call = set_risk},
+    {OPTION_SHARE, 0, "risk", "P%", AT(report.risk),
+     .help = "the share of the time that memory may not suffice for (1%)", RISK_RANGE},
     {OPTION_SIZE, 0, "capacity", "SIZE", AT(report.capacity_bytes),
      .help = "memory for guests (this host's less 5 %, if it is this host's history)",
      .expect = SIZE_EXPECTED},

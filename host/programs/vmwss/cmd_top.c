@@ -3,23 +3,9 @@
 #include "programs/vmwss/kept.h"
 #include "show/screen/screen.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static int set_sort(void *base, const char *value)
-{
-    struct screen_options *options = base;
-    static const char *const names[ROW_N_KEYS] = {"name",  "ram",         "resident", "wss",
-                                                  "share", "reclaimable", "age"};
-
-    for (enum row_key key = 0; key < ROW_N_KEYS; key++)
-        if (!strcmp(value, names[key])) {
-            options->key = key;
-            return 0;
-        }
-    return command_bad_value("--sort", value,
-                             "name, ram, resident, wss, share, reclaimable or age");
-}
+/* In the order of enum row_key. */
+static const char *const sort_keys[] = {"name",  "ram",         "resident", "wss",
+                                        "share", "reclaimable", "age",      NULL};
 
 static int set_columns(void *base, const char *value)
 {
@@ -31,30 +17,19 @@ static int set_columns(void *base, const char *value)
     return command_bad_value("--output", value, layout_column_names(names, sizeof(names)));
 }
 
-static int set_above(void *base, const char *value)
-{
-    struct screen_options *options = base;
-    char *end;
-    double percent = strtod(value, &end);
-
-    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent > 0 && percent < 100))
-        return command_bad_value("--above", value, "more than 0% and less than 100%");
-    options->filter.above = percent / 100;
-    return 0;
-}
-
 static const struct option_line lines[] = {
     {OPTION_SECONDS, 'd', "delay", "S", offsetof(struct screen_options, delay_s),
      .help = "look for new records so often (1)"},
-    {OPTION_CALL, 's', "sort", "KEY", 0,
-     .help = "name, ram, resident, wss, share, reclaimable or age (wss)", .call = set_sort},
+    {OPTION_WORD, 's', "sort", "KEY", offsetof(struct screen_options, key),
+     .help = "name, ram, resident, wss, share, reclaimable or age (wss)",
+     .expect = "name, ram, resident, wss, share, reclaimable or age", .words = sort_keys},
     {OPTION_CALL, 'o', "output", "COLUMNS", 0,
      .help = "these columns, with commas between: domain, wss, ram, error, wss-longest, age,\n"
              "reclaimable, wss-middle, needs, available, resident, share, method, flags",
      .call = set_columns},
-    {OPTION_CALL, 0, "above", "P%", 0,
-     .help = "only guests of whose RAM more than this is touched within the shortest window",
-     .call = set_above},
+    {OPTION_SHARE, 0, "above", "P%", offsetof(struct screen_options, filter.above),
+     .help = "only guests of whose RAM more than this is touched within the shortest window", 0,
+     999999, "more than 0% and less than 100%"},
     KEPT_DATABASE(offsetof(struct screen_options, database)),
     {.type = OPTION_END},
 };

@@ -33,6 +33,7 @@ struct kept_choice {
     {                                                                                            \
         OPTION_CALL, 'u', "until", "TIME", 0, .help = "until when (now)", .call = kept_set_until \
     }
+#define RISK_RANGE 10, 500000, "0.001% to 50%"
 #define KEPT_WINDOW                                                                      \
     {                                                                                    \
         OPTION_SECONDS, 'w', "window", "S", offsetof(struct kept_choice, window_s),      \

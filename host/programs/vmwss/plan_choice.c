@@ -180,18 +180,6 @@ static int set_places(void *base, const char *value)
     }
 }
 
-static int set_moves(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-    uint64_t moves;
-
-    if (parse_u64(value, 0, 1000000, &moves) < 0)
-        return command_bad_value("--moves", value, "a number up to 1000000");
-    choice->request.options.max_moves = (size_t)moves;
-    choice->request.consolidate = true;
-    return 0;
-}
-
 /* A header must not bring others, nor a body. */
 static int add_header(void *base, const char *value)
 {
@@ -202,28 +190,6 @@ static int add_header(void *base, const char *value)
         prometheus->n_headers == PROM_HEADERS_MAX)
         return command_bad_value("--header", value, "NAME: VALUE, at most 16 times");
     prometheus->headers[prometheus->n_headers++] = value;
-    return 0;
-}
-
-static int set_spare(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-    uint64_t spare;
-
-    if (parse_u64(value, 0, PLAN_SPARE_MAX, &spare) < 0)
-        return command_bad_value("--spare", value, "a number of hosts, 0 to 2");
-    choice->request.options.spare = (size_t)spare;
-    return 0;
-}
-
-static int set_risk(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-    double percent;
-
-    if (parse_percent(value, 50, &percent) < 0 || percent < 0.001)
-        return command_bad_value("--risk", value, "0.001% to 50%");
-    choice->request.options.risk = percent / 100;
     return 0;
 }
 
@@ -278,18 +244,18 @@ static const struct option_line lines[] = {
      .help = "of it, kept free on each host; HOST=SIZE: on that host only (what the URL has;\n"
              "0); repeatable",
      .call = add_reserve},
-    {OPTION_CALL, 0, "risk", "P%", 0,
-     .help = "the share of the time for which a host may be short (0.1%)", .call = set_risk},
+    {OPTION_SHARE, 0, "risk", "P%", AT(request.options.risk),
+     .help = "the share of the time for which a host may be short (0.1%)", RISK_RANGE},
     {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
      .help = "where new guests of so much RAM fit best, and how many more would",
      .call = set_places},
     {OPTION_FLAG, 0, "empty", NULL, AT(request.consolidate),
      .help = "which guests to move so that hosts could be emptied"},
-    {OPTION_CALL, 0, "moves", "N", 0, .help = "likewise, with at most so many moves",
-     .call = set_moves},
-    {OPTION_CALL, 0, "spare", "N", 0,
-     .help = "empty no host without which any N others, 1 or 2, could not fail (0)",
-     .call = set_spare},
+    {OPTION_COUNT, 0, "moves", "N", AT(moves), .help = "likewise, with at most so many moves", 0,
+     1000000, "a number up to 1000000"},
+    {OPTION_COUNT, 0, "spare", "N", AT(spare),
+     .help = "empty no host without which any N others, 1 or 2, could not fail (0)", 0,
+     PLAN_SPARE_MAX, "a number of hosts, 0 to 2"},
     {OPTION_FLAG, 0, "running-only", NULL, AT(request.options.running_only),
      .help = "leave out what guests that have ended needed"},
     {OPTION_CALL, 0, "apart", "GUEST,...", 0,

@@ -29,14 +29,20 @@ struct plan_choice {
     struct prom_options prometheus;
     char *match;      /* --match, without braces */
     int step_s;       /* --step; 0: not given */
+    uint64_t moves;   /* --moves; UINT64_MAX: not given */
+    uint64_t spare;   /* --spare */
     const char *html; /* --html */
 };
 
-#define PLAN_CHOICE_DEFAULT                                                                        \
-    {                                                                                              \
-        .kept = {.since_s = 28 * 86400, .from_s = NAN, .to_s = NAN, .window_s = 60},               \
-        .request = {.options = {.risk = 0.001, .horizon_s = 14 * 86400, .max_moves = (size_t)-1}}, \
-        .prometheus = {.timeout_s = PROM_TIMEOUT_S},                                               \
+#define PLAN_CHOICE_DEFAULT                                                          \
+    {                                                                                \
+        .kept = {.since_s = 28 * 86400, .from_s = NAN, .to_s = NAN, .window_s = 60}, \
+        .request = {.options =                                                       \
+                        {                                                            \
+                            .risk = 0.001,                                           \
+                            .horizon_s = 14 * 86400,                                 \
+                        }},                                                          \
+        .moves = UINT64_MAX, .prometheus = {.timeout_s = PROM_TIMEOUT_S},            \
     }
 
 /** The options; the values must outlive the choice. */

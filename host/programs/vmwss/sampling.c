@@ -48,17 +48,6 @@ int sampling_set_method(void *choice, const char *value)
     return !sampling(choice)->method || method_by_name(value) ? 0 : bad_method(value);
 }
 
-int sampling_set_precision(void *choice, const char *value)
-{
-    char *end;
-    double percent = strtod(value, &end);
-
-    if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0.1 && percent <= 50))
-        return command_bad_value("--precision", value, "a percentage, 0.1% to 50%");
-    sampling(choice)->precision = percent / 100;
-    return 0;
-}
-
 int sampling_set_witness(void *choice, const char *value)
 {
     if (parse_u64(value, 0, MOST_WITNESSES, &sampling(choice)->witness) < 0)

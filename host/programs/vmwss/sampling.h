@@ -32,9 +32,10 @@
         OPTION_COUNT, 'n', "samples", "N", SAMPLING_AT(samples),            \
             .help = (text), 1, 10000000, "a number of pages, 1 to 10000000" \
     }
-#define SAMPLING_PRECISION(text)                                                               \
-    {                                                                                          \
-        OPTION_CALL, 'P', "precision", "P%", 0, .help = (text), .call = sampling_set_precision \
+#define SAMPLING_PRECISION(text)                                      \
+    {                                                                 \
+        OPTION_SHARE, 'P', "precision", "P%", SAMPLING_AT(precision), \
+            .help = (text), 1000, 500000, "a percentage, 0.1% to 50%" \
     }
 #define SAMPLING_WITNESS(text)                                                          \
     {                                                                                   \
@@ -55,7 +56,6 @@
 
 int sampling_set_windows(void *choice, const char *value);
 int sampling_set_method(void *choice, const char *value);
-int sampling_set_precision(void *choice, const char *value);
 int sampling_set_witness(void *choice, const char *value);
 char *sampling_names(char *text, size_t size);
 char *sampling_names_following(char *text, size_t size);
