@@ -127,7 +127,7 @@ static void draw_y_axis(struct canvas *canvas)
     for (int i = 0; i * step <= canvas->y_max; i++) {
         double y = y_of(canvas, i * step);
 
-        svg_line(canvas->svg, LEFT, y, WIDTH - RIGHT, y, SVG_FAINT, NULL);
+        svg_line(canvas->svg, LEFT, y, WIDTH - RIGHT, y, (struct svg_stroke){.colour = SVG_FAINT});
         snprintf(text, sizeof(text), "%g", i * step);
         svg_label(canvas->svg, LEFT - 8, y + 4, "end", 12, text);
     }
@@ -158,14 +158,16 @@ static void draw_frame(struct canvas *canvas)
     svg_label_within(canvas->svg, LEFT, 24, WIDTH - LEFT - RIGHT, 16, chart->title);
     svg_label_within(canvas->svg, LEFT, 44, WIDTH - LEFT - RIGHT, 12, chart->subtitle);
     draw_y_axis(canvas);
-    svg_line(canvas->svg, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, SVG_INK, NULL);
+    svg_line(canvas->svg, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM,
+             (struct svg_stroke){.colour = SVG_INK});
     draw_x_labels(canvas);
     svg_label(canvas->svg, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "middle", 12, chart->x_title);
     svg_label(canvas->svg, LEFT - 8, TOP - 4, "end", 12, chart->y_title);
     if (chart->top > 0) {
         double y = y_of(canvas, chart->top);
 
-        svg_line(canvas->svg, LEFT, y, WIDTH - RIGHT, y, SVG_INK, "4 4");
+        svg_line(canvas->svg, LEFT, y, WIDTH - RIGHT, y,
+                 (struct svg_stroke){.colour = SVG_INK, "4 4"});
         svg_label(canvas->svg, WIDTH - RIGHT, y - 6, "end", 12, chart->top_label);
     }
 }
@@ -236,7 +238,7 @@ static void draw_marks(struct canvas *canvas)
         const double x = x_of(canvas, chart->marks[m].x);
         const double y = TOP + 12 + 14 * (double)(m % MARK_LINES);
 
-        svg_line(canvas->svg, x, TOP, x, HEIGHT - BOTTOM, RED, "2 3");
+        svg_line(canvas->svg, x, TOP, x, HEIGHT - BOTTOM, (struct svg_stroke){RED, "2 3"});
         svg_label(canvas->svg, x < WIDTH / 2 ? x + 3 : x - 3, y, x < WIDTH / 2 ? "start" : "end",
                   11, chart->marks[m].label);
     }
@@ -300,12 +302,12 @@ static void draw_bars(struct canvas *canvas)
         double y = y_of(canvas, point->y);
 
         svg_rectangle(canvas->svg, x - width / 2, y, width, HEIGHT - BOTTOM - y, GREEN);
-        svg_line(canvas->svg, x, y_of(canvas, point->low), x, y_of(canvas, point->high), SVG_INK,
-                 NULL);
+        svg_line(canvas->svg, x, y_of(canvas, point->low), x, y_of(canvas, point->high),
+                 (struct svg_stroke){.colour = SVG_INK});
         svg_line(canvas->svg, x - 5, y_of(canvas, point->low), x + 5, y_of(canvas, point->low),
-                 SVG_INK, NULL);
+                 (struct svg_stroke){.colour = SVG_INK});
         svg_line(canvas->svg, x - 5, y_of(canvas, point->high), x + 5, y_of(canvas, point->high),
-                 SVG_INK, NULL);
+                 (struct svg_stroke){.colour = SVG_INK});
     }
 }
 

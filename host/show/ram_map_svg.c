@@ -52,16 +52,20 @@ static double chunk_width(const struct ram_map *map)
     return (WIDTH - LEFT - RIGHT) / (double)ram_map_longest(map);
 }
 
-static void draw_cell(struct svg *svg, double x, double y, double width, double height,
-                      const char *colour, double share)
+struct cell {
+    double x, y, width, height;
+};
+
+static void draw_cell(struct svg *svg, const struct cell *cell, const char *colour, double share)
 {
     if (share <= 0)
         return;
     svg_begin(svg, "rect");
-    svg_number_attribute(svg, "x", x);
-    svg_number_attribute(svg, "y", y);
-    svg_keep(svg, xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST "width", "%.3f", width));
-    svg_number_attribute(svg, "height", height);
+    svg_number_attribute(svg, "x", cell->x);
+    svg_number_attribute(svg, "y", cell->y);
+    svg_keep(svg,
+             xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST "width", "%.3f", cell->width));
+    svg_number_attribute(svg, "height", cell->height);
     svg_text_attribute(svg, "fill", colour);
     svg_keep(svg,
              xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST "fill-opacity", "%.3f", share));
@@ -78,22 +82,20 @@ static void draw_row(struct svg *svg, const struct drawing *drawing,
 {
     const struct ram_map *map = drawing->series ? &drawing->series->period[row].map : drawing->map;
     const size_t window = drawing->series ? 0 : row;
-    const double width = chunk_width(map);
-    const double height = cell_height(drawing);
+    struct cell cell = {LEFT, y, chunk_width(map), cell_height(drawing)};
 
     for (size_t c = 0; c < region->n_chunks; c++) {
         const size_t chunk = region->first_chunk + c;
         const struct map_figures figures = ram_map_figures(map, chunk);
-        const double x = LEFT + (double)c * width;
 
+        cell.x = LEFT + (double)c * cell.width;
         if (!figures.known)
-            svg_rectangle(svg, x, y, width, height, UNKNOWN);
+            svg_rectangle(svg, cell.x, cell.y, cell.width, cell.height, UNKNOWN);
         else if (window < map->n_windows)
-            draw_cell(svg, x, y, width, height, BLUE,
+            draw_cell(svg, &cell, BLUE,
                       (double)ram_map_touched(map, chunk, window).bytes / (double)figures.bytes);
         else
-            draw_cell(svg, x, y, width, height, GREY,
-                      (double)figures.resident_bytes / (double)figures.bytes);
+            draw_cell(svg, &cell, GREY, (double)figures.resident_bytes / (double)figures.bytes);
     }
 }
 

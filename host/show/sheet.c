@@ -2,20 +2,14 @@
 /** @file sheet.c  See sheet.h. */
 #include "show/sheet.h"
 
-#include "base/clock.h"
 #include "base/text/csv.h"
 #include "base/text/json.h"
-#include "base/text/units.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TEXT 400 /* a cell: names of flags are the longest */
 
@@ -319,8 +313,7 @@ static const char *csv_value(char *text, size_t size, const json_t *json)
     }
 }
 
-/* Puts a value, which it takes, or the text that a table has of it, where the format has it. */
-static void put(struct sheet *sheet, const char *key, json_t *json, const char *shown)
+void sheet_put(struct sheet *sheet, const char *key, json_t *json, const char *shown)
 {
     char text[TEXT];
 
@@ -333,6 +326,8 @@ static void put(struct sheet *sheet, const char *key, json_t *json, const char *
             shown = csv_value(text, sizeof(text), json);
         else if (json_is_null(json))
             shown = "-";
+        else if (json_is_array(json))
+            shown = names_text(text, sizeof(text), json);
         put_cell(sheet, key, shown);
         json_decref(json);
     }
@@ -346,134 +341,7 @@ void sheet_unknown(struct sheet *sheet, const char *key)
     for (size_t i = 0; i < sheet->n_columns && sheet->format == SHOW_TABLE; i++)
         if (strncmp(sheet->columns[i].key, key, n) == 0 && sheet->columns[i].key[n] == '_')
             put_cell(sheet, sheet->columns[i].key, "-");
-    put(sheet, key, json_null(), NULL);
-}
-
-static json_t *whole_json(uint64_t n)
-{
-    return n > INT64_MAX ? json_null() : json_u64(n);
-}
-
-void sheet_count(struct sheet *sheet, const char *key, uint64_t n)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%" PRIu64, n);
-    put(sheet, key, whole_json(n), text);
-}
-
-void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
-{
-    char text[32] = "";
-
-    if (sheet->format == SHOW_TABLE)
-        show_bytes(text, sizeof(text), bytes);
-    put(sheet, key, whole_json(bytes), text);
-}
-
-/* Returns "-1.2 GiB", "-" if not known. */
-static const char *real_bytes_text(char *text, size_t size, double bytes)
-{
-    char amount[32];
-
-    if (!(fabs(bytes) < 0x1p63))
-        return "-";
-    snprintf(text, size, "%s%s", bytes < 0 ? "-" : "",
-             show_bytes(amount, sizeof(amount), (uint64_t)fabs(bytes)));
-    return text;
-}
-
-void sheet_bytes_real(struct sheet *sheet, const char *key, double bytes)
-{
-    char text[40];
-    const bool known = fabs(bytes) < 0x1p63;
-
-    put(sheet, key, known ? json_integer((json_int_t)bytes) : json_null(),
-        real_bytes_text(text, sizeof(text), bytes));
-}
-
-static json_t *real_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-void sheet_real(struct sheet *sheet, const char *key, double value)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%.9g", value);
-    put(sheet, key, real_json(value), text);
-}
-
-void sheet_seconds(struct sheet *sheet, const char *key, double seconds)
-{
-    char text[32];
-
-    put(sheet, key, real_json(seconds), show_seconds(text, sizeof(text), seconds));
-}
-
-double sheet_rounded(double value, double unit)
-{
-    return round(value / unit) * unit;
-}
-
-void sheet_share(struct sheet *sheet, const char *key, double share)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%.1f%%", 100 * share);
-    put(sheet, key, real_json(share), text);
-}
-
-void sheet_time(struct sheet *sheet, const char *key, double unix_s, int digits)
-{
-    char text[40];
-
-    show_time(text, sizeof(text), unix_s, sheet->format == SHOW_TABLE ? 0 : digits);
-    put(sheet, key, unix_s > 0 ? json_string(text) : json_null(), text);
-}
-
-void sheet_bool(struct sheet *sheet, const char *key, bool value)
-{
-    put(sheet, key, json_boolean(value), value ? "yes" : "no");
-}
-
-void sheet_text(struct sheet *sheet, const char *key, const char *text)
-{
-    put(sheet, key, is_json(sheet) || !text ? json_text(text) : json_string_nocheck(text), text);
-}
-
-void sheet_guest(struct sheet *sheet, const char *host, const char *domain, const char *uuid)
-{
-    sheet_text(sheet, "host", host);
-    sheet_text(sheet, "domain", domain);
-    sheet_text(sheet, "uuid", uuid);
-}
-
-void sheet_here_and_now(struct sheet *sheet)
-{
-    char host[HOST_NAME_MAX + 1] = "";
-
-    gethostname(host, sizeof(host) - 1);
-    sheet_time(sheet, "time", clock_s(CLOCK_REALTIME), 3);
-    sheet_text(sheet, "host", host);
-}
-
-void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,
-                const char *(*name)(unsigned number))
-{
-    json_t *array = json_array();
-    char text[TEXT];
-
-    for (unsigned b = 0; name(b); b++)
-        if (bits & 1U << b)
-            json_array_append_new(array, json_string(name(b)));
-    put(sheet, key, array, names_text(text, sizeof(text), array));
-}
-
-void sheet_json(struct sheet *sheet, const char *key, json_t *json)
-{
-    put(sheet, key, json, NULL);
+    sheet_put(sheet, key, json_null(), NULL);
 }
 
 void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
@@ -487,13 +355,6 @@ void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     put_cell(sheet, key, text);
-}
-
-void sheet_cell_bytes(struct sheet *sheet, const char *key, double bytes)
-{
-    char text[40];
-
-    sheet_cell(sheet, key, "%s", real_bytes_text(text, sizeof(text), bytes));
 }
 
 /* --- only for people -------------------------------------------------------------------------- */

@@ -102,6 +102,9 @@ void sheet_close(struct sheet *sheet);
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+/** Any value, which it takes, and the text that a table has of it; NULL: none, but names of an
+ * array. All below are made of it. */
+void sheet_put(struct sheet *sheet, const char *key, json_t *json, const char *shown);
 /** A value or a group that is not known. */
 void sheet_unknown(struct sheet *sheet, const char *key);
 /** A number; from 2^63 on, not known. */

@@ -40,17 +40,16 @@ void svg_number_attribute(struct svg *svg, const char *name, double value)
     svg_keep(svg, xmlTextWriterWriteFormatAttribute(svg->out, BAD_CAST name, "%.1f", value));
 }
 
-void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
-              const char *dash)
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, struct svg_stroke stroke)
 {
     svg_begin(svg, "line");
     svg_number_attribute(svg, "x1", x1);
     svg_number_attribute(svg, "y1", y1);
     svg_number_attribute(svg, "x2", x2);
     svg_number_attribute(svg, "y2", y2);
-    svg_text_attribute(svg, "stroke", colour);
-    if (dash)
-        svg_text_attribute(svg, "stroke-dasharray", dash);
+    svg_text_attribute(svg, "stroke", stroke.colour);
+    if (stroke.dash)
+        svg_text_attribute(svg, "stroke-dasharray", stroke.dash);
     svg_end(svg);
 }
 
@@ -86,9 +85,7 @@ static void write_text(struct svg *svg, const char *text)
     svg_keep(svg, xmlTextWriterWriteString(svg->out, BAD_CAST clean));
 }
 
-/* width 0: not limited. */
-static void put_label(struct svg *svg, double x, double y, double width, const char *anchor,
-                      int size, const char *text)
+static void begin_label(struct svg *svg, double x, double y, const char *anchor, int size)
 {
     svg_begin(svg, "text");
     svg_number_attribute(svg, "x", x);
@@ -96,24 +93,24 @@ static void put_label(struct svg *svg, double x, double y, double width, const c
     svg_text_attribute(svg, "text-anchor", anchor);
     svg_number_attribute(svg, "font-size", size);
     svg_text_attribute(svg, "fill", SVG_INK);
-    if (width > 0) {
+}
+
+void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text)
+{
+    begin_label(svg, x, y, anchor, size);
+    write_text(svg, text);
+    svg_end(svg);
+}
+
+void svg_label_within(struct svg *svg, double x, double y, double width, int size, const char *text)
+{
+    begin_label(svg, x, y, "start", size);
+    if (LETTER * size * (double)fit_text_width(text) > width) {
         svg_number_attribute(svg, "textLength", width);
         svg_text_attribute(svg, "lengthAdjust", "spacingAndGlyphs");
     }
     write_text(svg, text);
     svg_end(svg);
-}
-
-void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text)
-{
-    put_label(svg, x, y, 0, anchor, size, text);
-}
-
-void svg_label_within(struct svg *svg, double x, double y, double width, int size, const char *text)
-{
-    const double wanted = LETTER * size * (double)fit_text_width(text);
-
-    put_label(svg, x, y, wanted > width ? width : 0, "start", size, text);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */

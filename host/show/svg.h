@@ -30,10 +30,14 @@ void svg_end(struct svg *svg);
 void svg_text_attribute(struct svg *svg, const char *name, const char *value);
 void svg_number_attribute(struct svg *svg, const char *name, double value);
 
-/** These write whole elements. @p dash: as stroke-dasharray, NULL: solid; @p anchor: "start",
- * "middle", "end"; @p text may be any bytes. */
-void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
-              const char *dash);
+struct svg_stroke {
+    const char *colour;
+    const char *dash; /* as stroke-dasharray; NULL: solid */
+};
+
+/** These write whole elements. @p anchor: "start", "middle", "end"; @p text may be any bytes. */
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2,
+              struct svg_stroke stroke);
 void svg_rectangle(struct svg *svg, double x, double y, double width, double height,
                    const char *colour);
 void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text);

@@ -4,7 +4,8 @@
 
 A key that no code sets is a column that is always empty, silently. So each key of a table of struct sheet_column, and each name
 of a list csv, csv_names or row_names, has to stand in the same file once more, outside of such tables: as a whole, or in two
-parts, "runway" and "days", if it is a value of a group.
+parts, "runway" and "days", if it is a value of a group. What a function of another file sets that takes a sheet first,
+sheet_guest(), counts where it is called.
 """
 
 import re
@@ -16,6 +17,7 @@ COLUMNS = re.compile(r"struct sheet_column \w+\[\] = \{(.*?)\};", re.S)
 MEMBERS = re.compile(r"struct sheet_column column;.*?\} \w+\[\] = \{(.*?)\n\};", re.S)
 KEY = re.compile(r'\{"(\w+)",\s*\{\s*\.name')
 NAMES = re.compile(r"const char \*const (?:csv|csv_names|row_names)\[\] = \{(.*?)\};", re.S)
+FILLS = re.compile(r"^(?:void|int) (\w+)\(struct sheet \*sheet\b[^;{]*\)\n\{(.*?)\n\}", re.M | re.S)
 WORD = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
@@ -24,7 +26,7 @@ def is_set(key, words):
     return key in words or any({"_".join(parts[:i]), "_".join(parts[i:])} <= words for i in range(1, len(parts)))
 
 
-def unset(path):
+def unset(path, fills):
     text = path.read_text()
     if "sheet_" not in text:
         return []
@@ -34,12 +36,14 @@ def unset(path):
     rest = text
     for pattern in (COLUMNS, MEMBERS, NAMES):
         rest = pattern.sub("", rest)
-    words = set(WORD.findall(rest)) | ({"scope"} if "sheet_scope(" in rest else set())
+    words = set(WORD.findall(rest)) | {word for name, words in fills.items() if f"{name}(" in rest for word in words}
     return [f"{path}: no value is set for {key}" for key in keys if not is_set(key, words)]
 
 
 def main():
-    found = [line for path in sorted(Path("host").rglob("*.c")) for line in unset(path)]
+    paths = sorted(Path("host").rglob("*.c"))
+    fills = {name: set(WORD.findall(body)) for path in paths for name, body in FILLS.findall(path.read_text())}
+    found = [line for path in paths for line in unset(path, fills)]
     print("".join(f"{line}\n" for line in found), end="")
     return found != []
 

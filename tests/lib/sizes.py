@@ -21,9 +21,6 @@ EXCEPTIONS = {
     ("host/measure/estimate/guest_stats.h", "guest_stats"): TABLE,
     ("host/programs/exporter/http.c", "answer_request"): "libmicrohttpd calls it",
     ("host/programs/vmwssd/sources/connection.c", ""): 504,
-    ("host/show/ram_map_svg.c", "draw_cell"): 7,
-    ("host/show/svg.c", "put_label"): 7,
-    ("host/show/svg.c", "svg_line"): 7,
 }
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)

@@ -43,7 +43,7 @@ static void fill_guest(struct planning_guest *guest, const struct kept_sample *k
     snprintf(guest->uuid, sizeof(guest->uuid), "%s", sample->uuid);
     utf8_clean(guest->name);
     utf8_clean(guest->uuid);
-    guest->ram_bytes = sample->ram_bytes;
+    guest->ram_bytes = (double)sample->ram_bytes;
     guest->period_s = kept->period_s;
     guest->last_s = timespec_s(&sample->time);
     guest->used_bytes = NAN;
@@ -294,58 +294,41 @@ static void write_host(FILE *out, const struct planning *planning, uint64_t capa
     exposition_sample(out, "vmwss_plan_host_need_bytes", labels, joint);
 }
 
-static void write_ram(FILE *out, const struct planning *planning)
+enum plan_window { NO_WINDOW, WINDOW_OF_NEED, WINDOW_OF_SIZE };
+
+/* NAN: the guest has no sample. */
+static const struct {
+    const char *name, *help;
+    size_t offset;
+    enum plan_window window;
+} families[] = {
+    {"vmwss_plan_ram_bytes", "RAM of a guest that is there.",
+     offsetof(struct planning_guest, ram_bytes), NO_WINDOW},
+    {"vmwss_plan_need_bytes", "Upper bound of the guest's working set in the last whole minute.",
+     offsetof(struct planning_guest, need_bytes), WINDOW_OF_NEED},
+    {"vmwss_plan_size_bytes",
+     "The same of the last whole hour, at the longest window up to an hour.",
+     offsetof(struct planning_guest, size_bytes), WINDOW_OF_SIZE},
+    {"vmwss_plan_used_bytes", "Memory in use as the guest says.",
+     offsetof(struct planning_guest, used_bytes), NO_WINDOW},
+};
+
+static void write_family(FILE *out, const struct planning *planning, size_t f)
 {
     char labels[LABELS_MAX];
 
-    exposition_family(out, "vmwss_plan_ram_bytes", "RAM of a guest that is there.");
+    exposition_family(out, families[f].name, families[f].help);
     for (size_t g = 0; g < planning->n; g++) {
-        guest_labels(labels, planning, &planning->guests[g]);
-        exposition_sample(out, "vmwss_plan_ram_bytes", labels,
-                          (double)planning->guests[g].ram_bytes);
-    }
-}
+        const struct planning_guest *guest = &planning->guests[g];
+        const double value = *(const double *)((const char *)guest + families[f].offset);
 
-static void write_needs(FILE *out, const struct planning *planning)
-{
-    char labels[LABELS_MAX];
-
-    exposition_family(out, "vmwss_plan_need_bytes",
-                      "Upper bound of the guest's working set in the last whole minute.");
-    for (size_t g = 0; g < planning->n; g++) {
-        if (isnan(planning->guests[g].need_bytes))
+        if (isnan(value))
             continue;
-        guest_labels(labels, planning, &planning->guests[g]);
-        window_label(labels, planning->window_s);
-        exposition_sample(out, "vmwss_plan_need_bytes", labels, planning->guests[g].need_bytes);
-    }
-}
-
-static void write_sizes(FILE *out, const struct planning *planning)
-{
-    char labels[LABELS_MAX];
-
-    exposition_family(out, "vmwss_plan_size_bytes",
-                      "The same of the last whole hour, at the longest window up to an hour.");
-    for (size_t g = 0; g < planning->n; g++) {
-        if (isnan(planning->guests[g].size_bytes))
-            continue;
-        guest_labels(labels, planning, &planning->guests[g]);
-        window_label(labels, planning->guests[g].size_window_s);
-        exposition_sample(out, "vmwss_plan_size_bytes", labels, planning->guests[g].size_bytes);
-    }
-}
-
-static void write_used(FILE *out, const struct planning *planning)
-{
-    char labels[LABELS_MAX];
-
-    exposition_family(out, "vmwss_plan_used_bytes", "Memory in use as the guest says.");
-    for (size_t g = 0; g < planning->n; g++) {
-        if (isnan(planning->guests[g].used_bytes))
-            continue;
-        guest_labels(labels, planning, &planning->guests[g]);
-        exposition_sample(out, "vmwss_plan_used_bytes", labels, planning->guests[g].used_bytes);
+        guest_labels(labels, planning, guest);
+        if (families[f].window != NO_WINDOW)
+            window_label(labels, families[f].window == WINDOW_OF_NEED ? planning->window_s
+                                                                      : guest->size_window_s);
+        exposition_sample(out, families[f].name, labels, value);
     }
 }
 
@@ -368,9 +351,7 @@ void planning_write(FILE *out, const struct planning *planning, uint64_t capacit
                     uint64_t reserve_bytes)
 {
     write_host(out, planning, capacity_bytes, reserve_bytes);
-    write_ram(out, planning);
-    write_needs(out, planning);
-    write_sizes(out, planning);
-    write_used(out, planning);
+    for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++)
+        write_family(out, planning, f);
     write_states(out, planning);
 }

@@ -24,7 +24,7 @@ struct planning_guest {
     int64_t id; /* ID in the history */
     char name[256];
     char uuid[37];
-    uint64_t ram_bytes;
+    double ram_bytes;
     double period_s, last_s; /* period and time of its last record; Unix time */
     double used_bytes;       /* memory in use, as the guest reports it; NAN: not known */
     const char *state;       /* "suspended", "unwatched", "unmeasured"; NULL: no such state */
