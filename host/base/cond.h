@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cond.h  Condition variables by CLOCK_MONOTONIC: setting the system's clock does not affect
- * a timed wait. All times are those of clock_ns().
+ * @file cond.h  Mutexes held to the end of a block; condition variables by CLOCK_MONOTONIC: setting
+ * the system's clock does not affect a timed wait. All times are those of clock_ns().
  */
 #pragma once
 
@@ -19,6 +19,22 @@ static inline void cond_init(pthread_cond_t *cond)
     pthread_cond_init(cond, &attributes);
     pthread_condattr_destroy(&attributes);
 }
+
+static inline pthread_mutex_t *mutex_locked(pthread_mutex_t *mutex)
+{
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+
+static inline void mutex_unlock_at(pthread_mutex_t *const *mutex)
+{
+    pthread_mutex_unlock(*mutex);
+}
+
+/** Holds the mutex from here to the end of the block, once in a block. */
+#define HOLD(mutex)                                   \
+    __attribute__((cleanup(mutex_unlock_at), unused)) \
+    pthread_mutex_t *const held_mutex = mutex_locked(mutex)
 
 /** Waits, with @p mutex held, until the condition is signalled, or until @p until_ns. 0 or
  * ETIMEDOUT. */

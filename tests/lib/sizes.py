@@ -20,7 +20,6 @@ EXCEPTIONS = {
     ("host/guest/agent/agent_fields.c", "read_integer"): 7,
     ("host/measure/estimate/guest_stats.h", "guest_stats"): TABLE,
     ("host/programs/exporter/http.c", "answer_request"): "libmicrohttpd calls it",
-    ("host/programs/vmwssd/sources/connection.c", ""): 504,
 }
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)

@@ -4,6 +4,7 @@
 #include "programs/vmwssd/agents/agents.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "history/store.h"
 #include "programs/vmwssd/agents/agents_private.h"
 
@@ -39,21 +40,17 @@ void agents_switch(struct agents *agents, bool on, double period_s)
 
 void agents_keep_stalls(struct agents *agents, struct writer *writer)
 {
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     agents->writer = writer;
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 double agents_pace(struct agents *agents, double period_s, uint64_t held_until_ns)
 {
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     agents->polling.planned_s = period_s;
     agents->polling.held_until_ns = held_until_ns;
 
-    double cost_s = agents->on ? agents->polling.cost_s : 0;
-
-    pthread_mutex_unlock(&agents->mutex);
-    return cost_s;
+    return agents->on ? agents->polling.cost_s : 0;
 }
 
 void agents_source(struct agents *agents, unsigned source, const struct agents_libvirt *libvirt,
@@ -81,20 +78,19 @@ static struct agent_peer *agents_find(struct agents *agents, const char *uuid)
 
 void agents_plugged(struct agents *agents, const char *uuid)
 {
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
 
     struct agent_peer *peer = agents_find(agents, uuid);
 
     if (peer)
         peer->xml.plugged = true;
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 void agents_annotate(struct agents *agents, struct sample_record *record)
 {
     const double now_s = store_clock_now().steady_s;
 
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
 
     struct agent_peer *peer = agents->on ? agents_find(agents, record->uuid) : NULL;
 
@@ -103,14 +99,13 @@ void agents_annotate(struct agents *agents, struct sample_record *record)
                                STALE_PERIODS * polling_period_s(&agents->polling) + STALE_S);
     else if (agents->on)
         guest_stats_unavailable(&record->guest, "not asked yet");
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 char *agents_take_last_report(struct agents *agents, const char *uuid)
 {
     char *last_report = NULL;
 
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
 
     struct agent_peer *peer = agents->on ? agents_find(agents, uuid) : NULL;
 
@@ -118,7 +113,6 @@ char *agents_take_last_report(struct agents *agents, const char *uuid)
         last_report = peer->lines;
         peer->lines = NULL;
     }
-    pthread_mutex_unlock(&agents->mutex);
     return last_report;
 }
 

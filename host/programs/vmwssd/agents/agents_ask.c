@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/service/log.h"
 #include "guest/domain/domain_events.h"
 #include "guest/domain/domain_xml.h"
@@ -50,11 +51,10 @@ static struct agent_peer *find_or_add(struct agents *agents, const struct domain
     snprintf(peer->uuid, sizeof(peer->uuid), "%s", memory->uuid);
     peer->id = -1; /* matches no run */
     guest_tracker_init(&peer->tracker, "not asked yet");
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     peer->next = agents->list;
     agents->list = peer;
     agents->n++;
-    pthread_mutex_unlock(&agents->mutex);
     return peer;
 }
 
@@ -124,15 +124,12 @@ static int read_endpoint(const struct agent_source *source, struct agent_peer *p
 
 static bool is_to_be_read(struct agents *agents, struct agent_peer *peer)
 {
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
 
     /* An agent may answer by vsock; the port is preferred once a program has it open. */
     bool by_port = peer->channel && *agent_channel_endpoint(peer->channel)->path;
-    bool due = polling_xml_due(&peer->xml, peer->channel && (by_port || !peer->two_ways),
-                               &agents->xml_left);
-
-    pthread_mutex_unlock(&agents->mutex);
-    return due;
+    return polling_xml_due(&peer->xml, peer->channel && (by_port || !peer->two_ways),
+                           &agents->xml_left);
 }
 
 /* The endpoint may be the known one: something else was plugged. */
@@ -192,10 +189,9 @@ static void begin_run(struct agents *agents, struct agent_peer *peer,
     peer->answers = false;
     peer->log_limit = (struct log_limit){0};
     *peer->unavailable = '\0';
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     peer->xml = (struct xml_turn){0};
     guest_tracker_init(&peer->tracker, "not asked yet");
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 /* --- libvirt ---------------------------------------------------------------------------------- */
@@ -239,11 +235,10 @@ static void agents_note(struct agents *agents, unsigned source, const struct dom
  * looked up again. */
 static void doubt_ways(struct agents *agents, const struct agent_source *source)
 {
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     for (struct agent_peer *one = agents->list; one; one = one->next)
         if (&agents->sources[one->source] == source)
             one->xml.plugged = true;
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 static ssize_t connect_and_read(struct agents *agents, struct agent_source *source,

@@ -4,6 +4,7 @@
 #include "programs/vmwssd/agents/agents_private.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/service/log.h"
 #include "guest/agent/agent_last_report.h"
 #include "guest/domain/domain_memory.h"
@@ -35,9 +36,8 @@ void agents_forward_unavailable(struct agents *agents, struct agent_peer *peer)
 {
     if (!*peer->unavailable || balloon_tells(peer))
         return;
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     guest_tracker_unavailable(&peer->tracker, peer->unavailable);
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 void agents_set_unavailable(struct agents *agents, struct agent_peer *peer, const char *why)
@@ -58,10 +58,9 @@ static void keep_last_report(struct agents *agents, struct agent_peer *peer,
         return;
     lines = agent_last_report_text(hello, &event->message.report, &event->message.top);
     peer->lines_ns = clock_ns();
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     free(peer->lines);
     peer->lines = lines;
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 static void receive_report(struct agents *agents, struct agent_peer *peer,
@@ -138,9 +137,8 @@ static void keep_stall(struct agents *agents, struct agent_peer *peer,
     if (!is_severe(stall) || (peer->stall_ns && clock_ns() - peer->stall_ns < KEEP_STALL_NS))
         return;
     peer->stall_ns = clock_ns();
-    pthread_mutex_lock(&agents->mutex);
+    HOLD(&agents->mutex);
     writer_event(agents->writer, peer->uuid, EVENT_STALL);
-    pthread_mutex_unlock(&agents->mutex);
 }
 
 /* A lasting stall is logged and answered with a request only now and then: it must not displace

@@ -3,6 +3,7 @@
 #include "programs/vmwssd/scan/fleet_private.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/plural.h"
 #include "base/service/log.h"
 
@@ -127,58 +128,50 @@ static void note_suspended(struct fleet *fleet, struct fleet_guest *guest, bool 
 bool fleet_note(struct fleet *fleet, unsigned source, const char *uuid, pid_t pid,
                 uint64_t start_ticks, bool suspended)
 {
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
 
     struct fleet_guest *guest = find_process(fleet, uuid, pid, start_ticks);
     bool watched = guest && (guest->from_libvirt || guest->source == source);
 
     if (guest && guest->source == source)
         note_suspended(fleet, guest, suspended);
-    pthread_mutex_unlock(&fleet->mutex);
     return watched;
 }
 
 bool fleet_watches(struct fleet *fleet, pid_t pid, uint64_t start_ticks)
 {
-    pthread_mutex_lock(&fleet->mutex);
-
-    bool watches = find_process(fleet, NULL, pid, start_ticks) != NULL;
-
-    pthread_mutex_unlock(&fleet->mutex);
-    return watches;
+    HOLD(&fleet->mutex);
+    return find_process(fleet, NULL, pid, start_ticks) != NULL;
 }
 
 bool fleet_has(struct fleet *fleet, const char *uuid, bool of_libvirt)
 {
     bool has = false;
 
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     for (const struct fleet_guest *one = fleet->table.guests; one; one = one->next)
         has |= strcmp(one->uuid, uuid) == 0 && (one->from_libvirt || !of_libvirt);
-    pthread_mutex_unlock(&fleet->mutex);
     return has;
 }
 
 void fleet_note_moving(struct fleet *fleet, unsigned source, const char *uuid, bool suspended)
 {
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
 
     struct fleet_guest *guest = fleet_find(fleet, source, uuid);
 
     if (guest)
         note_suspended(fleet, guest, suspended);
-    pthread_mutex_unlock(&fleet->mutex);
 }
 
 void fleet_note_job(struct fleet *fleet, unsigned source, const char *uuid, unsigned flags)
 {
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
 
     struct fleet_guest *guest = fleet_find(fleet, source, uuid);
 
     if (guest)
         guest->jobs |= flags;
-    pthread_mutex_unlock(&fleet->mutex);
 }
 
 void fleet_note_move(struct fleet *fleet, const char *uuid, enum event_kind kind)
@@ -367,7 +360,7 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
 {
     uint64_t now_ns;
 
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     now_ns = clock_ns(); /* no earlier than the ledger's time */
     if (!same_panels(&fleet->config, config))
         fleet->generation++;
@@ -379,14 +372,13 @@ void fleet_configure(struct fleet *fleet, const struct config *config)
         if (one->deadline.place > 0)
             deadline_put(&fleet->table.queue, &one->deadline, now_ns);
     pthread_cond_broadcast(&fleet->changed);
-    pthread_mutex_unlock(&fleet->mutex);
 }
 
 struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns)
 {
     struct fleet_state state = {0};
 
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     state.guests = fleet->table.n;
     state.waiting = fleet_waiting(fleet);
     state.period_s = fleet->spending.plan.period_s;
@@ -398,7 +390,6 @@ struct fleet_state fleet_state_at(struct fleet *fleet, uint64_t now_ns)
     }
     state.hanging = fleet_workers_hanging(fleet, now_ns);
     state.alive = fleet_workers_alive(fleet, now_ns);
-    pthread_mutex_unlock(&fleet->mutex);
     return state;
 }
 

@@ -15,6 +15,7 @@
 #include "programs/vmwssd/scan/fleet_private.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/service/log.h"
 #include "base/wilson.h"
 
@@ -149,10 +150,9 @@ static double precision_of(uint64_t samples)
 static void publish(struct fleet *fleet, const struct fleet_guest *guest,
                     const struct sample_record *record)
 {
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     if (!guest->gone)
         publisher_put(fleet->sinks.publisher, guest->source, record, precision_of(record->samples));
-    pthread_mutex_unlock(&fleet->mutex);
 }
 
 /* Returns the time that a record stands for: it excludes the time in which the guest was suspended,
@@ -177,12 +177,8 @@ static double period_until(struct fleet_guest *guest, const struct fleet_batch *
  * or if the guest has been removed. */
 static bool is_late(struct fleet *fleet, const struct fleet_guest *guest)
 {
-    pthread_mutex_lock(&fleet->mutex);
-
-    bool late = fleet->stop || guest->gone;
-
-    pthread_mutex_unlock(&fleet->mutex);
-    return late;
+    HOLD(&fleet->mutex);
+    return fleet->stop || guest->gone;
 }
 
 static void fleet_record(struct fleet *fleet, struct fleet_guest *guest,
@@ -398,12 +394,8 @@ static void give_up_the_rest(struct fleet *fleet, struct fleet_batch *batch)
 /* Returns when the worker began with its guest, or last ran after a stop: fleet_relieve(). */
 static uint64_t began_ns(struct fleet *fleet, const struct fleet_worker *worker)
 {
-    pthread_mutex_lock(&fleet->mutex);
-
-    uint64_t seen_ns = worker->seen_ns;
-
-    pthread_mutex_unlock(&fleet->mutex);
-    return seen_ns;
+    HOLD(&fleet->mutex);
+    return worker->seen_ns;
 }
 
 /* Returns the CPU time of this thread since @p cpu_s, and updates @p cpu_s. */

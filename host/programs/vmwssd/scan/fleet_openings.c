@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/service/log.h"
 
 #include <fcntl.h>
@@ -28,13 +29,9 @@ size_t fleet_waiting(const struct fleet *fleet)
 
 size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source)
 {
-    pthread_mutex_lock(&fleet->mutex);
-
-    size_t n = fleet_waiting(fleet) -
-               (source < PUBLISHER_MAX_SOURCES ? fleet->openings.waiting[source] : 0);
-
-    pthread_mutex_unlock(&fleet->mutex);
-    return n;
+    HOLD(&fleet->mutex);
+    return fleet_waiting(fleet) -
+           (source < PUBLISHER_MAX_SOURCES ? fleet->openings.waiting[source] : 0);
 }
 
 /* Logs this once for each crowd. */
@@ -100,7 +97,7 @@ double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64
 {
     double wait_s = 0;
 
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     if (source < PUBLISHER_MAX_SOURCES) {
         fleet->spending.replan |= (n > 0) != (fleet->openings.waiting[source] > 0);
         fleet->openings.waiting[source] = n;
@@ -108,6 +105,5 @@ double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64
     if (n > 0)
         wait_s = has_files(fleet) ? wait_to_open(fleet, last_ns) : FILES_WAIT_S;
     say_opening_late(fleet, wait_s > 0);
-    pthread_mutex_unlock(&fleet->mutex);
     return wait_s;
 }

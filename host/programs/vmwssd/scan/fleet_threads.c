@@ -128,10 +128,9 @@ static void relieve(struct fleet *fleet, uint64_t now_ns)
 
 void fleet_relieve(struct fleet *fleet, uint64_t now_ns)
 {
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     if (!was_stopped(fleet))
         relieve(fleet, now_ns);
-    pthread_mutex_unlock(&fleet->mutex);
 }
 
 #define JOIN_NS 50000000L /* interval between two checks whether it hangs */

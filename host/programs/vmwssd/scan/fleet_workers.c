@@ -318,7 +318,7 @@ void *fleet_work(void *context)
     struct fleet_worker *worker = context;
     struct fleet *fleet = worker->fleet;
 
-    pthread_mutex_lock(&fleet->mutex);
+    HOLD(&fleet->mutex);
     while (!fleet->stop) {
         uint64_t now_ns = clock_ns();
         uint64_t until_ns;
@@ -341,6 +341,5 @@ void *fleet_work(void *context)
     restore_guests(fleet);
     while (free_one(fleet, worker))
         ;
-    pthread_mutex_unlock(&fleet->mutex);
     return NULL;
 }

@@ -43,12 +43,8 @@ struct scan_entry *scan_table_find(const struct scan_table *table, uint64_t numb
 
 bool scan_table_has_ended(struct scan_table *table)
 {
-    pthread_mutex_lock(&table->mutex);
-
-    bool ended = table->ended;
-
-    pthread_mutex_unlock(&table->mutex);
-    return ended;
+    HOLD(&table->mutex);
+    return table->ended;
 }
 
 static void unlink_guest(struct scan_table *table, const struct scan_entry *guest)
@@ -71,12 +67,11 @@ struct scan_entry *scan_table_take(struct scan_table *table, uint64_t number)
 {
     struct scan_entry *guest;
 
-    pthread_mutex_lock(&table->mutex);
+    HOLD(&table->mutex);
     while ((guest = scan_table_find(table, number)) && guest->busy)
         pthread_cond_wait(&table->changed, &table->mutex);
     if (guest)
         begin(guest);
-    pthread_mutex_unlock(&table->mutex);
     return guest;
 }
 
@@ -86,10 +81,9 @@ void scan_table_give_back(struct scan_table *table, struct scan_entry *guest)
 
     if (wake_fd >= 0)
         guest_epoll_watch(table->epoll_fd, wake_fd, guest->number, GUEST_EVENT_FETCH);
-    pthread_mutex_lock(&table->mutex);
+    HOLD(&table->mutex);
     guest->busy = false;
     pthread_cond_broadcast(&table->changed);
-    pthread_mutex_unlock(&table->mutex);
 }
 
 void scan_table_free_guest(struct scan_table *table, struct scan_entry *guest)
@@ -122,13 +116,12 @@ uint64_t scan_table_add(struct scan_table *table, struct guest *opened)
         guest_close(opened);
         return 0;
     }
-    pthread_mutex_lock(&table->mutex);
+    HOLD(&table->mutex);
 
     uint64_t number = guest->number = ++table->numbers;
 
     guest->next = table->guests;
     table->guests = guest;
-    pthread_mutex_unlock(&table->mutex);
     return number;
 }
 
@@ -142,7 +135,7 @@ int scan_table_fd(const struct scan_table *table)
 /* Events of a guest that is being scanned are handled after the scan. */
 static struct scan_entry *take_idle(struct scan_table *table, uint64_t number)
 {
-    pthread_mutex_lock(&table->mutex);
+    HOLD(&table->mutex);
 
     struct scan_entry *guest = scan_table_find(table, number);
 
@@ -150,7 +143,6 @@ static struct scan_entry *take_idle(struct scan_table *table, uint64_t number)
         guest = NULL;
     if (guest)
         begin(guest);
-    pthread_mutex_unlock(&table->mutex);
     return guest;
 }
 

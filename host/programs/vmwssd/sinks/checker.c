@@ -3,6 +3,7 @@
 #include "programs/vmwssd/sinks/checker.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "history/history.h"
 
 #include <errno.h>
@@ -18,12 +19,8 @@ static int stops(void *context)
 {
     struct checker *checker = context;
 
-    pthread_mutex_lock(&checker->mutex);
-
-    bool stop = checker->stop;
-
-    pthread_mutex_unlock(&checker->mutex);
-    return stop;
+    HOLD(&checker->mutex);
+    return checker->stop;
 }
 
 /* The mutex is held. */
@@ -35,14 +32,13 @@ static double spent_s(const struct checker *checker)
 /* @p store: NULL when the check has ended. */
 static void note(struct checker *checker, struct store *store)
 {
-    pthread_mutex_lock(&checker->mutex);
+    HOLD(&checker->mutex);
     checker->cpu_s += spent_s(checker);
     checker->store = NULL;
     if (store && pthread_getcpuclockid(pthread_self(), &checker->clock) == 0) {
         checker->begun_s = clock_s(checker->clock);
         checker->store = store;
     }
-    pthread_mutex_unlock(&checker->mutex);
 }
 
 bool checker_finds_damage(struct checker *checker, struct store *store)
@@ -90,19 +86,14 @@ void checker_wait(struct checker *checker)
 
 void checker_stop(struct checker *checker)
 {
-    pthread_mutex_lock(&checker->mutex);
+    HOLD(&checker->mutex);
     checker->stop = true;
     if (checker->store)
         store_interrupt(checker->store);
-    pthread_mutex_unlock(&checker->mutex);
 }
 
 double checker_cpu_s(struct checker *checker)
 {
-    pthread_mutex_lock(&checker->mutex);
-
-    double cpu_s = checker->cpu_s + spent_s(checker);
-
-    pthread_mutex_unlock(&checker->mutex);
-    return cpu_s;
+    HOLD(&checker->mutex);
+    return checker->cpu_s + spent_s(checker);
 }

@@ -122,7 +122,7 @@ void publisher_put(struct publisher *publisher, unsigned source, const struct sa
 {
     struct entry *entry = NULL;
 
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
     if (source < PUBLISHER_MAX_SOURCES && is_served(publisher, &publisher->sources[source]))
         entry = find_or_add(publisher, record->uuid);
     if (entry) {
@@ -131,37 +131,33 @@ void publisher_put(struct publisher *publisher, unsigned source, const struct sa
     }
     if (entry && entry->news)
         pthread_cond_signal(&publisher->changed);
-    pthread_mutex_unlock(&publisher->mutex);
 }
 
 void publisher_forget(struct publisher *publisher, const char *uuid)
 {
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
 
     struct entry *entry = publisher_find(publisher, uuid);
 
     if (entry)
         forget_entry(entry);
-    pthread_mutex_unlock(&publisher->mutex);
 }
 
 void publisher_switch(struct publisher *publisher, bool on)
 {
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
     publisher->on = on;
     pthread_cond_signal(&publisher->changed);
-    pthread_mutex_unlock(&publisher->mutex);
 }
 
 void publisher_source(struct publisher *publisher, unsigned source, const char *uri, bool wanted)
 {
     if (source >= PUBLISHER_MAX_SOURCES)
         return;
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
     publisher->sources[source].uri = uri;
     publisher->sources[source].wanted = wanted;
     pthread_cond_signal(&publisher->changed);
-    pthread_mutex_unlock(&publisher->mutex);
 }
 
 /* --- libvirt: without the mutex --------------------------------------------------------------- */
@@ -361,7 +357,7 @@ static void *publisher_run(void *context)
 {
     struct publisher *publisher = context;
 
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
     while (!publisher->stop) {
         uint64_t now_ns = clock_ns();
         uint64_t until_ns;
@@ -382,7 +378,6 @@ static void *publisher_run(void *context)
             clear_source(publisher, &publisher->sources[i]);
     publisher->has_ended = true;
     pthread_cond_signal(&publisher->ended);
-    pthread_mutex_unlock(&publisher->mutex);
     return NULL;
 }
 
@@ -406,10 +401,9 @@ int publisher_start(struct publisher **out, struct error *error)
 
 void publisher_end(struct publisher *publisher)
 {
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
     publisher->stop = true;
     pthread_cond_signal(&publisher->changed);
-    pthread_mutex_unlock(&publisher->mutex);
 }
 
 bool publisher_wait(struct publisher *publisher, unsigned seconds)
@@ -417,12 +411,9 @@ bool publisher_wait(struct publisher *publisher, unsigned seconds)
     uint64_t until_ns = cond_in_s(seconds);
     int rc = 0;
 
-    pthread_mutex_lock(&publisher->mutex);
+    HOLD(&publisher->mutex);
     while (!publisher->has_ended && rc == 0)
         rc = cond_wait_until(&publisher->ended, &publisher->mutex, until_ns);
 
-    bool ended = publisher->has_ended;
-
-    pthread_mutex_unlock(&publisher->mutex);
-    return ended;
+    return publisher->has_ended;
 }

@@ -110,10 +110,9 @@ static void writer_log(struct writer *writer, int rc, const struct error *error)
 
 static void writer_count(struct writer *writer, uint64_t written, uint64_t dropped)
 {
-    pthread_mutex_lock(&writer->mutex);
+    HOLD(&writer->mutex);
     writer->written += written;
     writer->dropped += dropped;
-    pthread_mutex_unlock(&writer->mutex);
 }
 
 /* The history is written while it is checked, because it was closed properly. */
@@ -121,10 +120,9 @@ static void note_checked(void *context, bool damaged)
 {
     struct writer *writer = context;
 
-    pthread_mutex_lock(&writer->mutex);
+    HOLD(&writer->mutex);
     writer->damaged = damaged;
     pthread_cond_signal(&writer->more);
-    pthread_mutex_unlock(&writer->mutex);
 }
 
 /* The damage is found again when the file is opened again, which quarantines it. */
@@ -304,7 +302,7 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n, bool 
     uint64_t until_ns = cond_in_s(writer->store ? MAINTAIN_S : OPEN_AGAIN_S);
     int rc = 0;
 
-    pthread_mutex_lock(&writer->mutex);
+    HOLD(&writer->mutex);
     while (rc == 0 && writer->n == 0 && !writer->stop && !writer->damaged)
         rc = cond_wait_until(&writer->more, &writer->mutex, until_ns);
     until_ns = cond_in_s(GATHER_S);
@@ -320,7 +318,6 @@ static bool gather(struct writer *writer, struct queued **list, size_t *n, bool 
     writer->full = writer->urgent = false;
     *damaged = writer->damaged;
     writer->damaged = false;
-    pthread_mutex_unlock(&writer->mutex);
     return goes_on;
 }
 
@@ -415,9 +412,8 @@ void writer_retain(struct writer *writer, const struct store_retention *retentio
 {
     if (!writer)
         return;
-    pthread_mutex_lock(&writer->mutex);
+    HOLD(&writer->mutex);
     writer->retention = *retention;
-    pthread_mutex_unlock(&writer->mutex);
 }
 
 /* NULL: out of memory. */
@@ -478,10 +474,9 @@ void writer_event(struct writer *writer, const char *uuid, enum event_kind kind)
 
 void writer_counts(struct writer *writer, uint64_t *written, uint64_t *dropped)
 {
-    pthread_mutex_lock(&writer->mutex);
+    HOLD(&writer->mutex);
     *written = writer->written;
     *dropped = writer->dropped;
-    pthread_mutex_unlock(&writer->mutex);
 }
 
 void writer_stop(struct writer *writer)

@@ -82,7 +82,7 @@ static void on_event(const struct domain_event *event, void *context)
 {
     struct connection *connection = context;
 
-    pthread_mutex_lock(&connection->mutex);
+    HOLD(&connection->mutex);
     if (event->change == DOMAIN_CHANGE_CLOSED)
         connection->lost = true;
     else if (connection->n_pending < PENDING)
@@ -90,7 +90,6 @@ static void on_event(const struct domain_event *event, void *context)
     else
         connection->list = true;
     pthread_cond_signal(&connection->happened);
-    pthread_mutex_unlock(&connection->mutex);
 }
 
 /* --- domains ---------------------------------------------------------------------------------- */
@@ -308,13 +307,12 @@ static int handle(struct connection *connection, const struct domain_event *even
 
 static void set_up(struct connection *connection, bool up)
 {
-    pthread_mutex_lock(&connection->mutex);
+    HOLD(&connection->mutex);
     connection->up = up;
     connection->lost = false;
     connection->list = up;
     if (up)
         connection->n_pending = 0;
-    pthread_mutex_unlock(&connection->mutex);
 }
 
 static void hang_up(struct connection *connection)
@@ -415,29 +413,23 @@ static void wait_to_retry(struct connection *connection)
 {
     uint64_t until_ns = cond_in_s(connection->retry_s);
 
-    pthread_mutex_lock(&connection->mutex);
+    HOLD(&connection->mutex);
     while (connection->wanted &&
            cond_wait_until(&connection->happened, &connection->mutex, until_ns) != ETIMEDOUT)
         ;
-    pthread_mutex_unlock(&connection->mutex);
 }
 
 static void wait_until_wanted(struct connection *connection)
 {
-    pthread_mutex_lock(&connection->mutex);
+    HOLD(&connection->mutex);
     while (!connection->wanted)
         pthread_cond_wait(&connection->happened, &connection->mutex);
-    pthread_mutex_unlock(&connection->mutex);
 }
 
 static bool is_wanted(struct connection *connection)
 {
-    pthread_mutex_lock(&connection->mutex);
-
-    bool wanted = connection->wanted;
-
-    pthread_mutex_unlock(&connection->mutex);
-    return wanted;
+    HOLD(&connection->mutex);
+    return connection->wanted;
 }
 
 static void *connection_run(void *context)
@@ -487,18 +479,13 @@ struct connection *connection_start(unsigned number, const char *uri, const stru
 
 void connection_use(struct connection *connection, bool wanted)
 {
-    pthread_mutex_lock(&connection->mutex);
+    HOLD(&connection->mutex);
     connection->wanted = wanted;
     pthread_cond_signal(&connection->happened);
-    pthread_mutex_unlock(&connection->mutex);
 }
 
 bool connection_up(struct connection *connection)
 {
-    pthread_mutex_lock(&connection->mutex);
-
-    bool up = connection->up;
-
-    pthread_mutex_unlock(&connection->mutex);
-    return up;
+    HOLD(&connection->mutex);
+    return connection->up;
 }

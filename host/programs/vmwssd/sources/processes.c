@@ -194,14 +194,11 @@ static bool wait_for_work(struct processes *processes)
         until_ns = processes->open_ns;
     if (until_ns > processes->scan_ns)
         until_ns = processes->scan_ns;
-    pthread_mutex_lock(&processes->mutex);
+    HOLD(&processes->mutex);
     if (processes->wanted)
         cond_wait_until(&processes->happened, &processes->mutex, until_ns);
 
-    bool wanted = processes->wanted;
-
-    pthread_mutex_unlock(&processes->mutex);
-    return wanted;
+    return processes->wanted;
 }
 
 static void let_all_go(struct processes *processes)
@@ -255,8 +252,7 @@ struct processes *processes_start(unsigned number, const struct fsroot *root, st
 
 void processes_use(struct processes *processes, bool wanted)
 {
-    pthread_mutex_lock(&processes->mutex);
+    HOLD(&processes->mutex);
     processes->wanted = wanted;
     pthread_cond_signal(&processes->happened);
-    pthread_mutex_unlock(&processes->mutex);
 }
