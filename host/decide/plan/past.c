@@ -70,6 +70,8 @@ static void sum_host(struct plan_fleet *fleet, size_t host, float *joint)
         past->max_bytes = fmax(past->max_bytes, joint[t]);
     past->days = (double)(fleet->n_times - earliest) * fleet->step_s / DAY_S;
     past->unit_bytes = past->max_bytes / PLAN_CODE_MAX;
+    for (size_t t = 0; past->n_guests > 0 && t < earliest; t++)
+        joint[t] = -1;
     plan_past_write(fleet, host, joint);
 }
 
@@ -95,7 +97,8 @@ void plan_past_read(const struct plan_fleet *fleet, size_t host, float *bytes)
     const uint8_t *series = plan_past_series(fleet, host);
 
     for (size_t t = 0; t < fleet->n_times; t++)
-        bytes[t] = series[t] * (float)fleet->past[host].unit_bytes;
+        bytes[t] = series[t] == PLAN_CODE_NONE ? -1
+                                               : series[t] * (float)fleet->past[host].unit_bytes;
 }
 
 void plan_past_write(struct plan_fleet *fleet, size_t host, const float *bytes)
@@ -104,5 +107,7 @@ void plan_past_write(struct plan_fleet *fleet, size_t host, const float *bytes)
     uint8_t *series = plan_past_series(fleet, host);
 
     for (size_t t = 0; t < fleet->n_times; t++)
-        series[t] = unit > 0 ? (uint8_t)fmin(ceil(bytes[t] / unit * (1 - 1e-6)), PLAN_CODE_MAX) : 0;
+        series[t] = bytes[t] < 0 ? PLAN_CODE_NONE
+                    : unit > 0   ? (uint8_t)fmin(ceil(bytes[t] / unit * (1 - 1e-6)), PLAN_CODE_MAX)
+                                 : 0;
 }

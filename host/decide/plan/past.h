@@ -5,9 +5,10 @@
  * guests of nightly tests are.
  *
  * Each ended guest has a series of its own only while the fleet is read, for it lived for a part of
- * the time. Then they are added up: a host has one series for all of them. Where a guest that runs
- * is not known yet, and was filled in (prepare.h), it may be the successor of one that has ended:
- * of the two the larger counts, not the sum.
+ * the time. Then they are added up: a host has one series for all of them. Before the first record
+ * of any of them it is not known, and filled in as that of a guest is (prepare.h). Where it is
+ * known, and a guest that runs is not yet and was filled in, that may be the successor of one that
+ * has ended: of the two the larger counts, not the sum.
  */
 #pragma once
 
@@ -28,6 +29,7 @@ int plan_past_sum(struct plan_fleet *fleet);
 /** Returns the host's series: codes of past.unit_bytes. */
 uint8_t *plan_past_series(const struct plan_fleet *fleet, size_t host);
 
-/** Copies the host's series, as bytes, to @p bytes, and back; the largest does not grow. */
+/** Copies the host's series, as bytes, to @p bytes, and back; the largest does not grow. A negative
+ * value is not known. */
 void plan_past_read(const struct plan_fleet *fleet, size_t host, float *bytes);
 void plan_past_write(struct plan_fleet *fleet, size_t host, const float *bytes);

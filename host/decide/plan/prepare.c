@@ -102,24 +102,31 @@ static uint8_t likeness(const uint8_t *known, size_t n, size_t t, size_t each)
     return PLAN_CODE_NONE;
 }
 
+/* Fills in unknown codes; @p known has room for a copy of the series. */
+static void fill(const struct plan_fleet *fleet, uint8_t *series, uint8_t otherwise, uint8_t *known)
+{
+    const size_t each = (size_t)(DAY_S / fleet->step_s);
+
+    memcpy(known, series, fleet->n_times);
+    for (size_t t = 0; t < fleet->n_times; t++) {
+        if (known[t] == PLAN_CODE_NONE)
+            series[t] = likeness(known, fleet->n_times, t, each);
+        if (series[t] == PLAN_CODE_NONE)
+            series[t] = otherwise;
+    }
+}
+
 /* Fills gaps with the need of guests that have ended, as far as these needed as much: past.h. */
-static void fill_gaps(const struct plan_fleet *fleet, size_t g, uint8_t *known, float *past)
+static void fill_guest(const struct plan_fleet *fleet, size_t g, uint8_t *known, float *past)
 {
     const struct plan_guest *guest = &fleet->guests[g];
-    const size_t n = fleet->n_times;
-    const size_t each = (size_t)(DAY_S / fleet->step_s);
     const uint8_t p99 = (uint8_t)lround(guest->p99_bytes / plan_unit(guest));
     uint8_t *series = plan_series(fleet, g);
 
-    memcpy(known, series, n);
-    for (size_t t = 0; t < n; t++) {
-        if (known[t] == PLAN_CODE_NONE)
-            series[t] = likeness(known, n, t, each);
-        if (series[t] == PLAN_CODE_NONE)
-            series[t] = guest->days > 0 ? p99 : PLAN_CODE_MAX;
-        if (known[t] == PLAN_CODE_NONE)
+    fill(fleet, series, guest->days > 0 ? p99 : PLAN_CODE_MAX, known);
+    for (size_t t = 0; t < fleet->n_times; t++)
+        if (known[t] == PLAN_CODE_NONE && past[t] > 0)
             past[t] = fmaxf(past[t] - series[t] * (float)plan_unit(guest), 0);
-    }
 }
 
 static void fill_host(struct plan_fleet *fleet, size_t host, uint8_t *known, float *past)
@@ -127,8 +134,9 @@ static void fill_host(struct plan_fleet *fleet, size_t host, uint8_t *known, flo
     plan_past_read(fleet, host, past);
     for (size_t g = 0; g < fleet->n_guests; g++)
         if (fleet->guests[g].host == host)
-            fill_gaps(fleet, g, known, past);
+            fill_guest(fleet, g, known, past);
     plan_past_write(fleet, host, past);
+    fill(fleet, plan_past_series(fleet, host), PLAN_CODE_MAX, known);
 }
 
 /* A fleet with a long history may have a host with a short one. */

@@ -719,6 +719,34 @@ TEST(cases, a_successor_does_not_count_beside_the_one_before)
     plan_fleet_free(&fleet);
 }
 
+/* A host is known for the last two of 28 days, or one of its guests is: off at night, and when the
+ * plan is made. It needed as much in the weeks before, as far as anybody knows. */
+TEST_EACH(cases, before_the_first_record_of_those_that_have_ended_their_need_is_not_known, 0, 2)
+{
+    struct plan_fleet fleet = make_fleet(2, 2, 28);
+    const double first_s = MONDAY_S + 26 * DAY_S;
+
+    fleet.guests[0].ram_bytes = 64 * GIB;
+    fleet.guests[0].host = 1;
+    note_all(&fleet, 0, 1);
+    plan_note(&fleet, 1, _i == 0 ? first_s : MONDAY_S, 28 * DAY_S, 2.0 * GIB);
+    fleet.guests[1].host = 0;
+    ck_assert_int_eq(plan_ended_make(&fleet, 1), 0);
+    ck_assert_int_eq(plan_ended_span(&fleet, 0, 0, first_s, first_s + 2 * DAY_S), 0);
+    for (unsigned d = 0; d < 2; d++)
+        plan_note(&fleet, 2, first_s + (d + 0.25) * DAY_S, 12 * 3600, 20.0 * GIB);
+    ck_assert_int_eq(plan_past_sum(&fleet), 0);
+    ck_assert_int_eq(plan_profile(&fleet), 0);
+    for (unsigned d = 0; d < 28; d++) {
+        const size_t noon = (size_t)((d + 0.5) * DAY_S / fleet.step_s);
+        const size_t midnight = (size_t)(d * DAY_S / fleet.step_s);
+
+        ck_assert_uint_eq(plan_past_series(&fleet, 0)[noon], PLAN_CODE_MAX);
+        ck_assert_uint_eq(plan_past_series(&fleet, 0)[midnight], 0);
+    }
+    plan_fleet_free(&fleet);
+}
+
 static size_t moves_if_partial(bool first, bool second)
 {
     struct plan_fleet fleet = make_fleet(2, 2, 20);
