@@ -185,6 +185,10 @@ static int set_options(struct prom_client *client, struct error *error)
     curl->setopt(handle, CURLOPT_NOPROGRESS, 0L);
     if (options->cacert)
         curl->setopt(handle, CURLOPT_CAINFO, options->cacert);
+    if (options->cert)
+        curl->setopt(handle, CURLOPT_SSLCERT, options->cert);
+    if (options->key)
+        curl->setopt(handle, CURLOPT_SSLKEY, options->key);
     if (options->user_file)
         return set_user(client, error);
     return options->token_file ? set_token(client, error) : 0;
@@ -251,6 +255,11 @@ static const char *remedy_of(CURLcode code)
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
         return ": name the certificate of its authority with --cacert";
+    case CURLE_SSL_CERTPROBLEM:
+        return ": --cert and --key must be PEM files that belong together";
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+        return ": if it wants a client certificate, name that with --cert and --key";
     case CURLE_COULDNT_CONNECT:
         return ": does it run, and is the port right?";
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -333,13 +342,17 @@ static int refused(const struct prom_client *client, long status, struct error *
                      client->url, status, said);
 }
 
+/* 422 is an error while the query was executed, in most cases a limit: Prometheus
+ * (web/api/v1/api.go: errorExec) and Thanos if it "would load too many samples", Mimir for its
+ * err-mimir-max-..., VictoriaMetrics for -search.max... */
 static int status_error(const struct prom_client *client, long status, struct error *error)
 {
+    const int rc = status == 422 ? -E2BIG : -EIO;
     char words[220];
 
     if (read_words(client, words, sizeof(words)))
-        return error_set(error, -EIO, "%s: it answers %ld, %s", client->url, status, words);
-    return error_set(error, -EIO, "%s: it answers %ld: %s", client->url, status,
+        return error_set(error, rc, "%s: it answers %ld, %s", client->url, status, words);
+    return error_set(error, rc, "%s: it answers %ld: %s", client->url, status,
                      status == 404 ? "give the URL up to what stands before /api/v1"
                                    : "its own log says why");
 }

@@ -17,6 +17,7 @@
 
 struct prom_options {
     const char *cacert;     /* PEM file of the authorities to trust; NULL: the system's */
+    const char *cert, *key; /* PEM files of a client certificate and its key; NULL: none */
     const char *user_file;  /* its first line is USER:PASSWORD; NULL: none */
     const char *token_file; /* its first line is a bearer token; NULL: none */
     double timeout_s;       /* for each answer */
@@ -52,6 +53,7 @@ struct prom_times {
 };
 
 /** Queries the values of each series at these times. Free the answer with prom_answer_free().
- * Returns -ETIMEDOUT; -EFBIG; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
+ * Returns -ETIMEDOUT; -EFBIG; -E2BIG, also if the query exceeds a limit of the server; -EACCES;
+ * -ECONNREFUSED: no connection; or as prom_answer_parse() */
 int prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
                struct prom_answer *answer, struct error *error);

@@ -31,6 +31,12 @@ static int check_host(const struct plan_reading *reading, const struct roster_ho
 
     if (host->source == source || (a->host && b->host))
         return 0;
+    if (prom_is_url(a->path) && prom_is_url(b->path))
+        return error_set(error, -ENOTUNIQ,
+                         "host %s: %s and %s both have it: if they scrape the same host, give one "
+                         "of them, or a URL that asks both; if there are two hosts, give each a "
+                         "name of its own, or leave one out with --match",
+                         host->host.name, a->path, b->path);
     return error_set(error, -ENOTUNIQ,
                      "host %s: %s and %s are both its history: name two hosts apart, as in "
                      "HOST1=%s HOST2=%s, or give both files the one name",

@@ -12,9 +12,19 @@ FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacit
 import http.server
 import json
 import sys
+import urllib.parse
 import urllib.request
 
 MIB = 1 << 20
+# What servers answer with status 422 to a query that exceeds a limit. Prometheus: promql/engine.go, ErrTooManySamples, which
+# web/api/v1/api.go makes an error of type execution; Mimir: pkg/querier/error_translate_queryable.go, with a text as its
+# runbooks list it (err-mimir-max-chunks-per-query); VictoriaMetrics: app/vmselect/prometheus/error_response.qtpl, the type is the status.
+LIMITS = {
+    "samples": ("execution", "query processing would load too many samples into memory in query execution"),
+    "chunks": ("execution", "the query exceeded the maximum number of chunks (limit: 2000000 chunks) (err-mimir-max-chunks-per-query)"),
+    "searches": ("422", "error when executing query: cannot select more than -search.maxSamplesPerQuery=1000000000 samples"),
+}
+MOST_TIMES = 40
 
 
 def series(metric, labels, value, at):
@@ -52,14 +62,26 @@ class Spoiler(http.server.BaseHTTPRequestHandler):
         if how == "partial":  # the storage node with these series is gone
             answer["isPartial"] = True
             answer["data"]["result"] = [one for one in result if one["metric"].get("host") != "node2"]
-        elif how == "warnings":
+        elif how == "warnings":  # of stores that did not answer: Thanos, pkg/store/proxy.go
             answer["warnings"] = ["", "store b is gone", "store c is gone"]
         elif how == "inf" and "vmwss_plan_ram_bytes" in path:
             for one in result:
                 one["value"][1] = "+Inf"
 
+    def refuse(self, kind, words):
+        body = json.dumps({"status": "error", "errorType": kind, "error": words}).encode()
+        self.send_response(422)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_GET(self):
         how, path = self.path[1:].split("/", 1)
+        asked = urllib.parse.parse_qs(urllib.parse.urlparse(path).query)
+        if how in LIMITS and "end" in asked:
+            span = float(asked["end"][0]) - float(asked["start"][0])
+            if span / float(asked["step"][0]) > MOST_TIMES:
+                return self.refuse(*LIMITS[how])
         with urllib.request.urlopen(f"{sys.argv[2]}/{path}") as upstream:
             answer = json.load(upstream)
         self.spoil(how, path, answer)

@@ -114,6 +114,14 @@ for how in partial warnings; do
 	check "which is said" quietly grep -E "$spoilt/$how: its answer is partial(: store b is gone; store c is gone)?\$" "$dir/err"
 done
 
+echo "# limits"
+plan plain --empty --json >"$dir/plain.json"
+for how in samples chunks searches; do
+	from=$spoilt/$how plan plain --empty --json >"$dir/limited.json"
+	check "a query that exceeds one is asked for in pieces: $how" test "$(jq -c '.hosts, .guests, .moves' "$dir/plain.json")" = \
+		"$(jq -c '.hosts, .guests, .moves' "$dir/limited.json")"
+done
+
 echo "# values that cannot be read"
 from=$spoilt/inf check "guests without RAM are no guests, and nothing is moved" says '.moves == [] and .guests == [] and
 	([.hosts[].partial] | all)' plain --empty

@@ -155,6 +155,7 @@ check "an option prevails over the host's capacity" test "$(plan --capacity b=8G
 history d $begin $last extra:9:50:50:0
 check "a URL and a history in one plan" test "$(plan d="$dir/d.db" --capacity d=1G --json | jq -c '[.hosts[].host]')" = '["a","b","c","e","d"]'
 expect_exit "a host of both" 2 "$url and .*a\\.db are both its history" plan "$dir/a.db" --capacity 1G
+expect_exit "two URLs of one host" 2 "host a: $url and $url/ both have it: .*--match" plan --from "$url/"
 expect_exit "no such window" 2 "$url: host a has guests, but no vmwss_plan_need_bytes .* 7 s: choose with --window" plan --window 7
 expect_exit "a time with nothing" 2 "$url: it has no vmwss_plan_reserve_bytes of that time" plan --since 1s
 
@@ -224,6 +225,19 @@ script -qec "'$vmwss' plan --from $wrong/hang --timeout 5" /dev/null </dev/null 
 wait $other
 check "a terminal is told what is awaited" quietly grep 'plan: 0% read' "$dir/terminal"
 check "nothing else is" test "$(wc -l <"$dir/no-terminal")$(grep -c '% read' "$dir/no-terminal")" = 10
+
+# --- a client certificate ---------------------------------------------------------------------------------------------
+
+cat "$dir/good.pem" "$dir/good.key" >"$dir/both.pem"
+python3 "$root/tests/integration/decide/plan_url_server.py" "$dir/requests" "$dir/both.pem" "$dir/other.pem" >"$dir/tls-port" &
+pids+=($!)
+disown
+check "a server that wants one runs" settles test -s "$dir/tls-port"
+tls() { "$vmwss" plan --from "https://127.0.0.1:$(<"$dir/tls-port")/empty" --cacert "$dir/good.pem" "$@"; }
+expect_exit "none is given" 2 'if it wants a client certificate, name that with --cert and --key' tls
+expect_exit "one that is accepted" 2 'it has no vmwss_plan_reserve_bytes' tls --cert "$dir/other.pem" --key "$dir/other.key"
+expect_exit "one that is not" 2 'if it wants a client certificate' tls --cert "$dir/both.pem"
+expect_exit "another's key" 2 '--cert and --key must be PEM files that belong together' tls --cert "$dir/other.pem" --key "$dir/good.key"
 
 # --- VictoriaMetrics -------------------------------------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A server that answers what no Prometheus should; for plan_url.sh.
 
-plan_url_server.py LOG   prints its port; the first folder of a path says how it answers; a line of LOG for each request
+plan_url_server.py LOG [PEM CA]   prints its port; the first folder of a path says how it answers; a line of LOG for each request;
+with PEM, a certificate and its key, it speaks TLS and wants a client certificate that CA has signed
 """
 
 import gzip
 import http.server
 import json
+import ssl
 import sys
 import time
 
@@ -57,6 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def failing(self):
         self.answer(500, b"oops")
 
+    # Mimir and Cortex: github.com/grafana/dskit, user/http.go and user/id.go.
     def tenant(self):
         good = self.headers.get("X-Scope-OrgID") == "ours"
         self.answer(*((200, EMPTY) if good else (401, b"no org id\n")))
@@ -83,6 +86,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def bomb(self):
         body = gzip.compress(b" " * (80 << 20), 1)
         self.answer(200, body, ("Content-Encoding", "gzip"))
+
+    def empty(self):
+        self.answer(200, EMPTY)
 
     def moved(self):
         self.answer(302, b"", ("Location", f"http://localhost:{self.server.server_port}/stolen/"))
@@ -113,5 +119,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
+if len(sys.argv) > 2:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(sys.argv[2])
+    tls.load_verify_locations(sys.argv[3])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
 print(server.server_port, flush=True)
 server.serve_forever()
