@@ -2,16 +2,14 @@
 /** @file method.c  See method.h. */
 #include "cache/method.h"
 
-#include <string.h>
-
-const struct cache_method *cache_method_find(const char *name)
+void cache_count_add(struct cache_count *sum, const struct cache_count *part)
 {
-    static const struct cache_method *const methods[] = {&cache_cachestat, &cache_mincore};
+    for (size_t at = 0; at < sizeof(*sum); at += sizeof(uint64_t)) {
+        uint64_t *total = (uint64_t *)(void *)((char *)sum + at);
+        uint64_t value = *(const uint64_t *)(const void *)((const char *)part + at);
 
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-        if (!strcmp(methods[i]->name, name))
-            return methods[i];
-    return NULL;
+        *total = *total == CACHE_UNKNOWN || value == CACHE_UNKNOWN ? CACHE_UNKNOWN : *total + value;
+    }
 }
 
 int cache_count_file(const struct cache_method *method, const struct cache_target *target,
@@ -27,12 +25,9 @@ int cache_count_file(const struct cache_method *method, const struct cache_targe
         rc = method->count(target, target->pages, CACHE_TO_THE_LAST, &beyond);
     if (rc < 0)
         return rc;
-    count->beyond_eof = beyond.cached;
-    cache_sum(&count->cached, beyond.cached);
-    cache_sum(&count->dirty, beyond.dirty);
-    cache_sum(&count->writeback, beyond.writeback);
-    cache_sum(&count->evicted, beyond.evicted);
-    cache_sum(&count->recently_evicted, beyond.recently_evicted);
+    count->beyond_eof = 0;
+    beyond.beyond_eof = beyond.cached;
+    cache_count_add(count, &beyond);
     return 0;
 }
 

@@ -19,18 +19,27 @@
  */
 #pragma once
 
-#include "cache/patience.h"
-
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/** When to stop: many files, or one of many terabytes, can take longer than the user wants to wait.
+ */
+struct cache_patience {
+    /** Called between two files, and between two pieces of one, at @p position (0 .. 1) of it;
+     * false: that is enough. */
+    bool (*go_on)(void *context, double position);
+    void *context;
+};
+
+/** Without a function to ask (NULL) it goes on to the end. */
+static inline bool cache_goes_on(const struct cache_patience *patience, double position)
+{
+    return !patience || patience->go_on(patience->context, position);
+}
 
 /** This kernel, or this method, does not say. */
 #define CACHE_UNKNOWN UINT64_MAX
-
-/** Adds to a sum that is unknown as soon as one of its parts is. */
-static inline void cache_sum(uint64_t *sum, uint64_t value)
-{
-    *sum = *sum == CACHE_UNKNOWN || value == CACHE_UNKNOWN ? CACHE_UNKNOWN : *sum + value;
-}
 
 /** Pages of a range of a file. */
 struct cache_count {
@@ -87,8 +96,8 @@ struct cache_method {
 extern const struct cache_method cache_cachestat;
 extern const struct cache_method cache_mincore;
 
-/** "cachestat" or "mincore"; NULL for any other name. */
-const struct cache_method *cache_method_find(const char *name);
+/** Adds each number; a sum is unknown as soon as one of its parts is. */
+void cache_count_add(struct cache_count *sum, const struct cache_count *part);
 
 /** Counts the whole file, what lies behind its end included. As count() of the method. */
 int cache_count_file(const struct cache_method *method, const struct cache_target *target,

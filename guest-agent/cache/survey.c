@@ -10,10 +10,48 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+
+struct identity {
+    dev_t device;
+    ino_t inode;
+};
+
+static int compare_identities(const void *a, const void *b)
+{
+    const struct identity *x = a;
+    const struct identity *y = b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* Adds a file or a directory by its device and inode, so that it counts once, whatever leads to it.
+ * 1 if it is new, 0 if it was there, -ENOMEM. */
+static int add_seen(struct survey *survey, dev_t device, ino_t inode)
+{
+    struct identity *identity = malloc(sizeof(*identity));
+
+    if (!identity)
+        return -ENOMEM;
+    *identity = (struct identity){device, inode};
+
+    void *node = tsearch(identity, &survey->seen, compare_identities);
+
+    if (!node) {
+        free(identity);
+        return -ENOMEM;
+    }
+    if (*(struct identity **)node == identity)
+        return 1;
+    free(identity);
+    return 0;
+}
 
 /* A directory that is being read, or an entry of one. */
 struct level {
@@ -90,7 +128,7 @@ int survey_add(struct survey *survey, int path_fd, const struct stat *stat, cons
     if (!cache_goes_on(survey->question.patience, 0))
         return -EINTR;
 
-    int rc = seen_add(&survey->seen, stat->st_dev, stat->st_ino);
+    int rc = add_seen(survey, stat->st_dev, stat->st_ino);
 
     return rc > 0 ? add_file(survey, path_fd, stat, name) : rc;
 }
@@ -155,7 +193,7 @@ static int visit_path(struct survey *survey, int path_fd, const struct stat *sta
     if (!cache_goes_on(survey->question.patience, 0))
         return -EINTR;
 
-    int rc = seen_add(&survey->seen, stat->st_dev, stat->st_ino);
+    int rc = add_seen(survey, stat->st_dev, stat->st_ino);
 
     return rc > 0 ? survey_below(survey, path_fd, level) : rc;
 }
@@ -273,7 +311,7 @@ static int add_device(struct survey *survey, int path_fd, const struct stat *sta
     if (is_ignored(survey, name))
         return 0;
 
-    int rc = seen_add(&survey->seen, stat->st_rdev, 0);
+    int rc = add_seen(survey, stat->st_rdev, 0);
 
     return rc > 0 ? add_file(survey, path_fd, stat, name) : rc;
 }
@@ -302,5 +340,6 @@ void survey_free(struct survey *survey)
     drop_from(survey, 0);
     free(survey->file);
     survey->file = NULL;
-    seen_free(&survey->seen);
+    tdestroy(survey->seen, free);
+    survey->seen = NULL;
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "cache/look.h"
-#include "cache/seen.h"
 #include "cache/total.h"
 
 /** Directories deeper than this are not entered; each level costs a descriptor. */
@@ -33,7 +32,7 @@ struct survey {
     size_t n;
     size_t n_wanted; /* that would be among them but for at_most */
     size_t n_faults;
-    struct seen seen;
+    void *seen; /* files and directories that were looked at: tsearch(3) */
 };
 
 /**
@@ -58,10 +57,6 @@ int survey_process(struct survey *survey, pid_t pid, struct error *error);
 /** For the survey's own use: counts what @p path_fd (O_PATH) is, if it is a regular file that was
  * not seen before and is not ignored; anything else is left out silently. 0, -EINTR or -ENOMEM. */
 int survey_add(struct survey *survey, int path_fd, const struct stat *stat, const char *name);
-
-/** For survey_process(): the files that the process, whose directory in /proc this is, has open. As
- * survey_process(), without a message. */
-int survey_opened(struct survey *survey, const struct fsroot *process);
 
 /** For the survey's own use: counts and reports a fault. */
 void survey_fault(struct survey *survey, const char *name, const char *why);

@@ -31,12 +31,7 @@ void cache_total_add(struct cache_total *total, const struct cache_file *file)
     }
     total->size_bytes += file->size_bytes;
     total->pages += file->pages;
-    cache_sum(&total->count.cached, file->count.cached);
-    cache_sum(&total->count.dirty, file->count.dirty);
-    cache_sum(&total->count.writeback, file->count.writeback);
-    cache_sum(&total->count.evicted, file->count.evicted);
-    cache_sum(&total->count.recently_evicted, file->count.recently_evicted);
-    cache_sum(&total->count.beyond_eof, file->count.beyond_eof);
+    cache_count_add(&total->count, &file->count);
 }
 
 static int by_name(const void *a, const void *b)

@@ -13,16 +13,6 @@
 
 #define PARTS_DEFAULT 10
 
-static int set_method(void *at, const char *value)
-{
-    struct cache_options *options = at;
-
-    options->survey.question.method = cache_method_find(value);
-    if (options->survey.question.method || !strcmp(value, "auto"))
-        return 0;
-    return command_bad_value("--method", value, "auto, cachestat or mincore");
-}
-
 static int set_histogram(void *at, const char *value)
 {
     struct cache_options *options = at;
@@ -67,35 +57,7 @@ static int add_ignore(void *at, const char *value)
     return 0;
 }
 
-static int set_map(void *at, const char *none)
-{
-    struct cache_options *options = at;
-
-    (void)none;
-    options->format.map = options->survey.question.runs = true;
-    return 0;
-}
-
-static int set_null(void *delimiter, const char *none)
-{
-    (void)none;
-    *(int *)delimiter = '\0';
-    return 0;
-}
-
-static int set_csv(void *output, const char *none)
-{
-    (void)none;
-    *(enum cache_output *)output = CACHE_CSV;
-    return 0;
-}
-
-static int set_json(void *output, const char *none)
-{
-    (void)none;
-    *(enum cache_output *)output = CACHE_JSON;
-    return 0;
-}
+static const char *const methods[] = {"auto", "cachestat", "mincore", NULL};
 
 #define AT(member) offsetof(struct cache_options, member)
 static const struct option_line lines[] = {
@@ -103,8 +65,8 @@ static const struct option_line lines[] = {
      .help = "all files that the process has mapped or open; may be repeated", .call = add_pid},
     {OPTION_TEXT, 'f', "files-from", "LIST", AT(files_from),
      .help = "the files and directories that stand in LIST, one a line; \"-\": standard input"},
-    {OPTION_CALL, '0', "null", NULL, AT(delimiter),
-     .help = "the names in LIST end with a NUL, as of find -print0", .call = set_null},
+    {OPTION_FLAG, '0', "null", NULL, AT(null),
+     .help = "the names in LIST end with a NUL, as of find -print0"},
     {OPTION_CALL, 'i', "ignore", "PATTERN", 0,
      .help = "leave out what matches, by its name or its whole path (fnmatch(3)); may be repeated",
      .call = add_ignore},
@@ -112,13 +74,14 @@ static const struct option_line lines[] = {
      .help = "symbolic links that are named, and those of the kernel in /proc/PID/fd"},
     {OPTION_FLAG, 0, "all-file-systems", NULL, AT(survey.all_file_systems),
      .help = "also enter what is mounted below a directory that is named"},
-    {OPTION_CALL, 'm', "method", "METHOD", 0,
-     .help = "auto, cachestat (Linux 6.5) or mincore (auto)", .call = set_method},
+    {OPTION_WORD, 'm', "method", "METHOD", AT(method),
+     .help = "auto, cachestat (Linux 6.5) or mincore (auto)", .words = methods,
+     .expect = "auto, cachestat or mincore"},
     {OPTION_CALL, 0, "histogram", "[=N]", 0,
      .help = "also the share of each of N equal parts of a file, 2 .. 16 (10)",
      .call = set_histogram},
-    {OPTION_CALL, 0, "map", NULL, 0,
-     .help = "which pages of each file, instead of the table; not with --csv", .call = set_map},
+    {OPTION_FLAG, 0, "map", NULL, AT(format.map),
+     .help = "which pages of each file, instead of the table; not with --csv"},
     {OPTION_FLAG, 'c', "cached", NULL, AT(survey.cached_only),
      .help = "only files of which something is in the cache; the total is of all"},
     {OPTION_CALL, 's', "sort", "KEY", 0, .help = "name, size, cached or percent (name)",
@@ -130,10 +93,10 @@ static const struct option_line lines[] = {
     {OPTION_FLAG, 0, "basename", NULL, AT(format.basename),
      .help = "names without their directories"},
     {OPTION_FLAG, 0, "no-header", NULL, AT(format.no_header), .help = "without the heading"},
-    {OPTION_CALL, 0, "csv", NULL, AT(output), .help = "comma-separated values, without the total",
-     .call = set_csv, .also = "terse"},
-    {OPTION_CALL, 'j', "json", NULL, AT(output),
-     .help = "one JSON object, schema vmwss.guest_cache.v1", .call = set_json},
+    {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, without the total",
+     .also = "terse"},
+    {OPTION_FLAG, 'j', "json", NULL, AT(json),
+     .help = "one JSON object, schema vmwss.guest_cache.v1"},
     {.type = OPTION_END},
 };
 static const struct command_options command_line = {
@@ -154,7 +117,7 @@ static int check_options(const struct cache_options *options)
             "cache needs a FILE, a DIRECTORY, --files-from or --pid; see vmwss-guest cache --help");
         return -EINVAL;
     }
-    if (options->format.map && options->output == CACHE_CSV) {
+    if (options->format.map && options->csv) {
         command_error(
             "--map: as text or --json, not --csv: a line for each file has no room for its runs");
         return -EINVAL;
@@ -182,6 +145,9 @@ int cache_options_read(struct cache_options *options, int argc, char **argv)
     if (rc != 0)
         return rc;
     options->path = argv + optind;
+    options->survey.question.method = (const struct cache_method *[]){
+        NULL, &cache_cachestat, &cache_mincore}[options->method];
+    options->survey.question.runs = options->format.map;
     options->survey.ignore = options->ignore;
     set_bound(options);
     return check_options(options);

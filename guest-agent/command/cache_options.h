@@ -9,19 +9,18 @@
 #define CACHE_IGNORE_MAX 64
 #define CACHE_SHOWN_MAX 100000 /* the default: about 30 MB, at times twice as much */
 
-enum cache_output { CACHE_TABLE, CACHE_CSV, CACHE_JSON };
-
 struct cache_options {
     struct survey survey; /* what is asked of it */
     struct cache_format format;
-    enum cache_output output;
+    bool csv, json;
+    int method; /* the place of its name: auto, cachestat, mincore */
     const char *sort;
     uint64_t top; /* UINT64_MAX: not asked for */
     pid_t pid[CACHE_PIDS_MAX];
     size_t n_pids;
     char **path;            /* ends with NULL */
     const char *files_from; /* a list of more; "-": standard input; NULL: none */
-    int delimiter;          /* between the names of that list */
+    bool null;              /* the names of that list end with NUL, not a newline */
     const char *ignore[CACHE_IGNORE_MAX + 1];
     size_t n_ignore;
 };

@@ -2,9 +2,10 @@
 /** @file cmd_cache.c  vmwss-guest cache: which files are in the page cache, and how much of
  * each. */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/progress.h"
 #include "command/cache_options.h"
-#include "command/cache_wait.h"
 #include "command/command.h"
 #include "print/escape.h"
 
@@ -61,7 +62,7 @@ static int survey_list(struct cache_options *options, struct error *error)
     const char *name = options->files_from;
     cleanup_file FILE *opened = strcmp(name, "-") != 0 ? fopen(name, "re") : NULL;
     FILE *list = strcmp(name, "-") != 0 ? opened : stdin;
-    int rc = list ? survey_names(&options->survey, list, options->delimiter) : -errno;
+    int rc = list ? survey_names(&options->survey, list, options->null ? '\0' : '\n') : -errno;
 
     if (rc == 0 || rc == -EINTR || rc == -ENOMEM)
         return rc;
@@ -112,9 +113,9 @@ static int print_total(struct cache_options *options, const struct cache_total *
     struct survey *survey = &options->survey;
     size_t n = files_shown(options);
 
-    if (options->output == CACHE_JSON)
+    if (options->json)
         return cache_print_json(&options->format, survey->file, n, total);
-    if (options->output == CACHE_CSV)
+    if (options->csv)
         cache_print_csv(&options->format, survey->file, n);
     else if (survey->n == 0 && survey->n_faults > 0)
         return 0; /* what was named is not there */
@@ -145,6 +146,35 @@ static int show_files(struct cache_options *options)
                : EXIT_DONE;
 }
 
+/* Goes on until a signal, and shows on a terminal that it does. */
+struct cache_wait {
+    struct cache_patience patience;
+    struct survey *survey;
+    struct progress progress;
+    uint64_t began_ns;
+};
+
+static bool go_on(void *context, double position)
+{
+    struct cache_wait *wait = context;
+    char text[64];
+
+    snprintf(text, sizeof(text), "%" PRIu64 " files, and %.0f%% of one", wait->survey->total.files,
+             100 * position);
+    progress_say((double)(clock_ns() - wait->began_ns) / 1e9, text, &wait->progress);
+    return !interrupted;
+}
+
+/* Gives the survey this patience; signals only end it from now on. */
+static void begin_wait(struct cache_wait *wait, struct survey *survey)
+{
+    *wait = (struct cache_wait){
+        .patience = {go_on, wait}, .survey = survey, .began_ns = clock_ns()};
+    progress_init(&wait->progress, "looking");
+    survey->question.patience = &wait->patience;
+    interrupt_catch();
+}
+
 /* A signal ends it with what is known by then. */
 static int look_and_show(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
@@ -153,11 +183,11 @@ static int look_and_show(const struct fsroot *root, void *at, char **operands, s
 
     options->survey.question.root = root;
     options->path = operands;
-    cache_wait_begin(&wait, &options->survey);
+    begin_wait(&wait, &options->survey);
 
     int rc = cache_survey(options, error);
 
-    cache_wait_end(&wait);
+    progress_clear(&wait.progress);
     options->survey.total.interrupted = rc == -EINTR;
     if (rc == -EINTR)
         command_error("interrupted: this is what was looked at until then");
@@ -169,8 +199,7 @@ static int look_and_show(const struct fsroot *root, void *at, char **operands, s
 
 int cmd_cache(int argc, char **argv)
 {
-    struct cache_options options = {
-        .survey.fault = tell_fault, .top = UINT64_MAX, .delimiter = '\n'};
+    struct cache_options options = {.survey.fault = tell_fault, .top = UINT64_MAX};
     int rc = cache_options_read(&options, argc, argv);
 
     return rc != 0 ? options_exit(rc) : command_on_root(&options, options.path, look_and_show);

@@ -9,7 +9,6 @@
 #include "serve/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,13 +36,9 @@ static json_t *read_processes(const struct fsroot *root, uint64_t walk_bytes)
     return array;
 }
 
-static void __attribute__((noreturn)) serve_once(const struct fsroot *root, int fd, pid_t parent)
+static json_t *walk_processes(const void *root)
 {
-    json_t *array;
-
-    child_begin(parent, fd, root->dirfd);
-    array = read_processes(root, WALK_BYTES);
-    _exit(array && json_dumpfd(array, fd, JSON_COMPACT) == 0 ? 0 : 1);
+    return read_processes(root, WALK_BYTES);
 }
 
 /* Reads until the other end is closed; false if that takes too long, or is too much. */
@@ -81,20 +76,14 @@ static bool still_late(void)
 static json_t *ask_child(const struct fsroot *root, int deadline_ms)
 {
     char text[WIRE_LINE_MAX];
-    pid_t child, parent = getpid();
-    int ends[2];
     bool in_time;
+    int fd;
+    pid_t child = child_start(root, walk_processes, root, &fd);
 
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-        return NULL;
-    child = fork();
-    if (child == 0)
-        serve_once(root, ends[1], parent);
-    close(ends[1]);
-    in_time = child > 0 && read_all(ends[0], text, sizeof(text), deadline_ms);
-    close(ends[0]);
     if (child < 0)
         return NULL;
+    in_time = read_all(fd, text, sizeof(text), deadline_ms);
+    close(fd);
     kill(child, SIGKILL);
     if (in_time)
         waitpid(child, NULL, 0);

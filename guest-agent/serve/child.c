@@ -2,6 +2,8 @@
 /** @file child.c  See child.h. */
 #include "serve/child.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -15,10 +17,34 @@ static void close_all_but(int one, int other)
             close(fd);
 }
 
-void child_begin(pid_t parent, int one, int other)
+static void __attribute__((noreturn)) run_child(const struct fsroot *root, pid_t parent, int fd,
+                                                json_t *(*make)(const void *), const void *context)
 {
+    json_t *json;
+
     /* The parent may have ended before the prctl(). */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
-    close_all_but(one, other);
+    close_all_but(fd, root->dirfd);
+    json = make(context);
+    _exit(json && json_dumpfd(json, fd, JSON_COMPACT) == 0 ? 0 : 1);
+}
+
+pid_t child_start(const struct fsroot *root, json_t *(*make)(const void *context),
+                  const void *context, int *fd)
+{
+    pid_t child, parent = getpid();
+    int ends[2], rc;
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    child = fork();
+    rc = child < 0 ? -errno : 0;
+    if (child == 0)
+        run_child(root, parent, ends[1], make, context);
+    close(ends[1]);
+    *fd = ends[0];
+    if (rc < 0)
+        close(ends[0]);
+    return rc < 0 ? rc : child;
 }

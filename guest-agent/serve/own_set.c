@@ -8,7 +8,6 @@
 #include "serve/own_round.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -67,21 +66,14 @@ void own_set_free(struct own_set *own)
     free(own);
 }
 
-/* --- in the child ----------------------------------------------------------------------------- */
-
-static void __attribute__((noreturn)) run_round(const struct own_set *own, int fd, pid_t parent)
+static json_t *make_round(const void *context)
 {
+    const struct own_set *own = context;
     struct error error = {0};
-    json_t *told;
+    json_t *told = own_round(own->root, own->period_s, &error);
 
-    child_begin(parent, fd, own->root->dirfd);
-    told = own_round(own->root, own->period_s, &error);
-    if (!told)
-        told = json_pack("{ss}", "error", error.text);
-    _exit(told && json_dumpfd(told, fd, JSON_COMPACT) == 0 ? 0 : 1);
+    return told ? told : json_pack("{ss}", "error", error.text);
 }
-
-/* --- its life --------------------------------------------------------------------------------- */
 
 static void round_failed(struct own_set *own, const char *why)
 {
@@ -92,35 +84,20 @@ static void round_failed(struct own_set *own, const char *why)
     own->complained = true;
 }
 
-static void hang_up(struct own_set *own)
-{
-    close(own->fd);
-    own->fd = -1;
-}
-
 static bool begin_child(struct own_set *own)
 {
-    pid_t parent = getpid();
-    int ends[2];
+    pid_t child = child_start(own->root, make_round, own, &own->fd);
 
     own->began_s = now_s();
-    own->next_s = own->began_s + own->period_s; /* if this fails */
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-        round_failed(own, strerror(errno));
-        return false;
-    }
-    own->child = fork();
-    if (own->child == 0)
-        run_round(own, ends[1], parent);
-    close(ends[1]);
     own->killed = false;
     own->length = 0;
-    own->fd = ends[0];
-    if (own->child > 0)
+    if (child > 0) {
+        own->child = child;
         return true;
-    round_failed(own, strerror(errno));
-    own->child = 0;
-    hang_up(own);
+    }
+    own->fd = -1;
+    own->next_s = own->began_s + own->period_s;
+    round_failed(own, strerror(-child));
     return false;
 }
 
@@ -180,8 +157,10 @@ static double late_at_s(const struct own_set *own)
 
 bool own_set_turn(struct own_set *own)
 {
-    if (own->fd >= 0 && own_set_receive(own))
-        hang_up(own);
+    if (own->fd >= 0 && own_set_receive(own)) {
+        close(own->fd);
+        own->fd = -1;
+    }
     if (own->child > 0 && !own->killed && now_s() >= late_at_s(own)) {
         own->killed = true;
         kill(own->child, SIGKILL);
