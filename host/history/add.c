@@ -16,19 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIND_GUEST, ADD_GUEST, RENAME_GUEST, ADD_LAST_REPORT, N_STATEMENTS };
+static const char *const statements[N_STATEMENTS] = {
+    [FIND_GUEST] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?",
+    [ADD_GUEST] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)",
+    [RENAME_GUEST] = "UPDATE guest SET name = ? WHERE id = ?",
+    [ADD_LAST_REPORT] =
+        "INSERT OR REPLACE INTO last_report(guest_id, time_ms, lines) VALUES (?, ?, ?)",
+};
+
 struct adding {
     struct store *store;
-    sqlite3_stmt *find_guest, *add_guest, *rename_guest, *add_sample, *add_last_report;
+    sqlite3_stmt *sql[N_STATEMENTS];
+    sqlite3_stmt *add_sample;
     struct rollup rollup;
     struct guest_stats_adding stats;
     struct kept_sample *kept; /* the sample being added */
 };
-
-static const char find_guest[] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?";
-static const char add_guest[] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)";
-static const char rename_guest[] = "UPDATE guest SET name = ? WHERE id = ?";
-static const char add_last_report[] =
-    "INSERT OR REPLACE INTO last_report(guest_id, time_ms, lines) VALUES (?, ?, ?)";
 
 /* --- checks of entries ------------------------------------------------------------------------ */
 
@@ -85,13 +89,13 @@ static int check(const struct store *store, const struct store_entry *entry, str
         why = "a guest without a UUID is not kept";
     else if ((sample->n_windows == 0) != !!(sample->flags & FLAG_NOT_MEASURED) ||
              sample->n_windows > RUN_MAX_WINDOWS || entry->record->n_bins > RUN_MAX_WINDOWS + 1)
-        why = "a record without windows";
+        why = "it has no windows, or too many";
     else if (!(entry->period_s > 0 && entry->period_s <= STORE_PERIOD_MAX_S))
-        why = "an invalid period";
+        why = "its period is not valid";
     else if (!is_amount(entry->precision) || !has_numbers(entry->record))
-        why = "not a finite number";
+        why = "a number is not finite, or below 0";
     else if (!has_sizes(entry->record))
-        why = "a working set that cannot be";
+        why = "a working set is not within its bounds";
     return why ? error_set(error, -EINVAL, "%s: domain %s: %s", store->path, sample->domain, why)
                : 0;
 }
@@ -101,11 +105,11 @@ static int check(const struct store *store, const struct store_entry *entry, str
 static int insert_guest(const struct adding *adding, const struct sample_record *sample,
                         int64_t *id, struct error *error)
 {
-    sql_bind_text(adding->add_guest, 1, sample->host);
-    sql_bind_text(adding->add_guest, 2, sample->uuid);
-    sql_bind_text(adding->add_guest, 3, sample->domain);
+    sql_bind_text(adding->sql[ADD_GUEST], 1, sample->host);
+    sql_bind_text(adding->sql[ADD_GUEST], 2, sample->uuid);
+    sql_bind_text(adding->sql[ADD_GUEST], 3, sample->domain);
 
-    int rc = sql_finish(adding->store, adding->add_guest, error);
+    int rc = sql_finish(adding->store, adding->sql[ADD_GUEST], error);
 
     *id = sqlite3_last_insert_rowid(adding->store->db);
     return rc;
@@ -118,25 +122,25 @@ static int guest_id(const struct adding *adding, const struct sample_record *sam
     char name[sizeof(sample->domain)];
     bool same;
 
-    sql_bind_text(adding->find_guest, 1, sample->host);
-    sql_bind_text(adding->find_guest, 2, sample->uuid);
+    sql_bind_text(adding->sql[FIND_GUEST], 1, sample->host);
+    sql_bind_text(adding->sql[FIND_GUEST], 2, sample->uuid);
 
-    int rc = sql_step(adding->store, adding->find_guest, error);
+    int rc = sql_step(adding->store, adding->sql[FIND_GUEST], error);
 
-    same = rc == 1 && sql_text(adding->find_guest, 1, name, sizeof(name)) == 0 &&
+    same = rc == 1 && sql_text(adding->sql[FIND_GUEST], 1, name, sizeof(name)) == 0 &&
            !strcmp(name, sample->domain);
     if (rc == 1)
-        *id = sqlite3_column_int64(adding->find_guest, 0);
-    sqlite3_reset(adding->find_guest);
+        *id = sqlite3_column_int64(adding->sql[FIND_GUEST], 0);
+    sqlite3_reset(adding->sql[FIND_GUEST]);
     if (rc < 0)
         return rc;
     if (rc == 0)
         return insert_guest(adding, sample, id, error);
     if (same)
         return 0;
-    sql_bind_text(adding->rename_guest, 1, sample->domain);
-    sqlite3_bind_int64(adding->rename_guest, 2, *id);
-    return sql_finish(adding->store, adding->rename_guest, error);
+    sql_bind_text(adding->sql[RENAME_GUEST], 1, sample->domain);
+    sqlite3_bind_int64(adding->sql[RENAME_GUEST], 2, *id);
+    return sql_finish(adding->store, adding->sql[RENAME_GUEST], error);
 }
 
 static int64_t time_ms(const struct timespec *time)
@@ -160,7 +164,7 @@ static int insert_sample(const struct adding *adding, int64_t guest, struct erro
 {
     sqlite3_bind_int64(adding->add_sample, 1, guest);
     if (columns_bind(adding->add_sample, 2, sample_fields(), HOME_SAMPLE, adding->kept) < 0)
-        return error_set(error, -ENOMEM, "%s: out of memory", adding->store->path);
+        return sql_no_memory(adding->store, error);
     return sql_finish(adding->store, adding->add_sample, error);
 }
 
@@ -184,10 +188,9 @@ static int insert_last_report(const struct adding *adding, const struct store_en
 {
     if (!entry->last_report)
         return 0;
-    sqlite3_bind_int64(adding->add_last_report, 1, guest);
-    sqlite3_bind_int64(adding->add_last_report, 2, time_ms(&entry->record->sample.time));
-    sql_bind_text(adding->add_last_report, 3, entry->last_report);
-    return sql_finish(adding->store, adding->add_last_report, error);
+    sql_bind_all(adding->sql[ADD_LAST_REPORT], 1, guest, time_ms(&entry->record->sample.time));
+    sql_bind_text(adding->sql[ADD_LAST_REPORT], 3, entry->last_report);
+    return sql_finish(adding->store, adding->sql[ADD_LAST_REPORT], error);
 }
 
 static int add_entry(struct adding *adding, const struct store_entry *entry, struct error *error)
@@ -215,17 +218,10 @@ static int prepare(struct adding *adding, struct error *error)
 
     adding->kept = malloc(sizeof(*adding->kept));
     if (!adding->kept)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-    rc = sql_prepare(store, find_guest, &adding->find_guest, error);
-
-    if (rc == 0)
-        rc = sql_prepare(store, add_guest, &adding->add_guest, error);
-    if (rc == 0)
-        rc = sql_prepare(store, rename_guest, &adding->rename_guest, error);
+        return sql_no_memory(store, error);
+    rc = sql_prepare_all(store, statements, adding->sql, N_STATEMENTS, error);
     if (rc == 0)
         rc = prepare_sample(adding, error);
-    if (rc == 0)
-        rc = sql_prepare(store, add_last_report, &adding->add_last_report, error);
     if (rc == 0)
         rc = guest_stats_adding_begin(&adding->stats, store, error);
     if (rc == 0)
@@ -237,11 +233,8 @@ void adding_free(struct adding *adding)
 {
     if (!adding)
         return;
-    sqlite3_finalize(adding->find_guest);
-    sqlite3_finalize(adding->add_guest);
-    sqlite3_finalize(adding->rename_guest);
+    sql_finalize_all(adding->sql, N_STATEMENTS);
     sqlite3_finalize(adding->add_sample);
-    sqlite3_finalize(adding->add_last_report);
     guest_stats_adding_end(&adding->stats);
     rollup_end(&adding->rollup);
     free(adding->kept);
@@ -258,7 +251,7 @@ static int get_prepared(struct store *store, struct error *error)
         return 0;
     adding = calloc(1, sizeof(*adding));
     if (!adding)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     adding->store = store;
     rc = prepare(adding, error);
     if (rc == 0)

@@ -19,7 +19,7 @@ int bucket_beside_begin(struct bucket_beside *beside, struct store *store, bool 
 {
     *beside = (struct bucket_beside){.store = store, .bucket = malloc(sizeof(*beside->bucket))};
     if (!beside->bucket)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     return bucket_row_prepare(store, "start_s, ", after ? after_sql : before_sql,
                               &beside->statement, error);
 }
@@ -35,15 +35,13 @@ int bucket_beside_read(struct bucket_beside *beside, int64_t guest_id, int64_t t
 {
     int rc;
 
-    sqlite3_bind_int64(beside->statement, 1, guest_id);
-    sqlite3_bind_int64(beside->statement, 2, time_s);
+    sql_bind_all(beside->statement, 1, guest_id, time_s);
     rc = sql_step(beside->store, beside->statement, error);
     beside->unreadable = rc == 1 &&
                          (sql_i64(beside->statement, 0, &beside->start_s) < 0 ||
                           bucket_row_read(beside->statement, 1, beside->bucket, window_s) < 0);
     if (beside->unreadable)
-        rc = error_set(error, -EUCLEAN, "%s: a bucket that vmwss has not written",
-                       beside->store->path);
+        rc = sql_invalid(beside->store, "a bucket", error);
     sqlite3_reset(beside->statement);
     return rc;
 }

@@ -78,7 +78,7 @@ static int read_event(struct store *store, sqlite3_stmt *statement, enum event_k
     int64_t time_ms;
 
     if (sql_i64(statement, 0, &time_ms) < 0 || sql_text(statement, 1, name, sizeof(name)) < 0)
-        return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written", store->path);
+        return sql_invalid(store, "an event", error);
     *kind = parse_kind(name);
     *time_s = (double)time_ms / 1000;
     return 0;
@@ -89,16 +89,12 @@ int history_events(struct store *store, int64_t guest_id, const struct history_q
                    struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store,
-                         "SELECT time_ms, kind FROM event WHERE guest_id = ?"
-                         " AND time_ms BETWEEN ? AND ? ORDER BY time_ms, id",
-                         &statement, error);
+    int rc = sql_prepare_with(store,
+                              "SELECT time_ms, kind FROM event WHERE guest_id = ?"
+                              " AND time_ms BETWEEN ? AND ? ORDER BY time_ms, id",
+                              &statement, error, guest_id, (int64_t)floor(query->from_s * 1000),
+                              (int64_t)floor(query->to_s * 1000));
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    sqlite3_bind_int64(statement, 2, (int64_t)floor(query->from_s * 1000));
-    sqlite3_bind_int64(statement, 3, (int64_t)floor(query->to_s * 1000));
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
         enum event_kind kind;
         double time_s;
@@ -114,20 +110,16 @@ int history_last_event(struct store *store, int64_t guest_id, double to_s, enum 
                        double *time_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store,
-                         "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
-                         " AND kind IN " EVENT_RUN_KINDS " ORDER BY id DESC LIMIT 1",
-                         &statement, error);
+    int rc = sql_prepare_with(store,
+                              "SELECT time_ms, kind FROM event WHERE guest_id = ? AND time_ms <= ?"
+                              " AND kind IN " EVENT_RUN_KINDS " ORDER BY id DESC LIMIT 1",
+                              &statement, error, guest_id, (int64_t)floor(to_s * 1000));
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    sqlite3_bind_int64(statement, 2, (int64_t)floor(to_s * 1000));
-    rc = sql_step(store, statement, error);
-    if (rc != 1)
-        return rc;
-    rc = read_event(store, statement, kind, time_s, error);
-    return rc == 0 ? 1 : rc;
+    if (rc == 0)
+        rc = sql_step(store, statement, error);
+    if (rc == 1 && (rc = read_event(store, statement, kind, time_s, error)) == 0)
+        rc = 1;
+    return rc;
 }
 
 int history_ended(struct store *store, int64_t guest_id, double to_s, double *ended_s,
@@ -145,20 +137,17 @@ int history_stalls(struct store *store, double since_s,
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     /* The query goes through the index guest by guest. */
-    int rc = sql_prepare(store,
-                         "SELECT g.uuid, e.time_ms FROM guest g CROSS JOIN event e"
-                         " ON e.guest_id = g.id AND e.time_ms >= ? WHERE e.kind = 'stall'",
-                         &statement, error);
+    int rc = sql_prepare_with(store,
+                              "SELECT g.uuid, e.time_ms FROM guest g CROSS JOIN event e"
+                              " ON e.guest_id = g.id AND e.time_ms >= ? WHERE e.kind = 'stall'",
+                              &statement, error, (int64_t)floor(since_s * 1000));
 
-    if (rc == 0)
-        sqlite3_bind_int64(statement, 1, (int64_t)floor(since_s * 1000));
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
         char uuid[37];
         int64_t time_ms;
 
         if (sql_text(statement, 0, uuid, sizeof(uuid)) < 0 || sql_i64(statement, 1, &time_ms) < 0)
-            return error_set(error, -EUCLEAN, "%s: an event that vmwss has not written",
-                             store->path);
+            return sql_invalid(store, "an event", error);
         rc = see(uuid, (double)time_ms / 1000, context);
     }
     return rc;

@@ -103,13 +103,10 @@ static int add_to_bucket(const struct guest_stats_adding *adding, int level_s,
 {
     sqlite3_stmt *s = adding->add_bucket;
 
-    sqlite3_bind_int(s, 1, level_s);
-    sqlite3_bind_int64(s, 2, bucket_start(place->time_s, level_s));
-    sqlite3_bind_int64(s, 3, place->guest_id);
-    sqlite3_bind_int64(s, 4, (int64_t)(place->period_s * 1000) + 1);
+    sql_bind_all(s, 1, level_s, bucket_start(place->time_s, level_s), place->guest_id,
+                 (int64_t)(place->period_s * 1000) + 1);
     sql_bind_text(s, 5, guest_stats_source_name(stats->source));
-    sqlite3_bind_int(s, 6, (int)stats->verdict);
-    sqlite3_bind_int(s, 7, stats->at_least_allocation);
+    sql_bind_all(s, 6, (int)stats->verdict, stats->at_least_allocation);
     columns_bind(s, 8, guest_stats_fields(), HOME_SUMMARY, stats);
     return sql_finish(adding->store, s, error);
 }
@@ -148,9 +145,7 @@ int guest_stats_bucket_read(struct store *store, sqlite3_stmt *s, const struct b
     int rc;
 
     memset(stats, 0, sizeof(*stats));
-    sqlite3_bind_int(s, 1, key->level_s);
-    sqlite3_bind_int64(s, 2, key->start_s);
-    sqlite3_bind_int64(s, 3, key->guest_id);
+    sql_bind_all(s, 1, key->level_s, key->start_s, key->guest_id);
     rc = sql_step(store, s, error);
     if (rc == 1)
         rc = read_bucket(s, stats);

@@ -122,7 +122,7 @@ static int read_guest(struct store *store, sqlite3_stmt *statement, struct histo
         sql_text(statement, 1, guest->host, sizeof(guest->host)) < 0 ||
         sql_text(statement, 2, guest->name, sizeof(guest->name)) < 0 ||
         sql_text(statement, 3, guest->uuid, sizeof(guest->uuid)) < 0)
-        return error_set(error, -EUCLEAN, "%s: a guest that vmwss has not written", store->path);
+        return sql_invalid(store, "a guest", error);
     return 0;
 }
 
@@ -151,7 +151,7 @@ ssize_t history_guests(struct store *store, struct history_guest **guests, struc
     while ((rc = sql_step(store, statement, error)) == 1) {
         rc = read_guest(store, statement, &guest, error);
         if (rc == 0 && append_guest(guests, n, &guest) < 0)
-            rc = error_set(error, -ENOMEM, "%s: out of memory", store->path);
+            rc = sql_no_memory(store, error);
         if (rc < 0)
             break;
         n++;
@@ -229,7 +229,7 @@ int history_latest(struct store *store, int (*see)(const struct kept_sample *sam
     int rc;
 
     if (!kept)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     rc = kept_row_prepare(store, WHEN_ENDED, LATEST " ORDER BY g.host, g.name, g.uuid", &statement,
                           error);
     if (rc == 0)
@@ -259,17 +259,12 @@ int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_
     int64_t time_ms;
     /* a file that no writer has converted yet: schema.c */
     const int is_new = schema_has(store, "last_report", error);
-    int rc = is_new < 0 ? is_new
-                        : sql_prepare(store,
-                                      is_new ? "SELECT time_ms, lines FROM last_report"
-                                               " WHERE guest_id = ?"
-                                             : "SELECT time_ms, lines FROM told WHERE guest_id = ?",
-                                      &statement, error);
+    const char *sql = is_new ? "SELECT time_ms, lines FROM last_report WHERE guest_id = ?"
+                             : "SELECT time_ms, lines FROM told WHERE guest_id = ?";
+    int rc = is_new < 0 ? is_new : sql_prepare_with(store, sql, &statement, error, guest_id);
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    rc = sql_step(store, statement, error);
+    if (rc == 0)
+        rc = sql_step(store, statement, error);
     if (rc != 1)
         return rc;
     if (sql_i64(statement, 0, &time_ms) < 0 ||

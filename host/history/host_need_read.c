@@ -18,11 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(const struct store *store, struct error *error)
-{
-    return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-}
-
 /* --- minutes ---------------------------------------------------------------------------------- */
 
 struct needing {
@@ -92,7 +87,7 @@ static int choose_guests(struct store *store, const char *host, double to_s, str
         return (int)n;
     sum->guests = calloc((size_t)n + 1, sizeof(*sum->guests));
     if (!sum->guests)
-        return no_memory(store, error);
+        return sql_no_memory(store, error);
     for (ssize_t g = 0; rc == 0 && g < n; g++)
         if (strcmp(guests[g].host, host) == 0) {
             sum->guests[sum->n_guests].id = guests[g].id;
@@ -139,7 +134,7 @@ static int make_minutes(struct store *store, struct adding_up *sum, struct error
     sum->n = (size_t)ceil(fmax(sum->to_s - sum->begin_s, 0) / BUCKET_MINUTE);
     sum->bytes = calloc(sum->n + 1, sizeof(*sum->bytes));
     sum->known = calloc(sum->n + 1, sizeof(*sum->known));
-    return sum->bytes && sum->known ? 0 : no_memory(store, error);
+    return sum->bytes && sum->known ? 0 : sql_no_memory(store, error);
 }
 
 /* Records before the span may still stand for its beginning. */
@@ -194,7 +189,7 @@ static int take_minutes(struct store *store, const struct adding_up *sum, struct
         if (sum->known[i])
             rc = put(needs, &need);
     }
-    return rc < 0 ? no_memory(store, error) : 0;
+    return rc < 0 ? sql_no_memory(store, error) : 0;
 }
 
 static int read_minutes(struct store *store, const char *host, const struct history_query *query,
@@ -313,9 +308,9 @@ static int read_hours(struct store *store, const char *host, const struct histor
     if (rc < 0)
         return rc;
     if (!bucket)
-        return no_memory(store, error);
-    sqlite3_bind_int64(statement, 1, bucket_start(sql_whole(query->from_s), BUCKET_HOUR));
-    sqlite3_bind_int64(statement, 2, sql_whole(query->to_s));
+        return sql_no_memory(store, error);
+    sql_bind_all(statement, 1, bucket_start(sql_whole(query->from_s), BUCKET_HOUR),
+                 sql_whole(query->to_s));
     sql_bind_text(statement, 3, host);
     sqlite3_bind_int64(statement, 4, llround(query->window_s * 1000));
     while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {

@@ -18,9 +18,22 @@
 
 /* --- one minute ------------------------------------------------------------------------------- */
 
+enum { GUESTS, WRITE, MINUTES, KNOWN, WRITE_HOUR, N_STATEMENTS };
+static const char *const statements[N_STATEMENTS] = {
+    [GUESTS] = "SELECT id, host FROM guest ORDER BY host",
+    [WRITE] = "INSERT OR REPLACE INTO host_need(level_s, start_s, host, guests, minutes, windows)"
+              " VALUES (?, ?, ?, ?, ?, ?)",
+    [MINUTES] = "SELECT windows, guests, start_s FROM host_need WHERE level_s = 60"
+                " AND start_s >= ? AND start_s < ? AND host = ?",
+    [KNOWN] = "SELECT coalesce(max(minutes), 0) FROM host_need WHERE level_s = 3600"
+              " AND start_s = ? AND host = ?",
+    [WRITE_HOUR] = "INSERT OR REPLACE INTO host_minutes(level_s, start_s, host, window_ms, needs)"
+                   " VALUES (3600, ?, ?, ?, ?)",
+};
+
 struct sum {
     struct store *store;
-    sqlite3_stmt *guests, *write, *minutes, *known, *write_hour;
+    sqlite3_stmt *sql[N_STATEMENTS];
     struct bucket_beside before, after;
     struct bucket *minute, *hour; /* scratch for one of each */
     struct kept_sample *kept;     /* the host's sums, as the record of a minute */
@@ -123,45 +136,18 @@ static int prepare_sum(struct sum *sum, struct error *error)
     sum->hour = malloc(sizeof(*sum->hour));
     sum->kept = calloc(1, sizeof(*sum->kept));
     if (!sum->minute || !sum->hour || !sum->kept)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     rc = bucket_beside_begin(&sum->before, store, false, error);
     if (rc == 0)
         rc = bucket_beside_begin(&sum->after, store, true, error);
-    if (rc == 0)
-        rc = sql_prepare(store, "SELECT id, host FROM guest ORDER BY host", &sum->guests, error);
-    if (rc == 0)
-        rc = sql_prepare(store,
-                         "INSERT OR REPLACE INTO host_need(level_s, start_s, host, guests, minutes,"
-                         " windows) VALUES (?, ?, ?, ?, ?, ?)",
-                         &sum->write, error);
-    if (rc == 0)
-        rc = sql_prepare(
-            store,
-            "SELECT windows, guests, start_s FROM host_need WHERE level_s = 60 AND start_s >= ?"
-            " AND start_s < ? AND host = ?",
-            &sum->minutes, error);
-    if (rc == 0)
-        rc = sql_prepare(store,
-                         "SELECT coalesce(max(minutes), 0) FROM host_need WHERE level_s = 3600 AND"
-                         " start_s = ? AND host = ?",
-                         &sum->known, error);
-    if (rc == 0)
-        rc = sql_prepare(store,
-                         "INSERT OR REPLACE INTO host_minutes(level_s, start_s, host, window_ms,"
-                         " needs) VALUES (3600, ?, ?, ?, ?)",
-                         &sum->write_hour, error);
-    return rc;
+    return rc == 0 ? sql_prepare_all(store, statements, sum->sql, N_STATEMENTS, error) : rc;
 }
 
 static void end_sum(struct sum *sum)
 {
     bucket_beside_end(&sum->before);
     bucket_beside_end(&sum->after);
-    sqlite3_finalize(sum->guests);
-    sqlite3_finalize(sum->write_hour);
-    sqlite3_finalize(sum->write);
-    sqlite3_finalize(sum->minutes);
-    sqlite3_finalize(sum->known);
+    sql_finalize_all(sum->sql, N_STATEMENTS);
     free(sum->minute);
     free(sum->hour);
     free(sum->kept);
@@ -173,14 +159,13 @@ static int write_row(struct sum *sum, int level_s, int64_t start_s, const struct
     cleanup_free char *windows = bucket_windows_text(bucket);
 
     if (!windows)
-        return error_set(error, -ENOMEM, "%s: out of memory", sum->store->path);
-    sqlite3_bind_int(sum->write, 1, level_s);
-    sqlite3_bind_int64(sum->write, 2, start_s);
-    sql_bind_text(sum->write, 3, sum->host);
-    sql_bind_u64(sum->write, 4, sum->n_guests);
-    sql_bind_u64(sum->write, 5, bucket->records);
-    sql_bind_text(sum->write, 6, windows);
-    return sql_finish(sum->store, sum->write, error);
+        return sql_no_memory(sum->store, error);
+    sql_bind_all(sum->sql[WRITE], 1, level_s, start_s);
+    sql_bind_text(sum->sql[WRITE], 3, sum->host);
+    sql_bind_u64(sum->sql[WRITE], 4, sum->n_guests);
+    sql_bind_u64(sum->sql[WRITE], 5, bucket->records);
+    sql_bind_text(sum->sql[WRITE], 6, windows);
+    return sql_finish(sum->store, sum->sql[WRITE], error);
 }
 
 /* --- its hour --------------------------------------------------------------------------------- */
@@ -229,21 +214,21 @@ static int read_minutes(struct sum *sum, struct hour_needs *needs, struct error 
     int rc;
 
     sum->n_guests = 0;
-    while ((rc = sql_step(sum->store, sum->minutes, error)) == 1) {
-        const char *text = (const char *)sqlite3_column_text(sum->minutes, 0);
+    while ((rc = sql_step(sum->store, sum->sql[MINUTES], error)) == 1) {
+        const char *text = (const char *)sqlite3_column_text(sum->sql[MINUTES], 0);
         uint64_t guests = 0;
         int64_t start_s;
 
         bucket_clear(sum->minute);
-        if (!text || sql_u64(sum->minutes, 1, &guests) < 0 ||
-            sql_i64(sum->minutes, 2, &start_s) < 0 ||
+        if (!text || sql_u64(sum->sql[MINUTES], 1, &guests) < 0 ||
+            sql_i64(sum->sql[MINUTES], 2, &start_s) < 0 ||
             bucket_windows_parse(sum->minute, text, strlen(text), 0) < 0)
             continue;
         if (guests > sum->n_guests)
             sum->n_guests = guests;
         add_minute(sum, needs, start_s);
     }
-    sqlite3_reset(sum->minutes);
+    sqlite3_reset(sum->sql[MINUTES]);
     return rc;
 }
 
@@ -255,12 +240,12 @@ static int write_needs(struct sum *sum, const struct hour_needs *needs, struct e
         cleanup_free char *text = json_dumps(needs->needs[w], JSON_COMPACT);
 
         if (!text)
-            return error_set(error, -ENOMEM, "%s: out of memory", sum->store->path);
-        sqlite3_bind_int64(sum->write_hour, 1, needs->start_s);
-        sql_bind_text(sum->write_hour, 2, sum->host);
-        sqlite3_bind_int64(sum->write_hour, 3, llround(needs->window_s[w] * 1000));
-        sql_bind_text(sum->write_hour, 4, text);
-        rc = sql_finish(sum->store, sum->write_hour, error);
+            return sql_no_memory(sum->store, error);
+        sqlite3_bind_int64(sum->sql[WRITE_HOUR], 1, needs->start_s);
+        sql_bind_text(sum->sql[WRITE_HOUR], 2, sum->host);
+        sqlite3_bind_int64(sum->sql[WRITE_HOUR], 3, llround(needs->window_s[w] * 1000));
+        sql_bind_text(sum->sql[WRITE_HOUR], 4, text);
+        rc = sql_finish(sum->store, sum->sql[WRITE_HOUR], error);
     }
     return rc;
 }
@@ -277,12 +262,12 @@ static int minutes_before(struct sum *sum, int64_t start_s, uint64_t *minutes, s
 {
     int rc;
 
-    sqlite3_bind_int64(sum->known, 1, start_s);
-    sql_bind_text(sum->known, 2, sum->host);
-    rc = sql_step(sum->store, sum->known, error);
-    if (rc <= 0 || sql_u64(sum->known, 0, minutes) < 0)
+    sqlite3_bind_int64(sum->sql[KNOWN], 1, start_s);
+    sql_bind_text(sum->sql[KNOWN], 2, sum->host);
+    rc = sql_step(sum->store, sum->sql[KNOWN], error);
+    if (rc <= 0 || sql_u64(sum->sql[KNOWN], 0, minutes) < 0)
         *minutes = 0;
-    sqlite3_reset(sum->known);
+    sqlite3_reset(sum->sql[KNOWN]);
     return rc < 0 ? rc : 0;
 }
 
@@ -296,9 +281,8 @@ static int sum_hour(struct sum *sum, int64_t minute_s, struct error *error)
     if (rc < 0)
         return rc;
     bucket_clear(sum->hour);
-    sqlite3_bind_int64(sum->minutes, 1, start_s);
-    sqlite3_bind_int64(sum->minutes, 2, start_s + BUCKET_HOUR);
-    sql_bind_text(sum->minutes, 3, sum->host);
+    sql_bind_all(sum->sql[MINUTES], 1, start_s, start_s + BUCKET_HOUR);
+    sql_bind_text(sum->sql[MINUTES], 3, sum->host);
     rc = read_minutes(sum, &needs, error);
     if (rc == 0 && sum->hour->records >= before)
         rc = write_hour(sum, &needs, error);
@@ -344,7 +328,8 @@ static int see_guest(struct sum *sum, int64_t minute_s, struct error *error)
     int64_t guest_id = 0;
     int rc = 0;
 
-    if (sql_i64(sum->guests, 0, &guest_id) < 0 || sql_text(sum->guests, 1, host, sizeof(host)) < 0)
+    if (sql_i64(sum->sql[GUESTS], 0, &guest_id) < 0 ||
+        sql_text(sum->sql[GUESTS], 1, host, sizeof(host)) < 0)
         return 0;
     if (strcmp(host, sum->host) != 0) {
         rc = end_host(sum, minute_s, error);
@@ -361,10 +346,10 @@ static int sum_minute(struct sum *sum, int64_t minute_s, struct error *error)
     sum->host[0] = '\0';
     sum->any = false;
     begin_host(sum);
-    while ((rc = sql_step(sum->store, sum->guests, error)) == 1)
+    while ((rc = sql_step(sum->store, sum->sql[GUESTS], error)) == 1)
         if ((rc = see_guest(sum, minute_s, error)) < 0)
             break;
-    sqlite3_reset(sum->guests);
+    sqlite3_reset(sum->sql[GUESTS]);
     return rc < 0 ? rc : end_host(sum, minute_s, error);
 }
 

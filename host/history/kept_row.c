@@ -59,6 +59,6 @@ int kept_row_next(struct store *store, sqlite3_stmt *statement, struct kept_samp
     if (rc != 1)
         return rc;
     if (kept_row_read(statement, kept) < 0)
-        return error_set(error, -EUCLEAN, "%s: a record that vmwss has not written", store->path);
+        return sql_invalid(store, "a record", error);
     return 1;
 }

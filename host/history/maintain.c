@@ -68,11 +68,9 @@ static int delete_in_turns(struct store *store, const char *sql, int64_t first, 
                            struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store, sql, &statement, error);
+    int rc = sql_prepare_with(store, sql, &statement, error, first, second);
 
     for (int turn = 0; rc == 0 && turn < TURNS; turn++) {
-        sqlite3_bind_int64(statement, 1, first);
-        sqlite3_bind_int64(statement, 2, second);
         rc = sql_finish(store, statement, error);
         if (sqlite3_changes(store->db) == 0)
             break;
@@ -112,12 +110,9 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
         for (size_t i = 0; rc == 0 && i < 3; i++) {
             cleanup_statement sqlite3_stmt *statement = NULL;
 
-            rc = sql_prepare(store, statements[i], &statement, error);
-            if (rc < 0)
-                return rc;
-            sqlite3_bind_int64(statement, 1, before_ms);
-            sqlite3_bind_int64(statement, 2, ROWS_AT_ONCE);
-            rc = sql_finish(store, statement, error);
+            rc = sql_prepare_with(store, statements[i], &statement, error, before_ms, ROWS_AT_ONCE);
+            if (rc == 0)
+                rc = sql_finish(store, statement, error);
         }
         if (sqlite3_changes(store->db) == 0)
             break;
@@ -142,15 +137,12 @@ static int delete_guest_stats(struct store *store, struct error *error)
 static int delete_events(struct store *store, double before_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store,
-                         "DELETE FROM event WHERE time_ms < ? OR guest_id NOT IN (SELECT id FROM"
-                         " guest)",
-                         &statement, error);
+    int rc = sql_prepare_with(store,
+                              "DELETE FROM event WHERE time_ms < ? OR guest_id NOT IN (SELECT id"
+                              " FROM guest)",
+                              &statement, error, (int64_t)floor(before_s * 1000));
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, (int64_t)floor(before_s * 1000));
-    return sql_finish(store, statement, error);
+    return rc == 0 ? sql_finish(store, statement, error) : rc;
 }
 
 static int delete_old(struct store *store, const struct store_retention *retention, double now_s,

@@ -33,10 +33,8 @@ static int begin_walk(struct walk *walk, struct error *error)
         rc = guest_stats_bucket_prepare(walk->store, &walk->words, error);
     if (rc < 0)
         return rc;
-    sqlite3_bind_int64(walk->buckets, 1, walk->guest_id);
-    sqlite3_bind_int64(walk->buckets, 2, query->level_s);
-    sqlite3_bind_int64(walk->buckets, 3, bucket_start(sql_whole(query->from_s), query->level_s));
-    sqlite3_bind_int64(walk->buckets, 4, sql_whole(query->to_s));
+    sql_bind_all(walk->buckets, 1, walk->guest_id, query->level_s,
+                 bucket_start(sql_whole(query->from_s), query->level_s), sql_whole(query->to_s));
     return 0;
 }
 
@@ -48,9 +46,8 @@ static int next(const struct walk *walk, struct history_moment *moment, struct e
     if (rc != 1)
         return rc;
     if (sql_i64(walk->buckets, 0, &moment->start_s) < 0 ||
-        bucket_row_read(walk->buckets, 1, walk->bucket, 0) < 0)
-        return error_set(error, -EUCLEAN, "%s: a bucket that vmwss has not written",
-                         walk->store->path);
+        bucket_row_read(walk->buckets, 1, walk->bucket, walk->query->window_s) < 0)
+        return sql_invalid(walk->store, "a bucket", error);
     moment->bucket = walk->bucket;
 
     const struct bucket_key key = {walk->query->level_s, moment->start_s, walk->guest_id};
@@ -70,7 +67,7 @@ int history_moments(struct store *store, const struct history_guest *guest,
     int rc;
 
     if (!bucket)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     rc = begin_walk(&walk, error);
     while (rc == 0 && (rc = next(&walk, &moment, error)) == 1)
         rc = see(&moment, context);
@@ -84,20 +81,17 @@ int history_first_of_process(struct store *store, int64_t guest_id, pid_t pid, d
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     int64_t time_ms;
-    int rc = sql_prepare(store,
-                         "SELECT time_ms FROM sample WHERE guest_id = ? AND pid = ?"
-                         " ORDER BY time_ms LIMIT 1",
-                         &statement, error);
+    int rc = sql_prepare_with(store,
+                              "SELECT time_ms FROM sample WHERE guest_id = ? AND pid = ?"
+                              " ORDER BY time_ms LIMIT 1",
+                              &statement, error, guest_id, pid);
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    sqlite3_bind_int64(statement, 2, pid);
-    rc = sql_step(store, statement, error);
+    if (rc == 0)
+        rc = sql_step(store, statement, error);
     if (rc != 1)
         return rc;
     if (sql_i64(statement, 0, &time_ms) < 0)
-        return error_set(error, -EUCLEAN, "%s: a record that vmwss has not written", store->path);
+        return sql_invalid(store, "a record", error);
     *time_s = (double)time_ms / 1000;
     return 1;
 }

@@ -14,7 +14,8 @@ struct history_moment {
 
 /** Calls @p see for one guest in the order of time, from the bucket that contains the query's
  * from_s on. A nonzero return value of @p see ends the walk and is returned. The query's level is
- * BUCKET_MINUTE or BUCKET_HOUR; it has no window. Errors as history_points(). */
+ * BUCKET_MINUTE or BUCKET_HOUR; without a window, the buckets have all of theirs. Errors as
+ * history_points(). */
 int history_moments(struct store *store, const struct history_guest *guest,
                     const struct history_query *query,
                     int (*see)(const struct history_moment *moment, void *context), void *context,

@@ -18,16 +18,14 @@ static int first_time(struct store *store, const struct report_options *options,
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     double floor_s = fmax(options->from_s, 0);
-    int rc = sql_prepare(store,
-                         "SELECT start_s FROM bucket WHERE level_s = ? AND start_s >= ?"
-                         " ORDER BY start_s LIMIT 1",
-                         &statement, error);
+    int rc = sql_prepare_with(store,
+                              "SELECT start_s FROM bucket WHERE level_s = ? AND start_s >= ?"
+                              " ORDER BY start_s LIMIT 1",
+                              &statement, error, level_s,
+                              (int64_t)fmin(floor_s, 9e15) / level_s * level_s);
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int(statement, 1, level_s);
-    sqlite3_bind_int64(statement, 2, (int64_t)fmin(floor_s, 9e15) / level_s * level_s);
-    rc = sql_step(store, statement, error);
+    if (rc == 0)
+        rc = sql_step(store, statement, error);
     *from_s = rc == 1 ? fmax((double)sqlite3_column_int64(statement, 0), floor_s) : options->to_s;
     return rc < 0 ? rc : 0;
 }

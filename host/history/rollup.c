@@ -15,7 +15,7 @@ int rollup_begin(struct rollup *rollup, struct store *store, struct error *error
 
     *rollup = (struct rollup){.store = store, .bucket = malloc(sizeof(*rollup->bucket))};
     if (!rollup->bucket)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     rc = bucket_row_prepare(store, "", " WHERE level_s = ? AND start_s = ? AND guest_id = ?",
                             &rollup->read, error);
     return rc == 0 ? bucket_row_prepare_write(store, &rollup->write, error) : rc;
@@ -67,7 +67,7 @@ static int add_to(struct rollup *rollup, int level_s, int64_t id, const struct k
     cleanup_free char *windows = bucket_windows_text(rollup->bucket);
 
     if (!windows)
-        return error_set(error, -ENOMEM, "%s: out of memory", rollup->store->path);
+        return sql_no_memory(rollup->store, error);
     bind_key(rollup->write, bucket_row_bind(rollup->write, rollup->bucket, windows), level_s,
              start_s, id);
     return sql_finish(rollup->store, rollup->write, error);

@@ -78,6 +78,16 @@ int sql_error(struct store *store, int result, struct error *error)
     return sql_error_of(store->db, store->path, result, error);
 }
 
+int sql_no_memory(const struct store *store, struct error *error)
+{
+    return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+}
+
+int sql_invalid(const struct store *store, const char *row, struct error *error)
+{
+    return error_set(error, -EUCLEAN, "%s: %s that vmwss has not written", store->path, row);
+}
+
 int sql_run(struct store *store, const char *sql, struct error *error)
 {
     int result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
@@ -104,6 +114,38 @@ int sql_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, 
     int result = sqlite3_prepare_v2(store->db, sql, -1, statement, NULL);
 
     return result == SQLITE_OK ? 0 : sql_error(store, result, error);
+}
+
+int sql_prepare_all(struct store *store, const char *const *sql, sqlite3_stmt **statements,
+                    size_t n, struct error *error)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = sql_prepare(store, sql[i], &statements[i], error);
+    return rc;
+}
+
+void sql_finalize_all(sqlite3_stmt **statements, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sqlite3_finalize(statements[i]);
+}
+
+int sql_prepare_numbers(struct store *store, const char *sql, sqlite3_stmt **statement,
+                        struct error *error, const int64_t *numbers, size_t n)
+{
+    int rc = sql_prepare(store, sql, statement, error);
+
+    if (rc == 0)
+        sql_bind_numbers(*statement, 1, numbers, n);
+    return rc;
+}
+
+void sql_bind_numbers(sqlite3_stmt *statement, int first, const int64_t *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sqlite3_bind_int64(statement, first + (int)i, numbers[i]);
 }
 
 int sql_step(struct store *store, sqlite3_stmt *statement, struct error *error)

@@ -31,6 +31,11 @@ int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
 /** Does the same for the history. */
 int sql_error(struct store *store, int result, struct error *error);
 
+/** Sets the error for a lack of memory; returns -ENOMEM. */
+int sql_no_memory(const struct store *store, struct error *error);
+/** Sets the error for a row with an invalid value, "a bucket"; returns -EUCLEAN. */
+int sql_invalid(const struct store *store, const char *row, struct error *error);
+
 /** Runs statements whose results are not needed. */
 int sql_run(struct store *store, const char *sql, struct error *error);
 
@@ -40,6 +45,25 @@ int sql_run_i64(struct store *store, const char *sql, int64_t *value, struct err
 /** Calls sqlite3_prepare_v2(); the caller finalizes the statement (cleanup_statement). */
 int sql_prepare(struct store *store, const char *sql, sqlite3_stmt **statement,
                 struct error *error);
+
+/** Prepares @p n statements; finalize those that were, whatever is returned. */
+int sql_prepare_all(struct store *store, const char *const *sql, sqlite3_stmt **statements,
+                    size_t n, struct error *error);
+/** Finalizes them; a NULL among them is skipped. */
+void sql_finalize_all(sqlite3_stmt **statements, size_t n);
+
+/** As sql_prepare(), and binds whole numbers to the parameters from the first on. */
+#define sql_prepare_with(store, sql, statement, error, ...)                           \
+    sql_prepare_numbers(store, sql, statement, error, (const int64_t[]){__VA_ARGS__}, \
+                        sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+int sql_prepare_numbers(struct store *store, const char *sql, sqlite3_stmt **statement,
+                        struct error *error, const int64_t *numbers, size_t n);
+
+/** Binds whole numbers, from parameter @p first on. */
+#define sql_bind_all(statement, first, ...)                            \
+    sql_bind_numbers(statement, first, (const int64_t[]){__VA_ARGS__}, \
+                     sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+void sql_bind_numbers(sqlite3_stmt *statement, int first, const int64_t *numbers, size_t n);
 
 /** Returns 1: there is a row; 0: there are no more; or a negative errno. */
 int sql_step(struct store *store, sqlite3_stmt *statement, struct error *error);

@@ -116,7 +116,7 @@ static int read_records(struct stream *stream,
     int rc;
 
     if (!kept)
-        return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+        return sql_no_memory(store, error);
     rc = kept_row_prepare(store, "", KEPT_FROM " WHERE s.id > ? ORDER BY s.id", &statement, error);
     if (rc == 0)
         sqlite3_bind_int64(statement, 1, stream->last_id);

@@ -39,26 +39,22 @@ static int add_rows(struct store *store, struct windows *windows, const char *sq
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     cleanup_free struct bucket *bucket = malloc(sizeof(*bucket));
-    int rc = bucket ? sql_prepare(store, sql, &statement, error)
-                    : error_set(error, -ENOMEM, "%s: out of memory", store->path);
+    int rc = bucket
+                 ? sql_prepare_with(store, sql, &statement, error, guest_id, span_s[0], span_s[1])
+                 : sql_no_memory(store, error);
     int any = 0;
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    sqlite3_bind_int64(statement, 2, span_s[0]);
-    sqlite3_bind_int64(statement, 3, span_s[1]);
-    while ((rc = sql_step(store, statement, error)) == 1) {
+    while (rc == 0 && (rc = sql_step(store, statement, error)) == 1) {
         const char *text = (const char *)sqlite3_column_text(statement, 0);
 
         bucket_clear(bucket);
         if (!text ||
             bucket_windows_parse(bucket, text, (size_t)sqlite3_column_bytes(statement, 0), 0) < 0)
-            return error_set(error, -EUCLEAN, "%s: a bucket that vmwss has not written",
-                             store->path);
+            return sql_invalid(store, "a bucket", error);
         for (size_t w = 0; w < bucket->n_windows; w++)
             insert(windows, bucket->windows[w].window_s);
         any = 1;
+        rc = 0;
     }
     return rc < 0 ? rc : any;
 }
@@ -101,17 +97,13 @@ ssize_t history_windows_within(struct store *store, int64_t guest_id, double fro
 static int newest_hour(struct store *store, int64_t guest_id, int64_t *start_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = sql_prepare(store,
-                         guest_id == 0
-                             ? "SELECT max(start_s) FROM bucket WHERE level_s = 3600 AND ?1 = 0"
-                             : "SELECT max(start_s) FROM bucket WHERE level_s = 3600 AND"
-                               " guest_id = ?1",
-                         &statement, error);
+    const char *sql =
+        guest_id == 0 ? "SELECT max(start_s) FROM bucket WHERE level_s = 3600 AND ?1 = 0"
+                      : "SELECT max(start_s) FROM bucket WHERE level_s = 3600 AND guest_id = ?1";
+    int rc = sql_prepare_with(store, sql, &statement, error, guest_id);
 
-    if (rc < 0)
-        return rc;
-    sqlite3_bind_int64(statement, 1, guest_id);
-    rc = sql_step(store, statement, error);
+    if (rc == 0)
+        rc = sql_step(store, statement, error);
     if (rc != 1)
         return rc;
     if (sqlite3_column_type(statement, 0) == SQLITE_NULL)

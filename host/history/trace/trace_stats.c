@@ -2,6 +2,7 @@
 /** @file trace_stats.c  See trace_stats.h. */
 #include "history/trace/trace_stats.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct stretch {
 };
 
 struct stretches {
-    size_t n, room;
+    size_t n;
     struct stretch *at;
 };
 
@@ -41,7 +42,6 @@ struct trace_stats {
     uint32_t t;          /* number of the period since the layout */
     double draws, units; /* draws and units of touched pages, since the layout */
     struct stretches past;
-    size_t n_moments, room;
     struct moment *moments; /* moments[t] is period t; moments[0] is empty */
     struct sums readings[RUN_MAX_WINDOWS];
     struct sums spans[TRACE_MAX_SPANS]; /* spans[s]: stretches of 1 << s periods */
@@ -75,16 +75,13 @@ static int append_stretch(struct stretches *list, const struct stretch *stretch)
         end->n += stretch->n;
         return 0;
     }
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 64;
-        struct stretch *more = reallocarray(list->at, room, sizeof(*more));
 
-        if (!more)
-            return -ENOMEM;
-        list->at = more;
-        list->room = room;
-    }
-    list->at[list->n++] = *stretch;
+    struct stretch *more = array_grow(list->at, list->n, sizeof(*more));
+
+    if (!more)
+        return -ENOMEM;
+    list->at = more;
+    more[list->n++] = *stretch;
     return 0;
 }
 
@@ -323,15 +320,11 @@ static int note_moment(struct trace_stats *stats, const struct trace_period *per
 {
     const struct trace_reading *last = &period->readings[period->n_readings - 1];
 
-    if (stats->t + 1 > stats->room) {
-        size_t room = 2 * (size_t)stats->t + 64;
-        struct moment *more = reallocarray(stats->moments, room, sizeof(*more));
+    struct moment *more = array_grow(stats->moments, stats->t, sizeof(*more));
 
-        if (!more)
-            return -ENOMEM;
-        stats->moments = more;
-        stats->room = room;
-    }
+    if (!more)
+        return -ENOMEM;
+    stats->moments = more;
 
     struct moment *now = &stats->moments[stats->t];
     const struct moment before = stats->t > 1 ? now[-1] : (struct moment){0};

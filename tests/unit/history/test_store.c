@@ -135,7 +135,7 @@ TEST(cases, a_working_set_that_cannot_be_is_not_kept)
     bad[4].sample.resident_bytes = UINT64_MAX;
     for (size_t i = 0; i < 5; i++) {
         ck_assert_int_eq(kept_add(store, &bad[i], &error), -EINVAL);
-        ck_assert_str_eq(strrchr(error.text, ':'), ": a working set that cannot be");
+        ck_assert_str_eq(strrchr(error.text, ':'), ": a working set is not within its bounds");
     }
     ck_assert_int_eq(kept_add(store, &good, &error), 0);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");

@@ -2,6 +2,8 @@
 /** @file open_queue.c  See open_queue.h. */
 #include "programs/vmwssd/sources/open_queue.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,29 +35,17 @@ bool open_queue_has(const struct open_queue *queue, const char *uuid)
     return open_queue_find(queue, uuid) != NULL;
 }
 
-static bool make_room(struct open_queue *queue)
-{
-    if (queue->n < queue->room)
-        return true;
-
-    size_t room = queue->room ? 2 * queue->room : 16;
-    struct open_entry *list = realloc(queue->list, room * sizeof(*list));
-
-    if (!list)
-        return false;
-    queue->list = list;
-    queue->room = room;
-    return true;
-}
-
 bool open_queue_put(struct open_queue *queue, const char *uuid)
 {
     struct open_entry *entry = open_queue_find(queue, uuid);
 
     if (!entry) {
-        if (!make_room(queue))
+        struct open_entry *list = array_grow(queue->list, queue->n, sizeof(*list));
+
+        if (!list)
             return false;
-        entry = &queue->list[queue->n++];
+        queue->list = list;
+        entry = &list[queue->n++];
         memset(entry, 0, sizeof(*entry));
         memcpy(entry->uuid, uuid, sizeof(entry->uuid));
     }

@@ -16,7 +16,7 @@ struct open_entry; /* opaque */
 /** Zeroed: empty. */
 struct open_queue {
     struct open_entry *list; /* ordered with the newest last */
-    size_t n, room;
+    size_t n;
 };
 
 void open_queue_free(struct open_queue *queue);
