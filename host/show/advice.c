@@ -85,7 +85,7 @@ static void fill_terms(struct sheet *sheet, const struct advice *advice)
     bool used = decision->floor_kind != FLOOR_HALF;
 
     fill_windows(sheet, advice);
-    sheet_bytes(sheet, "day_p99_bytes", input->day_s > 0 ? input->day_bytes : DECIDE_UNKNOWN);
+    sheet_bytes(sheet, "day_max_bytes", input->day_s > 0 ? input->day_bytes : DECIDE_UNKNOWN);
     sheet_real(sheet, "day_s", input->day_s);
     sheet_bytes(sheet, "demand_bytes",
                 decision->measured ? decision->demand_bytes : DECIDE_UNKNOWN);

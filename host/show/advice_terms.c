@@ -86,7 +86,7 @@ static void add_demand(struct sheet *sheet, const struct advice *advice)
                decision->demand_mid_bytes);
     add_window(sheet, &input->long_wss, advice->windows.long_s, policy->long_factor,
                decision->demand_long_bytes);
-    add_term(sheet, "p99(24h)", input->day_s > 0 ? (double)decision->demand_day_bytes : NAN,
+    add_term(sheet, "max(24h)", input->day_s > 0 ? (double)decision->demand_day_bytes : NAN,
              "of H(%s), from %s of records",
              show_seconds(window, sizeof(window), advice->windows.mid_s),
              show_seconds(span, sizeof(span), input->day_s));

@@ -12,7 +12,7 @@
 struct advising {
     struct decide_windows windows;
     double now_s;
-    struct decide_day *day;   /* half a megabyte, for one guest after the other */
+    struct decide_day *day;   /* of one guest after the other */
     struct kept_sample *kept; /* reused for each guest */
     struct agent_last_report *last_report;
     char *lines;                  /* from an agent */

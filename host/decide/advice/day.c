@@ -2,6 +2,8 @@
 /** @file day.c  See day.h. */
 #include "decide/advice/day.h"
 
+#include "base/bytes.h"
+
 #include <math.h>
 
 #define HOUR_S 3600
@@ -10,7 +12,6 @@ void decide_day_clear(struct decide_day *day)
 {
     for (size_t i = 0; i < DECIDE_DAY_HOURS; i++)
         day->hours[i].used = false;
-    day->is_merged = false;
 }
 
 static int64_t hour_of(int64_t time_s)
@@ -31,15 +32,11 @@ void decide_day_add(struct decide_day *day, int64_t start_s, const struct sketch
     int64_t hour = hour_of(start_s);
     struct decide_hour *slot = slot_of(day, hour);
 
-    if (!slot->used || slot->hour != hour) {
+    if (!slot->used || slot->hour != hour)
         *slot = (struct decide_hour){.used = true, .hour = hour};
-        sketch_clear(&slot->sketch);
-        day->is_merged = false;
-    }
-    sketch_merge(&slot->sketch, sketch);
     slot->above += above_bytes * (double)sketch->total;
-    if (day->is_merged)
-        sketch_merge(&day->merged, sketch);
+    slot->total_ms += sketch->total;
+    slot->max_bytes = larger(slot->max_bytes, sketch->max);
 }
 
 static bool is_within(const struct decide_hour *slot, int64_t hour)
@@ -47,31 +44,20 @@ static bool is_within(const struct decide_hour *slot, int64_t hour)
     return slot->used && slot->hour > hour - DECIDE_DAY_HOURS && slot->hour <= hour;
 }
 
-static void merge(struct decide_day *day, int64_t hour)
-{
-    if (day->is_merged && day->merged_hour == hour)
-        return;
-    sketch_clear(&day->merged);
-    for (size_t i = 0; i < DECIDE_DAY_HOURS; i++)
-        if (is_within(&day->hours[i], hour))
-            sketch_merge(&day->merged, &day->hours[i].sketch);
-    day->is_merged = true;
-    day->merged_hour = hour;
-}
-
-double decide_day_p99(struct decide_day *day, double now_s, uint64_t *bytes)
+double decide_day_max(const struct decide_day *day, double now_s, uint64_t *bytes)
 {
     int64_t hour = hour_of((int64_t)floor(now_s));
-    double above = 0;
+    double above = 0, total_ms = 0;
 
-    merge(day, hour);
     *bytes = 0;
-    if (day->merged.total == 0)
-        return 0;
-    for (size_t i = 0; i < DECIDE_DAY_HOURS; i++)
-        if (is_within(&day->hours[i], hour))
-            above += day->hours[i].above;
-    above = fmax(above, 0) / (double)day->merged.total;
-    *bytes = (uint64_t)(sketch_quantile(&day->merged, 0.99) + above);
-    return (double)day->merged.total / 1000;
+    for (size_t i = 0; i < DECIDE_DAY_HOURS; i++) {
+        if (!is_within(&day->hours[i], hour))
+            continue;
+        above += day->hours[i].above;
+        total_ms += (double)day->hours[i].total_ms;
+        *bytes = larger(*bytes, day->hours[i].max_bytes);
+    }
+    if (total_ms > 0)
+        *bytes += (uint64_t)(fmax(above, 0) / total_ms);
+    return total_ms / 1000;
 }

@@ -175,7 +175,7 @@ uint64_t decide_learned(const struct decide_policy *policy, const struct decide_
 
     if (input->panic_bytes == 0 || isnan(input->panic_age_s))
         return 0;
-    return scaled(input->panic_bytes, policy->learned_factor * exp2(-lives), input->assigned_bytes);
+    return scaled(input->panic_bytes, exp2(-lives), input->assigned_bytes);
 }
 
 uint64_t decide_band(const struct decide_policy *policy, const struct decide_input *input)

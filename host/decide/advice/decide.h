@@ -13,13 +13,13 @@
  *   H, L  upper and lower bound of the WSS over a window; short, mid and long: 60 s, 600 s and
  *         3600 s by default
  *
- *   D = max(1.25 H_short, 1.15 H_mid, 1.10 H_long, p99 of H_mid over 24 h)
+ *   D = max(1.25 H_short, 1.15 H_mid, 1.10 H_long, max of H_mid over 24 h)
  *   W = max(5 % of M, 128 MiB)                                       working reserve
  *   F = (B - available) + W                                          without swap, or not known
  *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
  *       max(M / 2, min(B, (B - available) + W))          of statistics that contradict the host's
  *       M / 2                                                        without fresh statistics
- *   learned = 1.2 x the size at the last panic, with a half-life of 24 h
+ *   learned = what was needed at the last panic, with a half-life of 24 h
  *   T = clamp(max(D, F, m, learned), m, M), in whole MiB, rounded up
  *
  * H and R are vmwssd's records; available, swap and pressure are the guest's own statistics, by its
@@ -107,7 +107,7 @@ enum decide_panic {
 enum decide_unsure {
     UNSURE_STATISTICS =
         1 << 0,           /* no statistics of the guest, or inconsistent ones: the floor is M / 2 */
-    UNSURE_DAY = 1 << 1,  /* less than 20 h of records: no p99 of a day */
+    UNSURE_DAY = 1 << 1,  /* less than 20 h of records: no maximum of a day */
     UNSURE_WIDE = 1 << 2, /* the interval of H_mid is wider than 5 % of M */
     UNSURE_FLAGS =
         1 << 3, /* the record has flags that make it less certain; its bounds say how much */
@@ -138,18 +138,19 @@ struct decide_policy {
         double scarce;
         double growth_band; /* share of the reserve that may be missing: 0.25 */
     } reserve;
-    double learned_factor, learned_half_life_s; /* 1.2, 24 h */
-    double band_share;                          /* share of M: 0.02 */
-    uint64_t band_min_bytes;                    /* 64 MiB */
-    double stale_periods;                       /* 3 */
-    double young_s;                             /* 600 */
-    double unmeasurable_share;                  /* share of R: 0.1 */
-    double psi_some_veto;                       /* share of time: 0.001 */
-    double refault_share_min;                   /* share of the WSS, per minute: 0.002 */
-    double psi_some_panic, psi_full_panic;      /* share of time: 0.1, 0.01 */
-    double available_share_panic;               /* share of M: 0.025 */
-    uint64_t available_min_panic_bytes;         /* 64 MiB */
-    double wss_share_panic;                     /* L_short of B: 0.9 */
+    double learned_factor;                 /* of a size that was too little: 1.2 */
+    double learned_half_life_s;            /* 24 h */
+    double band_share;                     /* share of M: 0.02 */
+    uint64_t band_min_bytes;               /* 64 MiB */
+    double stale_periods;                  /* 3 */
+    double young_s;                        /* 600 */
+    double unmeasurable_share;             /* share of R: 0.1 */
+    double psi_some_veto;                  /* share of time: 0.001 */
+    double refault_share_min;              /* share of the WSS, per minute: 0.002 */
+    double psi_some_panic, psi_full_panic; /* share of time: 0.1, 0.01 */
+    double available_share_panic;          /* share of M: 0.025 */
+    uint64_t available_min_panic_bytes;    /* 64 MiB */
+    double wss_share_panic;                /* L_short of B: 0.9 */
     /* consistency score below which statistics are ignored: 0.5 */
     double trust_min;
     double idle_tax;         /* k: 4, a tax of 75 % */
@@ -205,7 +206,7 @@ struct decide_input {
     uint64_t reserved_bytes; /* m */
     double shares;           /* S; 0: as many as its assigned MiB */
     struct decide_wss short_wss, mid_wss, long_wss;
-    uint64_t day_bytes; /* p99 of H_mid over 24 h; DECIDE_UNKNOWN */
+    uint64_t day_bytes; /* largest H_mid of 24 h; DECIDE_UNKNOWN */
     double day_s;       /* seconds of records behind day_bytes */
     double age_s;       /* age of the newest record */
     double period_s;    /* longest interval between two records */
@@ -224,7 +225,7 @@ struct decide_input {
     bool host_short;
     /* free memory is below the level hard, or growth waits: the guest is asked early (step.h) */
     bool host_urgent;
-    uint64_t panic_bytes; /* B at its last panic; 0: it had none */
+    uint64_t panic_bytes; /* what its last panic showed that it needs; 0: it had none */
     double panic_age_s;
     struct decide_guest guest;
 };

@@ -174,7 +174,7 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
     input->age_s = now_s - time_of(sample);
     input->period_s = longest_period_s(kept);
     input->up_s = time_of(sample) - first_s;
-    input->day_s = decide_day_p99(day, now_s, &input->day_bytes);
+    input->day_s = decide_day_max(day, now_s, &input->day_bytes);
     for (size_t w = 0; w < sample->n_windows; w++)
         add_window(&all, sample->windows[w].window_s, sample->windows[w].wss_low_bytes,
                    sample->windows[w].wss_high_bytes);
@@ -237,7 +237,7 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
     input->unmeasurable_bytes = bytes_of(bucket->summary.unmeasurable_bytes);
     input->period_s = fmax((double)bucket->period_ms / 1000, BUCKET_MINUTE);
     input->up_s = up_s;
-    input->day_s = decide_day_p99(day, (double)(moment->start_s + BUCKET_MINUTE - 1),
+    input->day_s = decide_day_max(day, (double)(moment->start_s + BUCKET_MINUTE - 1),
                                   &input->day_bytes);
     for (size_t w = 0; w < bucket->n_windows; w++) {
         const struct bucket_window *window = &bucket->windows[w];

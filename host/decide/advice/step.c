@@ -25,13 +25,36 @@ static void panic(struct decide_pace *pace, const struct decide_policy *policy,
             pace->pause_s = again ? fmin(2 * pace->pause_s, policy->panic_pause_max_s)
                                   : policy->panic_pause_s;
         if (actual < decide_most(input)) {
-            pace->panic_bytes = actual;
+            pace->panic_bytes = (uint64_t)((double)actual * policy->learned_factor);
             pace->panic_at_s = now_s;
+            pace->needs_known = false;
         }
     }
     pace->panicking = true;
     pace->panicked_s = now_s;
     pace->paused_until_s = now_s + pace->pause_s;
+}
+
+/* Returns what the guest needs now, with its reserve; 0: not known. */
+static uint64_t needed(const struct decide_input *input, const struct decide_decision *decision)
+{
+    uint64_t uses = decision->floor_kind == FLOOR_HALF || input->unsettled ? 0
+                                                                           : decision->floor_bytes;
+
+    return larger(uses, decision->measured ? decision->demand_short_bytes : 0);
+}
+
+/* What it needs until nothing has been short for the pause is what it needed at its panic. Before
+ * it was given memory it could not show that. */
+static void learn(struct decide_pace *pace, const struct decide_input *input,
+                  const struct decide_decision *decision, double now_s)
+{
+    uint64_t bytes = needed(input, decision);
+
+    if (pace->panicking || now_s >= pace->paused_until_s || bytes == 0)
+        return;
+    pace->panic_bytes = pace->needs_known ? larger(pace->panic_bytes, bytes) : bytes;
+    pace->needs_known = true;
 }
 
 /* Share of PSI above which growth has not helped. */
@@ -135,6 +158,7 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
         panic(pace, policy, input, now_s);
     else
         pace->panicking = false;
+    learn(pace, input, decision, now_s);
     note_pressure(pace, policy, input, decision->band_bytes);
     note_growth(pace, decision, now_s);
     if (!is_lower(input, decision)) {

@@ -50,7 +50,10 @@ struct decide_pace {
         double psi;     /* share of time, then */
         bool unhelped;
     } pressure;
-    uint64_t panic_bytes; /* input for decide_input */
+    /* Input for decide_input: what it has needed since its last panic; until that is known,
+     * somewhat more than it had then. */
+    uint64_t panic_bytes;
+    bool needs_known;
     double panic_at_s;
     double panicked_s; /* its last decision with a panic */
 };

@@ -78,6 +78,8 @@ static double level_of(struct sim_guest *guest, double now_s)
         return (1 - cos(2 * M_PI * at)) / 2;
     case TRACE_STEP: /* half as much again, for an hour a day */
         return at < 1 / 24.0 ? 1 : 2 / 3.0;
+    case TRACE_NIGHT: /* a job of three minutes a day */
+        return at < 180 / DAY_S ? 1 : 0.2;
     case TRACE_RANDOM:
         return random_level(guest, now_s);
     case TRACE_EXPLODING:
@@ -153,13 +155,6 @@ static uint64_t touched(const struct sim_guest *guest, double now_s, unsigned n)
                    guest->resident_bytes);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 static void end_bucket(struct sim_guest *guest, double now_s)
 {
     uint64_t bucket = (uint64_t)(now_s / SIM_BUCKET_S);
@@ -172,12 +167,9 @@ static void end_bucket(struct sim_guest *guest, double now_s)
     if (bucket % SIM_HOUR_BUCKETS != 0)
         return;
 
-    uint64_t sorted[24 * 60];
-
+    guest->day_max_bytes = 0;
     for (unsigned i = 0; i < guest->n_day; i++)
-        sorted[i] = guest->day[i];
-    qsort(sorted, guest->n_day, sizeof(sorted[0]), by_size);
-    guest->day_p99_bytes = sorted[guest->n_day * 99 / 100];
+        guest->day_max_bytes = larger(guest->day_max_bytes, guest->day[i]);
 }
 
 /* It has turned when it is 64 MiB from the last extreme. */
@@ -280,7 +272,7 @@ void sim_input(const struct sim_guest *guest, double now_s, struct decide_input 
         .short_wss = wss(guest, now_s, 6),
         .mid_wss = wss(guest, now_s, 60),
         .long_wss = wss(guest, now_s, SIM_HOUR_BUCKETS),
-        .day_bytes = guest->n_day > 60 ? guest->day_p99_bytes : DECIDE_UNKNOWN,
+        .day_bytes = guest->n_day > 60 ? guest->day_max_bytes : DECIDE_UNKNOWN,
         .day_s = fmin(now_s, DAY_S),
         .age_s = 1,
         .period_s = 10,

@@ -25,7 +25,7 @@
 #define SIM_HOUR_BUCKETS 360
 #define SIM_MAX_GUESTS 16
 
-enum sim_trace { TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP, TRACE_EXPLODING };
+enum sim_trace { TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP, TRACE_NIGHT, TRACE_EXPLODING };
 /** Where a guest's statistics are from: a record of vmwssd, which has an agent's last report, of a
  * guest that changes little once a minute; libvirt, every 10 s; or there are none. They stay as
  * they were until the next ones. */
@@ -54,9 +54,9 @@ struct sim_guest {
     /* Bytes touched in the last hour, in buckets of ten seconds. */
     uint64_t touched[SIM_HOUR_BUCKETS];
     uint64_t bucket_bytes;
-    /* p99 of ten minutes over a day, by the hour: exact enough. */
+    /* Largest of ten minutes over a day, by the hour: exact enough. */
     uint64_t day[24 * 60];
-    uint64_t day_p99_bytes;
+    uint64_t day_max_bytes;
     unsigned n_day;
     /* The outcome. */
     uint64_t oom_kills, short_s, reversals;

@@ -35,11 +35,13 @@ static void run_ours(struct rules_state *state, struct sim *sim)
                                 .free_bytes = sim_free(sim),
                                 .now_s = sim->now_s,
                                 .level = state->level,
-                                .waiting_bytes = state->waiting_bytes};
+                                .waiting_bytes = state->waiting_bytes,
+                                .ample_since_s = state->ample_since_s};
 
     control_run(&state->policy, &host, state->guests, sim->n);
     state->level = host.level;
     state->waiting_bytes = host.waiting_bytes;
+    state->ample_since_s = host.ample_since_s;
     for (size_t i = 0; i < sim->n; i++) {
         struct control_guest *guest = &state->guests[i];
 

@@ -24,6 +24,7 @@ struct rules_state {
     struct control_policy policy;
     enum control_level level;
     uint64_t waiting_bytes;
+    double ample_since_s;
     struct control_guest guests[SIM_MAX_GUESTS];
     uint64_t used[SIM_MAX_GUESTS][10]; /* MOM's samples */
     unsigned n_used;

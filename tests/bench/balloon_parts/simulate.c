@@ -92,6 +92,14 @@ static const struct scenario scenarios[] = {
      1400,
      50,
      {3600, 2400, 86400, 86400}},
+    {"night",
+     "a job of three minutes a day, at 100 MiB/s",
+     {TRACE_NIGHT, TRACE_NIGHT, TRACE_NIGHT, TRACE_NIGHT},
+     false,
+     false,
+     1800,
+     100,
+     {86400, 86400, 86400, 86400}},
 };
 #define N_SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
 

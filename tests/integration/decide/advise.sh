@@ -63,7 +63,7 @@ truth=$(truth "$hot")
 check "busy: T is the largest of the terms, in whole MiB" eventually quietly of busy '
 	def mib: . / 1048576 | ceil * 1048576;
 	([.windows[] | .factor * .wss_high_bytes | . - 0.5 | ceil] | max) as $windows |
-	([$windows, .day_p99_bytes, .floor_bytes] | max | mib) as $t | (.wanted_bytes - $t | fabs <= 1048576) and
+	([$windows, .day_max_bytes, .floor_bytes] | max | mib) as $t | (.wanted_bytes - $t | fabs <= 1048576) and
 	.floor_bytes == .assigned_bytes / 2 and .floor == "half"'
 # A guest that got no processor for a while has touched less.
 check "busy: its target holds the $truth bytes that it touches" eventually quietly of busy ".target_bytes >= $truth and .action == \"shrink\" and
@@ -79,7 +79,7 @@ check "the table" eventually table_has '^calm +256.0 MiB +- .* 128.0 MiB +128.0 
 check "the sum" eventually table_has '^3 guests, [01] of which may not be shrunk; [0-9.]+ MiB could be given back'
 both_explained() { explained=$(advise calm --explain) && grep -qE '^1.25 H\(2s\) +[0-9-]' <<<"$explained"; }
 eventually both_explained
-for term in M B R '1.25 H\(2s\)' '1.15 H\(4s\)' '1.10 H\(4s\)' 'p99\(24h\)' D W F T band target 'give back' rho; do
+for term in M B R '1.25 H\(2s\)' '1.15 H\(4s\)' '1.10 H\(4s\)' 'max\(24h\)' D W F T band target 'give back' rho; do
 	check "--explain: $term" grep -qE "^$term +[0-9-]" <<<"$explained"
 done
 check "windows that are not kept" quietly "$vmwss" advise --database "$db" busy --json

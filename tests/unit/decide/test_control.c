@@ -108,6 +108,35 @@ static void issue(const struct control_host *host, struct control_guest *guest)
 
 FIXTURE(rules, .setup = setup);
 
+/* It had 1000 MiB and a job needs 2400: 1.2 x 1000 would be too little the next night, and for one
+ * that was short of a little 1.2 x 4000 would be too much. */
+TEST_EACH(rules, what_was_needed_is_learned, 0, 2)
+{
+    const uint64_t had = (_i ? 1000 : 3000) * MIB, needs = (_i ? 2400 : 2900) * MIB;
+    struct control_host h = host(60000);
+    struct control_guest g = guest();
+    uint64_t learned;
+
+    resize(&g, had, had);
+    rest(&g);
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    ck_assert_uint_eq(g.state.pace.panic_bytes, had / 5 * 6);
+    issue(&h, &g);
+    resize(&g, 4096 * MIB, needs);
+    for (int i = 0; i < 20; i++) { /* it takes what it needs, and gives it back after minutes */
+        g.input.guest.available_bytes = 4096 * MIB - (i < 12 ? needs : 500 * MIB);
+        run(&h, &g, 1);
+    }
+    learned = g.state.pace.panic_bytes;
+    ck_assert_uint_eq(learned, needs + g.decision.reserve_bytes);
+    g.input.guest.available_bytes = 1000 * MIB; /* long afterwards */
+    h.now_s += 7200;
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.state.pace.panic_bytes, learned);
+}
+
 TEST(rules, levels_slide_with_the_size_of_the_host)
 {
     static const struct {
