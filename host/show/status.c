@@ -422,10 +422,11 @@ static void print_daemon(const struct status *status)
 
     if (!daemon->pid || !daemon->writes) {
         printf("%svmwssd %s%s", colour ? RED : "",
-               daemon->pid ? "runs, but does not write this history" : "does not run",
+               daemon->pid ? "is running, but does not write this history" : "is not running",
                colour ? PLAIN : "");
     } else {
-        printf("vmwssd runs for %s", show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
+        printf("vmwssd has been running for %s",
+               show_seconds(text, sizeof(text), (double)(long)daemon->age_s));
         if (daemon->cpu_s >= 0 && daemon->age_s > 0)
             printf(", at %.2f%% of a core", 100 * daemon->cpu_s / daemon->age_s);
         if (daemon->budget > 0)

@@ -25,7 +25,8 @@ int listen_passed(struct error *error)
     if (n > 1)
         return error_set(error, -EINVAL, "%d sockets were passed, not one", n);
     if (sd_is_socket(SD_LISTEN_FDS_START, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
-        return error_set(error, -EINVAL, "what was passed is no listening stream socket");
+        return error_set(error, -EINVAL,
+                         "the socket that was passed is not a listening stream socket");
     return SD_LISTEN_FDS_START;
 }
 

@@ -13,7 +13,7 @@
 static int set_mode(struct exporter_options *options, enum exporter_mode mode)
 {
     if (options->mode != EXPORTER_HTTP && options->mode != mode) {
-        command_error("--textfile, --print or --page-to-stdout, not two of them");
+        command_error("--textfile, --print or --page-to-stdout: only one of them");
         return -EINVAL;
     }
     options->mode = mode;
@@ -83,33 +83,33 @@ static int add_host(void *at, const char *name)
 
 static const struct option_line lines[] = {
     {OPTION_TEXT, 'l', "listen", "ADDRESS:PORT", AT(listen),
-     .help = "where to answer (" EXPORTER_LISTEN ");\n"
-             "[ADDRESS] for IPv6; a socket from systemd prevails"},
+     .help = "the address to listen on (" EXPORTER_LISTEN ");\n"
+             "[ADDRESS] for IPv6; a socket from systemd has precedence"},
     {OPTION_CALL, 't', "textfile", "FILE", .call = set_textfile,
-     .help = "instead, keep FILE (*.prom) up to date for node_exporter"},
-    {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "write it so often (15)"},
-    {OPTION_CALL, '1', "print", .call = set_print, .help = "instead, print the metrics once"},
+     .help = "keep FILE (*.prom) up to date for node_exporter instead"},
+    {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "write it every S seconds (15)"},
+    {OPTION_CALL, '1', "print", .call = set_print, .help = "print the metrics once instead"},
     {OPTION_FLAG, 0, "web", AT(web),
-     .help = "serve pages for a browser, too: the report at /, all guests now at\n/status"},
+     .help = "also serve pages for a browser: the report at /, all guests now at\n/status"},
     {OPTION_CALL, 0, "web-since", "TIME", .call = set_since,
      .help = "how far back that report goes: 90m, 12h, 7d, 2w (1d)"},
     {OPTION_CALL, 0, "web-host", "NAME", .call = add_host,
-     .help = "a name by which browsers may call this host, beside its own and\n"
-             "its addresses; may be repeated"},
+     .help = "a name of this host that browsers may use, beside its own and\n"
+             "its addresses; repeatable"},
     {OPTION_CALL, 0, "page-to-stdout", .call = set_page,
-     .help = "instead, print that report once, as --web makes it"},
+     .help = "print the report of --web once instead"},
     {OPTION_SECONDS, 0, "stale", "S", AT(metrics.stale_s),
-     .help = "a guest without a new record for so long is left out (300)"},
+     .help = "leave out a guest without a new record for S seconds (300)"},
     {OPTION_SIZE, 0, "capacity", "SIZE", AT(metrics.capacity_bytes), .expect = SIZE_EXPECTED,
-     .help = "memory of this host for guests, for planners (its own less 5 %)"},
+     .help = "memory of this host for guests, for planners (its RAM less 5 %)"},
     {OPTION_SIZE, 0, "reserve", "SIZE", AT(metrics.reserve_bytes), .expect = SIZE_EXPECTED,
-     .help = "of it, kept free (0)"},
+     .help = "the part of it that is kept free (0)"},
     {OPTION_SECONDS, 0, "plan-window", "S", AT(metrics.plan_window_s),
      .help = "the window of the needs that planners read, and of the report (60)"},
     {OPTION_TEXT, 'D', "database", "FILE", AT(metrics.database),
      .help = "the history (" STORE_DEFAULT_PATH ")"},
     {OPTION_TEXT, 'J', "journal", "FILE", AT(metrics.journal),
-     .help = "of vmwss-balloond (" JOURNAL_DEFAULT_PATH ")"},
+     .help = "vmwss-balloond's journal (" JOURNAL_DEFAULT_PATH ")"},
     {.type = OPTION_END},
 };
 
@@ -122,9 +122,8 @@ static bool is_served(const struct exporter_options *options)
 int exporter_options_parse(struct exporter_options *options, int argc, char **argv)
 {
     static const struct command_options command = {
-        .usage =
-            "Usage: vmwss-exporter [OPTIONS]\n\n"
-            "Serves the working set sizes that vmwssd has measured to Prometheus, from its history alone.\n",
+        .usage = "Usage: vmwss-exporter [OPTIONS]\n\n"
+                 "Serves the working set sizes in vmwssd's history to Prometheus.\n",
         .lines = lines,
         .after = "Exit status: 0 ended by a signal, or printed; 1 usage; 2 cannot work. See "
                  "vmwss-exporter(8).\n",
@@ -146,11 +145,11 @@ int exporter_options_parse(struct exporter_options *options, int argc, char **ar
     };
     rc = options_read(&command, options, argc, argv);
     if (rc == 0 && options->web && !is_served(options)) {
-        command_error("--web answers requests: not with --textfile or --print");
+        command_error("--web answers requests, so it excludes --textfile and --print");
         return -EINVAL;
     }
     if (rc == 0 && !options->web && options->of_web && options->mode != EXPORTER_PAGE) {
-        command_error("--web-since and --web-host say nothing without --web");
+        command_error("--web-since and --web-host need --web");
         return -EINVAL;
     }
     options->pages.database = options->metrics.database;

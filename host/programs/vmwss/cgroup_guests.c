@@ -107,7 +107,7 @@ static int read_frames(struct cgroup_guests *guests, const struct cgroup_guest *
 
 static void warn(const struct cgroup_guest *guest, const struct error *why)
 {
-    command_error("process %d: its RAM counts as anon or shmem: %s",
+    command_error("process %d: its RAM is counted as anon or shmem: %s",
                   guest->subject.guest.process.pid, why->text);
 }
 

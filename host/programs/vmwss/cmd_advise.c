@@ -37,14 +37,14 @@ static int set_windows(void *base, const char *value)
 
 static const struct option_line lines[] = {
     {OPTION_FLAG, 0, "explain", NULL, AT(explain),
-     .help = "every term of the formula, with its value and where that is from"},
+     .help = "show every term of the formula, with its value and its source"},
     {OPTION_SPAN, 0, "backtest", "TIME", AT(backtest_s),
-     .help = "replay what is kept, as in 7d: how often the WSS of the next hour would have\n"
-             "exceeded the advice, how much it would have saved, with how many changes"},
+     .help = "replay the history, as in 7d: how often the WSS of the next hour would have\n"
+             "exceeded the advice, how much it would have saved, and with how many changes"},
     {OPTION_CALL, 'w', "window", "S,S,S", 0, .help = "the windows of the demand (60,600,3600)",
      .call = set_windows},
     {OPTION_TEXT, 'c', "connect", "URI", AT(uri),
-     .help = "ask libvirt, read-only, what the balloon leaves each guest"},
+     .help = "ask libvirt, read-only, how much memory the balloon leaves each guest"},
     KEPT_DATABASE(AT(database)),
     {OPTION_FLAG, 'j', "json", NULL, AT(json),
      .help = "one JSON object per line, schema vmwss.advice.v1 or vmwss.backtest.v1"},
@@ -54,9 +54,9 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
-        "How much memory each guest should have, what it could give back, and why, or why not: from what vmwssd\n"
-        "has kept. Nothing is changed. Guests by name or UUID; all that have a record of the last hour if none\n"
-        "is named.\n",
+        "Shows how much memory each guest should have, what it could give back, and why, from vmwssd's\n"
+        "history. It changes nothing. Name guests by name or UUID; without a name it shows all guests that\n"
+        "have a record of the last hour.\n",
     .lines = lines,
 };
 
@@ -73,7 +73,8 @@ static int parse_options(struct options *options, int argc, char **argv)
     options->domains = argv + optind;
     options->n_domains = (size_t)(argc - optind);
     if (options->explain && (options->json || options->backtest_s > 0)) {
-        command_error("--explain is neither for --json, which has every term, nor for --backtest");
+        command_error(
+            "--explain cannot be combined with --json, which has every term, or --backtest");
         return -EINVAL;
     }
     return 0;
@@ -141,7 +142,8 @@ static int advise(struct store *store, struct options *options, const struct his
         if (rc < 0)
             return rc;
         if (rc == 0 && named)
-            return error_set(error, -ENODATA, "domain %s: no record of the last day is kept",
+            return error_set(error, -ENODATA,
+                             "domain %s: the history has no record of the last day",
                              guests[g].name);
         n += rc == 1 && (named || is_recent(&all[n].input));
     }
@@ -187,7 +189,8 @@ static int backtest(struct store *store, struct options *options,
     if (rc < 0)
         return rc;
     if (n == 0)
-        return error_set(error, -ENODATA, "%s: no minute of that time is kept", options->database);
+        return error_set(error, -ENODATA, "%s: the history has no minute of that time",
+                         options->database);
     rc = history_refresh(store, error);
     return rc < 0 ? rc : replayed_print(all, n, options->json ? SHOW_JSON : SHOW_TABLE);
 }

@@ -28,20 +28,21 @@ struct options {
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    SAMPLING_WINDOWS("the ages asked about, in seconds (1,10,60)"),
+    SAMPLING_WINDOWS("the ages to show, in seconds (1,10,60)"),
     {OPTION_SECONDS, 't', "tick", "S", AT(tick_s),
-     .help = "look at the pages so often (the shortest window)"},
+     .help = "read the pages every S seconds (the shortest window)"},
     {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s),
-     .help = "print every S seconds, windows as they become known (default: once, when\n"
+     .help = "print every S seconds, each window once it has passed (default: once, when\n"
              "the longest window has passed)"},
     {OPTION_COUNT, 'k', "count", "N", AT(count),
-     .help = "how often (with --interval; default: until interrupted)", 1, UINT64_MAX,
+     .help = "end after N times (with --interval; default: until interrupted)", 1, UINT64_MAX,
      "a whole number above 0"},
-    SAMPLING_METHOD("auto, @names@: one that can follow pages", sampling_names_following),
+    SAMPLING_METHOD("auto, @names@: a method that can follow pages (auto)",
+                    sampling_names_following),
     SAMPLING_SAMPLES("pages in the panel (2000)"),
-    SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),
+    SAMPLING_PRECISION("as many pages as a 95 % interval of ± P % of the resident RAM needs"),
     SAMPLING_CENSUS(NULL), /* rejected with an explanation */
-    SAMPLING_SVG("draw the histogram into FILE too"),
+    SAMPLING_SVG("also draw the histogram, as SVG"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     SAMPLING_JSON("one JSON object per line, schema vmwss.ages.v1"),
     {.type = OPTION_END},
@@ -50,8 +51,8 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss ages (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "How long ago each byte of a guest's memory was touched, and with that its working set over every\n"
-        "window, from one panel of pages that is followed over time.\n",
+        "Follows one panel of pages over time, and shows how long ago each byte of a guest's memory was last\n"
+        "touched, and so its working set over every window.\n",
     .lines = lines,
 };
 
@@ -60,7 +61,7 @@ static int check_options(struct options *options, int argc, char **argv)
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
     if (options->sampling.census) {
-        command_error("ages follows a panel: --samples N says how many pages");
+        command_error("ages follows a panel of pages: set their number with --samples N");
         return -EINVAL;
     }
     if (options->count > 0 && options->interval_s == 0) {
@@ -177,7 +178,8 @@ static int begin_anew(struct watch *watch, struct error *error)
     if (rc < 0)
         return rc;
     progress_clear(&session->progress);
-    command_error("the guest's RAM went from %" PRIu64 " to %" PRIu64 " MiB: a new panel",
+    command_error("the guest's RAM changed from %" PRIu64 " to %" PRIu64
+                  " MiB: starting a new panel",
                   was_bytes >> 20, session->subject.ram.bytes >> 20);
     watch->anew = true;
     return begin_panel(watch, error);
@@ -244,8 +246,8 @@ static int none_answered(const struct watch *watch, struct error *error)
         return 0; /* not even the shortest window has passed */
     return error_set(
         error, -ETIME,
-        "no window can be answered: one look at the panel follows the other after %.3g "
-        "s; ask for a longer --window or fewer --samples",
+        "no window can be answered: reading the panel takes %.3g s; choose a longer --window or "
+        "fewer --samples",
         elapsed_s / (double)watch->n_ticks);
 }
 
@@ -255,10 +257,9 @@ static void tell_left_out(const struct watch *watch, const struct ages_record *r
     size_t asked = watch->options->sampling.n_windows;
 
     if (watch->options->interval_s == 0 && record->sample.n_windows < asked)
-        command_error(
-            "%zu of %zu windows left out: one look at the panel follows the other after %.3g s",
-            asked - record->sample.n_windows, asked,
-            panel_elapsed_s(watch->panel) / (double)watch->n_ticks);
+        command_error("%zu of %zu windows left out: reading the panel takes %.3g s",
+                      asked - record->sample.n_windows, asked,
+                      panel_elapsed_s(watch->panel) / (double)watch->n_ticks);
 }
 
 static int print(const struct watch *watch, const struct ages_record *record, struct error *error)

@@ -32,11 +32,12 @@ struct options {
 
 static const struct option_line lines[] = {
     {OPTION_COUNT, 'n', "last", "N", offsetof(struct options, last),
-     .help = "so many decisions (20)", 1, 1000000, "a number of decisions, 1 to 1000000"},
+     .help = "the number of decisions to show (20)", 1, 1000000,
+     "a number of decisions, 1 to 1000000"},
     {OPTION_SECONDS, 'f', "for", "S", offsetof(struct options, for_s),
-     .help = "how long make-room asks for it (3600)"},
+     .help = "how long the request of make-room lasts (3600)"},
     {OPTION_TEXT, 'c', "connect", "URI", offsetof(struct options, uri),
-     .help = "the libvirt of release (qemu:///system)"},
+     .help = "libvirt connection, for release (qemu:///system)"},
     {OPTION_TEXT, 'J', "journal", "FILE", offsetof(struct options, journal),
      .help = "the journal (" JOURNAL_DEFAULT_PATH ")"},
     {.type = OPTION_END},
@@ -49,10 +50,10 @@ static const struct command_options command_options = {
         "       vmwss balloon log [DOMAIN] [OPTIONS]\n"
         "       vmwss balloon make-room SIZE [OPTIONS]\n"
         "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
-        "What vmwss-balloond decided, from its journal: the last decision of each guest, of one guest with\n"
-        "what it stood on, or the last ones as they were made. make-room asks it to have SIZE free on the\n"
-        "host, and prints which guests give, or in a dry run would; 0 withdraws that. release gives balloons\n"
-        "that it set, and did not restore, back the size that they had before, and takes nothing;\n"
+        "Shows vmwss-balloond's decisions, from its journal. status shows the last decision about each guest,\n"
+        "why the last one about DOMAIN with its figures, log the last ones in order. make-room asks it to keep\n"
+        "SIZE free on the host, and prints which guests give memory, or would in a dry run; 0 withdraws the\n"
+        "request. release restores balloons that it set and did not restore, and takes no memory;\n"
         "vmwss-balloond must not run meanwhile.\n",
     .lines = lines,
 };
@@ -113,7 +114,7 @@ static int add_row(const struct journal_entry *entry, void *context)
 
 static int no_decision(const char *domain, struct error *error)
 {
-    return error_set(error, -ENOENT, "domain %s: no decision about it is in the journal", domain);
+    return error_set(error, -ENOENT, "domain %s: the journal has no decision about it", domain);
 }
 
 static int print_table(const struct options *options, struct journal *journal, struct error *error)
@@ -338,7 +339,7 @@ static int release_from(struct journal *journal, struct releasing *releasing, st
     if (rc == 0 && releasing->error.code)
         rc = error_set(error, releasing->error.code, "%s", releasing->error.text);
     if (rc == 0 && domain && releasing->found == 0)
-        rc = error_set(error, -ENOENT, "domain %s: no balloon of it is to be given back", domain);
+        rc = error_set(error, -ENOENT, "domain %s: it has no balloon to restore", domain);
     return rc;
 }
 
@@ -437,8 +438,9 @@ static int make_room(const struct options *options, struct error *error)
         rc = run_lock_host(&lock, &root, "balloond", &at_once, NULL);
     run_lock_release(&lock);
     if (rc == 0)
-        return error_set(error, -ESRCH,
-                         "vmwss-balloond does not run: it decides who gives, start it first");
+        return error_set(
+            error, -ESRCH,
+            "vmwss-balloond is not running: it decides which guests give memory; start it first");
     return rc == -EBUSY ? ask_room(options, bytes, error)
                         : error_set(error, rc, "the lock of vmwss-balloond: %s", strerror(-rc));
 }

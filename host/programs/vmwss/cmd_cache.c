@@ -30,12 +30,11 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss cache (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "Counts what the vCPUs of a KVM guest do to the last-level cache: references and misses in guest\n"
-        "mode (perf), and what they occupy of the cache and load from memory (resctrl). Says whether what\n"
-        "the guest touches is larger than the cache, where that follows from what was counted.\n",
+        "Counts how the vCPUs of a KVM guest use the last-level cache: references and misses in guest mode\n"
+        "(perf), occupancy and memory bandwidth (resctrl). Tells whether the memory that the guest touches\n"
+        "is larger than the cache, if the counts show it.\n",
     .lines = lines,
-    .after =
-        "Exit status: 0 measured, 1 usage, 2 refused, 3 the guest vanished, 130 interrupted.\n",
+    .after = "Exit status: 0 measured, 1 usage, 2 refused, 3 the guest ended, 130 interrupted.\n",
 };
 
 static int parse_options(struct options *options, int argc, char **argv)

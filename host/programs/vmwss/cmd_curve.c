@@ -52,43 +52,43 @@ struct options {
 };
 
 #define AT(member) offsetof(struct options, member)
-#define COMMON_LINES                                                                              \
-    SAMPLING_GUEST, SAMPLING_METHOD("auto, @names@", sampling_names),                             \
-        SAMPLING_SAMPLES("pages in the panel (2000)"),                                            \
-        SAMPLING_PRECISION("as many as a 95 % interval of ± P % of the resident RAM needs"),      \
-        SAMPLING_CENSUS("every page; slower to read than a short window is long"),                \
-        SAMPLING_SVG("draw the curves into FILE too, up to 8"),                                   \
-        {OPTION_COUNT,                                                                            \
-         'k',                                                                                     \
-         "count",                                                                                 \
-         "N",                                                                                     \
-         AT(count),                                                                               \
-         .help = "how often, one after the other (1)",                                            \
-         1,                                                                                       \
-         MAX_COUNT,                                                                               \
-         "a whole number, 1 to 1000"},                                                            \
-        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),             \
-        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                                 \
-        {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"}, \
-    {                                                                                             \
-        .type = OPTION_END                                                                        \
+#define COMMON_LINES                                                                               \
+    SAMPLING_GUEST, SAMPLING_METHOD("auto, @names@", sampling_names),                              \
+        SAMPLING_SAMPLES("pages in the panel (2000)"),                                             \
+        SAMPLING_PRECISION("as many pages as a 95 % interval of ± P % of the resident RAM needs"), \
+        SAMPLING_CENSUS("read every page, which takes longer than a short window"),                \
+        SAMPLING_SVG("also draw up to 8 curves, as SVG"),                                          \
+        {OPTION_COUNT,                                                                             \
+         'k',                                                                                      \
+         "count",                                                                                  \
+         "N",                                                                                      \
+         AT(count),                                                                                \
+         .help = "measure N times, one after the other (1)",                                       \
+         1,                                                                                        \
+         MAX_COUNT,                                                                                \
+         "a whole number, 1 to 1000"},                                                             \
+        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),              \
+        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                                  \
+        {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"},  \
+    {                                                                                              \
+        .type = OPTION_END                                                                         \
     }
 
 static const struct option_line profile_lines[] = {
     {OPTION_SECONDS, 0, "from", "S", AT(first_s), .help = "the shortest window in seconds (0.01)"},
-    {OPTION_SECONDS, 0, "to", "S", AT(last_s), .help = "the longest (10.24)"},
+    {OPTION_SECONDS, 0, "to", "S", AT(last_s), .help = "the longest window in seconds (10.24)"},
     COMMON_LINES,
 };
 
 static const struct option_line grow_lines[] = {
-    {OPTION_SECONDS, 0, "every", "S", AT(first_s),
-     .help = "seconds from one reading to the next (1)"},
-    {OPTION_SECONDS, 0, "duration", "S", AT(last_s), .help = "how long (20)"},
+    {OPTION_SECONDS, 0, "every", "S", AT(first_s), .help = "seconds between two readings (1)"},
+    {OPTION_SECONDS, 0, "duration", "S", AT(last_s),
+     .help = "how long to measure, in seconds (20)"},
     COMMON_LINES,
 };
 
 static const char est_help[] =
-    "EST is what was really measured, from the midpoint of marking to that of reading.\n";
+    "EST is the window as measured, from the midpoint of marking to the midpoint of reading.\n";
 
 static const struct curve_kind profile = {
     .title = "WSS over windows that double",
@@ -99,8 +99,9 @@ static const struct curve_kind profile = {
     .doubling = true,
     .options =
         {
-            .usage = "Usage: vmwss profile (DOMAIN... | --pid PID) [OPTIONS]\n\n"
-                     "The working set over windows that double: how it depends on the window.\n",
+            .usage =
+                "Usage: vmwss profile (DOMAIN... | --pid PID) [OPTIONS]\n\n"
+                "Measures how the working set depends on the window, over windows that double.\n",
             .lines = profile_lines,
             .after = est_help,
         },
@@ -116,7 +117,7 @@ static const struct curve_kind grow = {
         {
             .usage =
                 "Usage: vmwss grow (DOMAIN... | --pid PID) [OPTIONS]\n\n"
-                "The cumulative growth of the working set: what was touched since the begin, step by step.\n",
+                "Measures how the working set grows: the memory touched since the beginning, at each reading.\n",
             .lines = grow_lines,
             .after = est_help,
         },

@@ -56,7 +56,7 @@ static void limit_to_own(struct report *report)
     size_t length = strlen(finding->text);
 
     snprintf(finding->text + length, sizeof(finding->text) - length,
-             "; without root only of this user's own guests");
+             "; without root only for this user's own guests");
 }
 
 static bool check_methods(struct report *report, const struct fsroot *root)
@@ -95,18 +95,19 @@ static void check_damon(struct report *report, const struct fsroot *root)
 {
     const char *module = damon_module_on(root);
     char text[sizeof(report->findings[0].text)] =
-        "a kdamond runs: it clears accessed bits too if it watches the same memory; what it may "
-        "hide is in the upper bounds";
+        "a kdamond is running: it also clears accessed bits if it watches the same memory; the upper "
+        "bounds include what it may hide";
 
     if (!disturbance_damon(root))
         return;
     if (module)
-        snprintf(text, sizeof(text),
-                 "the kernel's module %s looks at all memory and clears accessed bits; what it may "
-                 "hide is in the upper bounds. With it off (echo N > "
-                 "/sys/module/%s/parameters/enabled) `damon` works, `auto` takes `idle` or `damon` "
-                 "before `zap`, and long windows have narrower bounds",
-                 module, module);
+        snprintf(
+            text, sizeof(text),
+            "the kernel's module %s watches all memory and clears accessed bits; the upper "
+            "bounds include what it may hide. With it off (echo N > "
+            "/sys/module/%s/parameters/enabled) `damon` works, `auto` prefers `idle` or `damon` "
+            "to `zap`, and long windows have narrower bounds",
+            module, module);
     add_finding(report, "damon-active", OUTCOME_WARNING, text);
 }
 
@@ -115,7 +116,7 @@ static void check_disturbances(struct report *report, const struct fsroot *root)
     if (geteuid() != 0)
         add_finding(
             report, "root", OUTCOME_WARNING,
-            "not run as root: frame numbers, page flags and other users' processes are not visible");
+            "not running as root: frame numbers, page flags and other users' processes are not visible");
     check_damon(report, root);
     if (numa_balancing_on(root))
         add_finding(
@@ -124,7 +125,7 @@ static void check_disturbances(struct report *report, const struct fsroot *root)
     if (disturbance_ksm(root))
         add_finding(
             report, "ksm", OUTCOME_WARNING,
-            "KSM runs: idle cannot measure merged pages, for others touch them too; zap can");
+            "KSM is running: idle cannot measure merged pages, because others touch them, too; zap can");
 }
 
 static int add_verdicts(struct report *report, const struct survey *survey, struct error *error)
@@ -138,7 +139,7 @@ static int add_verdicts(struct report *report, const struct survey *survey, stru
                     verdict->rc == 0 ? verdict->method->summary : verdict->why.text);
     }
     add_finding(report, "auto", survey->chosen ? OUTCOME_YES : OUTCOME_NO,
-                survey->chosen ? survey->chosen->name : "no method can see this guest");
+                survey->chosen ? survey->chosen->name : "no method can measure this guest");
     return survey->chosen ? 0 : -ENOTSUP;
 }
 
@@ -233,9 +234,9 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
-        "Says for every method whether this host can do it and, given a guest, whether it can see that\n"
-        "guest; and who else on this host disturbs a measurement. The guest is tried out for real: some of\n"
-        "its pages are marked; all of its mappings are dropped once if its working set is tiny.\n",
+        "Tests whether each method works on this host and, if a guest is named, on that guest, and lists what\n"
+        "else on this host disturbs a measurement. It tests the guest for real: it marks some of its pages,\n"
+        "and drops all of its mappings once if its working set is tiny.\n",
     .lines = lines,
     .after = "Exit status: 0 some method works, 2 none does or the guest cannot be opened.\n",
 };

@@ -24,12 +24,12 @@ static const struct option_line lines[] = {
     KEPT_SPAN,
     KEPT_WINDOW,
     {OPTION_WORD, 0, "step", "STEP", offsetof(struct options, step),
-     .help = "record, minute or hour (what shows the time in some hundred rows)",
+     .help = "record, minute or hour (whichever gives some hundred rows)",
      .expect = "record, minute or hour", .words = steps},
     {OPTION_TEXT, 0, "svg", "FILE", offsetof(struct options, svg),
-     .help = "draw the time into FILE too, with the events"},
+     .help = "also draw the curve with the events, as SVG"},
     {OPTION_FLAG, 'e', "events", NULL, offsetof(struct options, events),
-     .help = "instead, what happened to the guest: start, suspend, resume, resize, stall, end"},
+     .help = "show events of the guest instead: start, suspend, resume, resize, stall, end"},
     KEPT_DATABASE(offsetof(struct options, kept.database)),
     KEPT_JSON("one JSON object per line, schema vmwss.history.v1, or vmwss.event.v1"),
     KEPT_CSV,
@@ -38,7 +38,7 @@ static const struct option_line lines[] = {
 
 static const struct command_options command_options = {
     .usage = "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
-             "The working set of one guest over time, as vmwssd has kept it.\n",
+             "Shows the working set of one guest over time, from vmwssd's history.\n",
     .lines = lines,
 };
 
@@ -52,7 +52,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     if (rc != 0)
         return rc;
     if (optind != argc - 1) {
-        command_error("history needs one DOMAIN, by name or UUID; see vmwss history --help");
+        command_error("name one DOMAIN, by name or UUID; see vmwss history --help");
         return -EINVAL;
     }
     options->domain = argv[optind];
@@ -112,9 +112,9 @@ static int nothing(struct store *store, const struct options *options,
     }
     if (kept)
         return error_set(error, -ENODATA,
-                         "domain %s: nothing is kept of that time; see --since and --until",
+                         "domain %s: the history has nothing of that time; see --since and --until",
                          guest->name);
-    return error_set(error, -ENODATA, "domain %s: no window of %g s is kept; there are %s",
+    return error_set(error, -ENODATA, "domain %s: the history has no window of %g s; it has %s",
                      guest->name, asked_s, list);
 }
 

@@ -237,7 +237,7 @@ static const struct option_line lines[] = {
     {OPTION_FLAG, 'P', "processes", NULL, AT(processes),
      .help = "look for QEMU processes instead of asking libvirt"},
     {OPTION_FLAG, 'v', "verbose", NULL, AT(verbose),
-     .help = "of guests that can be measured too, why not by the other methods"},
+     .help = "show why each other method cannot measure a guest"},
     {OPTION_FLAG, 'j', "json", NULL, AT(json),
      .help = "one JSON object per line, schema vmwss.list.v1"},
     {.type = OPTION_END},
@@ -246,10 +246,10 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss list [OPTIONS]\n\n"
-        "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, how it\n"
-        "is backed, and the method that `measure` would take. Running guests are tried out for that:\n"
-        "some of their pages are marked, as by `doctor`. Where vmwssd follows a guest, its method is shown,\n"
-        "and nothing is tried.\n",
+        "Lists the domains of a libvirt connection, or all QEMU processes of this host: their RAM, its\n"
+        "backing, and the method that `measure` would use. To find it, some pages of running guests are\n"
+        "marked, as by `doctor`. For a guest that vmwssd follows, it shows vmwssd's method and tests\n"
+        "nothing.\n",
     .lines = lines,
 };
 
@@ -262,7 +262,7 @@ int cmd_list(int argc, char **argv)
     if (rc != 0)
         return options_exit(rc);
     if (optind < argc) {
-        command_error("list takes no argument ('%s')", argv[optind]);
+        command_error("list takes no argument: '%s'", argv[optind]);
         return EXIT_USAGE;
     }
 

@@ -28,21 +28,22 @@ struct options {
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    SAMPLING_WINDOWS("windows in seconds (1,2,5,10); with --over, how long a period is"),
+    SAMPLING_WINDOWS("windows in seconds (1,2,5,10); with --over, the length of a period"),
     {OPTION_SECONDS, 0, "over", "S", AT(over_s),
-     .help = "follow the guest for so long, as in 10m: addresses by time, a line for each period\n"
-             "(of a fortieth of that, at least 1 s)"},
+     .help = "follow the guest for that time, as in 10m, and show a line for each period (a\n"
+             "fortieth of that time, at least 1 s)"},
     {OPTION_SIZE, 0, "chunk", "SIZE", AT(chunk_bytes),
-     .help = "how much each character, or line of --csv, stands for: a multiple of 4K\n"
-             "(as much as makes one line of all RAM; with --csv and --json 256 chunks)",
+     .help = "the memory that a character, or a line of --csv, stands for: a multiple of 4K\n"
+             "(so that all RAM fits into one line; with --csv and --json 256 chunks)",
      .expect = "a size, as in 2M"},
-    SAMPLING_METHOD("auto, @names@: one that sees single pages", sampling_names_following),
-    SAMPLING_CENSUS("look at every page (the default up to 1 GiB of RAM, but for zap)"),
+    SAMPLING_METHOD("auto, @names@: a method that sees single pages (auto)",
+                    sampling_names_following),
+    SAMPLING_CENSUS("sample every page (the default up to 1 GiB of RAM, except for zap)"),
     SAMPLING_SAMPLES("a panel of N pages chosen at random (2000)"),
-    SAMPLING_SVG("draw the map into FILE too"),
+    SAMPLING_SVG("also draw the map, as SVG"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     {OPTION_FLAG, 0, "csv", NULL, AT(csv),
-     .help = "comma-separated values, with a heading; with --over as they come"},
+     .help = "comma-separated values, with a heading; with --over after each period"},
     SAMPLING_JSON("one JSON object, schema vmwss.map.v1; with --over one for each period"),
     {.type = OPTION_END},
 };
@@ -50,7 +51,7 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss map (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "Which guest-physical addresses were touched within each window, as a picture or in figures.\n",
+        "Shows which guest-physical addresses were touched within each window, as a picture or as numbers.\n",
     .lines = lines,
 };
 
@@ -313,7 +314,7 @@ static int measure_map(struct session *session, struct mapping *mapping, struct 
 
     if (!session->plan.method->needs_pages)
         return error_set(error, -ENOTSUP,
-                         "%s counts touches without telling where: choose one of "
+                         "%s counts touched pages but not their addresses: choose one of "
                          "idle, damon, zap, pageout",
                          session->plan.method->name);
     session->plan.collected = count_window;

@@ -70,37 +70,38 @@ static int set_pause(void *base, const char *value)
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    SAMPLING_WINDOWS("windows in seconds (10); several are answered by one run"),
+    SAMPLING_WINDOWS("windows in seconds (10); one measurement answers all of them"),
     SAMPLING_METHOD("auto, @names@ (auto)", sampling_names),
-    SAMPLING_CENSUS("look at every page"),
+    SAMPLING_CENSUS("sample every page"),
     SAMPLING_SAMPLES(
-        "look at a panel of N pages chosen at random\n"
+        "sample a panel of N pages chosen at random\n"
         "(default: census up to 1 GiB of RAM where the method has one, else n = 2000;\n"
         "zap takes a panel by default)"),
     SAMPLING_PRECISION(
-        "a panel of as many pages as a 95 % interval of ± P % of the resident RAM needs"),
-    SAMPLING_WITNESS("of a KVM guest's pages N are watched by a witness, too (200; 0: none)"),
+        "sample as many pages as a 95 % interval of ± P % of the resident RAM needs"),
+    SAMPLING_WITNESS(
+        "also watch N pages of a KVM guest by its faults, as a witness (200; 0: none)"),
     {OPTION_CALL, 0, "fine", "[=N]", 0,
-     .help = "where there are huge pages: split N of those that were touched (32), measure them\n"
-             "by pages of 4 KiB for another window, join them again",
+     .help = "split N of the touched huge pages (32), measure them by pages of 4 KiB for another\n"
+             "window, and join them again",
      .call = set_fine},
     {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "measure every S seconds"},
     {OPTION_COUNT, 0, "stretch", "N", AT(stretch),
-     .help = "while successive intervals overlap, measure more and more seldom, down to\n"
-             "every N-th time; back to every time when they do not",
+     .help = "while successive confidence intervals overlap, measure less and less often, down\n"
+             "to every N-th time; measure every time again when they do not",
      1, 1000, "a whole number, 1 to 1000"},
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
                   "all; with --interval, the interval minus the longest window)"),
     {OPTION_CALL, 0, "pause", "[=MS]", 0,
      .help = "suspend the guest while it is marked and while it is read, each time for at\n"
-             "most MS milliseconds (100): no touch falls in between",
+             "most MS milliseconds (100), so that no touch is missed in between",
      .call = set_pause},
     {OPTION_FLAG, 'a', "all", NULL, AT(all),
      .help = "every running guest of the libvirt connection"},
     {OPTION_FLAG, 0, "agent", NULL, AT(agent),
-     .help = "ask the agent in the guest, too, and show what it says"},
+     .help = "also ask the agent in the guest, and show what it reports"},
     {OPTION_COUNT, 'k', "count", "N", AT(count),
-     .help = "how often (with --interval; default: until interrupted)", 1, UINT64_MAX,
+     .help = "end after N times (with --interval; default: until interrupted)", 1, UINT64_MAX,
      "a whole number above 0"},
     SAMPLING_JSON("one JSON object per line, schema vmwss.sample.v1"),
     {.type = OPTION_END},
@@ -109,11 +110,11 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss measure (DOMAIN... | --all | --pid PID) [OPTIONS]\n\n"
-        "Measures the working set size of a running guest: bytes of its RAM touched within a window;\n"
-        "of several at the same time, each printed when it is done.\n\n"
+        "Measures the working set size of a running guest: the bytes of its RAM touched within a window.\n"
+        "Several guests are measured at the same time, and each is printed when it is done.\n\n"
         "  DOMAIN              name, UUID or id of a libvirt domain",
     .lines = lines,
-    .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest vanished meanwhile,\n"
+    .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest ended meanwhile,\n"
              "130 interrupted.\n",
 };
 
@@ -123,7 +124,7 @@ static int take_domains(struct options *options, int argc, char **argv)
     const int n = argc - optind;
 
     if (options->all && (n > 0 || options->sampling.guest.pid)) {
-        command_error("--all, DOMAIN or --pid, not two of them");
+        command_error("--all, DOMAIN or --pid: only one of them");
         return -EINVAL;
     }
     if (options->all) {
@@ -188,7 +189,7 @@ static int parse_options(struct options *options, int argc, char **argv)
 static void say_missing(const struct guest_stats *stats)
 {
     if (stats->source == GUEST_STATS_NONE && guest_stats_requested(stats))
-        command_error("the guest says nothing: %s", stats->unavailable);
+        command_error("the guest reports nothing: %s", stats->unavailable);
 }
 
 static bool is_of_several(const struct options *options)
@@ -247,7 +248,7 @@ static int measure_period(struct session *session, const struct options *options
     int rc = session_measure(session, &record, error);
 
     if ((rc == -EBUSY || rc == -ENOMSG) && options->interval_s > 0) {
-        command_error("period %s: %s", rc == -EBUSY ? "skipped" : "without a number", error->text);
+        command_error("period %s: %s", rc == -EBUSY ? "skipped" : "without a result", error->text);
         measuring->why_none = rc;
         rc = 0;
     } else if (rc == 0) {
@@ -337,7 +338,7 @@ static int name_all(struct options *options, struct domain_info **infos, struct 
     for (ssize_t i = 0; i < n; i++)
         if ((*infos)[i].state == DOMAIN_RUNNING)
             options->domains[options->n_domains++] = (*infos)[i].uuid;
-    return options->n_domains > 0 ? 0 : error_set(error, -ENOENT, "no guest runs");
+    return options->n_domains > 0 ? 0 : error_set(error, -ENOENT, "no guest is running");
 }
 
 static int measure_several(struct options *options)

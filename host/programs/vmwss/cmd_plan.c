@@ -26,7 +26,7 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
     choice->request.options.max_moves = (size_t)choice->moves;
     choice->request.options.spare = (size_t)choice->spare;
     if (rc == 0 && choice->n_sources == 0) {
-        command_error("plan of which hosts? Name their histories, as in vmwss plan --from "
+        command_error("name the histories of the hosts to plan, as in vmwss plan --from "
                       "a=/srv/a.db --from b=/srv/b.db");
         return -EINVAL;
     }
@@ -35,7 +35,7 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
         return -EINVAL;
     }
     if (rc == 0 && choice->html && choice->kept.format != SHOW_TABLE) {
-        command_error("--html, --json or --csv, not two of them");
+        command_error("--html, --json or --csv: only one of them");
         return -EINVAL;
     }
     return rc;
@@ -124,7 +124,8 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
     rc = plan_make(fleet, &choice->request, &result);
     progress_clear(&showing->progress);
     if (rc < 0)
-        return error_set(error, rc, "no memory to plan %zu guests: look less far back with --since",
+        return error_set(error, rc,
+                         "out of memory for a plan of %zu guests: choose a later --since",
                          fleet->n_guests);
 
     const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s};

@@ -28,15 +28,16 @@ static const struct option_line lines[] = {
     KEPT_SPAN,
     KEPT_WINDOW,
     {OPTION_SIZE, 0, "guest-size", "SIZE", AT(report.guest_bytes),
-     .help = "how many more guests of so much RAM would fit, as in 4G", .expect = SIZE_EXPECTED},
+     .help = "show how many more guests of that RAM would fit, as in 4G", .expect = SIZE_EXPECTED},
     {OPTION_SHARE, 0, "risk", "P%", AT(report.risk),
-     .help = "the share of the time that memory may not suffice for (1%)", RISK_RANGE},
+     .help = "the share of the time for which memory may be short (1%)", RISK_RANGE},
     {OPTION_SIZE, 0, "capacity", "SIZE", AT(report.capacity_bytes),
      .help = "memory for guests (this host's less 5 %, if it is this host's history)",
      .expect = SIZE_EXPECTED},
-    {OPTION_TEXT, 0, "host", "NAME", AT(report.host), .help = "of several hosts in one history"},
+    {OPTION_TEXT, 0, "host", "NAME", AT(report.host),
+     .help = "the host to report on, if the history has several"},
     {OPTION_TEXT, 0, "html", "FILE", AT(html),
-     .help = "instead, write a page with every guest over time into FILE"},
+     .help = "write an HTML page with every guest over time into FILE instead"},
     KEPT_DATABASE(AT(kept.database)),
     KEPT_JSON("one JSON object, schema vmwss.report.v1"),
     KEPT_CSV,
@@ -46,8 +47,8 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss report [OPTIONS]\n\n"
-        "What the guests of a host needed, one by one and together, what could be given back, and how many\n"
-        "more would fit: from what vmwssd has kept.\n",
+        "Shows what the guests of a host needed, one by one and together, what they could give back, and how\n"
+        "many more would fit, from vmwssd's history.\n",
     .lines = lines,
 };
 
@@ -61,11 +62,11 @@ static int parse_options(struct options *options, int argc, char **argv)
     if (rc != 0)
         return rc;
     if (optind != argc) {
-        command_error("report is of all guests; vmwss history %s is of one", argv[optind]);
+        command_error("report shows all guests; for one guest, use vmwss history %s", argv[optind]);
         return -EINVAL;
     }
     if (options->html && options->kept.format != SHOW_TABLE) {
-        command_error("--html, --json or --csv, not two of them");
+        command_error("--html, --json or --csv: only one of them");
         return -EINVAL;
     }
     return kept_span_check(&options->kept);
@@ -143,8 +144,8 @@ static int make_and_show(struct store *store, struct options *options, struct er
         options->report.capacity_bytes = own_memory_for_guests();
     if (!options->report.capacity_bytes && options->report.guest_bytes)
         return error_set(error, -EINVAL,
-                         "--guest-size: it is another host's history: say with --capacity how "
-                         "much memory that has for guests");
+                         "--guest-size: this is another host's history: set with --capacity how "
+                         "much memory that host has for guests");
     progress_init(&reading.progress, "history");
     options->report.progress = show_reading;
     options->report.context = &reading;

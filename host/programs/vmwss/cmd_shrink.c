@@ -43,16 +43,15 @@ struct options {
 static const struct option_line lines[] = {
     {OPTION_TEXT, 'c', "connect", "URI", AT(uri), .help = "libvirt connection (qemu:///system)"},
     {OPTION_SECONDS, 's', "settle", "S", AT(settle_s),
-     .help = "how long the guest is watched at each size (10)"},
+     .help = "how long to watch the guest at each size (10)"},
     {OPTION_SIZE, 0, "step", "SIZE", AT(step_bytes),
-     .help = "how much is taken at a time (a twentieth of what the guest has)",
+     .help = "how much memory to take at a time (a twentieth of the guest's)",
      .expect = "a size, as in 64M"},
     {OPTION_SIZE, 0, "min", "SIZE", AT(min_bytes),
-     .help = "the smallest size that is tried (a quarter of what the guest has)",
-     .expect = "a size, as in 512M"},
+     .help = "the smallest size to try (a quarter of the guest's)", .expect = "a size, as in 512M"},
     {OPTION_FLAG, 'y', "yes", NULL, AT(yes), .help = "do not ask: the guest may become slow"},
     {OPTION_TEXT, 'D', "database", "F", AT(database),
-     .help = "vmwssd's history, for the WSS beside (" STORE_DEFAULT_PATH ")"},
+     .help = "vmwssd's history, to compare the WSS (" STORE_DEFAULT_PATH ")"},
     {OPTION_FLAG, 'j', "json", NULL, AT(json), .help = "one JSON object, schema vmwss.shrink.v1"},
     {.type = OPTION_END},
 };
@@ -66,7 +65,7 @@ static const struct command_options command_options = {
         "slow, so the command asks first. Whatever ends the experiment, the balloon is restored.\n",
     .lines = lines,
     .after =
-        "Exit status: 0 done, 1 usage, 2 failed or refused, 3 the guest vanished, 130 interrupted.\n",
+        "Exit status: 0 done, 1 usage, 2 failed or refused, 3 the guest ended, 130 interrupted.\n",
 };
 
 static void catch_signals(void)
@@ -183,7 +182,7 @@ static int reported_nothing(const struct experiment *experiment, struct error *e
                          "domain %s: its agent's reports start anew: was the guest rebooted?",
                          experiment->name);
     return error_set(error, -ENODATA,
-                     "domain %s: no new report for %.0f s: have its balloon driver report more "
+                     "domain %s: no new report for %.0f s: make its balloon driver report more "
                      "often (virsh dommemstat %s --period 1)",
                      experiment->name, experiment->options->settle_s, experiment->name);
 }

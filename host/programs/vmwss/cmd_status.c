@@ -26,12 +26,12 @@ static int set_columns(void *base, const char *value)
 
 static const struct option_line lines[] = {
     {OPTION_CALL, 'o', "output", "COLUMNS", 0,
-     .help = "these columns, with commas between: domain, uuid, pid, assigned, balloon,\n"
+     .help = "comma-separated list of columns: domain, uuid, pid, assigned, balloon,\n"
              "resident, wss, error, share, wss-middle, error-middle, wss-longest,\n"
              "error-longest, reclaimable, method, age, flags",
      .call = set_columns},
     {OPTION_TEXT, 'c', "connect", "URI", AT(choice.uri),
-     .help = "ask libvirt there, too, what balloons leave guests"},
+     .help = "also ask libvirt how much memory balloons leave guests"},
     KEPT_DATABASE(AT(choice.database)),
     {OPTION_FLAG, 'j', "json", NULL, AT(json), .help = "one JSON object, schema vmwss.status.v1"},
     {.type = OPTION_END},
@@ -40,8 +40,8 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss status [OPTIONS]\n\n"
-        "This host now: vmwssd, the host's memory, and every guest with its last record, or why it has\n"
-        "none. Measures nothing, changes nothing.\n",
+        "Shows this host now: vmwssd, the host's memory, and every guest with its last record, or why it has\n"
+        "none. It measures nothing and changes nothing.\n",
     .lines = lines,
     .after =
         "Exit status: 0 vmwssd runs, and all guests that are not suspended are measured; 1 usage;\n"
@@ -58,7 +58,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     if (rc != 0)
         return rc;
     if (optind < argc) {
-        command_error("status shows all guests: '%s' is too much", argv[optind]);
+        command_error("status shows all guests: unexpected '%s'", argv[optind]);
         return -EINVAL;
     }
     return 0;

@@ -19,16 +19,16 @@ static int set_columns(void *base, const char *value)
 
 static const struct option_line lines[] = {
     {OPTION_SECONDS, 'd', "delay", "S", offsetof(struct screen_options, delay_s),
-     .help = "look for new records so often (1)"},
+     .help = "look for new records every S seconds (1)"},
     {OPTION_WORD, 's', "sort", "KEY", offsetof(struct screen_options, key),
      .help = "name, ram, resident, wss, share, reclaimable or age (wss)",
      .expect = "name, ram, resident, wss, share, reclaimable or age", .words = sort_keys},
     {OPTION_CALL, 'o', "output", "COLUMNS", 0,
-     .help = "these columns, with commas between: domain, wss, ram, error, wss-longest, age,\n"
+     .help = "comma-separated list of columns: domain, wss, ram, error, wss-longest, age,\n"
              "reclaimable, wss-middle, needs, available, resident, share, method, flags",
      .call = set_columns},
     {OPTION_SHARE, 0, "above", "P%", offsetof(struct screen_options, filter.above),
-     .help = "only guests of whose RAM more than this is touched within the shortest window", 0,
+     .help = "show only guests that touch more than this of their RAM in the shortest window", 0,
      999999, "more than 0% and less than 100%"},
     KEPT_DATABASE(offsetof(struct screen_options, database)),
     {.type = OPTION_END},
@@ -37,7 +37,7 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss top [GUEST...] [OPTIONS]\n\n"
-        "The working set of every guest, or of these, on the whole screen, as vmwssd keeps it.\n"
+        "Shows the working set of every guest, or of those named, on the whole screen, from vmwssd's history.\n"
         "GUEST is a UUID, or a pattern of names, as in 'web*'.\n",
     .lines = lines,
     .after = "Keys: arrows select, Enter shows more of a guest, < > sort, r reverses, h helps, q "

@@ -36,7 +36,8 @@ struct options {
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    {OPTION_TEXT, 0, "out", "FILE", AT(out), .help = "write the trace into FILE, a new one"},
+    {OPTION_TEXT, 0, "out", "FILE", AT(out),
+     .help = "write the trace into FILE, which must not exist"},
     {OPTION_TEXT, 0, "show", "FILE", AT(show),
      .help = "print what the trace in FILE shows: WSS against window, reuse between periods"},
     SAMPLING_WINDOWS("when each period is read, in seconds; the last ends it (1,2,5,10)"),
@@ -48,7 +49,8 @@ static const struct option_line lines[] = {
      "a whole number above 0"},
     {OPTION_SIZE, 0, "max-size", "SIZE", AT(max_bytes),
      .help = "end before FILE is larger than that (256M)", .expect = "a size, as in 64M"},
-    SAMPLING_METHOD("auto, @names@: a method that sees single pages", sampling_names_following),
+    SAMPLING_METHOD("auto, @names@: a method that sees single pages (auto)",
+                    sampling_names_following),
     SAMPLING_CENSUS("sample every page (the default up to 1 GiB of RAM, except for zap)"),
     SAMPLING_SAMPLES("a panel of N pages chosen at random, the same in each period (2000)"),
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (default: not at\n"
@@ -252,7 +254,7 @@ static int trace_period(struct tracing *tracing, struct error *error)
     if (rc == 0)
         rc = session_measure_pages(tracing->session, &tracing->set, &now, &record, error);
     if (is_passing(tracing, rc)) {
-        command_error("period %s: %s", rc == -EBUSY ? "skipped" : "without a number", error->text);
+        command_error("period %s: %s", rc == -EBUSY ? "skipped" : "without a result", error->text);
         tracing->why_none = rc;
         return 0;
     }
@@ -385,7 +387,7 @@ static int trace_guest(struct session *session, const void *context, struct erro
 
     if (!session->plan.method->needs_pages)
         return error_set(error, -ENOTSUP,
-                         "%s counts touches without telling where: choose one of "
+                         "%s counts touched pages but not their addresses: choose one of "
                          "idle, damon, zap, pageout",
                          session->plan.method->name);
     session->plan.collected = note;

@@ -40,8 +40,8 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss watch [DOMAIN...] [OPTIONS]\n\n"
-        "Prints the last record that vmwssd has kept of each guest, or of these, and then each new one\n"
-        "as it is added.\n",
+        "Prints vmwssd's last record of each guest, or of those named, and then each new record as it is\n"
+        "added.\n",
     .lines = lines,
 };
 

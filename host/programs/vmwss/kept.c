@@ -60,7 +60,7 @@ int kept_span_check(const struct kept_choice *choice)
     kept_span(choice, &from_s, &to_s);
     if (from_s < to_s)
         return 0;
-    command_error("--since: it is not before --until, or now");
+    command_error("--since is not before --until, or now");
     return -EINVAL;
 }
 

@@ -21,23 +21,23 @@ struct kept_choice {
     }
 
 /* The option lines; the command's struct begins with its struct kept_choice. */
-#define KEPT_SPAN                                                                                \
-    {OPTION_CALL,                                                                                \
-     's',                                                                                        \
-     "since",                                                                                    \
-     "TIME",                                                                                     \
-     0,                                                                                          \
-     .help = "from when: how long ago, as in 90m, 12h or 2w, or a local time, as in 20:45,\n"    \
-             "2026-01-31 or 2026-01-31T20:45 (7d)",                                              \
-     .call = kept_set_since},                                                                    \
-    {                                                                                            \
-        OPTION_CALL, 'u', "until", "TIME", 0, .help = "until when (now)", .call = kept_set_until \
+#define KEPT_SPAN                                                                                 \
+    {OPTION_CALL,                                                                                 \
+     's',                                                                                         \
+     "since",                                                                                     \
+     "TIME",                                                                                      \
+     0,                                                                                           \
+     .help = "the beginning: how long ago, as in 90m, 12h or 2w, or a local time, as in 20:45,\n" \
+             "2026-01-31 or 2026-01-31T20:45 (7d)",                                               \
+     .call = kept_set_since},                                                                     \
+    {                                                                                             \
+        OPTION_CALL, 'u', "until", "TIME", 0, .help = "the end (now)", .call = kept_set_until     \
     }
 #define RISK_RANGE 10, 500000, "0.001% to 50%"
-#define KEPT_WINDOW                                                                      \
-    {                                                                                    \
-        OPTION_SECONDS, 'w', "window", "S", offsetof(struct kept_choice, window_s),      \
-            .help = "the window, among those that are kept (60s, or the one next to it)" \
+#define KEPT_WINDOW                                                                 \
+    {                                                                               \
+        OPTION_SECONDS, 'w', "window", "S", offsetof(struct kept_choice, window_s), \
+            .help = "one of the windows in the history (60s, or the closest one)"   \
     }
 #define KEPT_DATABASE(offset)                              \
     {                                                      \

@@ -60,7 +60,7 @@ int plan_choice_source(void *base, const char *value)
 
     if (is_other_url(value)) {
         command_error("--from: expected a URL that begins with http:// or https://, without a "
-                      "name, for it has many hosts");
+                      "host name, because it serves many hosts");
         return -EINVAL;
     }
     if (n == 0 && !prom_is_url(value) && is_address(value)) {
@@ -239,7 +239,7 @@ static const struct option_line lines[] = {
      .help = "of the URL, only series with these labels, as in cluster=\"east\",zone=~\"a|b\"",
      .call = add_match},
     {OPTION_SECONDS, 0, "timeout", "S", AT(prometheus.timeout_s),
-     .help = "wait so long for each answer of the URL (60)"},
+     .help = "how long to wait for each answer of the URL (60)"},
     {OPTION_CALL, 0, "capacity", "SIZE", 0,
      .help = "memory for guests; HOST=SIZE: of that host only (what the URL has of it; of\n"
              "this host: its own less 5 %); repeatable",
@@ -251,32 +251,32 @@ static const struct option_line lines[] = {
     {OPTION_SHARE, 0, "risk", "P%", AT(request.options.risk),
      .help = "the share of the time for which a host may be short (0.1%)", RISK_RANGE},
     {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
-     .help = "where new guests of so much RAM fit best, and how many more would",
+     .help = "show where new guests of that RAM fit best, and how many more would",
      .call = set_places},
     {OPTION_FLAG, 0, "empty", NULL, AT(request.consolidate),
-     .help = "which guests to move so that hosts could be emptied"},
-    {OPTION_COUNT, 0, "moves", "N", AT(moves), .help = "likewise, with at most so many moves", 0,
-     1000000, "a number up to 1000000"},
+     .help = "show which guests to move so that hosts could be emptied"},
+    {OPTION_COUNT, 0, "moves", "N", AT(moves), .help = "the same, with at most N moves", 0, 1000000,
+     "a number up to 1000000"},
     {OPTION_COUNT, 0, "spare", "N", AT(spare),
-     .help = "empty no host without which any N others, 1 or 2, could not fail (0)", 0,
-     PLAN_SPARE_MAX, "a number of hosts, 0 to 2"},
+     .help = "keep enough hosts that any N others, 1 or 2, may fail (0)", 0, PLAN_SPARE_MAX,
+     "a number of hosts, 0 to 2"},
     {OPTION_FLAG, 0, "running-only", NULL, AT(request.options.running_only),
-     .help = "leave out what guests that have ended needed"},
+     .help = "leave out the needs of guests that have ended"},
     {OPTION_CALL, 0, "apart", "GUEST,...", 0,
      .help = "guests of which no two may be on one host; repeatable", .call = add_apart},
     {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",
      .call = add_pinned},
     {OPTION_SPAN, 0, "horizon", "TIME", AT(request.options.horizon_s),
-     .help = "how far ahead trends are followed (14d)"},
+     .help = "how far ahead to follow trends (14d)"},
     {OPTION_SPAN, 's', "since", "TIME", AT(kept.since_s),
      .help = "how far back: 12h, 7d, 4w (28d)"},
     {OPTION_CALL, 0, "step", "TIME", 0,
-     .help = "of which the largest needs are added up: 1m to 1h (as short as 320 MiB allow)",
+     .help = "add up the largest need of each step: 1m to 1h (as short as 320 MiB allow)",
      .call = set_step},
     {OPTION_SECONDS, 'w', "window", "S", AT(kept.window_s),
-     .help = "the window, among those that are kept (60)"},
+     .help = "one of the windows in the history (60)"},
     {OPTION_TEXT, 0, "html", "FILE", AT(html),
-     .help = "instead, write a page with the fleet in pictures into FILE"},
+     .help = "write an HTML page with the fleet in pictures into FILE instead"},
     KEPT_JSON("one JSON object, schema vmwss.plan.v1"),
     KEPT_CSV,
     {.type = OPTION_END},
@@ -352,14 +352,14 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
             host->capacity_bytes = own_memory_for_guests();
         if (host->capacity_bytes == 0)
             return error_set(error, -EINVAL,
-                             "host %s: say with --capacity %s=SIZE how much memory it has for "
-                             "guests, or with --capacity SIZE for all",
+                             "host %s: set with --capacity %s=SIZE how much memory it has for "
+                             "guests, or with --capacity SIZE for all hosts",
                              host->name, host->name);
         if (reserve > 0)
             host->reserve_bytes = reserve;
         if (host->reserve_bytes == PLAN_RESERVE_UNKNOWN)
             return error_set(error, -EINVAL,
-                             "host %s: its vmwss_plan_reserve_bytes cannot be read: say with "
+                             "host %s: its vmwss_plan_reserve_bytes cannot be read: set with "
                              "--reserve %s=SIZE how much of its memory is kept free",
                              host->name, host->name);
         if (host->reserve_bytes >= host->capacity_bytes)

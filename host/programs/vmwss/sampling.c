@@ -61,7 +61,7 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
     if (optind < argc)
         choice->guest.domain = argv[optind++];
     if (optind < argc) {
-        command_error("one guest at a time: '%s' is too much", argv[optind]);
+        command_error("one guest at a time: unexpected '%s'", argv[optind]);
         return -EINVAL;
     }
     if (!choice->guest.domain == !choice->guest.pid) {

@@ -190,8 +190,8 @@ int shrink_guest_look(struct shrink_guest *guest, struct guest_report *report, s
         tells_available(report))
         return 0;
     return error_set(error, -ENODATA,
-                     "domain %s: its balloon driver stopped reporting: have it report (virsh "
-                     "dommemstat %s --period 1)",
+                     "domain %s: its balloon driver stopped reporting: enable its statistics "
+                     "(virsh dommemstat %s --period 1)",
                      memory->name, memory->name);
 }
 
@@ -228,8 +228,8 @@ static int find_source(struct shrink_guest *guest, struct error *error)
     if (guest_report_of_balloon(&report, &guest->memory, 0) && tells_available(&report))
         return 0;
     return error_set(error, -ENODATA,
-                     "domain %s: it does not report what is available to it, so it cannot "
-                     "complain in time: have its balloon driver report (virsh dommemstat %s "
+                     "domain %s: it does not report its available memory, so it cannot "
+                     "complain in time: enable its balloon statistics (virsh dommemstat %s "
                      "--period 1), or run its agent, see vmwss-guest(1) (%s)",
                      guest->memory.name, guest->memory.name,
                      guest->way.missing.code < 0 ? guest->way.missing.text

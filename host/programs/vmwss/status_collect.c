@@ -115,7 +115,7 @@ static void name_process(struct status_guest *found, const struct guest *guest)
     if (ram_config_bytes(&guest->ram))
         found->assigned_bytes = ram_config_bytes(&guest->ram);
     if (*guest->ram.unknown)
-        snprintf(found->reason, sizeof(found->reason), "its RAM is not known: %s",
+        snprintf(found->reason, sizeof(found->reason), "its RAM is unknown: %s",
                  guest->ram.unknown);
 }
 
@@ -234,13 +234,13 @@ static bool is_suspended(const struct collecting *collecting, const struct statu
 static void explain_missing(const struct status *status, struct status_guest *guest)
 {
     if (!status->daemon.pid)
-        snprintf(guest->reason, sizeof(guest->reason), "vmwssd does not run");
+        snprintf(guest->reason, sizeof(guest->reason), "vmwssd is not running");
     else if (!status->daemon.writes)
         snprintf(guest->reason, sizeof(guest->reason), "vmwssd does not write this history");
     else
         snprintf(guest->reason, sizeof(guest->reason),
-                 "no record of it: it has just begun, or vmwssd does not watch it (its key "
-                 "connect), or waits to open it");
+                 "no record yet: it has just started, or vmwssd does not watch it (its key "
+                 "connect), or has not opened it yet");
 }
 
 static void explain_old(const struct status *status, struct status_guest *guest)
@@ -250,8 +250,8 @@ static void explain_old(const struct status *status, struct status_guest *guest)
 
     show_seconds(age, sizeof(age), (double)(long)guest->age_s);
     if (!status->daemon.pid)
-        snprintf(guest->reason, sizeof(guest->reason), "vmwssd does not run; last measured %s ago",
-                 age);
+        snprintf(guest->reason, sizeof(guest->reason),
+                 "vmwssd is not running; last measured %s ago", age);
     else
         snprintf(guest->reason, sizeof(guest->reason),
                  "last measured %s ago, though a record came every %s before", age,

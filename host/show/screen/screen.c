@@ -373,7 +373,7 @@ static int begin_terminal(struct error *error)
         return error_set(error, -ENOTTY,
                          "top needs a terminal; for scripts there is vmwss watch --json");
     if (!newterm(NULL, stdout, stdin))
-        return error_set(error, -ENOTTY, "this terminal (TERM) is not known");
+        return error_set(error, -ENOTTY, "unknown terminal (TERM)");
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);

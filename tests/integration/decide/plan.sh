@@ -119,7 +119,7 @@ expect_exit "no history" 1 'Name their histories' "$vmwss" plan
 expect_exit "no such file" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db"
 echo text >"$dir/text"
 expect_exit "no history in it" 2 'text: is not a history' "$vmwss" plan "$dir/text"
-expect_exit "no capacity" 2 'host b: say with --capacity b=SIZE' "$vmwss" plan --capacity a=1G a="$dir/a.db" b="$dir/b.db"
+expect_exit "no capacity" 2 'host b: set with --capacity b=SIZE' "$vmwss" plan --capacity a=1G a="$dir/a.db" b="$dir/b.db"
 expect_exit "a capacity of no host" 2 '--capacity x=1G: no such host' plan --capacity x=1G
 check "a reserve of one host" says '[.hosts[].reserve_bytes / 1048576] == [64, 256, 64]' --reserve b=256M --reserve 64M
 expect_exit "a capacity without its unit" 1 '--capacity 1024: expected a size with its unit, M, G or T' plan --capacity 1024

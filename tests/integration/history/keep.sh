@@ -299,7 +299,7 @@ for command in "history steady" report; do
 	# shellcheck disable=SC2086 # words
 	check "${command%% *}: the window next to a minute" quietly jq -es 'all(.window_s == 300)' <("$vmwss" $command -D "$dir/windows.db" --json)
 done
-expect_exit "history: but another that was asked for is not there" 2 'no window of 60 s is kept; there are 10, 300' \
+expect_exit "history: but another that was asked for is not there" 2 'the history has no window of 60 s; it has 10, 300' \
 	"$vmwss" history steady -D "$dir/windows.db" --window 60
 
 # Windows are 10, 60, 600 until three hours ago, then 10, 300: only minutes are there at all times.

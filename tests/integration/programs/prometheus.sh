@@ -76,7 +76,7 @@ check "each holds when it must, and not else" rules_hold
 expect_exit "an unknown option" 1 'unrecognized' "$exporter" --nosuch
 expect_exit "an address without a port" 2 'expected ADDRESS:PORT' "$exporter" --listen 127.0.0.1
 expect_exit "a file that node_exporter would not read" 1 'ends in .prom' "$exporter" --textfile "$files/vmwss.txt"
-expect_exit "two modes" 1 'not two of them' "$exporter" --print --textfile "$files/vmwss.prom"
+expect_exit "two modes" 1 'only one of them' "$exporter" --print --textfile "$files/vmwss.prom"
 expect_exit "no history to print" 2 "$db: no history there" "$exporter" --print --database "$db"
 # shellcheck disable=SC2016 # expanded inside
 expect_exit "a full disk under the output" 2 'standard output: ' \
@@ -94,7 +94,7 @@ check "and why" answers "$served_at/metrics" "^$db: no history there: start vmws
 check "in its log once" test "$(grep -c 'no history there' "$guests_dir/served")" = 1
 expect_exit "a port that is taken" 2 'Address already in use' "$exporter" --listen "${served_at#http://}"
 # shellcheck disable=SC2016 # expanded inside
-expect_exit "a passed socket that is none" 2 'no listening stream socket' \
+expect_exit "a passed socket that is none" 2 'not a listening stream socket' \
 	bash -c 'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" 3</dev/null' "$exporter"
 
 # --- from the guests to Prometheus ---------------------------------------------------------------------------------

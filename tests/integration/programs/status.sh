@@ -23,7 +23,7 @@ says() {
 shows() { jq -e "$1" >/dev/null <<<"$(status --json)"; }
 guest() { echo "(.guests[] | select(.domain == \"$1\"))"; }
 
-check "neither vmwssd nor a history" says 2 '^vmwssd does not run$'
+check "neither vmwssd nor a history" says 2 '^vmwssd is not running$'
 check "which it says" says 2 '^no history: .*history.db'
 check "and in JSON" shows '(.well | not) and (.daemon.running | not) and .history_error != null and .newest == null and .guests == []'
 check "the host's memory" shows ".memory.total_bytes == $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024"
@@ -38,7 +38,7 @@ if ! libvirtd_begin || ! embed_create seen 128 "total=96M hot=16M" "$memfd"; the
 	finish
 	exit
 fi
-check "a guest without a record, and why" says 2 '^seen: vmwssd does not run$'
+check "a guest without a record, and why" says 2 '^seen: vmwssd is not running$'
 check "with what it was assigned" shows "$(guest seen) | .ram_bytes == 128 * 1048576 and (.measured | not) and .wss_bytes == null"
 
 vmwssd_begin --config "$guests_dir/conf"
@@ -103,7 +103,7 @@ else
 	check "when it has ended, all is well" eventually well
 fi
 check "a guest that no libvirt knows starts" run_payload plain tcg "total=96M hot=16M" -m 128
-check "vmwssd does not watch it" eventually says 2 '^plain: no record of it: '
+check "vmwssd does not watch it" eventually says 2 '^plain: no record yet: '
 check "its row" says 2 '^plain +128.0 MiB +[0-9.]+ [KM]iB +- '
 stop_guest "$pid"
 check "when it has ended, all is well" eventually well
@@ -118,11 +118,11 @@ check "when it has ended, all is well" eventually well
 
 echo "# without vmwssd"
 check "SIGTERM: exit 0" vmwssd_end TERM
-check "it does not run" says 2 '^vmwssd does not run; newest record '
+check "it does not run" says 2 '^vmwssd is not running; newest record '
 check "the last record is still there" shows "$(guest seen).measured"
 old() { sqlite3 -batch "$db" "UPDATE sample SET time_ms = time_ms - 300000"; }
 check "the records become old" old
-check "then the guest is not measured" says 2 '^seen: vmwssd does not run; last measured 5m'
+check "then the guest is not measured" says 2 '^seen: vmwssd is not running; last measured 5m'
 virsh -q -c qemu:///system destroy seen
 check "one that ended unseen is not there" shows '.guests == []'
 finish

@@ -74,7 +74,7 @@ makes_page() { settles has_status "$at/" 200; }
 
 expect_exit "not with a file" 1 'not with --textfile' "$exporter" --web --textfile "$dir/vmwss.prom"
 expect_exit "not with --print" 1 'not with --textfile or --print' "$exporter" --web --print
-expect_exit "not two ways to print" 1 'not two of them' "$exporter" --print --page-to-stdout
+expect_exit "not two ways to print" 1 'only one of them' "$exporter" --print --page-to-stdout
 expect_exit "a time that is none" 1 'expected a time' "$exporter" --web --web-since yesterday
 expect_exit "a name that is none" 1 'without a port' "$exporter" --web --web-host 'a:80'
 expect_exit "no page without a history" 2 'no history there' "$exporter" --page-to-stdout --database "$dir/none.db"

@@ -33,8 +33,8 @@ check "a host that is stale is said" "${page[@]}" doubts "$dir/small.html" 'c: n
 plan --html "$dir/short.html"
 check "without moves as well" "${page[@]}" markup "$dir/short.html" <(plan --json)
 check "as a report's sentences" quietly grep -F 'Overcommit ratio at a risk of 0.1%' "$dir/short.html"
-expect_exit "not beside --json" 1 'not two of them' plan --html "$dir/x.html" --json
-expect_exit "nor beside --csv" 1 'not two of them' plan --html "$dir/x.html" --csv
+expect_exit "not beside --json" 1 'only one of them' plan --html "$dir/x.html" --json
+expect_exit "nor beside --csv" 1 'only one of them' plan --html "$dir/x.html" --csv
 expect_exit "a directory that is not there" 2 "$dir/none/page.html: No such file" plan --html "$dir/none/page.html"
 expect_exit "a full device" 2 '/dev/full: No space left' plan --html /dev/full
 expect_exit "no such history" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db" --html "$dir/x.html"
