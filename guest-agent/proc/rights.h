@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/** Is the capability (CAP_SYS_PTRACE ...) in our effective set? */
+/** Returns true if the capability (CAP_SYS_PTRACE ...) is in our effective set. */
 bool rights_have(int capability);
 
 /** The remedy for -EACCES or -EPERM that the missing capability, given as the name of its constant,

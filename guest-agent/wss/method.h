@@ -30,7 +30,7 @@ struct wss_method {
      * above. */
     int (*read)(const struct wss_subject *subject, void *state, struct wss_reading *reading);
 
-    /** Does read() fill in all of memory, or only referenced_bytes? */
+    /** true: read() fills in all of memory; false: only referenced_bytes. */
     bool reads_memory;
 
     void (*forget)(void *state); /* may be NULL */

@@ -174,7 +174,7 @@ static void check_value(const struct agent_field *field, const struct agent_mess
     }
 }
 
-/* What is kept and read again is the same to the last bit. */
+/* A number that is stored and read again is the same to the last bit. */
 static void check_again(const struct agent_message *message, const struct place *place,
                         const struct agent_field *field, const struct meaning *meaning)
 {

@@ -29,7 +29,7 @@
 #define ACTUATOR_NUMBER(upper, lower) ACTUATOR_##upper,
 enum actuator_number { ACTUATORS(ACTUATOR_NUMBER) N_ACTUATORS };
 
-/** What one actuator can do for a guest. All zero: the guest has no such actuator. */
+/** Range and size of one actuator of a guest. All zero: the guest has no such actuator. */
 struct actuator {
     uint64_t least_bytes, most_bytes; /* range that it can be set to */
     uint64_t block_bytes;             /* block size; 0: any size */
@@ -43,7 +43,7 @@ struct actuator_device {
     uint64_t before_bytes; /* its requested size before our first target; 0: none */
 };
 
-/** What an order needs. */
+/** Means to carry out an order. */
 struct actuator_hands {
     struct domain_connection *libvirt;
     const char *uuid;

@@ -118,8 +118,8 @@ struct journal_entry {
     char level[8], action[12], hold[12];
     uint64_t target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
-    /* What was ordered of each actuator that has a column for it, and what came of it, which
-     * journal_add() does not set; DECIDE_UNKNOWN: nothing, or not known yet */
+    /* Orders to each actuator that has a column for them, and their results, which journal_add()
+     * does not set; DECIDE_UNKNOWN: no order, or not known yet */
     uint64_t ordered_bytes[N_ACTUATORS], done_bytes[N_ACTUATORS];
     char why[1600];
     /* After 5, 30 and 60 s; DECIDE_UNKNOWN: not known. */

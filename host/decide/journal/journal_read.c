@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* What entries are asked for, and who takes them. */
+/* The entries requested, and the function that takes them. */
 struct walk {
     const char *head, *tail; /* tail may have ?1, the guest, and ?2, the number of entries */
     const char *guest;

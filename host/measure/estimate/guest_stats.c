@@ -147,7 +147,7 @@ static void set_memory(struct guest_stats *stats, const struct agent_memory *mem
     stats->cache_cold_bytes = memory->inactive_file_bytes;
 }
 
-/* What some of the processes touched is not the guest's working set. */
+/* Touches of only some of the processes are not the guest's working set. */
 static void set_own(struct guest_stats *stats, const struct agent_report *report)
 {
     const struct agent_working_set *own = &report->working_set;

@@ -16,7 +16,7 @@ import urllib.parse
 import urllib.request
 
 MIB = 1 << 20
-# What servers answer with status 422 to a query that exceeds a limit. Prometheus: promql/engine.go, ErrTooManySamples, which
+# Answers of servers, with status 422, to a query that exceeds a limit. Prometheus: promql/engine.go, ErrTooManySamples, which
 # web/api/v1/api.go makes an error of type execution; Mimir: pkg/querier/error_translate_queryable.go, with a text as its
 # runbooks list it (err-mimir-max-chunks-per-query); VictoriaMetrics: app/vmselect/prometheus/error_response.qtpl, the type is the status.
 LIMITS = {
