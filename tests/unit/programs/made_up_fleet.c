@@ -57,15 +57,14 @@ void guest_scan_free(struct guest_scan *scan)
     free(scan);
 }
 
-int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
-                      double cpu_s, struct ages_record *record, struct error *error)
+int guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                      struct ages_record *record, struct error *error)
 {
     const unsigned n = atomic_fetch_add(&shared->n, 1) % LOGGED;
 
-    (void)rules;
-    (void)samples;
-    (void)cpu_s;
     (void)error;
+    atomic_fetch_add(&shared->of[scan->i].anew, params->anew);
+    atomic_fetch_or(&shared->of[scan->i].jobs, params->jobs);
     shared->log[n].guest = scan->i;
     shared->log[n].thread = (pid_t)syscall(SYS_gettid);
     atomic_fetch_add(&shared->of[scan->i].begun, 1);
@@ -75,22 +74,6 @@ int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, u
     record->sample.pid = FIRST_PID + scan->i;
     atomic_fetch_add(&shared->of[scan->i].scans, 1);
     return 0;
-}
-
-void guest_scan_begin_anew(struct guest_scan *scan)
-{
-    atomic_fetch_add(&shared->of[scan->i].anew, 1);
-}
-
-void guest_scan_note_jobs(struct guest_scan *scan, unsigned flags)
-{
-    atomic_fetch_or(&shared->of[scan->i].jobs, flags);
-}
-
-void guest_scan_set_suspended(struct guest_scan *scan, uint64_t total_ns)
-{
-    (void)scan;
-    (void)total_ns;
 }
 
 bool guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml)

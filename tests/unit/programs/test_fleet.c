@@ -72,14 +72,10 @@ static void teardown(void)
 /* --- what ld --wrap puts in between ----------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
-void __real_guest_scan_begin_anew(struct guest_scan *scan);
-void __wrap_guest_scan_begin_anew(struct guest_scan *scan);
-int __real_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
-                             uint64_t samples, double cpu_s, struct ages_record *record,
-                             struct error *error);
-int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
-                             uint64_t samples, double cpu_s, struct ages_record *record,
-                             struct error *error);
+int __real_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                             struct ages_record *record, struct error *error);
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                             struct ages_record *record, struct error *error);
 uint64_t __real_guest_scan_pages(const struct guest_scan *scan);
 uint64_t __wrap_guest_scan_pages(const struct guest_scan *scan);
 bool __real_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
@@ -89,17 +85,8 @@ int __real_store_check(struct store *store, int (*ends)(void *context), void *co
 int __wrap_store_check(struct store *store, int (*ends)(void *context), void *context,
                        struct error *error);
 
-/* Restoring a guest hangs while this pipe is open and empty. */
+/* A scan that begins the panel again hangs while this pipe is open and empty. */
 static int restored[2] = {-1, -1};
-
-void __wrap_guest_scan_begin_anew(struct guest_scan *scan)
-{
-    char byte;
-
-    if (restored[0] >= 0)
-        ck_assert_int_eq(read(restored[0], &byte, 1), 0);
-    __real_guest_scan_begin_anew(scan);
-}
 
 /* When told to, a scan takes a while, and has counted so many pages. */
 static struct {
@@ -108,12 +95,15 @@ static struct {
     int result; /* of a scan */
 } slow;
 
-int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
-                             uint64_t samples, double cpu_s, struct ages_record *record,
-                             struct error *error)
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                             struct ages_record *record, struct error *error)
 {
+    char byte;
+
+    if (params->anew && restored[0] >= 0)
+        ck_assert_int_eq(read(restored[0], &byte, 1), 0);
     if (!slow.on)
-        return __real_guest_scan_sample(scan, rules, samples, cpu_s, record, error);
+        return __real_guest_scan_sample(scan, params, record, error);
     virtual_clock_pass_ms(300);
     return error_set(error, slow.result, "slow");
 }

@@ -27,9 +27,8 @@ static struct scan_table *table; /* threads may use it until the process ends */
 void __real_guest_scan_free(struct guest_scan *scan);
 void __wrap_guest_scan_free(struct guest_scan *scan);
 bool __wrap_guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
-int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
-                             uint64_t samples, double cpu_s, struct ages_record *record,
-                             struct error *error);
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                             struct ages_record *record, struct error *error);
 int __wrap_agent_endpoint_connect(const struct agent_endpoint *endpoint, struct error *error);
 
 /* When told to, restoring a guest hangs after it has freed all there is of the guest. */
@@ -53,14 +52,11 @@ static struct {
     sem_t go_on;
 } scanning;
 
-int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules,
-                             uint64_t samples, double cpu_s, struct ages_record *record,
-                             struct error *error)
+int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                             struct ages_record *record, struct error *error)
 {
     (void)scan;
-    (void)rules;
-    (void)samples;
-    (void)cpu_s;
+    (void)params;
     (void)record;
     atomic_store(&scanning.begun, true);
     sem_wait(&scanning.go_on);

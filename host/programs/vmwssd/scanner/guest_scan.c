@@ -140,21 +140,6 @@ void guest_scan_free(struct guest_scan *scan)
     free(scan);
 }
 
-void guest_scan_set_suspended(struct guest_scan *scan, uint64_t total_ns)
-{
-    scan->suspended_total_ns = total_ns;
-}
-
-void guest_scan_note_jobs(struct guest_scan *scan, unsigned flags)
-{
-    scan->jobs_between |= flags;
-}
-
-void guest_scan_begin_anew(struct guest_scan *scan)
-{
-    scan->void_method = true;
-}
-
 uint64_t guest_scan_pages(const struct guest_scan *scan)
 {
     return scan->panel ? panel_pages(scan->panel) : 0;
@@ -177,20 +162,21 @@ int guest_scan_poll(struct guest_scan *scan, struct error *error)
 
 /* --- a scan ----------------------------------------------------------------------------------- */
 
-static int choose_method(struct guest_scan *scan, const struct scan_rules *rules,
+static int choose_method(struct guest_scan *scan, const struct scan_sample *params,
                          struct error *error)
 {
     const enum method_order order = method_bits_are_taken(&scan->target) ? ORDER_DAEMON_AGEING
                                                                          : ORDER_DAEMON;
     const struct method *method;
     const struct method_needs needs = {.panel = true, .follow = true, .by_vcpus = scan->disputed};
+    const struct method *wanted = scan_method_take(params->method);
     struct error reasons = {0};
 
     for (size_t i = 0; (method = method_at(order, i)); i++) {
         struct error why = {0};
         size_t used = strlen(reasons.text);
 
-        if (rules->method && rules->method != method)
+        if (wanted && wanted != method)
             continue;
         if (method_try(method, &scan->target, &needs, &why) == 0) {
             scan->method = method;
@@ -204,14 +190,14 @@ static int choose_method(struct guest_scan *scan, const struct scan_rules *rules
 
 /* If the last record was in doubt, the panel is worth less than another method, if there is one.
  * This is determined once. */
-static void leave_doubtful_method(struct guest_scan *scan, const struct scan_rules *rules)
+static void leave_doubtful_method(struct guest_scan *scan, const struct scan_sample *params)
 {
     const struct method *before = scan->method;
 
     scan->aged = false;
     scan->method_is_best = true;
 
-    if (choose_method(scan, rules, NULL) == 0 && scan->method != before)
+    if (choose_method(scan, params, NULL) == 0 && scan->method != before)
         drop_panel(scan);
     scan->no_other = scan->disputed && scan->method->sees_qemu;
     scan->disputed = scan->disputed && !scan->no_other;
@@ -245,50 +231,50 @@ static double presence(const struct guest_scan *scan, const struct resident_now 
     return (double)population_bytes(scan->method, now) / (double)scan->subject.ram.bytes;
 }
 
-static int begin_panel(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+static int begin_panel(struct guest_scan *scan, const struct scan_sample *params,
                        const struct resident_now *now, struct error *error)
 {
     const struct panel_plan plan = {
         .method = scan->method,
-        .samples = samples,
+        .samples = params->samples,
         .witness = method_bits_are_taken(&scan->target) ? MANY_WITNESSED : FEW_WITNESSED,
         .presence = presence(scan, now),
-        .longest_s = rules->window_s[rules->n_windows - 1],
-        .tick_s = rules->tick_s,
+        .longest_s = params->window_s[params->n_windows - 1],
+        .tick_s = params->tick_s,
         .seed = random_seed(),
         .clock = guest_clock,
         .clock_context = scan,
     };
 
-    scan->samples = samples;
+    scan->samples = params->samples;
     scan->reads = 0;
     return panel_open(&scan->target, &plan, &scan->panel, error);
 }
 
-static bool fits(const struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples)
+static bool fits(const struct guest_scan *scan, const struct scan_sample *params)
 {
     bool young = budget_panel_young(scan->reads, panel_elapsed_s(scan->panel),
-                                    rules->window_s[rules->n_windows - 1]);
+                                    params->window_s[params->n_windows - 1]);
 
-    return budget_panel_fits((double)samples, (double)scan->samples,
+    return budget_panel_fits((double)params->samples, (double)scan->samples,
                              (double)panel_pages(scan->panel), young);
 }
 
-static int scan_panel(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+static int scan_panel(struct guest_scan *scan, const struct scan_sample *params,
                       struct resident_now *now, struct error *error)
 {
     int rc;
 
     if (!scan->panel)
-        return begin_panel(scan, rules, samples, now, error);
-    panel_set_samples(scan->panel, samples);
+        return begin_panel(scan, params, now, error);
+    panel_set_samples(scan->panel, params->samples);
     rc = panel_tick(scan->panel, presence(scan, now), now, error);
     scan->reads++;
     if (rc == 0 && panel_read_all(scan->panel))
         scan->subject.guest.jobs |= QEMU_JOB_DUMP;
-    if (rc == 0 && !fits(scan, rules, samples)) {
+    if (rc == 0 && !fits(scan, params)) {
         drop_panel(scan);
-        rc = begin_panel(scan, rules, samples, now, error);
+        rc = begin_panel(scan, params, now, error);
     }
     return rc;
 }
@@ -316,14 +302,15 @@ static bool lacks_merged(const struct sample_record *record)
            record->unmeasurable_bytes > record->resident_bytes / MUCH_MERGED * 2;
 }
 
-static int tell(struct guest_scan *scan, const struct scan_rules *rules, double cpu_s,
-                const struct resident_now *now, struct ages_record *record, struct error *error)
+static int make_record(struct guest_scan *scan, const struct scan_sample *params,
+                       const struct resident_now *now, struct ages_record *record,
+                       struct error *error)
 {
-    struct sample_plan plan = {.method = scan->method, .n_windows = rules->n_windows};
-    const struct panel_reading reading = {scan->panel, now, cpu_s};
+    struct sample_plan plan = {.method = scan->method, .n_windows = params->n_windows};
+    const struct panel_reading reading = {scan->panel, now, params->cpu_s};
     int rc;
 
-    memcpy(plan.window_s, rules->window_s, sizeof(plan.window_s));
+    memcpy(plan.window_s, params->window_s, sizeof(plan.window_s));
     rc = ages_record_fill(record, &scan->subject, &plan, &reading, error);
     if (rc < 0)
         return rc;
@@ -338,19 +325,19 @@ static int tell(struct guest_scan *scan, const struct scan_rules *rules, double 
     return 0;
 }
 
-static int scan_guest(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+static int scan_guest(struct guest_scan *scan, const struct scan_sample *params,
                       struct resident_now *now, struct error *error)
 {
     int rc = locate(scan, error);
 
     if (rc == 0 && !scan->method)
-        rc = choose_method(scan, rules, error);
+        rc = choose_method(scan, params, error);
     else if (rc == 0 && ((scan->aged && !scan->method_is_best) || leaves_disputed(scan)))
-        leave_doubtful_method(scan, rules);
+        leave_doubtful_method(scan, params);
     if (rc == 0)
         rc = subject_refresh(&scan->subject, now, error);
     if (rc == 0)
-        rc = scan_panel(scan, rules, samples, now, error);
+        rc = scan_panel(scan, params, now, error);
     return rc;
 }
 
@@ -389,16 +376,16 @@ static bool has_begun(const struct guest_scan *scan)
 }
 
 /* Pages read meanwhile may belong to an address space that is gone, in which all are absent. */
-static int scan_verified(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+static int scan_verified(struct guest_scan *scan, const struct scan_sample *params,
                          struct resident_now *now, struct error *error)
 {
     const struct subject *subject = &scan->subject;
-    int rc = scan_guest(scan, rules, samples, now, error);
+    int rc = scan_guest(scan, params, now, error);
 
     return rc == 0 ? qemu_process_verify(subject->root, &subject->guest.process, error) : rc;
 }
 
-static int scan_or_reopen(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
+static int scan_or_reopen(struct guest_scan *scan, const struct scan_sample *params,
                           struct resident_now *now, struct error *error)
 {
     const struct subject *subject = &scan->subject;
@@ -406,11 +393,11 @@ static int scan_or_reopen(struct guest_scan *scan, const struct scan_rules *rule
                           : qemu_process_verify(subject->root, &subject->guest.process, error);
 
     if (rc == 0)
-        rc = scan_verified(scan, rules, samples, now, error);
+        rc = scan_verified(scan, params, now, error);
     if (rc == -ESTALE) {
         rc = reopen(scan, error);
         if (rc == 0)
-            rc = scan_verified(scan, rules, samples, now, error);
+            rc = scan_verified(scan, params, now, error);
     }
     scan->reopen = begins(scan) && (rc < 0 || !has_begun(scan));
     return rc;
@@ -445,25 +432,28 @@ bool guest_scan_size(const struct guest_scan *scan, struct ages_record *record)
     return true;
 }
 
-int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
-                      double cpu_s, struct ages_record *record, struct error *error)
+int guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                      struct ages_record *record, struct error *error)
 {
     const struct subject *subject = &scan->subject;
     struct resident_now now;
     int rc = qemu_process_verify(subject->root, &subject->guest.process, error);
 
+    scan->suspended_total_ns = params->suspended_total_ns;
+    scan->jobs_between |= params->jobs;
+    scan->void_method |= params->anew;
     if (rc == 0 || rc == -ESTALE)
         rc = take_lock(scan, error);
     if (rc < 0)
         return rc;
-    rc = scan_or_reopen(scan, rules, samples, &now, error);
+    rc = scan_or_reopen(scan, params, &now, error);
     if (rc < 0)
         give_up(scan);
     else
         publish_panel(scan);
     run_lock_lend(&scan->lock);
     if (rc == 0)
-        rc = tell(scan, rules, cpu_s, &now, record, error);
+        rc = make_record(scan, params, &now, record, error);
     if (rc == -EAGAIN)
         remember(scan, 0);
     if (rc == 0 || rc == -EAGAIN)

@@ -12,17 +12,9 @@
 #pragma once
 
 #include "measure/record/ages_record.h"
+#include "programs/vmwssd/scanner/scan_message.h"
 
 struct guest_scan; /* opaque */
-
-/** Rules for the scan of every guest. */
-struct scan_rules {
-    /* NULL: the first of idle, pageout, zap whose probe succeeds */
-    const struct method *method;
-    size_t n_windows;
-    double window_s[RUN_MAX_WINDOWS]; /* ascending */
-    double tick_s;                    /* the shortest time between two scans */
-};
 
 /** Takes ownership of the opened @p guest, which is moved. Returns NULL if out of memory; then the
  * guest was not taken. Borrows @p root. */
@@ -36,25 +28,15 @@ bool guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
 /** Restores what was marked, and frees the scan. Accepts NULL. */
 void guest_scan_free(struct guest_scan *scan);
 
-/** Sets the total time for which the guest was suspended: its panel does not age during it. */
-void guest_scan_set_suspended(struct guest_scan *scan, uint64_t total_ns);
-
-/** Notes jobs (enum sample_flag) that were seen since the last scan. */
-void guest_scan_note_jobs(struct guest_scan *scan, unsigned flags);
-
-/** Notes that the rules have changed: the panel begins anew at the next scan. */
-void guest_scan_begin_anew(struct guest_scan *scan);
-
 /**
  * Scans the guest. The first scan opens it, and chooses its method.
- * @param samples  pages that the panel shall have
- * @param cpu_s    CPU time of earlier scans that is in no record yet
+ * @param params  valid: scan_request_valid()
  * @return 0: @p record is filled; -EAGAIN: there is nothing to record yet; -EBUSY: another vmwss
  *         measures it; -ESRCH: it is gone; -ENOTSUP: no method can follow it; another error: the
  *         next scan begins anew
  */
-int guest_scan_sample(struct guest_scan *scan, const struct scan_rules *rules, uint64_t samples,
-                      double cpu_s, struct ages_record *record, struct error *error);
+int guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
+                      struct ages_record *record, struct error *error);
 
 /** Fills a record with the guest's size, without windows, if it could not be scanned. Returns false
  * if not even the size is known. */

@@ -148,21 +148,12 @@ static void find_jobs(struct scan_table *table, uint64_t number, struct scan_rep
 static void sample_guest(struct scan_entry *guest, const struct scan_sample *sample,
                          struct scan_reply *reply)
 {
-    struct scan_rules rules = {.method = scan_method_take(sample->method),
-                               .n_windows = sample->n_windows,
-                               .tick_s = sample->tick_s};
     struct ages_record record;
     struct error error = {0};
 
-    memcpy(rules.window_s, sample->window_s, sizeof(rules.window_s));
     reply->sampled.pages_before = guest_scan_pages(guest->scan);
-    guest_scan_set_suspended(guest->scan, sample->suspended_total_ns);
-    guest_scan_note_jobs(guest->scan, sample->jobs);
-    if (sample->anew) /* restores the guest, which may hang like a scan */
-        guest_scan_begin_anew(guest->scan);
 
-    int rc = guest_scan_sample(guest->scan, &rules, sample->samples, sample->cpu_s, &record,
-                               &error);
+    int rc = guest_scan_sample(guest->scan, sample, &record, &error);
 
     /* The guest runs but cannot be measured: its size is stored. */
     if (rc == 0 ||
