@@ -44,8 +44,8 @@ static uint64_t needed(const struct decide_input *input, const struct decide_dec
     return larger(uses, decision->measured ? decision->demand_short_bytes : 0);
 }
 
-/* What it needs until nothing has been short for the pause is what it needed at its panic. Before
- * it was given memory it could not show that. */
+/* The largest need until nothing has been short for the pause is what the panic needed: before it
+ * was given memory the guest could not show that. */
 static void learn(struct decide_pace *pace, const struct decide_input *input,
                   const struct decide_decision *decision, double now_s)
 {
