@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -186,6 +188,28 @@ static int survey_opened(struct survey *survey, const struct fsroot *process)
     return rc;
 }
 
+/* A thread may have descriptors of its own: unshare(CLONE_FILES). Those that have not, as kcmp(2)
+ * says, are passed over; a file that is found twice counts once. */
+static int survey_threads(struct survey *survey, const struct fsroot *process, pid_t first)
+{
+    cleanup_free pid_t *tid = NULL;
+    ssize_t n = proc_numbers(process, "task", &tid);
+    int rc = 0;
+
+    for (ssize_t i = 0; rc == 0 && i < n; i++) {
+        struct fsroot thread;
+
+        if (tid[i] == first || syscall(SYS_kcmp, first, tid[i], KCMP_FILES, 0UL, 0UL) == 0)
+            continue;
+        thread.dirfd = fsroot_openf(process, O_PATH | O_DIRECTORY, "task/%d", (int)tid[i]);
+        rc = thread.dirfd < 0 ? 0 : survey_opened(survey, &thread);
+        if (thread.dirfd >= 0)
+            fsroot_close(&thread);
+        rc = rc == -ENOENT || rc == -ESRCH ? 0 : rc; /* it has ended */
+    }
+    return rc;
+}
+
 /* Its directory in /proc, or that of a thread of it: only a directory in /proc itself has
  * map_files. By its number alone the thread could be another process's by now. */
 static int open_process(const struct fsroot *root, pid_t pid)
@@ -212,6 +236,8 @@ int survey_process(struct survey *survey, pid_t pid, struct error *error)
         rc = visit_all(survey, &process, maps);
     if (rc >= 0)
         rc = survey_opened(survey, &process);
+    if (rc >= 0)
+        rc = survey_threads(survey, &process, process_thread(survey->question.root, pid));
     fsroot_close(&process);
     if (rc == -ENOENT || rc == -ESRCH)
         rc = process_absence(survey->question.root, pid);

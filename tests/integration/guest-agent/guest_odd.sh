@@ -15,8 +15,10 @@
 ready() {
 	: >said
 	begin "$@" >said
-	settles test -s said
+	settles has_line
 }
+
+has_line() { (($(wc -l <said) > 0)); }
 
 # report: of an agent on ./socket, the report.
 report() {
@@ -68,6 +70,21 @@ settles test -S socket
 has_it() { report >out && quietly jq -e '.report.processes[] | select(.name | startswith("python3")) | .pss_bytes > 67108864' out; }
 check "serve" settles has_it
 kill -KILL "$pid" # unshare waits for its child whatever else it is told
+wait 2>/dev/null
+
+echo "# a thread with descriptors of its own"
+cat >thread.py <<'END'
+import ctypes, os, threading, time
+def alone():
+    assert ctypes.CDLL(None).unshare(0x400) == 0 # CLONE_FILES
+    os.open("own", os.O_CREAT | os.O_RDWR)
+    print("ready", flush=True)
+    time.sleep(600)
+threading.Thread(target=alone).start()
+END
+ready python3 thread.py
+check "cache --pid counts what it has open" quietly jq -e '[.files[].name | select(endswith("/own"))] | length == 1' <("$guest" cache -p "$pid" --json)
+kill -KILL "$pid"
 wait 2>/dev/null
 
 echo "# two processes in one address space"
