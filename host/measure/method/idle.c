@@ -49,6 +49,7 @@
 #include "measure/method/idle_collect.h"
 #include "measure/method/idle_singles.h"
 #include "measure/method/tlb_flush.h"
+#include "measure/method/trial.h"
 
 #include <errno.h>
 #include <string.h>
@@ -289,24 +290,6 @@ static int idle_collect(void *state, struct tally *tally, struct error *error)
     return rc;
 }
 
-/* Marks a few pages for real: at least one of the present ones must take the mark. */
-static int judge_trial(const struct page_set *set, struct error *why)
-{
-    uint64_t count[PAGE_STATES] = {0};
-
-    for (uint64_t i = 0; i < set->n; i++)
-        count[set->state[i]]++;
-    if (count[PAGE_IDLE] > 0)
-        return 0;
-    if (count[PAGE_UNMEASURABLE] > 0)
-        return error_set(why, -ENOTSUP,
-                         "none of %llu pages takes the idle mark (hugetlb pages are not "
-                         "on an LRU list; others may be pinned or merged)",
-                         (unsigned long long)count[PAGE_UNMEASURABLE]);
-    return error_set(why, -ENODATA, "none of %llu pages looked at is resident",
-                     (unsigned long long)set->n);
-}
-
 static int idle_host(const struct fsroot *root, struct error *why)
 {
     cleanup_close int bitmap_fd = idle_bitmap_open(root, why);
@@ -319,31 +302,23 @@ static int idle_host(const struct fsroot *root, struct error *why)
     return flags_fd < 0 ? flags_fd : 0;
 }
 
-static int try_pages(const struct target *target, uint64_t n, struct error *why)
-{
-    struct page_set set;
-    void *state = NULL;
-    int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
-
-    if (rc < 0)
-        return error_set(why, rc, "out of memory");
-    rc = idle_open(target, &set, &state, why);
-    if (rc == 0) {
-        rc = for_each_batch(state, page_any, mark_batch, why);
-        if (rc == 0)
-            rc = judge_trial(&set, why);
-        idle_close(state);
-    }
-    page_set_free(&set);
-    return rc;
-}
-
 /* One page that takes the mark is proof; in most guests nearly every page does. */
 static int idle_probe(const struct target *target, struct error *why)
 {
-    struct error few = {0};
+    struct trial trial;
+    int rc = trial_mark(&method_idle, target, 16, &trial, why);
 
-    return try_pages(target, 16, &few) == 0 ? 0 : try_pages(target, 1024, why);
+    if (rc < 0 || trial.pages[PAGE_IDLE] == 0)
+        rc = trial_mark(&method_idle, target, 1024, &trial, why);
+    if (rc < 0 || trial.pages[PAGE_IDLE] > 0)
+        return rc;
+    if (trial.pages[PAGE_UNMEASURABLE] > 0)
+        return error_set(why, -ENOTSUP,
+                         "none of %llu pages takes the idle mark (hugetlb pages are not "
+                         "on an LRU list; others may be pinned or merged)",
+                         (unsigned long long)trial.pages[PAGE_UNMEASURABLE]);
+    return error_set(why, -ENODATA, "none of %llu pages looked at is resident",
+                     (unsigned long long)trial_pages(&trial));
 }
 
 const struct method method_idle = {

@@ -52,6 +52,7 @@
 #include "measure/method/pageout_calls.h"
 #include "measure/method/pageout_mark.h"
 #include "measure/method/pageout_others.h"
+#include "measure/method/trial.h"
 
 #include <errno.h>
 #include <string.h>
@@ -278,40 +279,21 @@ static int check_block(const struct ram_block *block, struct error *why)
     return 0;
 }
 
-/* Unmaps @p n pages for real. */
-static int unmap_some(const struct target *target, uint64_t n, uint64_t *unmapped,
-                      uint64_t *unmeasurable, struct error *why)
+static uint64_t unmapped(const struct trial *trial)
 {
-    struct page_set set;
-    void *state = NULL;
-    int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
-
-    if (rc < 0)
-        return error_set(why, rc, "out of memory");
-    rc = pageout_open(target, &set, &state, why);
-    if (rc == 0) {
-        rc = pageout_mark(state, why);
-        for (uint64_t i = 0; rc == 0 && i < set.n; i++) {
-            *unmapped += set.state[i] == PAGE_IDLE || set.state[i] == PAGE_TOUCHED;
-            *unmeasurable += set.state[i] == PAGE_UNMEASURABLE;
-        }
-        pageout_close(state);
-    }
-    page_set_free(&set);
-    return rc;
+    return trial->pages[PAGE_IDLE] + trial->pages[PAGE_TOUCHED];
 }
 
 /* One page that is unmapped is proof; in most guests nearly every page is: a few pages are tried
  * before many. */
-static int trial(const struct target *target, struct error *why)
+static int try_to_unmap(const struct target *target, struct error *why)
 {
-    uint64_t unmapped = 0;
-    uint64_t unmeasurable = 0;
-    int rc = unmap_some(target, 16, &unmapped, &unmeasurable, why);
+    struct trial trial;
+    int rc = trial_mark(&method_pageout, target, 16, &trial, why);
 
-    if (rc == 0 && unmapped == 0)
-        rc = unmap_some(target, 256, &unmapped, &unmeasurable, why);
-    if (rc == 0 && unmapped == 0 && unmeasurable > 0)
+    if (rc == 0 && unmapped(&trial) == 0)
+        rc = trial_mark(&method_pageout, target, 256, &trial, why);
+    if (rc == 0 && unmapped(&trial) == 0 && trial.pages[PAGE_UNMEASURABLE] > 0)
         rc = error_set(why, -ENOTSUP,
                        "the kernel unmaps none of its pages; another process "
                        "(vhost-user, a dump) may map the same memory");
@@ -340,7 +322,7 @@ static int pageout_probe(const struct target *target, struct error *why)
 
     int rc = pageout_check_swap(target->root, why);
 
-    return rc < 0 ? rc : trial(target, why);
+    return rc < 0 ? rc : try_to_unmap(target, why);
 }
 
 const struct method method_pageout = {

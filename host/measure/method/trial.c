@@ -36,6 +36,18 @@ uint64_t trial_pages(const struct trial *trial)
     return n;
 }
 
+typedef int (*trial_work)(const struct method *method, void *state, const struct page_set *set,
+                          struct trial *trial, struct error *why);
+
+static int mark_pages(const struct method *method, void *state, const struct page_set *set,
+                      struct trial *trial, struct error *why)
+{
+    int rc = method->mark(state, why);
+
+    trial_count(trial, set);
+    return rc;
+}
+
 static int watch_pages(const struct method *method, void *state, const struct page_set *set,
                        struct trial *trial, struct error *why)
 {
@@ -52,26 +64,43 @@ static int watch_pages(const struct method *method, void *state, const struct pa
     return rc;
 }
 
+/* Does the work on a panel of @p trial->n random pages. */
+static int try_panel(const struct method *method, const struct target *target, trial_work work,
+                     struct trial *trial, struct error *why)
+{
+    struct page_set set;
+    void *state = NULL;
+    int rc = page_set_panel(&set, target->ram, trial->n, target->process->start_ticks);
+
+    if (rc < 0)
+        return error_set(why, rc, "out of memory");
+    rc = method->open(target, &set, &state, why);
+    if (rc == 0) {
+        rc = work(method, state, &set, trial, why);
+        method->close(state);
+    }
+    page_set_free(&set);
+    return rc;
+}
+
+int trial_mark(const struct method *method, const struct target *target, uint64_t n,
+               struct trial *trial, struct error *why)
+{
+    *trial = (struct trial){.n = n};
+    return try_panel(method, target, mark_pages, trial, why);
+}
+
 int trial_run(const struct method *method, const struct target *target, uint64_t n,
               struct trial *trial, struct error *why)
 {
     struct vcpu_clock vcpus = {0};
-    struct page_set set;
-    void *state = NULL;
-    int rc = page_set_panel(&set, target->ram, n, target->process->start_ticks);
 
-    *trial = (struct trial){0};
-    if (rc < 0)
-        return error_set(why, rc, "out of memory");
-
+    *trial = (struct trial){.n = n};
     vcpu_clock_read(&vcpus, target->root, target->process);
-    rc = method->open(target, &set, &state, why);
-    if (rc == 0) {
-        rc = watch_pages(method, state, &set, trial, why);
-        method->close(state);
-    }
+
+    int rc = try_panel(method, target, watch_pages, trial, why);
+
     trial->vcpu_ns = vcpu_clock_read(&vcpus, target->root, target->process);
-    page_set_free(&set);
     return rc;
 }
 
