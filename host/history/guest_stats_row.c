@@ -151,7 +151,8 @@ int guest_stats_bucket_read(struct store *store, sqlite3_stmt *s, const struct b
         rc = read_bucket(s, stats);
     sqlite3_reset(s);
     return rc == -EUCLEAN
-               ? error_set(error, rc, "%s: a guest's word that vmwss has not written", store->path)
+               ? error_set(error, rc, "%s: statistics of a guest that vmwss has not written",
+                           store->path)
                : rc;
 }
 

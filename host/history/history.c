@@ -183,8 +183,7 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
     if (n < 0)
         return (int)n;
     if (matches == 0)
-        return error_set(error, -ENOENT, "domain %s: nothing is kept of it in %s", name_or_uuid,
-                         store->path);
+        return error_set(error, -ENOENT, "domain %s: no records in %s", name_or_uuid, store->path);
     if (matches > 1)
         return error_set(error, -ENOTUNIQ,
                          "domain %s: %zu guests of that name are in %s: give the UUID",

@@ -317,8 +317,8 @@ static int read_hours(struct store *store, const char *host, const struct histor
         rc = read_hour(needs, statement, bucket, query->window_s);
         if (rc < 0)
             return error_set(error, rc,
-                             "%s: a row of what the guests of a host need together is not as vmwss "
-                             "writes it, or out of memory",
+                             "%s: a row of the joint need of a host's guests is invalid, or there "
+                             "is no memory",
                              store->path);
     }
     return rc;

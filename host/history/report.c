@@ -206,11 +206,11 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
         return rc;
 
     const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
-    struct history_query asked = query;
+    struct history_query whole = query;
 
     /* The first record may stand for time before it. */
-    asked.from_s = fmin(fmax(options->from_s, 0), from_s);
-    rc = host_needs_read(store, report->host, &asked, &walk->needs, error);
+    whole.from_s = fmin(fmax(options->from_s, 0), from_s);
+    rc = host_needs_read(store, report->host, &whole, &walk->needs, error);
     if (rc < 0)
         return rc;
     if (walk->needs.n > 0)

@@ -58,8 +58,9 @@ int report_nothing(struct store *store, const struct report_options *options, st
     for (ssize_t w = 0; w < n && used < sizeof(list); w++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", w ? ", " : "",
                                  window_s[w]);
-    return error_set(error, -ENODATA, "%s: nothing is kept of the time and window of %g s%s%s",
-                     store->path, options->window_s, n ? "; windows of late: " : "", list);
+    return error_set(error, -ENODATA,
+                     "%s: there are no records of this time with a window of %g s%s%s", store->path,
+                     options->window_s, n ? "; recent windows: " : "", list);
 }
 
 ssize_t report_choose_host(const struct report_options *options, struct history_guest *guests,
@@ -78,6 +79,6 @@ ssize_t report_choose_host(const struct report_options *options, struct history_
                              host, guests[i].host);
     }
     if (kept == 0 && options->host)
-        return error_set(error, -ENOENT, "host %s: nothing is kept of it", options->host);
+        return error_set(error, -ENOENT, "host %s: no records of it are kept", options->host);
     return kept;
 }

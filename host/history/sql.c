@@ -66,11 +66,11 @@ static const char *remedy(int code)
 int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
 {
     int rc = sql_errno(db, result);
-    const char *said = db ? sqlite3_errmsg(db) : sqlite3_errstr(result);
+    const char *message = db ? sqlite3_errmsg(db) : sqlite3_errstr(result);
 
     if ((result & 0xff) == SQLITE_IOERR || (result & 0xff) == SQLITE_CANTOPEN)
-        return error_set(error, rc, "%s: %s (%s)", path, said, strerror(-rc));
-    return error_set(error, rc, "%s: %s%s", path, said, remedy(rc));
+        return error_set(error, rc, "%s: %s (%s)", path, message, strerror(-rc));
+    return error_set(error, rc, "%s: %s%s", path, message, remedy(rc));
 }
 
 int sql_error(struct store *store, int result, struct error *error)

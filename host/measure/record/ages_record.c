@@ -11,27 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double longest_answered_s(const struct panel *panel, const struct sample_plan *asked)
+static double longest_answered_s(const struct panel *panel, const struct sample_plan *requested)
 {
-    for (size_t w = asked->n_windows; w-- > 0;)
-        if (panel_answers(panel, asked->window_s[w]))
-            return asked->window_s[w];
+    for (size_t w = requested->n_windows; w-- > 0;)
+        if (panel_answers(panel, requested->window_s[w]))
+            return requested->window_s[w];
     return 0;
 }
 
 /* Moves the windows that can be answered into @p plan and @p result, and drops the others. All of
  * them end with the same reading of the same pages, those that were watched for the longest window:
  * one more page in a shorter window might by chance make it the larger. */
-static int answer_windows(const struct panel *panel, const struct sample_plan *asked,
+static int answer_windows(const struct panel *panel, const struct sample_plan *requested,
                           const struct resident_now *now, struct sample_plan *plan,
                           struct sample_result *result)
 {
-    const double longest_s = longest_answered_s(panel, asked);
+    const double longest_s = longest_answered_s(panel, requested);
 
-    *plan = *asked;
+    *plan = *requested;
     plan->n_windows = 0;
-    for (size_t w = 0; w < asked->n_windows; w++) {
-        double window_s = asked->window_s[w];
+    for (size_t w = 0; w < requested->n_windows; w++) {
+        double window_s = requested->window_s[w];
         const struct panel_ages ages = {.to_s = window_s, .watched_s = fmax(window_s, longest_s)};
         struct sample_window *window = &result->windows[plan->n_windows];
         int rc = panel_tally(panel, &ages, &window->tally, &window->est_window_s);
@@ -112,11 +112,11 @@ static int fill_bins(struct ages_record *record, const struct sample_plan *plan,
 }
 
 static int fill(struct ages_record *record, const struct subject *subject,
-                const struct sample_plan *asked, const struct panel_reading *reading,
+                const struct sample_plan *requested, const struct panel_reading *reading,
                 struct sample_result *result, struct error *error)
 {
     struct sample_plan plan;
-    int rc = answer_windows(reading->panel, asked, reading->now, &plan, result);
+    int rc = answer_windows(reading->panel, requested, reading->now, &plan, result);
 
     if (rc < 0)
         return error_set(error, rc, "not watched for long enough");
@@ -125,7 +125,7 @@ static int fill(struct ages_record *record, const struct subject *subject,
     rc = sample_record_fill(&record->sample, subject, &plan, result, error);
     if (rc < 0)
         return rc;
-    if (plan.window_s[plan.n_windows - 1] != asked->window_s[asked->n_windows - 1])
+    if (plan.window_s[plan.n_windows - 1] != requested->window_s[requested->n_windows - 1])
         record->sample.flags |= FLAG_YOUNG_PANEL;
 
     const struct wss_memory memory = memory_now(plan.method, &subject->ram, reading->now);

@@ -217,7 +217,7 @@ static void reload(struct daemon *daemon)
     sd_notify(0, "READY=1");
 }
 
-static void tell_status(const struct daemon *daemon)
+static void notify_status(const struct daemon *daemon)
 {
     uint64_t written = 0;
     uint64_t dropped = 0;
@@ -292,7 +292,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *sig
 static int on_status(sd_event_source *timer, uint64_t now_us, void *daemon)
 {
     (void)now_us;
-    tell_status(daemon);
+    notify_status(daemon);
     return main_loop_again(timer, STATUS_EVERY_S);
 }
 
@@ -343,7 +343,7 @@ static int open_history(struct daemon *daemon, struct error *error)
 
     if (rc < 0)
         return rc;
-    sd_notify(0, "STATUS=the history is being opened; no guest is watched yet");
+    sd_notify(0, "STATUS=the history is being opened; no guest is measured yet");
     return writer_start(&daemon->writer, config->database, &config->retention, error);
 }
 
@@ -447,7 +447,7 @@ static void stop(struct daemon *daemon)
     agents_wait(daemon->agents);
     if (!publisher_wait(daemon->publisher, UNPUBLISH_S))
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
-                 "libvirt does not answer: what was published stays in its metadata");
+                 "libvirt does not answer: the published elements stay in its metadata");
 }
 
 /* Returns the exit status: it includes the scanner's own error, but not the case that we stopped so

@@ -134,7 +134,7 @@ check "it says that it needs more than it has, because it pages" comes_true word
 	any(.guest.reasons[]; test("swap-in|refaults|psi-full"))' told
 echo "# $(newest told)"
 check "PSI tells" comes_true word '.guest.psi_some_ratio > 0.01' told
-check "the log tells of a stall" comes_true logged 'domain told: says that it stalls for memory'
+check "the log tells of a stall" comes_true logged 'domain told: reports a stall for memory'
 check "for people" test -n "$(table told | grep -E ' (above|>= RAM)')"
 embed_virsh setmem told 256M --live >/dev/null
 check "given back, it is below again" comes_true word '.guest.verdict == "below"' told

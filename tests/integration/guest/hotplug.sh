@@ -107,7 +107,7 @@ check "a third DIMM is plugged" plug
 check "a record of the RAM there is then" eventually ram_is $((base + 3 * dimm))
 goes_on() { (($(sql "SELECT count(*) FROM $kept AND sample.id > $before") >= 3)); }
 check "who got the disk goes on" eventually goes_on
-check "and was not let go" test "$(grep -cE 'domain kept: (watched, by|no longer watched)' "$log")" = 1
+check "and was not let go" test "$(grep -cE 'domain kept: (measured by|no longer measured)' "$log")" = 1
 # The short one is left out where a look was late.
 check "the longest window all the time" test \
 	"$(sql "SELECT count(*) FROM $kept AND sample.id > $before AND json_extract(windows, '\$[#-1][0]') < 8")" = 0

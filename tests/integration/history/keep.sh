@@ -139,7 +139,7 @@ tell web1 1 65 3 && tell db1 2 33 4
 check "watch: then what is added, in order" settles seen 'map(.samples)[2:] == [3, 4]'
 wait "$only"
 check "watch: of one guest, so many" test "$(jq -c '[.domain, .samples]' "$dir/only" | tr -d '\n')" = '["db1",2]["db1",4]'
-check "watch: a name that is not known is said" grep -q 'domain web9: nothing is kept of it.*waiting' "$dir/messages"
+check "watch: a name that is not known is said" grep -q 'domain web9: no records in.*waiting' "$dir/messages"
 is_free() { [[ $(sql "$dir/watched.db" "PRAGMA wal_checkpoint(TRUNCATE)") == "0|0|0" ]]; }
 check "watch: it holds nothing while it waits" settles is_free
 eval "exec ${asked[1]}>&-"
@@ -351,8 +351,8 @@ check "report: the table names every guest" \
 	matches "$("$vmwss" report -D "$dir/history.db" --since 12h)" "*steady*wavy*all together*"
 
 expect_exit "history: a window that is not kept" 2 'there are 10, 60' "$vmwss" history steady -D "$dir/history.db" --window 30
-expect_exit "report: likewise" 2 'windows of late: 10, 60' "$vmwss" report -D "$dir/history.db" --window 30
-expect_exit "history: a guest that is not kept" 2 'nothing is kept of it' "$vmwss" history nosuch -D "$dir/history.db"
+expect_exit "report: likewise" 2 'recent windows: 10, 60' "$vmwss" report -D "$dir/history.db" --window 30
+expect_exit "history: a guest that is not kept" 2 'no records in' "$vmwss" history nosuch -D "$dir/history.db"
 expect_exit "no history" 2 'no history there' "$vmwss" report -D "$dir/none.db"
 expect_exit "no database" 2 'is not a history' "$vmwss" report -D "$dir/records"
 expect_exit "usage" 1 'not both' "$vmwss" report --json --csv

@@ -37,7 +37,7 @@ newest_windows_are() {
 }
 goes_on() { records_after "$1" "$(newest_id "$1")" "${2:-1}"; }
 
-let_go='(no longer watched|its process has ended)'
+let_go='(no longer measured|its process has ended)'
 
 # Records count in which the guest had 3 % of a core: with less it may not get through its set.
 ran="vcpu_s >= 0.03 * json_extract(windows, '\$[#-1][1]')"
@@ -97,8 +97,8 @@ fi
 one="total=192M hot=32M" two="total=192M hot=96M pattern=random seed=3"
 check "guests start" embed_create one 256 "$one" "$memfd"
 check "both" embed_create two 256 "$two" "$memfd"
-check "watched" eventually logged 'domain one: watched, by pageout'
-check "both" eventually logged 'domain two: watched, by pageout'
+check "watched" eventually logged 'domain one: measured by pageout'
+check "both" eventually logged 'domain two: measured by pageout'
 check "records come" records_after one 0 3
 check "of both" records_after two 0 3
 check "one: the truth" holds_truth one "$(truth "$one")"
@@ -136,7 +136,7 @@ embed_virsh reset two >/dev/null
 check "reset: said" eventually logged "domain two: reset; its panel goes on"
 check "reset: goes on" goes_on two
 embed_create three 128 "total=96M hot=16M" "$memfd"
-check "a third is found" eventually logged 'domain three: watched'
+check "a third is found" eventually logged 'domain three: measured'
 check "and recorded" records_after three 0 2
 check "with the truth" holds_truth three "$(truth "total=96M hot=16M")"
 embed_virsh destroy three >/dev/null
@@ -161,14 +161,14 @@ echo "# libvirtd goes and comes back"
 check "both windows are answered" eventually newest_windows_are one '[2,6]'
 before=$(newest_id one) lines=$(wc -l <"$log")
 libvirtd_stop
-check "lost: said" eventually logged 'the connection is lost; its guests stay watched'
+check "lost: said" eventually logged 'the connection is lost; its guests are still measured'
 check "guests are watched without it" goes_on one 3
 libvirtd_begin || fail "libvirtd starts again"
 connected() { (($(grep -c ': connected' "$log") >= 2)); }
 check "it connects again" eventually connected
 check "and goes on" goes_on one
 # One that is opened again has a panel of which nothing says that it is new, and no long window for a while.
-watched_anew() { tail -n "+$((lines + 1))" "$log" | grep -E "domain (one|two): ($let_go|watched, by)"; }
+watched_anew() { tail -n "+$((lines + 1))" "$log" | grep -E "domain (one|two): ($let_go|measured by)"; }
 check "no guest was let go" test -z "$(watched_anew)"
 check "the longest window goes on" test "$(sql "SELECT count(*) FROM $of 'one' AND sample.id > $before AND json_extract(windows, '\$[#-1][0]') < 6")" = 0
 check "panels were kept" test -z "$(sql "SELECT sample.id FROM $of 'one' AND sample.id > $before AND flags LIKE '%new-panel%' LIMIT 1")"

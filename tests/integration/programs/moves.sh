@@ -84,7 +84,7 @@ check "which is kept when it does not run" quietly embed_virsh define "$guests_d
 watched_anew "started"
 
 echo "# saved and restored"
-let_go='domain one: (no longer watched|its process has ended)'
+let_go='domain one: (no longer measured|its process has ended)'
 check "managed save" quietly embed_virsh managedsave one
 check "let go, once" eventually said 1 "$let_go"
 check "started from it" quietly embed_virsh start one

@@ -76,7 +76,7 @@ echo "# another guest hangs"
 later() { sql "SELECT coalesce(max(id), 0) FROM sample WHERE time_ms > 1000 * ($1 + 20)"; }
 RAM_XML='' BALLOON=virtio check "another guest starts" embed_create stuck 32 'total=8M hot=2M idle=yes' "$memfd"
 stuck=$(pgrep -f -- "-name guest=stuck," | head -n 1)
-check "it is watched" eventually logged 'domain stuck: watched'
+check "it is watched" eventually logged 'domain stuck: measured'
 kill -STOP "$stuck"
 stopped=$(date +%s)
 check "libvirt waits for it" eventually logged 'libvirt does not answer, or waits for a guest that does not; guests are asked as before'

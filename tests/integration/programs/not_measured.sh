@@ -32,8 +32,8 @@ if [[ -e /sys/kernel/mm/page_idle/bitmap ]]; then
 	exit
 fi
 vmwssd_begin --config "$guests_dir/conf"
-check "one is measured" eventually logged 'domain seen: watched, by pageout'
-check "the other is not" eventually logged 'domain unseen is not watched: no method can follow'
+check "one is measured" eventually logged 'domain seen: measured by pageout'
+check "the other is not" eventually logged 'domain unseen is not measured: no method can follow'
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name ="
 is_kept() { (($(sql "SELECT count(*) FROM $of '$1'") > 0)); }
 check "both are kept" eventually is_kept unseen

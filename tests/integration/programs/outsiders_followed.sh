@@ -88,7 +88,7 @@ if start_memfd "$params"; then
 		bins_hold "ages, ${*:2}" "$t"
 	done
 	vmwssd_begin --config "$guests_dir/conf"
-	if ! settles logged 'domain guest: watched, by pageout'; then
+	if ! settles logged 'domain guest: measured by pageout'; then
 		fail "vmwssd follows the guest" "$(tail -n 5 "$log")"
 		finish
 		exit

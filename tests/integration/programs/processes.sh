@@ -62,8 +62,8 @@ if ! proxmox pve "total=96M hot=16M" || ! by_hand plain "total=96M hot=32M"; the
 	exit
 fi
 pve_pid=$(<"$guests_dir/pve.pid") plain_pid=$(<"$guests_dir/plain.pid")
-check "a guest of Proxmox VE's kind is found" eventually logged 'domain pve: watched, by pageout'
-check "and one started by hand" eventually logged 'domain plain: watched, by pageout'
+check "a guest of Proxmox VE's kind is found" eventually logged 'domain pve: measured by pageout'
+check "and one started by hand" eventually logged 'domain plain: measured by pageout'
 check "the one has the UUID of its firmware" eventually has_rows "uuid = '$smbios' AND name = 'pve'" 5
 check "the other one of its own" eventually has_rows "name = 'plain' AND uuid GLOB '????????-????-8???-[89ab]???-????????????'" 5
 check "16 MiB" eventually near "name = 'pve'" 16
@@ -75,7 +75,7 @@ check "a second of one name starts" by_hand plain "total=96M hot=8M" -pidfile "$
 check "it is another guest" eventually has_rows "name = 'plain' AND uuid <> '$plain_uuid'" 3
 check "the first goes on" eventually near "uuid = '$plain_uuid'" 32
 stop_guest "$pid"
-check "it is let go when it ends" eventually logged 'domain plain: (its process has ended|ended|no longer watched)'
+check "it is let go when it ends" eventually logged 'domain plain: (its process has ended|ended|no longer measured)'
 
 echo "# a new process of the same guest"
 stop_guest "$plain_pid"
@@ -103,7 +103,7 @@ check "libvirt is let go: it is a process" eventually has_rows "uuid = '$lv_uuid
 configure qemu:///system processes
 kill -HUP "$daemon"
 check "and libvirt's again" eventually logged 'qemu:///system: connected'
-watched_again() { (($(grep -c 'domain lv: watched' "$log") >= 3)); }
+watched_again() { (($(grep -c 'domain lv: measured' "$log") >= 3)); }
 check "which takes it over" eventually watched_again
 check "SIGTERM: exit 0" vmwssd_end TERM
 

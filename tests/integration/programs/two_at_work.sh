@@ -37,7 +37,7 @@ if ! libvirtd_begin || ! embed_create one 256 "$params" "$memfd"; then
 	exit
 fi
 vmwssd_begin --config "$guests_dir/conf"
-check "watched" eventually logged 'domain one: watched, by pageout'
+check "watched" eventually logged 'domain one: measured by pageout'
 check "for as long as its longest window" eventually newest_has_all
 pid=$(cat /run/libvirt/qemu/one.pid)
 before=$(newest_id)

@@ -89,7 +89,7 @@ fi
 before=$(kernel_state)
 as_before() { [[ $(kernel_state) == "$before" ]]; }
 begin_daemon 'connect = processes'
-check "a guest of no libvirt's is watched" eventually logged 'domain plain: watched, by zap'
+check "a guest of no libvirt's is watched" eventually logged 'domain plain: measured by zap'
 check "its records hold the truth" holds_truth plain
 check "it is a KVM guest" test "$(newest plain accel)" = kvm
 check "it ran" holds "$(newest plain vcpu_s) > 0.03 * 3"
@@ -101,7 +101,7 @@ check "vmwss history shows its records" quietly jq -es 'length > 0' "$guests_dir
 check "SIGTERM ends it" vmwssd_end TERM
 check "nothing is left in the kernel" settles as_before
 begin_daemon 'connect = processes'
-check "it begins again" eventually logged 'domain plain: watched, by zap'
+check "it begins again" eventually logged 'domain plain: measured by zap'
 check "and goes on" goes_on plain 2
 vmwssd_end KILL
 check "kill -9 leaves nothing in the kernel" settles as_before
@@ -115,7 +115,7 @@ EMBED_TYPE=kvm
 if libvirtd_begin && embed_create virt 256 "$params" "<cpu mode='host-passthrough'/>"; then
 	check_panel "measured by its name" "$t" virt --connect qemu:///system -w 2
 	begin_daemon 'publish = yes'
-	check "a domain is watched" eventually logged 'domain virt: watched, by zap'
+	check "a domain is watched" eventually logged 'domain virt: measured by zap'
 	check "its records hold the truth" holds_truth virt
 	published() { vmwss-virsh-guest -c qemu:///system --bytes virt >"$guests_dir/published" 2>/dev/null; }
 	check "its working set is published" eventually published

@@ -53,8 +53,8 @@ as_before() { [[ $(kernel_state) == "$before" ]]; }
 for method in "${methods[@]}"; do
 	echo "# $method"
 	start_daemon "$method"
-	check "$method: watched" eventually logged "domain one: watched, by $method"
-	check "$method: both" eventually logged "domain two: watched, by $method"
+	check "$method: watched" eventually logged "domain one: measured by $method"
+	check "$method: both" eventually logged "domain two: measured by $method"
 	check "$method: one: the truth" holds_truth one "$(truth "$one")"
 	check "$method: two: the truth" holds_truth two "$(truth "$two memory=256M")"
 	check "$method: they are KVM guests" test "$(newest one accel)" = kvm
@@ -72,7 +72,7 @@ done
 
 echo "# a DIMM"
 start_daemon auto
-check "watched again" eventually logged "domain two: watched, by ${methods[0]}"
+check "watched again" eventually logged "domain two: measured by ${methods[0]}"
 goes_on two 1
 cat >"$guests_dir/dimm.xml" <<-END
 	<memory model='dimm'><target><size unit='MiB'>128</size><node>0</node></target></memory>

@@ -137,7 +137,7 @@ TEST(cases, stalls_do_not_fill_the_log)
         ck_assert_uint_gt(peer.asked_ns, clock_ns());
         answer("\"report\":{\"uptime_s\":2}");
     }
-    ck_assert_uint_eq(logged("<6>domain g: says that it stalls for memory (full)"), 1);
+    ck_assert_uint_eq(logged("<6>domain g: reports a stall for memory (full)"), 1);
 }
 
 static const char severe[] = "{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"uptime_s\":1,"
@@ -166,12 +166,12 @@ TEST(cases, stalls_that_are_not_said_are_counted)
     peer.log_limit.stall_ns -= LOG_LIMIT_STALL_NS;
     say("{\"stall\":{\"resource\":\"memory\",\"kind\":\"full\",\"uptime_s\":2}}\n");
     listen_once();
-    ck_assert_uint_eq(logged("<6>domain g: says that it stalls for io (some)\n"), 1);
+    ck_assert_uint_eq(logged("<6>domain g: reports a stall for io (some)\n"), 1);
     ck_assert_uint_eq(
         logged(
-            "<6>domain g: says that it stalls for memory (full); 4 more since the last such message"),
+            "<6>domain g: reports a stall for memory (full); 4 more since the last such message"),
         1);
-    ck_assert_uint_eq(logged("stalls"), 2);
+    ck_assert_uint_eq(logged("reports a stall"), 2);
 }
 
 TEST(cases, who_answers_is_said_once)

@@ -157,7 +157,7 @@ static void has_no_way(struct agents *agents, struct agent_peer *peer, int rc)
     peer->log_limit = (struct log_limit){0};
     agents_set_unavailable(agents, peer,
                            rc == -ENOENT ? "no channel " WIRE_PORT
-                                           " in its XML, and its balloon tells nothing"
+                                           " in its XML, and its balloon reports nothing"
                                          : "the channel in its XML leads nowhere");
 }
 
@@ -272,7 +272,8 @@ static void fails(struct agent_source *source, int rc, const struct error *error
         log_line(LOG_CLASS_CONNECTION, LOG_NOTICE, "%s: %s; guests are asked as before",
                  source->at.uri, error->text);
     else if (!source->logged)
-        log_line(LOG_CLASS_CONNECTION, LOG_INFO, "no news of guests to ask: %s", error->text);
+        log_line(LOG_CLASS_CONNECTION, LOG_INFO, "the guests to ask are not known: %s",
+                 error->text);
     source->logged = true;
     source->retry_ns = clock_ns() + (hangs ? HANGS_NS : RETRY_NS);
     hang_up(source);

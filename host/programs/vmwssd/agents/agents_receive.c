@@ -24,7 +24,7 @@ double agents_boot_s(void)
 
 /* The balloon driver's report counts while it is fresh: a driver that is not polled reports only
  * once. */
-static bool balloon_tells(const struct agent_peer *peer)
+static bool balloon_reports(const struct agent_peer *peer)
 {
     const struct guest_tracker *tracker = &peer->tracker;
 
@@ -34,7 +34,7 @@ static bool balloon_tells(const struct agent_peer *peer)
 
 void agents_forward_unavailable(struct agents *agents, struct agent_peer *peer)
 {
-    if (!*peer->unavailable || balloon_tells(peer))
+    if (!*peer->unavailable || balloon_reports(peer))
         return;
     HOLD(&agents->mutex);
     guest_tracker_unavailable(&peer->tracker, peer->unavailable);
@@ -74,8 +74,8 @@ static void receive_report(struct agents *agents, struct agent_peer *peer,
         log_line(LOG_CLASS_AGENT, LOG_INFO, "domain %s: its agent answers (%s, Linux %s)",
                  peer->name, hello->agent, hello->kernel);
     else if (!peer->answers)
-        log_line(LOG_CLASS_AGENT, LOG_DEBUG, "domain %s: heard again (%s, Linux %s)", peer->name,
-                 hello->agent, hello->kernel);
+        log_line(LOG_CLASS_AGENT, LOG_DEBUG, "domain %s: its agent answers again (%s, Linux %s)",
+                 peer->name, hello->agent, hello->kernel);
     peer->answers = true;
     *peer->unavailable = '\0';
     pthread_mutex_lock(&agents->mutex);
@@ -111,7 +111,7 @@ static void log_stall(struct agent_peer *peer, const struct agent_stall *stall)
     if (suppressed > 0)
         snprintf(more, sizeof(more), "; %llu more since the last such message",
                  (unsigned long long)suppressed);
-    log_line(LOG_CLASS_AGENT, LOG_INFO, "domain %s: says that it stalls for %s (%s)%s", peer->name,
+    log_line(LOG_CLASS_AGENT, LOG_INFO, "domain %s: reports a stall for %s (%s)%s", peer->name,
              stall->resource, stall->kind, more);
 }
 

@@ -53,7 +53,7 @@ static int read_line(struct options *options, int argc, char **argv)
     const struct command_options command = {
         .usage =
             "Usage: vmwssd [OPTIONS]\n\n"
-            "Watches the working set of every guest of this host, within a CPU budget, and keeps its history.\n",
+            "Measures the working set of every guest of this host, within a CPU budget, and keeps its history.\n",
         .lines = lines,
         .after =
             "Each key of the configuration file is an option of the same name, which prevails.\n"

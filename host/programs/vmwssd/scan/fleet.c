@@ -246,7 +246,7 @@ static void let_go(struct fleet *fleet, struct fleet_guest *guest, enum event_ki
                    struct fleet_guest **freed)
 {
     writer_event(fleet->sinks.writer, guest->uuid, why);
-    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer watched", guest->name);
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: no longer measured", guest->name);
     fleet_unlink(fleet, guest, freed);
     fleet->spending.replan = true;
 }
@@ -446,8 +446,7 @@ void fleet_stop(struct fleet *fleet)
     pthread_mutex_lock(&fleet->mutex);
     for (const struct fleet_guest *one = fleet->table.guests; one; one = one->next) {
         log_line(LOG_CLASS_DAEMON, LOG_WARNING,
-                 "domain %s: not restored, for looking at it hangs: what ends with this process "
-                 "ends now",
+                 "domain %s: not restored: its scan hangs; its marks end with this process",
                  one->name);
         n--;
     }

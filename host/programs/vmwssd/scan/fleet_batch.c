@@ -61,8 +61,8 @@ static void take(struct fleet *fleet, struct fleet_batch *batch, struct fleet_gu
 
     batch->guests[i] = guest;
     batch->generations[i] = guest->generation;
-    batch->asked.of[i].guest = guest->scan.guest;
-    batch->asked.of[i].sample = sample_of(fleet, guest);
+    batch->requests.of[i].guest = guest->scan.guest;
+    batch->requests.of[i].sample = sample_of(fleet, guest);
     guest->jobs = 0;
     guest->generation = fleet->generation;
     guest->busy = true;
@@ -102,7 +102,7 @@ void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fle
             take(fleet, batch, next);
         next = (struct fleet_guest *)deadline_next(&fleet->table.queue);
     }
-    batch->asked.n = batch->n;
+    batch->requests.n = batch->n;
     if (next && next->deadline.at_ns <= now_ns)
         pthread_cond_signal(&fleet->changed); /* there are more guests than this worker takes */
 }
@@ -118,7 +118,7 @@ static void put_back(struct fleet *fleet, const struct fleet_batch *batch, size_
         fleet->table.let_go = guest;
         return;
     }
-    guest->jobs |= batch->asked.of[i].sample.jobs;
+    guest->jobs |= batch->requests.of[i].sample.jobs;
     guest->generation = batch->generations[i];
     deadline_put(&fleet->table.queue, &guest->deadline, guest->deadline.at_ns);
 }
@@ -160,7 +160,7 @@ static void publish(struct fleet *fleet, const struct fleet_guest *guest,
 static double period_until(struct fleet_guest *guest, const struct fleet_batch *batch,
                            const struct sample_record *record, uint64_t now_ns)
 {
-    const uint64_t suspended_ns = batch->asked.of[batch->at].sample.suspended_total_ns;
+    const uint64_t suspended_ns = batch->requests.of[batch->at].sample.suspended_total_ns;
     uint64_t still_ns = suspended_ns - guest->recorded.suspended_ns;
     uint64_t from_ns = guest->recorded.at_ns + still_ns;
     /* A suspension that ended during a scan counts in the next one, and may be longer than the time
@@ -208,7 +208,7 @@ struct outcome {
 static void refuse(struct fleet_guest *guest, const struct error *error, struct outcome *outcome)
 {
     if (!outcome->refused || strncmp(guest->refusal, error->text, sizeof(guest->refusal) - 1) != 0)
-        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s is not watched: %s", guest->name,
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s is not measured: %s", guest->name,
                  error->text);
     snprintf(guest->refusal, sizeof(guest->refusal), "%s", error->text);
     outcome->refused = true;
@@ -254,7 +254,7 @@ static uint64_t keep_size(struct fleet *fleet, struct fleet_guest *guest,
 static double period_after(struct fleet_guest *guest, const struct fleet_batch *batch,
                            const struct sample_record *record)
 {
-    const struct scan_sample *sample = &batch->asked.of[batch->at].sample;
+    const struct scan_sample *sample = &batch->requests.of[batch->at].sample;
     const struct window_record *window = record ? &record->windows[0] : NULL;
 
     pace_limit(&guest->pace, batch->planned_s, batch->max_period_s);
@@ -297,7 +297,7 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
     outcome->refused = false;
     guest->retry_ns = 0;
     if (!guest->introduced)
-        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: watched, by %s", guest->name,
+        log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: measured by %s", guest->name,
                  method_name(sampled->method));
     guest->introduced = true;
     if (!first) /* the first scan includes opening, which costs more than later scans */
@@ -312,7 +312,7 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
     uint64_t next_ns = batch->due_ns + fleet_ns(period_s);
     uint64_t now_ns = clock_ns();
 
-    if (first && batch->asked.of[batch->at].sample.samples <= BUDGET_MIN_SAMPLES &&
+    if (first && batch->requests.of[batch->at].sample.samples <= BUDGET_MIN_SAMPLES &&
         fleet_ns(batch->planned_s) > FIRST_SCAN_NS)
         return now_ns + FIRST_SCAN_NS;
     outcome->regular = true;
@@ -375,7 +375,7 @@ static int wait_ms(const struct fleet_batch *batch)
 
     if (batch->released)
         return SCANNER_BATCH_WAIT_MS;
-    if (batch->asked.cut || passed_ms >= SCANNER_BATCH_WAIT_MS)
+    if (batch->requests.cut || passed_ms >= SCANNER_BATCH_WAIT_MS)
         return 0;
     return (int)(SCANNER_BATCH_WAIT_MS - passed_ms);
 }
@@ -385,8 +385,8 @@ static int wait_ms(const struct fleet_batch *batch)
  * current guest is the one being scanned, and the others are free. */
 static void give_up_the_rest(struct fleet *fleet, struct fleet_batch *batch)
 {
-    if (!batch->asked.cut)
-        scanner_batch_cut(&batch->asked);
+    if (!batch->requests.cut)
+        scanner_batch_cut(&batch->requests);
     else if (!batch->released)
         release_rest(fleet, batch);
 }
@@ -417,14 +417,14 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
     struct outcome outcome = {.refused = guest->refused, .cost = guest->cost};
     struct scan_sampled sampled;
     struct error error = {0};
-    int rc = scanner_batch_receive(fleet->sinks.scanner, &batch->asked, wait_ms(batch), &sampled,
+    int rc = scanner_batch_receive(fleet->sinks.scanner, &batch->requests, wait_ms(batch), &sampled,
                                    &error);
 
     if (rc == -ETIME) {
         give_up_the_rest(fleet, batch);
         return true;
     }
-    if (batch->asked.failed < 0 && !batch->released)
+    if (batch->requests.failed < 0 && !batch->released)
         release_rest(fleet, batch);
     outcome.cpu_s = asking_s + used_since(cpu_s);
     if (scanner_fd(fleet->sinks.scanner) >= 0)
@@ -443,22 +443,22 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
     const bool stop = fleet->stop;
 
     pthread_mutex_unlock(&fleet->mutex);
-    if (more && stop && !batch->asked.cut)
-        scanner_batch_cut(&batch->asked);
+    if (more && stop && !batch->requests.cut)
+        scanner_batch_cut(&batch->requests);
     return more;
 }
 
 void fleet_batch_scan(struct fleet *fleet, struct fleet_worker *worker)
 {
-    struct scanner_batch *asked = &worker->batch.asked;
+    struct scanner_batch *requests = &worker->batch.requests;
     double cpu_s = thread_cpu_s();
 
     worker->batch.sent_ns = clock_ns();
-    scanner_batch_send(fleet->sinks.scanner, asked);
+    scanner_batch_send(fleet->sinks.scanner, requests);
 
-    double asking_s = used_since(&cpu_s) / (double)asked->n;
+    double asking_s = used_since(&cpu_s) / (double)requests->n;
 
     while (scan_one(fleet, worker, asking_s, &cpu_s))
         ;
-    scanner_batch_end(fleet->sinks.scanner, asked);
+    scanner_batch_end(fleet->sinks.scanner, requests);
 }

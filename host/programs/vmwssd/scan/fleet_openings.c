@@ -35,7 +35,7 @@ size_t fleet_waiting_elsewhere(struct fleet *fleet, unsigned source)
 }
 
 /* Logs this once for each crowd. */
-static void say_opening_late(struct fleet *fleet, bool late)
+static void log_late_openings(struct fleet *fleet, bool late)
 {
     size_t waiting = fleet_waiting(fleet);
 
@@ -104,6 +104,6 @@ double fleet_wait_to_open(struct fleet *fleet, unsigned source, size_t n, uint64
     }
     if (n > 0)
         wait_s = has_files(fleet) ? wait_to_open(fleet, last_ns) : FILES_WAIT_S;
-    say_opening_late(fleet, wait_s > 0);
+    log_late_openings(fleet, wait_s > 0);
     return wait_s;
 }

@@ -31,7 +31,7 @@ struct fleet_batch {
     double max_period_s; /* for guests that do not change */
     struct fleet_guest *guests[SCANNER_BATCH];
     uint64_t generations[SCANNER_BATCH]; /* generations of their panels before the scan */
-    struct scanner_batch asked;          /* all requests that were sent, finished or not */
+    struct scanner_batch requests;       /* all requests that were sent, finished or not */
 };
 
 struct fleet_worker {

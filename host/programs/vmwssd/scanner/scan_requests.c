@@ -77,7 +77,7 @@ static int open_domain(struct scan_table *table, const struct scan_open *open, s
     return 0;
 }
 
-static int tell_opened(const struct guest *guest, struct scan_opened *out, int *fd)
+static int put_opened(const struct guest *guest, struct scan_opened *out, int *fd)
 {
     out->pid = guest->process.pid;
     out->start_ticks = guest->process.start_ticks;
@@ -98,7 +98,7 @@ static void open_guest(struct scan_table *table, const struct scan_open *open,
                        : open_domain(table, open, &guest, &error);
 
     if (rc == 0) {
-        rc = tell_opened(&guest, &reply->opened, fd);
+        rc = put_opened(&guest, &reply->opened, fd);
         if (rc < 0) {
             error_set(&error, rc, "process %d: %s", guest.process.pid, strerror(-rc));
             guest_close(&guest);

@@ -366,7 +366,7 @@ int scanner_connect(const struct agent_endpoint *endpoint, void *context, struct
 
     if (!scan_request_valid(&request, scan_request_size(request.op)))
         return error_set(error, -EINVAL,
-                         "%s: no agent's: a path is absolute, and not the monitor's",
+                         "%s: not an agent's: a path must be absolute, and not the monitor's",
                          agent_endpoint_name(endpoint, name, sizeof(name)));
 
     int rc = scanner_ask(context, &request, &reply, &fd, error);

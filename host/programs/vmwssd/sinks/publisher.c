@@ -162,7 +162,7 @@ void publisher_source(struct publisher *publisher, unsigned source, const char *
 
 /* --- libvirt: without the mutex --------------------------------------------------------------- */
 
-static void say_failed(struct source *source, const struct error *error)
+static void log_failure(struct source *source, const struct error *error)
 {
     if (!source->logged)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "nothing is published: %s; trying again",
@@ -209,7 +209,7 @@ static void publisher_log(struct source *source, const struct publication *news,
                           const struct error *error)
 {
     if (rc == -ENOTCONN)
-        say_failed(source, error);
+        log_failure(source, error);
     else if (rc == -ENOENT || rc == -EBUSY)
         log_line(LOG_CLASS_GUEST, LOG_DEBUG, "not published: %s", error->text);
     else if (rc < 0)
@@ -298,7 +298,7 @@ static void clear_source(struct publisher *publisher, struct source *source)
     int rc = clear_metadata(source, &error);
 
     if (rc < 0)
-        log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s: what was published stays there: %s",
+        log_line(LOG_CLASS_CONNECTION, LOG_WARNING, "%s: the published elements stay there: %s",
                  source->uri, error.text);
     pthread_mutex_lock(&publisher->mutex);
     source->wrote |= rc < 0;

@@ -65,7 +65,7 @@ static void free_all(struct queued **list, size_t n)
         queued_free(list[i]);
 }
 
-static void say_notice(const struct writer *writer, int rc)
+static void log_notice(const struct writer *writer, int rc)
 {
     if (rc == 0 && *store_notice(writer->store))
         log_line(LOG_CLASS_HISTORY, LOG_WARNING, "%s", store_notice(writer->store));
@@ -79,7 +79,7 @@ static int open_store(struct writer *writer, struct error *error)
 
     int rc = store_open(writer->path, &writer->store, error);
 
-    say_notice(writer, rc);
+    log_notice(writer, rc);
     return rc;
 }
 
@@ -381,7 +381,7 @@ int writer_start(struct writer **out, const char *path, const struct store_reten
     int rc = writer->path ? store_open_unchecked(path, &writer->store, error)
                           : error_set(error, -ENOMEM, "%s: out of memory", path);
 
-    say_notice(writer, rc);
+    log_notice(writer, rc);
 
     writer->opening_cpu_s = thread_cpu_s() - cpu_s;
     if (rc == -EBUSY) { /* guests are measured nevertheless */

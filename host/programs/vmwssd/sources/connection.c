@@ -404,7 +404,7 @@ static void follow_events(struct connection *connection)
     if (!lost && rc == 0)
         return;
     log_line(LOG_CLASS_CONNECTION, LOG_WARNING,
-             "%s: the connection is lost; its guests stay watched", connection->uri);
+             "%s: the connection is lost; its guests are still measured", connection->uri);
     connection->logged_down = true;
     hang_up(connection);
 }
