@@ -8,13 +8,6 @@
 
 #include <math.h>
 
-/* Seconds are measured to a millisecond, and fractions to a few thousandths; more digits would be
- * noise that looks like precision. */
-static json_t *rounded(double value, double unit)
-{
-    return json_real(round(value / unit) * unit);
-}
-
 static json_t *window_json(const struct window_record *window)
 {
     json_t *object = json_object();
@@ -34,11 +27,10 @@ json_t *sample_windows_json(const struct sample_record *record)
     return windows;
 }
 
-json_t *sample_json(const struct sample_record *record, const char *schema)
+json_t *sample_json(const struct sample_record *record)
 {
     json_t *object = json_object();
 
-    json_object_set_new(object, "schema", json_string(schema));
     for (const struct field *field = sample_fields(); field->type; field++) {
         if (!field->json)
             continue;
@@ -54,41 +46,49 @@ json_t *sample_json(const struct sample_record *record, const char *schema)
 
 void sample_fill(struct sheet *sheet, const struct sample_record *record)
 {
-    json_t *object = sheet->format == SHOW_JSON ? sample_json(record, "") : NULL;
+    json_t *object = sheet->format == SHOW_JSON ? sample_json(record) : NULL;
 
-    json_object_del(object, "schema");
     for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i))
         sheet_json(sheet, json_object_iter_key(i), json_incref(json_object_iter_value(i)));
     json_decref(object);
 }
 
-static json_t *fine_json(const struct fine_record *fine)
+/* Seconds are measured to a millisecond; more digits would be noise that looks like precision. */
+static void fill_seconds(struct sheet *sheet, const char *key, double value, double unit)
 {
-    json_t *object = fine->present ? json_object() : json_null();
+    sheet_real(sheet, key, sheet_rounded(value, unit));
+}
 
-    if (!fine->present)
-        return object;
-    json_object_set_new(object, "window_s", rounded(fine->window_s, 0.001));
-    json_object_set_new(object, "est_window_s", rounded(fine->est_window_s, 0.0001));
-    json_object_set_new(object, "wss_bytes", json_u64(fine->wss_bytes));
-    json_object_set_new(object, "wss_low_bytes", json_u64(fine->wss_low_bytes));
-    json_object_set_new(object, "wss_high_bytes", json_u64(fine->wss_high_bytes));
-    json_object_set_new(object, "granularity_bytes", json_u64(fine->granularity_bytes));
-    json_object_set_new(object, "huge_pages_sampled", json_u64(fine->huge_pages_sampled));
-    json_object_set_new(object, "huge_pages_not_measured", json_u64(fine->huge_pages_not_measured));
-    json_object_set_new(object, "huge_pages_not_joined", json_u64(fine->huge_pages_not_joined));
-    json_object_set_new(object, "cpu_seconds", rounded(fine->cpu_s, 0.0001));
-    json_object_set_new(object, "split_seconds", rounded(fine->split_s, 0.0001));
-    json_object_set_new(object, "join_seconds", rounded(fine->join_s, 0.0001));
-    return object;
+static void fill_fine(struct sheet *sheet, const struct fine_record *fine)
+{
+    if (!fine->present) {
+        sheet_unknown(sheet, "fine");
+        return;
+    }
+    sheet_group(sheet, "fine");
+    fill_seconds(sheet, "window_s", fine->window_s, 0.001);
+    fill_seconds(sheet, "est_window_s", fine->est_window_s, 0.0001);
+    sheet_bytes(sheet, "wss_bytes", fine->wss_bytes);
+    sheet_bytes(sheet, "wss_low_bytes", fine->wss_low_bytes);
+    sheet_bytes(sheet, "wss_high_bytes", fine->wss_high_bytes);
+    sheet_bytes(sheet, "granularity_bytes", fine->granularity_bytes);
+    sheet_count(sheet, "huge_pages_sampled", fine->huge_pages_sampled);
+    sheet_count(sheet, "huge_pages_not_measured", fine->huge_pages_not_measured);
+    sheet_count(sheet, "huge_pages_not_joined", fine->huge_pages_not_joined);
+    fill_seconds(sheet, "cpu_seconds", fine->cpu_s, 0.0001);
+    fill_seconds(sheet, "split_seconds", fine->split_s, 0.0001);
+    fill_seconds(sheet, "join_seconds", fine->join_s, 0.0001);
+    sheet_close(sheet);
 }
 
 int sample_json_print(const struct sample_record *record)
 {
-    json_t *object = sample_json(record, "vmwss.sample.v1");
+    struct sheet sheet;
 
-    json_object_set_new(object, "marking_seconds", rounded(record->marking_s, 0.0001));
-    json_object_set_new(object, "reading_seconds", rounded(record->reading_s, 0.0001));
-    json_object_set_new(object, "fine", fine_json(&record->fine));
-    return json_print_line(object);
+    sheet_begin(&sheet, SHOW_JSON, "vmwss.sample.v1", NULL);
+    sample_fill(&sheet, record);
+    fill_seconds(&sheet, "marking_seconds", record->marking_s, 0.0001);
+    fill_seconds(&sheet, "reading_seconds", record->reading_s, 0.0001);
+    fill_fine(&sheet, &record->fine);
+    return sheet_end(&sheet);
 }

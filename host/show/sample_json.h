@@ -5,9 +5,9 @@
 #include "measure/record/sample_record.h"
 #include "show/sheet.h"
 
-/** Makes the record as an object, which the caller owns and may extend. Returns NULL if out of
- * memory. */
-json_t *sample_json(const struct sample_record *record, const char *schema);
+/** Makes the record as an object without a schema, which the caller owns and may extend. Returns
+ * NULL if out of memory. */
+json_t *sample_json(const struct sample_record *record);
 
 /** Sets its members, without a schema, in the open object or row, if the sheet is JSON. */
 void sample_fill(struct sheet *sheet, const struct sample_record *record);

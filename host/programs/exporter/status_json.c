@@ -101,12 +101,11 @@ static json_t *time_json(double unix_s)
 static json_t *guest_json(const struct reading *reading, const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;
-    json_t *object = sample_json(sample, "");
+    json_t *object = sample_json(sample);
     char reason[256];
     const bool suspended = explain(reading, kept, reason, sizeof(reason));
     uint64_t bytes;
 
-    json_object_del(object, "schema");
     json_object_set_new(object, "measured", json_boolean(!*reason));
     json_object_set_new(object, "suspended", json_boolean(suspended));
     json_object_set_new(object, "reason", json_text(reason));

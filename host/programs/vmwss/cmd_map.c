@@ -308,15 +308,14 @@ static int measure_once(struct session *session, struct mapping *mapping, struct
 static int measure_map(struct session *session, struct mapping *mapping, struct error *error)
 {
     const uint64_t chunk_bytes = mapping->options->chunk_bytes;
+    int rc;
 
     if (chunk_bytes && session->subject.ram.bytes / chunk_bytes > RAM_MAP_MAX_CHUNKS)
         return too_many_chunks(mapping, error); /* refuse before pages are marked in vain */
 
-    if (!session->plan.method->needs_pages)
-        return error_set(error, -ENOTSUP,
-                         "%s counts touched pages but not their addresses: choose one of "
-                         "idle, damon, zap, pageout",
-                         session->plan.method->name);
+    rc = sampling_needs_pages(session, error);
+    if (rc < 0)
+        return rc;
     session->plan.collected = count_window;
     session->plan.collected_context = mapping;
     return mapping->options->over_s > 0 ? follow_map(session, mapping, error)

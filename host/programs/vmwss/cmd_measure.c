@@ -157,19 +157,7 @@ static int check_options(struct options *options, int argc, char **argv)
         command_error("--stretch needs --interval");
         return -EINVAL;
     }
-    if (options->interval_s > 0 &&
-        options->interval_s < options->sampling.window_s[options->sampling.n_windows - 1]) {
-        command_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
-                      options->sampling.window_s[options->sampling.n_windows - 1]);
-        return -EINVAL;
-    }
-    /* Two programs that take turns at the same guest must find its gaps. */
-    const double gap_s = options->interval_s -
-                         options->sampling.window_s[options->sampling.n_windows - 1];
-
-    if (options->interval_s > 0 && options->sampling.wait_s == 0)
-        options->sampling.wait_s = gap_s;
-    return 0;
+    return sampling_check_interval(&options->sampling, options->interval_s);
 }
 
 /* As options_read(). */

@@ -86,22 +86,6 @@ static int check_show(const struct options *options, int argc)
     return 0;
 }
 
-static int check_interval(struct options *options)
-{
-    const double longest_s = options->sampling.window_s[options->sampling.n_windows - 1];
-
-    if (options->interval_s == 0)
-        return 0;
-    if (options->interval_s < longest_s) {
-        command_error("--interval %g is shorter than the longest window, %g s", options->interval_s,
-                      longest_s);
-        return -EINVAL;
-    }
-    if (options->sampling.wait_s == 0)
-        options->sampling.wait_s = options->interval_s - longest_s;
-    return 0;
-}
-
 static int check_options(struct options *options, int argc, char **argv)
 {
     if (options->show)
@@ -112,7 +96,7 @@ static int check_options(struct options *options, int argc, char **argv)
         return refuse_usage("--json is for --show; a trace is written with --out or --csv");
     if (!options->out == !options->csv)
         return refuse_usage("--out FILE or --csv, one of them");
-    return check_interval(options);
+    return sampling_check_interval(&options->sampling, options->interval_s);
 }
 
 /* As options_read(). */
@@ -383,13 +367,10 @@ static int trace_guest(struct session *session, const void *context, struct erro
         .method = session->plan.method,
         .writer = {.fd = -1},
     };
-    int rc;
+    int rc = sampling_needs_pages(session, error);
 
-    if (!session->plan.method->needs_pages)
-        return error_set(error, -ENOTSUP,
-                         "%s counts touched pages but not their addresses: choose one of "
-                         "idle, damon, zap, pageout",
-                         session->plan.method->name);
+    if (rc < 0)
+        return rc;
     session->plan.collected = note;
     session->plan.collected_context = &tracing;
     rc = begin_tracing(&tracing, error);

@@ -75,6 +75,32 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
     return 0;
 }
 
+int sampling_check_interval(struct sampling_choice *choice, double interval_s)
+{
+    const double longest_s = choice->window_s[choice->n_windows - 1];
+
+    if (interval_s == 0)
+        return 0;
+    if (interval_s < longest_s) {
+        command_error("--interval %g is shorter than the longest window, %g s", interval_s,
+                      longest_s);
+        return -EINVAL;
+    }
+    if (choice->wait_s == 0)
+        choice->wait_s = interval_s - longest_s;
+    return 0;
+}
+
+int sampling_needs_pages(const struct session *session, struct error *error)
+{
+    return session->plan.method->needs_pages
+               ? 0
+               : error_set(error, -ENOTSUP,
+                           "%s counts touched pages but not their addresses: choose one of "
+                           "idle, damon, zap, pageout",
+                           session->plan.method->name);
+}
+
 int sampling_run(const struct sampling_choice *choice,
                  int (*work)(struct session *session, const void *options, struct error *error),
                  const void *options)

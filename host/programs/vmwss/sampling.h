@@ -64,6 +64,14 @@ char *sampling_names_following(char *text, size_t size);
  * Returns 0; -EINVAL after printing. */
 int sampling_check(struct sampling_choice *choice, int argc, char **argv);
 
+/** Checks that all windows fit into --interval (0: not given), and without --wait sets the time
+ * that remains: two programs that take turns at the same guest must find its gaps. Returns 0;
+ * -EINVAL after printing. */
+int sampling_check_interval(struct sampling_choice *choice, double interval_s);
+
+/** Checks that the method tells which pages were touched. Returns 0; -ENOTSUP with the message. */
+int sampling_needs_pages(const struct session *session, struct error *error);
+
 /**
  * Calls session_run() after checking that the requested picture can be written.
  * @return the exit

@@ -64,6 +64,12 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
     return 0;
 }
 
+int sampling_needs_pages(const struct session *session, struct error *why)
+{
+    (void)session, (void)why;
+    return 0;
+}
+
 int session_ready(struct session *session, struct resident_now *now, bool *relocated,
                   struct error *why)
 {
