@@ -47,7 +47,6 @@ static int print_memory(json_t *memory)
 {
     static const struct column column[] = {{.name = "WHAT"}, {.name = "BYTES", .right = true}};
     struct columns *columns = columns_new(column, 2);
-    int rc = columns ? 0 : -ENOMEM;
     const char *name;
     json_t *value;
 
@@ -57,13 +56,9 @@ static int print_memory(json_t *memory)
 
         snprintf(what, sizeof(what), "%.*s", (int)(strlen(name) - strlen("_bytes")), name);
         show_bytes(bytes, sizeof(bytes), (uint64_t)json_integer_value(value));
-        if (rc == 0)
-            rc = columns_row(columns, (const char *[]){what, bytes});
+        columns_row(columns, (const char *[]){what, bytes});
     }
-    if (rc == 0)
-        columns_print(columns, true, stdout);
-    columns_free(columns);
-    return rc;
+    return columns_end(columns, true, stdout);
 }
 
 static const char *signed_bytes(char *text, size_t size, int64_t bytes)
@@ -91,23 +86,20 @@ static int print_items(const char *name, const struct kernel_items *items, size_
                                     {.name = name},
                                     {.name = "ACCURATE"}};
     struct columns *columns = columns_new(column, is_any_inaccurate(items, top) ? 4 : 3);
-    int rc = columns ? 0 : -ENOMEM;
+    int rc;
 
-    for (size_t i = 0; rc == 0 && i < items->n && i < top; i++) {
+    for (size_t i = 0; i < items->n && i < top; i++) {
         const struct kernel_item *item = &items->item[i];
         char bytes[32], count[32];
 
         snprintf(count, sizeof(count), "%" PRId64, item->count);
-        rc = columns_row(columns,
-                         (const char *[]){signed_bytes(bytes, sizeof(bytes), item->bytes), count,
-                                          item->name, item->inaccurate ? "no" : ""});
+        columns_row(columns, (const char *[]){signed_bytes(bytes, sizeof(bytes), item->bytes),
+                                              count, item->name, item->inaccurate ? "no" : ""});
     }
     putchar('\n');
-    if (rc == 0)
-        columns_print(columns, true, stdout);
+    rc = columns_end(columns, true, stdout);
     if (items->n_unread > 0)
         printf("lines that are not understood: %zu\n", items->n_unread);
-    columns_free(columns);
     return rc;
 }
 

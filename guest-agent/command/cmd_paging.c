@@ -46,17 +46,15 @@ static int print_table(const struct paging_rates *rates)
     static const struct column column[] = {{.name = "WHAT"}, {.name = "PER SECOND", .right = true}};
     struct columns *columns = columns_new(column, 2);
     char reason[200], rate[32];
-    int rc = columns ? 0 : -ENOMEM;
+    int rc;
 
-    for (size_t i = 0; rc == 0 && i < PAGING_COUNTERS; i++) {
+    for (size_t i = 0; i < PAGING_COUNTERS; i++) {
         if (isnan(rates->per_s[i]))
             continue;
         snprintf(rate, sizeof(rate), "%.1f", rates->per_s[i]);
-        rc = columns_row(columns, (const char *[]){paging_counter_name(i), rate});
+        columns_row(columns, (const char *[]){paging_counter_name(i), rate});
     }
-    if (rc == 0)
-        columns_print(columns, true, stdout);
-    columns_free(columns);
+    rc = columns_end(columns, true, stdout);
     printf("%s: %s\n", paging_verdict_name(paging_verdict(rates)),
            paging_reason(rates, reason, sizeof(reason)));
     fflush(stdout);

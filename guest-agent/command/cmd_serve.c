@@ -5,8 +5,8 @@
 #include "command/command.h"
 #include "command/triggers.h"
 #include "proc/hidden.h"
+#include "proc/processes.h"
 #include "proc/rights.h"
-#include "proc/shared_memory.h"
 #include "serve/agent.h"
 #include "serve/endpoint.h"
 

@@ -5,7 +5,6 @@
 #include "command/smaps_output.h"
 #include "proc/hidden.h"
 #include "proc/rights.h"
-#include "proc/shared_memory.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -6,7 +6,6 @@
 #include "command/wss_options.h"
 #include "proc/hidden.h"
 #include "proc/rights.h"
-#include "proc/shared_memory.h"
 #include "wss/watch.h"
 
 #include <errno.h>
@@ -97,16 +96,16 @@ static int check_left(const struct watch *watch, struct error *error)
 static void report_named(const struct dropped *dropped)
 {
     const struct process *process = &dropped->process;
+    const char *what = ": /proc/PID/smaps changes while it is read, or is too large; try it alone";
+    const char *remedy = "";
 
     if (dropped->rc == -ESRCH)
-        command_error("process %d (%s) has ended", (int)process->pid, process->name);
-    else if (dropped->rc == -EACCES || dropped->rc == -EPERM)
-        command_error("process %d (%s): not permitted to look at it; %s", (int)process->pid,
-                      process->name, RIGHTS_REMEDY(CAP_SYS_PTRACE));
-    else
-        command_error("process %d (%s): /proc/PID/smaps changes while it is read, or is too large; "
-                      "try it alone",
-                      (int)process->pid, process->name);
+        what = " has ended";
+    if (dropped->rc == -EACCES || dropped->rc == -EPERM) {
+        what = ": not permitted to look at it; ";
+        remedy = RIGHTS_REMEDY(CAP_SYS_PTRACE);
+    }
+    command_error("process %d (%s)%s%s", (int)process->pid, process->name, what, remedy);
 }
 
 /* With --all, the number of processes that may not be read is reported once, and that processes end

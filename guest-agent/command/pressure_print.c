@@ -145,7 +145,7 @@ static void percent(char text[16], double value)
         snprintf(text, 16, "%.2f%%", value);
 }
 
-static int add_row(struct columns *columns, const struct view *view, int resource, bool full)
+static void add_row(struct columns *columns, const struct view *view, int resource, bool full)
 {
     const struct pressure *pressure = &view->group->of[resource];
     const struct stalled *stalled = full ? &pressure->full : &pressure->some;
@@ -160,20 +160,20 @@ static int add_row(struct columns *columns, const struct view *view, int resourc
                           now};
 
     if (stalled->total_us == KEYED_UNKNOWN)
-        return 0;
+        return;
     percent(avg10, stalled->avg10);
     percent(avg60, stalled->avg60);
     percent(avg300, stalled->avg300);
     percent(now, over_interval(view, resource, full));
     show_seconds(total, sizeof(total), (double)stalled->total_us / 1e6);
-    return columns_row(columns, cell + !view->named);
+    columns_row(columns, cell + !view->named);
 }
 
-static int add_off(struct columns *columns, const struct view *view)
+static void add_off(struct columns *columns, const struct view *view)
 {
     const char *cell[] = {view->group->cgroup, "-", "-", "-", "-", "-", "-", "-"};
 
-    return columns_row(columns, cell + !view->named);
+    columns_row(columns, cell + !view->named);
 }
 
 /* If pressure is off in several groups, the first one gives the reason. */
@@ -212,18 +212,16 @@ static int print_table(struct view *view)
     /* The last column is there only when there is an interval. */
     size_t n = sizeof(column) / sizeof(column[0]) - !view->before;
     struct columns *columns = columns_new(column + !view->named, n - !view->named);
-    int rc = columns ? 0 : -ENOMEM;
+    int rc;
 
     for (size_t i = 0; i < view->n; i++) {
         look_at(view, i);
-        if (rc == 0 && view->group->off)
-            rc = add_off(columns, view);
-        for (int row = 0; rc == 0 && row < 2 * PRESSURE_RESOURCES; row++)
-            rc = add_row(columns, view, row / 2, row % 2);
+        if (view->group->off)
+            add_off(columns, view);
+        for (int row = 0; row < 2 * PRESSURE_RESOURCES; row++)
+            add_row(columns, view, row / 2, row % 2);
     }
-    if (rc == 0)
-        columns_print(columns, true, stdout);
-    columns_free(columns);
+    rc = columns_end(columns, true, stdout);
     fflush(stdout);
     report_off(view);
     return rc;

@@ -76,8 +76,8 @@ static void value_cell(char cell[CELL], const struct row *row, size_t i)
         *cell = '>';
 }
 
-static int add_row(struct columns *columns, const struct smaps_output *output,
-                   const struct row *row)
+static void add_row(struct columns *columns, const struct smaps_output *output,
+                    const struct row *row)
 {
     char cell[N_VALUES + 1][CELL];
     const char *text[N_VALUES + 2] = {cell[0]};
@@ -92,11 +92,11 @@ static int add_row(struct columns *columns, const struct smaps_output *output,
         n++;
     }
     text[n] = row->name;
-    return columns_row(columns, text);
+    columns_row(columns, text);
 }
 
-static int add_process(struct columns *columns, const struct smaps_output *output,
-                       const struct process *process)
+static void add_process(struct columns *columns, const struct smaps_output *output,
+                        const struct process *process)
 {
     char name[PROCESS_NAME_MAX + 32];
     int length = snprintf(name, sizeof(name), "%s", process->name);
@@ -104,9 +104,9 @@ static int add_process(struct columns *columns, const struct smaps_output *outpu
     if (process->counted)
         snprintf(name + length, sizeof(name) - (size_t)length, " (in memory of %d)",
                  (int)process->shares_with);
-    return add_row(columns, output,
-                   &(struct row){(size_t)process->pid, &process->memory, name,
-                                 process->counted ? "-" : "?", false});
+    add_row(columns, output,
+            &(struct row){(size_t)process->pid, &process->memory, name,
+                          process->counted ? "-" : "?", false});
 }
 
 static int print_table(const struct smaps_output *output, const struct processes *processes,
@@ -114,20 +114,16 @@ static int print_table(const struct smaps_output *output, const struct processes
 {
     struct column column[N_VALUES + 2];
     struct columns *columns = make_columns(output, column);
-    int rc = columns ? 0 : -ENOMEM;
 
-    for (size_t i = 0; rc == 0 && groups && i < rows_shown(output, groups->n); i++) {
+    for (size_t i = 0; groups && i < rows_shown(output, groups->n); i++) {
         const struct process_group *group = &groups->group[i];
 
-        rc = add_row(columns, output,
-                     &(struct row){group->n, &group->memory, group->name, "?", group->unread > 0});
+        add_row(columns, output,
+                &(struct row){group->n, &group->memory, group->name, "?", group->unread > 0});
     }
-    for (size_t i = 0; rc == 0 && !groups && i < rows_shown(output, processes->n); i++)
-        rc = add_process(columns, output, &processes->process[i]);
-    if (rc == 0)
-        columns_print(columns, true, stdout);
-    columns_free(columns);
-    return rc;
+    for (size_t i = 0; !groups && i < rows_shown(output, processes->n); i++)
+        add_process(columns, output, &processes->process[i]);
+    return columns_end(columns, true, stdout);
 }
 
 static json_t *with_memory(json_t *object, const struct process_memory *memory)

@@ -186,13 +186,10 @@ void cache_print_table(const struct cache_format *format, const struct cache_fil
                    (anybody_knows(file, n) || (n == 0 && total->count.dirty != CACHE_UNKNOWN));
     set_columns(&table);
     table.columns = columns_new(table.column, table.n);
-    if (!table.columns)
-        return;
     for (size_t i = 0; i < n; i++)
         add_file(&table, &file[i]);
     add_total(&table, total);
-    columns_print(table.columns, !format->no_header, stdout);
-    columns_free(table.columns);
+    columns_end(table.columns, !format->no_header, stdout);
 }
 
 /* Cached pages among first .. end - 1. */
@@ -232,7 +229,7 @@ static void print_runs(const struct cache_format *format, const struct cache_run
         {"FIRST", true}, {"LAST", true}, {"PAGES", true}, {"BYTES", true}};
     struct columns *columns = columns_new(column, 4);
 
-    for (size_t i = 0; columns && i < runs->n; i++) {
+    for (size_t i = 0; i < runs->n; i++) {
         const struct cache_run *run = &runs->run[i];
         char cell[4][CELL];
 
@@ -242,9 +239,7 @@ static void print_runs(const struct cache_format *format, const struct cache_run
         bytes_cell(format, cell[3], run->pages * base_page_bytes());
         columns_row(columns, (const char *[]){cell[0], cell[1], cell[2], cell[3]});
     }
-    if (columns)
-        columns_print(columns, !format->no_header, stdout);
-    columns_free(columns);
+    columns_end(columns, !format->no_header, stdout);
 }
 
 /* The table's columns of the parts, by themselves. */
@@ -263,9 +258,8 @@ static void print_parts(const struct cache_format *format, const struct cache_fi
 
     struct columns *columns = columns_new(column, format->parts);
 
-    if (columns && columns_row(columns, text) == 0)
-        columns_print(columns, !format->no_header, stdout);
-    columns_free(columns);
+    columns_row(columns, text);
+    columns_end(columns, !format->no_header, stdout);
 }
 
 static void print_map(const struct cache_format *format, const struct cache_file *file)

@@ -15,6 +15,7 @@ struct columns {
     int width[COLUMNS_MAX];
     char **cell; /* n_rows times n */
     size_t n_rows;
+    bool failed; /* out of memory */
 };
 
 struct columns *columns_new(const struct column *column, size_t n)
@@ -28,16 +29,6 @@ struct columns *columns_new(const struct column *column, size_t n)
     return columns;
 }
 
-void columns_free(struct columns *columns)
-{
-    if (!columns)
-        return;
-    for (size_t i = 0; i < columns->n_rows * columns->n; i++)
-        free(columns->cell[i]);
-    free(columns->cell);
-    free(columns);
-}
-
 static char *printable(const char *text)
 {
     char *copy = strdup(text);
@@ -47,30 +38,29 @@ static char *printable(const char *text)
     return copy;
 }
 
-int columns_row(struct columns *columns, const char *const *cells)
+void columns_row(struct columns *columns, const char *const *cells)
 {
-    bool complete = true;
+    if (!columns)
+        return;
 
     char **grown = array_grow(columns->cell, columns->n_rows, columns->n * sizeof(*grown));
 
+    columns->failed |= !grown;
     if (!grown)
-        return -ENOMEM;
+        return;
     columns->cell = grown;
 
     char **row = columns->cell + columns->n_rows++ * columns->n;
 
     for (size_t i = 0; i < columns->n; i++) {
         row[i] = printable(cells[i]);
-        complete = complete && row[i];
+        columns->failed |= !row[i];
     }
-    return complete ? 0 : -ENOMEM;
 }
 
 static const char *cell_text(const struct columns *columns, size_t row, size_t i)
 {
-    const char *text = columns->cell[row * columns->n + i];
-
-    return text ? text : "";
+    return columns->cell[row * columns->n + i];
 }
 
 static int width_of(const struct columns *columns, size_t i, bool heading)
@@ -96,7 +86,7 @@ static void print_cell(const struct columns *columns, size_t i, const char *text
     fputc(last ? '\n' : ' ', out);
 }
 
-void columns_print(struct columns *columns, bool heading, FILE *out)
+static void print_table(struct columns *columns, bool heading, FILE *out)
 {
     for (size_t i = 0; i < columns->n; i++)
         columns->width[i] = width_of(columns, i, heading);
@@ -105,4 +95,20 @@ void columns_print(struct columns *columns, bool heading, FILE *out)
     for (size_t row = 0; row < columns->n_rows; row++)
         for (size_t i = 0; i < columns->n; i++)
             print_cell(columns, i, cell_text(columns, row, i), out);
+}
+
+int columns_end(struct columns *columns, bool heading, FILE *out)
+{
+    if (!columns)
+        return -ENOMEM;
+
+    const int rc = columns->failed ? -ENOMEM : 0;
+
+    if (rc == 0)
+        print_table(columns, heading, out);
+    for (size_t i = 0; i < columns->n_rows * columns->n; i++)
+        free(columns->cell[i]);
+    free(columns->cell);
+    free(columns);
+    return rc;
 }

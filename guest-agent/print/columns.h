@@ -18,15 +18,15 @@ struct column {
 
 struct columns; /* opaque */
 
-/** At most COLUMNS_MAX; @p column outlives the table. NULL when out of memory. Give to
- * columns_free(). */
+/** Begins a table of at most COLUMNS_MAX columns; @p column outlives it. Give it to columns_end(),
+ * also if it is NULL: out of memory. */
 struct columns *columns_new(const struct column *column, size_t n);
-void columns_free(struct columns *columns);
 
 /** Appends a row of as many cells as there are columns; the strings are copied, and control
- * characters in them become
- *  '?': names come from processes and files that any user may have made. 0 or -ENOMEM. */
-int columns_row(struct columns *columns, const char *const *cells);
+ * characters in them become '?': names come from processes and files that any user may have made.
+ */
+void columns_row(struct columns *columns, const char *const *cells);
 
-/** Prints, each column as wide as its widest cell (in bytes); the heading only if @p heading. */
-void columns_print(struct columns *columns, bool heading, FILE *out);
+/** Prints the table, each column as wide as its widest cell (in bytes), with the heading only if
+ * @p heading, and frees it. 0; or -ENOMEM, now or from an earlier call: then nothing is printed. */
+int columns_end(struct columns *columns, bool heading, FILE *out);

@@ -45,12 +45,11 @@ static const char *option_value(const char *options, const char *name)
     return NULL;
 }
 
-static bool is_word(const char *value, const char *a, const char *b)
+static bool is_value(const char *value, const char *word)
 {
-    size_t length = strcspn(value, ",");
+    size_t length = strlen(word);
 
-    return (strlen(a) == length && !memcmp(value, a, length)) ||
-           (strlen(b) == length && !memcmp(value, b, length));
+    return value && !strncmp(value, word, length) && (!value[length] || value[length] == ',');
 }
 
 static bool in_group(gid_t wanted)
@@ -102,9 +101,9 @@ bool processes_hidden(const struct fsroot *root)
     cleanup_free char *mounts = NULL;
     const char *options = read_options(root, &mounts);
     const char *hidepid = option_value(options, "hidepid"), *gid = option_value(options, "gid");
-    bool invisible = hidepid && is_word(hidepid, "2", "invisible");
+    bool invisible = is_value(hidepid, "2") || is_value(hidepid, "invisible");
 
-    if (!invisible && !(hidepid && is_word(hidepid, "4", "ptraceable")))
+    if (!invisible && !is_value(hidepid, "4") && !is_value(hidepid, "ptraceable"))
         return false;
     /* A capability in a user namespace of ours is not enough: only the first process shows whether
      * others are visible. */

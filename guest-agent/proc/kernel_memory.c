@@ -165,6 +165,9 @@ static int read_items(const struct fsroot *root, struct file file, struct kernel
         rc = parse_lines(text, file, items);
     if (rc < 0) {
         kernel_items_free(items);
+        if (rc == -ENOENT && !proc_file_missing(root))
+            return error_set(error, (int)rc, "no /%s: the kernel has none (CONFIG_SLUB_DEBUG)",
+                             file.path);
         if (rc == -ENOENT)
             return proc_error(root, error, (int)rc, file.path);
         return error_set(error, (int)rc, "/%s: %s%s%s", file.path, strerror((int)-rc),

@@ -7,7 +7,6 @@
 #include "base/text/json.h"
 #include "proc/hidden.h"
 #include "proc/keyed.h"
-#include "proc/shared_memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,6 +41,14 @@ int process_identify(const struct fsroot *root, pid_t pid, struct process *proce
     process->memory = PROCESS_MEMORY_UNKNOWN;
     process->memory.rss_bytes = statm.rss_bytes;
     return rc;
+}
+
+int process_check(const struct fsroot *root, const struct process *process)
+{
+    struct proc_stat stat = {0};
+    int rc = proc_stat_read(root, process->pid, &stat);
+
+    return rc == 0 && stat.start_ticks != process->start_ticks ? -ESRCH : rc;
 }
 
 void processes_count_failure(struct processes *processes, pid_t pid, int rc)

@@ -31,7 +31,7 @@ struct processes {
     size_t ended;         /* meanwhile; they are not among them */
     size_t refused;       /* which we may not look at */
     bool hidden;          /* there may be more, of which not even the number is known: hidden.h */
-    bool sharing_unknown; /* and some may be in one address space: shared_memory.h */
+    bool sharing_unknown; /* and some may be in one address space, see below */
     size_t failed;        /* for another reason, which is that of the first: */
     struct error failure;
 };
@@ -42,6 +42,9 @@ void processes_free(struct processes *processes);
  * negative errno. */
 int process_identify(const struct fsroot *root, pid_t pid, struct process *process);
 
+/** Checks that the PID is still that process's: 0, -ESRCH, or another negative errno. */
+int process_check(const struct fsroot *root, const struct process *process);
+
 /** Counts a process of which nothing, or only the RSS, is known for the reason @p rc, as the counts
  * of struct processes say. */
 void processes_count_failure(struct processes *processes, pid_t pid, int rc);
@@ -50,6 +53,31 @@ void processes_count_failure(struct processes *processes, pid_t pid, int rc);
  * end meanwhile, or of which we see not even that, are left out and counted. Two small files for
  * each. 0 or a negative errno with the message. */
 int processes_list(const struct fsroot *root, struct processes *processes, struct error *error);
+
+/*
+ * Several processes may run in one address space: a vfork()ed child and its parent, or any
+ * clone(CLONE_VM) without CLONE_THREAD. /proc shows all of the memory for each of them. Only
+ * kcmp(2) with KCMP_VM tells them from processes that merely look alike, as after a fork. It needs
+ * CONFIG_KCMP, the right to read both processes, a seccomp filter that permits it, and a /proc of
+ * our own PID namespace.
+ */
+
+/** For the message if kcmp() is not available. */
+#define MEMORY_SHARING_UNKNOWN                                                                 \
+    "kcmp(2) is not available, so processes in one address space (vfork) are not recognized: " \
+    "their memory may be counted more than once"
+
+/** Whether kcmp() is available here. */
+bool memory_sharing_known(const struct fsroot *root);
+
+/**
+ * Sets shares_with of each process in the address space of an earlier one of the array, and
+ * sharing_unknown. About 0.4 us for each comparison, n log n of them.
+ */
+void processes_find_sharing(const struct fsroot *root, struct processes *processes);
+
+/** Whether the memory of @p process is counted already, with that of one among @p n others. */
+bool process_is_counted(const struct process *process, const struct process *others, size_t n);
 
 /** Reads the memory of each, and of several in one address space that of the first. Those that have
  * ended are dropped, those that cannot be read keep the RSS that they had, and have their swap by

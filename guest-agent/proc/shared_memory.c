@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shared_memory.c  See shared_memory.h. */
-#include "proc/shared_memory.h"
+/** @file shared_memory.c  Processes in one address space; see processes.h. */
+#include "proc/processes.h"
 
 #include "base/cleanup.h"
 #include "proc/hidden.h"

@@ -3,11 +3,9 @@
 #include "serve/own_round.h"
 
 #include "base/clock.h"
-#include "base/proc_pid.h"
 #include "base/wire/wire.h"
 #include "proc/keyed.h"
 #include "proc/meminfo.h"
-#include "proc/shared_memory.h"
 #include "proc/touched.h"
 #include "wss/watch.h"
 
@@ -67,18 +65,14 @@ static void sleep_until(uint64_t until_ns)
         ;
 }
 
-/* The pid may be another process's by now, whose bits were not cleared. */
 static int own_round_read(const struct round *round, const struct process *process,
                           struct touched *touched)
 {
-    struct proc_stat stat = {0};
     int rc = touched_read(round->root, process->pid, touched);
 
     if (rc == -EBADMSG) /* its mappings changed between two pieces */
         rc = touched_read(round->root, process->pid, touched);
-    if (rc == 0)
-        rc = proc_stat_read(round->root, process->pid, &stat);
-    return rc == 0 && stat.start_ticks != process->start_ticks ? -ESRCH : rc;
+    return rc == 0 ? process_check(round->root, process) : rc;
 }
 
 static int read_all(struct round *round, struct error *error)

@@ -3,7 +3,6 @@
 #include "wss/watch.h"
 
 #include "base/clock.h"
-#include "base/proc_pid.h"
 #include "wss/tlb_evict.h"
 
 #include <errno.h>
@@ -61,17 +60,6 @@ static int mark_one(const struct watch *watch, struct watched_process *watched)
     return rc;
 }
 
-/* The pid may be another process's by now, which has not been marked. */
-static int still_the_same(const struct watch *watch, const struct watched_process *watched)
-{
-    struct proc_stat stat;
-    int rc = proc_stat_read(watch->root, watched->process.pid, &stat);
-
-    if (rc == 0 && stat.start_ticks != watched->process.start_ticks)
-        rc = -ESRCH;
-    return rc;
-}
-
 static int read_one(const struct watch *watch, struct watched_process *watched)
 {
     const struct wss_subject subject = subject_of(watch, watched);
@@ -83,7 +71,7 @@ static int read_one(const struct watch *watch, struct watched_process *watched)
 
     watched->read_end_ns = clock_ns();
     if (rc == 0)
-        rc = still_the_same(watch, watched);
+        rc = process_check(watch->root, &watched->process); /* another one is not marked */
     if (rc < 0 || watch->method->reads_memory)
         return rc;
     rc = process_memory_read(watch->root, subject.pid, &memory);

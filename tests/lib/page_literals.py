@@ -78,7 +78,6 @@ GUEST_AGENT = [
     ("cache/look.c", "stat->st_blocks * 512", BLOCKS),
     ("cache/look.c", "sectors * 512", BLOCKS),
     ("cache/mincore.c", "stat.st_blocks * 512", BLOCKS),
-    ("proc/process_groups.c", "char text[4096]", TEXT),
     ("serve/child.c", "limit < 4096", LIMIT),
 ]
 
