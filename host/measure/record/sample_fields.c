@@ -34,6 +34,8 @@ static const struct names mode_names = NAMES(modes);
 #define KEPT(member) .offset = offsetof(struct kept_sample, member)
 #define ROLLED(how, member) \
     .rollup = ROLLUP_##how, .rolled = offsetof(struct record_summary, member)
+/* The history's CSV has minutes and hours, too: a field of it has a rollup. */
+#define CSV(name, how, member) .csv = (name), ROLLED(how, member)
 #define COLUMN(name) .home = HOME_SAMPLE, .column = (name)
 #define GUEST_COLUMN(name) .home = HOME_GUEST, .column = (name)
 
@@ -52,38 +54,37 @@ static const struct field of_sample[] = {
     {FIELD_PID, GROUP_GUEST, AT(pid), COLUMN("pid"), .json = "pid"},
     {FIELD_NAME, GROUP_GUEST, NAMED(accel), .names = &accel_names, COLUMN("accel"),
      .json = "accel"},
-    {FIELD_METHOD, GROUP_METHOD, AT(method), COLUMN("method"), .json = "method", .csv = "method",
-     ROLLED(LAST, method)},
+    {FIELD_METHOD, GROUP_METHOD, AT(method), COLUMN("method"), .json = "method",
+     CSV("method", LAST, method)},
     {FIELD_NAME, GROUP_METHOD, NAMED(census), .names = &mode_names, COLUMN("mode"), .json = "mode"},
     {FIELD_U64, GROUP_PANEL, AT(samples), COLUMN("samples"), .json = "samples",
      .metric = "vmwss_sampled_pages", .help = "Pages of the panel whose state was known."},
     {FIELD_U64, GROUP_PANEL, AT(granularity_bytes), COLUMN("granularity_bytes"),
      .json = "granularity_bytes", .metric = "vmwss_granularity_bytes",
      .help = "Bytes that one page of the panel stands for: a base page, or a huge page."},
-    {FIELD_REAL, GROUP_PANEL, KEPT(precision), COLUMN("precision"), .csv = "precision",
-     ROLLED(MAX, precision), .metric = "vmwss_precision_ratio",
+    {FIELD_REAL, GROUP_PANEL, KEPT(precision), COLUMN("precision"),
+     CSV("precision", MAX, precision), .metric = "vmwss_precision_ratio",
      .help = "Half-width of the 95 % interval that the budget paid for, as a share of what is "
              "resident."},
     {FIELD_U64, GROUP_SIZE, AT(ram_bytes), COLUMN("ram_bytes"), .json = "ram_bytes",
-     .csv = "ram_bytes", ROLLED(LAST, ram_bytes), .metric = "vmwss_ram_bytes",
-     .help = "RAM of the guest."},
+     CSV("ram_bytes", LAST, ram_bytes), .metric = "vmwss_ram_bytes", .help = "RAM of the guest."},
     {FIELD_U64, GROUP_SIZE, AT(resident_bytes), COLUMN("resident_bytes"), .json = "resident_bytes",
-     .csv = "resident_bytes", ROLLED(MEAN, resident_bytes), .metric = "vmwss_resident_bytes",
+     CSV("resident_bytes", MEAN, resident_bytes), .metric = "vmwss_resident_bytes",
      .help = "Guest RAM that has a host page behind it."},
     {FIELD_U64, GROUP_SIZE, AT(unmeasurable_bytes), COLUMN("unmeasurable_bytes"),
-     .json = "unmeasurable_bytes", .csv = "unmeasurable_bytes", ROLLED(MEAN, unmeasurable_bytes),
+     .json = "unmeasurable_bytes", CSV("unmeasurable_bytes", MEAN, unmeasurable_bytes),
      .metric = "vmwss_unmeasurable_bytes",
      .help = "Resident bytes of which no touch could be seen."},
     {FIELD_REAL, GROUP_COST, AT(vcpu_s), COLUMN("vcpu_s"), .json = "vcpu_seconds", .digit = 0.001,
      ROLLED(SUM, vcpu_s)},
     {FIELD_WINDOWS, GROUP_WINDOWS, COLUMN("windows"), .json = "windows"},
     {FIELD_REAL, GROUP_COST, AT(cpu_s), COLUMN("cpu_s"), .json = "cpu_seconds", .digit = 0.0001,
-     .csv = "cpu_seconds", ROLLED(SUM, cpu_s), .metric = "vmwss_scan_cpu_seconds",
+     CSV("cpu_seconds", SUM, cpu_s), .metric = "vmwss_scan_cpu_seconds",
      .help = "CPU time of the last scan."},
     {FIELD_REAL, GROUP_COST, AT(paused_s), COLUMN("paused_s"), .json = "pause_seconds",
      .digit = 0.0001, ROLLED(SUM, paused_s)},
     {FIELD_SET, GROUP_FLAGS, AT(flags), .names = &sample_flag_names, COLUMN("flags"),
-     .json = "flags", .csv = "flags", ROLLED(ANY, flags)},
+     .json = "flags", CSV("flags", ANY, flags)},
     {FIELD_AGES, GROUP_WINDOWS, COLUMN("ages")},
     {FIELD_REAL, GROUP_COST, AT(marking_s)},
     {FIELD_REAL, GROUP_COST, AT(reading_s)},
