@@ -88,7 +88,8 @@ static size_t find_present(struct walk *walk)
 
         if (!walked_is_present(walk, guest))
             continue;
-        walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps, guest->ram_bytes};
+        walk->present[n++] = (struct packing_guest){guest->steps, guest->n_steps,
+                                                    (double)guest->out->ram_bytes};
         assumed_bytes += guest->assumed_bytes;
     }
     walk->report->assumed_bytes = fmax(walk->report->assumed_bytes, assumed_bytes);
@@ -141,9 +142,8 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
 {
     struct walk *walk = context;
     struct walked *guest = walk_find_guest(walk, guest_id);
-    const bool measured = bucket->n_windows > 0;
 
-    if (!guest || (!measured && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
+    if (!guest || (bucket->n_windows == 0 && !(bucket->summary.flags & FLAG_NOT_MEASURED)))
         return 0;
     if (walk->time_s >= 0 && (double)start_s > walk->time_s) {
         end_time(walk);
@@ -152,8 +152,7 @@ static int report_see(int64_t guest_id, int64_t start_s, const struct bucket *bu
     if (walk->time_s < 0)
         begin_times(walk, (double)start_s);
     walk->time_s = (double)start_s;
-    return measured ? walked_take(guest, start_s, bucket)
-                    : walked_take_unmeasured(guest, start_s, bucket);
+    return walked_take(guest, start_s, bucket);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */

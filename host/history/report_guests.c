@@ -78,13 +78,21 @@ static void take_steps(struct walked *guest, const struct bucket *bucket)
         guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
 }
 
-/* It was not measured in some of its records: there all its resident memory counts. */
-static void take_assumed(struct walked *guest, const struct bucket *bucket)
+/* If it was not measured in some of its records, all its resident memory counts there. */
+static void take_last(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
     const bool assumed = bucket->summary.flags & FLAG_NOT_MEASURED;
 
+    guest->last_s = (double)start_s;
+    guest->period_s = bucket_period_s(bucket);
     guest->assumed_bytes = assumed ? bucket->summary.resident_bytes : 0;
     guest->out->assumed |= assumed;
+    guest->out->not_measured = bucket->n_windows == 0;
+    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
+    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
+    guest->out->unmeasurable_bytes = (uint64_t)(bucket->n_windows == 0
+                                                    ? bucket->summary.resident_bytes
+                                                    : bucket->summary.unmeasurable_bytes);
 }
 
 int walked_take(struct walked *guest, int64_t start_s, const struct bucket *bucket)
@@ -93,35 +101,16 @@ int walked_take(struct walked *guest, int64_t start_s, const struct bucket *buck
 
     if (!has_steps(guest))
         return -ENOMEM;
-    sketch_merge(&guest->sketch, sketch);
+    take_last(guest, start_s, bucket);
+    if (bucket->n_windows == 0) {
+        guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
+        guest->n_steps = 1;
+        return 0;
+    }
     take_steps(guest, bucket);
-    guest->out->not_measured = false;
-    guest->last_s = (double)start_s;
-    guest->period_s = bucket_period_s(bucket);
-    guest->ram_bytes = bucket->summary.ram_bytes;
-    take_assumed(guest, bucket);
+    sketch_merge(&guest->sketch, sketch);
     guest->out->records += bucket->windows[0].records;
     guest->out->measured_s += (double)sketch->total / 1000;
-    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
-    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
-    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.unmeasurable_bytes;
-    return 0;
-}
-
-int walked_take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket)
-{
-    if (!has_steps(guest))
-        return -ENOMEM;
-    guest->steps[0] = (struct sketch_step){.value = bucket->summary.resident_bytes, .up_to = 1};
-    guest->n_steps = 1;
-    guest->last_s = (double)start_s;
-    guest->period_s = bucket_period_s(bucket);
-    guest->ram_bytes = bucket->summary.ram_bytes;
-    take_assumed(guest, bucket);
-    guest->out->not_measured = true;
-    guest->out->ram_bytes = (uint64_t)bucket->summary.ram_bytes;
-    guest->out->resident_bytes = (uint64_t)bucket->summary.resident_bytes;
-    guest->out->unmeasurable_bytes = (uint64_t)bucket->summary.resident_bytes;
     return 0;
 }
 

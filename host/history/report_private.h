@@ -16,9 +16,9 @@ struct walked {
     struct sketch sketch;
     struct sketch_step *steps; /* steps of its last bucket */
     size_t n_steps;
-    double last_s, period_s, ram_bytes; /* from its last bucket */
-    double assumed_bytes;               /* its assumed need while it was not measured */
-    double ended_s;                     /* HUGE_VAL: its end is not known */
+    double last_s, period_s; /* from its last bucket */
+    double assumed_bytes;    /* its assumed need while it was not measured */
+    double ended_s;          /* HUGE_VAL: its end is not known */
 };
 
 struct walk {
@@ -52,10 +52,9 @@ struct walked *walk_find_guest(struct walk *walk, int64_t id);
  */
 bool walked_is_present(const struct walk *walk, const struct walked *guest);
 
-/** 0 or -ENOMEM. */
+/** Takes a bucket. Without the window only its size is known: all of it counts as used. 0 or
+ * -ENOMEM. */
 int walked_take(struct walked *guest, int64_t start_s, const struct bucket *bucket);
-/** Only its size is known: all of it counts as used. */
-int walked_take_unmeasured(struct walked *guest, int64_t start_s, const struct bucket *bucket);
 
 /** Removes guests without the window; adds up the sums of the running ones. */
 void walk_finish_guests(struct walk *walk);
