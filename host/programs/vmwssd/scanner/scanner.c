@@ -94,11 +94,10 @@ static int scanner_ask(struct scanner *scanner, const struct scan_request *reque
 
     if (fd)
         *fd = -1;
+    scan_reply_begin(reply, request->op);
     if (!scan_request_valid(request, scan_request_size(request->op)))
         return error_set(error, -EINVAL,
                          "the scanner is not asked: a name or a number is out of range");
-    memset(reply, 0, offsetof(struct scan_reply, list));
-    reply->error[0] = '\0';
     if (scanner->table)
         scan_table_answer(scanner->table, request, reply, &came);
     else
@@ -187,7 +186,6 @@ ssize_t scanner_list(struct scanner *scanner, pid_t **pids)
     int rc;
 
     scanner_begin(&request, SCAN_LIST, 0);
-    reply.list.n = 0;
     rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
     if (rc < 0)
         return rc;
@@ -214,7 +212,6 @@ pid_t scanner_find(const struct domain_name *domain, void *context)
     struct scan_reply reply;
 
     scanner_begin(&request, SCAN_FIND, 0);
-    reply.pid = 0;
 
     int rc = put_domain(&request.find, domain);
 
@@ -233,7 +230,6 @@ int scanner_start_ticks(struct scanner *scanner, pid_t pid, uint64_t *start_tick
 
     scanner_begin(&request, SCAN_START, 0);
     request.pid = pid;
-    reply.start_ticks = 0;
     rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
     *start_ticks = reply.start_ticks;
     return rc;
@@ -244,8 +240,6 @@ static int open_guest(struct scanner *scanner, const struct scan_request *reques
 {
     struct scan_reply reply;
     int fd;
-
-    memset(&reply.opened, 0, sizeof(reply.opened));
 
     int rc = scanner_ask(scanner, request, &reply, &fd, error);
 
@@ -313,7 +307,6 @@ bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_c
     struct scan_request request = {.op = SCAN_HAS_RAM, .guest = guest};
     struct scan_reply reply;
 
-    reply.has_ram = 0;
     if (scan_ram_put(&request.has_ram, xml) < 0)
         return false;
 
@@ -328,7 +321,6 @@ int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double
     struct scan_reply reply;
 
     scanner_begin(&request, SCAN_JOBS, guest);
-    memset(&reply.jobs, 0, sizeof(reply.jobs));
 
     int rc = scanner_ask(scanner, &request, &reply, NULL, NULL);
 
