@@ -8,6 +8,7 @@
 #include "show/html_chart.h"
 #include "show/html_guests.h"
 #include "show/html_page.h"
+#include "show/report.h"
 
 #include <errno.h>
 #include <math.h>
@@ -63,66 +64,27 @@ static void bars(FILE *out, const struct report *report)
     html_bars(out, &host);
 }
 
-/* Writes the limits of the figures. */
-static void doubts(FILE *out, const struct report *report)
+/* Writes the sentences of the table for people (report.h), and what fits. */
+static void print_verdict(FILE *out, const struct report *report)
 {
+    const struct report_voice voice = {out, " %", " ", ""};
     const struct report_options *options = &report->options;
-    const bool hours = report->level_s == BUCKET_HOUR;
-    char bytes[32];
+    const bool asked = options->capacity_bytes && options->guest_bytes;
+    char size[32];
 
-    if (report->n_assumed > 0)
-        fprintf(
-            out,
-            " %zu guest%s could not be measured at some time: all of the memory that was resident "
-            "then, up to %s, counts as needed.",
-            report->n_assumed, plural((double)report->n_assumed),
-            show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
-    if (report_gap_share(report) > 0.005)
-        fprintf(out,
-                " For %.1f %% of that time there is no record: it is in none of these figures.",
-                100 * report_gap_share(report));
-    if (!options->capacity_bytes)
-        return;
-    if (options->guest_bytes && hours)
+    fputs("<p>", out);
+    report_say_need(&voice, report);
+    if (asked)
+        fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",
+                report->fit, plural(report->fit),
+                show_bytes(size, sizeof(size), options->guest_bytes), 100 * options->risk);
+    report_say_gaps(&voice, report);
+    if (asked && report->level_s == BUCKET_HOUR)
         fputs(
             " The history has no minutes for part of that time: fewer guests fit that are busy in the "
             "same minutes as the others.",
             out);
-    if ((double)report->n_times * options->risk < 1)
-        fprintf(out, " That is from %zu %s%s: too few to know what happens for %g %% of the time.",
-                report->n_times, hours ? "hour" : "minute", plural((double)report->n_times),
-                100 * options->risk);
-}
-
-static void needs(FILE *out, const struct report *report)
-{
-    const struct report_options *options = &report->options;
-    char capacity[32];
-    char needed[32];
-    char size[32];
-
-    if (!options->capacity_bytes)
-        return;
-    fprintf(out, "Of %s all guests together need %s or less for %g %% of the time",
-            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
-            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
-            100 * (1 - options->risk));
-    if (report->short_share > 0)
-        fprintf(out, ", and more than there is for %s%.3g %%",
-                report->shortage.rough ? "about " : "", 100 * report->short_share);
-    fputs(".", out);
-    if (options->guest_bytes)
-        fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",
-                report->fit, plural(report->fit),
-                show_bytes(size, sizeof(size), options->guest_bytes), 100 * options->risk);
-}
-
-/* Writes the sentences of the table for people (show/report.c). */
-static void print_verdict(FILE *out, const struct report *report)
-{
-    fputs("<p>", out);
-    needs(out, report);
-    doubts(out, report);
+    report_say_few(&voice, report);
     fputs("</p>\n", out);
 }
 

@@ -208,16 +208,47 @@ static void print_head(const struct report *report)
 
 /* The sums include assumed needs, so a line below them tells this, however narrow the terminal is.
  */
-static void print_assumed(const struct report *report)
+void report_say_gaps(const struct report_voice *voice, const struct report *report)
 {
     char bytes[32];
 
     if (report->n_assumed > 0)
-        printf(
-            "%zu guest%s could not be measured at some time: all of the memory that was resident "
-            "then, up to %s, counts as needed.\n",
-            report->n_assumed, plural((double)report->n_assumed),
-            show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes));
+        fprintf(voice->out,
+                "%s%zu guest%s could not be measured at some time: all of the memory that was "
+                "resident then, up to %s, counts as needed.%s",
+                voice->begin, report->n_assumed, plural((double)report->n_assumed),
+                show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes), voice->end);
+    if (report_gap_share(report) > 0.005)
+        fprintf(voice->out,
+                "%sFor %.1f%s of that time there is no record: it is in none of these figures.%s",
+                voice->begin, 100 * report_gap_share(report), voice->percent, voice->end);
+}
+
+void report_say_need(const struct report_voice *voice, const struct report *report)
+{
+    const struct report_options *options = &report->options;
+    char capacity[32];
+    char needed[32];
+
+    if (!options->capacity_bytes)
+        return;
+    fprintf(voice->out, "Of %s all guests together need %s or less for %g%s of the time",
+            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
+            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
+            100 * (1 - options->risk), voice->percent);
+    if (report->short_share > 0)
+        fprintf(voice->out, ", and more than there is for %s%.3g%s",
+                report->shortage.rough ? "about " : "", 100 * report->short_share, voice->percent);
+    fputs(".", voice->out);
+}
+
+void report_say_few(const struct report_voice *voice, const struct report *report)
+{
+    if (report->options.capacity_bytes && (double)report->n_times * report->options.risk < 1)
+        fprintf(voice->out,
+                "%sThat is from %zu %s%s: too few to know what happens for %g%s of the time.%s",
+                voice->begin, report->n_times, level_name(report), plural((double)report->n_times),
+                100 * report->options.risk, voice->percent, voice->end);
 }
 
 static void print_shortage(const struct report *report)
@@ -232,44 +263,24 @@ static void print_shortage(const struct report *report)
                report->shortage.longest_s / 60);
 }
 
-/* Also warns if the statistics cannot support the risk: a day's data cannot show a risk of one in a
- * thousand. */
-static void print_fit(const struct report *report)
+static void print_sentences(const struct report *report)
 {
+    const struct report_voice voice = {stdout, "%", "", "\n"};
     const struct report_options *options = &report->options;
-    char capacity[32];
     char size[32];
-    char needed[32];
 
+    report_say_gaps(&voice, report);
     if (!options->capacity_bytes)
         return;
-    printf("Of %s all guests together need %s or less for %g%% of the time",
-           show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
-           show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
-           100 * (1 - options->risk));
-    if (report->short_share > 0)
-        printf(", and more than there is for %s%.3g%%", report->shortage.rough ? "about " : "",
-               100 * report->short_share);
-    puts(".");
+    report_say_need(&voice, report);
+    putchar('\n');
     print_shortage(report);
     if (options->guest_bytes)
         printf("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,
                report->fit >= 10000 ? " or" : "", plural(report->fit),
                show_bytes(size, sizeof(size), options->guest_bytes), report->fit == 1 ? "s" : "",
                100 * options->risk);
-    if ((double)report->n_times * options->risk < 1)
-        printf("That is from %zu %s%s: too few to know what happens for %g%% of the time.\n",
-               report->n_times, level_name(report), plural((double)report->n_times),
-               100 * options->risk);
-}
-
-static void print_sentences(const struct report *report)
-{
-    print_assumed(report);
-    if (report_gap_share(report) > 0.005)
-        printf("For %.1f%% of that time there is no record: it is in none of these figures.\n",
-               100 * report_gap_share(report));
-    print_fit(report);
+    report_say_few(&voice, report);
 }
 
 /* --- the report ------------------------------------------------------------------------------- */

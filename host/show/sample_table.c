@@ -13,6 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
+size_t sample_choose_windows(const struct sample_record *record,
+                             double window_s[SAMPLE_COLUMN_WINDOWS])
+{
+    const size_t last = record->n_windows - 1;
+    const size_t n = record->n_windows < SAMPLE_COLUMN_WINDOWS ? record->n_windows
+                                                               : SAMPLE_COLUMN_WINDOWS;
+
+    for (size_t i = 0; i < n; i++)
+        window_s[i] = record->windows[n == 1 ? 0 : i * last / (n - 1)].window_s;
+    return n;
+}
+
 uint64_t window_half_width(const struct window_record *window)
 {
     uint64_t up = window->wss_high_bytes - window->wss_bytes;

@@ -26,6 +26,12 @@ void sample_subtitle(char *text, size_t size, const struct sample_record *record
  * of ...". */
 void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record);
 
+/** Chooses the windows that have columns: the shortest, one between, the longest. Returns their
+ * number. */
+#define SAMPLE_COLUMN_WINDOWS 3
+size_t sample_choose_windows(const struct sample_record *record,
+                             double window_s[SAMPLE_COLUMN_WINDOWS]);
+
 /** Returns the wider side of an interval, which need not be symmetric. */
 uint64_t window_half_width(const struct window_record *window);
 

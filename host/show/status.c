@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of windows with columns: the shortest, one between, the longest. */
-#define WINDOWS 3
 #define CELL 256
 /* A guest that uses this share of its RAM may need more. */
 #define NEARLY_ALL 0.9
@@ -44,7 +42,7 @@ bool status_is_well(const struct status *status)
 /* The windows of the columns: those of the guest that has the most. */
 struct windows {
     size_t n;
-    double s[WINDOWS];
+    double s[SAMPLE_COLUMN_WINDOWS];
 };
 
 static struct windows choose_windows(const struct status *status)
@@ -58,11 +56,7 @@ static struct windows choose_windows(const struct status *status)
         if (status->guests[i].measured && (!most || sample->n_windows > most->n_windows))
             most = sample;
     }
-    windows.n = !most ? 0 : most->n_windows < WINDOWS ? most->n_windows : WINDOWS;
-    for (size_t i = 0; i < windows.n; i++)
-        windows.s[i] =
-            most->windows[windows.n == 1 ? 0 : i * (most->n_windows - 1) / (windows.n - 1)]
-                .window_s;
+    windows.n = most ? sample_choose_windows(most, windows.s) : 0;
     return windows;
 }
 
@@ -150,7 +144,7 @@ static bool is_there(const struct status *status, const struct windows *windows,
     if (when == BALLOONS)
         return any_balloon(status);
     if (when == WINDOW_2)
-        return windows->n == WINDOWS;
+        return windows->n == SAMPLE_COLUMN_WINDOWS;
     if (when == WINDOW_3)
         return windows->n > 1;
     return when != ASKED;
@@ -159,7 +153,8 @@ static bool is_there(const struct status *status, const struct windows *windows,
 /* Returns the column's window; 0: it has none. */
 static double window_of(const struct windows *windows, enum when when)
 {
-    if (windows->n == 0 || when < WINDOW_1 || (when == WINDOW_2 && windows->n < WINDOWS))
+    if (windows->n == 0 || when < WINDOW_1 ||
+        (when == WINDOW_2 && windows->n < SAMPLE_COLUMN_WINDOWS))
         return 0;
     if (when == WINDOW_1)
         return windows->s[0];

@@ -3,6 +3,7 @@
 #include "show/screen/rows.h"
 
 #include "history/kept_age.h"
+#include "show/sample_table.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -103,14 +104,7 @@ size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS])
     for (size_t i = 0; i < rows->n; i++)
         if (!most || rows->at[i].record.sample.n_windows > most->n_windows)
             most = &rows->at[i].record.sample;
-    if (!most || most->n_windows == 0)
-        return 0;
-
-    size_t n = most->n_windows < ROWS_MAX_WINDOWS ? most->n_windows : ROWS_MAX_WINDOWS;
-
-    for (size_t i = 0; i < n; i++)
-        window_s[i] = most->windows[n == 1 ? 0 : i * (most->n_windows - 1) / (n - 1)].window_s;
-    return n;
+    return most ? sample_choose_windows(most, window_s) : 0;
 }
 
 /* --- sorting ---------------------------------------------------------------------------------- */
