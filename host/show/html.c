@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -114,7 +115,9 @@ int html_file_write(const char *path, const char *text, size_t size, struct erro
 {
     struct stat status;
     bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-    int rc = special ? write_into(path, text, size) : replace(path, text, size);
+    /* rename(2) would replace a link, such as /dev/stdout, by the file. */
+    cleanup_free char *target = special ? NULL : realpath(path, NULL);
+    int rc = special ? write_into(path, text, size) : replace(target ? target : path, text, size);
 
     return rc < 0 ? error_set(error, rc, "%s: %s", path, strerror(-rc)) : 0;
 }

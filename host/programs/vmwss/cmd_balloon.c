@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_balloon.c  vmwss balloon: shows vmwss-balloond's decisions and reasons from its
  * journal, and gives back the memory that it took, if it does not run. */
+#include "base/array.h"
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/option.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
@@ -206,7 +206,7 @@ struct releasing {
     char boot_id[JOURNAL_BOOT_ID];
     struct error error; /* the last error */
     size_t found;       /* number of requested balloons */
-    size_t n, room;
+    size_t n;
     struct journal_balloon *done; /* not removed while rows are read */
 };
 
@@ -266,16 +266,11 @@ static bool is_asked_for(const char *domain, const struct journal_balloon *ballo
 /* Called before anything is given, so that the row can be updated. */
 static int make_space(struct releasing *releasing)
 {
-    size_t room = releasing->room ? 2 * releasing->room : 64;
-    struct journal_balloon *more;
+    struct journal_balloon *more = array_grow(releasing->done, releasing->n, sizeof(*more));
 
-    if (releasing->n < releasing->room)
-        return 0;
-    more = reallocarray(releasing->done, room, sizeof(*more));
     if (!more)
         return error_set(&releasing->error, -ENOMEM, "out of memory");
     releasing->done = more;
-    releasing->room = room;
     return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_watch.c  vmwss watch: prints the daemon's records as they are added. */
-#include "base/clock.h"
+#include "base/array.h"
 #include "history/stream.h"
 #include "programs/vmwss/kept.h"
 #include "show/ages.h"
@@ -66,7 +66,7 @@ struct printing {
     const struct options *options;
     uint64_t n;
     struct error *error;
-    size_t n_collected, room;
+    size_t n_collected;
     struct kept_sample *collected;
 };
 
@@ -102,18 +102,14 @@ static int print_sample(struct printing *printing, const struct kept_sample *kep
 static int collect_sample(const struct kept_sample *kept, void *context)
 {
     struct printing *printing = context;
+    struct kept_sample *more;
 
     if (!is_asked_for(printing->options, &kept->record.sample))
         return 0;
-    if (printing->n_collected == printing->room) {
-        size_t room = printing->room ? 2 * printing->room : 16;
-        struct kept_sample *more = reallocarray(printing->collected, room, sizeof(*more));
-
-        if (!more)
-            return error_set(printing->error, -ENOMEM, "out of memory");
-        printing->collected = more;
-        printing->room = room;
-    }
+    more = array_grow(printing->collected, printing->n_collected, sizeof(*more));
+    if (!more)
+        return error_set(printing->error, -ENOMEM, "out of memory");
+    printing->collected = more;
     printing->collected[printing->n_collected++] = *kept;
     return 0;
 }

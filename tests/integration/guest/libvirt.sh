@@ -86,7 +86,7 @@ check "which is well-formed, and names them" test "$(xmllint --noout "$svg" && g
 expect_exit "of one that is not there the others are shown" 2 'none1.*no such domain' "$vmwss" profile -c "$embed_uri" none1 fd1 --from 0.1 --to 0.1 -m cold
 check "one of them" test "$("$vmwss" profile -c "$embed_uri" none1 fd1 --from 0.1 --to 0.1 -m cold --csv 2>/dev/null | tail -n +2 | cut -d , -f 3)" = fd1
 expect_exit "more curves than colours" 1 'has room for 8' "$vmwss" profile -c "$embed_uri" web1 fd1 -k 5 --svg "$svg"
-expect_exit "all and one" 1 'not two of them' "$vmwss" measure -c "$embed_uri" --all web1
+expect_exit "all and one" 1 'only one of them' "$vmwss" measure -c "$embed_uri" --all web1
 "$vmwss" doctor >"$guests_dir/doctor"
 check "doctor of the host" test $? = 0
 check "doctor names the remedy for what is missing" grep -q 'CONFIG_IDLE_PAGE_TRACKING\|page by page, by page_idle' \

@@ -32,12 +32,17 @@ size=$(stat -c %s "$dir/page.html")
 echo "# $size bytes; CPU time, user and system: $cost s"
 check "100 guests and 7 days are at most 2 MB" test "$size" -le 2000000
 check "nothing is printed beside it" test ! -s "$dir/printed"
-expect_exit "not beside --json" 1 'not two of them' report --html "$dir/x.html" --json
+expect_exit "not beside --json" 1 'only one of them' report --html "$dir/x.html" --json
 expect_exit "a directory that is not there" 2 "$dir/none/page.html: No such file" report --html "$dir/none/page.html"
 expect_exit "a directory in its place" 2 ': Is a directory' report --html "$dir"
 expect_exit "a full device" 2 '/dev/full: No space left' report --html /dev/full
 expect_exit "no history" 2 'no history there' "$vmwss" report --database "$dir/none.db" --html "$dir/x.html"
 check "nothing is left of these" test ! -e "$dir/x.html"
+through_link() {
+	touch "$dir/linked.html" && ln -s linked.html "$dir/link.html" && report --html "$dir/link.html" --since 1h &&
+		[[ -L $dir/link.html && -s $dir/linked.html ]]
+}
+check "a link stays one, and its file is the page" quietly through_link
 # On a disk that is full the page of before stays, and nothing beside it.
 # shellcheck disable=SC2016 # expanded inside
 full_disk() {
