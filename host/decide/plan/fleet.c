@@ -89,6 +89,18 @@ void plan_fleet_free(struct plan_fleet *fleet)
     *fleet = (struct plan_fleet){0};
 }
 
+void plan_fleet_drop_host(struct plan_fleet *fleet, size_t host)
+{
+    const size_t behind = --fleet->n_hosts - host;
+    uint8_t *past = fleet->past_series + host * fleet->n_times;
+
+    memmove(&fleet->hosts[host], &fleet->hosts[host + 1], behind * sizeof(*fleet->hosts));
+    memmove(&fleet->past[host], &fleet->past[host + 1], behind * sizeof(*fleet->past));
+    memmove(past, past + fleet->n_times, behind * fleet->n_times);
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        fleet->guests[g].host -= fleet->guests[g].host > host;
+}
+
 uint8_t *plan_series(const struct plan_fleet *fleet, size_t guest)
 {
     return fleet->series + guest * fleet->n_times;

@@ -66,6 +66,7 @@ struct plan_host {
     double last_s; /* Unix time of its last record; 0: none in the span */
     /* the last record is too long ago, though the host should have newer ones */
     bool stale;
+    bool drain; /* all its guests are to leave it */
     /* some of its data, or of its guests', is missing: the source had an answer that is partial */
     bool partial;
     /* Share, 0 .. 1, of the minutes in known steps that are not known themselves: a peak in them is
@@ -119,6 +120,9 @@ int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, d
                     double to_s, int step_s);
 void plan_fleet_free(struct plan_fleet *fleet);
 void plan_ended_free(struct plan_fleet *fleet);
+
+/** Takes a host without guests out of the fleet. */
+void plan_fleet_drop_host(struct plan_fleet *fleet, size_t host);
 
 /** Returns true if nothing may be moved from or to the host: it is stale, or partly known. */
 bool plan_is_fixed(const struct plan_host *host);

@@ -361,6 +361,30 @@ static int read_all_minutes(struct minutes *minutes, struct error *error)
     return rc == 0 ? count_missed(minutes, error) : rc;
 }
 
+static bool is_retired(const struct plan_fleet *fleet, size_t host)
+{
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        if (fleet->guests[g].host == host)
+            return false;
+    return fleet->hosts[host].stale;
+}
+
+/* Leaves out hosts that were switched off or renamed, unless nothing else is left. */
+static void drop_retired(const struct plan_reading *reading, struct plan_fleet *fleet)
+{
+    char text[512];
+
+    for (size_t h = fleet->n_hosts; fleet->n_guests > 0 && h-- > 0;) {
+        if (!is_retired(fleet, h))
+            continue;
+        snprintf(text, sizeof(text),
+                 "host %s is left out: it has no guests, and no records of late",
+                 fleet->hosts[h].name);
+        plan_warn(reading, text);
+        plan_fleet_drop_host(fleet, h);
+    }
+}
+
 int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, struct error *error)
 {
     struct roster roster = {0};
@@ -377,5 +401,7 @@ int plan_read(const struct plan_reading *reading, struct plan_fleet *fleet, stru
     roster_free(&roster);
     if (rc < 0)
         plan_fleet_free(fleet);
+    else
+        drop_retired(reading, fleet);
     return rc;
 }
