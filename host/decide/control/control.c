@@ -390,8 +390,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     struct control_guest *guest;
     struct budgets budgets = {0};
 
-    host->levels = levels_of(&policy->levels, less(host->total_bytes, host->hugetlb_bytes),
-                             host->growth_bytes);
+    host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
     host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
 
     const bool waits = host->waiting_bytes > 0;

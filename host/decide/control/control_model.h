@@ -50,9 +50,12 @@ struct control_policy {
 };
 
 struct control_host {
-    uint64_t total_bytes;
-    uint64_t hugetlb_bytes;   /* part of it in the pool of huge pages, which nothing else can use */
-    uint64_t free_bytes;      /* memory usable without swapping: MemAvailable */
+    /* Memory that guests share, without pools of huge pages, and what of it is usable without
+     * swapping (measure/kernel/guest_scope.h) */
+    uint64_t total_bytes, free_bytes;
+    const char *group; /* the control group whose limit this is; NULL: the host */
+    /* share of the last minute in which tasks waited for a CPU; NAN: not known */
+    double cpu_some;
     uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
     uint64_t room_bytes;      /* memory to keep free (make-room); 0: no more than the levels want */
     double now_s;             /* the time of any clock that is never set back */

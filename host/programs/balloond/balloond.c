@@ -4,8 +4,8 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/meminfo.h"
 #include "base/service/log.h"
+#include "measure/kernel/guest_scope.h"
 #include "programs/balloond/adoption.h"
 #include "programs/balloond/reclaiming.h"
 #include "programs/balloond/recording.h"
@@ -25,20 +25,21 @@
 
 static int read_host(struct control_host *host, struct error *error)
 {
-    struct host_memory memory;
+    struct guest_scope scope;
     struct fsroot root;
 
     int rc = fsroot_open(&root, "/");
 
     if (rc < 0)
         return error_set(error, rc, "/: %s", strerror(-rc));
-    rc = meminfo_read(&root, &memory, error);
+    rc = guest_scope_read(&root, &scope, error);
     fsroot_close(&root);
     if (rc < 0)
         return rc;
-    host->total_bytes = memory.total_bytes;
-    host->hugetlb_bytes = memory.hugetlb_bytes;
-    host->free_bytes = memory.available_bytes;
+    host->total_bytes = scope.total_bytes;
+    host->free_bytes = scope.available_bytes;
+    host->group = scope.group;
+    host->cpu_some = scope.cpu_some;
     return 0;
 }
 
@@ -222,8 +223,9 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
                               : 0;
     control_run(&balloond->config->policy, host, members->guests, members->n);
     if (host->level != balloond->level)
-        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "host: %s, %llu MiB are free",
-                 levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB));
+        log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "host: %s, %llu MiB are free%s%s",
+                 levels_name(host->level), (unsigned long long)(host->free_bytes / DECIDE_MIB),
+                 host->group ? " within the limit of " : "", host->group ? host->group : "");
     balloond->level = host->level;
     balloond->waiting_bytes = host->waiting_bytes;
     balloond->ample_since_s = host->ample_since_s;
@@ -461,8 +463,7 @@ static int restore_balloons(struct balloond *balloond)
                  error.text);
         return rc;
     }
-    host.levels = levels_of(&balloond->config->policy.levels,
-                            less(host.total_bytes, host.hugetlb_bytes), 0);
+    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes, 0);
     control_restore(&host, balloond->config->restore, balloond->members.guests,
                     balloond->members.n);
     failed = restore_all(balloond, &host);
