@@ -113,7 +113,7 @@ static void use_bars(FILE *out, const struct plan_shown *shown)
     };
     const struct html_bars table = {"Hosts in use", "Hosts", bars, COUNT(bars)};
 
-    if (!shown->request->consolidate)
+    if (!plan_has_moves(shown->request))
         return;
     snprintf(text[0], sizeof(text[0]), "%zu", before);
     snprintf(text[1], sizeof(text[1]), "%zu", after);

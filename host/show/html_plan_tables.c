@@ -149,7 +149,7 @@ static void host_row(FILE *out, const struct plan_shown *shown, size_t h)
     html_cell_bytes(out, true, result->swap_bytes);
     fails_cell(out, result, false);
     runway_cell(out, &result->runway);
-    if (shown->request->consolidate)
+    if (plan_has_moves(shown->request))
         after_cells(out, result);
     fputs("</tr>\n", out);
 }
@@ -165,7 +165,7 @@ void html_plan_hosts(FILE *out, const struct plan_shown *shown)
                 "need's p99. 85 % in: from one day to ten years, logarithmic; the 95 % interval, "
                 "and the mark in it.",
         .columns = host_columns,
-        .n_columns = COUNT(host_columns) - (shown->request->consolidate ? 0 : N_AFTER),
+        .n_columns = COUNT(host_columns) - (plan_has_moves(shown->request) ? 0 : N_AFTER),
         .n_rows = shown->fleet->n_hosts};
 
     html_table_begin(out, &table);
@@ -197,8 +197,8 @@ static size_t moves_row(FILE *out, const struct plan_shown *shown, size_t first,
         last++;
     fputs("<tr><th scope=\"row\"><bdi>", out);
     html_text(out, shown->fleet->hosts[moves[first].from].name);
-    fprintf(out, "</bdi></th><td>%s</td><td class=\"n\">%zu</td><td><ul class=\"moves\">",
-            moves[first].why == PLAN_EMPTY ? "empties it" : "relieves it", last - first);
+    fprintf(out, "</bdi></th><td>%s it</td><td class=\"n\">%zu</td><td><ul class=\"moves\">",
+            plan_why_texts[moves[first].why].gain, last - first);
     for (size_t m = first; m < last; m++)
         one_move(out, shown->fleet, &moves[m]);
     fputs("</ul></td></tr>\n", out);
@@ -210,7 +210,7 @@ void html_plan_moves(FILE *out, const struct plan_shown *shown)
     const size_t n = shown->result->moves.n;
     const size_t end = n < HTML_PLAN_MOVES ? n : HTML_PLAN_MOVES;
 
-    if (!shown->request->consolidate || n == 0)
+    if (!plan_has_moves(shown->request) || n == 0)
         return;
     fputs("<section class=\"card\" id=\"moves\" aria-label=\"Moves\">\n", out);
     if (end < n)

@@ -123,6 +123,9 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bytes_real(sheet, "swap_bytes", result->swap_bytes);
     fill_unplaced(sheet, "unplaced_guests", host, result->unplaced);
     fill_unplaced(sheet, "unplaced_guests_after", host, result->unplaced_after);
+    sheet_bool(sheet, "drain", host->drain);
+    sheet_count(sheet, "not_apart_guests", result->together);
+    sheet_count(sheet, "not_apart_guests_after", result->together_after);
     sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->unplaced_bytes);
     fill_runway(sheet, &result->runway);
     sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
@@ -198,14 +201,14 @@ static void fill_move(struct sheet *sheet, const struct plan_fleet *fleet,
     sheet_text(sheet, "uuid", guest->uuid);
     sheet_text(sheet, sheet->format == SHOW_CSV ? "host" : "from", from);
     sheet_text(sheet, "to", fleet->hosts[move->to].name);
-    sheet_text(sheet, "why", move->why == PLAN_EMPTY ? "empty" : "relieve");
+    sheet_text(sheet, "why", plan_why_texts[move->why].why);
     sheet_cell_bytes(sheet, "need", guest->p99_bytes);
-    sheet_cell(sheet, "gain", "%s %s", move->why == PLAN_EMPTY ? "empties" : "relieves", from);
+    sheet_cell(sheet, "gain", "%s %s", plan_why_texts[move->why].gain, from);
 }
 
 static void fill_moves(struct sheet *sheet, const struct plan_shown *shown)
 {
-    if (!shown->request->consolidate) {
+    if (!plan_has_moves(shown->request)) {
         sheet_unknown(sheet, "moves");
         return;
     }

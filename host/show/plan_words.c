@@ -70,6 +70,13 @@ char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway
     return text;
 }
 
+const struct plan_why_text plan_why_texts[] = {
+    [PLAN_RELIEVE] = {"relieve", "relieves"},
+    [PLAN_SEPARATE] = {"separate", "separates guests of"},
+    [PLAN_DRAIN] = {"drain", "drains"},
+    [PLAN_EMPTY] = {"empty", "empties"},
+};
+
 char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host, bool after)
 {
     const size_t unplaced = after ? host->unplaced_after : host->unplaced;
@@ -158,18 +165,43 @@ static void say_spare(const struct plan_voice *voice, const struct plan_shown *s
             result->spared_before ? "yes" : "no", result->spared_after ? "yes" : "no");
 }
 
+/* "a: its 3 guests find places on the other hosts, one move after the other, in this order." */
+static void say_drains(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
+        const struct plan_host_result *host = &shown->result->hosts[h];
+
+        if (!shown->fleet->hosts[h].drain)
+            continue;
+        fputs(voice->begin, voice->out);
+        voice->name(voice->out, shown->fleet->hosts[h].name);
+        if (host->n_guests_after == 0)
+            fprintf(voice->out,
+                    " can be drained: its %zu guest%s find%s room when moved in this order.",
+                    host->n_guests, plural((double)host->n_guests), host->n_guests == 1 ? "s" : "");
+        else
+            fprintf(voice->out, " cannot be drained: %zu of %zu guest%s stay%s, %s.",
+                    host->n_guests_after, host->n_guests, plural((double)host->n_guests),
+                    host->n_guests_after == 1 ? "s" : "",
+                    plan_is_fixed(&shown->fleet->hosts[h])
+                        ? "for it is stale or partly known"
+                        : "pinned, or without room on another host");
+        fputs(voice->end, voice->out);
+    }
+}
+
 void plan_say_moves(const struct plan_voice *voice, const struct plan_shown *shown)
 {
     const struct plan_result *result = shown->result;
 
-    if (!shown->request->consolidate)
-        return;
-    say(voice,
-        "%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
-        "after.",
-        result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
-        result->moves.n, plural((double)result->moves.n), result->short_before,
-        result->short_after);
+    say_drains(voice, shown);
+    if (shown->request->consolidate)
+        say(voice,
+            "%zu of %zu host%s could be emptied by %zu move%s; short at that risk: %zu before, %zu "
+            "after.",
+            result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
+            result->moves.n, plural((double)result->moves.n), result->short_before,
+            result->short_after);
     say_spare(voice, shown);
 }
 
@@ -256,6 +288,23 @@ static void say_past(const struct plan_voice *voice, const struct plan_shown *sh
         say(voice, "%zu more hosts have guests that have ended.", n - NAMED);
 }
 
+static void say_together(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
+        const struct plan_host_result *host = &shown->result->hosts[h];
+
+        if (host->together + host->together_after == 0)
+            continue;
+        fputs(voice->begin, voice->out);
+        voice->name(voice->out, shown->fleet->hosts[h].name);
+        fprintf(voice->out, ": %zu guest%s must be apart from another guest here", host->together,
+                plural((double)host->together));
+        if (plan_has_moves(shown->request))
+            fprintf(voice->out, ", %zu after the moves", host->together_after);
+        fprintf(voice->out, ".%s", voice->end);
+    }
+}
+
 /* "a (3.0 days), b (1.5 days): with less than 14 ..." */
 static void say_short_histories(const struct plan_voice *voice, const struct plan_shown *shown)
 {
@@ -320,6 +369,7 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
     say_stale(voice, fleet);
     say_partial(voice, fleet);
     say_past(voice, shown);
+    say_together(voice, shown);
     say_assumed(voice, fleet);
     if (shown->result->unknown > 0.005)
         say(voice,

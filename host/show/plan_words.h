@@ -38,6 +38,11 @@ const char *plan_host_note(const struct plan_host *host, const struct plan_host_
 /** "40d (22d-never)", "never", "-" if it is not known. */
 char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway);
 
+/** Words of a move's reason, by enum plan_why: for programs, and before the host's name. */
+extern const struct plan_why_text {
+    const char *why, *gain;
+} plan_why_texts[];
+
 /** "others take it", "2 stay down"; "-" if there are no guests to take. @p after: after the moves.
  */
 char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host, bool after);

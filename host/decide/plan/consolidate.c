@@ -120,7 +120,63 @@ static bool received(const struct plan_state *state, const struct plan_moves *mo
     return false;
 }
 
+/* --- separating --------------------------------------------------------------------------------
+ */
+
+size_t plan_count_together(const struct plan_state *state, size_t host)
+{
+    uint64_t apart = 0;
+    size_t n = 0;
+
+    for (size_t g = 0; g < state->fleet->n_guests; g++) {
+        const uint64_t own = state->at[g] == host ? state->fleet->guests[g].apart : 0;
+
+        n += (own & apart) != 0;
+        apart |= own;
+    }
+    return n;
+}
+
+/* Pinned guests stay, then those with the highest peaks. */
+static void separate_host(struct plan_state *state, struct plan_moves *moves, size_t host,
+                          struct ordered *guests)
+{
+    const size_t n = guests_of(state, host, guests);
+    uint64_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (state->fleet->guests[guests[i].index].pinned)
+            kept |= state->fleet->guests[guests[i].index].apart;
+    for (size_t i = 0; i < n && moves->n < state->options.max_moves; i++) {
+        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        size_t to = PLAN_NOWHERE;
+
+        if (!shape.pinned && shape.apart & kept)
+            to = plan_best_host(state, &shape, host, true);
+        if (to != PLAN_NOWHERE)
+            move(state, moves, guests[i].index, to, PLAN_SEPARATE);
+        else
+            kept |= shape.apart;
+    }
+}
+
+static void separate(struct plan_state *state, struct plan_moves *moves, struct ordered *guests)
+{
+    for (size_t h = 0; h < state->fleet->n_hosts; h++)
+        if (!plan_is_fixed(&state->fleet->hosts[h]) && plan_count_together(state, h) > 0)
+            separate_host(state, moves, h, guests);
+}
+
 /* --- relieving -------------------------------------------------------------------------------- */
+
+/* Returns true if the plan moved the guest. */
+static bool was_moved(const struct plan_moves *moves, size_t guest)
+{
+    for (size_t m = 0; m < moves->n; m++)
+        if (moves->move[m].guest == guest)
+            return true;
+    return false;
+}
 
 /* Moves the smallest guest without which the host suffices, or else the largest that has a place.
  */
@@ -135,7 +191,7 @@ static bool relieve_once(struct plan_state *state, struct plan_moves *moves, siz
         const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
         size_t place;
 
-        if (shape.pinned)
+        if (shape.pinned || was_moved(moves, guests[i].index))
             continue;
         place = plan_best_host(state, &shape, host, true);
         if (place == PLAN_NOWHERE)
@@ -317,7 +373,8 @@ static bool try_to_empty(struct plan_state *state, struct plan_moves *moves, siz
     const struct plan_load *load = &state->loads[host];
     const size_t before = moves->n;
 
-    if (load->n_guests == 0 || load->n_pinned > 0 || plan_is_fixed(&state->fleet->hosts[host]) ||
+    if (state->gone[host] || load->n_guests == 0 || load->n_pinned > 0 ||
+        plan_is_fixed(&state->fleet->hosts[host]) ||
         load->n_guests > state->options.max_moves - moves->n || received(state, moves, host))
         return false;
 
@@ -360,6 +417,40 @@ static void empty_hosts(struct plan_state *state, struct plan_moves *moves,
     }
 }
 
+static void drain_host(struct plan_state *state, struct plan_moves *moves, size_t host,
+                       struct ordered *guests)
+{
+    const size_t n = guests_of(state, host, guests);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        size_t to = PLAN_NOWHERE;
+
+        if (!shape.pinned)
+            to = plan_best_host(state, &shape, host, false);
+        if (!shape.pinned && to == PLAN_NOWHERE)
+            to = plan_best_host(state, &shape, host, true);
+        if (to != PLAN_NOWHERE)
+            move(state, moves, guests[i].index, to, PLAN_DRAIN);
+    }
+    place_past(state, host);
+}
+
+int plan_drain(struct plan_state *state, struct plan_moves *moves)
+{
+    const struct plan_fleet *fleet = state->fleet;
+    cleanup_free struct ordered *guests = calloc(fleet->n_guests + 1, sizeof(*guests));
+
+    if (!guests)
+        return -ENOMEM;
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        state->gone[h] = fleet->hosts[h].drain;
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (fleet->hosts[h].drain && !plan_is_fixed(&fleet->hosts[h]))
+            drain_host(state, moves, h, guests);
+    return 0;
+}
+
 int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
 {
     const size_t n = state->fleet->n_hosts;
@@ -369,6 +460,7 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
     int rc = hosts && guests ? make_failing(&failing, state) : -ENOMEM;
 
     if (rc == 0) {
+        separate(state, moves, guests);
         relieve(state, moves, guests);
         for (size_t h = 0; h < n; h++)
             hosts[h] = (struct ordered){h, (double)state->loads[h].n_guests,

@@ -79,6 +79,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         host->ram_bytes = load->ram_bytes;
         host->swap_bytes = fmax(load->ram_bytes - load->limit_bytes, 0);
         host->planned_bytes = planned(state, h);
+        host->together = plan_count_together(state, h);
         result->short_before += !plan_load_holds(state, load);
         if (request->n_place > 0)
             host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
@@ -99,6 +100,7 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
         host->n_guests_after = load->n_guests;
         host->planned_after_bytes = planned(state, h);
         host->past_at = state->past_at[h];
+        host->together_after = plan_count_together(state, h);
         result->short_after += !plan_load_holds(state, load);
         host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
         result->emptied += host->emptied;
@@ -145,6 +147,8 @@ static int plan_with(struct plan_state *state, const struct plan_request *reques
         rc = plan_ratio_of(state, &random_state, &result->ratio);
     if (rc == 0)
         rc = plan_survives(state, &result->spared_before);
+    if (rc == 0 && request->drain)
+        rc = plan_drain(state, &result->moves);
     if (rc == 0 && request->consolidate)
         rc = plan_consolidate(state, &result->moves);
     if (rc == 0)
@@ -153,7 +157,8 @@ static int plan_with(struct plan_state *state, const struct plan_request *reques
         return rc;
     report(request, PART_MOVES, 1, 1);
     /* A new guest that fits nowhere else may get a host that was to be emptied. */
-    memset(state->gone, 0, state->fleet->n_hosts * sizeof(*state->gone));
+    for (size_t h = 0; h < state->fleet->n_hosts; h++)
+        state->gone[h] = state->fleet->hosts[h].drain;
     return place(state, request, result, &random_state);
 }
 

@@ -23,7 +23,8 @@ struct plan_host_result {
     double unplaced_bytes; /* RAM of the unplaced guests */
     size_t past_at; /* after the moves, the host with room for guests of this one that have ended */
     bool emptied;   /* by the moves */
-    size_t unplaced_after; /* after the moves, without the hosts that they empty */
+    size_t unplaced_after;           /* after the moves, without the hosts that they empty */
+    size_t together, together_after; /* guests that must be apart from another one there */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
     /* the host is partly known: how_many and unplaced are not known */
@@ -37,10 +38,17 @@ struct plan_request {
     double place_bytes[PLAN_PLACE_MAX]; /* RAM of new guests */
     size_t n_place;
     bool consolidate; /* look for moves */
+    bool drain;       /* some hosts are to be drained */
     /* Called with the progress, 0 .. 1; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;
 };
+
+/** Returns true if the plan has moves. */
+static inline bool plan_has_moves(const struct plan_request *request)
+{
+    return request->consolidate || request->drain;
+}
 
 struct plan_result {
     struct plan_host_result *hosts; /* in the order of fleet.hosts */

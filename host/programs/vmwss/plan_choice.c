@@ -217,6 +217,14 @@ static int add_pinned(void *base, const char *value)
     return add_list("--pin", choice->pinned, &choice->n_pinned, value);
 }
 
+static int add_drain(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+
+    choice->request.drain = true;
+    return add_list("--drain", choice->drains, &choice->n_drains, value);
+}
+
 #define AT(member) offsetof(struct plan_choice, member)
 
 static const struct option_line lines[] = {
@@ -260,6 +268,10 @@ static const struct option_line lines[] = {
     {OPTION_COUNT, 0, "spare", "N", AT(spare),
      .help = "keep enough hosts that any N others, 1 or 2, may fail (0)", 0, PLAN_SPARE_MAX,
      "a number of hosts, 0 to 2"},
+    {OPTION_CALL, 0, "drain", "HOST", 0,
+     .help = "show where the guests of this host go, one after the other, before it is switched\n"
+             "off; repeatable",
+     .call = add_drain},
     {OPTION_FLAG, 0, "running-only", NULL, AT(request.options.running_only),
      .help = "leave out the needs of guests that have ended"},
     {OPTION_CALL, 0, "apart", "GUEST,...", 0,
@@ -409,6 +421,16 @@ static int mark_list(struct plan_fleet *fleet, const char *option, const char *l
     return rc;
 }
 
+static int mark_host(struct plan_fleet *fleet, const char *name, struct error *error)
+{
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (strcmp(fleet->hosts[h].name, name) == 0) {
+            fleet->hosts[h].drain = true;
+            return 0;
+        }
+    return error_set(error, -EINVAL, "--drain %s: no such host", name);
+}
+
 int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet,
                       struct error *error)
 {
@@ -418,6 +440,8 @@ int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet
         rc = mark_list(fleet, "--apart", choice->apart[i], 1ULL << i, error);
     for (size_t i = 0; rc == 0 && i < choice->n_pinned; i++)
         rc = mark_list(fleet, "--pin", choice->pinned[i], 0, error);
+    for (size_t i = 0; rc == 0 && i < choice->n_drains; i++)
+        rc = mark_host(fleet, choice->drains[i], error);
     return rc;
 }
 

@@ -25,6 +25,8 @@ struct plan_choice {
     size_t n_apart;
     const char *pinned[PLAN_LISTS_MAX];
     size_t n_pinned;
+    const char *drains[PLAN_LISTS_MAX];
+    size_t n_drains;
     struct plan_request request;
     struct prom_options prometheus;
     char *match;      /* --match, without braces */

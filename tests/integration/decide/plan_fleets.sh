@@ -46,6 +46,13 @@ cat >"$dir/fleets.json" <<'END'
   {"host": "node1", "labels": {"cluster": "east", "replica": "A"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
   {"host": "node1", "labels": {"cluster": "east", "replica": "B"}, "guests": [{"name": "e1", "id": 1, "need": 300}]},
   {"host": "node1", "labels": {"cluster": "west", "replica": "A"}, "to": 3, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
+ "retired": [
+  {"host": "node1", "to": 5, "guests": [{"name": "old", "id": 1, "need": 100, "to": 6}]},
+  {"host": "node2", "guests": [{"name": "b", "id": 3, "need": 100}]}],
+ "moved": [
+  {"host": "node1", "to": 5, "guests": [{"name": "g", "id": 1, "need": 200}]},
+  {"host": "new1", "from": 5, "guests": [{"name": "g", "id": 1, "need": 100}]},
+  {"host": "node2", "guests": [{"name": "b", "id": 3, "need": 100}]}],
  "renamed": [
   {"host": "node1", "labels": {"pod": "a"}, "to": 5, "capacity": 4096, "guests": [{"name": "j1", "id": 1, "need": 200}]},
   {"host": "node1", "labels": {"pod": "b"}, "from": 5, "guests": [{"name": "j2", "id": 2, "need": 300}]}],
@@ -113,6 +120,25 @@ for how in partial warnings; do
 	from=$spoilt/$how check "not if the answer is partial: $how" says '.moves == [] and ([.hosts[].partial] | all)' plain --empty
 	check "which is said" quietly grep -E "$spoilt/$how: its answer is partial(: store b is gone; store c is gone)?\$" "$dir/err"
 done
+
+echo "# hosts that are switched off or renamed"
+check "one without guests does not count" says '[.hosts[].host] == ["node2"] and [.guests[].domain] == ["b"]' retired --empty
+check "which is said" quietly grep -F 'host node1 is left out: it has no guests, and no records of late' "$dir/err"
+check "nor does the old name of one" says '[.hosts[].host] == ["new1", "node2"] and .guests[0].need_p50_bytes > 100e6' moved
+
+echo "# guests that must be apart, and are not"
+apart=(plain --apart "g1,g2")
+check "they are counted" says '[.hosts[].not_apart_guests] == [1, 0, 0]' "${apart[@]}"
+check "which is said" quietly grep -F 'node1: 1 guest must be apart from another guest here.' <(plan "${apart[@]}")
+check "and are separated by a move" says '[.hosts[].not_apart_guests_after] == [0, 0, 0] and .moves[0].why == "separate"' "${apart[@]}" --empty
+check "unless they are pinned" says '[.hosts[].not_apart_guests_after] == [1, 0, 0]' "${apart[@]}" --pin g1,g2 --empty
+
+echo "# a host is drained"
+check "its guests go one after the other" says '[.moves[] | [.domain, .from, .why]] == [["g4", "node2", "drain"], ["g3", "node2", "drain"]] or
+	[.moves[] | [.domain, .from, .why]] == [["g3", "node2", "drain"], ["g4", "node2", "drain"]]' plain --drain node2
+check "which is said" quietly grep -F 'node2 can be drained: its 2 guests find room when moved in this order.' <(plan plain --drain node2)
+check "or stay" quietly grep -F 'node2 cannot be drained: 1 of 2 guests stays, pinned, or without room on another host.' <(plan plain --drain node2 --pin g3)
+expect_exit "no such host" 2 '--drain x: no such host' plan plain --drain x
 
 echo "# limits"
 plan plain --empty --json >"$dir/plain.json"

@@ -592,6 +592,119 @@ TEST(cases, what_a_failed_host_loses_is_told_for_after_the_moves)
     plan_fleet_free(&fleet);
 }
 
+/* --- drains and guests that must be apart ----------------------------------------------------- */
+
+/* Five hosts of eight guests each, which need 1 to 7 GiB for a tenth of the time, and 1 else. */
+static struct plan_fleet make_drained(uint64_t seed, size_t host)
+{
+    struct plan_fleet fleet = make_fleet_by(600, 5, 40, 15);
+
+    for (size_t g = 0; g < fleet.n_guests; g++) {
+        note_all(&fleet, g, 1);
+        for (unsigned i = 0; i < 36; i++)
+            plan_note(&fleet, g, MONDAY_S + (double)random_below(&seed, 15 * 1440) * 60, 3600,
+                      (double)(GIB + random_below(&seed, 6 * GIB)));
+    }
+    fleet.hosts[host].drain = true;
+    return fleet;
+}
+
+static const struct plan_options cautious = {
+    .risk = 0.001, .horizon_s = 14 * DAY_S, .max_moves = SIZE_MAX};
+
+/* The moves one after the other: no host is short on the way. */
+static void check_order(struct plan_fleet *fleet, const struct plan_moves *moves)
+{
+    struct plan_state state = prepare(fleet, &cautious);
+
+    for (size_t m = 0; m < moves->n; m++) {
+        plan_move_guest(&state, moves->move[m].guest, moves->move[m].to);
+        ck_assert(plan_load_holds(&state, &state.loads[moves->move[m].to]));
+        ck_assert_int_eq(moves->move[m].why, PLAN_DRAIN);
+    }
+    plan_state_free(&state);
+}
+
+/* The drain is carried out, and the fleet is planned again. */
+TEST_EACH(cases, a_host_is_drained, 0, 10)
+{
+    const size_t host = (size_t)_i % 5;
+    const struct plan_request request = {.options = cautious, .drain = true};
+    struct plan_fleet fleet = make_drained((uint64_t)_i + 1, host);
+    struct plan_fleet after = make_drained((uint64_t)_i + 1, host);
+    struct plan_fleet again = make_drained((uint64_t)_i + 1, host);
+    struct plan_result result;
+    struct plan_result done;
+
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.hosts[host].n_guests_after, 0);
+    ck_assert_uint_eq(result.moves.n, 8);
+    ck_assert_uint_eq(result.short_after, 0);
+    for (size_t m = 1; m < result.moves.n; m++)
+        ck_assert_uint_eq(result.moves.move[m].from, host);
+    check_order(&again, &result.moves);
+    for (size_t m = 0; m < result.moves.n; m++)
+        after.guests[result.moves.move[m].guest].host = result.moves.move[m].to;
+    ck_assert_int_eq(plan_make(&after, &request, &done), 0);
+    ck_assert_uint_eq(done.moves.n, 0);
+    ck_assert_uint_eq(done.short_before, 0);
+    for (size_t h = 0; h < 5; h++) {
+        ck_assert_uint_eq(done.hosts[h].n_guests, result.hosts[h].n_guests_after);
+        ck_assert_double_eq_tol(done.hosts[h].planned_bytes, result.hosts[h].planned_after_bytes,
+                                0.001 * GIB);
+    }
+    plan_result_free(&result);
+    plan_result_free(&done);
+    plan_fleet_free(&fleet);
+    plan_fleet_free(&after);
+    plan_fleet_free(&again);
+}
+
+/* Two hosts full of guests; one guest is pinned. */
+TEST(cases, what_has_no_room_stays_on_a_host_that_is_drained)
+{
+    const struct plan_request request = {.options = bare, .drain = true};
+    struct plan_fleet fleet = make_fleet(2, 16, 15);
+    struct plan_result result;
+
+    for (size_t g = 0; g < 16; g++)
+        note_all(&fleet, g, 7);
+    fleet.guests[0].pinned = true;
+    fleet.hosts[0].drain = true;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.moves.n, 1); /* nine of 7 GiB fit */
+    ck_assert_uint_eq(result.hosts[0].n_guests_after, 7);
+    ck_assert_uint_eq(result.short_after, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* Three guests of host 0 must be apart, of which one is pinned; two other hosts have room. */
+TEST(cases, guests_that_are_together_and_must_not_be_are_separated)
+{
+    const struct plan_request request = {.options = bare, .consolidate = true};
+    struct plan_fleet fleet = make_fleet(3, 6, 15);
+    struct plan_result result;
+
+    for (size_t g = 0; g < 6; g++) {
+        note_all(&fleet, g, 7);
+        fleet.guests[g].host = g < 3 ? 0 : g % 2 + 1;
+        fleet.guests[g].apart = g < 3;
+    }
+    fleet.guests[1].pinned = true;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.hosts[0].together, 2);
+    ck_assert_uint_eq(result.hosts[0].together_after, 0);
+    ck_assert_uint_ge(result.moves.n, 2);
+    for (size_t m = 0; m < 2; m++) {
+        ck_assert_int_eq(result.moves.move[m].why, PLAN_SEPARATE);
+        ck_assert_uint_ne(result.moves.move[m].guest, 1);
+    }
+    ck_assert_uint_ne(result.moves.move[0].to, result.moves.move[1].to);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
 /* Hosts, guests, how many are spared, and how many hosts are emptied then; whether so many could
  * fail before. */
 static const struct {
