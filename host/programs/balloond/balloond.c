@@ -9,6 +9,7 @@
 #include "programs/balloond/adoption.h"
 #include "programs/balloond/reclaiming.h"
 #include "programs/balloond/recording.h"
+#include "programs/balloond/unmeasured.h"
 
 #include <errno.h>
 #include <math.h>
@@ -229,6 +230,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
     balloond->level = host->level;
     balloond->waiting_bytes = host->waiting_bytes;
     balloond->ample_since_s = host->ample_since_s;
+    unmeasured_note(balloond, host);
     balloond->decided_s = host->now_s;
     recording_host(balloond, host);
     return 0;

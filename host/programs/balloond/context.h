@@ -18,6 +18,8 @@ struct balloond {
     double followed_s, decided_s, trimmed_s; /* times of the last runs, by the monotonic clock */
     double host_noted_s;                     /* when the host was last written to the journal */
     enum control_level noted_level;
+    size_t n_unmeasured;   /* guests without numbers, at the last decision */
+    bool was_late;         /* true if the last decision was late, and that was logged */
     bool was_down;         /* true if libvirt was down, and that was logged */
     bool was_blind;        /* the same for the history */
     bool was_roomless;     /* the same for reading the request of make-room */

@@ -25,7 +25,8 @@ struct balloon_guest {
     bool ambiguous;                /* it has two sections in the configuration */
     struct decide_input measured;  /* from the history, made at measured_s, Unix time */
     double measured_s;
-    double stalled_s; /* its last stall, Unix time; 0: none */
+    double unmeasured_s; /* it has had no numbers since, by the monotonic clock; 0: it has them */
+    double stalled_s;    /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
     uint64_t report_updated_s; /* the driver's last report, Unix time by the host's clock then; */
     double report_seen_s;      /* first seen at, by the monotonic clock; 0: none */

@@ -8,6 +8,7 @@
 #include "programs/balloond/adoption.h"
 #include "programs/balloond/balloond.h"
 #include "programs/balloond/recording.h"
+#include "programs/balloond/unmeasured.h"
 
 #include <errno.h>
 #include <math.h>
@@ -597,6 +598,44 @@ TEST(all, a_job_or_a_write_is_known_without_a_record)
     member.reclaim.sent_bytes = MIB;
     members_take_sizes(&member, &guest, &memory, &config);
     ck_assert(guest.busy);
+}
+
+/* --- guests without numbers ------------------------------------------------------------------- */
+
+TEST(all, guests_without_numbers_are_reported_with_the_reason)
+{
+    struct control_host host = {.now_s = 1000, .cpu_some = 0.1};
+    struct balloon_guest all[3] = {
+        {.name = "web1"}, {.name = "db1", .measured.period_s = 10}, {.name = "mail1"}};
+    struct control_guest guests[3] = {{.decision.vetoes = VETO_NOT_MEASURED},
+                                      {.decision.vetoes = VETO_STALE, .input.age_s = 312},
+                                      {.decision.vetoes = VETO_YOUNG}};
+    struct balloond balloond = {.config = &config,
+                                .members = {.members = all, .guests = guests, .n = 3}};
+    char text[512];
+
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unmeasured, 0);
+    host.now_s += UNMEASURED_S;
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unmeasured, 2);
+    ck_assert_uint_eq(unmeasured_explain(text, sizeof(text), &balloond.members, &host), 2);
+    ck_assert_str_eq(text, "2 of 3 guests have no current working set, and nothing is taken from "
+                           "them; domain web1: vmwssd has no record of it");
+    guests[0].excluded = true;
+    host.cpu_some = 0.62;
+    unmeasured_note(&balloond, &host);
+    unmeasured_explain(text, sizeof(text), &balloond.members, &host);
+    ck_assert_msg(strstr(text, "1 of 3 guests") &&
+                      strstr(text, "domain db1: its last record is 312 s") &&
+                      strstr(text, "in 62 % of the last minute"),
+                  "%s", text);
+    guests[1].decision.vetoes = 0;
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unmeasured, 0);
+    balloond.decided_s = host.now_s - 10 * config.interval_s;
+    unmeasured_note(&balloond, &host);
+    ck_assert(balloond.was_late);
 }
 
 /* --- whose balloon ---------------------------------------------------------------------------- */
