@@ -7,6 +7,7 @@
 #include "base/debug.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "guest/ram/plugged.h"
+#include "measure/ram_proof.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -87,7 +88,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     int rc = refuse_stopped(subject, error);
 
     if (rc == 0)
-        rc = guest_ram_locate(root, &guest->process, &guest->ram, &subject->ram, error);
+        rc = ram_find(root, guest, &subject->ram, error);
     if (rc < 0)
         return rc;
     debug_ram(&subject->ram);
@@ -140,10 +141,12 @@ static int check_changes(struct subject *subject, uint64_t address_bytes, struct
     int rc = 0;
 
     subject->built = was_built || is_built(subject);
-    if (subject->checked_bytes != address_bytes) {
+    if (subject->checked_bytes != address_bytes)
         guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
+    if (guest->process.other_vmm)
+        rc = -ENOTSUP; /* how it maps what it plugs is not known */
+    else if (subject->checked_bytes != address_bytes)
         rc = guest_ram_find_plugged(subject->root, pid, ram, error);
-    }
     if (rc == 0 && !was_built)
         ignore_devices(ram);
     if (rc == -ESTALE && !guest->from_libvirt)

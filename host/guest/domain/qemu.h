@@ -18,6 +18,7 @@ struct qemu_process {
     uint64_t start_ticks; /* clock ticks after boot */
     uint64_t start_stack; /* address in its address space; 0: not known */
     char exe[256];        /* target of /proc/PID/exe */
+    bool other_vmm;       /* no QEMU: its options are not known, and its RAM is proved */
     struct qemu_cmdline config;
     enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
     /* false: the vCPU threads cannot be distinguished, and vcpus holds all threads */

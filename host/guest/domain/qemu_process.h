@@ -19,9 +19,10 @@
 #include "guest/domain/qemu.h"
 
 /**
- * Opens process @p pid and proves that it is a QEMU system emulator.
- * @return 0; -ESRCH no such process; -EPERM or -EACCES not permitted; -ENOEXEC not QEMU;
- *         -EOPNOTSUPP another program with a virtual machine;
+ * Opens process @p pid and proves that it is a QEMU system emulator, or (other_vmm) another program
+ * with a virtual machine of KVM's.
+ * @return 0; -ESRCH no such process; -EPERM or -EACCES not permitted; -ENOEXEC neither;
+ *         -EOPNOTSUPP another program with a virtual machine, in a captured tree;
  *         -EINVAL its command line cannot be understood. The caller closes it with
  * qemu_process_close().
  */
@@ -61,6 +62,5 @@ int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *pa
                             const char *port, struct error *error);
 
 /** Finds every QEMU system emulator below /proc. @p others: and every other program that has a
- * virtual machine of KVM's, which qemu_process_open() refuses with the reason; all descriptors of
- * all processes are read for that. @p pids is allocated, the caller frees; returns the count. */
+ * virtual machine of KVM's. @p pids is allocated, the caller frees; returns the count. */
 ssize_t qemu_process_find_all(const struct fsroot *root, bool others, pid_t **pids);

@@ -8,6 +8,7 @@
 #include "base/proc_pid.h"
 
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,31 @@ bool process_holds_kvm_vm(const struct fsroot *root, pid_t pid)
     return holds(root, pid, is_kvm_vm) > 0;
 }
 
+/* A descriptor may be a copy of another (dup(2)), so they are compared; without kcmp(2) they are
+ * taken for copies. */
+bool process_holds_several_vms(const struct fsroot *root, pid_t pid)
+{
+    cleanup_free pid_t *fds = NULL;
+    char path[32];
+    char target[64];
+    pid_t first = -1;
+
+    snprintf(path, sizeof(path), "proc/%d/fd", (int)pid);
+
+    ssize_t n = proc_numbers(root, path, &fds);
+
+    for (ssize_t i = 0; i < n; i++) {
+        if (fsroot_readlink(root, target, sizeof(target), "%s/%d", path, (int)fds[i]) < 0 ||
+            strcmp(target, "anon_inode:kvm-vm") != 0)
+            continue;
+        if (first < 0)
+            first = fds[i];
+        else if (syscall(SYS_kcmp, pid, pid, KCMP_FILE, first, fds[i]) > 0)
+            return true;
+    }
+    return false;
+}
+
 bool qemu_process_holds_guest_memfd(const struct fsroot *root, const struct qemu_process *process)
 {
     return holds(root, process->pid, is_guest_memfd) > 0;
@@ -130,6 +156,18 @@ static bool is_kicked(const struct fsroot *root, struct qemu_process *process,
                       const struct qemu_thread *thread)
 {
     return takes_sigusr1(root, process->pid, thread->tid);
+}
+
+/* Guest time is counted at ticks; a vCPU that has never run for one is not known yet. */
+static bool has_run_guest(const struct fsroot *root, struct qemu_process *process,
+                          const struct qemu_thread *thread)
+{
+    struct proc_stat stat;
+    char text[1024];
+
+    return fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/stat", (int)process->pid,
+                       (int)thread->tid) > 0 &&
+           proc_stat_parse(text, &stat) == 0 && stat.guest_ticks > 0;
 }
 
 static bool is_any(const struct fsroot *root, struct qemu_process *process,
@@ -217,7 +255,8 @@ int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process)
     if (chosen == 0) {
         process->accel = accel_of_files(root, process);
         if (process->accel == ACCEL_KVM)
-            chosen = choose_threads(root, process, tids, is_kicked);
+            chosen = choose_threads(root, process, tids,
+                                    process->other_vmm ? has_run_guest : is_kicked);
     }
     process->vcpus_known = chosen > 0;
     if (chosen == 0)

@@ -10,7 +10,9 @@
  * vCPU thread unblocks it, because it is what kicks it out of KVM_RUN (QEMU 7.2
  * util/qemu-thread-posix.c qemu_thread_create(), util/main-loop.c qemu_signal_init(),
  * accel/kvm/kvm-all.c kvm_init_cpu_signals()).
- *  3. Under TCG they cannot be distinguished: all threads are taken, and vcpus_known is false.
+ *  3. In another VMM, threads that have spent time in guest mode (field 43 of
+ * /proc/PID/task/TID/stat).
+ *  4. Under TCG they cannot be distinguished: all threads are taken, and vcpus_known is false.
  */
 #pragma once
 
@@ -71,6 +73,9 @@ bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_pro
 
 /** Returns true if the process has a virtual machine of KVM's, or a vCPU of one, open. */
 bool process_holds_kvm_vm(const struct fsroot *root, pid_t pid);
+
+/** Returns true if the process has two virtual machines of KVM's open. */
+bool process_holds_several_vms(const struct fsroot *root, pid_t pid);
 
 /** Returns true if it has a guest_memfd open. The guest's RAM, or a part of it, is then there,
  * whatever its options are. */

@@ -137,6 +137,51 @@ int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *
     return rc == END_OF_WALK ? 0 : rc;
 }
 
+/* A smaller mapping is the stack or the heap of a thread, a vCPU's state, or firmware. */
+#define ANY_MIN_BYTES (1ULL << 20)
+
+static int push_any(struct walk *walk)
+{
+    const struct vma *whole = &walk->run.whole;
+    const bool wanted = walk->open && whole->end - whole->start >= ANY_MIN_BYTES &&
+                        whole->rss_bytes + whole->hugetlb_bytes > 0 && whole->path[0] != '[';
+
+    walk->open = false;
+    walk->run.any = true;
+    return wanted ? push(walk->out, &walk->run) : 0;
+}
+
+static int visit_any(const struct vma *vma, void *context)
+{
+    struct walk *walk = context;
+
+    if (walk->open && candidates_mapped_like_ram(vma) && continues(&walk->run.whole, vma)) {
+        extend(&walk->run, vma);
+        return 0;
+    }
+
+    int rc = push_any(walk);
+
+    walk->open = candidates_mapped_like_ram(vma);
+    if (walk->open)
+        walk->run = (struct candidate){.first = *vma, .whole = *vma, .last_start = vma->start};
+    return rc;
+}
+
+int candidates_collect_any(const struct fsroot *root, pid_t pid, struct candidates *out,
+                           struct error *error)
+{
+    struct walk walk = {.out = out};
+
+    memset(out, 0, sizeof(*out));
+
+    int rc = smaps_walk(root, pid, visit_any, &walk, error);
+
+    if (rc == 0)
+        rc = push_any(&walk);
+    return rc == -ENOMEM ? error_set(error, rc, "/proc/%d/smaps: out of memory", (int)pid) : rc;
+}
+
 void candidates_free(struct candidates *candidates)
 {
     free(candidates->at);

@@ -17,6 +17,8 @@ struct candidate {
     uint64_t last_start; /* where its last piece begins */
     bool taken;          /* a backend took it; set by the matcher */
     bool device;         /* that is a device's memory */
+    bool any;            /* from candidates_collect_any() */
+    bool unclaimed;      /* then: there is no proof, but it may be RAM */
 };
 
 struct candidates {
@@ -28,6 +30,11 @@ struct candidates {
  * after an error. */
 int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *out,
                        struct error *error);
+
+/** Collects what may be RAM of a VMM that is not a QEMU: all mappings of a MiB or more for reading
+ * and writing of which anything is resident, whatever their flags and whatever lies behind them. */
+int candidates_collect_any(const struct fsroot *root, pid_t pid, struct candidates *out,
+                           struct error *error);
 void candidates_free(struct candidates *candidates);
 
 /** Checks those parts of the rule that /proc/PID/maps shows too: the access, and a guard behind

@@ -2,6 +2,8 @@
 /** @file gpa.c  See gpa.h. */
 #include "guest/ram/gpa.h"
 
+#include "base/bytes.h"
+
 #include <errno.h>
 #include <stdbool.h>
 
@@ -15,10 +17,29 @@ static uint64_t boot_ram_bytes(const struct guest_ram *ram)
     return bytes;
 }
 
+/* From the lowest to the highest address of a slot. */
+static struct gpa_layout slots_layout(const struct guest_ram *ram)
+{
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < ram->n_slots; i++) {
+        begin = smaller(begin, ram->slots[i].gpa);
+        end = larger(end, ram->slots[i].gpa + ram->slots[i].bytes);
+    }
+    return (struct gpa_layout){
+        .boot_bytes = end - begin, .low_begin = begin, .low_bytes = end - begin, .high_begin = end};
+}
+
 int gpa_layout_deduce(const struct fsroot *root, const struct qemu_process *process,
                       const struct guest_ram *ram, struct gpa_layout *out, struct error *error)
 {
     const struct arch *arch = arch_of_emulator(process->exe);
+
+    if (ram->n_slots) {
+        *out = slots_layout(ram);
+        return 0;
+    }
 
     if (!arch)
         return error_set(
@@ -42,8 +63,26 @@ static uint64_t dimm_pages_before(const struct guest_ram *ram, uint64_t page)
     return pages;
 }
 
+static uint64_t slot_gpa(const struct guest_ram *ram, uint64_t hva)
+{
+    for (size_t i = 0; i < ram->n_slots; i++)
+        if (hva >= ram->slots[i].hva && hva - ram->slots[i].hva < ram->slots[i].bytes)
+            return ram->slots[i].gpa + (hva - ram->slots[i].hva);
+    return GPA_NONE;
+}
+
+static uint64_t slot_page(const struct guest_ram *ram, uint64_t gpa)
+{
+    for (size_t i = 0; i < ram->n_slots; i++)
+        if (gpa >= ram->slots[i].gpa && gpa - ram->slots[i].gpa < ram->slots[i].bytes)
+            return guest_ram_page_at(ram, ram->slots[i].hva + (gpa - ram->slots[i].gpa));
+    return GPA_NONE;
+}
+
 uint64_t gpa_of_page(const struct gpa_layout *layout, const struct guest_ram *ram, uint64_t page)
 {
+    if (ram->n_slots)
+        return slot_gpa(ram, guest_ram_hva(ram, page));
     if (guest_ram_block(ram, page)->dimm)
         return GPA_NONE;
 
@@ -57,6 +96,8 @@ uint64_t gpa_to_page(const struct gpa_layout *layout, const struct guest_ram *ra
 {
     uint64_t offset;
 
+    if (ram->n_slots)
+        return slot_page(ram, gpa);
     if (gpa >= layout->low_begin && gpa - layout->low_begin < layout->low_bytes)
         offset = gpa - layout->low_begin;
     else if (gpa >= layout->high_begin &&

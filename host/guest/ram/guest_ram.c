@@ -34,6 +34,7 @@ void guest_ram_free(struct guest_ram *ram)
 {
     free(ram->blocks);
     free(ram->others);
+    free(ram->slots);
     memset(ram, 0, sizeof(*ram));
 }
 
@@ -68,6 +69,17 @@ uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page)
     const struct ram_block *block = guest_ram_block(ram, page);
 
     return block->hva + (page - block->first_page) * base_page_bytes();
+}
+
+uint64_t guest_ram_page_at(const struct guest_ram *ram, uint64_t hva)
+{
+    for (size_t i = 0; i < ram->n_blocks; i++) {
+        const struct ram_block *block = &ram->blocks[i];
+
+        if (hva >= block->hva && hva - block->hva < block->bytes)
+            return block->first_page + base_pages(hva - block->hva);
+    }
+    return UINT64_MAX;
 }
 
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram)

@@ -11,6 +11,8 @@
 #include "base/page_sizes.h"
 #include "guest/domain/domain.h"
 
+struct candidates; /* candidates.h */
+
 #define GUEST_RAM_MAX_BLOCKS RAM_CONFIG_MAX_BACKENDS
 
 enum ram_backing {
@@ -78,6 +80,12 @@ struct ram_other {
     bool unclaimed;    /* it may be RAM of the guest */
 };
 
+/** A stretch of guest-physical memory that KVM was seen to map from these host virtual addresses.
+ */
+struct ram_slot {
+    uint64_t gpa, hva, bytes;
+};
+
 struct guest_ram {
     uint64_t bytes;
     uint64_t n_pages;
@@ -89,6 +97,11 @@ struct guest_ram {
      * was written), plus the memory that could not be examined. See plugged.h. */
     uint64_t unclaimed_bytes;
     uint64_t unclaimed_resident_bytes;
+    /* Proved where no configuration tells: measure/ram_proof.h. Where one of two neighbours in a
+     * mapping ends is known only up to the pages that were seen, so both may have the rest; their
+     * guest-physical addresses do not overlap. */
+    size_t n_slots;
+    struct ram_slot *slots;
     const struct taken *taken; /* borrowed: memory that no panel may draw; NULL: all may be drawn */
 };
 
@@ -110,6 +123,16 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
                      const struct ram_config *config, struct guest_ram *out, struct error *error);
 void guest_ram_free(struct guest_ram *ram);
 
+/**
+ * Makes the RAM of a guest whose VMM is not a QEMU: the whole of each candidate that has a slot,
+ * with @p slots, of which it takes a copy. Other candidates whose "unclaimed" is set
+ * may be RAM as well, although that was not proved.
+ * @return 0; -ENOMEM. The caller frees with guest_ram_free().
+ */
+int guest_ram_of_slots(const struct fsroot *root, const struct qemu_process *process,
+                       struct candidates *candidates, const struct ram_slot *slots, size_t n_slots,
+                       struct guest_ram *out, struct error *error);
+
 /** Returns true if the block is mapped page by page from a page cache: of tmpfs, a memfd or a disk
  * file system; not hugetlb. */
 bool ram_block_is_file(const struct ram_block *block);
@@ -125,6 +148,9 @@ const struct ram_block *guest_ram_block(const struct guest_ram *ram, uint64_t pa
 
 /** Host virtual address of page number @p page (< n_pages). */
 uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page);
+
+/** The number of the page at @p hva; UINT64_MAX if no block has it. */
+uint64_t guest_ram_page_at(const struct guest_ram *ram, uint64_t hva);
 
 /** Sum over the blocks. */
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram);

@@ -421,7 +421,8 @@ static int note_others(const struct candidates *candidates, struct guest_ram *ou
         return -ENOMEM;
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *c = &candidates->at[i];
-        const bool unclaimed = !c->taken && !is_auxiliary(c) && bytes_of(c) >= RAM_DIMM_MIN_BYTES;
+        const bool unclaimed = c->unclaimed || (!c->any && !c->taken && !is_auxiliary(c) &&
+                                                bytes_of(c) >= RAM_DIMM_MIN_BYTES);
 
         if (c->taken && !c->device)
             continue;
@@ -435,6 +436,63 @@ static int note_others(const struct candidates *candidates, struct guest_ram *ou
         out->unclaimed_resident_bytes += c->whole.hugetlb ? c->whole.hugetlb_bytes
                                                           : c->whole.rss_bytes;
     }
+    return 0;
+}
+
+static bool has_slot(const struct vma *vma, const struct ram_slot *slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (slots[i].hva >= vma->start && slots[i].hva < vma->end)
+            return true;
+    return false;
+}
+
+/* Takes each candidate that has a slot for a backend of its size. */
+static int take_proved(struct match *m, struct ram_config *config, const struct ram_slot *slots,
+                       size_t n_slots)
+{
+    for (size_t i = 0; i < m->candidates->n; i++) {
+        struct candidate *c = &m->candidates->at[i];
+        const struct ram_backend backend = {.size_bytes = bytes_of(c)};
+
+        if (!has_slot(&c->whole, slots, n_slots))
+            continue;
+
+        const size_t taken = config->n_backends;
+        int rc = taken < MAX_CLAIMS ? ram_config_add(config, &backend) : -E2BIG;
+
+        if (rc < 0)
+            return rc;
+        locate_take(m, taken, i, true);
+        c->device = false;
+    }
+    return 0;
+}
+
+int guest_ram_of_slots(const struct fsroot *root, const struct qemu_process *process,
+                       struct candidates *candidates, const struct ram_slot *slots, size_t n_slots,
+                       struct guest_ram *out, struct error *error)
+{
+    cleanup_free struct match *m = calloc(1, sizeof(*m));
+    struct ram_config config = {0};
+    int rc = -ENOMEM;
+
+    if (m) {
+        *m = (struct match){.config = &config, .candidates = candidates};
+        rc = take_proved(m, &config, slots, n_slots);
+    }
+    if (rc == 0)
+        rc = fill_guest_ram(root, process->pid, m, out, error);
+    ram_config_free(&config);
+    if (rc < 0)
+        return rc;
+    out->slots = malloc(n_slots * sizeof(*slots));
+    if (!out->slots || note_others(candidates, out) < 0) {
+        guest_ram_free(out);
+        return error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
+    }
+    memcpy(out->slots, slots, n_slots * sizeof(*slots));
+    out->n_slots = n_slots;
     return 0;
 }
 

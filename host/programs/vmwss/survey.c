@@ -4,6 +4,7 @@
 
 #include "base/run_lock.h"
 #include "measure/neighbour.h"
+#include "measure/ram_proof.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,7 +73,7 @@ int survey_guest(const struct fsroot *root, const struct guest *guest, enum surv
 
     memset(out, 0, sizeof(*out));
 
-    int rc = guest_ram_locate(root, &guest->process, &guest->ram, &out->ram, error);
+    int rc = ram_find(root, guest, &out->ram, error);
 
     if (rc < 0)
         return rc;

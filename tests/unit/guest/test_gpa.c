@@ -231,3 +231,30 @@ TEST(cases, on_another_host_it_stays)
     make("pc-q35-7.2", (uint64_t[]){8 * GIB}, 1);
     ck_assert_uint_eq(layout.high_begin, 4 * GIB);
 }
+
+/* Two slots in one mapping, with an end that is not known, and a third in another. */
+TEST(cases, slots_that_were_proved)
+{
+    struct ram_slot slots[] = {{5 * GIB + 0x3000, 0x10001000, MIB},
+                               {0, 0x10001000 + MIB / 2, MIB},
+                               {29 * GIB, 0x20000000, 2 * MIB}};
+
+    ram = (struct guest_ram){.blocks = blocks, .n_blocks = 2, .slots = slots, .n_slots = 3};
+    blocks[0] = (struct ram_block){.hva = 0x10001000, .bytes = 3 * MIB / 2};
+    blocks[1] = (struct ram_block){
+        .hva = 0x20000000, .bytes = 2 * MIB, .first_page = base_pages(blocks[0].bytes)};
+    ram.n_pages = base_pages(blocks[0].bytes + blocks[1].bytes);
+    ck_assert_int_eq(gpa_layout_deduce(&fake.root, &process, &ram, &layout, NULL), 0);
+    ck_assert_uint_eq(layout.low_begin, 0);
+    ck_assert_uint_eq(layout.low_bytes, 29 * GIB + 2 * MIB);
+    ck_assert_uint_eq(layout.boot_bytes, layout.low_bytes);
+    ck_assert_uint_eq(gpa_of_page(&layout, &ram, 0), 5 * GIB + 0x3000);
+    ck_assert_uint_eq(gpa_of_page(&layout, &ram, base_pages(MIB)), MIB / 2);
+    ck_assert_uint_eq(gpa_of_page(&layout, &ram, blocks[1].first_page + 1), 29 * GIB + 4096);
+    /* a fault in the stretch that either slot may have counts, wherever it is */
+    ck_assert_uint_eq(gpa_to_page(&layout, &ram, 5 * GIB + 0x3000 + MIB / 2), base_pages(MIB / 2));
+    ck_assert_uint_eq(gpa_to_page(&layout, &ram, 0), base_pages(MIB / 2));
+    ck_assert_uint_eq(gpa_to_page(&layout, &ram, MIB), GPA_NONE);
+    ck_assert_uint_eq(gpa_to_page(&layout, &ram, 29 * GIB + 2 * MIB - 1), ram.n_pages - 1);
+    ck_assert_uint_eq(gpa_to_page(&layout, &ram, 29 * GIB - 1), GPA_NONE);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ram_proof.c  See ram_proof.h. */
+#include "measure/ram_proof_private.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/debug.h"
+#include "base/random.h"
+#include "guest/arch/arch.h"
+#include "guest/domain/qemu_vcpus.h"
+#include "measure/kernel/kvm_stats.h"
+#include "measure/kernel/pagemap.h"
+#include "measure/kernel/trace_event.h"
+#include "measure/method.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RING_BYTES (256UL << 10)
+#define FIRST_SAMPLE 64
+#define ENOUGH_FAULTS 48
+#define FEWEST_VOTES 3
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+static void widen(struct proved *slot, uint64_t hva)
+{
+    slot->first_hva = smaller(slot->first_hva, hva);
+    slot->end_hva = larger(slot->end_hva, hva + slot->by.unit);
+}
+
+/* Takes the faults that a slot explains out of the sample. */
+static void take_explained(struct proof *proof, struct proved *slot)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < proof->n_faults; i++) {
+        const uint64_t gpa = proof->faults[i];
+
+        if (proof_explains(proof, &slot->by, gpa))
+            widen(slot, proof_down(gpa, slot->by.unit) + slot->by.offset);
+        else
+            proof->faults[left++] = gpa;
+    }
+    proof->n_faults = left;
+}
+
+static struct proved *add_slot(struct proof *proof, size_t candidate, const struct hypothesis *by)
+{
+    if (proof->n_slots == PROOF_MAX_SLOTS)
+        return NULL;
+
+    struct proved *slot = &proof->slots[proof->n_slots++];
+
+    *slot = (struct proved){.candidate = candidate, .by = *by, .first_hva = UINT64_MAX};
+    return slot;
+}
+
+/* Base pages, huge pages, and larger ones of hugetlb. */
+static uint64_t next_unit(const struct candidate *c, uint64_t unit)
+{
+    if (unit < huge_page_bytes() && huge_page_bytes() <= proof_unit(c))
+        return huge_page_bytes();
+    return unit < proof_unit(c) ? proof_unit(c) : UINT64_MAX;
+}
+
+/* Of thousands of base pages and some faults many pairs agree by chance; huge pages are few, and a
+ * guest may touch a single one. */
+static bool is_worth(const struct hypothesis *h)
+{
+    return h->votes >= (h->unit > base_page_bytes() ? 1 : FEWEST_VOTES);
+}
+
+/* Tries the best hypotheses for the sample until one is proved. The test's own faults are not the
+ * sample's. 1: one was. */
+static int find_slot(struct proof *proof, size_t candidate)
+{
+    const size_t n_faults = proof->n_faults;
+    uint64_t faults[PROOF_MAX_FAULTS];
+    struct hypothesis best[PROOF_MAX_TRIES] = {0};
+    const struct candidate *c = &proof->candidates->at[candidate];
+    int rc = 0;
+
+    memcpy(faults, proof->faults, sizeof(faults));
+    for (uint64_t unit = base_page_bytes(); unit <= proof_unit(c); unit = next_unit(c, unit))
+        proof_hypotheses(proof, unit, best);
+    for (size_t i = 0; rc == 0 && i < PROOF_MAX_TRIES && is_worth(&best[i]); i++) {
+        rc = proof_test(proof, c, &best[i]);
+        memcpy(proof->faults, faults, sizeof(faults));
+        proof->n_faults = n_faults;
+        if (rc == 1) {
+            struct proved *slot = add_slot(proof, candidate, &best[i]);
+
+            if (slot)
+                take_explained(proof, slot);
+        }
+    }
+    return rc;
+}
+
+static int find_slots(struct proof *proof, size_t candidate)
+{
+    const struct candidate *c = &proof->candidates->at[candidate];
+    const size_t begin = proof->n_slots;
+    int rc = 0;
+
+    for (size_t n = FIRST_SAMPLE; rc == 0 && n <= PROOF_MAX_SAMPLE; n *= 4) {
+        rc = proof_sample(proof, c, n);
+
+        const size_t seen = proof->n_faults;
+
+        for (size_t s = begin; s < proof->n_slots; s++)
+            take_explained(proof, &proof->slots[s]);
+        do
+            rc = rc < 0 || proof->n_faults == 0 ? rc : find_slot(proof, candidate);
+        while (rc == 1 && proof->n_faults > 0 && proof->n_slots < PROOF_MAX_SLOTS);
+        rc = rc < 0 ? rc : 0;
+        if (seen >= ENOUGH_FAULTS || n > base_pages(c->whole.end - c->whole.start))
+            break;
+    }
+    return rc;
+}
+
+/* KVM flushes for the drop of a range only if it maps some of that range. So a mapping without a
+ * flush has nothing of the guest, and nothing was dropped. */
+static bool may_be_ram(const struct proof *proof, const struct candidate *c)
+{
+    uint64_t before;
+    uint64_t after;
+    int rc = kvm_tlb_flushes(proof->target, &before);
+
+    for (uint64_t at = c->whole.start; rc == 0 && at < c->whole.end; at += huge_page_bytes()) {
+        rc = pagemap_invalidate(proof->pagemap_fd, at,
+                                smaller(huge_page_bytes(), c->whole.end - at));
+        if (rc == 0)
+            rc = kvm_tlb_flushes(proof->target, &after);
+        if (rc == 0 && after != before)
+            return true;
+    }
+    return rc < 0;
+}
+
+/* --- what was found --------------------------------------------------------------------------- */
+
+static uint64_t slot_gpa(const struct proved *slot, uint64_t hva)
+{
+    return hva - slot->by.offset;
+}
+
+/* A slot may reach from the last page that was seen of the one before it to the first of the next,
+ * but not below address 0. */
+static struct ram_slot extent(const struct proof *proof, const struct proved *slot)
+{
+    const struct vma *whole = &proof->candidates->at[slot->candidate].whole;
+    uint64_t begin = whole->start;
+    uint64_t end = whole->end;
+
+    for (size_t i = 0; i < proof->n_slots; i++) {
+        const struct proved *other = &proof->slots[i];
+
+        if (other->candidate != slot->candidate || other == slot)
+            continue;
+        if (other->end_hva <= slot->first_hva)
+            begin = larger(begin, other->end_hva);
+        else
+            end = smaller(end, other->first_hva);
+    }
+    if (slot_gpa(slot, begin) > slot_gpa(slot, slot->first_hva))
+        begin = slot->by.offset;
+    return (struct ram_slot){slot_gpa(slot, begin), begin, end - begin};
+}
+
+static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
+{
+    return a < b + b_bytes && b < a + a_bytes;
+}
+
+/* Two slots of one machine do not overlap, in either address space. */
+static bool contradict(const struct proved *a, const struct proved *b)
+{
+    return overlap(slot_gpa(a, a->first_hva), a->end_hva - a->first_hva, slot_gpa(b, b->first_hva),
+                   b->end_hva - b->first_hva) ||
+           (a->candidate == b->candidate && overlap(a->first_hva, a->end_hva - a->first_hva,
+                                                    b->first_hva, b->end_hva - b->first_hva));
+}
+
+static int refuse_several(struct error *error)
+{
+    return error_set(error, -ENOTUNIQ,
+                     "it has several virtual machines, and vmwss measures one for each process");
+}
+
+static int check_slots(const struct proof *proof, struct error *error)
+{
+    for (size_t i = 0; i < proof->n_slots; i++)
+        for (size_t j = 0; j < i; j++)
+            if (contradict(&proof->slots[i], &proof->slots[j]))
+                return refuse_several(error);
+    if (proof->n_slots)
+        return 0;
+    return error_set(
+        error, -ENXIO,
+        "%" PRIu64 " pages were dropped and %" PRIu64
+        " faults seen, too few for a proof: is its guest idle? Try again when it works",
+        proof->cost.dropped_pages, proof->cost.faults);
+}
+
+static bool is_proved(const struct proof *proof, size_t candidate)
+{
+    const struct candidate *c = &proof->candidates->at[candidate];
+
+    for (size_t i = 0; i < proof->n_slots; i++) {
+        const struct vma *other = &proof->candidates->at[proof->slots[i].candidate].whole;
+
+        if (proof->slots[i].candidate == candidate ||
+            (c->whole.inode && c->whole.inode == other->inode &&
+             device_number_equal(c->whole.device, other->device)))
+            return true;
+    }
+    return false;
+}
+
+static int make_ram(struct proof *proof, struct guest_ram *out, struct error *error)
+{
+    struct ram_slot slots[PROOF_MAX_SLOTS];
+    int rc = check_slots(proof, error);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < proof->n_slots; i++) {
+        slots[i] = extent(proof, &proof->slots[i]);
+        debug_log("slot: %" PRIu64 " bytes at GPA %" PRIx64 ", HVA %" PRIx64, slots[i].bytes,
+                  slots[i].gpa, slots[i].hva);
+    }
+    for (size_t i = 0; i < proof->candidates->n; i++)
+        proof->candidates->at[i].unclaimed &= !is_proved(proof, i);
+    debug_log("proof: %" PRIu64 " pages dropped, %" PRIu64 " faults, %u hypotheses, %u rounds",
+              proof->cost.dropped_pages, proof->cost.faults, proof->cost.hypotheses,
+              proof->cost.rounds);
+    return guest_ram_of_slots(proof->target->root, proof->target->process, proof->candidates, slots,
+                              proof->n_slots, out, error);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int open_trace(struct proof *proof, int wake_fd, struct error *error)
+{
+    char filter[FAULT_FILTER_BYTES];
+
+    snprintf(filter, sizeof(filter), "%s < 0x%llx", arch_host()->fault_field, 1ULL << 52);
+
+    int rc = fault_trace_open(proof->target, filter, RING_BYTES, wake_fd, &proof->trace, error);
+
+    return rc < 0 ? rc : fault_trace_enable(proof->trace, true, error);
+}
+
+static int prove(struct proof *proof, struct guest_ram *out, struct error *error)
+{
+    cleanup_close int wake_fd = trace_wake_open();
+    int rc = wake_fd < 0 ? error_set(error, wake_fd, "epoll: %s", strerror(-wake_fd))
+                         : open_trace(proof, wake_fd, error);
+
+    for (size_t i = 0; rc == 0 && i < proof->candidates->n; i++) {
+        struct candidate *c = &proof->candidates->at[i];
+
+        c->unclaimed = may_be_ram(proof, c);
+        rc = c->unclaimed ? find_slots(proof, i) : 0;
+        if (rc < 0)
+            error_set(error, rc, "pagemap: %s", strerror(-rc));
+    }
+    if (rc == 0)
+        rc = make_ram(proof, out, error);
+    fault_trace_free(proof->trace);
+    return rc;
+}
+
+static int find_by_proof(const struct target *target, struct guest_ram *out, struct error *error)
+{
+    struct candidates candidates = {0};
+    cleanup_free struct proof *proof = calloc(1, sizeof(*proof));
+    cleanup_close int fd = pagemap_open(target, error);
+    int rc = fd < 0 ? fd : method_zap.host(target->root, error);
+
+    if (!proof)
+        return error_set(error, -ENOMEM, "out of memory");
+    if (rc == 0 && process_holds_several_vms(target->root, target->process->pid))
+        rc = refuse_several(error);
+    if (rc == 0)
+        rc = candidates_collect_any(target->root, target->process->pid, &candidates, error);
+    if (rc == 0) {
+        *proof = (struct proof){
+            .target = target, .candidates = &candidates, .pagemap_fd = fd, .random = random_seed()};
+        rc = prove(proof, out, error);
+    }
+    candidates_free(&candidates);
+    return rc;
+}
+
+int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_ram *out,
+             struct error *error)
+{
+    const struct target target = {.root = root, .process = &guest->process};
+
+    if (!guest->process.other_vmm)
+        return guest_ram_locate(root, &guest->process, &guest->ram, out, error);
+
+    int rc = find_by_proof(&target, out, error);
+
+    if (rc < 0)
+        error_prefix(error, "process %d: %s", (int)guest->process.pid, guest->ram.unknown);
+    return rc;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file ram_proof_private.h  For the files of the proof only; see ram_proof.h. */
+#pragma once
+
+#include "guest/ram/candidates.h"
+#include "measure/kernel/fault_trace.h"
+#include "measure/ram_proof.h"
+
+#define PROOF_MAX_SAMPLE 16384
+#define PROOF_MAX_FAULTS 256 /* different addresses that are remembered of one sample */
+#define PROOF_MAX_TRIES 32   /* hypotheses of one sample that are put to the test */
+#define PROOF_MAX_SLOTS 64
+
+/** What the proof took. */
+struct ram_proof_cost {
+    uint64_t dropped_pages, faults;
+    unsigned hypotheses, rounds;
+};
+
+/* Addresses are compared in units: a base page, or a huge page that KVM may map at once. */
+struct hypothesis {
+    uint64_t offset; /* HVA - GPA, of the units' begins, modulo 2^64 */
+    uint64_t unit;   /* bytes */
+    size_t votes;
+};
+
+/* A slot as far as it is proved. */
+struct proved {
+    size_t candidate;
+    struct hypothesis by;
+    uint64_t first_hva, end_hva; /* of the pages whose faults were seen */
+};
+
+struct proof {
+    const struct target *target;
+    struct candidates *candidates;
+    struct fault_trace *trace;
+    int pagemap_fd;
+    uint64_t random;
+    size_t n_faults;
+    uint64_t faults[PROOF_MAX_FAULTS]; /* guest-physical addresses, ascending once sorted */
+    size_t n_pages;
+    uint64_t pages[PROOF_MAX_SAMPLE]; /* dropped, ascending */
+    size_t n_slots;
+    struct proved slots[PROOF_MAX_SLOTS];
+    struct ram_proof_cost cost;
+};
+
+/** The begin of the unit that has @p address. */
+static inline uint64_t proof_down(uint64_t address, uint64_t unit)
+{
+    return address & ~(unit - 1);
+}
+
+/** Drops KVM's mapping of the page at @p hva. 0 or a negative errno. */
+int proof_drop(struct proof *proof, uint64_t hva);
+
+/** Sleeps for some milliseconds and takes the faults of that time. */
+void proof_wait(struct proof *proof);
+
+/** Forgets the faults so far. */
+void proof_forget(struct proof *proof);
+
+/** The size of the largest units of a candidate. */
+uint64_t proof_unit(const struct candidate *c);
+
+/** Draws up to @p n pages of the candidate, drops them and waits for their faults, as long as more
+ * come. 0 or a negative errno. */
+int proof_sample(struct proof *proof, const struct candidate *c, size_t n);
+
+/** Returns true if the sample has the page that faulted at @p gpa by this hypothesis. */
+bool proof_explains(const struct proof *proof, const struct hypothesis *h, uint64_t gpa);
+
+/** Makes hypotheses of the sample: the best that are not in @p best yet are added to it. */
+void proof_hypotheses(const struct proof *proof, uint64_t unit,
+                      struct hypothesis best[PROOF_MAX_TRIES]);
+
+/** Puts a hypothesis on @p c to the test. The sample's faults are then others. 1: it is proved; 0:
+ * it is not; or a negative errno. */
+int proof_test(struct proof *proof, const struct candidate *c, const struct hypothesis *h);
