@@ -306,12 +306,7 @@ int store_add(struct store *store, const struct store_entry *entries, size_t n, 
         rc = sql_run(store, "BEGIN IMMEDIATE", error);
     if (rc < 0)
         return rc;
-    rc = add_all(store, entries, n, error);
-    if (rc == 0)
-        rc = sql_run(store, "COMMIT", error);
-    /* Some errors have rolled back already. */
-    if (rc < 0 && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    rc = sql_commit(store, add_all(store, entries, n, error), error);
     if (rc < 0)
         store->summed_s = 0; /* the rollback has undone the sums as well */
     return rc;

@@ -55,15 +55,6 @@ static int begin_reading(struct store *store, int flags, struct error *error)
     return rc == 0 ? schema_verify(store, error) : rc;
 }
 
-static bool has_wal(const char *path)
-{
-    char wal[4096];
-    struct stat st;
-
-    snprintf(wal, sizeof(wal), "%s-wal", path);
-    return stat(wal, &st) == 0 && st.st_size > 0;
-}
-
 /* A copy on a read-only file system has no WAL, and no WAL can be made beside it. A file that
  * nobody can write is read as it is; if it has a WAL with records, that would leave them out. */
 static int read_immutable(struct store *store, struct error *error)
@@ -78,7 +69,7 @@ static int open_reading(struct store *store, struct error *error)
 
     if (rc != -EROFS && rc != -ENOENT && rc != -EACCES)
         return rc;
-    if (!has_wal(store->path))
+    if (!store_has_wal(store))
         return read_immutable(store, error);
     return error_set(error, -EACCES,
                      "%s: its WAL cannot be read: be root, or have read access to %s-wal and "
@@ -88,17 +79,9 @@ static int open_reading(struct store *store, struct error *error)
 
 int history_open_beside(const char *path, struct store **out, struct error *error)
 {
-    struct store *store;
-    int rc;
+    struct store *store = store_new(path, error);
+    int rc = store ? open_reading(store, error) : -ENOMEM;
 
-    store = calloc(1, sizeof(*store));
-    if (store)
-        store->path = strdup(path);
-    if (!store || !store->path) {
-        free(store);
-        return error_set(error, -ENOMEM, "%s: out of memory", path);
-    }
-    rc = open_reading(store, error);
     if (rc < 0)
         store_close(store);
     else

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "base/error.h"
+
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +13,12 @@
 struct adding; /* statements of add.c, kept from one call to the next; NULL: not prepared */
 
 void adding_free(struct adding *adding);
+
+/** Makes one that is not open; NULL: out of memory. */
+struct store *store_new(const char *path, struct error *error);
+
+/** Returns true if the WAL beside it is not empty. */
+bool store_has_wal(const struct store *store);
 
 struct store {
     sqlite3 *db;

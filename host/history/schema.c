@@ -219,14 +219,7 @@ int schema_make(struct store *store, struct error *error)
      * the tables made. */
     int rc = sql_run(store, "BEGIN IMMEDIATE", error);
 
-    if (rc < 0)
-        return rc;
-    rc = make_tables(store, error);
-    if (rc == 0)
-        rc = sql_run(store, "COMMIT", error);
-    if (rc < 0)
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return rc;
+    return rc == 0 ? sql_commit(store, make_tables(store, error), error) : rc;
 }
 
 static int verify_table(struct store *store, const struct table_ddl *table, struct error *error)

@@ -95,6 +95,15 @@ int sql_run(struct store *store, const char *sql, struct error *error)
     return result == SQLITE_OK ? 0 : sql_error(store, result, error);
 }
 
+int sql_commit(struct store *store, int rc, struct error *error)
+{
+    if (rc == 0)
+        rc = sql_run(store, "COMMIT", error);
+    if (rc < 0 && !sqlite3_get_autocommit(store->db)) /* some errors have rolled back already */
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
 int sql_run_i64(struct store *store, const char *sql, int64_t *value, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;

@@ -39,6 +39,10 @@ int sql_invalid(const struct store *store, const char *row, struct error *error)
 /** Runs statements whose results are not needed. */
 int sql_run(struct store *store, const char *sql, struct error *error);
 
+/** Ends a transaction that has come to @p rc: commits it, or rolls it back after an error. Returns
+ * the error, or that of the commit. */
+int sql_commit(struct store *store, int rc, struct error *error);
+
 /** Reads the first column of the first row, a whole number. */
 int sql_run_i64(struct store *store, const char *sql, int64_t *value, struct error *error);
 

@@ -68,16 +68,6 @@ static void make_private(const char *path)
         close(fd);
 }
 
-/* A writer that ends properly leaves an empty WAL. */
-static bool was_left_open(const char *path)
-{
-    char wal[4096];
-    struct stat st;
-
-    snprintf(wal, sizeof(wal), "%s-wal", path);
-    return stat(wal, &st) == 0 && st.st_size > 0;
-}
-
 static int open_file(struct store *store, bool check, struct error *error)
 {
     enum file_kind kind;
@@ -91,7 +81,7 @@ static int open_file(struct store *store, bool check, struct error *error)
         return error_set(error, -EUCLEAN, "%s: is no database", store->path);
     if (kind == FILE_NEW)
         make_private(store->path);
-    store->left_open = was_left_open(store->path);
+    store->left_open = store_has_wal(store); /* a writer that ends properly leaves none */
     rc = database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
     if (rc < 0)
         return rc;
@@ -137,16 +127,12 @@ static int begin_anew(struct store *store, struct error *error)
 
 static int open_store(const char *path, bool check, struct store **out, struct error *error)
 {
-    struct store *store = calloc(1, sizeof(*store));
+    struct store *store = store_new(path, error);
     struct error local = {0};
     int rc;
 
-    if (store)
-        store->path = strdup(path);
-    if (!store || !store->path) {
-        free(store);
-        return error_set(error, -ENOMEM, "%s: out of memory", path);
-    }
+    if (!store)
+        return -ENOMEM;
     rc = open_file(store, check, &local);
     if (rc == -EUCLEAN)
         rc = begin_anew(store, &local);
@@ -176,6 +162,28 @@ bool store_was_left_open(const struct store *store)
 const char *store_notice(const struct store *store)
 {
     return store->notice;
+}
+
+struct store *store_new(const char *path, struct error *error)
+{
+    struct store *store = calloc(1, sizeof(*store));
+
+    if (store)
+        store->path = strdup(path);
+    if (store && store->path)
+        return store;
+    free(store);
+    error_set(error, -ENOMEM, "%s: out of memory", path);
+    return NULL;
+}
+
+bool store_has_wal(const struct store *store)
+{
+    char wal[4096];
+    struct stat st;
+
+    snprintf(wal, sizeof(wal), "%s-wal", store->path);
+    return stat(wal, &st) == 0 && st.st_size > 0;
 }
 
 void store_close(struct store *store)

@@ -29,13 +29,18 @@ void flag_memory_scan(struct flag_memory *memory, unsigned flags, double now_s)
     memory->lasting = flags & REMEMBERED;
 }
 
+static const struct method *method_of(const struct sample_record *record)
+{
+    return record->method ? method_by_name(record->method) : NULL;
+}
+
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
  * damon_ptep_mkold()): a method that relies on that flag misses the touch, and so does MGLRU, which
  * reads the page tables only. For other methods DAMON keeps the bits as PG_young, which smaps
  * counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
-    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+    const struct method *method = method_of(record);
 
     return (flags & FLAG_DAMON_ACTIVE) && method &&
            (method->signal == SIGNAL_IDLE_FLAG || method->signal == SIGNAL_GENERATIONS);
@@ -55,7 +60,7 @@ static bool is_told_of_all(const struct sample_record *record)
  * it misleads the methods that see QEMU's own touches. */
 static bool reads(const struct sample_record *record, unsigned flags)
 {
-    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+    const struct method *method = method_of(record);
 
     return (flags & READS_ALL) || ((flags & FLAG_DIRTY_RATE) && method && method->sees_qemu);
 }
@@ -106,7 +111,7 @@ static unsigned flags_of_window(const struct flag_memory *memory,
                                 const struct sample_record *record, size_t w, double now_s)
 {
     const struct window_record *window = &record->windows[w];
-    const struct method *method = record->method ? method_by_name(record->method) : NULL;
+    const struct method *method = method_of(record);
     unsigned flags = flags_within(memory, now_s - window->est_window_s - SLACK_S);
 
     if (window->damon_told)

@@ -67,7 +67,7 @@ void agents_source(struct agents *agents, unsigned source, const struct agents_l
     wake(agents);
 }
 
-static struct agent_peer *agents_find(struct agents *agents, const char *uuid)
+struct agent_peer *agents_find(const struct agents *agents, const char *uuid)
 {
     struct agent_peer *one = agents->list;
 

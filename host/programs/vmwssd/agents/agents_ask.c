@@ -39,10 +39,8 @@ static void free_peer(struct agent_peer *peer)
 
 static struct agent_peer *find_or_add(struct agents *agents, const struct domain_memory *memory)
 {
-    struct agent_peer *peer = agents->list;
+    struct agent_peer *peer = agents_find(agents, memory->uuid);
 
-    while (peer && strcmp(peer->uuid, memory->uuid) != 0)
-        peer = peer->next;
     if (peer)
         return peer;
     peer = calloc(1, sizeof(*peer));

@@ -81,6 +81,9 @@ struct agents {
     size_t n_fds;
 };
 
+/** Returns NULL if there is no guest with this UUID. The thread, or with the mutex held. */
+struct agent_peer *agents_find(const struct agents *agents, const char *uuid);
+
 /** Asks libvirt and all agents. */
 void agents_poll(struct agents *agents);
 

@@ -83,7 +83,13 @@ static int open_store(struct writer *writer, struct error *error)
     return rc;
 }
 
-/* Opening a damaged database again quarantines it. */
+/* The damage is found again when the file is opened again, which quarantines it. */
+static void drop_damaged(struct writer *writer)
+{
+    store_close(writer->store);
+    writer->store = NULL;
+}
+
 static int add_entries(struct writer *writer, const struct store_entry *entries, size_t n,
                        struct error *error)
 {
@@ -91,10 +97,8 @@ static int add_entries(struct writer *writer, const struct store_entry *entries,
 
     if (rc == 0)
         rc = store_add(writer->store, entries, n, error);
-    if (rc == -EUCLEAN) {
-        store_close(writer->store);
-        writer->store = NULL;
-    }
+    if (rc == -EUCLEAN)
+        drop_damaged(writer);
     return rc;
 }
 
@@ -123,13 +127,6 @@ static void note_checked(void *context, bool damaged)
     HOLD(&writer->mutex);
     writer->damaged = damaged;
     pthread_cond_signal(&writer->more);
-}
-
-/* The damage is found again when the file is opened again, which quarantines it. */
-static void drop_damaged(struct writer *writer)
-{
-    store_close(writer->store);
-    writer->store = NULL;
 }
 
 /* If the last writer was killed, checks at once, before anything is written. Guests are measured
