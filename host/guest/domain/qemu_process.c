@@ -350,7 +350,7 @@ int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *pa
 /* The process of a thread; 0 if it has ended. */
 static pid_t process_of(const struct fsroot *root, pid_t tid)
 {
-    char status[1024];
+    char status[8192];
     int pid = 0;
     const char *at = fsroot_read(root, status, sizeof(status), "proc/%d/status", (int)tid) > 0
                          ? strstr(status, "\nTgid:")
