@@ -8,8 +8,10 @@
 #include <stddef.h>
 
 #define GIB ((double)(1ULL << 30))
-/* At most this share of a small host. */
+/* At most this share of a small host, ... */
 #define MIN_SHARE 8
+/* ... and of any host, for growth of all guests together: more would be idle most of the time. */
+#define GROWTH_SHARE 4
 
 static double sliding(double total)
 {
@@ -32,7 +34,8 @@ static uint64_t high_of(const struct levels_policy *policy, uint64_t total_bytes
 
     if (policy->high_bytes > 0)
         return smaller(policy->high_bytes, total_bytes);
-    return smaller(larger(larger((uint64_t)sliding((double)total_bytes), least), growth_bytes),
+    return smaller(larger(larger((uint64_t)sliding((double)total_bytes), least),
+                          smaller(growth_bytes, total_bytes / GROWTH_SHARE)),
                    total_bytes);
 }
 

@@ -9,8 +9,8 @@
  * GiB, 4 % of the next 8, 2 % of the next 16 and 1 % of the rest, since what a host needs in
  * reserve does not grow as its memory does; at least 256 MiB (of a host of less than 2 GiB, an
  * eighth), and at least the growth of all guests' resident memory within a minute that only one
- * minute in a thousand exceeds. soft, hard and low are 64, 32 and 16 % of it (ESX: 64, 32, 16). The
- * owner may set high and hard.
+ * minute in a thousand exceeds, up to a quarter of the host. soft, hard and low are 64, 32 and 16 %
+ * of it (ESX: 64, 32, 16). The owner may set high and hard.
  */
 #pragma once
 

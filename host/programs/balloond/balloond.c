@@ -215,6 +215,8 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
     }
     if (rc < 0)
         return rc;
+    joint_growth_step(&balloond->joint, balloond->config->database, balloond_wall_s());
+    host->growth_bytes = balloond->joint.bytes;
     host->now_s = balloond_now_s();
     host->level = balloond->level;
     host->ample_since_s = balloond->ample_since_s;
@@ -465,7 +467,8 @@ static int restore_balloons(struct balloond *balloond)
                  error.text);
         return rc;
     }
-    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes, 0);
+    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes,
+                            balloond->joint.bytes);
     control_restore(&host, balloond->config->restore, balloond->members.guests,
                     balloond->members.n);
     failed = restore_all(balloond, &host);
@@ -484,6 +487,7 @@ int balloond_end(struct balloond *balloond)
     if (balloond->libvirt)
         domain_disconnect(balloond->libvirt);
     members_free(&balloond->members);
+    joint_growth_free(&balloond->joint);
     journal_close(balloond->journal);
     return rc;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "programs/balloond/joint_growth.h"
 #include "programs/balloond/members.h"
 #include "programs/balloond/reclaimer.h"
 
@@ -12,6 +13,7 @@ struct balloond {
     struct domain_connection *libvirt; /* NULL: not connected */
     struct members members;
     struct reclaimer reclaimer; /* unused if reclaim is off */
+    struct joint_growth joint;
     enum control_level level;
     uint64_t waiting_bytes;                  /* from the last decision */
     double ample_since_s;                    /* the same */

@@ -163,6 +163,22 @@ TEST(rules, levels_slide_with_the_size_of_the_host)
     ck_assert_uint_eq(levels.threshold_bytes[LEVEL_SOFT] / MIB, 1269);
 }
 
+TEST(rules, the_joint_growth_of_guests_is_kept_free)
+{
+    struct control_host h = host(60000);
+    struct control_guest g = guest();
+
+    control_policy_init(&policy);
+    run(&h, &g, 1);
+    ck_assert_uint_eq(h.levels.threshold_bytes[LEVEL_HIGH] / MIB, 1269);
+    h.growth_bytes = 4096 * MIB;
+    run(&h, &g, 1);
+    ck_assert_uint_eq(h.levels.threshold_bytes[LEVEL_HIGH] / MIB, 4096);
+    h.growth_bytes = 60000 * MIB; /* no more than a quarter of the host */
+    run(&h, &g, 1);
+    ck_assert_uint_eq(h.levels.threshold_bytes[LEVEL_HIGH] / MIB, 16384);
+}
+
 /* 720 of 755 GiB are in a pool of huge pages, which guest_scope.h leaves out. */
 TEST(rules, huge_pages_are_no_memory_of_the_levels)
 {
