@@ -256,11 +256,6 @@ void resctrl_group_close(struct resctrl_group *group)
     free(group);
 }
 
-unsigned resctrl_group_flags(const struct resctrl_group *group)
-{
-    return group->flags;
-}
-
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static void begin_use(const struct resctrl_group *group, const struct cpu_caches *caches,

@@ -35,10 +35,6 @@ int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts,
 /** Removes the group if it is ours. NULL is allowed. */
 void resctrl_group_close(struct resctrl_group *group);
 
-/** CACHE_FOREIGN_GROUP, CACHE_OTHER_CODE, CACHE_CDP, CACHE_CPU_GROUPS, CACHE_MBA,
- * CACHE_MBM_FILTERED, CACHE_GROUP_CHANGED, CACHE_MBM_GAP, as far as they are known now. */
-unsigned resctrl_group_flags(const struct resctrl_group *group);
-
 /** Fills the monitored caches of @p seen, with their sizes from @p caches and the leftover lines;
  * the counters begin. -EIO: no cache can be read. */
 int resctrl_group_begin(struct resctrl_group *group, const struct cpu_caches *caches,
