@@ -14,6 +14,9 @@
  * 1,000. */
 #define ALPHA 0.0002
 
+/* One false alarm in 4,000 periods. */
+#define Z_SHARES 3.5
+
 double binomial_tail(double n, double p, double k)
 {
     double below = 0;
@@ -41,6 +44,28 @@ bool witness_disputes(const struct witness_count *count)
 {
     return count->n > 0 && (is_beyond_chance(count, count->others, count->noise) ||
                             is_beyond_chance(count, count->missed, 0));
+}
+
+bool witness_misses_share(struct witness_count *count, double share)
+{
+    const float faulted = count->both + count->missed;
+    const float seen = (float)(share * (double)count->n);
+
+    if (count->n <= 0 || share >= wilson_interval(faulted, count->n, Z_SHARES).low)
+        return false;
+    count->both = seen;
+    count->missed = faulted - seen;
+    return true;
+}
+
+void witness_keep_certain(struct witness_count *count, bool disputed)
+{
+    if (!count->incomplete)
+        return;
+    if (disputed)
+        count->missed = count->n - count->both;
+    else
+        *count = (struct witness_count){0};
 }
 
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed)

@@ -30,6 +30,9 @@ struct witness_count {
     /* expected share of n in others without disturbance: devices, and touches between the marking
      * and the dropping, which only the bit shows */
     float noise;
+    /* faults were lost, as they are if another program drops all of KVM's mappings: a page without
+     * a fault may have been touched, but one that faulted was touched */
+    bool incomplete;
 };
 
 /** The periods of one window. All zeros: there was no witness. */
@@ -43,6 +46,20 @@ struct dispute {
 
 /** Returns true if the two differ by more than chance and noise explain. */
 bool witness_disputes(const struct witness_count *count);
+
+/**
+ * Compares the share of the watched pages that faulted with the method's share of all pages. KVM's
+ * fault clears the idle flag of a page, so a watched page does not lose its touch as others do if
+ * another program drops KVM's mappings, with the accessed bits in them (from Linux 6.13 on).
+ * @param share  the touched share of the pages that could be measured
+ * @return true if the method's share is lower than chance allows; then @p count has the difference
+ * in missed
+ */
+bool witness_misses_share(struct witness_count *count, double share);
+
+/** Of a period whose faults are incomplete, keeps what is certain: if it is not disputed, nothing;
+ * else any page that the bits do not call touched may have been touched. */
+void witness_keep_certain(struct witness_count *count, bool disputed);
 
 /** Adds a period. A period without observations adds nothing. @p disputed: the judgement of that
  * period. */

@@ -272,6 +272,19 @@ static void tally_panel(const struct page_set *set, struct tally *tally)
     }
 }
 
+double page_sets_share(const struct page_set *const *sets, size_t n)
+{
+    uint64_t count[PAGE_STATES] = {0};
+
+    for (size_t s = 0; s < n; s++)
+        for (uint64_t i = 0; i < sets[s]->n; i++)
+            count[sets[s]->state[i]]++;
+
+    const uint64_t measured = count[PAGE_TOUCHED] + count[PAGE_IDLE];
+
+    return measured > 0 ? (double)count[PAGE_TOUCHED] / (double)measured : 0;
+}
+
 void page_set_tally(const struct page_set *set, struct tally *tally)
 {
     memset(tally, 0, sizeof(*tally));

@@ -117,5 +117,8 @@ static inline enum page_state page_lost(enum page_state was, enum page_state mis
 /** Records the granularity of the i-th page and the begin of its unit. */
 void page_set_note_unit(struct page_set *set, uint64_t i, unsigned order, uint64_t unit_hva);
 
+/** The touched share of the pages that could be measured; 0 if there are none. */
+double page_sets_share(const struct page_set *const *sets, size_t n);
+
 /** Counts the states. */
 void page_set_tally(const struct page_set *set, struct tally *tally);

@@ -115,12 +115,14 @@ static void compare(const struct running *running, struct tally *tally)
 
     witness_compare(running->witness, running->set ? &running->set : &alone, &count);
     if (running->set) {
-        disputed = witness_disputes(&count);
+        disputed = witness_disputes(&count) ||
+                   witness_misses_share(&count, page_sets_share(&running->set, 1));
     } else {
         disputed = witness_alone_judge(tally, &count);
         if (count.others > 0 && !witness_can_be_believed(running->witness))
             return;
     }
+    witness_keep_certain(&count, disputed);
     dispute_add(&tally->within, &count, disputed);
 }
 

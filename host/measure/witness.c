@@ -24,7 +24,7 @@
 #include <string.h>
 
 /* A ring holds some 15 faults a KiB. Beside the watched pages a guest faults on memory that is new
- * to it; if such faults are more than fit, faults are lost and the period has no result. */
+ * to it; if such faults are more than fit, faults are lost, and the period is incomplete. */
 #define RING_BYTES (32UL << 10)
 
 /* Rings are memory that cannot be swapped, and each has a descriptor: 256 take 8 MiB. */
@@ -374,12 +374,11 @@ static void compare_page(const struct watched *watched, const struct page_set *c
     count->missed += state == PAGE_IDLE && watched->sight == FAULT;
 }
 
-static bool has_lost(struct witness *witness)
+static bool is_blind(struct witness *witness)
 {
     bool grown = false;
 
-    witness->blind |= fault_trace_lost(witness->trace) != witness->lost ||
-                      fault_trace_follow(witness->trace, witness->target, &grown, NULL) < 0 ||
+    witness->blind |= fault_trace_follow(witness->trace, witness->target, &grown, NULL) < 0 ||
                       grown || kvm_runs_nested(witness->target);
     return witness->blind;
 }
@@ -433,13 +432,16 @@ void witness_compare(struct witness *witness, const struct page_set *const *sets
 {
     *count = (struct witness_count){0};
     witness_poll(witness);
-    if (has_lost(witness))
+    if (is_blind(witness))
         return;
+    count->incomplete = fault_trace_lost(witness->trace) != witness->lost;
     for (uint64_t k = 0; k < witness->n; k++)
         compare_page(&witness->watched[k], sets, count);
     for (uint64_t k = 0; k < witness->n; k++)
         if (witness->watched[k].sight == LATE_FAULT)
             witness->watched[k].sight = FAULT;
+    if (count->incomplete)
+        count->others = count->early = 0;
     count_units(witness, count);
     count->noise = noise(witness);
     if (count->others > 0 && !witness_can_be_believed(witness))

@@ -60,8 +60,8 @@ void witness_stop(struct witness *witness);
  * Compares the faults with the method's findings, once the method has set the states of the pages.
  * The period goes on: touches add up, for a longer window.
  * @param sets  as for witness_watch()
- * @param count  n is 0 if there is no result: faults were lost, a vCPU was plugged, or the guest
- * runs guests of its own, whose faults KVM reports at their own addresses
+ * @param count  n is 0 if there is no result: a vCPU was plugged, or the guest runs guests of its
+ * own, whose faults KVM reports at their own addresses
  */
 void witness_compare(struct witness *witness, const struct page_set *const *sets,
                      struct witness_count *count);

@@ -144,6 +144,44 @@ TEST(plain, a_witness_bounds_what_ageing_hides)
     ck_assert_uint_eq(estimate(&tally).wss_high_bytes, RESIDENT);
 }
 
+/* The pages that the witness dropped keep their touches, others do not. */
+TEST(plain, watched_pages_may_be_the_only_ones_that_keep_their_touches)
+{
+    const struct witness_count was = {.n = 200, .both = 83};
+    struct witness_count count = was;
+    struct dispute dispute = {0};
+
+    ck_assert(!witness_misses_share(&count, 0.415));
+    ck_assert(!witness_misses_share(&count, 0.34));
+    ck_assert(count.both == 83 && count.missed == 0);
+    ck_assert(witness_misses_share(&count, 0.17));
+    ck_assert(count.both == 34 && count.missed == 49);
+    dispute_add(&dispute, &count, true);
+    ck_assert_double_ge(0.17 + dispute_missing(&dispute), 0.42);
+    count = (struct witness_count){0};
+    ck_assert(!witness_misses_share(&count, 0));
+}
+
+/* Another program drops all mappings, and the faults that follow are too many to be kept. */
+TEST(plain, lost_faults_leave_what_is_certain)
+{
+    struct witness_count calm = {.n = 200, .both = 40, .incomplete = true};
+    struct witness_count disturbed = {.n = 200, .both = 8, .missed = 30, .incomplete = true};
+    struct witness_count complete = {.n = 200, .both = 8, .missed = 30};
+    struct dispute dispute = {0};
+
+    ck_assert(!witness_disputes(&calm));
+    witness_keep_certain(&calm, false);
+    ck_assert(calm.n == 0);
+    ck_assert(witness_disputes(&disturbed));
+    witness_keep_certain(&disturbed, true);
+    ck_assert(disturbed.n == 200 && disturbed.missed == 192);
+    dispute_add(&dispute, &disturbed, true);
+    ck_assert_double_ge(dispute_missing(&dispute), 0.96);
+    witness_keep_certain(&complete, true);
+    ck_assert(complete.missed == 30);
+}
+
 /* Somebody reads all of RAM each period: no sum of periods falls below what one of them proves. */
 TEST(plain, periods_add_up)
 {
