@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,3 +40,15 @@ struct store {
     int64_t summed_s, final_s;
     double longest_period_s;
 };
+
+/** Sets the error for a lack of memory; returns -ENOMEM. */
+static inline int sql_no_memory(const struct store *store, struct error *error)
+{
+    return error_set(error, -ENOMEM, "%s: out of memory", store->path);
+}
+
+/** Sets the error for a row with an invalid value, "a bucket"; returns -EUCLEAN. */
+static inline int sql_invalid(const struct store *store, const char *row, struct error *error)
+{
+    return error_set(error, -EUCLEAN, "%s: %s that vmwss has not written", store->path, row);
+}

@@ -5,10 +5,10 @@
 #include "history/history.h"
 #include "history/kept_row.h"
 #include "history/moments.h"
+#include "history/open_store.h"
 #include "history/rollup.h"
 #include "history/sql.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 int history_level(double span_s)

@@ -78,16 +78,6 @@ int sql_error(struct store *store, int result, struct error *error)
     return sql_error_of(store->db, store->path, result, error);
 }
 
-int sql_no_memory(const struct store *store, struct error *error)
-{
-    return error_set(error, -ENOMEM, "%s: out of memory", store->path);
-}
-
-int sql_invalid(const struct store *store, const char *row, struct error *error)
-{
-    return error_set(error, -EUCLEAN, "%s: %s that vmwss has not written", store->path, row);
-}
-
 int sql_run(struct store *store, const char *sql, struct error *error)
 {
     int result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);

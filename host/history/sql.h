@@ -31,11 +31,6 @@ int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
 /** Does the same for the history. */
 int sql_error(struct store *store, int result, struct error *error);
 
-/** Sets the error for a lack of memory; returns -ENOMEM. */
-int sql_no_memory(const struct store *store, struct error *error);
-/** Sets the error for a row with an invalid value, "a bucket"; returns -EUCLEAN. */
-int sql_invalid(const struct store *store, const char *row, struct error *error);
-
 /** Runs statements whose results are not needed. */
 int sql_run(struct store *store, const char *sql, struct error *error);
 
