@@ -350,7 +350,7 @@ END
 check "report: the table names every guest" \
 	matches "$("$vmwss" report -D "$dir/history.db" --since 12h)" "*steady*wavy*all together*"
 
-expect_exit "history: a window that is not kept" 2 'there are 10, 60' "$vmwss" history steady -D "$dir/history.db" --window 30
+expect_exit "history: a window that is not kept" 2 'it has 10, 60' "$vmwss" history steady -D "$dir/history.db" --window 30
 expect_exit "report: likewise" 2 'recent windows: 10, 60' "$vmwss" report -D "$dir/history.db" --window 30
 expect_exit "history: a guest that is not kept" 2 'no records in' "$vmwss" history nosuch -D "$dir/history.db"
 expect_exit "no history" 2 'no history there' "$vmwss" report -D "$dir/none.db"
