@@ -111,6 +111,6 @@ expect_exit "no such guest" 2 'nosuch' advise nosuch
 expect_exit "no history" 2 'no history there: start vmwssd' "$vmwss" advise --database "$guests_dir/nosuch.db"
 expect_exit "no time" 1 'backtest soon: expected a time' advise --backtest soon
 expect_exit "no windows" 1 'window 1,2,3,4: expected up to three' advise --window 1,2,3,4
-expect_exit "too much at once" 1 'explain is neither for' advise --explain --json
+expect_exit "too much at once" 1 'explain cannot be combined with' advise --explain --json
 check "nothing was added by asking" test "$(minutes)" -ge "$before"
 finish

@@ -29,7 +29,7 @@ check "and in JSON" shows '(.well | not) and (.daemon.running | not) and .histor
 check "the host's memory" shows ".memory.total_bytes == $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024"
 expect_exit "an unknown column" 1 'output wss,size: expected domain, uuid' "$build/host/vmwss" status -o wss,size
 expect_exit "no column" 1 'expected domain, uuid' "$build/host/vmwss" status -o ''
-expect_exit "an argument" 1 'too much' "$build/host/vmwss" status web1
+expect_exit "an argument" 1 "unexpected 'web1'" "$build/host/vmwss" status web1
 
 vmwssd_conf "window = 2,4" "samples = 500" "budget = 20%" "guest-budget = 10%"
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
