@@ -14,14 +14,15 @@ struct report_voice {
     const char *begin, *end; /* of a sentence */
 };
 
-/** What all guests together need of the capacity; nothing if that is not known. Without begin and
- * end. */
+/** Tells how much of the capacity all guests need together; nothing if the capacity is not known.
+ * Writes neither begin nor end. */
 void report_say_need(const struct report_voice *voice, const struct report *report);
 
-/** Which guests were not measured, and that part of the time has no record; nothing if neither. */
+/** Tells which guests were not measured, and how much of the time has no record; nothing if all
+ * were, and all has. */
 void report_say_gaps(const struct report_voice *voice, const struct report *report);
 
-/** That the statistics cannot support the risk, if so: a day's data cannot show a risk of one in a
+/** Warns if the statistics cannot support the risk: a day's data cannot show a risk of one in a
  * thousand. */
 void report_say_few(const struct report_voice *voice, const struct report *report);
 
