@@ -47,14 +47,21 @@ static void take_explained(struct proof *proof, struct proved *slot)
     proof->n_faults = left;
 }
 
+/* The same difference may be proved of base pages and of huge ones. */
 static struct proved *add_slot(struct proof *proof, size_t candidate, const struct hypothesis *by)
 {
-    if (proof->n_slots == PROOF_MAX_SLOTS)
+    struct proved *slot = proof->slots;
+
+    while (slot < proof->slots + proof->n_slots &&
+           (slot->candidate != candidate || slot->by.offset != by->offset))
+        slot++;
+    if (slot == proof->slots + PROOF_MAX_SLOTS)
         return NULL;
-
-    struct proved *slot = &proof->slots[proof->n_slots++];
-
-    *slot = (struct proved){.candidate = candidate, .by = *by, .first_hva = UINT64_MAX};
+    if (slot == proof->slots + proof->n_slots) {
+        proof->n_slots++;
+        *slot = (struct proved){.candidate = candidate, .first_hva = UINT64_MAX};
+    }
+    slot->by = *by;
     return slot;
 }
 
@@ -149,27 +156,38 @@ static uint64_t slot_gpa(const struct proved *slot, uint64_t hva)
     return hva - slot->by.offset;
 }
 
-/* A slot may reach from the last page that was seen of the one before it to the first of the next,
- * but not below address 0. */
+/* Limits a slot's range in one address space by what was seen of another slot there. */
+static void limit(struct ram_slot *range, const struct proved *slot, uint64_t other_first,
+                  uint64_t other_end)
+{
+    const uint64_t end = smaller(range->hva + range->bytes,
+                                 other_first >= slot->end_hva ? other_first : UINT64_MAX);
+
+    range->hva = larger(range->hva, other_end <= slot->first_hva ? other_end : 0);
+    range->bytes = end - range->hva;
+}
+
+/* A slot may reach over its mapping from the last page that was seen of the one before it to the
+ * first of the next, in either address space, but not below address 0. */
 static struct ram_slot extent(const struct proof *proof, const struct proved *slot)
 {
     const struct vma *whole = &proof->candidates->at[slot->candidate].whole;
-    uint64_t begin = whole->start;
-    uint64_t end = whole->end;
+    struct ram_slot range = {.hva = whole->start, .bytes = whole->end - whole->start};
 
+    if (slot_gpa(slot, range.hva) > slot_gpa(slot, slot->first_hva))
+        limit(&range, slot, UINT64_MAX, slot->by.offset);
     for (size_t i = 0; i < proof->n_slots; i++) {
         const struct proved *other = &proof->slots[i];
+        const uint64_t shift = slot->by.offset - other->by.offset;
 
-        if (other->candidate != slot->candidate || other == slot)
+        if (other == slot)
             continue;
-        if (other->end_hva <= slot->first_hva)
-            begin = larger(begin, other->end_hva);
-        else
-            end = smaller(end, other->first_hva);
+        if (other->candidate == slot->candidate)
+            limit(&range, slot, other->first_hva, other->end_hva);
+        limit(&range, slot, other->first_hva + shift, other->end_hva + shift);
     }
-    if (slot_gpa(slot, begin) > slot_gpa(slot, slot->first_hva))
-        begin = slot->by.offset;
-    return (struct ram_slot){slot_gpa(slot, begin), begin, end - begin};
+    range.gpa = slot_gpa(slot, range.hva);
+    return range;
 }
 
 static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
@@ -189,7 +207,8 @@ static bool contradict(const struct proved *a, const struct proved *b)
 static int refuse_several(struct error *error)
 {
     return error_set(error, -ENOTUNIQ,
-                     "it has several virtual machines, and vmwss measures one for each process");
+                     "it has several virtual machines, or memory that has two guest-physical "
+                     "addresses: neither can be measured");
 }
 
 static int check_slots(const struct proof *proof, struct error *error)
