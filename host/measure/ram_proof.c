@@ -241,25 +241,41 @@ static bool is_proved(const struct proof *proof, size_t candidate)
     return false;
 }
 
+static void mark_candidates(struct proof *proof)
+{
+    for (size_t i = 0; i < proof->n_slots; i++)
+        proof->candidates->at[proof->slots[i].candidate].taken = true;
+    for (size_t i = 0; i < proof->candidates->n; i++)
+        proof->candidates->at[i].unclaimed &= !is_proved(proof, i);
+}
+
 static int make_ram(struct proof *proof, struct guest_ram *out, struct error *error)
 {
-    struct ram_slot slots[PROOF_MAX_SLOTS];
+    const struct target *target = proof->target;
     int rc = check_slots(proof, error);
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < proof->n_slots; i++) {
-        slots[i] = extent(proof, &proof->slots[i]);
-        debug_log("slot: %" PRIu64 " bytes at GPA %" PRIx64 ", HVA %" PRIx64, slots[i].bytes,
-                  slots[i].gpa, slots[i].hva);
-    }
-    for (size_t i = 0; i < proof->candidates->n; i++)
-        proof->candidates->at[i].unclaimed &= !is_proved(proof, i);
+    mark_candidates(proof);
     debug_log("proof: %" PRIu64 " pages dropped, %" PRIu64 " faults, %u hypotheses, %u rounds",
               proof->cost.dropped_pages, proof->cost.faults, proof->cost.hypotheses,
               proof->cost.rounds);
-    return guest_ram_of_slots(proof->target->root, proof->target->process, proof->candidates, slots,
-                              proof->n_slots, out, error);
+    rc = guest_ram_of_candidates(target->root, target->process, proof->candidates, out, error);
+    if (rc < 0)
+        return rc;
+    out->slots = calloc(proof->n_slots, sizeof(*out->slots));
+    if (!out->slots) {
+        guest_ram_free(out);
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    for (; out->n_slots < proof->n_slots; out->n_slots++) {
+        struct ram_slot *slot = &out->slots[out->n_slots];
+
+        *slot = extent(proof, &proof->slots[out->n_slots]);
+        debug_log("slot: %" PRIu64 " bytes at GPA %" PRIx64 ", HVA %" PRIx64, slot->bytes,
+                  slot->gpa, slot->hva);
+    }
+    return 0;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

@@ -124,14 +124,13 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
 void guest_ram_free(struct guest_ram *ram);
 
 /**
- * Makes the RAM of a guest whose VMM is not a QEMU: the whole of each candidate that has a slot,
- * with @p slots, of which it takes a copy. Other candidates whose "unclaimed" is set
- * may be RAM as well, although that was not proved.
+ * Makes the RAM of a guest whose VMM is not a QEMU: the whole of each candidate that is taken.
+ * Other candidates whose "unclaimed" is set may be RAM as well. The caller adds the slots.
  * @return 0; -ENOMEM. The caller frees with guest_ram_free().
  */
-int guest_ram_of_slots(const struct fsroot *root, const struct qemu_process *process,
-                       struct candidates *candidates, const struct ram_slot *slots, size_t n_slots,
-                       struct guest_ram *out, struct error *error);
+int guest_ram_of_candidates(const struct fsroot *root, const struct qemu_process *process,
+                            const struct candidates *candidates, struct guest_ram *out,
+                            struct error *error);
 
 /** Returns true if the block is mapped page by page from a page cache: of tmpfs, a memfd or a disk
  * file system; not hugetlb. */

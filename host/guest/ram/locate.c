@@ -328,24 +328,26 @@ static void fill_block(const struct fsroot *root, pid_t pid, const struct ram_ba
     ram_backing_find(root, pid, &c->first, block);
 }
 
+static void add_block(const struct fsroot *root, pid_t pid, const struct ram_backend *b,
+                      const struct candidate *c, struct guest_ram *out)
+{
+    struct ram_block *block = &out->blocks[out->n_blocks++];
+
+    fill_block(root, pid, b, c, block);
+    block->first_page = out->n_pages;
+    out->bytes += block->bytes;
+    out->n_pages += base_pages(block->bytes);
+}
+
 static int fill_guest_ram(const struct fsroot *root, pid_t pid, const struct match *m,
                           struct guest_ram *out, struct error *error)
 {
-    memset(out, 0, sizeof(*out));
-    out->blocks = calloc(m->config->n_backends + 1, sizeof(*out->blocks));
+    *out = (struct guest_ram){.blocks = calloc(m->config->n_backends + 1, sizeof(*out->blocks))};
     if (!out->blocks)
         return error_set(error, -ENOMEM, "process %d: out of memory", (int)pid);
-    for (size_t i = 0; i < m->config->n_backends; i++) {
-        struct ram_block *block = &out->blocks[out->n_blocks];
-
-        if (m->taken_by[i] == NONE)
-            continue;
-        fill_block(root, pid, &m->config->backends[i], &m->candidates->at[m->taken_by[i]], block);
-        block->first_page = out->n_pages;
-        out->bytes += block->bytes;
-        out->n_pages += base_pages(block->bytes);
-        out->n_blocks++;
-    }
+    for (size_t i = 0; i < m->config->n_backends; i++)
+        if (m->taken_by[i] != NONE)
+            add_block(root, pid, &m->config->backends[i], &m->candidates->at[m->taken_by[i]], out);
     return 0;
 }
 
@@ -439,60 +441,21 @@ static int note_others(const struct candidates *candidates, struct guest_ram *ou
     return 0;
 }
 
-static bool has_slot(const struct vma *vma, const struct ram_slot *slots, size_t n)
+int guest_ram_of_candidates(const struct fsroot *root, const struct qemu_process *process,
+                            const struct candidates *candidates, struct guest_ram *out,
+                            struct error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        if (slots[i].hva >= vma->start && slots[i].hva < vma->end)
-            return true;
-    return false;
-}
-
-/* Takes each candidate that has a slot for a backend of its size. */
-static int take_proved(struct match *m, struct ram_config *config, const struct ram_slot *slots,
-                       size_t n_slots)
-{
-    for (size_t i = 0; i < m->candidates->n; i++) {
-        struct candidate *c = &m->candidates->at[i];
-        const struct ram_backend backend = {.size_bytes = bytes_of(c)};
-
-        if (!has_slot(&c->whole, slots, n_slots))
-            continue;
-
-        const size_t taken = config->n_backends;
-        int rc = taken < MAX_CLAIMS ? ram_config_add(config, &backend) : -E2BIG;
-
-        if (rc < 0)
-            return rc;
-        locate_take(m, taken, i, true);
-        c->device = false;
-    }
-    return 0;
-}
-
-int guest_ram_of_slots(const struct fsroot *root, const struct qemu_process *process,
-                       struct candidates *candidates, const struct ram_slot *slots, size_t n_slots,
-                       struct guest_ram *out, struct error *error)
-{
-    cleanup_free struct match *m = calloc(1, sizeof(*m));
-    struct ram_config config = {0};
-    int rc = -ENOMEM;
-
-    if (m) {
-        *m = (struct match){.config = &config, .candidates = candidates};
-        rc = take_proved(m, &config, slots, n_slots);
-    }
-    if (rc == 0)
-        rc = fill_guest_ram(root, process->pid, m, out, error);
-    ram_config_free(&config);
-    if (rc < 0)
-        return rc;
-    out->slots = malloc(n_slots * sizeof(*slots));
-    if (!out->slots || note_others(candidates, out) < 0) {
+    *out = (struct guest_ram){.blocks = calloc(candidates->n + 1, sizeof(*out->blocks))};
+    if (!out->blocks || note_others(candidates, out) < 0) {
         guest_ram_free(out);
-        return error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
+        return error_set(error, -ENOMEM, "out of memory");
     }
-    memcpy(out->slots, slots, n_slots * sizeof(*slots));
-    out->n_slots = n_slots;
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct ram_backend all = {.size_bytes = bytes_of(&candidates->at[i])};
+
+        if (candidates->at[i].taken)
+            add_block(root, process->pid, &all, &candidates->at[i], out);
+    }
     return 0;
 }
 

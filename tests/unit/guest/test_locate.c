@@ -606,9 +606,9 @@ TEST(plain, memfds_with_the_names_of_regions)
     ram_config_free(&config);
 }
 
-/* Another VMM than QEMU: what a slot was proved in is RAM, whatever its flags; what may be RAM
- * counts as unclaimed. */
-TEST(plain, ram_of_proved_slots)
+/* Another VMM than QEMU: what was proved is RAM, whatever its flags; what may be RAM counts as
+ * unclaimed. */
+TEST(plain, ram_of_another_vmm)
 {
     struct vma vmas[] = {
         {.start = 0x10000000, .end = 0x12000000, .perms = "rw-p", .rss_bytes = 5 * MIB},
@@ -616,7 +616,6 @@ TEST(plain, ram_of_proved_slots)
         {.start = 0x30000000, .end = 0x34000000, .perms = "rw-p", .rss_bytes = 3 * MIB},
         {.start = 0x40000000, .end = 0x50000000, .perms = "rw-p", .rss_bytes = 9 * MIB},
     };
-    const struct ram_slot slots[] = {{0x100000, 0x10000000, MIB}, {0, 0x20000000, 16 * MIB}};
     const struct qemu_process process = {.pid = 5, .pidfd = -1, .other_vmm = true};
     struct candidate at[4] = {0};
     struct candidates candidates = {.n = 4, .at = at};
@@ -624,15 +623,13 @@ TEST(plain, ram_of_proved_slots)
 
     for (size_t i = 0; i < 4; i++)
         at[i] = (struct candidate){.first = vmas[i], .whole = vmas[i], .any = true};
-    at[2].unclaimed = true;
-    ck_assert_int_eq(guest_ram_of_slots(&root, &process, &candidates, slots, 2, &ram, &error), 0);
+    at[0].taken = at[1].taken = at[2].unclaimed = true;
+    ck_assert_int_eq(guest_ram_of_candidates(&root, &process, &candidates, &ram, &error), 0);
     ck_assert_uint_eq(ram.n_blocks, 2);
     ck_assert_uint_eq(ram.bytes, 48 * MIB);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
     ck_assert_uint_eq(ram.blocks[1].first_page, 32 * MIB / base_page_bytes());
     ck_assert_uint_eq(guest_ram_resident_bytes(&ram), 6 * MIB);
-    ck_assert_uint_eq(ram.n_slots, 2);
-    ck_assert_uint_eq(ram.slots[0].gpa, 0x100000);
     ck_assert_uint_eq(ram.unclaimed_bytes, 64 * MIB);
     ck_assert_uint_eq(ram.unclaimed_resident_bytes, 3 * MIB);
     guest_ram_free(&ram);
