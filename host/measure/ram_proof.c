@@ -73,7 +73,7 @@ static uint64_t next_unit(const struct candidate *c, uint64_t unit)
     return unit < proof_unit(c) ? proof_unit(c) : UINT64_MAX;
 }
 
-/* Of thousands of base pages and some faults many pairs agree by chance; huge pages are few, and a
+/* Many pairs of thousands of base pages and some faults agree by chance; huge pages are few, and a
  * guest may touch a single one. */
 static bool is_worth(const struct hypothesis *h)
 {

@@ -11,7 +11,7 @@
 #define PROOF_MAX_TRIES 32   /* hypotheses of one sample that are put to the test */
 #define PROOF_MAX_SLOTS 64
 
-/** What the proof took. */
+/** The cost of the proof. */
 struct ram_proof_cost {
     uint64_t dropped_pages, faults;
     unsigned hypotheses, rounds;
