@@ -115,7 +115,7 @@ check "and for whom is not known" quietly grep -F 'no guest to model a new one o
 	<("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G)
 
 echo "# input that is wrong"
-expect_exit "no history" 1 'name the histories' "$vmwss" plan
+expect_exit "no history" 1 'name the histories of the hosts' "$vmwss" plan
 expect_exit "no such file" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db"
 echo text >"$dir/text"
 expect_exit "no history in it" 2 'text: is not a history' "$vmwss" plan "$dir/text"

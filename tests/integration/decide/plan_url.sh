@@ -175,7 +175,7 @@ expect_exit "no such file" 2 "$dir/none: No such file" try --cacert "$dir/good.p
 expect_exit "a password in the URL" 2 'can be read by everyone: .*put USER:PASSWORD into a file' \
 	"$vmwss" plan --from "https://planner:x@127.0.0.1:$port"
 expect_exit "two ways" 1 'not both' try --user-file "$dir/password" --token-file "$dir/password"
-expect_exit "a URL with a name" 1 'without a name' "$vmwss" plan --from "x=$url"
+expect_exit "a URL with a name" 1 'without a host name' "$vmwss" plan --from "x=$url"
 for secret in x=http://u:s3cret@h ./x=http://u:s3cret@h x=y=HTTPS://u:s3cret@h htpp://u:s3cret@h http://u:s3cret=@h; do
 	"$vmwss" plan --from "$secret" >>"$dir/secrets" 2>&1
 done
