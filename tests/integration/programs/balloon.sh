@@ -37,7 +37,7 @@ check "it set nothing" test "$(journal 'SELECT count(*) FROM decision WHERE acte
 echo "# room, of a lazy one"
 balloond_conf 'mode = lazy' 'act = no' 'interval = 1' 'shrink-without-statistics = yes'
 make_room() { "$vmwss" balloon make-room "$1" --journal "$journal"; }
-expect_exit "nobody is asked for room" 2 'vmwss-balloond does not run' make_room 1T
+expect_exit "nobody is asked for room" 2 'vmwss-balloond is not running' make_room 1T
 controller_begin
 latest() { [[ $(journal "SELECT mode || ' ' || hold || ' ' || action FROM decision WHERE name = 'cold' ORDER BY id DESC LIMIT 1") == "$1" ]]; }
 check "a host with enough takes nothing" eventually latest 'lazy ample none'
@@ -76,7 +76,7 @@ check "the exporter" test -n "$(exported '^vmwss_balloon_state\{domain="deaf",ac
 check "why" test -n "$("$vmwss" balloon why cold --journal "$journal" | grep -E '^  actual +[0-9.]+ MiB')"
 check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +shrink')"
 for verb in why log; do
-	expect_exit "$verb of no such guest" 2 'domain nosuch: no decision' "$vmwss" balloon $verb nosuch --journal "$journal"
+	expect_exit "$verb of no such guest" 2 'domain nosuch: the journal has no decision' "$vmwss" balloon $verb nosuch --journal "$journal"
 done
 
 echo "# the end"
@@ -108,10 +108,10 @@ echo "# release, after a kill -9"
 controller_begin
 check "it shrinks again" eventually is cold -lt 250
 controller_end KILL
-expect_exit "nothing of no such guest is released" 2 'domain nosuch: no balloon' "$vmwss" balloon release nosuch -c "$embed_uri" --journal "$journal"
+expect_exit "nothing of no such guest is released" 2 'domain nosuch: it has no balloon' "$vmwss" balloon release nosuch -c "$embed_uri" --journal "$journal"
 check "released" test -n "$("$vmwss" balloon release -c "$embed_uri" --journal "$journal" | grep '^cold: 256.0 MiB')"
 check "it has what it had" eventually is cold -eq 256
-expect_exit "what is restored is not released again" 2 'domain cold: no balloon' "$vmwss" balloon release cold -c "$embed_uri" --journal "$journal"
+expect_exit "what is restored is not released again" 2 'domain cold: it has no balloon' "$vmwss" balloon release cold -c "$embed_uri" --journal "$journal"
 sqlite3 -batch "$journal" "WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 300)
 	INSERT INTO balloon SELECT printf('00000000-0000-4000-8000-%012d', n), 'many' || n, n, 2, 1, 0, 0, 0, '', 0, 0, 0 FROM many"
 check "all are released, however many" "$vmwss" balloon release -c "$embed_uri" --journal "$journal"
