@@ -22,6 +22,7 @@ struct scenario {
     enum sim_trace trace[4]; /* guest i has number i % 4 */
     bool overcommitted;      /* twice; and lazy */
     bool fresh;              /* they have more than the host has, and have not touched it yet */
+    bool rare;               /* its job of the first day is not foreseen by any history */
     uint64_t high_mib;       /* what a guest allocates at most, of those that do not explode */
     double ramp_mib_s;
     double period_s[4];
@@ -33,12 +34,14 @@ static const struct scenario scenarios[] = {
      {TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE},
      false,
      false,
+     false,
      1800,
      50,
      {300, 1800, 3600, 7200}},
     {"random",
      "independent levels, 40 minutes each in the mean",
      {TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM},
+     false,
      false,
      false,
      1800,
@@ -49,12 +52,14 @@ static const struct scenario scenarios[] = {
      {TRACE_DAY, TRACE_DAY, TRACE_DAY, TRACE_DAY},
      false,
      false,
+     false,
      1800,
      50,
      {86400, 86400, 86400, 86400}},
     {"step",
      "half as much again, for an hour a day, at 100 MiB/s",
      {TRACE_STEP, TRACE_STEP, TRACE_STEP, TRACE_STEP},
+     false,
      false,
      false,
      1800,
@@ -65,6 +70,7 @@ static const struct scenario scenarios[] = {
      {TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING},
      false,
      false,
+     false,
      1800,
      20,
      {21600, 21600, 21600, 21600}},
@@ -72,6 +78,7 @@ static const struct scenario scenarios[] = {
      "all of these, on half the memory; vmwss is lazy here, and proactive above",
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
      true,
+     false,
      false,
      1000,
      50,
@@ -81,6 +88,7 @@ static const struct scenario scenarios[] = {
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
      true,
      false,
+     false,
      1400,
      50,
      {3600, 2400, 86400, 86400}},
@@ -89,6 +97,7 @@ static const struct scenario scenarios[] = {
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
      true,
      true,
+     false,
      1400,
      50,
      {3600, 2400, 86400, 86400}},
@@ -97,6 +106,7 @@ static const struct scenario scenarios[] = {
      {TRACE_NIGHT, TRACE_NIGHT, TRACE_NIGHT, TRACE_NIGHT},
      false,
      false,
+     true,
      1800,
      100,
      {86400, 86400, 86400, 86400}},
@@ -111,7 +121,8 @@ struct options {
 
 struct outcome {
     uint64_t oom_kills, short_s, below_hard_s, below_zero_s;
-    double reversals_h; /* of the guest that has most */
+    uint64_t unforeseen; /* OOM kills of the first day, of which nothing was known */
+    double reversals_h;  /* of the guest that has most */
     double saved_byte_s;
 };
 
@@ -209,8 +220,8 @@ static void print(const struct options *options, const char *scenario, const cha
 /* Checks our rule on any trace. No rule can hold back guests that touch what they have. */
 static int check(const struct scenario *scenario, const struct outcome *outcome)
 {
-    if (outcome->oom_kills == 0 && outcome->reversals_h <= 2 &&
-        (outcome->below_hard_s == 0 || scenario->fresh))
+    if (outcome->oom_kills == (scenario->rare ? outcome->unforeseen : 0) &&
+        outcome->reversals_h <= 2 && (outcome->below_hard_s == 0 || scenario->fresh))
         return 0;
     fprintf(stderr,
             "%s: vmwss must kill nothing, turn at most twice an hour, and leave hard free\n",
@@ -231,12 +242,16 @@ static int run(const struct options *options, const struct scenario *scenario)
     if (!needs || !sim || !state)
         return -1;
     for (size_t r = 0; r < N_RULES; r++) {
+        uint64_t unforeseen = 0;
+
         begin(sim, state, scenario, options, needs);
         if (rules[r].begin)
             rules[r].begin(state, sim);
         while (sim->now_s < sim->end_s) {
             rules[r].second(state, sim);
             sim_step(sim);
+            if (sim->now_s <= 86400)
+                unforeseen = outcome_of(sim).oom_kills;
         }
         for (size_t i = 0; r == 0 && i < sim->n; i++)
             for (size_t day = 0; day < 2; day++)
@@ -245,6 +260,7 @@ static int run(const struct options *options, const struct scenario *scenario)
 
         struct outcome outcome = outcome_of(sim);
 
+        outcome.unforeseen = unforeseen;
         print(options, scenario->name, rules[r].name, &outcome, possible);
         if (rules[r].ours)
             rc = check(scenario, &outcome);
@@ -258,8 +274,8 @@ static const char help[] =
     "statistics and two keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
     "than they needed; REVERSALS/H: of the guest that has most; OF HOUR, OF DAY: memory saved, of what\n"
     "one could who knows the next hour, or day; BELOW HARD, NOTHING FREE: seconds of the host. Exit\n"
-    "status 1: vmwss killed, turned more than twice an hour, or left the host below hard\n"
-    "(but for fresh).\n\n";
+    "status 1: vmwss killed (in night: after the first day), turned more than twice an hour, or left\n"
+    "the host below hard (but for fresh).\n\n";
 
 static int parse(struct options *options, const char **only, int argc, char **argv)
 {
