@@ -6,10 +6,10 @@
 #include "measure/kernel/kpageflags.h"
 #include "measure/kernel/pagemap.h"
 
-#include <check.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +37,7 @@ static int open_below(struct fake_kernel *fake, const char *path, int flags)
 
 void fake_write(struct fake_kernel *fake, const char *path, const char *text)
 {
-    int fd = open_below(fake, path, O_WRONLY | O_CREAT | O_TRUNC);
-
-    ck_assert(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
+    unit_write(fake->path, path, text);
 }
 
 void fake_set_u64(struct fake_kernel *fake, const char *path, uint64_t index, uint64_t value)
@@ -74,8 +71,7 @@ static void fake_maps(struct fake_kernel *fake)
 void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
 {
     memset(fake, 0, sizeof(*fake));
-    snprintf(fake->path, sizeof(fake->path), "/tmp/vmwss-fake.XXXXXX");
-    ck_assert(mkdtemp(fake->path) != NULL);
+    snprintf(fake->path, sizeof(fake->path), "%s", unit_dir());
     ck_assert_int_eq(fsroot_open(&fake->root, fake->path), 0);
     fake->process = (struct qemu_process){.pid = FAKE_PID, .pidfd = -1, .accel = ACCEL_KVM};
     fake->block = (struct ram_block){
@@ -94,20 +90,6 @@ void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages)
     fake_set_u64(fake, IDLE_BITMAP_PATH, 1023, 0);
     fake_set_u64(fake, "proc/kpageflags", 65535, 0);
     fake_set_u64(fake, "proc/kpagecount", 65535, 0);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-void fake_kernel_remove(struct fake_kernel *fake)
-{
-    fsroot_close(&fake->root);
-    nftw(fake->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t flags)

@@ -23,9 +23,9 @@ struct fake_kernel {
     struct target target;
 };
 
-/** A guest of @p n_pages base pages in one block; everything absent. Aborts the test on failure. */
+/** A guest of @p n_pages base pages in one block; everything absent. Aborts the test on failure.
+ * Its files are removed when the test ends. */
 void fake_kernel_make(struct fake_kernel *fake, uint64_t n_pages);
-void fake_kernel_remove(struct fake_kernel *fake);
 
 /** Writes a text file below the root, with its parent directories. */
 void fake_write(struct fake_kernel *fake, const char *path, const char *text);

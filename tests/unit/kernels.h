@@ -38,7 +38,6 @@ static inline void kernels_end(void)
 {
     struct fsroot root;
 
-    fake_kernel_remove(&fake);
     ck_assert_int_eq(fsroot_open(&root, "/"), 0);
     page_sizes_read(&root, (uint64_t)sysconf(_SC_PAGESIZE));
     fsroot_close(&root);
@@ -55,7 +54,6 @@ static inline void boot(int k)
     snprintf(text, sizeof(text), "%llu\n", (unsigned long long)huge);
     fake_write(&fake, HUGE_SIZE, text);
     page_sizes_read(&fake.root, base);
-    fake_kernel_remove(&fake);
     fake_kernel_make(&fake, N_HUGE * per_huge);
     ck_assert_uint_eq(fake.ram.bytes, N_HUGE * huge);
 }

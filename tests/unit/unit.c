@@ -2,9 +2,16 @@
 /** @file unit.c  See unit.h. */
 #include "unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool children_outlive;
@@ -23,6 +30,65 @@ static void end_with_parent(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != forking) /* it has ended already */
         _exit(1);
+}
+
+static char top[32]; /* of all directories of this process */
+static pid_t owner;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void remove_top(void)
+{
+    if (getpid() == owner)
+        nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *unit_dir(void)
+{
+    static char dirs[64][48];
+    static size_t n;
+    char *dir = dirs[n++];
+
+    ck_assert_uint_le(n, 64);
+    if (!*top) {
+        strcpy(top, "/dev/shm/vmwss-unit.XXXXXX");
+        ck_assert_ptr_nonnull(mkdtemp(top));
+        ck_assert_int_eq(chmod(top, 0711), 0); /* for tests that become another user */
+        owner = getpid();
+        ck_assert_int_eq(atexit(remove_top), 0);
+    }
+    snprintf(dir, sizeof(dirs[0]), "%s/XXXXXX", top);
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    return dir;
+}
+
+void unit_write_bytes(const char *dir, const char *path, const void *data, size_t size)
+{
+    char full[512];
+
+    snprintf(full, sizeof(full), "%s/%s", dir, path);
+    for (char *slash = strchr(full + strlen(dir) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        ck_assert(mkdir(full, 0755) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+
+    int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    ck_assert_msg(fd >= 0, "%s: %s", full, strerror(errno));
+    ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
+    close(fd);
+}
+
+void unit_write(const char *dir, const char *path, const char *text)
+{
+    unit_write_bytes(dir, path, text, strlen(text));
 }
 
 int run_suite(Suite *suite)

@@ -56,6 +56,21 @@ extern bool children_outlive;
 int unit_begin(void) __attribute__((weak));
 void unit_end(void) __attribute__((weak));
 
+/** Fails the test with the error's text unless @p call, which reports to &error, returns 0. */
+#define ck_assert_ok(call)                            \
+    do {                                              \
+        struct error error = {0};                     \
+        ck_assert_msg((call) == 0, "%s", error.text); \
+    } while (0)
+
+/** Makes a directory on a tmpfs, where a busy disk does not delay an fsync(). It is removed, with
+ * all in it, when the process ends that made its first one. */
+const char *unit_dir(void);
+
+/** Writes a file below @p dir, and makes the directories above it. */
+void unit_write_bytes(const char *dir, const char *path, const void *data, size_t size);
+void unit_write(const char *dir, const char *path, const char *text);
+
 /** Runs the cases of a suite that was made by hand; returns the exit status for main(). Each case
  * may fork others. Each of them is killed when its parent ends: ctest may end this process at any
  * time, and some of them block signals or wait for the test. */

@@ -31,12 +31,7 @@ static void setup(void)
     fake_kernel_make(&fake, 1);
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
-FIXTURE(reader_tests, .setup = setup, .teardown = teardown);
+FIXTURE(reader_tests, .setup = setup);
 
 /* None of them is an amount. */
 static const char *const no_amounts[] = {"-1",

@@ -7,7 +7,6 @@
 
 #include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 

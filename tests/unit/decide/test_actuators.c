@@ -4,8 +4,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
-
 #define MIB (UINT64_C(1) << 20)
 
 static struct actuator both[2];

@@ -9,7 +9,6 @@
 #define HOUR 3600.0
 #define T0 1767222000.0 /* when an hour begins */
 
-static struct kept_dir kept;
 static struct store *store;
 static struct error error;
 
@@ -22,7 +21,6 @@ static void setup(void)
 static void teardown(void)
 {
     store_close(store);
-    kept_dir_remove(&kept);
 }
 
 /* For nine hours a record each @p every_s, without those of @p gap_s from the fourth hour on. */

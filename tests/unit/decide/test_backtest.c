@@ -11,7 +11,6 @@
 #define MINUTE 60
 #define HOUR 3600
 
-static struct kept_dir kept;
 static struct store *store;
 static struct decide_day *day;
 static const struct decide_windows *const windows = &decide_windows_default;
@@ -29,7 +28,6 @@ static void teardown(void)
 {
     free(day);
     store_close(store);
-    kept_dir_remove(&kept);
 }
 
 /* 4 GiB, of which @p resident are, and windows of 60, 600 and 3600 s; bounds are exact. */
@@ -88,11 +86,10 @@ static struct ages_record record_of(int64_t at_s, uint64_t resident, const uint6
 static void add(const struct ages_record *records, size_t n)
 {
     struct store_entry *entries = calloc(n, sizeof(*entries));
-    struct error error = {0};
 
     for (size_t i = 0; i < n; i++)
         entries[i] = (struct store_entry){.record = &records[i], .period_s = MINUTE};
-    ck_assert_msg(store_add(store, entries, n, &error) == 0, "%s", error.text);
+    ck_assert_ok(store_add(store, entries, n, &error));
     free(entries);
 }
 

@@ -7,7 +7,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

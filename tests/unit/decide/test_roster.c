@@ -24,7 +24,6 @@ static void make_dir(void)
 static void remove_dir(void)
 {
     plan_fleet_free(&fleet);
-    kept_dir_remove(&dir);
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */

@@ -6,7 +6,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "serve/own_set.h"
 #include "virtual_clock.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +19,7 @@
 
 #define KIB 1024
 
-static char dir[32];
+static const char *dir;
 static struct fsroot root;
 static struct own_set *own;
 static int complaints;
@@ -29,21 +28,15 @@ static char complaint[256];
 static void put(const char *path, const char *text)
 {
     char whole[128];
-    FILE *file;
 
-    snprintf(whole, sizeof(whole), "%s/proc/%s", dir, path);
-    file = fopen(whole, "w");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_ge(fputs(text, file), 0);
-    ck_assert_int_eq(fclose(file), 0);
+    snprintf(whole, sizeof(whole), "proc/%s", path);
+    unit_write(dir, whole, text);
 }
 
 static void make_process(int pid, const char *name, const char *smaps)
 {
     char path[128], text[256];
 
-    snprintf(path, sizeof(path), "%s/proc/%d", dir, pid);
-    ck_assert_int_eq(mkdir(path, 0755), 0);
     snprintf(path, sizeof(path), "%d/stat", pid);
     snprintf(text, sizeof(text),
              "%d (%s) S 1 1 1 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 777 1000000 500\n", pid, name);
@@ -77,15 +70,10 @@ static void complain(const char *why)
 
 static void setup(void)
 {
-    char text[2048] = "", path[64];
+    char text[2048] = "";
 
     virtual_clock_start();
-    strcpy(dir, "/tmp/vmwss-own.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/proc", dir);
-    ck_assert_int_eq(mkdir(path, 0755), 0);
-    snprintf(path, sizeof(path), "%s/proc/self", dir);
-    ck_assert_int_eq(mkdir(path, 0755), 0);
+    dir = unit_dir();
     put("self/clear_refs", "");
     put("meminfo", "MemTotal: 1000000 kB\nMemFree: 1 kB\n");
     strcat(text, vma(0x1000, "", 1000, 1000, 1000, 600));        /* heap */
@@ -99,13 +87,9 @@ static void setup(void)
 
 static void teardown(void)
 {
-    char command[64];
-
     own_set_free(own);
     own = NULL;
     fsroot_close(&root);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);

@@ -306,27 +306,22 @@ TEST(plain, all_groups_are_surveyed)
 
 static void write_group(const char *dir, const char *name, const char *text)
 {
-    char path[128];
+    char path[160];
 
-    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/g/%s", dir, name);
-
-    FILE *file = fopen(path, "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
+    snprintf(path, sizeof(path), "sys/fs/cgroup/g/%s", name);
+    unit_write(dir, path, text);
 }
 
 /* Why a group reports nothing; then with pressure. */
 TEST(plain, a_group_without_pressure_is_named_with_the_reason)
 {
-    char dir[] = "/tmp/vmwss-pressure-XXXXXX", command[4096];
+    const char *dir = unit_dir();
+    char command[4096];
     struct pressure_scope all = {.all = true}, one = {.cgroup = "/g"};
     struct pressure_survey survey;
     struct error error = {0};
     struct fsroot root;
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(command, sizeof(command),
              "cd %s && mkdir -p sys/fs/cgroup/g proc && cp -r %s/guest-6.12/proc/pressure proc && "
              ": >sys/fs/cgroup/cgroup.controllers",
@@ -354,8 +349,6 @@ TEST(plain, a_group_without_pressure_is_named_with_the_reason)
     ck_assert_uint_eq(survey.group[1].of[1].some.total_us, 5);
     pressure_survey_free(&survey);
     fsroot_close(&root);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 #define MANY_TIMEOUT_S 60

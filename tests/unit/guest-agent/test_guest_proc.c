@@ -82,11 +82,11 @@ TEST(plain, a_cache_may_have_any_name)
     static const char *const names[] = {"# in front",         "my own cache 8",
                                         "x - version: 2",     "a : tunables 0 0 0",
                                         "a : slabdata 9 9 9", "dentry"};
-    char dir[] = "/tmp/vmwss-slab-XXXXXX", path[64];
+    const char *dir = unit_dir();
+    char path[64];
     struct kernel_items items;
     struct fsroot root;
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/proc", dir);
     mkdir(path, 0755);
     snprintf(path, sizeof(path), "%s/proc/slabinfo", dir);
@@ -113,10 +113,6 @@ TEST(plain, a_cache_may_have_any_name)
     }
     kernel_items_free(&items);
     fsroot_close(&root);
-    unlink(path);
-    *strrchr(path, '/') = '\0';
-    rmdir(path);
-    rmdir(dir);
 }
 
 /* Linux 7.3: counters below 0, and pairs behind a function. */

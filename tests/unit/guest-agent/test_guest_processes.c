@@ -18,32 +18,21 @@
 
 #define KIB 1024ULL
 
-static char dir[64];
+static const char *dir;
 static struct fsroot root;
 
 static void write_file(int pid, const char *name, const char *text)
 {
     char path[160];
 
-    snprintf(path, sizeof(path), "%s/proc/%d", dir, pid);
-    mkdir(path, 0755);
-    snprintf(path, sizeof(path), "%s/proc/%d/%s", dir, pid, name);
-
-    FILE *file = fopen(path, "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
+    snprintf(path, sizeof(path), "proc/%d/%s", pid, name);
+    unit_write(dir, path, text);
 }
 
 static void write_thread_file(int pid, int tid, const char *name, const char *text)
 {
-    char path[160], file[64];
+    char file[64];
 
-    snprintf(path, sizeof(path), "%s/proc/%d/task", dir, pid);
-    mkdir(path, 0755);
-    snprintf(path, sizeof(path), "%s/proc/%d/task/%d", dir, pid, tid);
-    mkdir(path, 0755);
     snprintf(file, sizeof(file), "task/%d/%s", tid, name);
     write_file(pid, file, text);
 }
@@ -73,8 +62,7 @@ static void make_root(void)
 {
     char path[80];
 
-    strcpy(dir, "/tmp/vmwss-processes-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     snprintf(path, sizeof(path), "%s/proc", dir);
     mkdir(path, 0755);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
@@ -82,11 +70,7 @@ static void make_root(void)
 
 static void remove_root(void)
 {
-    char command[96];
-
     fsroot_close(&root);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 static const struct {

@@ -287,7 +287,7 @@ TEST(plain, an_even_growth_and_none_have_no_knee)
 
 /* --- dropping --------------------------------------------------------------------------------- */
 
-static char dir[] = "/tmp/vmwss-regrow.XXXXXX";
+static const char *dir;
 
 static char *path_of(const char *name)
 {
@@ -299,11 +299,7 @@ static char *path_of(const char *name)
 
 static void make_file(const char *name, const char *data, size_t size)
 {
-    FILE *file = fopen(path_of(name), "w");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(data, 1, size, file), size);
-    ck_assert_int_eq(fclose(file), 0);
+    unit_write_bytes(dir, name, data, size);
 }
 
 static void make_link(const char *name, const char *target)
@@ -318,7 +314,7 @@ static void setup(void)
     static const char *const dirs[] = {"proc",     "proc/1",      "proc/self", "proc/self/ns",
                                        "proc/sys", "proc/sys/vm", "run",       "run/systemd"};
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
         ck_assert_int_eq(mkdir(path_of(dirs[i]), 0755), 0);
     make_link("proc/self/ns/pid", "pid:[4026531836]");
@@ -326,17 +322,6 @@ static void setup(void)
     make_link("proc/1/root", "../..");
     make_file("proc/1/environ", "HOME=/\0xcontainer=lxc\0container=\0TERM=linux", 44);
     make_file("proc/sys/vm/drop_caches", "", 0);
-}
-
-static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
-{
-    (void)stat, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void teardown(void)
-{
-    ck_assert_int_eq(nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static int allowed(struct error *error)
@@ -350,7 +335,7 @@ static int allowed(struct error *error)
     return rc;
 }
 
-FIXTURE(drop, .setup = setup, .teardown = teardown);
+FIXTURE(drop, .setup = setup);
 
 TEST(drop, a_machine_of_its_own_may)
 {

@@ -10,7 +10,6 @@
 #include "serve/outbox.h"
 #include "serve/report.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -374,9 +373,9 @@ static int connect_to(const char *path)
 
 TEST(cases, who_connected_first_keeps_the_agent)
 {
-    char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
+    const char *dir = unit_dir();
+    char path[64];
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/socket", dir);
     close(host);
 
@@ -406,8 +405,6 @@ TEST(cases, who_connected_first_keeps_the_agent)
     host = connect_to(path);
     turns(3);
     json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
-    unlink(path);
-    rmdir(dir);
 }
 
 /* Without a descriptor for who connects it waits a while, and does not turn and turn; then it takes
@@ -417,9 +414,9 @@ TEST(cases, who_connected_first_keeps_the_agent)
 TEST(cases, the_next_host_is_answered_directly_after_the_one_before)
 {
     static const char *const left[] = {"", "{\"ask\":\"hel", "{\"ask\":\"report\",\"seq\":3}\n"};
-    char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64], text[WIRE_LINE_MAX];
+    const char *dir = unit_dir();
+    char path[64], text[WIRE_LINE_MAX];
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/socket", dir);
     close(host);
     ck_assert_int_eq(agent_listen(agent, endpoint_listen_unix(path, NULL)), 0);
@@ -446,17 +443,15 @@ TEST(cases, the_next_host_is_answered_directly_after_the_one_before)
             close(before);
         }
     }
-    unlink(path);
-    rmdir(dir);
 }
 
 TEST(cases, without_descriptors_it_rests)
 {
-    char dir[] = "/tmp/vmwss-serve.XXXXXX", path[64];
+    const char *dir = unit_dir();
+    char path[64];
     struct rlimit before, none;
     int listener, n = 0;
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/socket", dir);
     listener = endpoint_listen_unix(path, NULL);
     ck_assert_int_eq(agent_listen(agent, listener), 0);
@@ -476,8 +471,6 @@ TEST(cases, without_descriptors_it_rests)
         ck_assert_int_eq(agent_turn(agent, -1), 0);
     ck_assert(agent_attached(agent));
     json_decref(answer_to("{\"ask\":\"hello\",\"seq\":1}\n"));
-    unlink(path);
-    rmdir(dir);
 }
 
 /* A trigger that fires: out-of-band data is what else poll() reports as POLLPRI. */
@@ -547,12 +540,11 @@ TEST(cases, there_is_an_end_to_triggers)
  * needs that lock. */
 TEST(cases, a_process_that_cannot_be_looked_at_delays_nobody)
 {
-    char dir[] = "/tmp/vmwss-apart.XXXXXX";
+    const char *dir = unit_dir();
     char command[512];
     struct fsroot tree;
     json_t *all;
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(command, sizeof(command), "cp -r %s/guest-processes-6.18/proc %s/", FIXTURES, dir);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(fsroot_open(&tree, dir), 0);
@@ -574,8 +566,6 @@ TEST(cases, a_process_that_cannot_be_looked_at_delays_nobody)
     }
     json_decref(all);
     fsroot_close(&tree);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 int unit_begin(void)

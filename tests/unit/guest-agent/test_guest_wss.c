@@ -50,7 +50,7 @@ TEST(plain, a_plan_says_when_to_read)
 
 /* --- a made kernel ---------------------------------------------------------------------------- */
 
-static char dir[64];
+static const char *dir;
 static struct fsroot root;
 static struct page_sizes of_host;
 static volatile int interrupted;
@@ -140,8 +140,7 @@ static void make_kernel(void)
 {
     of_host = page_sizes_now;
     page_sizes_now = (struct page_sizes){.base_shift = 12, .huge_shift = 21};
-    strcpy(dir, "/tmp/vmwss-wss-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     make_directories();
     write_bytes("proc/7/stat", STAT, strlen(STAT));
     write_bytes("proc/7/statm", "100 10 0 0 0 0 0", 16);
@@ -164,12 +163,8 @@ static void make_kernel(void)
 
 static void remove_kernel(void)
 {
-    char command[96];
-
     page_sizes_now = of_host;
     fsroot_close(&root);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 static uint64_t bitmap_word(uint64_t word)

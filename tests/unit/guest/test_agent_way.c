@@ -124,10 +124,7 @@ static int ask(void)
 
 static void setup(void)
 {
-    struct error error = {0};
-
-    ck_assert_msg(domain_connect_writable("test:///default", &connection, &error) == 0, "%s",
-                  error.text);
+    ck_assert_ok(domain_connect_writable("test:///default", &connection, &error));
     memset(&way, 0, sizeof(way));
     port = (struct agent_port){.present = true};
     snprintf(port.path, sizeof(port.path), "/tmp/vmwss-way-%d.sock", (int)getpid());

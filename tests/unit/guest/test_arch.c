@@ -12,7 +12,6 @@
 #include "measure/method.h"
 #include "measure/method/tlb_flush.h"
 
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 
@@ -35,11 +34,6 @@ static void setup(void)
     error = (struct error){0};
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static int lay_out(const char *exe, const char *machine, struct gpa_layout *layout)
 {
     snprintf(fake.process.exe, sizeof(fake.process.exe), "%s", exe);
@@ -47,7 +41,7 @@ static int lay_out(const char *exe, const char *machine, struct gpa_layout *layo
     return gpa_layout_deduce(&fake.root, &fake.process, &fake.ram, layout, &error);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, this_program_was_built_for_one)
 {

@@ -153,20 +153,17 @@ TEST(cases_tests, where_pid_files_are)
 /* Migrated from one libvirtd of this machine to another: neither process is taken for the other. */
 TEST(cases_tests, of_two_processes_none_is_found)
 {
-    char copy[] = "/tmp/vmwss-domain.XXXXXX";
+    const char *copy = unit_dir();
     char command[4200];
     struct fsroot tree;
     const struct domain_name sys1 = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444"};
 
-    ck_assert_ptr_nonnull(mkdtemp(copy));
     snprintf(command, sizeof(command), "cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d",
              FIXTURES, copy, copy, FIXTURE_PID, copy, FIXTURE_PID + 1);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(fsroot_open(&tree, copy), 0);
     ck_assert_int_eq(domain_process_find(&tree, &sys1), DOMAIN_TWO_PIDS);
     fsroot_close(&tree);
-    snprintf(command, sizeof(command), "rm -r %s", copy);
-    ck_assert_int_eq(system(command), 0);
 }
 
 /* In the fixture the pid file of sys1 is missing: it is found by its uuid and name. */

@@ -5,7 +5,6 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,11 +22,6 @@ static void setup(void)
 {
     fake_kernel_make(&fake, 1);
     process = (struct qemu_process){0};
-}
-
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
 }
 
 static void make(const char *machine, const uint64_t *bytes, size_t n)
@@ -62,7 +56,7 @@ static const struct {
     {"ubuntu-q35", 6 * GIB, 2 * GIB},
 };
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST_EACH(cases, known_corners, 0, sizeof(corners) / sizeof(corners[0]))
 {

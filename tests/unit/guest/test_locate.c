@@ -144,30 +144,20 @@ TEST(plain, plugged_since_the_start)
 
 static void write_file(const char *dir, const char *name, const char *text)
 {
-    char path[128];
-    FILE *f;
+    char path[160];
 
-    snprintf(path, sizeof(path), "%s/proc/5/%s", dir, name);
-    f = fopen(path, "w");
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
+    snprintf(path, sizeof(path), "proc/5/%s", name);
+    unit_write(dir, path, text);
 }
 
 /* From here on made-up address spaces: VMAs of "START-END PERMS INODE PATH | FLAGS". @p maps: NULL
  * for none. */
 static int locate_maps(const char *maps, const char *smaps, const struct ram_config *wanted)
 {
-    char dir[] = "/tmp/vmwss-test-XXXXXX";
-    char path[128];
+    const char *dir = unit_dir();
     struct fsroot root;
     struct qemu_process process = {.pid = 5, .pidfd = -1};
 
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/proc", dir);
-    mkdir(path, 0700);
-    snprintf(path, sizeof(path), "%s/proc/5", dir);
-    mkdir(path, 0700);
     write_file(dir, "smaps", smaps);
     if (maps)
         write_file(dir, "maps", maps);
@@ -176,15 +166,6 @@ static int locate_maps(const char *maps, const char *smaps, const struct ram_con
     int rc = guest_ram_locate(&root, &process, wanted, &ram, &error);
 
     fsroot_close(&root);
-    snprintf(path, sizeof(path), "%s/proc/5/smaps", dir);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/proc/5/maps", dir);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/proc/5", dir);
-    rmdir(path);
-    snprintf(path, sizeof(path), "%s/proc", dir);
-    rmdir(path);
-    rmdir(dir);
     return rc;
 }
 

@@ -27,40 +27,26 @@ static void open_fixture(const char *name, struct fsroot *root)
 }
 
 /* A copy of a fixture in a directory of its own, which a test may damage. */
-static char copy[64];
+static const char *copy;
 
 static struct fsroot copy_fixture(const char *name)
 {
     struct fsroot root;
     char command[512];
 
-    strcpy(copy, "/tmp/vmwss-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(copy));
+    copy = unit_dir();
     snprintf(command, sizeof(command), "cp -a '%s/%s/.' %s", FIXTURES, name, copy);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(fsroot_open(&root, copy), 0);
     return root;
 }
 
-static void remove_copy(struct fsroot *root)
-{
-    char command[128];
-
-    fsroot_close(root);
-    snprintf(command, sizeof(command), "rm -rf %s", copy);
-    ck_assert_int_eq(system(command), 0);
-}
-
 static void write_file(const char *path, const char *text)
 {
-    char full[256];
+    char below[128];
 
-    snprintf(full, sizeof(full), "%s/proc/%d/%s", copy, FIXTURE_PID, path);
-    FILE *f = fopen(full, "w");
-
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
+    snprintf(below, sizeof(below), "proc/%d/%s", FIXTURE_PID, path);
+    unit_write(copy, below, text);
 }
 
 static void link_exe(const char *target)
@@ -145,7 +131,7 @@ TEST(plain, single_threaded_tcg)
     ck_assert_uint_eq(process.n_vcpus, 1);
     ck_assert_int_eq(process.vcpus[0], 1003);
     ck_assert_int_eq(process.accel, ACCEL_TCG);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, vcpus_come_and_go)
@@ -166,7 +152,7 @@ TEST(plain, vcpus_come_and_go)
     ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
     ck_assert_uint_eq(process.n_vcpus, 2);
     ck_assert(process.vcpus[0] == first && process.vcpus[1] == last);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 static const char *name_of(const struct qemu_threads *threads, pid_t tid)
@@ -211,7 +197,7 @@ TEST(plain, names_of_threads_are_read_once)
         qemu_threads_read(&root, FIXTURE_PID, then_ns + 3 * QEMU_THREADS_SETTLE_NS, &threads), 0);
     ck_assert_str_eq(name_of(&threads, 1003), "dump_thread");
     qemu_threads_free(&threads);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, jobs_by_their_threads)
@@ -234,7 +220,7 @@ TEST(plain, jobs_by_their_threads)
         write_file("task/1003/comm", cases[i].thread);
         ck_assert_uint_eq(qemu_process_jobs(&root, &process), cases[i].jobs);
     }
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, what_was_written)
@@ -249,7 +235,7 @@ TEST(plain, what_was_written)
     write_file("io", "rchar: 5\n");
     ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
     ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 0);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 /* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
@@ -276,7 +262,7 @@ TEST(plain, what_devices_moved)
 
     ck_assert_uint_eq(qemu_io_device_bytes(&pool, &direct), 8192 + 8192);
     ck_assert_uint_eq(qemu_io_device_bytes(&direct, &before), 0);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 /* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs and
@@ -323,7 +309,7 @@ TEST(plain, what_helpers_may_have_moved)
     ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
     write_file("task/1001/comm", "get_dirtyrate\n");
     ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, cpu_time_without_schedstat)
@@ -339,7 +325,7 @@ TEST(plain, cpu_time_without_schedstat)
     ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345 + 42 * tick_ns);
     write_file("task/1003/stat", "garbage\n");
     ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 /* One that is unplugged takes along all the time that it ever ran. */
@@ -366,7 +352,7 @@ TEST(plain, a_clock_of_vcpus_that_come_and_go)
     ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 500);
     write_file(path, "1700 0 0\n");
     ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 600);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 static void put_guest_ticks(const char *path, unsigned ticks)
@@ -395,7 +381,7 @@ TEST(plain, guest_time_of_vcpus_that_have_ended)
     ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 25);
     put_guest_ticks("task/1002/stat", 350); /* it ran while this was read */
     ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, vcpus_that_qemu_has_stopped)
@@ -411,7 +397,7 @@ TEST(plain, vcpus_that_qemu_has_stopped)
     ck_assert(!qemu_process_vcpus_stopped(&root, &process));
     write_file("task/1003/syscall", "202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n");
     ck_assert(qemu_process_vcpus_stopped(&root, &process));
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, other_executables_are_refused)
@@ -437,7 +423,7 @@ TEST(plain, other_executables_are_refused)
         ck_assert_ptr_nonnull(strstr(error.text, bad[i]));
         ck_assert(!qemu_process_is_qemu(&root, FIXTURE_PID));
     }
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, an_upgrade_is_no_replacement)
@@ -449,7 +435,7 @@ TEST(plain, an_upgrade_is_no_replacement)
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
     link_exe("/usr/bin/sleep");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 static void write_stack(unsigned stack)
@@ -480,7 +466,7 @@ TEST(plain, another_address_space_is_stale)
     write_stack(5000);
     link_exe("/opt/new/qemu-system-x86_64");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, reused_dead_and_stopped)
@@ -509,7 +495,7 @@ TEST(plain, reused_dead_and_stopped)
     ck_assert_ptr_nonnull(strstr(error.text, "another"));
     write_file("stat", "1000 (q) S 1 1");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -EINVAL);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, bad_command_line)
@@ -519,7 +505,7 @@ TEST(plain, bad_command_line)
     write_file("cmdline", "");
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "process 1000"));
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, pids_that_are_none)
@@ -543,7 +529,7 @@ TEST(plain, find_all)
     link_exe("/bin/sh");
     ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 0);
     free(pids);
-    remove_copy(&root);
+    fsroot_close(&root);
 }
 
 TEST(plain, stat_lines)

@@ -28,7 +28,6 @@ static void setup(void)
 static void teardown(void)
 {
     resident_meter_free(&meter);
-    fake_kernel_remove(&fake);
 }
 
 static void status(uint64_t anon_mib, uint64_t shmem_mib)

@@ -12,18 +12,6 @@
 
 #define T0 1700002800.0 /* a full hour */
 
-static struct kept_dir kept;
-
-static void setup(void)
-{
-    kept = kept_dir_make();
-}
-
-static void teardown(void)
-{
-    kept_dir_remove(&kept);
-}
-
 static struct ages_record reported(double at_s, uint64_t available_mib, double psi_some)
 {
     struct ages_record record = kept_record("web1", UUID_1, at_s, 100);
@@ -53,9 +41,8 @@ static void add(const struct ages_record *record, double period_s)
 {
     struct store *store = kept_open(kept.path);
     const struct store_entry entry = {.record = record, .period_s = period_s, .precision = 0.022};
-    struct error error = {0};
 
-    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+    ck_assert_ok(store_add(store, &entry, 1, &error));
     store_close(store);
 }
 
@@ -101,7 +88,7 @@ static struct guest_stats bucket(int level_s)
 
 /* --- as it was -------------------------------------------------------------------------------- */
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = kept_begin);
 
 TEST(cases, a_word_comes_back_as_it_was)
 {
@@ -364,9 +351,8 @@ static void add_last_report(const struct ages_record *record, const char *lines)
     struct store *store = kept_open(kept.path);
     const struct store_entry entry = {
         .record = record, .period_s = 30, .precision = 0.022, .last_report = lines};
-    struct error error = {0};
 
-    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
+    ck_assert_ok(store_add(store, &entry, 1, &error));
     store_close(store);
 }
 

@@ -13,34 +13,12 @@
 
 #define T0 1700002800.0 /* a full hour */
 
-static struct kept_dir kept;
-
-static void setup(void)
-{
-    kept = kept_dir_make();
-}
-
-static void teardown(void)
-{
-    kept_dir_remove(&kept);
-}
-
 static void add(struct store *store, const char *uuid, double at_s, uint64_t mib, double period_s)
 {
     struct ages_record record = kept_record("web1", uuid, at_s, mib);
     const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
-    struct error error = {0};
 
-    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
-}
-
-static struct store *read_open(void)
-{
-    struct store *store = NULL;
-    struct error error = {0};
-
-    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
-    return store;
+    ck_assert_ok(store_add(store, &entry, 1, &error));
 }
 
 /* --- locks ------------------------------------------------------------------------------------ */
@@ -55,7 +33,7 @@ static void ask_in_another_process(void)
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 120);
+FIXTURE(cases, .setup = kept_begin, .timeout_s = 120);
 
 /* close(2) of any descriptor of the file drops the locks of the process; who comes then takes the
  * WAL for left over. */
@@ -125,7 +103,6 @@ TEST(cases, root_follows_no_link)
         ck_assert_int_eq(history_open(target.path, &store, &error), 0); /* the file itself */
         store_close(store);
     }
-    kept_dir_remove(&target);
 }
 
 /* The administrator's link is followed, unlike one in the directory, which the service owns. */
@@ -166,7 +143,6 @@ TEST(cases, users_follow_links)
     ck_assert_msg(rc == 0, "%s", error.text);
     store_close(store);
     ck_assert_int_eq(seteuid(getuid()), 0);
-    kept_dir_remove(&target);
 }
 
 /* --- points ----------------------------------------------------------------------------------- */
@@ -187,15 +163,13 @@ static int see(const struct history_point *point, void *context)
 
 static void read_points(struct points *points, int level_s, double window_s)
 {
-    struct store *store = read_open();
+    struct store *store = kept_read();
     struct history_guest guest;
-    struct error error = {0};
     const struct history_query query = {level_s, 0, 1e10, window_s};
 
     points->n = 0;
-    ck_assert_msg(history_find(store, UUID_1, &guest, &error) == 0, "%s", error.text);
-    ck_assert_msg(history_points(store, &guest, &query, see, points, &error) == 0, "%s",
-                  error.text);
+    ck_assert_ok(history_find(store, UUID_1, &guest, &error));
+    ck_assert_ok(history_points(store, &guest, &query, see, points, &error));
     store_close(store);
 }
 
@@ -369,9 +343,8 @@ static const struct store_retention short_retention = {6000, 360000, 720000, 0};
 static void maintain(struct store *store, double wall_s, double steady_s)
 {
     const struct store_clock clock = {wall_s, steady_s};
-    struct error error = {0};
 
-    ck_assert_msg(store_maintain(store, &short_retention, &clock, &error) == 0, "%s", error.text);
+    ck_assert_ok(store_maintain(store, &short_retention, &clock, &error));
 }
 
 /* Records every ten minutes for ten days; what is left of each level afterwards, to the row. */
@@ -455,7 +428,7 @@ TEST(cases, a_record_comes_back_as_it_was)
     /* Huge pages: what is certain is less than the interval of the units. */
     was.sample.windows[1].unit_low_bytes += 4096;
     ck_assert_int_eq(kept_add(store, &was, NULL), 0);
-    reader = read_open();
+    reader = kept_read();
     ck_assert_int_eq(history_latest(reader, see_latest, &latest, NULL), 0);
     ck_assert_str_eq(latest.record.sample.method, "idle");
     latest.record.sample.method = was.sample.method;

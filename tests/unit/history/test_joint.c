@@ -5,31 +5,8 @@
 #include "history/event.h"
 #include "history/history.h"
 #include "history/host_need.h"
-#include "history/report.h"
 #include "history/standing.h"
-#include "kept.h"
-#include "show/report.h"
-
-#define MINUTE 60.0
-#define HOUR 3600.0
-#define T0 1767222000.0 /* when an hour begins */
-
-static struct kept_dir kept;
-static struct store *store;
-static struct report report;
-
-static void setup(void)
-{
-    kept = kept_dir_make();
-    store = kept_open(kept.path);
-}
-
-static void teardown(void)
-{
-    report_free(&report);
-    store_close(store);
-    kept_dir_remove(&kept);
-}
+#include "made_report.h"
 
 /* A record of guest @p g at a time after T0; its need is 1 MiB more. */
 static void add(unsigned g, double at_s, uint64_t mib, double period_s)
@@ -60,20 +37,10 @@ static void make(double from_s, double to_s, uint64_t capacity_mib)
                                            .window_s = 10,
                                            .risk = 0.01,
                                            .capacity_bytes = capacity_mib * MIB};
-    struct error error = {0};
 
     report_free(&report);
-    ck_assert_msg(report_make(store, &options, &report, &error) == 0, "%s", error.text);
+    ck_assert_ok(report_make(store, &options, &report, &error));
 }
-
-/* As after a month. */
-static void forget_minutes(void)
-{
-    free(kept_ask(kept.path, "DELETE FROM bucket WHERE level_s = 60"));
-    free(kept_ask(kept.path, "DELETE FROM host_need WHERE level_s = 60"));
-}
-
-FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 120);
 
 /* Three guests, each measured every four hours, one after the other, and one each minute. */
 TEST(cases, records_of_hours_overlap)
@@ -338,21 +305,6 @@ static void add_unmeasured(unsigned g, double at_s)
     record.sample.method = SAMPLE_NO_METHOD;
     record.sample.flags = FLAG_NOT_MEASURED;
     ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
-}
-
-/* Prints the report into a text that the caller frees. */
-static char *print_report(enum show_format format)
-{
-    char path[128];
-    char *text = NULL;
-    size_t size = 0;
-
-    snprintf(path, sizeof(path), "%s/printed", kept.dir);
-    ck_assert_ptr_nonnull(freopen(path, "w+", stdout));
-    ck_assert_int_eq(report_print(&report, format), 0);
-    rewind(stdout);
-    ck_assert_int_gt(getdelim(&text, &size, '\0', stdout), 0);
-    return text;
 }
 
 TEST(cases, what_is_assumed_is_said)

@@ -2,34 +2,12 @@
 /** @file test_report.c  Which guests a report takes for running, between their records and after
  * the last. */
 #include "history/event.h"
-#include "history/report.h"
-#include "kept.h"
+#include "made_report.h"
 #include "show/html_report.h"
-#include "show/report.h"
 
 #include <errno.h>
 
-#define MINUTE 60.0
-#define HOUR 3600.0
 #define DAY (24 * HOUR)
-#define T0 1767222000.0 /* when an hour begins */
-
-static struct kept_dir kept;
-static struct store *store;
-static struct report report;
-
-static void setup(void)
-{
-    kept = kept_dir_make();
-    store = kept_open(kept.path);
-}
-
-static void teardown(void)
-{
-    report_free(&report);
-    store_close(store);
-    kept_dir_remove(&kept);
-}
 
 /* Records of 100 MiB from T0 to @p last_s after it, each of which stands for @p period_s. */
 static void add(const char *uuid, double every_s, double last_s, double period_s)
@@ -49,10 +27,9 @@ static void make_within(uint64_t capacity_bytes, double to_s)
                                            .window_s = 10,
                                            .risk = 0.01,
                                            .capacity_bytes = capacity_bytes};
-    struct error error = {0};
 
     report_free(&report);
-    ck_assert_msg(report_make(store, &options, &report, &error) == 0, "%s", error.text);
+    ck_assert_ok(report_make(store, &options, &report, &error));
     ck_assert_uint_eq(report.n_guests, 2);
 }
 
@@ -70,8 +47,6 @@ static bool runs(const char *uuid)
     return false;
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
-
 TEST(cases, between_two_records_a_guest_is_there)
 {
     add(UUID_1, MINUTE, HOUR, MINUTE);
@@ -79,13 +54,6 @@ TEST(cases, between_two_records_a_guest_is_there)
     make(HOUR + 1);
     ck_assert_double_eq_tol(report.total_p50, 202.0 * MIB, 1.0); /* of upper bounds */
     ck_assert(runs(UUID_2));                                     /* its next is yet to come */
-}
-
-/* As after a month. */
-static void forget_minutes(void)
-{
-    free(kept_ask(kept.path, "DELETE FROM bucket WHERE level_s = 60"));
-    free(kept_ask(kept.path, "DELETE FROM host_need WHERE level_s = 60"));
 }
 
 TEST(cases, a_guest_that_has_ended_is_not_there_for_an_hour_more)
@@ -576,21 +544,6 @@ TEST(cases, new_guests_need_their_upper_bounds)
     ck_assert_int_eq(report_make(store, &options, &report, NULL), 0);
     ck_assert_uint_eq(report.level_s, 3600);
     ck_assert_double_eq(report.fit, 2);
-}
-
-/* Prints the report into a string, which the caller frees. */
-static char *print_report(enum show_format format)
-{
-    char path[128];
-    char *text = NULL;
-    size_t size = 0;
-
-    snprintf(path, sizeof(path), "%s/printed", kept.dir);
-    ck_assert_ptr_nonnull(freopen(path, "w+", stdout));
-    ck_assert_int_eq(report_print(&report, format), 0);
-    rewind(stdout);
-    ck_assert_int_gt(getdelim(&text, &size, '\0', stdout), 0);
-    return text;
 }
 
 /* U+202E would show "1.gpj" for "1.jpg", a terminal obeys ESC, and 0xff is no UTF-8. */

@@ -14,19 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct kept_dir kept;
-
-static void setup(void)
-{
-    kept = kept_dir_make();
-}
-
-static void teardown(void)
-{
-    kept_dir_remove(&kept);
-}
-
-FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+FIXTURE(cases, .setup = kept_begin, .timeout_s = 60);
 
 TEST(cases, a_record_is_one_row)
 {

@@ -20,7 +20,7 @@
 #define PAGES 64
 #define PLENTY (1ULL << 30)
 
-static char dir[] = "/tmp/vmwss-trace.XXXXXX";
+static const char *dir;
 static char path[64];
 static struct ram_block block;
 static struct guest_ram ram;
@@ -31,8 +31,7 @@ static struct trace_layout layout;
 
 static void setup(void)
 {
-    strcpy(dir + sizeof(dir) - 7, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     snprintf(path, sizeof(path), "%s/trace", dir);
     block = (struct ram_block){
         .id = "mem", .hva = 1ULL << 40, .bytes = PAGES * 4096, .page_bytes = 4096};
@@ -54,8 +53,6 @@ static void teardown(void)
     page_set_free(&set);
     trace_recorder_free(&recorder);
     trace_layout_free(&layout);
-    unlink(path);
-    rmdir(dir);
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */

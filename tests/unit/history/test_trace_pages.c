@@ -22,7 +22,7 @@ static const struct page_sizes small = {.base_shift = 12, .huge_shift = 21};
 static const struct page_sizes others[] = {{12, 21}, {14, 25}, {16, 29}};
 
 static struct page_sizes of_host;
-static char dir[] = "/tmp/vmwss-trace.XXXXXX";
+static const char *dir;
 static char path[64];
 static struct error error;
 static struct trace_head head;
@@ -30,8 +30,7 @@ static struct trace_reader reader;
 
 static void setup(void)
 {
-    strcpy(dir + sizeof(dir) - 7, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     snprintf(path, sizeof(path), "%s/trace", dir);
     error = (struct error){0};
     head = (struct trace_head){
@@ -42,8 +41,6 @@ static void setup(void)
 static void teardown(void)
 {
     page_sizes_now = of_host;
-    unlink(path);
-    rmdir(dir);
 }
 
 /* Two periods, in each of which pages 8 and 9 are touched; flags of the first hide all of RAM. */

@@ -9,34 +9,12 @@
 
 #define T0 1700002800.0 /* a full hour */
 
-static struct kept_dir kept;
-
-static void setup(void)
-{
-    kept = kept_dir_make();
-}
-
-static void teardown(void)
-{
-    kept_dir_remove(&kept);
-}
-
 static void add(struct store *store, const char *uuid, double at_s, uint64_t mib, double period_s)
 {
     struct ages_record record = kept_record("web1", uuid, at_s, mib);
     const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
-    struct error error = {0};
 
-    ck_assert_msg(store_add(store, &entry, 1, &error) == 0, "%s", error.text);
-}
-
-static struct store *read_open(void)
-{
-    struct store *store = NULL;
-    struct error error = {0};
-
-    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
-    return store;
+    ck_assert_ok(store_add(store, &entry, 1, &error));
 }
 
 static void sql(const char *text)
@@ -51,7 +29,7 @@ static void windows_are(int64_t guest_id, double from_s, double to_s, const char
 {
     double window_s[RUN_MAX_WINDOWS];
     char text[128] = "";
-    struct store *store = read_open();
+    struct store *store = kept_read();
     ssize_t n = history_windows_within(store, guest_id, from_s, to_s, window_s, NULL);
 
     for (ssize_t w = 0; w < n; w++)
@@ -60,7 +38,7 @@ static void windows_are(int64_t guest_id, double from_s, double to_s, const char
     store_close(store);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = kept_begin);
 
 /* After the configuration was changed, and of guests that are measured differently. */
 TEST(cases, the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
@@ -81,7 +59,7 @@ TEST(cases, the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
     windows_are(1, T0, T0 + 7200, "10 60 300 ");
     windows_are(2, T0, T0 + 100, "");
     windows_are(0, 0, 1, "");
-    store = read_open();
+    store = kept_read();
     ck_assert_int_eq(history_windows(store, 0, window_s, NULL), 4);
     store_close(store);
 }

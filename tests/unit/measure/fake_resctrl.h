@@ -10,7 +10,6 @@
 #include "fixture.h"
 #include "measure/cache/resctrl.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

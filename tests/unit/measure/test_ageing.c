@@ -47,17 +47,12 @@ static void setup(void)
     fake_write(&fake, "proc/vmstat", "pgrefill 1\npgscan_anon 1\npgscan_file 1\n");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static uint64_t odometer(void)
 {
     return ageing_odometer(&fake.target, SIGNAL_IDLE_FLAG);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, each_walk_counts_on_each_node)
 {

@@ -107,7 +107,6 @@ static void setup(void)
 static void teardown(void)
 {
     panel_close(panel);
-    fake_kernel_remove(&fake);
 }
 
 /* A second in which the guest touches something in the huge pages @p first .. @p last. */

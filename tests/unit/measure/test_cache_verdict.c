@@ -4,7 +4,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "asleep.h"
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>

@@ -10,7 +10,6 @@
 #include "measure/kernel/kpageflags.h"
 #include "measure/method/damon.c" // NOLINT(bugprone-suspicious-include): its judgement is tested without a kernel
 
-#include <check.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -64,11 +63,6 @@ static void setup(void)
     error = (struct error){0};
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static void holds(const char *path, const char *wanted)
 {
     char text[64];
@@ -86,7 +80,7 @@ static void refused(int rc, const char *part)
 
 /* --- others ----------------------------------------------------------------------------------- */
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, refuses_what_is_not_there)
 {
@@ -95,7 +89,6 @@ TEST(cases, refuses_what_is_not_there)
     fake_kernel_make(&empty, 16);
     ck_assert_int_eq(damon_sysfs_free(&empty.root, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_DAMON_SYSFS"));
-    fake_kernel_remove(&empty);
 }
 
 TEST(cases, refuses_while_others_use_it)

@@ -55,17 +55,12 @@ static void setup(void)
                          "7f0000000000-7f0000010000 rw-p 00000000 00:00 0 \n");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static bool watches(void)
 {
     return damon_watches(&fake.target);
 }
 
-FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
+FIXTURE(cases_tests, .setup = setup);
 
 TEST(cases_tests, nobody)
 {
@@ -169,7 +164,6 @@ TEST(cases_tests, what_cannot_be_told)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        fake_kernel_remove(&fake);
         setup();
         ck_assert(!watches());
         put(cases[i].path, cases[i].text);

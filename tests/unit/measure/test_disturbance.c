@@ -16,40 +16,24 @@
 
 #define KDAMONDS "sys/kernel/mm/damon/admin/kdamonds"
 
-static char dir[] = "/tmp/vmwss-disturb.XXXXXX";
+static const char *dir;
 static struct fsroot root;
 
 static void setup(void)
 {
-    strcpy(dir + strlen(dir) - 6, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
 }
 
 static void teardown(void)
 {
-    char command[64];
-
-    snprintf(command, sizeof(command), "rm -rf %s", dir);
-    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) */
     fsroot_close(&root);
 }
 
 /* Writes a file and the directories above it. */
 static void put(const char *path, const char *text)
 {
-    char part[256];
-
-    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-        snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-        mkdirat(root.dirfd, part, 0755);
-    }
-
-    int fd = openat(root.dirfd, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
+    unit_write(dir, path, text);
 }
 
 FIXTURE(cases, .setup = setup, .teardown = teardown);

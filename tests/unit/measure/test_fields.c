@@ -103,7 +103,6 @@ const struct field *__wrap_guest_stats_fields(void)
 
 /* --- what comes out --------------------------------------------------------------------------- */
 
-static struct kept_dir kept;
 static struct ages_record record;
 
 static void setup(void)
@@ -127,32 +126,18 @@ static void setup(void)
     store_close(store);
 }
 
-static void teardown(void)
-{
-    kept_dir_remove(&kept);
-}
-
-static struct store *read_open(void)
-{
-    struct store *store = NULL;
-    struct error error = {0};
-
-    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
-    return store;
-}
-
 static int see(const struct kept_sample *sample, void *context)
 {
     *(struct kept_sample *)context = *sample;
     return 0;
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, the_history_has_it)
 {
     static struct kept_sample latest;
-    struct store *store = read_open();
+    struct store *store = kept_read();
 
     ck_assert_sql(kept.path, "SELECT sum(extra_column) FROM sample", "2007");
     ck_assert_sql(kept.path, "SELECT extra_column FROM bucket WHERE level_s = 60", "2007");
@@ -187,7 +172,7 @@ static int print_point(const struct history_point *point, void *context)
 static const char *history_text(enum show_format format, int level_s)
 {
     const struct history_query query = {level_s, 0, 1e10, 10};
-    struct store *store = read_open();
+    struct store *store = kept_read();
     struct history_guest guest;
     struct history_output *output;
 
@@ -227,7 +212,7 @@ TEST(cases, the_json_of_the_history_has_it)
 
 TEST(cases, the_page_of_the_exporter_has_it)
 {
-    struct store *store = read_open();
+    struct store *store = kept_read();
     struct current current;
     char *text = NULL;
     size_t size;

@@ -8,7 +8,6 @@
 #include "measure/kernel/idle_bitmap.h"
 #include "measure/kernel/kpageflags.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +46,6 @@ static void teardown(void)
     cgroup_tree_free(&tree);
     free(ram.words);
     free(taken.words);
-    fake_kernel_remove(&fake);
 }
 
 static size_t index_of(const char *path)
@@ -68,16 +66,13 @@ static void charge(uint64_t pfn, const char *path, uint64_t flags)
 static void begin(uint64_t samples)
 {
     const struct group_scan_plan plan = {&tree, &ram, &taken, samples};
-    struct error error = {0};
 
-    ck_assert_msg(group_scan_begin(&fake.root, &plan, &scan, &error) == 0, "%s", error.text);
+    ck_assert_ok(group_scan_begin(&fake.root, &plan, &scan, &error));
 }
 
 static struct frames_seen collect(const char *path, enum frame_kind kind)
 {
-    struct error error = {0};
-
-    ck_assert_msg(group_scan_collect(scan, &error) == 0, "%s", error.text);
+    ck_assert_ok(group_scan_collect(scan, &error));
     return group_scan_seen(scan, index_of(path))->kinds[kind];
 }
 

@@ -18,11 +18,6 @@ static void setup(void)
                "MemTotal: 67108864 kB\nMemAvailable: 8388608 kB\nHugetlb: 4194304 kB\n");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static void scope_is(const char *group, uint64_t total_bytes, uint64_t available_bytes)
 {
     struct error error = {0};
@@ -33,7 +28,7 @@ static void scope_is(const char *group, uint64_t total_bytes, uint64_t available
     ck_assert_uint_eq(scope.available_bytes, available_bytes);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, the_host_binds)
 {

@@ -7,7 +7,6 @@
 #include "measure/kernel/pagemap.h"
 #include "measure/method.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,24 +40,20 @@ static void teardown(void)
     if (state)
         method_idle.close(state);
     page_set_free(&set);
-    fake_kernel_remove(&fake);
 }
 
 static void begin(void)
 {
-    struct error error = {0};
-
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
-    ck_assert_msg(method_idle.open(&fake.target, &set, &state, &error) == 0, "%s", error.text);
-    ck_assert_msg(method_idle.mark(state, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_idle.open(&fake.target, &set, &state, &error));
+    ck_assert_ok(method_idle.mark(state, &error));
 }
 
 static struct tally collect(void)
 {
-    struct error error = {0};
     struct tally tally;
 
-    ck_assert_msg(method_idle.collect(state, &tally, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_idle.collect(state, &tally, &error));
     return tally;
 }
 

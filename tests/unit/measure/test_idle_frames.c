@@ -4,7 +4,6 @@
 #include "fixture.h"
 #include "measure/method/idle_frames.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 #define PAGES 2048
@@ -15,13 +14,11 @@ static struct frames *frames;
 
 static void setup(void)
 {
-    struct error error = {0};
-
     fake_kernel_make(&fake, PAGES);
     frames = calloc(1, sizeof(*frames));
     ck_assert_ptr_nonnull(frames);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
-    ck_assert_msg(frames_open(frames, &fake.target, &set, &error) == 0, "%s", error.text);
+    ck_assert_ok(frames_open(frames, &fake.target, &set, &error));
     ck_assert_int_eq(frames_begin(frames), 0);
 }
 
@@ -30,7 +27,6 @@ static void teardown(void)
     frames_close(frames);
     free(frames);
     page_set_free(&set);
-    fake_kernel_remove(&fake);
 }
 
 static void lost(struct page_set *pages, uint64_t i, enum page_state state)

@@ -17,17 +17,12 @@ static void setup(void)
     fake_set_u64(&fake, "proc/kpagecount", 0, 0);
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static bool is_open(int fd)
 {
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-FIXTURE(tests, .setup = setup, .teardown = teardown);
+FIXTURE(tests, .setup = setup);
 
 TEST(tests, all_read_through_one_file)
 {

@@ -5,7 +5,6 @@
 #include "fixture.h"
 #include "measure/method.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,6 @@ static void setup(void)
     fake_write(&fake, "sys/module/kvm/parameters/tdp_mmu", "Y\n");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static void set_counters(const char *small, const char *large)
 {
     fake_write(&fake, COUNTERS "pages_4k", small);
@@ -48,7 +42,7 @@ static void set_counters(const char *small, const char *large)
     fake_write(&fake, COUNTERS "pages_1g", "0\n");
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, zap_all_adds_the_counters)
 {

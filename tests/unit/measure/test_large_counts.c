@@ -17,7 +17,6 @@
 
 #include "unit.h"
 
-#include <check.h>
 #include <string.h>
 
 static struct error error;

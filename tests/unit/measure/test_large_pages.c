@@ -12,7 +12,6 @@
 
 #include "unit.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 static struct error error;
@@ -402,7 +401,6 @@ TEST_EACH(cases, the_scout_drops_all_of_ram, 0, N_KERNELS)
     uint64_t dropped_bytes = 0;
 
     boot(_i);
-    fake_kernel_remove(&fake);
     fake_kernel_make(&fake, N_HUGE * per_huge + 3);
     ck_assert_int_eq(page_set_blank(&few, &fake.ram, 16), 0);
     ck_assert_int_eq(zap_scout(&scout, &few, &dropped_bytes, &error), 0);

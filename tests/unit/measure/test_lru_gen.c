@@ -294,8 +294,7 @@ static struct ram_smaps own_sums(const char *text)
 }
 
 static void setup(void);
-static void teardown(void);
-FIXTURE(checks, .setup = setup, .teardown = teardown);
+FIXTURE(checks, .setup = setup);
 
 /* As smaps had them in the lab, but for the last: of what was referenced the generations had the
  * page of the heap. kvm-vcpu is on no list, and of libfuse3 and libcapstone pages of the files had
@@ -366,11 +365,6 @@ static void setup(void)
     fake_write(&fake, GROUP "/cgroup.procs", "4242\n4300\n");
     fake_write(&fake, "proc/4300/status",
                "Name:\tswtpm\nRssAnon:\t     512 kB\nRssShmem:\t     512 kB\n");
-}
-
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
 }
 
 static void refused(const char *reason)

@@ -72,11 +72,6 @@ static void setup(void)
     in_group("/" SCOPE "/libvirt/emulator");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static int open_group(void)
 {
     int rc;
@@ -97,7 +92,7 @@ static void is_refused(int code, const char *why)
     ck_assert_int_eq(group.fd, -1);
 }
 
-FIXTURE(all, .setup = setup, .teardown = teardown);
+FIXTURE(all, .setup = setup);
 
 TEST(all, the_nearest_group_with_memory_is_the_guests)
 {

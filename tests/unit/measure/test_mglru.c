@@ -28,11 +28,6 @@ static void setup(void)
     fake_write(&fake, "sys/fs/cgroup/guest/cgroup.procs", "4242\n");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 /* --- new pages -------------------------------------------------------------------------------- */
 
 /* A kernel with four generations, and pages that wait to come to them. */
@@ -101,7 +96,7 @@ static void one_window(uint64_t touched, struct tally *tally)
     method_mglru.close(state);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 /* 13 wait when the window begins, and count with the pages before it; 16 are touched within it. */
 TEST(cases, new_pages_count_in_the_window_that_touched_them)
@@ -232,7 +227,6 @@ TEST(cases, folios_of_huge_pages_and_older_kernels)
     snprintf(path, sizeof(path), "%s/" SIZES "64kB/stats/nr_anon", fake.path);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert(large_folios_exist(&fake.root));
-    teardown();
     setup();
     huge_pages_were_taken_apart();
 }

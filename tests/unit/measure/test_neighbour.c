@@ -13,15 +13,14 @@
 
 #define REACH 65536ULL
 
-static char dir[] = "/tmp/vmwss-neighbour.XXXXXX";
+static const char *dir;
 static struct fsroot root;
 static struct taken_span spans[] = {{0x100000, REACH}, {0x140000, REACH}};
 static struct neighbour panel;
 
 static void setup(void)
 {
-    strcpy(dir + strlen(dir) - 6, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
     mkdirat(root.dirfd, "run", 0755);
     mkdirat(root.dirfd, "run/vmwss", 0755);
@@ -30,11 +29,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    char command[64];
-
     fsroot_close(&root);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 /* By another process, which seems alive while it has a directory below proc. */

@@ -171,11 +171,6 @@ static void setup(void)
     take_bits();
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 /* Guest RAM is shared memory, of which the file has all. */
 static void make_shared(void)
 {
@@ -232,7 +227,7 @@ static void expect_bounds(const struct tally *tally, uint64_t least, uint64_t mo
 
 /* --- the tests -------------------------------------------------------------------------------- */
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, left_alone_it_is_exact_and_has_no_doubt)
 {

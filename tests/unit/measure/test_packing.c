@@ -4,8 +4,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
-
 #define DRAWS 200000
 
 /* Half of the time nothing, half of the time all of its one byte. */

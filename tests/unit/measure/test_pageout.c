@@ -113,11 +113,10 @@ static void *open_method(int calls, int run_after)
 
 static void mark_and_collect(void *state)
 {
-    struct error error = {0};
     struct tally tally;
 
-    ck_assert_msg(method_pageout.mark(state, &error) == 0, "%s", error.text);
-    ck_assert_msg(method_pageout.collect(state, &tally, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_pageout.mark(state, &error));
+    ck_assert_ok(method_pageout.collect(state, &tally, &error));
 }
 
 static void expect_states(enum page_state hot, enum page_state cold)
@@ -141,7 +140,6 @@ static void setup(void)
 static void teardown(void)
 {
     page_set_free(&set);
-    fake_kernel_remove(&fake);
 }
 
 FIXTURE(cases, .setup = setup, .teardown = teardown);
@@ -272,12 +270,11 @@ static void unmap(uint64_t first, uint64_t n)
 
 static struct tally mark_then(void *state, void (*event)(void))
 {
-    struct error error = {0};
     struct tally tally = {0};
 
-    ck_assert_msg(method_pageout.mark(state, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_pageout.mark(state, &error));
     event();
-    ck_assert_msg(method_pageout.collect(state, &tally, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_pageout.collect(state, &tally, &error));
     return tally;
 }
 

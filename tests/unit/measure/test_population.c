@@ -132,7 +132,6 @@ static void setup(void)
 static void teardown(void)
 {
     resident_meter_free(&meter);
-    fake_kernel_remove(&fake);
 }
 
 static void check_holds(const struct window_record *window)

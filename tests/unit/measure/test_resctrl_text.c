@@ -7,7 +7,6 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +192,6 @@ TEST(plain, the_last_level_is_the_cache)
     write_index(&fake, 3, 2, NULL, NULL, NULL, "-1K");
     ck_assert_int_eq(cpu_caches_read(&fake.root, &caches, &error), 0);
     ck_assert_uint_eq(cpu_caches_bytes(&caches, 4), CACHE_UNKNOWN);
-    fake_kernel_remove(&fake);
 }
 
 TEST(plain, facts_of_the_cpu)
@@ -216,7 +214,6 @@ TEST(plain, facts_of_the_cpu)
     cpu_facts_read(&fake.root, &facts);
     ck_assert(facts.amd && facts.nested && !facts.occupancy && !facts.bandwidth);
     ck_assert_int_eq(facts.level, COUNTED_L2);
-    fake_kernel_remove(&fake);
 }
 
 static void assert_missing(const struct fake_kernel *fake, const char *word)
@@ -249,5 +246,4 @@ TEST(plain, what_is_missing_is_named)
     assert_missing(&fake, "memory bandwidth");
     fake_write(&fake, features, "llc_occupancy\nmbm_total_bytes\n");
     ck_assert_int_eq(resctrl_check(&fake.root, &facts, &error), 0);
-    fake_kernel_remove(&fake);
 }

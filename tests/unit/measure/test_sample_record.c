@@ -24,11 +24,6 @@ static void setup(void)
     ck_assert_ptr_nonnull(plan.method);
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 /* The next window, in which so many of the pages drawn were seen, of them touched, and not to be
  * seen. */
 static void window(double window_s, uint64_t seen, uint64_t touched, uint64_t unseen)
@@ -48,13 +43,11 @@ static void fill(void)
 {
     const struct subject subject = {
         .root = &fake.root, .guest = {.process = fake.process, .name = "web1"}, .ram = fake.ram};
-    struct error error = {0};
 
-    ck_assert_msg(sample_record_fill(&record, &subject, &plan, &result, &error) == 0, "%s",
-                  error.text);
+    ck_assert_ok(sample_record_fill(&record, &subject, &plan, &result, &error));
 }
 
-FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
+FIXTURE(cases_tests, .setup = setup);
 
 /* Asking the guest after the last reading takes time: here 5 s. */
 TEST(cases_tests, the_time_is_that_of_the_last_reading)

@@ -126,11 +126,6 @@ static void setup(void)
     run_vcpu(SECOND);
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static void measure(void)
 {
     const struct subject subject = {
@@ -151,7 +146,7 @@ static void check_window(size_t w, double vcpu_s, uint64_t bytes, uint64_t high_
     ck_assert_uint_eq(record.windows[w].wss_high_bytes, high_bytes);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, all_the_time)
 {

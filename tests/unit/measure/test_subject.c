@@ -148,7 +148,6 @@ static void has_run(int ticks)
 static void follow_at(int ticks)
 {
     const struct ram_backend boot = {.id = "r", .size_bytes = 4 * MIB, .source = RAM_SOURCE_ANON};
-    struct error error = {0};
 
     subject = (struct subject){0};
     fake_kernel_make(&fake, 4 * MIB / base_page_bytes());
@@ -158,7 +157,7 @@ static void follow_at(int ticks)
     subject.guest.process = fake.process;
     ck_assert_int_eq(qemu_vcpus_find(&fake.root, &subject.guest.process), 0);
     ck_assert_int_eq(ram_config_add(&subject.guest.ram, &boot), 0);
-    ck_assert_msg(subject_locate(&subject, &fake.root, &error) == 0, "%s", error.text);
+    ck_assert_ok(subject_locate(&subject, &fake.root, &error));
 }
 
 static void follow(void)
@@ -169,7 +168,6 @@ static void follow(void)
 static void let_go(void)
 {
     subject_close(&subject);
-    fake_kernel_remove(&fake);
 }
 
 static int refresh(void)

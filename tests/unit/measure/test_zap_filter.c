@@ -5,7 +5,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

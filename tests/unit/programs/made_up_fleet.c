@@ -25,7 +25,7 @@ struct scanner *scanner;
 pid_t scanner_pid;
 struct config config;
 
-static char dir[32];
+static const char *dir;
 static struct fsroot root;
 static struct run_lock lock = RUN_LOCK_NONE;
 static atomic_bool started; /* there is a fleet */
@@ -173,8 +173,7 @@ void make_processes(int n)
 {
     char command[512];
 
-    strcpy(dir, "/tmp/vmwss-batch.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     snprintf(command, sizeof(command),
              "mkdir %s/proc && cd %s/proc && for i in $(seq %d %d); do cp -r %s/libvirt/proc/%d $i "
              "&& sed -i s/^%d/$i/ $i/stat; done",
@@ -188,15 +187,14 @@ void start(int n, double period_s)
     const struct scanner_plan plan = {
         .root = &root, .lock = &lock, .log_level = LOG_CRIT, .patience_ns = SCANNER_PATIENCE_NS};
     struct fleet_sinks sinks = {0};
-    struct error error = {0};
 
     virtual_clock_start();
     virtual_clock_on_wait = note_sleep;
-    if (!*dir)
+    if (!dir)
         make_processes(n);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(shared, MAP_FAILED);
-    ck_assert_msg(scanner_start(&scanner, &plan, &scanner_pid, &error) == 0, "%s", error.text);
+    ck_assert_ok(scanner_start(&scanner, &plan, &scanner_pid, &error));
     config_init(&config);
     config.period_s = period_s;
     config.n_windows = 1;
@@ -209,14 +207,6 @@ void start(int n, double period_s)
     atomic_store(&started, true);
 }
 
-void teardown(void)
-{
-    char command[64];
-
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
-}
-
 void uuid_of(int i, char uuid[37])
 {
     snprintf(uuid, 37, "00000000-0000-4000-8000-%012d", i);
@@ -225,10 +215,8 @@ void uuid_of(int i, char uuid[37])
 void add(int i)
 {
     struct scan_guest_ref ref;
-    struct error error = {0};
 
-    ck_assert_msg(scanner_open_process(scanner, FIRST_PID + i, &ref, &error) == 0, "%s",
-                  error.text);
+    ck_assert_ok(scanner_open_process(scanner, FIRST_PID + i, &ref, &error));
     ref.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     uuid_of(i, ref.uuid);
     fleet_add(fleet, 0, &ref);

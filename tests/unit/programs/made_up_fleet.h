@@ -51,9 +51,6 @@ void make_processes(int n);
 /** Starts a fleet of at most @p n guests. */
 void start(int n, double period_s);
 
-/** After each test. */
-void teardown(void);
-
 void uuid_of(int i, char uuid[37]);
 
 void add(int i);

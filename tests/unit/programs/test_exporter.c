@@ -24,7 +24,6 @@
 #define T0 1700002800.0
 #define UUID_3 "33333333-3333-4333-8333-333333333333"
 
-static struct kept_dir kept;
 static struct store *store;
 static char journal_path[112]; /* there is none, but where a test makes one */
 
@@ -38,15 +37,13 @@ static void setup(void)
 static void teardown(void)
 {
     store_close(store);
-    kept_dir_remove(&kept);
 }
 
 static void add(const char *name, const char *uuid, double at_s, uint64_t mib)
 {
     struct ages_record record = kept_record(name, uuid, at_s, mib);
-    struct error error = {0};
 
-    ck_assert_msg(kept_add(store, &record, &error) == 0, "%s", error.text);
+    ck_assert_ok(kept_add(store, &record, &error));
 }
 
 /* --- reading what is written ------------------------------------------------------------------ */

@@ -13,7 +13,6 @@
 #include "fixture.h"
 #include "virtual_clock.h"
 
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,7 +26,7 @@
 #define FIRST_PID 100
 #define UUID "00000000-0000-4000-8000-000000000001"
 
-static char dir[32];
+static const char *dir;
 static struct fsroot root;
 static struct fleet *fleet; /* threads may use it until the process ends */
 
@@ -48,8 +47,7 @@ static void setup_root(void)
     char path[64];
 
     virtual_clock_start();
-    strcpy(dir, "/tmp/vmwss-fleet.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     snprintf(path, sizeof(path), "%s/proc", dir);
     ck_assert_int_eq(mkdir(path, 0755), 0);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
@@ -59,14 +57,6 @@ static void setup(void)
 {
     setup_root();
     start(NULL);
-}
-
-static void teardown(void)
-{
-    char command[64];
-
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
 }
 
 /* --- what ld --wrap puts in between ----------------------------------------------------------- */
@@ -235,7 +225,7 @@ static bool becomes(size_t n)
     return has_guests(n);
 }
 
-FIXTURE(cases, .setup = setup, .teardown = teardown, .timeout_s = 60);
+FIXTURE(cases, .setup = setup, .timeout_s = 60);
 
 /* One that is not there is let go as soon as somebody looks. */
 TEST(cases, others_are_looked_at_while_some_hang)
@@ -483,7 +473,7 @@ TEST(cases, libvirt_takes_over_what_was_found_as_a_process)
     ck_assert(fleet_note(fleet, 0, UUID, FIRST_PID, 1, false));
 }
 
-FIXTURE(cases_3, .setup = setup_root, .teardown = teardown, .timeout_s = 60);
+FIXTURE(cases_3, .setup = setup_root, .timeout_s = 60);
 
 TEST(cases_3, a_name_makes_always_the_same_uuid)
 {
@@ -520,7 +510,7 @@ static void scan_and_plan(int result)
     }
 }
 
-FIXTURE(cases_tests, .teardown = teardown, .timeout_s = 60);
+FIXTURE(cases_tests, .timeout_s = 60);
 
 TEST(cases_tests, a_fleet_is_planned_while_guests_are_looked_at)
 {

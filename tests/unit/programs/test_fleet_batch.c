@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-FIXTURE(cases, .teardown = teardown, .timeout_s = 120);
+FIXTURE(cases, .timeout_s = 120);
 
 /* They come one after the other, all over a period, and are soon scanned by few wake-ups. */
 TEST(cases, guests_that_are_due_soon_are_asked_for_at_once)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-FIXTURE(cases, .teardown = teardown, .timeout_s = 120);
+FIXTURE(cases, .timeout_s = 120);
 
 /* The thread of the scanner that had it scans nobody of that batch after it. */
 TEST(cases, a_scan_that_hangs_stops_only_its_guest)
@@ -263,7 +263,7 @@ TEST(cases, the_scanner_ends_when_the_other_half_is_killed)
     pid_t other;
 
     virtual_clock_start();
-    make_processes(2); /* which teardown() removes */
+    make_processes(2);
     ck_assert_int_eq(pipe(ends), 0);
     other = fork();
     if (other == 0)

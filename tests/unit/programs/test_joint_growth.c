@@ -84,10 +84,11 @@ static void add(struct store *store, const char *uuid, double now_s, double from
 TEST_EACH(cases, the_history_is_read_one_guest_at_a_time, 0, 2)
 {
     const double now_s = 1800000000, every_s = _i ? 60 : 600;
-    struct kept_dir kept = kept_dir_make();
-    struct store *store = kept_open(kept.path);
+    struct store *store;
     struct joint_growth joint = {0};
 
+    kept_begin();
+    store = kept_open(kept.path);
     add(store, UUID_1, now_s, 1200 * 60.0, every_s);
     add(store, UUID_2, now_s, 600 * 60.0, every_s);
     add(store, "33333333-3333-4333-8333-333333333333", now_s, 300 * 60.0, every_s);
@@ -104,7 +105,6 @@ TEST_EACH(cases, the_history_is_read_one_guest_at_a_time, 0, 2)
     ck_assert_ptr_nonnull(joint.minutes);
     joint_growth_free(&joint);
     store_close(store);
-    kept_dir_remove(&kept);
 }
 
 TEST(cases, without_a_history_it_is_not_known)

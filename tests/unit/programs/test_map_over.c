@@ -137,7 +137,7 @@ int sampling_run(const struct sampling_choice *choice,
 
 /* --- running it ------------------------------------------------------------------------------- */
 
-static char dir[] = "/tmp/vmwss-map-over.XXXXXX";
+static const char *dir;
 static char svg[64];
 static char said[16384]; /* on standard error */
 static char shown[65536];
@@ -147,14 +147,8 @@ static void setup(void)
     block = (struct ram_block){.bytes = 8 * MIB, .page_bytes = base_page_bytes()};
     ram = (struct guest_ram){
         .n_blocks = 1, .blocks = &block, .bytes = 8 * MIB, .n_pages = 8 * MIB / base_page_bytes()};
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     snprintf(svg, sizeof(svg), "%s/map.svg", dir);
-}
-
-static void teardown(void)
-{
-    unlink(svg);
-    ck_assert_int_eq(rmdir(dir), 0);
 }
 
 static void read_back(int fd, char *text, size_t size)
@@ -232,7 +226,7 @@ static size_t cells_of_svg(void)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-FIXTURE(cases, .setup = setup, .teardown = teardown);
+FIXTURE(cases, .setup = setup);
 
 TEST(cases, a_period_without_a_number_is_left_out)
 {

@@ -69,11 +69,6 @@ static void setup(void)
                "/dev/sda2 partition 8388608 0 -2\n");
 }
 
-static void teardown(void)
-{
-    fake_kernel_remove(&fake);
-}
-
 static void serve(const char *uuid, uint64_t bytes)
 {
     struct reclaimer_request request = {.bytes = bytes};
@@ -91,7 +86,7 @@ static const char *written(void)
     return text;
 }
 
-FIXTURE(all, .setup = setup, .teardown = teardown, .timeout_s = 120);
+FIXTURE(all, .setup = setup, .timeout_s = 120);
 
 TEST(all, a_look_writes_nothing)
 {
@@ -220,9 +215,8 @@ static const struct account account; /* as it is */
 static void start(struct reclaimer *reclaimer)
 {
     const struct reclaimer_plan plan = {.account = &account, .act = true};
-    struct error error = {0};
 
-    ck_assert_msg(reclaimer_start(reclaimer, &plan, &error) == 0, "%s", error.text);
+    ck_assert_ok(reclaimer_start(reclaimer, &plan, &error));
 }
 
 TEST(all, it_answers_one_at_a_time)

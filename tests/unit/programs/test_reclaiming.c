@@ -45,7 +45,6 @@ static void teardown(void)
         close(peer);
     members_free(&balloond.members);
     journal_close(balloond.journal);
-    kept_dir_remove(&dir);
 }
 
 static struct reclaimer_request asked(void)

@@ -5,7 +5,6 @@
 
 #include "fixture.h"
 
-#include <check.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

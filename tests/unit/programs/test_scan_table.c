@@ -8,7 +8,6 @@
 #include "fixture.h"
 #include "virtual_clock.h"
 
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

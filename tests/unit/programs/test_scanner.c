@@ -8,7 +8,6 @@
 #include "fixture.h"
 #include "virtual_clock.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -40,11 +39,10 @@ static void start(uint64_t patience_ns)
                                       .agents = true,
                                       .log_level = LOG_CRIT,
                                       .patience_ns = patience_ns};
-    struct error error = {0};
 
     virtual_clock_start();
     root = fixture_open("libvirt");
-    ck_assert_msg(scanner_start(&scanner, &plan, &pid, &error) == 0, "%s", error.text);
+    ck_assert_ok(scanner_start(&scanner, &plan, &pid, &error));
 }
 
 static void setup(void)

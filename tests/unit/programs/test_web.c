@@ -22,7 +22,6 @@
 
 /* --- over HTTP -------------------------------------------------------------------------------- */
 
-static struct kept_dir kept;
 static struct prometheus_options metrics;
 static struct web_options pages;
 static struct web *web;
@@ -60,7 +59,6 @@ static void end(void)
     web_stop(web);
     http = NULL;
     web = NULL;
-    kept_dir_remove(&kept);
 }
 
 /* The whole answer. */

@@ -16,17 +16,10 @@
 #define UUID_3 "33333333-3333-4333-8333-333333333333"
 #define HOSTILE "</script><img src=x onerror=alert(1)>\"'"
 
-static struct kept_dir kept;
-
 static void begin(void)
 {
     kept = kept_dir_make();
     store_close(kept_open(kept.path));
-}
-
-static void end(void)
-{
-    kept_dir_remove(&kept);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -42,9 +35,8 @@ static void add(const char *name, const char *uuid, double at_s)
 {
     struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record(name, uuid, at_s, 64);
-    struct error error = {0};
 
-    ck_assert_msg(kept_add(store, &record, &error) == 0, "%s", error.text);
+    ck_assert_ok(kept_add(store, &record, &error));
     store_close(store);
 }
 
@@ -61,12 +53,11 @@ static void add_event(const char *uuid, double at_s, enum event_kind kind)
 /* Returns the status of all guests, freed by the caller. */
 static json_t *status_at(double now_s)
 {
-    struct error error = {0};
     char *text;
     size_t size;
     json_t *object;
 
-    ck_assert_msg(status_json_text(kept.path, now_s, &text, &size, &error) == 0, "%s", error.text);
+    ck_assert_ok(status_json_text(kept.path, now_s, &text, &size, &error));
     ck_assert_uint_eq(size, strlen(text));
     object = json_loads(text, 0, NULL);
     ck_assert_ptr_nonnull(object);
@@ -86,7 +77,7 @@ static const char *text_of(json_t *object, const char *key)
     return text ? text : "";
 }
 
-FIXTURE(shown, .setup = begin, .teardown = end, .timeout_s = 120);
+FIXTURE(shown, .setup = begin, .timeout_s = 120);
 
 TEST(shown, a_guest_is_its_last_record)
 {

@@ -5,7 +5,6 @@
 #include "caught.h"
 #include "fixture.h"
 
-#include <check.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

@@ -57,11 +57,10 @@ static void put_event(double at_s, enum event_kind kind)
 /* Writes the picture, which has to be XML, and reads it into text[]. */
 static void draw(void)
 {
-    struct error error = {0};
     xmlDoc *doc;
     FILE *file;
 
-    ck_assert_msg(history_svg_write(&picture, path, &error) == 0, "%s", error.text);
+    ck_assert_ok(history_svg_write(&picture, path, &error));
     doc = xmlReadFile(path, NULL, XML_PARSE_NONET);
     ck_assert_ptr_nonnull(doc);
     xmlFreeDoc(doc);

@@ -13,7 +13,6 @@
 #define T0 1700002800.0                           /* a whole hour */
 #define NEED(mib) ((2 * (mib) + 1) * (double)MIB) /* of a record: the window of 60 s */
 
-static struct kept_dir kept;
 static struct store *store;
 static struct error error;
 static struct planning planning;
@@ -28,7 +27,6 @@ static void teardown(void)
 {
     planning_free(&planning);
     store_close(store);
-    kept_dir_remove(&kept);
 }
 
 static void add(const char *name, const char *uuid, double at_s, uint64_t mib)

@@ -16,42 +16,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dir[64];
+static const char *dir;
 static struct fsroot root;
 
 static void setup(void)
 {
-    strcpy(dir, "/dev/shm/vmwss-status.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    dir = unit_dir();
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
 }
 
 static void teardown(void)
 {
-    char command[128];
-
     fsroot_close(&root);
-    snprintf(command, sizeof(command), "rm -rf -- %s", dir);
-    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
 /* A file of the tree, with the directories that it is in. */
 static void put(const char *path, const char *text, size_t bytes)
 {
-    char full[256];
-
-    snprintf(full, sizeof(full), "%s/%s", dir, path);
-    for (char *slash = strchr(full + strlen(dir) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(full, 0755);
-        *slash = '/';
-    }
-
-    FILE *file = fopen(full, "w");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(text, 1, bytes, file), bytes);
-    fclose(file);
+    unit_write_bytes(dir, path, text, bytes);
 }
 
 static void put_text(const char *path, const char *format, ...)
