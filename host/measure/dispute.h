@@ -57,7 +57,7 @@ bool witness_disputes(const struct witness_count *count);
  */
 bool witness_misses_share(struct witness_count *count, double share);
 
-/** Of a period whose faults are incomplete, keeps what is certain: if it is not disputed, nothing;
+/** Keeps the certain part of a period whose faults are incomplete: if it is not disputed, nothing;
  * else any page that the bits do not call touched may have been touched. */
 void witness_keep_certain(struct witness_count *count, bool disputed);
 

@@ -43,6 +43,8 @@ enum tally_doubt {
 
 struct tally {
     bool census;
+    /* idle: some pages are unmeasurable for another reason than that DAMON took their bits */
+    bool unmeasurable_otherwise;
     unsigned doubts; /* enum tally_doubt, or-ed */
     /* census, in bytes of guest RAM */
     uint64_t resident_bytes;
@@ -59,8 +61,6 @@ struct tally {
     /* part of drawn_absent: touched within the window, but no longer resident */
     uint64_t drawn_gone;
     uint64_t drawn_unmeasurable;
-    /* idle: some pages are unmeasurable for another reason than that DAMON took their bits */
-    bool unmeasurable_otherwise;
     /* census and panel */
     uint64_t
         hidden_units; /* units that read idle but may have been touched; HIDDEN_ANY: any number */

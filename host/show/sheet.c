@@ -189,7 +189,7 @@ void sheet_list(struct sheet *sheet, const char *key, const struct sheet_column 
     sheet->list_depth = sheet->depth;
     sheet->columns = columns;
     sheet->n_columns = n;
-    if (sheet->format == SHOW_TABLE)
+    if (columns && sheet->format == SHOW_TABLE)
         begin_table(sheet);
 }
 

@@ -24,13 +24,13 @@ X86_ONLY = {"-fcf-protection"}
 
 
 def entries_of(build):
-    """What is compiled, once for each set of flags; sources that the build generates are left out."""
+    """What is compiled, once for each set of flags, but for sources that the build generates and those of x86-64 alone."""
     seen = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         at = words.index("-o")
         flags = [word for word in words[1:at] + words[at + 2 :] if word not in X86_ONLY]
-        if not Path(entry["file"]).is_relative_to(build.resolve()):
+        if "-DX86_64_ONLY" not in words and not Path(entry["file"]).is_relative_to(build.resolve()):
             seen[tuple(flags)] = entry
     return [(list(flags), entry["directory"]) for flags, entry in seen.items()]
 

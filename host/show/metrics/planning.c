@@ -320,7 +320,8 @@ static void write_family(FILE *out, const struct planning *planning, size_t f)
     exposition_family(out, families[f].name, families[f].help);
     for (size_t g = 0; g < planning->n; g++) {
         const struct planning_guest *guest = &planning->guests[g];
-        const double value = *(const double *)((const char *)guest + families[f].offset);
+        const double value = *(const double *)(const void *)((const char *)guest +
+                                                             families[f].offset);
 
         if (isnan(value))
             continue;
