@@ -21,8 +21,14 @@ MIB = 1 << 20
 # runbooks list it (err-mimir-max-chunks-per-query); VictoriaMetrics: app/vmselect/prometheus/error_response.qtpl, the type is the status.
 LIMITS = {
     "samples": ("execution", "query processing would load too many samples into memory in query execution"),
-    "chunks": ("execution", "the query exceeded the maximum number of chunks (limit: 2000000 chunks) (err-mimir-max-chunks-per-query)"),
-    "searches": ("422", "error when executing query: cannot select more than -search.maxSamplesPerQuery=1000000000 samples"),
+    "chunks": (
+        "execution",
+        "the query exceeded the maximum number of chunks (limit: 2000000 chunks) (err-mimir-max-chunks-per-query)",
+    ),
+    "searches": (
+        "422",
+        "error when executing query: cannot select more than -search.maxSamplesPerQuery=1000000000 samples",
+    ),
 }
 MOST_TIMES = 40
 
