@@ -19,7 +19,6 @@
 #include <string.h>
 
 #define RING_BYTES (256UL << 10)
-#define FIRST_SAMPLE 64
 #define ENOUGH_FAULTS 48
 #define FEWEST_VOTES 3
 
@@ -113,7 +112,7 @@ static int find_slots(struct proof *proof, size_t candidate)
     const size_t begin = proof->n_slots;
     int rc = 0;
 
-    for (size_t n = FIRST_SAMPLE; rc == 0 && n <= PROOF_MAX_SAMPLE; n *= 4) {
+    for (size_t n = PROOF_FIRST_SAMPLE; rc == 0 && n <= PROOF_MAX_SAMPLE; n *= 4) {
         rc = proof_sample(proof, c, n);
 
         const size_t seen = proof->n_faults;

@@ -15,7 +15,8 @@
  * nothing to do with the coin, whatever the guest does and however its pages are arranged: a fault
  * has the coin on its side with a probability of 1/2. So of n faults the number with the coin on
  * their side is binomial; a hypothesis is proved if so many were to be expected with a probability
- * below 1e-12, over all hypotheses that were tried (45 of 45; 50 of 51).
+ * below 1e-12, over all hypotheses that were tried and all rounds after which one was judged (53 of
+ * 53; 58 of 59).
  *
  * KVM may map a huge page of the host by one mapping. Then a fault anywhere in it counts, and the
  * coin is thrown for each huge page. Where a hypothesis is about smaller pages, the coin chooses

@@ -6,6 +6,7 @@
 #include "measure/kernel/fault_trace.h"
 #include "measure/ram_proof.h"
 
+#define PROOF_FIRST_SAMPLE 64
 #define PROOF_MAX_SAMPLE 16384
 #define PROOF_MAX_FAULTS 256 /* different addresses that are remembered of one sample */
 #define PROOF_MAX_TRIES 32   /* hypotheses of one sample that are put to the test */

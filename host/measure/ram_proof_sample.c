@@ -59,12 +59,27 @@ uint64_t proof_unit(const struct candidate *c)
                                                                        : base_page_bytes();
 }
 
-/* Draws pages of a mapping: of huge pages no more than half of them, so that the drawn ones differ
- * from their neighbours. */
-static void draw_pages(struct proof *proof, const struct candidate *c, size_t n)
+static uint64_t count_units(const struct candidate *c, uint64_t unit)
+{
+    return (c->whole.end - c->whole.start + unit - 1) / unit;
+}
+
+/* KVM maps huge pages of the host by base pages if their addresses do not fit, so a larger sample
+ * than there are huge pages is one of base pages: else a guest that touches few of them is not
+ * seen. */
+static uint64_t unit_to_draw(const struct candidate *c, size_t n)
 {
     const uint64_t unit = proof_unit(c);
-    const uint64_t units = (c->whole.end - c->whole.start + unit - 1) / unit;
+
+    return n == PROOF_FIRST_SAMPLE || n <= count_units(c, unit) / 2 ? unit : base_page_bytes();
+}
+
+/* Draws pages of a mapping, no more than half of its units, so that the drawn ones differ from
+ * their neighbours. */
+static void draw_pages(struct proof *proof, const struct candidate *c, size_t n)
+{
+    const uint64_t unit = unit_to_draw(c, n);
+    const uint64_t units = count_units(c, unit);
     size_t kept = 0;
 
     n = smaller(n, (units + 1) / 2);

@@ -168,7 +168,8 @@ int proof_test(struct proof *proof, const struct candidate *c, const struct hypo
         if (rc < 0)
             return rc;
         empty = faults ? 0 : empty + 1;
-        if (chance_of(test.with, test.against) * (PROOF_MAX_TRIES + proof->cost.hypotheses) <
+        if (chance_of(test.with, test.against) * MAX_ROUNDS *
+                (PROOF_MAX_TRIES + proof->cost.hypotheses) <
             CHANCE)
             return 1;
         if (test.against >= 3 && 4 * test.against > test.with)

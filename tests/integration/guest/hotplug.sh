@@ -76,7 +76,7 @@ check "a new panel" eventually told ".ram_bytes == $base + 2 * $dimm and (.flags
 check "which is said once" eventually told ".ram_bytes == $base + 2 * $dimm and (.flags | index(\"new-panel\") | not)"
 check "both windows again" eventually told ".ram_bytes == $base + 2 * $dimm and (.windows | length == 2)"
 stop
-check "the message" grep -q 'RAM went from 384 to 512 MiB' "$guests_dir/messages"
+check "the message" grep -q 'RAM changed from 384 to 512 MiB' "$guests_dir/messages"
 record=$(jq -cs 'last' "$records")
 check "guest ran ($(field vcpu_seconds) s)" guest_ran
 low=$(field wss_low_bytes) wss=$(field wss_bytes) high=$(field wss_high_bytes)

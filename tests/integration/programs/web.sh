@@ -72,8 +72,8 @@ makes_page() { settles has_status "$at/" 200; }
 
 # --- what it is told -----------------------------------------------------------------------------------------------
 
-expect_exit "not with a file" 1 'not with --textfile' "$exporter" --web --textfile "$dir/vmwss.prom"
-expect_exit "not with --print" 1 'not with --textfile or --print' "$exporter" --web --print
+expect_exit "not with a file" 1 'excludes --textfile' "$exporter" --web --textfile "$dir/vmwss.prom"
+expect_exit "not with --print" 1 'excludes --textfile and --print' "$exporter" --web --print
 expect_exit "not two ways to print" 1 'only one of them' "$exporter" --print --page-to-stdout
 expect_exit "a time that is none" 1 'expected a time' "$exporter" --web --web-since yesterday
 expect_exit "a name that is none" 1 'without a port' "$exporter" --web --web-host 'a:80'

@@ -25,7 +25,7 @@ static void fail(struct scan_reply *reply, int rc, const struct error *error)
 static void list(struct scan_table *table, struct scan_reply *reply)
 {
     cleanup_free pid_t *pids = NULL;
-    ssize_t n = qemu_process_find_all(table->root, true, &pids);
+    ssize_t n = qemu_process_find_all(table->root, false, &pids);
 
     reply->rc = n < 0 ? (int)n : 0;
     for (ssize_t i = 0; i < n && i < SCAN_MAX_PROCESSES; i++)
