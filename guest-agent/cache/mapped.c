@@ -210,8 +210,9 @@ static int survey_threads(struct survey *survey, const struct fsroot *process, p
     return rc;
 }
 
-/* Its directory in /proc, or that of a thread of it: only a directory in /proc itself has
- * map_files. By its number alone the thread could be another process's by now. */
+/* Opens the process's directory in /proc, or that of one of its threads: only a directory in /proc
+ * itself has map_files. A thread's number may belong to another process by now, so its directory is
+ * checked. */
 static int open_process(const struct fsroot *root, pid_t pid)
 {
     pid_t tid = process_thread(root, pid);

@@ -3,10 +3,10 @@
  * @file touched.h  The memory that a process has touched: anonymous memory, and pages of files
  * and shared memory.
  *
- * Source: Documentation/filesystems/proc.rst, "smaps". "Referenced" is what was touched since
- * that mark was last cleared. smaps says it of each mapping, its whole sum, smaps_rollup, not
- * of which kind; so this is smaps, which takes longer: the text of each mapping beside the walk of
- * its page tables.
+ * Source: Documentation/filesystems/proc.rst, "smaps". "Referenced" counts the pages touched
+ * since the referenced bits were last cleared. smaps reports it for each mapping; smaps_rollup has
+ * only the sum, without the kinds of memory. So smaps is read, though it takes longer: the kernel
+ * writes text for each mapping, besides walking its page tables.
  */
 #pragma once
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The order of a window's numbers: those that every version has come first. */
+/* The order of a window's numbers. The numbers of the oldest version come first. */
 static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS,
                                           GROUP_RAN};
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))

@@ -38,8 +38,8 @@ void standing_events_free(struct standing_events *events);
 /** The records of one minute, taken together. */
 struct standing {
     double start_s;  /* start of that minute */
-    double period_s; /* time that they stand for, in sum */
-    double each_s;   /* and on average */
+    double period_s; /* sum of the records' periods */
+    double each_s;   /* mean of the records' periods */
 };
 struct standing standing_of(int64_t start_s, const struct bucket *bucket);
 

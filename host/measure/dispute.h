@@ -40,7 +40,7 @@ struct dispute {
     double periods;
     double n, others, missed;
     double least;       /* a vCPU touched at least this share of the population, in one period */
-    double others_high; /* others touched at most this share: the periods' bounds added up */
+    double others_high; /* sum of the periods' upper bounds of the share touched by others */
     bool disputed;      /* in one of them the two differ beyond chance */
 };
 

@@ -44,7 +44,7 @@ enum method_order {
 struct method_wake {
     /** Fetches the data; call it between mark and collect whenever the descriptor is readable. */
     int (*poll)(void *state, struct error *error);
-    /** A descriptor for poll(2), the same from open to close, which closes it. */
+    /** A descriptor for poll(2). It stays the same until close() closes it. */
     int (*fd)(void *state);
 };
 

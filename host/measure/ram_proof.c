@@ -46,7 +46,7 @@ static void take_explained(struct proof *proof, struct proved *slot)
     proof->n_faults = left;
 }
 
-/* The same difference may be proved of base pages and of huge ones. */
+/* The same offset may be proved by base pages and by huge ones: that is one slot. */
 static struct proved *add_slot(struct proof *proof, size_t candidate, const struct hypothesis *by)
 {
     struct proved *slot = proof->slots;

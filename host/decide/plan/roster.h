@@ -74,8 +74,9 @@ bool roster_has_hour(const struct roster_row *row, double time_s, double to_s);
 int roster_read(struct roster *roster, const struct plan_reading *reading, size_t source,
                 struct store *store, struct error *error);
 
-/** Returns the index of the host with that name, whose history @p source is. Returns -ENOTUNIQ:
- * another file is its history too, and the name was not given to both; -ENOMEM */
+/** Returns the index of the host with that name; @p source is its history. Returns -ENOTUNIQ if
+ * another file is a history of that host, too, unless the user gave both files its name; -ENOMEM.
+ */
 ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, size_t source,
                     const char *name, struct error *error);
 

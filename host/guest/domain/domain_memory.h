@@ -62,8 +62,8 @@ int domain_memory_fetch(struct domain_connection *connection, const char *name,
 int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                       struct error *error);
 
-/** As domain_memory_set(), but @p bytes count only the memory that its balloon takes from: without
- * virtio-mem. */
+/** As domain_memory_set(), but @p bytes leave out the memory of virtio-mem, from which the balloon
+ * takes nothing. */
 int domain_balloon_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                        struct error *error);
 

@@ -59,7 +59,8 @@ uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io
 uint64_t qemu_io_direct_bytes(const struct qemu_io *before, const struct qemu_io *now);
 
 /** The largest amount of guest RAM that QEMU's main thread wrote for a monitor (pmemsave)
- * meanwhile; 0: no more than a monitor's replies and a console may write. Replies through a socket
+ * between the two readings; 0 if replies of a monitor and a console's output explain all that it
+ * wrote. Replies through a socket
  * do not count. Replies through a pipe count, because they cannot be distinguished from RAM: both
  * are write(2), and a pipe's other end may be in any process. */
 uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_io *now);

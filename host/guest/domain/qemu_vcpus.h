@@ -74,7 +74,7 @@ bool qemu_process_vcpus_stopped(const struct fsroot *root, const struct qemu_pro
 /** Returns true if the process has a virtual machine of KVM's, or a vCPU of one, open. */
 bool process_holds_kvm_vm(const struct fsroot *root, pid_t pid);
 
-/** Returns true if the process has two virtual machines of KVM's open. */
+/** Returns true if the process has more than one KVM virtual machine open. */
 bool process_holds_several_vms(const struct fsroot *root, pid_t pid);
 
 /** Returns true if it has a guest_memfd open. The guest's RAM, or a part of it, is then there,

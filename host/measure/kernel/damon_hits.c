@@ -15,7 +15,7 @@
 #define EVENT "kvm/kvm_age_hva"
 /* The kernel's buffer: room for 26,000 pages between two reads. */
 #define RING_BYTES (1U << 20)
-/* The number of latest pages that are kept, 8 MiB. */
+/* The number of pages that are kept, the latest ones: an array of 8 MiB. */
 #define KEPT (1U << 19)
 
 struct hit {

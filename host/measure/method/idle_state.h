@@ -31,6 +31,6 @@ struct idle {
     bool merges;      /* KSM has merged more pages since */
     bool swapped;     /* some pages were swapped out at that time, and ... */
     bool swapoff;     /* ... swapoff was at work since */
-    bool splits_more; /* more mappings were split since */
+    bool splits_more; /* mappings were split since marking */
     bool damon_hides; /* DAMON took bits of unknown pages since marking */
 };

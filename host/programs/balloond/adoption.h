@@ -23,8 +23,8 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
  * tries again. */
 int adoption_run(struct balloond *balloond, struct error *error);
 
-/** Writes the present state into the row: the present run, or that there is nothing to restore.
- * Failures are logged. */
+/** Writes the present state into the row: what is to be restored in this run, or nothing. Failures
+ * are logged. */
 void adoption_renew(struct balloond *balloond, size_t i);
 
 /** Writes the balloon's original size, and the target about to be set, into the domain's metadata:

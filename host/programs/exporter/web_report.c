@@ -86,7 +86,7 @@ static int read_and_draw(struct store *store, const struct web_report *options, 
         rc = choose_window(store, &asked.window_s, error);
     if (rc < 0)
         return rc;
-    if (*newest.host) /* the file has two hosts after it was renamed */
+    if (*newest.host) /* after the host was renamed the file has two hosts */
         asked.host = newest.host;
     rc = report_make(store, &asked, &report, error);
     if (rc < 0)

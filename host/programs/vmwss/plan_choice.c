@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* A smaller size is a number that was given in another unit. */
+/* A smaller size is refused: most likely the number was meant in another unit. */
 #define SIZE_MIN (1ULL << 20)
 #define SIZE_EXPECTED "a size with its unit, M, G or T, as in 64G, or HOST=SIZE; 1M at least"
 

@@ -107,7 +107,7 @@ void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fle
         pthread_cond_signal(&fleet->changed); /* there are more guests than this worker takes */
 }
 
-/* Restores the state before it was taken. */
+/* Undoes the taking of the batch's guest @p i. */
 static void put_back(struct fleet *fleet, const struct fleet_batch *batch, size_t i)
 {
     struct fleet_guest *guest = batch->guests[i];

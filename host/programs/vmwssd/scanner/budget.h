@@ -97,8 +97,8 @@ struct ledger ledger_open(double share, uint64_t now_ns, double spent_s);
 /** Changes the share from now on; the credit stays, up to that of a full ledger. */
 void ledger_share(struct ledger *ledger, double share, uint64_t now_ns, double spent_s);
 
-/** Updates the ledger; returns for how many seconds nothing may be begun: 0 if there is credit.
- * Never so short a time that asking again uses up the credit earned meanwhile. */
+/** Updates the ledger. Returns the number of seconds for which no work may begin; 0 if there is
+ * credit. The time is never so short that another call costs more than the credit it earns. */
 double ledger_wait_s(struct ledger *ledger, uint64_t now_ns, double spent_s);
 
 /** The thread that waits to open guests, which competes with scans of open guests. */

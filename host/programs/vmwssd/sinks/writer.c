@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUEUE_RECORDS 1024 /* while the history is checked before use, no records are written */
+#define QUEUE_RECORDS 1024 /* enough while the history is checked, when no records are written */
 #define GATHER_S 1
 #define MAINTAIN_S 60
 #define OPEN_AGAIN_S 5
