@@ -29,8 +29,8 @@ struct own_set {
     size_t length;
     char text[WIRE_LINE_MAX];
 
-    json_t *told;  /* the result of the last round; NULL: there is none */
-    double told_s; /* when that ended */
+    json_t *result; /* the result of the last round; NULL: there is none */
+    double ended_s; /* when that round ended */
 };
 
 static double now_s(void)
@@ -62,7 +62,7 @@ void own_set_free(struct own_set *own)
         waitpid(own->child, NULL, WNOHANG); /* init does, should it be in the kernel's hands */
     if (own->fd >= 0)
         close(own->fd);
-    json_decref(own->told);
+    json_decref(own->result);
     free(own);
 }
 
@@ -70,15 +70,15 @@ static json_t *make_round(const void *context)
 {
     const struct own_set *own = context;
     struct error error = {0};
-    json_t *told = own_round(own->root, own->period_s, &error);
+    json_t *result = own_round(own->root, own->period_s, &error);
 
-    return told ? told : json_pack("{ss}", "error", error.text);
+    return result ? result : json_pack("{ss}", "error", error.text);
 }
 
 static void round_failed(struct own_set *own, const char *why)
 {
-    json_decref(own->told);
-    own->told = NULL;
+    json_decref(own->result);
+    own->result = NULL;
     if (!own->complained)
         own->complain(why);
     own->complained = true;
@@ -103,19 +103,19 @@ static bool begin_child(struct own_set *own)
 
 static void own_set_take(struct own_set *own)
 {
-    json_t *told = json_loadb(own->text, own->length, JSON_REJECT_DUPLICATES, NULL);
-    const char *why = json_string_value(json_object_get(told, "error"));
+    json_t *result = json_loadb(own->text, own->length, JSON_REJECT_DUPLICATES, NULL);
+    const char *why = json_string_value(json_object_get(result, "error"));
 
-    if (!told || why) {
+    if (!result || why) {
         round_failed(own, why           ? why
                           : own->killed ? "it took too long: is a process's mapping lock held?"
                                         : "it came to no end");
-        json_decref(told);
+        json_decref(result);
         return;
     }
-    json_decref(own->told);
-    own->told = told;
-    own->told_s = now_s();
+    json_decref(own->result);
+    own->result = result;
+    own->ended_s = now_s();
     own->complained = false;
 }
 
@@ -191,13 +191,13 @@ int own_set_wait_ms(const struct own_set *own)
 
 bool own_set_add(const struct own_set *own, json_t *report)
 {
-    double age_s = now_s() - own->told_s;
-    json_t *set = json_deep_copy(json_object_get(own->told, "working_set"));
+    double age_s = now_s() - own->ended_s;
+    json_t *set = json_deep_copy(json_object_get(own->result, "working_set"));
 
     if (!set)
         return false;
     json_object_set_new(set, "age_s", json_real(age_s));
     json_object_set_new(report, "working_set", set);
     return age_s < 2 * own->period_s &&
-           json_object_set(report, "processes", json_object_get(own->told, "processes")) == 0;
+           json_object_set(report, "processes", json_object_get(own->result, "processes")) == 0;
 }

@@ -3,25 +3,10 @@
  * of a line. */
 #include "base/wire/inbox.h"
 #include "fuzz.h"
+#include "no_report.h"
 #include "serve/question.h"
 
 #include <unistd.h>
-
-/* The answers are not asked for here. */
-json_t *report_hello(const struct fsroot *root);
-json_t *report_now(const struct fsroot *root, const struct own_set *own_set);
-
-json_t *report_hello(const struct fsroot *root)
-{
-    (void)root;
-    return json_object();
-}
-
-json_t *report_now(const struct fsroot *root, const struct own_set *own_set)
-{
-    (void)own_set;
-    return report_hello(root);
-}
 
 static void take(struct inbox *inbox)
 {

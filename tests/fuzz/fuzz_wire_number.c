@@ -13,6 +13,7 @@
 #include "guest/agent/agent_report_json.h"
 #include "guest/agent/agent_tables.h"
 #include "guest/domain/ram_config.h"
+#include "no_report.h"
 #include "proc/keyed.h"
 #include "serve/question.h"
 
@@ -62,22 +63,6 @@ static const struct place {
     {"{\"stall\":{", ",\"resource\":\"io\",\"kind\":\"full\"}}", &agent_stall_fields,
      offsetof(struct agent_message, stall)},
 };
-
-/* The agent's side asks for these; see fuzz_question.c. */
-json_t *report_hello(const struct fsroot *root);
-json_t *report_now(const struct fsroot *root, const struct own_set *own_set);
-
-json_t *report_hello(const struct fsroot *root)
-{
-    (void)root;
-    return json_object();
-}
-
-json_t *report_now(const struct fsroot *root, const struct own_set *own_set)
-{
-    (void)own_set;
-    return report_hello(root);
-}
 
 /* --- the meaning of a text -------------------------------------------------------------------- */
 

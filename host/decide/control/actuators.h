@@ -54,7 +54,7 @@ struct actuator_hands {
     void *context;
 };
 
-/** How the help of a decision's metric begins. */
+/** The first words of the help of a decision's metrics. */
 #define ACTUATOR_DECIDED "vmwss-balloond's last decision: "
 
 /** One of the journal's columns of decisions. */
