@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * @file write_curve.h  The write working set of a guest, D(w): bytes of guest RAM that were written
+ * at least once within a window of w seconds.
+ *
+ * All points of a curve come from one marking, and no page is marked again between them. So a later
+ * point includes all earlier ones: apart from memory that left meanwhile (balloon, discard), the
+ * curve does not fall. Pages are written again and again, so D(10 s) is usually much less than ten
+ * times D(1 s), and no rate can replace the curve.
+ *
+ * Bytes are whole units of the granularity: with huge pages, one written byte counts as 2 MiB here
+ * and in high_bytes, and as one base page in low_bytes. QEMU's own migration sends base pages.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct write_point {
+    double window_s;     /* as requested */
+    double est_window_s; /* as measured: middle of marking to middle of reading, guest's clock */
+    uint64_t bytes;      /* written within the window, and still resident at its end */
+    /* Written for certain, and at most. Of a census, the two differ only by what was not measurable
+     * or doubtful, and by the granularity. */
+    uint64_t low_bytes, high_bytes;
+};
+
+/** The most windows of one curve. */
+#define WRITE_POINTS_MAX 16
+
+/** Zeroed: writes were not measured. */
+struct write_curve {
+    const char *method; /* the method's name, a constant; NULL: not measured */
+    unsigned flags;     /* enum sample_flag, of the measurement of writes alone */
+    uint64_t granularity_bytes;
+    size_t n;
+    struct write_point points[WRITE_POINTS_MAX]; /* windows ascending */
+};
