@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_migrate.c  The forecast of a live migration: the write curve between and beyond its
+ * windows, and rounds that were worked out by hand or seen in a real migration. */
+#include "decide/migrate/forecast.h"
+
+#include "unit.h"
+
+#include <math.h>
+
+#define MIB 1048576.0
+
+/* A hot set that is written over and over in less than any window. */
+static struct write_curve flat(double bytes)
+{
+    struct write_curve curve = {.n = 3};
+
+    for (size_t i = 0; i < curve.n; i++) {
+        const double window_s = pow(10, (double)i - 1);
+
+        curve.points[i] = (struct write_point){window_s, window_s, (uint64_t)bytes, (uint64_t)bytes,
+                                               (uint64_t)bytes};
+    }
+    return curve;
+}
+
+/* New pages all the time, at @p bytes_s, with bounds of a tenth. */
+static struct write_curve steady(double bytes_s)
+{
+    struct write_curve curve = {.n = 3};
+
+    for (size_t i = 0; i < curve.n; i++) {
+        const double window_s = pow(10, (double)i - 1), bytes = bytes_s * window_s;
+
+        curve.points[i] = (struct write_point){window_s, window_s, (uint64_t)bytes,
+                                               (uint64_t)(0.9 * bytes), (uint64_t)(1.1 * bytes)};
+    }
+    return curve;
+}
+
+static struct migrate_range exactly(double value)
+{
+    return (struct migrate_range){value, value, value};
+}
+
+static struct migrate_memory memory(double ram_mib, double filled_mib,
+                                    const struct write_curve *writes)
+{
+    return (struct migrate_memory){.ram_bytes = ram_mib * MIB,
+                                   .filled_bytes = exactly(filled_mib * MIB),
+                                   .wss_bytes = NAN,
+                                   .writes = writes};
+}
+
+static struct migrate_path path(double mib_s, double downtime_s)
+{
+    return (struct migrate_path){.bandwidth_bytes_s = exactly(mib_s * MIB),
+                                 .link_bytes_s = exactly(1000 * MIB),
+                                 .downtime_s = downtime_s,
+                                 .device_s = exactly(0.01),
+                                 .zero_page_s = exactly(1e-6)};
+}
+
+static struct migrate_forecast foretell(const struct migrate_memory *memory,
+                                        const struct migrate_path *path)
+{
+    struct migrate_forecast forecast;
+
+    migrate_foretell(memory, path, &forecast);
+    return forecast;
+}
+
+static bool is_near(double value, double expected, double share)
+{
+    return fabs(value - expected) <= share * expected;
+}
+
+/* --- the curve -------------------------------------------------------------------------------- */
+
+TEST(plain, between_two_windows_it_is_a_power)
+{
+    const struct write_curve curve = steady(10 * MIB);
+
+    ck_assert(is_near(dirty_bytes(&curve, DIRTY_MIDDLE, 0.3, 1e12), 3 * MIB, 0.001));
+    ck_assert(is_near(dirty_bytes(&curve, DIRTY_LOW, 5, 1e12), 45 * MIB, 0.001));
+    ck_assert(is_near(dirty_bytes(&curve, DIRTY_HIGH, 5, 1e12), 55 * MIB, 0.001));
+}
+
+TEST(plain, bounds_beyond_it_are_those_of_any_guest)
+{
+    const struct write_curve curve = flat(8 * MIB);
+
+    /* The same pages as before, or as many new ones in the same time. */
+    ck_assert(dirty_bytes(&curve, DIRTY_LOW, 100, 1e12) == 8 * MIB);
+    ck_assert(dirty_bytes(&curve, DIRTY_MIDDLE, 100, 1e12) == 8 * MIB);
+    ck_assert(is_near(dirty_bytes(&curve, DIRTY_HIGH, 100, 1e12), 80 * MIB, 0.001));
+    ck_assert(dirty_bytes(&curve, DIRTY_HIGH, 100, 64 * MIB) == 64 * MIB);
+    ck_assert(dirty_bytes(&curve, DIRTY_HIGH, 0.01, 1e12) == 8 * MIB);
+    ck_assert(is_near(dirty_bytes(&curve, DIRTY_LOW, 0.01, 1e12), 0.8 * MIB, 0.001));
+}
+
+TEST(plain, it_never_falls_and_its_bounds_hold_it)
+{
+    /* Memory left between the second window and the third. */
+    struct write_curve curve = {.n = 3,
+                                .points = {{0.1, 0.11, 0, 0, 40960},
+                                           {0.5, 0.52, 900000, 800000, 1000000},
+                                           {1, 1.04, 850000, 700000, 1200000}}};
+    double last = 0;
+
+    for (double seconds = 0.001; seconds < 1000; seconds *= 1.1) {
+        const double middle = dirty_bytes(&curve, DIRTY_MIDDLE, seconds, 1e12);
+
+        ck_assert(middle >= last);
+        ck_assert(dirty_bytes(&curve, DIRTY_LOW, seconds, 1e12) <= middle * (1 + 1e-9));
+        ck_assert(dirty_bytes(&curve, DIRTY_HIGH, seconds, 1e12) >= middle * (1 - 1e-9));
+        last = middle;
+    }
+    curve.n = 1;
+    ck_assert(dirty_bytes(&curve, DIRTY_MIDDLE, 1, 1e12) == 0);
+    curve.n = 0;
+    ck_assert(dirty_bytes(&curve, DIRTY_HIGH, 1, 1e12) == 0);
+}
+
+/* --- convergence ------------------------------------------------------------------------------ */
+
+/* Seen with QEMU 7.2, 20 MiB/s and 300 ms: a threshold of 6 MiB. */
+TEST(plain, a_hot_set_converges_if_it_fits_into_the_downtime)
+{
+    const struct write_curve small = flat(4 * MIB), large = flat(8 * MIB);
+    const struct migrate_path path_20 = path(20, 0.3);
+    struct migrate_memory guest = memory(64, 64, &small);
+    struct migrate_forecast forecast = foretell(&guest, &path_20);
+
+    ck_assert_int_eq(forecast.verdict, MIGRATE_CONVERGES);
+    ck_assert(is_near(forecast.total_s.value, 3.2, 0.1));
+    ck_assert(forecast.downtime_s.value > 0.01 && forecast.downtime_s.value < 0.02);
+    guest.writes = &large;
+    forecast = foretell(&guest, &path_20);
+    ck_assert_int_eq(forecast.verdict, MIGRATE_DIVERGES);
+    ck_assert(isnan(forecast.total_s.value) && isinf(forecast.total_s.high));
+    /* It would with 8 MiB in 300 ms, or in 400 ms at 20 MiB/s. */
+    ck_assert(is_near(forecast.enough_bandwidth_bytes_s.value, 8 / 0.3 * MIB, 0.02));
+    ck_assert(is_near(forecast.enough_downtime_s.value, 0.4, 0.02));
+}
+
+TEST(plain, new_pages_all_the_time_need_more_than_their_rate)
+{
+    const struct write_curve curve = steady(10 * MIB);
+    const struct migrate_memory guest = memory(1024, 1024, &curve);
+    struct migrate_path way = path(20, 0.3);
+    struct migrate_forecast forecast = foretell(&guest, &way);
+
+    ck_assert_int_eq(forecast.verdict, MIGRATE_CONVERGES);
+    /* 1024 / 20 * (1 + 1/2 + 1/4 ...) */
+    ck_assert(is_near(forecast.total_s.value, 102, 0.05));
+    ck_assert(forecast.total_s.low < 100 && forecast.total_s.high > 104);
+    way.bandwidth_bytes_s = exactly(8 * MIB);
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_DIVERGES);
+    way.bandwidth_bytes_s = exactly(10.5 * MIB);
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_MAY_CONVERGE);
+}
+
+TEST(plain, enough_is_enough_and_a_little_less_is_not)
+{
+    const struct write_curve curve = steady(30 * MIB);
+    const struct migrate_memory guest = memory(512, 400, &curve);
+    struct migrate_path way = path(20, 0.3);
+    const struct migrate_forecast forecast = foretell(&guest, &way);
+
+    way.bandwidth_bytes_s = exactly(1.02 * forecast.enough_bandwidth_bytes_s.high);
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_CONVERGES);
+    way.bandwidth_bytes_s = exactly(0.95 * forecast.enough_bandwidth_bytes_s.low);
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_DIVERGES);
+}
+
+TEST(plain, auto_converge_slows_a_guest_down)
+{
+    const struct write_curve curve = steady(30 * MIB);
+    const struct migrate_memory guest = memory(256, 256, &curve);
+    struct migrate_path way = path(20, 0.3);
+
+    way.auto_converge = true;
+
+    const struct migrate_forecast forecast = foretell(&guest, &way);
+
+    ck_assert(isfinite(forecast.total_s.value));
+    /* Two thirds of its speed are what goes through. */
+    ck_assert(forecast.throttle > 0.3 && forecast.throttle < 0.9);
+}
+
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+TEST(plain, zero_pages_cost_nine_bytes_and_time)
+{
+    const struct write_curve curve = flat(0);
+    const struct migrate_memory guest = memory(1024, 0, &curve);
+    const struct migrate_path way = path(20, 0.3);
+    const struct migrate_forecast forecast = foretell(&guest, &way);
+
+    ck_assert_int_eq(forecast.verdict, MIGRATE_CONVERGES);
+    ck_assert(forecast.sent_bytes.value == 262144 * 9);
+    /* 262144 pages of 1 us, and more by the bytes: 0.45 us each at 20 MiB/s */
+    ck_assert(is_near(forecast.total_s.value, 0.1 + 0.262 + 0.01, 0.05));
+}
+
+TEST(plain, a_page_has_a_header)
+{
+    const struct write_curve curve = flat(0);
+    const struct migrate_memory guest = memory(1000, 1000, &curve);
+    const struct migrate_path way = path(20, 0.3);
+
+    ck_assert(is_near(foretell(&guest, &way).sent_bytes.value, 1000 * MIB * 4104 / 4096, 1e-6));
+}
+
+TEST(plain, pieces_of_kvm_see_half_of_the_first_round)
+{
+    const struct write_curve curve = steady(10 * MIB);
+    const struct migrate_memory guest = memory(32768, 32768, &curve);
+    struct migrate_path way = path(200, 0.3);
+    const struct migrate_forecast whole = foretell(&guest, &way);
+
+    way.tracks_pieces = true;
+
+    const struct migrate_forecast pieces = foretell(&guest, &way);
+
+    ck_assert(is_near(pieces.rounds[0].left_bytes, whole.rounds[0].left_bytes * 33 / 64, 0.05));
+    ck_assert(pieces.total_s.high >= whole.total_s.value);
+}
+
+TEST(plain, downtime_is_at_the_speed_of_the_connection)
+{
+    const struct write_curve curve = flat(5 * MIB);
+    const struct migrate_memory guest = memory(64, 64, &curve);
+    struct migrate_path way = path(20, 0.3);
+
+    way.link_bytes_s = exactly(50 * MIB);
+    ck_assert(is_near(foretell(&guest, &way).downtime_s.value, 0.01 + 5.0 / 50, 0.25));
+    /* A limit above the connection does not bind: the threshold is what it carries. */
+    way.bandwidth_bytes_s = exactly(1000 * MIB);
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_CONVERGES);
+    ck_assert(is_near(foretell(&guest, &way).total_s.value, 64.0 / 50, 0.2));
+}
+
+TEST(plain, post_copy_needs_what_the_guest_works_on)
+{
+    const struct write_curve curve = flat(100 * MIB);
+    struct migrate_memory guest = memory(1024, 1024, &curve);
+    struct migrate_path way = path(20, 0.3);
+
+    way.link_bytes_s = exactly(50 * MIB);
+    guest.wss_bytes = 25 * MIB;
+
+    const struct migrate_forecast forecast = foretell(&guest, &way);
+
+    ck_assert_int_eq(forecast.verdict, MIGRATE_DIVERGES);
+    ck_assert(is_near(forecast.postcopy_bytes.value, 100 * MIB, 0.1));
+    ck_assert(is_near(forecast.postcopy_s.value, 0.5, 0.01));
+    ck_assert(forecast.postcopy_s.high >= 2);
+}
