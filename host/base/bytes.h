@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bytes.h  The smaller and the larger of two amounts, their distance, and the excess of one
- * over the other. */
+/** @file bytes.h  Minimum, maximum, distance and saturating difference of two amounts. */
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +14,7 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** The distance between them. */
+/** The absolute difference. */
 static inline uint64_t distance(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;

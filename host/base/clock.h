@@ -30,8 +30,8 @@ static inline double timespec_s(const struct timespec *time)
     return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
 }
 
-/** The time of a clock, such as a thread's (pthread_getcpuclockid(3)), in seconds; 0 if the thread
- * is gone. */
+/** The time of @p clock in seconds, for example a thread's CPU clock (pthread_getcpuclockid(3)); 0
+ * if the thread is gone. */
 static inline double clock_s(clockid_t clock)
 {
     struct timespec now = {0};

@@ -94,7 +94,7 @@ static int command_dispatch(const struct command *command, int argc, char **argv
     int code = checked(command->run(argc, argv));
 
     debug_log("exit status %d", code);
-    if (code == EXIT_PIPE) { /* a command that ignored the signal has restored everything by now */
+    if (code == EXIT_PIPE) { /* a command that ignored SIGPIPE has restored everything by now */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }

@@ -11,11 +11,11 @@
 enum exit_code {
     EXIT_DONE = 0,
     EXIT_USAGE = 1,
-    EXIT_CANNOT = 2,   /* one line tells the problem and the remedy */
-    EXIT_VANISHED = 3, /* the guest vanished meanwhile */
+    EXIT_CANNOT = 2,   /* one line of output names the problem and the remedy */
+    EXIT_VANISHED = 3, /* the guest ended during the command */
     EXIT_INTERRUPTED = 130,
-    /* the reader of standard output is gone: the program then dies of SIGPIPE, as other programs
-     * do */
+    /* the reader of standard output is gone; the program then dies of SIGPIPE, like other
+     * programs */
     EXIT_PIPE = 141,
 };
 
@@ -38,7 +38,7 @@ struct program {
  * the exit code. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/** Sets the PROGRAM of the functions below, for a program without subcommands. */
+/** Sets the PROGRAM that the functions below print, for a program without subcommands. */
 void command_name(const char *program);
 
 /** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. It stays one line, even with
@@ -52,5 +52,5 @@ int command_bad_value(const char *option, const char *value, const char *expecte
 int command_cannot(const struct error *error);
 
 /** Checks that everything has reached standard output. 0, or a negative errno with the message;
- * -EPIPE: no process reads it any more. */
+ * -EPIPE: its reader is gone. */
 int command_flush(struct error *error);

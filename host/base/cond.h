@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cond.h  Mutexes held to the end of a block; condition variables by CLOCK_MONOTONIC: setting
- * the system's clock does not affect a timed wait. All times are those of clock_ns().
+ * @file cond.h  Mutexes that are held to the end of a block, and condition variables that use
+ * CLOCK_MONOTONIC, so that setting the system's clock does not affect a timed wait. All times are
+ * those of clock_ns().
  */
 #pragma once
 
@@ -31,7 +32,7 @@ static inline void mutex_unlock_at(pthread_mutex_t *const *mutex)
     pthread_mutex_unlock(*mutex);
 }
 
-/** Holds the mutex from here to the end of the block, once in a block. */
+/** Holds the mutex from here to the end of the block. Use it at most once in a block. */
 #define HOLD(mutex)                                   \
     __attribute__((cleanup(mutex_unlock_at), unused)) \
     pthread_mutex_t *const held_mutex = mutex_locked(mutex)

@@ -49,7 +49,7 @@ static const char *remedy_of(const char *id, size_t length)
     return NULL;
 }
 
-/* The remedy for the first word that is known. */
+/* The remedy for the first known word. */
 static const char *first_remedy(const char *words)
 {
     const char *remedy = NULL;

@@ -31,7 +31,7 @@ int error_prefix(struct error *e, const char *format, ...)
     va_start(args, format);
     vsnprintf(prefix, sizeof(prefix), format, args);
     va_end(args);
-    /* A message longer than the buffer loses its tail, which is the least important part. */
+    /* A message longer than the buffer loses its end, which is the least important part. */
     int written = snprintf(e->text, sizeof(e->text), "%s: ", prefix);
     snprintf(e->text + written, sizeof(e->text) - (size_t)written, "%s", old);
     return e->code;

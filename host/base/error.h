@@ -2,7 +2,7 @@
 /**
  * @file error.h  One error object, for messages that a person must read.
  *
- * Functions return 0 or a negative errno. If a person must read more, the caller passes a struct
+ * Functions return 0 or a negative errno. For a message to a person, the caller passes a struct
  * error; the message names the object ("domain web1: ...", "/proc/42/smaps: ...") and the remedy,
  * if there is one. On success the object is untouched; NULL is allowed everywhere.
  */

@@ -34,7 +34,7 @@ static int format_path(char path[PATH_MAX], const char *format, va_list args)
     return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Every variadic entry below turns its arguments into "path" or returns the error. */
+/* Every variadic function below formats its arguments into "path", or returns the error. */
 #define FORMAT_PATH_OR_RETURN(path, format)         \
     char path[PATH_MAX];                            \
     do {                                            \

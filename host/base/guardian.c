@@ -29,7 +29,8 @@ static void ignore_signals(void)
         sigaction(numbers[i], &ignore, NULL);
 }
 
-/* A reader of our output, through a pipe, must not wait for the guardian. */
+/* Redirects standard output, so that a reader of our output, through a pipe, does not wait for the
+ * guardian. */
 static void let_go_of_terminal(void)
 {
     cleanup_close int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -42,11 +43,12 @@ static void let_go_of_terminal(void)
 /* The child's task. */
 struct duty {
     void (*undo)(void *shared, void *context);
-    void (*serve)(int socket, void *shared, void *context); /* called instead of undo */
+    /* if not NULL, called instead of undo */
+    void (*serve)(int socket, void *shared, void *context);
     void *context;
 };
 
-/* Any byte is a dismissal; end of file without a byte is a death. */
+/* A byte means dismissal; end of file without a byte means that the parent died. */
 static void wait_for_death(int watch_fd, const struct guardian *guardian, const struct duty *duty)
 {
     char word;
@@ -70,7 +72,7 @@ static _Noreturn void stand_guard(const struct guardian *guardian, int watch_fd,
         duty->serve(watch_fd, guardian->shared, duty->context);
     else
         wait_for_death(watch_fd, guardian, duty);
-    _exit(0); /* no atexit handlers and no buffers of the parent's */
+    _exit(0); /* does not run the parent's atexit handlers, nor flush its buffers */
 }
 
 static void discard(struct guardian *guardian)
@@ -163,7 +165,7 @@ void guardian_dismiss(struct guardian *guardian)
         return;
     /* the child may be gone already */
     send(guardian->alive_fd, "d", 1, MSG_NOSIGNAL);
-    shutdown(guardian->alive_fd, SHUT_RDWR); /* ends an employed child that is at work */
+    shutdown(guardian->alive_fd, SHUT_RDWR); /* ends an employed child: its next read is empty */
     while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     discard(guardian);

@@ -5,10 +5,10 @@
  *
  * It is for changes that the kernel does not undo when a process ends: a DAMON context, split huge
  * pages, a suspended guest. The child waits on a pipe whose other end only this process has; when
- * that is closed without a message, also by kill -9, it calls undo and exits. It has a session of
- * its own, so ctrl-C at a terminal does not reach it, and it ignores SIGTERM and SIGHUP. A signal
- * that kills both at once (a SIGKILL to a whole cgroup) leaves the change behind; callers document
- * the consequences.
+ * that end closes without a message, also by kill -9, the child calls undo and exits. It has a
+ * session of its own, so ctrl-C at a terminal does not reach it, and it ignores SIGTERM and SIGHUP.
+ * A signal that kills both at once (a SIGKILL to a whole cgroup) leaves the change behind; callers
+ * document the consequences.
  *
  *   post the guardian → note the coming change in shared → make it → undo it → dismiss
  */
@@ -35,23 +35,24 @@ int guardian_post(struct guardian **out, size_t shared_bytes,
 /**
  * Forks a child of the same kind that also serves this process, as long as both live.
  * @param serve   runs in the child, with its end of a SOCK_SEQPACKET socket; an empty read means
- *                that this process died, or dismissed it: then it undoes the remaining changes, and
- *                returns
+ *                that this process died or dismissed the child: serve then undoes the remaining
+ *                changes and returns
  * @return as guardian_post(). guardian_socket() is this process's end of the socket.
  */
 int guardian_employ(struct guardian **out, size_t shared_bytes,
                     void (*serve)(int socket, void *shared, void *context), void *context,
                     struct error *error);
 
-/** The socket, which guardian_dismiss() closes. Send with MSG_NOSIGNAL: the child may be gone. */
+/** The socket to the employed child; guardian_dismiss() closes it. Send with MSG_NOSIGNAL: the
+ * child may be gone. */
 int guardian_socket(const struct guardian *guardian);
 
 /** The child's pid. */
 pid_t guardian_pid(const struct guardian *guardian);
 
-/** The shared area; page-aligned. Note an intention there before you carry it out. */
+/** The shared area, page-aligned. Write each change there before you make it. */
 void *guardian_shared(struct guardian *guardian);
 
-/** Call it when the caller has undone everything: the child exits without undo (an employed child
- * when serve returns), and is reaped. NULL is allowed. */
+/** Dismisses the guardian after the caller has undone everything: the child exits without undo (an
+ * employed child when serve returns) and is reaped. @p guardian may be NULL. */
 void guardian_dismiss(struct guardian *guardian);

@@ -21,7 +21,7 @@ static int kept_fd(struct host_file *file, const struct fsroot *root)
 
     if (fd < 0 || atomic_compare_exchange_strong(&file->fd, &kept, fd + 1))
         return fd;
-    close(fd); /* another thread was first */
+    close(fd); /* another thread opened it first */
     return kept - 1;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file host_file.h  A small file of the host, below /proc or /sys, that is read at every scan. It
- * is opened once, and read from its beginning, where the kernel generates its text again
- * (fs/seq_file.c, seq_read_iter()). Earlier readings are not kept, and a reading costs 1 us instead
- * of 7.
+ * @file host_file.h  A small file below /proc or /sys that is read at every scan. It stays open,
+ * and is read from offset 0, for which the kernel generates the text anew (fs/seq_file.c,
+ * seq_read_iter()). A reading costs 1 us instead of 7.
  */
 #pragma once
 
@@ -17,8 +16,8 @@ struct host_file {
     atomic_int fd;    /* descriptor in the live root, plus 1; 0: not open */
 };
 
-/** Reads the file as fsroot_read() does, but cuts it to the size: below a root other than the live
- * one it is opened each time. Any thread may call it. */
+/** Reads the file as fsroot_read() does, but truncates it to @p size. Below a root other than the
+ * live one, the file is opened each time. Any thread may call it. */
 ssize_t host_file_read(struct host_file *file, const struct fsroot *root, char *text, size_t size);
 
 /** Reads a file that holds an amount, see kernel_u64(). 0; -EINVAL if it does not; or another

@@ -8,8 +8,8 @@
 #include <poll.h>
 #include <signal.h>
 
-/* The flag is checked at this interval, because a signal that comes just before the sleep does not
- * end it. */
+/* The sleep checks the flag at this interval, because a signal that arrives just before the sleep
+ * does not interrupt it. */
 #define STEP_NS 250000000ULL
 
 volatile int interrupted;

@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Not 0 once one of the signals has come. */
+/** Not 0 after the first of these signals. */
 extern volatile int interrupted;
 
-/** From now on the signals set interrupted, and end waiting calls: there is no SA_RESTART. */
+/** Installs handlers that set interrupted. Signals also interrupt blocking calls: there is no
+ * SA_RESTART. */
 void interrupt_catch(void);
 
-/** Sleeps until @p until_ns (clock_ns()); if that takes more than two seconds, shows the progress
- * on a terminal, with @p what. false: interrupted. */
+/** Sleeps until @p until_ns (clock_ns()); a wait of more than two seconds shows its progress, with
+ * @p what, on a terminal. Returns false if interrupted. */
 bool interrupt_wait(uint64_t until_ns, const char *what);

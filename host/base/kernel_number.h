@@ -17,7 +17,7 @@ const char *kernel_bits(const char *text, int base, uint64_t *value);
 /** An amount, below 2^63. It refuses a sign, a word such as "max", and a counter below 0. */
 const char *kernel_u64(const char *text, uint64_t *value);
 
-/** A counter that may be below 0, printed as signed or as unsigned. */
+/** A counter that may be below 0; the kernel prints it as signed or as unsigned. */
 const char *kernel_s64(const char *text, int64_t *value);
 
 /** An amount in KiB, in bytes. */

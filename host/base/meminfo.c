@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Sets 0 if the kernel has no such line. False: the line has no amount. */
+/* Sets 0 if the line does not exist. Returns false if the line has no amount. */
 static bool read_line(const char *text, const char *key, uint64_t *bytes)
 {
     const char *line = strstr(text, key);

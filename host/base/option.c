@@ -16,8 +16,8 @@ static const struct option_line version_line = {OPTION_FLAG, 'V', "version", .he
 
 /* --- help ------------------------------------------------------------------------------------- */
 
-/* Only a function can be called without a value: it gets NULL. The value of "[HOST=]FILE" is
- * required. */
+/* Only OPTION_CALL can have an optional value: the function then gets NULL. The value of
+ * "[HOST=]FILE" is required. */
 static bool is_optional(const struct option_line *line)
 {
     return line->type == OPTION_CALL && line->value && strncmp(line->value, "[=", 2) == 0;
@@ -140,7 +140,7 @@ static int set_share(const struct option_line *line, void *at, const char *value
     return 0;
 }
 
-/* Handles the word for nothing, if the option has one. */
+/* Sets the option to nothing if @p value is its word for that. */
 static int set_none(const struct option_line *line, void *at)
 {
     if (line->type == OPTION_COPY)
@@ -150,7 +150,7 @@ static int set_none(const struct option_line *line, void *at)
     return 0;
 }
 
-/* 0 or negative. It prints nothing itself; an OPTION_CALL may. */
+/* Returns 0 or negative. Prints nothing itself, but an OPTION_CALL may. */
 static int set_value(const struct option_line *line, void *base, const char *value)
 {
     void *at = (char *)base + line->offset;
@@ -215,7 +215,7 @@ static int argument_of(const struct option_line *line)
     return is_optional(line) ? optional_argument : required_argument;
 }
 
-/* Adds "w:", or "s::" for a value that may be left out. */
+/* Adds "w:", or "s::" for an optional value. */
 static char *add_letter(char *to, const struct option_line *line)
 {
     if (!line->letter)

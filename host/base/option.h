@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file option.h  A command's options, or the keys of a configuration file, as one table, from
- * which the help is printed, and by which the command line or the file is read.
+ * @file option.h  A command's options, or the keys of a configuration file, as one table. The same
+ * table prints the help and parses the command line or the file.
  *
  * A line has the option's name, its value's name, its purpose, and the destination of the value: a
  * member of the command's own struct, or a function. Every command has -h, --help, on its last
@@ -17,18 +17,18 @@
 
 enum option_type {
     OPTION_END,
-    OPTION_FLAG,    /* bool: it becomes true */
+    OPTION_FLAG,    /* bool: set to true */
     OPTION_TEXT,    /* const char *, from the command line */
     OPTION_SECONDS, /* double: parse_seconds() */
     OPTION_SPAN,    /* double: parse_span() */
     OPTION_SIZE,    /* uint64_t: parse_size() */
     OPTION_COUNT,   /* uint64_t, from .min to .max */
-    OPTION_CALL,    /* .call; a flag too, if it has no value */
-    /* For files as well. */
+    OPTION_CALL,    /* calls .call; an option without a value is a flag */
+    /* Also for configuration files. */
     OPTION_YES,   /* bool: yes or no */
     OPTION_COPY,  /* char[] of .size: parse_text() */
     OPTION_SHARE, /* double: a percentage above 0 and up to 100, or .min to .max, as a fraction */
-    OPTION_WORD,  /* an enum or an int: the place of the word in .words */
+    OPTION_WORD,  /* an enum or an int: the index of the word in .words */
     OPTION_KEY,   /* .set and .dump */
 };
 
@@ -36,28 +36,30 @@ struct option_line {
     enum option_type type;
     char letter;      /* 0: no letter */
     const char *name; /* after "--" */
-    /* The name of its value: "PID"; "[=N]": it may be left out, OPTION_CALL only; NULL: no
-     * value. */
+    /* The name of its value, such as "PID"; "[=N]": the value is optional (OPTION_CALL only); NULL:
+     * the option has no value. */
     const char *value;
-    size_t offset; /* offset of the member; 0: the struct itself, for OPTION_CALL */
-    /* Lines. NULL: accepted, but not shown. Text that begins with '\n' stands below the option,
-     * which may then be of any length. */
+    size_t offset; /* offset of the member; 0 for OPTION_CALL: the struct itself */
+    /* Lines of help. NULL: the option is accepted but not shown. If the text begins with '\n', it
+     * is printed below the option, whose left side may then be longer than the column. */
     const char *help;
     uint64_t min, max; /* OPTION_COUNT; OPTION_SHARE: in parts per million, .max 0: no limits */
-    /* For command_bad_value(). NULL: OPTION_SECONDS, OPTION_SPAN, OPTION_YES have their own
-     * text. */
+    /* The expected form, for command_bad_value(). NULL: the type has a text (OPTION_SECONDS,
+     * OPTION_SPAN, OPTION_YES). */
     const char *expect;
     /* OPTION_CALL. @p at: the command's struct, or the member. @p value: NULL if the option has no
-     * value, or if it was left out. 0; -EINVAL after printing the error. */
+     * value or the value was omitted. Returns 0, or -EINVAL after printing the error. */
     int (*call)(void *at, const char *value);
-    /* another name, shown beside it; NULL: no other name */
+    /* an alias, shown beside the name; NULL: no alias */
     const char *also;
-    char *(*names)(char *text, size_t size); /* replaces "@names@" in its help */
-    size_t size;                             /* OPTION_COPY */
-    const char *none;         /* OPTION_COPY, OPTION_SIZE: the word for the empty text, or 0 */
+    /* writes the text that replaces "@names@" in the help */
+    char *(*names)(char *text, size_t size);
+    size_t size; /* OPTION_COPY */
+    /* OPTION_COPY, OPTION_SIZE: the word that stands for the empty text, or for 0 */
+    const char *none;
     const char *const *words; /* OPTION_WORD: ends with NULL; "" stands for no word */
-    /* OPTION_KEY. @p at: as for .call. set() does not print: 0, or -EINVAL. dump() prints the line,
-     * or lines, of a file, "KEY = VALUE". */
+    /* OPTION_KEY. @p at: as for .call. set() returns 0 or -EINVAL, and does not print. dump()
+     * prints the "KEY = VALUE" lines of a file. */
     int (*set)(void *at, const char *value);
     void (*dump)(const void *at, const char *key, FILE *out);
 };
@@ -66,16 +68,16 @@ struct command_options {
     const char *usage; /* the text above the options: "Usage: ..." and sentences */
     const struct option_line *lines;
     const char *after; /* the text below them; NULL: no text */
-    /* the least width of the options; longer ones move their help to the right. 0: the widest
-     * option */
+    /* minimum width of the options' column; longer options move their help to the right. 0: as wide
+     * as the longest option */
     int column;
     const char *version; /* text of -V, --version; NULL: there is no such option */
-    bool no_arguments;   /* an argument that is not an option is an error */
+    bool no_arguments;   /* a non-option argument is an error */
 };
 
 /**
- * Reads the command line into the struct at @p base, which has the defaults. optind is then the
- * index of the first argument that is not an option.
+ * Reads the command line into the struct at @p base, which holds the defaults. Sets optind to the
+ * index of the first non-option argument.
  * @return 0; 1: help, or the version, was printed; -EINVAL after printing the error
  */
 int options_read(const struct command_options *options, void *base, int argc, char **argv);

@@ -14,7 +14,7 @@
 #define ENTRY_SHIFT 3 /* size of a page table entry: 8 bytes */
 #define LARGEST_SHIFT 34
 
-/* The sizes of x86-64, in case they cannot be read. */
+/* The sizes of x86-64, used if the real ones cannot be read. */
 struct page_sizes page_sizes_now = {.base_shift = 12, .huge_shift = 21};
 
 static bool is_power_of_two(uint64_t bytes)
@@ -80,7 +80,7 @@ int page_sizes_check(uint64_t base_bytes, uint64_t verified, const char *what, s
                      base_bytes / 1024, what, text);
 }
 
-/* Runs before any thread and any user: the sizes are constant afterwards. */
+/* Runs before main() and before any thread starts: the sizes are constant afterwards. */
 __attribute__((constructor)) static void read_this_host(void)
 {
     struct fsroot root;

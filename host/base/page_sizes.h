@@ -46,8 +46,8 @@ enum base_page_sizes {
  * Checks that @p what can measure with base pages of @p base_bytes.
  * @param verified  the base page sizes (enum base_page_sizes) with which its numbers were verified;
  *                  0: 4 KiB. Other sizes are refused.
- * @param what  for @p error: a method's name, because other methods may work here, or the requested
- * object
+ * @param what the subject of the message: a method's name, because other methods may work here, or
+ * the requested object
  * @return 0; -ENOTSUP, with the size in @p error
  */
 int page_sizes_check(uint64_t base_bytes, uint64_t verified, const char *what, struct error *error);

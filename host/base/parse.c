@@ -44,7 +44,7 @@ struct unit {
     double factor;
 };
 
-/* A number above 0 followed by one of the units; the first unit is that of a plain number. */
+/* Parses a number above 0 with an optional unit; without one, the first unit applies. */
 static int parse_with_unit(const char *text, const struct unit *units, size_t n, double *value)
 {
     char *end;

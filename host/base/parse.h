@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file parse.h  Numbers in people's notation: each function takes the whole text, or returns
- * -EINVAL. */
+/** @file parse.h  Parses numbers as people write them. Each function parses the whole text, or
+ * returns -EINVAL. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
  * 1w. */
 int parse_seconds(const char *text, double *seconds);
 
-/** A stretch of history: above 0, at most a century, with the same units. */
+/** A length of time in the history: above 0, at most a century, with the same units. */
 int parse_span(const char *text, double *seconds);
 
 #define PARSE_MOMENT_EXPECTED                                                            \
@@ -24,9 +24,9 @@ int parse_span(const char *text, double *seconds);
 
 /**
  * A moment: a span before @p now_s in the form of parse_span(); or a day, a time with or without
- * seconds, or both with T or a blank between. A day alone means midnight; a time alone is of today.
- * Times are local, or UTC with Z behind them; mktime(3) chooses between the two equal hours in
- * autumn. Numbers of 8 digits and those above 10^6 need a unit. @p now_s, @p unix_s: Unix time.
+ * seconds, or both separated by T or a blank. A day alone means its midnight; a time alone means
+ * today. Times are local, or UTC if Z follows. Of the two equal hours in autumn mktime(3) chooses
+ * one. Numbers of 8 digits and numbers above 10^6 need a unit. @p now_s, @p unix_s: Unix time.
  */
 int parse_moment(const char *text, double now_s, double *unix_s);
 
@@ -40,7 +40,8 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /** A percentage above 0, at most @p max, with or without "%". */
 int parse_percent(const char *text, double max, double *percent);
 
-/** "S,S,..." into seconds[0 .. *n), ascending, each once, at most @p max. */
+/** Parses "S,S,..." into seconds[0 .. *n): at most @p max numbers, ascending, without
+ * duplicates. */
 int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n);
 
 /** A text that is not empty and that fits, with its NUL, into @p size bytes. */

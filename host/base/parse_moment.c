@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file parse_moment.c  See parse.h. It is a separate file because the agent, linked statically,
- * does not need 16 KiB of time zones. */
+/** @file parse_moment.c  See parse.h. It is a separate file so that the statically linked agent
+ * does not get 16 KiB of time zone code. */
 #include "base/parse.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static int parse_day(const char **text, struct tm *tm, bool utc)
 
     struct tm real = day;
 
-    real.tm_hour = 12; /* clocks are never set at noon */
+    real.tm_hour = 12; /* mktime() is unambiguous at noon: clocks are never set then */
     if ((utc ? timegm(&real) : mktime(&real)) == (time_t)-1 || real.tm_mday != day.tm_mday)
         return -EINVAL;
     *tm = day;
@@ -66,8 +66,8 @@ static int parse_date(const char *text, double now_s, double *unix_s)
     return 0;
 }
 
-/* Without a unit, 20260131 may be a day without its hyphens, and 1769860800 Unix time, rather than
- * a number of seconds ago. */
+/* Without a unit, 20260131 may be a day without hyphens, and 1769860800 a Unix time, rather than a
+ * number of seconds ago. */
 static bool is_long_number(const char *text)
 {
     return strspn(text, "0123456789.") == strlen(text) &&

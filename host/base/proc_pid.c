@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* The field that comes @p n fields after the one at @p at; NULL: there are fewer. A newline at the
+/* Returns the field @p n fields after the one at @p at; NULL if there are fewer. A newline at the
  * end is not a field. */
 static const char *field_after(const char *at, unsigned n)
 {
@@ -64,7 +64,7 @@ int proc_stat_read(const struct fsroot *root, pid_t pid, struct proc_stat *stat)
     return n < 0 ? (int)n : proc_stat_parse(text, stat);
 }
 
-/* The number that @p name is, or -1. */
+/* Returns @p name as a number, or -1 if it is not one. */
 static long whole_number(const char *name)
 {
     char *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file proc_pid.h  /proc/PID/stat, and the pids and other numbers among the names of /proc. */
+/** @file proc_pid.h  Parses /proc/PID/stat, and directories of /proc whose entries are numbers. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -9,12 +9,13 @@
 /** The fields of /proc/PID/stat that are used here; proc_pid_stat(5). */
 struct proc_stat {
     char state;            /* field 3 */
-    uint64_t minor_faults; /* 10: of all threads, for a process */
+    uint64_t minor_faults; /* 10: for a process, the sum of all its threads */
     uint64_t utime_ticks;  /* 14 */
     uint64_t stime_ticks;  /* 15 */
     uint64_t start_ticks;  /* 22: clock ticks after boot */
     uint64_t start_stack;  /* 28: begin of the stack, in its address space; 0: not permitted */
-    uint64_t guest_ticks;  /* 43: part of utime, in a virtual CPU; 0 if the line ends before it */
+    /* 43: the part of utime spent in a virtual CPU; 0 if the line ends before it */
+    uint64_t guest_ticks;
 };
 
 /** Parses one stat line; the command's name in it may contain any character, including ")". -EINVAL

@@ -18,8 +18,8 @@ void progress_init(struct progress *progress, const char *what);
 /** Draws at most ten times a second; @p context is a struct progress. For sample_plan.progress. */
 void progress_draw(double elapsed_s, double total_s, void *context);
 
-/** Draws @p text, for an operation of unknown length, once it has taken two seconds; at most ten
- * times a second, too. */
+/** Draws @p text for an operation of unknown length: after its first two seconds, and at most ten
+ * times a second. */
 void progress_say(double elapsed_s, const char *text, struct progress *progress);
 
 /** Clears the line. */

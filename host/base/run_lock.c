@@ -33,7 +33,7 @@ static int open_dir(const struct fsroot *root)
     return fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, LOCK_DIR);
 }
 
-/* Returns true if the locked file is still the one of that name. Its last holder removes it. */
+/* Returns true if the locked file still has that name: its previous holder may have removed it. */
 static bool still_there(int dir_fd, const char *file, int file_fd)
 {
     struct stat locked;
@@ -84,7 +84,7 @@ static int try_lock(struct run_lock *lock)
     return 0;
 }
 
-/* The command line of a process in the form in which it would be typed, cut to the size. */
+/* Writes a process's command line as it would be typed, truncated to @p size. */
 static void read_command(const struct fsroot *root, pid_t pid, char *text, size_t size)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/cmdline", (int)pid);
@@ -133,8 +133,8 @@ static int busy(const struct fsroot *root, const struct run_lock *lock, const ch
                      what, holder);
 }
 
-/* Also true for a file without a pid, or a removed one: the pid is written right after locking, and
- * the file is removed last, so the lock is about to change hands. */
+/* Also returns true for a file without a pid, or a removed one. The pid is written right after
+ * locking, and the file is removed last, so in both cases the lock is about to change hands. */
 static bool holder_ended(const struct run_lock *lock)
 {
     cleanup_close int fd = openat(lock->dir_fd, lock->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -226,7 +226,7 @@ void run_lock_lend(struct run_lock *lock)
         lock->lent = true;
 }
 
-/* Our locked file is gone: another file has its name now. */
+/* Locks the new file of that name, because the locked one has been removed. */
 static int lock_anew(struct run_lock *lock)
 {
     struct run_lock anew = *lock;
@@ -275,8 +275,8 @@ void run_lock_release(struct run_lock *lock)
     *lock = RUN_LOCK_NONE;
 }
 
-/* The marks of a dead process are not known: then the file is removed, which the process that had
- * lent the lock notices. */
+/* If the previous holder was killed, its marks are unknown. Then the file is removed, so that the
+ * process that had lent the lock notices. */
 void run_lock_give_back(struct run_lock *lock)
 {
     const pid_t owner = lock->before;
@@ -307,9 +307,8 @@ static bool is_dead(pid_t pid)
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Removes the file while it is locked, as its last holder does. The file of a living process is not
- * locked even for a moment: vmwssd, which has lent its lock, could not take it back in that
- * moment. */
+/* Removes the file while it is locked, as its last holder does. It never locks the file of a living
+ * process: otherwise vmwssd might fail to retake a lent lock at that moment. */
 static void sweep_lock(int dir_fd, const char *file)
 {
     cleanup_close int fd = openat(dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -319,8 +318,8 @@ static void sweep_lock(int dir_fd, const char *file)
         unlinkat(dir_fd, file, 0);
 }
 
-/* "guest-42.panel" belongs to process 42, and is removed with it, or with the lock of the process
- * that published it. */
+/* "guest-42.panel" belongs to process 42, and is removed together with it or with the lock of the
+ * process that published it. */
 static void sweep_panel(int dir_fd, const char *file)
 {
     char lock[40];

@@ -2,15 +2,15 @@
 /**
  * @file run_lock.h  Locks below /run/vmwss, which keep a second vmwss off the same accessed bits.
  *
- * Accessed bits, idle flags and mappings of a guest serve only one reader: a second reader would
- * find the marks of the first, and both numbers would be wrong. So a process that marks holds the
- * lock of that guest. Different guests are measured side by side, because no mark belongs to two of
- * them (pages that KSM has merged are left out anyway).
+ * Accessed bits, idle flags and mappings of a guest serve only one reader: if two processes mark
+ * the same guest, both numbers are wrong. So a process that marks holds the lock of that guest.
+ * Different guests are measured side by side, because they share no marks (pages merged by KSM are
+ * excluded).
  *
  * A lock is a file, flock(2)ed, that holds the pid of its holder; the kernel drops it when the
- * holder ends, also by kill -9, and a file without a lock means nothing. Children forked while it
- * is held hold it too: a guardian that restores something keeps the guest locked until it is done.
- * A lock covers one host; a container with a /run of its own does not see it.
+ * holder ends, also by kill -9, so a file without a lock is meaningless. Children forked meanwhile
+ * hold it too, so the guest stays locked until its guardian has restored everything. A lock covers
+ * one host; a container with a /run of its own does not see it.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct run_lock {
     int dir_fd;   /* descriptor of run/vmwss */
     int file_fd;  /* -1: not held */
     bool lent;    /* see run_lock_lend() */
-    pid_t before; /* pid in the file when it was locked; 0: no pid */
+    pid_t before; /* pid that the file had before this process locked it; 0: no pid */
     char file[40];
 };
 
@@ -34,9 +34,9 @@ struct run_lock {
 /** How to wait for a lock that another process holds. */
 struct lock_wait {
     double seconds; /* 0: no wait */
-    /* the least time to wait if the holder's process has ended but its restoring child has not */
+    /* minimum wait if the holder has ended, but its guardian is still restoring */
     double ended_seconds;
-    const volatile int *interrupted; /* not 0: give up; may be NULL */
+    const volatile int *interrupted; /* the wait ends when this is not 0; may be NULL */
     int pidfd;                       /* pidfd of the guest, readable when it ends; -1: none */
 };
 
@@ -53,15 +53,15 @@ int run_lock_guest(struct run_lock *lock, const struct fsroot *root, pid_t pid,
 int run_lock_host(struct run_lock *lock, const struct fsroot *root, const char *name,
                   const struct lock_wait *wait, struct error *error);
 
-/** Lends the guest to others until run_lock_retake(): for a process that follows the guest
- * permanently but scans it seldom. */
+/** Releases the guest for other processes until run_lock_retake(). For a process that follows the
+ * guest permanently but scans it seldom. */
 void run_lock_lend(struct run_lock *lock);
 
 /**
- * Takes a lent lock back without waiting. A process that locked the guest in between has written
- * its own pid into the file, or removed it.
- * @param others  set to true if another process locked it: our marks may be gone; otherwise
- *                untouched
+ * Takes a lent lock back without waiting. If another process locked the guest meanwhile, it has
+ * replaced the pid in the file or removed the file.
+ * @param others  set to true if another process locked the guest, so our marks may be gone;
+ *                otherwise unchanged
  * @return 0; -EBUSY: another process holds it, and it stays lent; or the file system's error
  */
 int run_lock_retake(struct run_lock *lock, bool *others);
@@ -69,15 +69,15 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 /** Releases the lock, if held or lent. */
 void run_lock_release(struct run_lock *lock);
 
-/** Releases the lock, if held, in such a way that a process that had lent it does not notice that
- * the guest was locked in between: for a process that has changed none of its marks. */
+/** Releases the lock, if held, for a process that has changed no marks: a process that had lent the
+ * lock does not notice that the guest was locked. */
 void run_lock_give_back(struct run_lock *lock);
 
-/** Leaves the lock to a child that was forked while it was held: this process can neither release
- * it nor write to its file any more. The lock is not released: flock(2) holds as long as any
- * process has the open file. */
+/** Leaves the lock to a child that was forked while it was held: this process can no longer release
+ * it or write to its file. The lock is not released: flock(2) holds as long as any process has the
+ * open file. */
 void run_lock_leave(struct run_lock *lock);
 
-/** Removes leftovers of killed processes from run/vmwss: locks that no process holds and whose
- * holder is gone, and the panels that such processes published (neighbour.h). */
+/** Removes leftovers of killed processes from run/vmwss: unlocked files whose holder is gone, and
+ * the panels that such processes published (neighbour.h). */
 void run_lock_sweep(const struct fsroot *root);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The length of the well-formed sequence at @p c; 0: it is not well-formed. By table 3-7 of
- * Unicode: no overlong forms, no surrogates, nothing above U+10FFFF. */
+/* Returns the length of the sequence at @p c; 0 if it is not well-formed by table 3-7 of Unicode:
+ * no overlong forms, no surrogates, nothing above U+10FFFF. */
 static size_t sequence(const uint8_t *c)
 {
     size_t n;
@@ -39,8 +39,8 @@ static uint32_t decode(const uint8_t *c, size_t n)
     return code;
 }
 
-/* General categories Cc, Cf, Zl and Zp of Unicode 16, with the unassigned code points among them
- * that are reserved for more of the kind (Default_Ignorable_Code_Point). Ascending. */
+/* General categories Cc, Cf, Zl and Zp of Unicode 16, and the unassigned code points reserved for
+ * such characters (Default_Ignorable_Code_Point), ascending. */
 static const struct {
     uint32_t first, last;
 } controls[] = {
@@ -66,7 +66,7 @@ size_t utf8_printable_bytes(const char *text)
     const uint8_t *c = (const uint8_t *)text;
     size_t n = *c ? sequence(c) : 0;
 
-    /* nearly all of a name is ASCII */
+    /* nearly all names are ASCII */
     if (n == 1)
         return *c >= 0x20 && *c != 0x7f;
     return n > 0 && is_control(decode(c, n)) ? 0 : n;

@@ -12,7 +12,7 @@ struct interval {
     double low, high; /* 0 <= low <= high <= 1 */
 };
 
-/** 97.5 % point of the normal distribution: a 95 % interval. */
+/** The 97.5 % quantile of the normal distribution, for a 95 % interval. */
 #define Z_95 1.959963984540054
 
 /**
@@ -23,8 +23,8 @@ struct interval {
 struct interval wilson_interval(double successes, double n, double z);
 
 /**
- * The sample size that an infinite population would need for the precision of @p n draws without
- * replacement from @p population: n (N - 1) / (N - n) (Cochran, Sampling Techniques, 3rd ed., 2.6).
- * Infinite (HUGE_VAL) if everything was drawn.
+ * The effective sample size of @p n draws without replacement from @p population: the number of
+ * draws from an infinite population with the same precision, n (N - 1) / (N - n) (Cochran, Sampling
+ * Techniques, 3rd ed., 2.6). Infinite (HUGE_VAL) if everything was drawn.
  */
 double finite_population_n(double n, double population);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/** Writes all @p size bytes at @p data, also after a signal. 0 or a negative errno; -EIO if the
- * file takes no more bytes without an error. */
+/** Writes all @p size bytes at @p data, also after a signal. Returns 0 or a negative errno; -EIO if
+ * write(2) returns 0. */
 static inline int write_all(int fd, const void *data, size_t size)
 {
     const char *at = data;

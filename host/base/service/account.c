@@ -59,8 +59,8 @@ int account_find(struct account *out, const char *user, const char *const *group
     return 0;
 }
 
-/* The groups come first, because they could not be given up without CAP_SETGID. When a process
- * changes from user 0 to another, the kernel takes all capabilities (capabilities(7)). */
+/* Sets the groups first: without CAP_SETGID they could not be dropped. When a process changes from
+ * user 0 to another, the kernel drops all its capabilities (capabilities(7)). */
 int account_become(const struct account *account, struct error *error)
 {
     const uid_t uid = account->uid;

@@ -3,8 +3,8 @@
  * @file account.h  The user that a daemon becomes once it has the resources that need root: the
  * half of vmwssd without privileges (privileges.h), and vmwss-balloond.
  *
- * The user is found by name before vmwssd's halves part, because a library may read the user
- * database; the rest becomes that user afterwards, permanently.
+ * The user is looked up before vmwssd forks into its halves, because a library may read the user
+ * database. After the fork the unprivileged half becomes that user permanently.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 
 struct account {
     char name[64]; /* empty: not started by root */
-    bool changes;  /* false: the process keeps its ids and groups */
+    bool changes;  /* false: the process keeps its user and groups */
     uid_t uid;     /* the final ids */
     gid_t gid;
     size_t n_groups; /* supplementary groups */
@@ -31,10 +31,9 @@ struct account {
 };
 
 /**
- * Finds @p user. A daemon started by another user than root stays that user, and "root" stays root:
- * both change nothing.
- * @param groups  names of at most ACCOUNT_GROUPS supplementary groups, up to a NULL; groups that do
- *                not exist are left out
+ * Finds @p user. Nothing changes if the daemon was not started by root, or if @p user is "root".
+ * @param groups  names of at most ACCOUNT_GROUPS supplementary groups, ending with NULL; groups
+ *                that do not exist are ignored
  * @return 0; -ENOENT there is no such user, -EINVAL it is user 0 by another name; the message has
  *         the remedy
  */
@@ -42,6 +41,6 @@ int account_find(struct account *out, const char *user, const char *const *group
                  struct error *error);
 
 /** Sets all ids to those of the user, with no other supplementary groups. Call it from the only
- * thread; it needs CAP_SETUID and CAP_SETGID, and leaves no capability. 0, or -EPERM ... with the
- * message. */
+ * thread; it needs CAP_SETUID and CAP_SETGID, and drops all capabilities. Returns 0, or -EPERM ...
+ * with the message. */
 int account_become(const struct account *account, struct error *error);

@@ -12,7 +12,7 @@ capng_select_t capabilities_may_change(void)
                                                                : CAPNG_SELECT_CAPS;
 }
 
-/* The kernel knows no capability beyond the first for which the call fails. */
+/* The first capability for which the call fails is beyond the last that the kernel knows. */
 static bool bounds_are_in_effect(void)
 {
     int has;

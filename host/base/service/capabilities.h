@@ -4,10 +4,10 @@
 
 #include <cap-ng.h>
 
-/** The sets that can be changed: without CAP_SETPCAP not the bounding set, which the unit chooses.
- * Call it before the state is cleared. */
+/** Returns the sets that can be changed; without CAP_SETPCAP the bounding set cannot. Call it
+ * before the state is cleared. */
 capng_select_t capabilities_may_change(void);
 
 /** Calls capng_apply(), and checks the bounding set, because libcap-ng 0.8.3 returns 0 even if it
- * could drop nothing of that set. 0 or -EPERM. */
+ * could not change that set. 0 or -EPERM. */
 int capabilities_apply(capng_select_t what);

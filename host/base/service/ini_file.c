@@ -18,8 +18,8 @@ struct loading {
     struct error error; /* the first error */
 };
 
-/* inih reads one line at a time through this function, which counts them; a line longer than its
- * buffer would be taken for two. */
+/* inih reads each line through this function, which counts the lines and detects lines longer than
+ * inih's buffer, which inih would treat as two. */
 static char *next_line(char *text, int size, void *context)
 {
     struct loading *loading = context;

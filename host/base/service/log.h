@@ -3,8 +3,8 @@
  * @file log.h  Messages on standard error, one line each, with the priority in front as journald
  * reads it (sd-daemon(3)).
  *
- * Each class of messages has a rate of its own: a fault that repeats for every guest leaves room
- * for the others.
+ * Each class of messages has its own rate limit, so that a fault which repeats for every guest does
+ * not suppress other messages.
  */
 #pragma once
 
@@ -21,20 +21,20 @@ enum log_class {
     LOG_CLASSES,
 };
 
-/** A class may write this number of messages at once, and then one every second. */
+/** Burst of messages that a class may write; afterwards one message a second. */
 #define LOG_BURST 100
 
-/** The used part of a class's rate. Zeroed: nothing used. */
+/** The state of a class's rate limit. Zeroed: nothing used. */
 struct log_rate {
     uint64_t last_ns;
     double used;
-    uint64_t left_out; /* messages left out since the last one that was written */
+    uint64_t left_out; /* messages suppressed since the last one that was written */
 };
 
-/** Returns true if another message may be written. Counts it in both cases. */
+/** Counts the message, and returns true if it may be written. */
 bool log_rate_admit(struct log_rate *rate, uint64_t now_ns);
 
-/** Less urgent messages than @p priority (LOG_ERR .. LOG_DEBUG) are not written. */
+/** Sets the least urgent priority (LOG_ERR .. LOG_DEBUG) that is written. */
 void log_set_level(int priority);
 
 /** Writes one line, whatever the text contains: names chosen by guests or files can neither end the

@@ -40,8 +40,8 @@ int main_loop_add(sd_event *loop, sd_event_time_handler_t handler, void *context
     return rc < 0 ? error_set(error, rc, "the main loop: no timer: %s", strerror(-rc)) : 0;
 }
 
-/* Counts from now, not from the loop's time at which the handler was called: otherwise a handler
- * that is slower than its interval would be called without a pause. */
+/* The interval starts now, not when the handler was called: otherwise a handler slower than its
+ * interval would be called without a pause. */
 int main_loop_again(sd_event_source *timer, double seconds)
 {
     int rc = sd_event_source_set_time(timer, clock_ns() / 1000 + (uint64_t)(seconds * 1e6));
@@ -49,7 +49,7 @@ int main_loop_again(sd_event_source *timer, double seconds)
     return rc < 0 ? rc : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
-/* Does nothing if the daemon handles that signal itself, or if nohup(1) has it ignored. */
+/* Does nothing if the daemon handles SIGHUP itself, or if nohup(1) made it ignored. */
 static int end_at_hangup(sd_event *loop)
 {
     struct sigaction had;

@@ -16,7 +16,7 @@
  * ignores SIGPIPE. The loop is never freed. 0, or negative with the message. */
 int main_loop_open(sd_event **loop, struct error *error);
 
-/** Calls @p handler as soon as the loop runs; a handler that wants to be called again returns
+/** Calls @p handler once as soon as the loop runs. To be called again, the handler returns
  * main_loop_again(). */
 int main_loop_add(sd_event *loop, sd_event_time_handler_t handler, void *context,
                   struct error *error);
@@ -24,6 +24,6 @@ int main_loop_add(sd_event *loop, sd_event_time_handler_t handler, void *context
 /** Called at the end of a handler: calls the handler again after @p seconds from now. */
 int main_loop_again(sd_event_source *timer, double seconds);
 
-/** Sends READY=1 to the service manager, runs until the end, and sends STOPPING=1. 0, or negative
- * with the message. */
+/** Sends READY=1 to the service manager, runs until the loop ends, and sends STOPPING=1. 0, or
+ * negative with the message. */
 int main_loop_run(sd_event *loop, struct error *error);

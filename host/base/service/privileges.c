@@ -36,8 +36,8 @@ static int keep_scanners(bool agents)
 
 static int keep_none(void)
 {
-    if (capng_get_caps_process() != 0) /* another user has other capabilities than were read
-                                        * before */
+    /* another user's capabilities differ from those that were read */
+    if (capng_get_caps_process() != 0)
         return -EPERM;
 
     const capng_select_t what = capabilities_may_change();
@@ -46,7 +46,7 @@ static int keep_none(void)
     return capabilities_apply(what);
 }
 
-/* Call it while there is CAP_SETPCAP, which goes with user 0. */
+/* Call it before the process leaves user 0, which drops CAP_SETPCAP. */
 static int drop_bounding_set(void)
 {
     if (capabilities_may_change() != CAPNG_SELECT_BOTH)
@@ -55,13 +55,14 @@ static int drop_bounding_set(void)
     return capabilities_apply(CAPNG_SELECT_BOUNDS);
 }
 
-/* Both libcap-ng's state and the effect of capset(2) belong to the single thread. */
+/* libcap-ng's state and capset(2) both apply to one thread. */
 int privileges_reach(bool reach)
 {
     if (capng_get_caps_process() != 0)
         return -EPERM;
     if (!capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE) ||
-        capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_RAWIO)) /* no capability was given up */
+        /* the process did not give up capabilities */
+        capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_RAWIO))
         return 0;
     if (capng_update(reach ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE) != 0)
         return -EPERM;
@@ -78,7 +79,7 @@ static const int never[] = {
     SCMP_SYS(execveat),
     /* to act on other processes: vmwssd never writes their memory, and never stops them */
     SCMP_SYS(process_vm_writev),
-#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer stops our threads by it */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer stops the process's threads by it */
     SCMP_SYS(ptrace),
 #endif
     SCMP_SYS(kcmp),
@@ -130,7 +131,7 @@ static const int never[] = {
     SCMP_SYS(keyctl),
 };
 
-/* Calls that reach into another process, for the half that has no use for them. */
+/* Calls that reach into another process, for the half that does not need them. */
 static const int never_of_the_rest[] = {
     SCMP_SYS(process_vm_readv),  SCMP_SYS(process_madvise),   SCMP_SYS(process_mrelease),
     SCMP_SYS(perf_event_open),   SCMP_SYS(move_pages),        SCMP_SYS(migrate_pages),
@@ -208,8 +209,8 @@ static int refuse_namespaces(scmp_filter_ctx filter)
     return rc;
 }
 
-/* Refuses to set limits of any process but the caller; the C library passes 0 for that. A limit on
- * CPU time would end another process. */
+/* Refuses setting the limits of any process but the caller; the C library passes 0 for that. A
+ * limit on CPU time would end another process. */
 static int refuse_limits(scmp_filter_ctx filter)
 {
     const struct scmp_arg_cmp others = {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0};
@@ -254,13 +255,13 @@ static int limit_rest(scmp_filter_ctx filter, bool agents)
     return rc < 0 ? rc : refuse_sockets_but(filter, AF_UNIX, AF_NETLINK);
 }
 
-/* Some libseccomp versions are older than this call: it has the same number on every architecture
+/* Some libseccomp versions are older than this call; its number is the same on every architecture
  * (scripts/syscall.tbl). */
 #define CALL_FCHMODAT2 452
 #define CALL_SETXATTRAT 463
 #define CALL_REMOVEXATTRAT 466
 
-/* The owner of root's files could also give them to others, or change others' access. */
+/* A user that owns root's files could also change their owner or mode. */
 static const int never_of_the_reclaimer[] = {
     SCMP_SYS(socket),    SCMP_SYS(connect),      SCMP_SYS(chmod),       SCMP_SYS(fchmod),
     SCMP_SYS(fchmodat),  CALL_FCHMODAT2,         SCMP_SYS(chown),       SCMP_SYS(fchown),
@@ -278,8 +279,8 @@ static int refuse_flag(scmp_filter_ctx filter, int call, unsigned arg, scmp_datu
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &has);
 }
 
-/* A call that opens a file for reading can also truncate it. The flags of openat2(2) are in memory;
- * only Landlock refuses these, since its version 3. */
+/* A call that opens a file for reading can also truncate it. openat2(2) has its flags in memory,
+ * where only Landlock can refuse O_TRUNC, since its version 3. */
 static int limit_reclaimer(scmp_filter_ctx filter, bool agents)
 {
     int rc = refuse_calls(filter, never_of_the_rest,
@@ -295,8 +296,8 @@ static int limit_reclaimer(scmp_filter_ctx filter, bool agents)
 }
 
 /* This list names the refused calls, not the allowed ones: the calls that libvirt, SQLite and the C
- * library need differ from one release to the next, and with the unit file systemd applies such a
- * list (@system-service). */
+ * library need differ from one release to the next, and systemd applies such an allow list
+ * (@system-service) from the unit file. */
 static int refuse_system_calls(int (*limit)(scmp_filter_ctx filter, bool agents), bool agents)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -331,7 +332,8 @@ static int drop_and_limit(int rc, int (*limit)(scmp_filter_ctx filter, bool agen
 
 #define TRUNCATE (1ULL << 14) /* LANDLOCK_ACCESS_FS_TRUNCATE: Linux 6.2, ABI 3 */
 
-/* Makes a ruleset of accesses that are refused for every file; negative: there is no Landlock. */
+/* Makes a ruleset that handles these accesses, so that they are refused for every file; negative:
+ * there is no Landlock. */
 static int make_ruleset(void)
 {
     struct landlock_ruleset_attr rules = {
@@ -347,8 +349,8 @@ static int make_ruleset(void)
     return (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
 }
 
-/* Allows writing files below this directory only. landlock(7); if the kernel lacks it, or the
- * filter of calls of the process blocks it, that is reported and nothing changes. */
+/* Allows writing only files below this directory: landlock(7). If the kernel lacks Landlock, or a
+ * seccomp filter blocks it, that is reported and nothing changes. */
 static int limit_writes(const char *path)
 {
     struct landlock_path_beneath_attr allowed = {.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE};

@@ -29,7 +29,7 @@ int reader_become(bool keep, struct error *error)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_set(error, -errno, "no_new_privs: %s", strerror(errno));
-    /* there is nothing to drop for another user, or if a service manager has dropped it */
+    /* another user has no capabilities to drop, or a service manager dropped them */
     if (keep ||
         (capng_get_caps_process() == 0 && capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE))
         return 0;

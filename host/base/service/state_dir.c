@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With the setgid bit on a directory, files that any user makes in it get its group. Without that
- * group they get their maker's. */
+/* The setgid bit on a directory gives its group to files that any user creates in it; without the
+ * bit they get their creator's group. */
 static int give_to_group(int dir_fd)
 {
     const struct group *group = getgrnam(READER_GROUP);
@@ -25,9 +25,10 @@ static int give_to_group(int dir_fd)
     return fchown(dir_fd, (uid_t)-1, group->gr_gid) < 0 || fchmod(dir_fd, 02750) < 0 ? -errno : 0;
 }
 
-/* Gives one file that belonged to the directory's owner; so a user who could write in the directory
- * gives away only files of their own. A second link to it could be anywhere. The file is closed to
- * others, because older versions left it open. */
+/* Changes the owner of one file if it belonged to the directory's previous owner, so a user who
+ * could write in the directory gives away only their own files. A file with a second link, which
+ * could be anywhere, is refused. Other users' access is removed, because older versions allowed
+ * it. */
 static int give_file(int dir_fd, const char *name, uid_t from, uid_t to)
 {
     cleanup_close int fd = openat(dir_fd, name,
@@ -41,7 +42,7 @@ static int give_file(int dir_fd, const char *name, uid_t from, uid_t to)
     return fchmod(fd, st.st_mode & 0660) < 0 || fchown(fd, to, (gid_t)-1) < 0 ? -errno : 0;
 }
 
-/* The directory comes last: if this process is killed in between, the next start continues. */
+/* Changes the directory last: if this process is killed in between, the next start continues. */
 static int give_files(int dir_fd, uid_t from, uid_t to)
 {
     int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,7 +77,7 @@ static int give(int dir_fd, bool made, const struct account *account)
     return give_files(dir_fd, st.st_uid, account->uid);
 }
 
-/* "/var/lib/vmwss" of its history; a path without a directory is in the current one. */
+/* "/var/lib/vmwss" for its history; "." for a path without a directory. */
 static void directory_of(const char *database, char *dir, size_t size)
 {
     char *slash;

@@ -4,20 +4,20 @@
 
 #include <stdint.h>
 
-/** A line of values; begins empty ({0}). */
+/** A line of values; initialise it with {0}. */
 struct csv {
     int n;
 };
 
 void csv_text(struct csv *csv, const char *text);
 void csv_whole(struct csv *csv, uint64_t value);
-/** Up to nine significant digits. */
+/** Appends a number with up to nine significant digits. */
 void csv_number(struct csv *csv, double value);
-/** An empty field, for an unknown value. */
+/** Appends an empty field, for an unknown value. */
 void csv_nothing(struct csv *csv);
 
 /** Ends the line. */
 void csv_end(struct csv *csv);
 
-/** A line of names; @p names ends with NULL. */
+/** Prints a line of names; @p names ends with NULL. */
 void csv_heading(const char *const *names);

@@ -32,14 +32,14 @@ json_t *json_text(const char *text)
 
 int json_print_line(json_t *object)
 {
-    /* Enough for the hundredths of a second of an uptime of 30 years. */
+    /* 12 digits suffice for the hundredths of a second of an uptime of 30 years. */
     char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
     json_decref(object);
     if (!line)
         return -ENOMEM;
     puts(line);
-    fflush(stdout); /* a reader at the other end of a pipe wants the line now */
+    fflush(stdout); /* a reader at the other end of a pipe needs the line at once */
     free(line);
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/** A JSON string; text that is not UTF-8 is cleaned by utf8_clean(); null for NULL or empty
+/** Returns a JSON string, cleaned by utf8_clean() if it is not UTF-8; null for NULL or empty
  * text. */
 json_t *json_text(const char *text);
 
@@ -14,7 +14,7 @@ static inline json_t *json_u64(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-/** Sets a number, unless it is UINT64_MAX: not known. */
+/** Sets a number, unless it is unknown (UINT64_MAX). */
 static inline void json_set_known(json_t *object, const char *key, uint64_t value)
 {
     if (value != UINT64_MAX)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns names->n if there is no such name. */
+/* Returns names->n if @p name is not found. */
 static size_t find_name(const struct names *names, const char *name, size_t length)
 {
     size_t i = 0;

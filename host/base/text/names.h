@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file names.h  The names of an enum's values or of a set's bits, as text, and parsed again. */
+/** @file names.h  Converts an enum's values, or the bits of a set, to names and back. */
 #pragma once
 
 #include <stddef.h>
 
 struct names {
-    const char *const *at; /* by the enum's value, or by the number of the bit */
+    const char *const *at; /* indexed by the enum's value, or by the number of the bit */
     size_t n;
 };
 
@@ -15,11 +15,11 @@ struct names {
         (array), sizeof(array) / sizeof((array)[0]) \
     }
 
-/** Returns the number of the name; @p otherwise if there is no such name. */
+/** Returns the number of @p name, or @p otherwise if there is no such name. */
 unsigned names_parse(const struct names *names, const char *name, unsigned otherwise);
 
 /** Writes the names of the bits, "thp,partial", as far as they fit; "" for no bits. */
 void names_bits_text(const struct names *names, char *text, size_t size, unsigned bits);
 
-/** The reverse; unknown names are left out. */
+/** Parses such a list; ignores unknown names. */
 unsigned names_bits_parse(const struct names *names, const char *text);

@@ -38,7 +38,7 @@ char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t
     return text;
 }
 
-/* "5m30s", or "5m" if no seconds are left. */
+/* Writes "5m30s", or "5m" if no seconds are left. */
 static void show_two(char *text, size_t size, unsigned long large, char unit, unsigned long small,
                      char small_unit)
 {
@@ -95,7 +95,7 @@ char *show_bar(char *text, size_t size, double share)
 char *show_time(char *text, size_t size, double unix_s, int digits)
 {
     double unit = pow(10, -digits);
-    /* rounds first, so that no minute has sixty seconds */
+    /* round first, so that no minute has sixty seconds */
     double rounded = round(unix_s / unit) * unit;
     time_t whole = (time_t)floor(rounded + unit / 2);
     struct tm utc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file units.h  Numbers for people. All write into the caller's buffer and return it. */
+/** @file units.h  Formats numbers for people. All functions write into the caller's buffer and
+ * return it. */
 #pragma once
 
 #include <stddef.h>
@@ -8,15 +9,15 @@
 /** "64.1 MiB"; three significant digits or more, binary units. */
 char *show_bytes(char *text, size_t size, uint64_t bytes);
 
-/** The error of @p bytes, within its bounds @p low .. @p high: "1.2 MiB", the wider side; "+1.2 MiB
- * -62.3 MiB" if the lower side is more than twice the upper one, as with huge pages. */
+/** The error of @p bytes, within its bounds @p low .. @p high: "1.2 MiB" (the wider side), or "+1.2
+ * MiB -62.3 MiB" if the lower side is more than twice the upper one, as with huge pages. */
 char *show_error(char *text, size_t size, uint64_t bytes, uint64_t low, uint64_t high);
 
 /** "0.10s", "10s", "2m30s", "1h5m". */
 char *show_seconds(char *text, size_t size, double seconds);
 
-/** A whole number of minutes or hours gives only that, "1m", for a heading; any other value gives
- * up to three digits. */
+/** As show_seconds(), but for headings: a whole number of minutes or hours has one unit, "1m"; any
+ * other value has up to three digits. */
 char *show_seconds_short(char *text, size_t size, double seconds);
 
 /** "±", or "+-" if the locale is not UTF-8. */

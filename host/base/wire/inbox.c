@@ -13,7 +13,7 @@ void inbox_reset(struct inbox *inbox)
     inbox->skipping = false;
 }
 
-/* Makes room at the end; a line that fills all of the room is too long. */
+/* Moves the rest to the front. If one line fills the whole buffer, it is too long. */
 static void make_room(struct inbox *inbox)
 {
     inbox->length -= inbox->taken;

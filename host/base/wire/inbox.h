@@ -10,19 +10,19 @@
 #include <sys/types.h>
 
 struct inbox {
-    char text[WIRE_LINE_MAX]; /* bytes that were read and not yet taken */
+    char text[WIRE_LINE_MAX]; /* bytes read, but not yet taken */
     size_t length;
-    size_t taken;  /* the part that inbox_line() has taken */
-    bool skipping; /* inside a line that was too long */
+    size_t taken;  /* the prefix that inbox_line() has taken */
+    bool skipping; /* discarding the rest of a line that was too long */
 };
 
-/** Discards everything, because another writer begins. */
+/** Discards everything, for use when another sender takes over. */
 void inbox_reset(struct inbox *inbox);
 
 /** Reads once from a non-blocking @p fd; call it when inbox_line() has no more lines. Returns the
  * bytes read, 0 at the end of the stream, or a negative errno. */
 ssize_t inbox_fill(struct inbox *inbox, int fd);
 
-/** The next whole line, without its newline; *line stays valid until inbox_fill(). False if there
- * is no whole line. */
+/** Sets *line to the next whole line, without its newline; it stays valid until inbox_fill().
+ * Returns false if there is no whole line. */
 bool inbox_line(struct inbox *inbox, const char **line, size_t *length);

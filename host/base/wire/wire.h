@@ -2,11 +2,11 @@
 /**
  * @file wire.h  The protocol between the host and the agent in a guest.
  *
- * The host asks and the guest answers; the guest reports only a stall without a question. One JSON
- * object per line, UTF-8, no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader
- * ignores keys that it does not know, so that either side may be the newer one; figures that a
- * guest's kernel does not have are left out. Bytes are bytes, counters are totals since the guest's
- * boot (the reader takes differences, by the guest's own uptime), microseconds end in _us.
+ * The host asks and the guest answers; only a stall is reported unasked. One JSON object per line,
+ * UTF-8, no key twice, at most WIRE_LINE_MAX bytes with its newline. A reader ignores keys that it
+ * does not know, so that either side may be newer; figures that a guest's kernel lacks are omitted.
+ * Bytes are bytes, counters are totals since the guest's boot (the reader takes differences, by the
+ * guest's own uptime), microseconds end in _us.
  *
  *   host   {"ask":"hello","seq":1}
  *   guest  {"seq":1,"hello":{"protocol":1,"agent":"0.1.0","kernel":"6.1.0-18-amd64",
@@ -31,10 +31,11 @@
  *            "working_set":{"anon_bytes":..,"file_bytes":..,"window_s":..,"age_s":..,"how":"clear_refs",
  *              "unread":..}}}
  *          "working_set" (what processes touched in a window that ended age_s before the report) is
- *          of an agent whose owner lets it clear referenced bits, which disturbs the guest's own
- *          reclaim. Then "processes" are those that touched most, all of them as they were at that
- *          window's end, with "referenced_bytes". "unread" counts processes that the agent cannot
- *          read: what they touched is missing. Processes in one address space (vfork) are one.
+ *          sent only if the guest's owner lets the agent clear referenced bits, which disturbs the
+ *          guest's own reclaim. Then "processes" lists those that touched most, as of that window's
+ *          end, with "referenced_bytes". "unread" counts processes that the agent cannot read;
+ *          their touched memory is missing. Processes that share an address space (vfork) count as
+ *          one.
  *   guest  {"seq":3,"error":"what is wrong with the question"}
  *   guest  {"stall":{"resource":"memory","kind":"some","threshold_us":150000,"window_us":1000000,
  *           "uptime_s":813.01,"total_us":..}}
@@ -45,16 +46,16 @@
 #define WIRE_PORT "org.vmwss.guest.0"
 /** AF_VSOCK port on which the agent listens if configured. */
 #define WIRE_VSOCK_PORT 19178
-/** The number grows only when an older reader would misunderstand: the host does not query an agent
- * whose number is above its own. */
+/** Incremented only when an older reader would misunderstand the messages: the host does not query
+ * an agent with a larger number than its own. */
 #define WIRE_PROTOCOL 1
 /** A longer line is discarded, up to its newline. */
 #define WIRE_LINE_MAX 16384
-/** Number of processes in a report: those with the largest PSS or, with a working set, those that
- * touched most. */
+/** Maximum number of processes in a report: those with the largest PSS or, with a working set,
+ * those that touched most. */
 #define WIRE_PROCESSES_MAX 8
-/** Size of a name or a reason, without a NUL; the sender cuts longer ones and the host refuses
- * them. */
+/** Maximum size of a name or a reason, without a NUL; the sender truncates longer ones, and the
+ * host refuses them. */
 #define WIRE_TEXT_MAX 128
-/** The time for which the host waits for an answer. */
+/** How long the host waits for an answer. */
 #define WIRE_DEADLINE_MS 2000
