@@ -227,7 +227,7 @@ static int read_roster(const struct plan_reading *reading, struct roster *roster
 }
 
 /* Returns the time in which a guest that has ended may have needed memory, here or on a host that
- * it came from. */
+ * it came from. The last record of its last hour may hold beyond that hour. */
 static void span_of(const struct roster *roster, const struct roster_guest *guest, double *from_s,
                     double *to_s)
 {
@@ -238,7 +238,7 @@ static void span_of(const struct roster *roster, const struct roster_guest *gues
     for (size_t r = guest->first; r != PLAN_NOT_THERE; r = row->next) {
         row = &roster->rows[r];
         *from_s = fmin(*from_s, row->first_s);
-        *to_s = fmax(*to_s, row->last_s + fmax(row->lasts_s, BUCKET_HOUR));
+        *to_s = fmax(*to_s, row->last_s + BUCKET_HOUR + row->lasts_s);
     }
 }
 

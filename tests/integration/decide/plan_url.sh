@@ -52,7 +52,10 @@ event c gone end $((now - went - 60))
 history c $begin $((over - 100)) brief:10:20:20:0
 # Measured each four hours, the last time two and a half hours ago. What it needs is in the middle of a bin of a sketch.
 period=14400 history c $((last - 9000 - 6 * 14400)) $last seldom:11:99:99:0
-history e $begin $((now - 900)) only:8:25:25:0
+# The last record of e holds over the end of its hour, and then its guest ends: in the middle of a step as well, and ten seconds into a
+# minute, so that one minute of it is missing from what was scraped.
+boundary=$((now / 3600 * 3600 - 3600)) quit=$((boundary + 430))
+history e $((boundary - 60 - 99000)) $((boundary - 60)) only:8:25:25:0
 # The same of c until a day ago, when its guest that is gone was there: the exporter served that then.
 history before $begin $went ci:6:25:25:0
 history before $begin $went gone:7:200:200:0
@@ -67,16 +70,16 @@ capacity=$((1 << 30)) reserve=$((64 << 20))
 scrape() { "$samples" "$dir/$1.db" "$2" "$3" $capacity $reserve || fail "samples of $1"; }
 first=$((begin / 60 * 60 + 17))
 ended=$((first + (over - first) / 60 * 60))
-late=$((first + (now - 600 - first) / 60 * 60))
+late=$((first + (quit - first) / 60 * 60))
 left=$((first + (went - first) / 60 * 60))
 {
 	for host in a b; do scrape $host $first "$(date +%s)"; done
-	# A guest of each was scraped until ten minutes ago or more, and one of c until a day ago.
+	# A guest of each was scraped until it ended.
 	scrape before $first $left
 	scrape c $((left + 60)) $ended
 	scrape e $first $late
 	event c brief end $((now - over))
-	event e only end 640
+	event e only end $((now - quit))
 	scrape c $((ended + 60)) "$(date +%s)"
 	scrape e $((late + 60)) "$(date +%s)"
 } >"$dir/samples"
@@ -121,7 +124,6 @@ plan --place 512M --empty | sed 's/^/# /'
 # same AS URL_PLAN [DAYS]: the plans as JSON, but for what two minutes more or less change: within 1 %, days within 5 minutes, or as
 # many as are given: they may be the first of one step more. The need for the risk of 0.1 % is one of the largest steps, and a step more
 # makes it the next of them: within 1 % of the needs for half and for twice the risk, where AS has them.
-# The one of host e, which is served rarely and no more, was up to 6 % less by the URL at some hours of the day; why is not known.
 quarter=0.0106 hour=0.0419
 same() {
 	local low=${1%.json}-low.json high=${1%.json}-high.json
@@ -133,7 +135,7 @@ same() {
 			if ($k | test("(^|\\.)(to|unknown|last|headroom_bytes)$")) then false
 			elif ($k | endswith("days")) then ($x[$k] - $y[$k]) | fabs > $days
 			elif ($k | test("^hosts\\..*\\.(need_risk|planned)_bytes$")) and ($x[$k] | type) == "number" then
-				$y[$k] < (if ($k | startswith("hosts.3.")) then 0.9 else 0.99 end) * $least[$k] - 1 or $y[$k] > 1.01 * $most[$k] + 1
+				$y[$k] < 0.99 * $least[$k] - 1 or $y[$k] > 1.01 * $most[$k] + 1
 			elif ($x[$k] | type) == "number" and ($y[$k] | type) == "number" then
 				($x[$k] - $y[$k]) | fabs > 0.01 * ($x[$k] | fabs) + 1
 			else $x[$k] != $y[$k] end) | "\(.): \($x[$k]) \($y[$k])"]' >"$dir/differs"
@@ -326,7 +328,8 @@ grep -E '^vmwss_plan_(capacity|reserve)_bytes\{host="a"' "$dir/samples" | awk -v
 	sed -E 's/host="a"/host="left"/; s/ ([0-9]+)\.([0-9]{3})$/ \1\2/' >"$dir/lines"
 check "it takes samples of a host that is gone" quietly curl --silent --fail -T "$dir/lines" -X POST "$url/api/v1/import/prometheus"
 quietly curl --silent "$url/internal/force_flush"
-try --html "$dir/page.html" 2>"$dir/warnings"
-check "of which it is warned" quietly grep -F 'host left is left out: it is not scraped any more' "$dir/warnings"
+# A new series is found when the server's cache of its index has expired.
+left_out() { try --html "$dir/page.html" 2>&1 | grep -F 'host left is left out: it is not scraped any more' >/dev/null; }
+check "of which it is warned" settles left_out
 check "and so it is on the page" quietly grep -F '<p class="doubt">host left is left out: it is not scraped any more' "$dir/page.html"
 finish
