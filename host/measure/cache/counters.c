@@ -12,7 +12,7 @@
 
 struct counters {
     size_t n_events, n_threads;
-    int *fds; /* n_events for each thread; -1: it has ended */
+    int *fds; /* n_events for each thread; -1: the thread has ended */
 };
 
 static int open_event(const struct counter_event *event, pid_t tid, int leader)
@@ -83,7 +83,7 @@ static int open_thread(struct counters *counters, size_t thread, const struct co
     return 0;
 }
 
-/* A guest of many vCPUs needs several descriptors for each of them. */
+/* Raises the limit of descriptors: each vCPU needs several. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -166,7 +166,7 @@ void counters_close(struct counters *counters)
 {
     if (!counters)
         return;
-    /* the leader is closed last */
+    /* closes the leaders last */
     for (size_t i = counters->n_events * counters->n_threads; i-- > 0;)
         cleanup_close_at(&counters->fds[i]);
     free(counters->fds);

@@ -32,7 +32,7 @@ static uint64_t parse_cache_size(const char *text)
     return *end || number == 0 || number > (1ULL << 40) >> shift ? CACHE_UNKNOWN : number << shift;
 }
 
-/* Two CPUs that share a cache must report it alike. */
+/* Two CPUs that share a cache must report the same size. */
 static int add_cache(struct cpu_caches *out, uint64_t id, uint64_t bytes)
 {
     for (size_t i = 0; i < out->n; i++)

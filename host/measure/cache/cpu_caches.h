@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cpu_caches.h  The last-level caches of this host, and the counting abilities of its CPU.
+ * @file cpu_caches.h  The last-level caches of this host, and which events its CPU can count.
  *
- * Sizes are those of sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu,
- * /sys/devices/system/cpu/cpuX/cache/indexY), whose cache ids resctrl uses, too.
+ * Sizes and cache ids are those of sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu,
+ * /sys/devices/system/cpu/cpuX/cache/indexY); resctrl uses the same ids.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct cpu_cache {
 };
 
 struct cpu_caches {
-    unsigned level; /* 3, seldom 2 */
+    unsigned level; /* usually 3, otherwise 2 */
     size_t n;
     struct cpu_cache caches[CACHES_MAX];
 };
@@ -30,7 +30,7 @@ uint64_t cpu_caches_bytes(const struct cpu_caches *caches, unsigned id);
 
 /** Facts from /proc/cpuinfo, for the first CPU. */
 struct cpu_facts {
-    enum counted_level level; /* level of perf's generic cache references and misses */
+    enum counted_level level; /* cache level of perf's generic cache references and misses */
     bool intel, amd;
     bool nested;    /* "hypervisor": this host is a virtual machine */
     bool occupancy; /* "cqm_occup_llc" */

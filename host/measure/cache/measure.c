@@ -17,9 +17,8 @@
 #include <poll.h>
 #include <string.h>
 
-/* Limits of the interval between readings, each of which interrupts a CPU of each cache: the
- * interval is a fiftieth of the window within these limits. The kernel itself reads MBM each
- * second, before it overflows. */
+/* Limits of the interval between readings, which is a fiftieth of the window. Each reading
+ * interrupts a CPU of each cache. The kernel itself reads MBM every second, before it overflows. */
 #define SLICE_MIN_MS 100
 #define SLICE_MAX_MS 1000
 
@@ -38,8 +37,7 @@ static const struct counter_event hardware[N_HARDWARE] = {
     [CYCLES] = {PERF_COUNT_HW_CPU_CYCLES, PERF_TYPE_HARDWARE, .guest = true},
 };
 
-/* Running time and CPU changes of each thread: these come from the scheduler, so every host has
- * them. */
+/* Running time and CPU migrations of each thread: software events, which every host has. */
 static const struct counter_event software[] = {
     {PERF_COUNT_SW_CPU_MIGRATIONS, PERF_TYPE_SOFTWARE, .guest = false},
 };
@@ -119,7 +117,8 @@ static struct ticks read_ticks(const struct fsroot *root, const struct qemu_proc
     return ticks;
 }
 
-/* Also detects a vCPU that came and went: each vCPU's time is rounded down separately. */
+/* Also detects a vCPU that came and went, by the guest time of ended threads. Each vCPU's time is
+ * rounded down, so one tick for each is tolerated. */
 static bool vcpus_changed(const struct measuring *measuring)
 {
     const struct qemu_process *before = measuring->process;
@@ -159,7 +158,7 @@ static int lock_resctrl(struct measuring *measuring, struct error *error)
                         : rc;
 }
 
-/* takes the lock first: the guardian, a child, then holds it too */
+/* takes the lock first, so that the guardian, a child, holds it too */
 static int open_group(struct measuring *measuring, struct error *error)
 {
     struct error *why = &measuring->out->no_monitor;
@@ -298,7 +297,7 @@ static void add_vcpus(const struct measuring *measuring, struct cache_seen *seen
     }
 }
 
-/* The scheduler rounds both values separately. */
+/* The scheduler rounds the two values separately. */
 static double guest_share(const struct ticks *from, const struct ticks *to)
 {
     if (to->all <= from->all || to->guest < from->guest)
@@ -358,7 +357,7 @@ int cache_measure(const struct fsroot *root, const struct qemu_process *process,
         return rc;
     cpu_facts_read(root, &measuring.facts);
     rc = measure(&measuring, error);
-    /* closes the group before its lock */
+    /* remove the group before its lock is released */
     resctrl_group_close(measuring.group);
     run_lock_release(&measuring.lock);
     counters_close(measuring.counts);

@@ -27,8 +27,8 @@ struct resctrl_group {
     char path[2 * RESCTRL_NAME_BYTES + 64]; /* path of the group that is read */
     struct resctrl_dir *own;                /* NULL: the group belongs to another program */
     struct resctrl_reading first, last;
-    struct resctrl_config config; /* configuration at the beginning */
-    /* loaded bytes when the cache became full; CACHE_UNKNOWN: it is not full */
+    struct resctrl_config config; /* configuration when the measurement began */
+    /* loaded bytes when the cache became full; CACHE_UNKNOWN if it is not full */
     uint64_t full_since[CACHES_MAX];
 };
 
@@ -80,7 +80,7 @@ static int read_place(const struct resctrl_group *group, pid_t tid, struct resct
     return n < 0 ? (int)n : resctrl_parse_place(text, place);
 }
 
-/* Finds the group that all vCPUs are in. */
+/* Finds the group that contains all vCPUs. */
 static int find_place(const struct resctrl_group *group, struct resctrl_place *all,
                       struct error *error)
 {
@@ -137,8 +137,8 @@ static int count_tasks(const struct resctrl_group *group, size_t *vcpus, size_t 
     return n < 0 ? (int)n : 0;
 }
 
-/* Moves one thread a write: kernels before 6.7 take no list. A thread that is no longer where
- * find_place() saw it is left alone. */
+/* Moves one thread per write, because kernels before 6.7 take no list. Fails if another program has
+ * moved the thread since find_place(). */
 static int move_thread(const struct resctrl_group *group, int tasks_fd, pid_t tid,
                        struct error *error)
 {
@@ -268,7 +268,7 @@ static void begin_use(const struct resctrl_group *group, const struct cpu_caches
         .id = now->id,
         .bytes = bytes,
         .usable_bytes = share <= bytes ? share : CACHE_UNKNOWN,
-        /* the beginning of another program's group is not known */
+        /* leftover lines of another program's group are not known */
         .leftover_bytes = group->own ? now->occupied : 0,
         .occupied_bytes = now->occupied,
         .loaded_while_full_bytes = CACHE_UNKNOWN,
@@ -283,7 +283,7 @@ static bool has_totals(const struct resctrl_reading *reading)
     return true;
 }
 
-/* Some CPUs have no number yet if a group is new. */
+/* Some CPUs have no value yet in a new group. */
 static int read_first(struct resctrl_group *group, struct error *error)
 {
     int rc = resctrl_read(&group->root, group->path, &group->first);
@@ -325,7 +325,8 @@ static uint64_t grown(uint64_t from, uint64_t to)
     return from == CACHE_UNKNOWN || to == CACHE_UNKNOWN || to < from ? CACHE_UNKNOWN : to - from;
 }
 
-/* Updates the bytes loaded since the guest has held nine tenths of the cache at each reading. */
+/* Updates the bytes loaded since each reading has shown nine tenths of the cache held by the
+ * guest. */
 static void follow_full(uint64_t *full_since, struct cache_use *use)
 {
     if (!cache_is_full(use) || use->loaded_bytes == CACHE_UNKNOWN) {
@@ -338,7 +339,7 @@ static void follow_full(uint64_t *full_since, struct cache_use *use)
     use->loaded_while_full_bytes = grown(*full_since, use->loaded_bytes);
 }
 
-/* A counter that was missing once may have begun anew. */
+/* A counter that was unavailable once may have restarted. */
 static void sample_use(struct resctrl_group *group, size_t i, const struct resctrl_cache *now,
                        struct cache_use *use)
 {
@@ -350,7 +351,7 @@ static void sample_use(struct resctrl_group *group, size_t i, const struct resct
     use->loaded_bytes = group->flags & CACHE_MBM_GAP ? CACHE_UNKNOWN
                                                      : grown(first->total, now->total);
     if (grown(group->last.caches[i].local, now->local) == CACHE_UNKNOWN)
-        first->local = CACHE_UNKNOWN; /* from now on */
+        first->local = CACHE_UNKNOWN; /* stays unknown from now on */
     use->local_bytes = grown(first->local, now->local);
     follow_full(&group->full_since[i], use);
 }

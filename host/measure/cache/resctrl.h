@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file resctrl.h  Measures how much of the last-level caches a guest's vCPUs occupy, and how much
- * they load, with a monitoring group of resctrl (Documentation/filesystems/resctrl.rst).
+ * they load from memory, with a monitoring group of resctrl
+ * (Documentation/filesystems/resctrl.rst).
  *
  * The group, "mon_groups/vmwss-cache-PID" below the control group that the vCPU threads are in,
  * holds those threads only. Removing it returns them to their previous group; a guardian does so
  * when this process dies. If both are killed, the next resctrl_group_open() removes the leftover
- * group. A thread that is in a monitoring group of another program stays in it: such a group is
- * read if it has all vCPUs; otherwise the guest is refused. This program never mounts resctrl.
+ * group. A thread in another program's monitoring group stays there. That group is used if it has
+ * all vCPUs; otherwise the guest is refused. This program never mounts resctrl.
  */
 #pragma once
 
@@ -35,15 +36,15 @@ int resctrl_group_open(const struct fsroot *root, const struct cpu_facts *facts,
 /** Removes the group if it is ours. NULL is allowed. */
 void resctrl_group_close(struct resctrl_group *group);
 
-/** Fills the monitored caches of @p seen, with their sizes from @p caches and the leftover lines;
- * the counters begin. -EIO: no cache can be read. */
+/** Starts the counters: fills the monitored caches of @p seen, with their sizes from @p caches and
+ * the leftover lines. -EIO: no cache can be read. */
 int resctrl_group_begin(struct resctrl_group *group, const struct cpu_caches *caches,
                         struct cache_seen *seen, struct error *error);
 
-/** Updates the occupied and loaded bytes. Call it often, because the kernel may lose counts that it
- * cannot report. */
+/** Updates the occupied and loaded bytes. Call it often: the kernel can lose counts without
+ * reporting it. */
 void resctrl_group_sample(struct resctrl_group *group, struct cache_seen *seen);
 
-/** Call it after the last sample: checks that the group is unchanged, and sets the flags for
- * changes. */
+/** Checks that the group is unchanged, and sets the flags for changes. Call it after the last
+ * sample. */
 void resctrl_group_end(struct resctrl_group *group, struct cache_seen *seen);

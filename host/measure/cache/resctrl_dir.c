@@ -18,7 +18,7 @@
 struct resctrl_dir {
     struct fsroot root; /* borrowed */
     struct guardian *guardian;
-    char *path; /* shared with the guardian; empty: not made */
+    char *path; /* shared with the guardian; empty: no group exists */
 };
 
 void resctrl_dir_name(pid_t pid, char name[RESCTRL_NAME_BYTES])
@@ -36,7 +36,7 @@ static void write_path(char *path, size_t size, const char *control, const char 
     snprintf(path, size, RESCTRL "%s%s/mon_groups/%s", *control ? "/" : "", control, name);
 }
 
-/* rmdir(2) returns its threads to the control group. */
+/* rmdir(2) moves the group's threads back to the control group. */
 static void remove_path(const struct fsroot *root, const char *path)
 {
     if (*path && unlinkat(root->dirfd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -142,7 +142,7 @@ struct sweep {
     pid_t locked;
 };
 
-/* The pid in a name of ours; 0: the name is not ours. */
+/* The pid in the name of one of our groups; 0: the name is not ours. */
 static pid_t pid_of_name(const char *name)
 {
     char again[RESCTRL_NAME_BYTES];

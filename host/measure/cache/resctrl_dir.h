@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl_dir.h  The directory of our own monitoring group: it is made here, and removed in
- * every case. */
+/** @file resctrl_dir.h  Creates the directory of our own monitoring group, and removes it in every
+ * case. */
 #pragma once
 
 #include "base/error.h"
@@ -20,16 +20,15 @@ void resctrl_dir_name(pid_t pid, char name[RESCTRL_NAME_BYTES]);
 int resctrl_dir_make(const struct fsroot *root, const char *control, pid_t pid,
                      struct resctrl_dir **out, struct error *error);
 
-/** Its path below the root. */
+/** The group's path below the root. */
 const char *resctrl_dir_path(const struct resctrl_dir *dir);
 
 /** NULL is allowed. */
 void resctrl_dir_remove(struct resctrl_dir *dir);
 
 /**
- * Removes groups of ours that no process holds, because their process and its guardian were killed
- * at once.
- * @p pid: the process that the caller has locked, whose group is removed too
+ * Removes our groups that are left over because their process and its guardian were killed at once.
+ * @param pid  the process that the caller has locked; its group is removed too
  */
 void resctrl_dir_sweep(const struct fsroot *root, pid_t pid);
 
@@ -37,7 +36,7 @@ void resctrl_dir_sweep(const struct fsroot *root, pid_t pid);
 void resctrl_lock_name(pid_t pid, char name[32]);
 
 /** Calls @p visit for each directory below @p path, in any order, until it returns a value other
- * than 0, which is then returned; a negative errno. */
+ * than 0. Returns that value, or a negative errno. */
 int resctrl_each_dir(const struct fsroot *root, const char *path,
                      int (*visit)(const struct fsroot *root, const char *name, void *context),
                      void *context);

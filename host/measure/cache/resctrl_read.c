@@ -80,7 +80,7 @@ int resctrl_read(const struct fsroot *root, const char *path, struct resctrl_rea
 
 /* --- shares and limits ------------------------------------------------------------------------ */
 
-/* NULL: there is no such file, or it is not text. */
+/* NULL if the file does not exist or is not text. */
 static char *read_text(const struct fsroot *root, const char *control, const char *file)
 {
     char *text = NULL;

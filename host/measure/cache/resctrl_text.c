@@ -11,7 +11,7 @@
  * bandwidth events", resctrl.rst. */
 #define READ_EVENTS 0x33
 
-/* Takes a number at *at, and moves *at behind it. No sign, no blank. */
+/* Parses a number without sign or blank at *at, and moves *at behind it. */
 static int take_number(const char **at, int base, uint64_t *value)
 {
     char *end;
@@ -42,7 +42,7 @@ int resctrl_parse_counter(const char *text, uint64_t *value)
 
 /* --- a thread's groups ------------------------------------------------------------------------ */
 
-/* Takes the rest of the line that begins with @p key. */
+/* Copies the rest of the line that begins with @p key. */
 static int take_name(const char *text, const char *key, char *name)
 {
     while (text && strncmp(text, key, strlen(key)) != 0) {
@@ -99,7 +99,7 @@ ssize_t resctrl_parse_tasks(const char *text, pid_t *tids, size_t max)
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
-/* The position behind "   NAME:" in the line that has it; NULL: no line has it. */
+/* Returns the position behind "   NAME:" in its line; NULL if there is no such line. */
 static const char *find_line(const char *text, const char *resource)
 {
     const size_t length = strlen(resource);
@@ -113,7 +113,7 @@ static const char *find_line(const char *text, const char *resource)
     return NULL;
 }
 
-/* Takes "ID=VALUE" at *at, and moves *at behind it, and behind the ";". */
+/* Parses "ID=VALUE" at *at, and moves *at behind it and its ";". */
 static int take_domain(const char **at, int base, uint64_t *id, uint64_t *value)
 {
     int rc = take_number(at, 10, id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file resctrl_text.h  The only parser of resctrl's text (Documentation/filesystems/resctrl.rst).
- * Other programs have chosen the group names in it.
+ * Group names in it are chosen by other programs.
  */
 #pragma once
 
@@ -11,7 +11,8 @@
 
 #define RESCTRL_NAME_BYTES 256
 
-/** A counter: 0; -ENODATA "Unavailable", "Unassigned"; -EIO "Error"; -EBADMSG anything else. */
+/** Parses a counter. 0; -ENODATA for "Unavailable" or "Unassigned"; -EIO for "Error"; -EBADMSG
+ * otherwise. */
 int resctrl_parse_counter(const char *text, uint64_t *value);
 
 /** The groups of a thread: /proc/PID/task/TID/cpu_resctrl_groups. */
@@ -20,15 +21,16 @@ struct resctrl_place {
     char monitor[RESCTRL_NAME_BYTES]; /* "": no monitoring group */
 };
 
-/** 0; -ENODEV: resctrl is not mounted; -EBADMSG. Names that would lead out of the tree are refused.
+/** Parses it. 0; -ENODEV: resctrl is not mounted; -EBADMSG. Names that lead out of the tree are
+ * refused.
  */
 int resctrl_parse_place(const char *text, struct resctrl_place *place);
 
-/** The thread ids of a "tasks" file, one a line, into @p tids, as many as fit into @p max.
- * Returns the count; -E2BIG; -EBADMSG. */
+/** Parses a "tasks" file, one thread id a line, into at most @p max @p tids. Returns the count;
+ * -E2BIG; -EBADMSG. */
 ssize_t resctrl_parse_tasks(const char *text, pid_t *tids, size_t max);
 
-/** The values that a line of "size" or "schemata" gives each domain. */
+/** The value of each domain in a line of "size" or "schemata". */
 struct resctrl_shares {
     size_t n;
     struct {
@@ -41,12 +43,13 @@ struct resctrl_shares {
  * -EBADMSG. */
 int resctrl_parse_shares(const char *text, const char *resource, struct resctrl_shares *shares);
 
-/** The value of domain @p id; CACHE_UNKNOWN: it has no value. */
+/** The value of domain @p id; CACHE_UNKNOWN if it has no value. */
 uint64_t resctrl_share(const struct resctrl_shares *shares, unsigned id);
 
 /** Returns true if mbm_total_bytes_config ("0=0x7f;1=0x7f") counts reads of all memory, in all
  * domains. */
 bool resctrl_counts_all_reads(const char *config);
 
-/** Returns true if an event_filter ("local_reads,remote_reads,...") counts reads of all memory. */
+/** Returns true if @p filter, an event_filter ("local_reads,remote_reads,..."), counts reads of all
+ * memory. */
 bool resctrl_filter_has_reads(const char *filter);

@@ -4,17 +4,18 @@
 
 #include <math.h>
 
-/* A guest that fits may load at most this share of a cache: a twentieth. */
+/* A guest that fits may load at most one part in this many of a cache: a twentieth. */
 #define FITS_PART 20
 #define FULL_SHARE 0.9
 #define LOADED_ANEW 2
 #define LINE_BYTES 64
-/* A running guest has had the time to load a cache if this rate would have sufficed: a tenth of the
- * rate of one thread in which each miss waits for the one before (64 bytes in 100 ns). */
+/* If a guest could have loaded the cache at this rate while it ran, it had enough time. The rate is
+ * a tenth of that of one thread in which each miss waits for the one before (64 bytes in 100
+ * ns). */
 #define SLOW_BYTES_S 64e6
-/* Below this share the vCPU threads ran too much of QEMU's and KVM's own code. */
+/* Below this share of guest mode, the vCPU threads ran too much of QEMU's and KVM's own code. */
 #define GUEST_SHARE 0.9
-/* The times are scheduler ticks, not counts: a little less does not mean multiplexing. */
+/* The times are scheduler ticks: a slightly smaller value does not mean multiplexing. */
 #define COUNTED_SHARE 0.99
 
 const char *cache_flag_name(unsigned number)
@@ -121,7 +122,7 @@ struct objection {
     const char *reason;
 };
 
-/* The first objection that applies; NULL: no objection applies. */
+/* The first objection that applies, or NULL. */
 static const char *object(const struct objection *objections, size_t n, unsigned flags)
 {
     for (size_t i = 0; i < n; i++)
@@ -130,7 +131,7 @@ static const char *object(const struct objection *objections, size_t n, unsigned
     return NULL;
 }
 
-/* Objections against both answers. */
+/* Objections that rule out both answers. */
 static const char *object_at_all(unsigned flags)
 {
     static const struct objection objections[] = {
@@ -219,8 +220,7 @@ static double sum_usable(const struct cache_seen *seen)
     return sum;
 }
 
-/* The PMU counts some of the lines that were loaded in guest mode: MBM must have counted them,
- * too. */
+/* Lines that the PMU counted as loaded in guest mode must have been counted by MBM, too. */
 static bool is_contradicted(const struct cache_seen *seen)
 {
     const struct cache_counts *counts = &seen->counts;

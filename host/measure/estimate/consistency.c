@@ -5,21 +5,22 @@
 #include <math.h>
 
 #define WEIGHT (1 / 8.0)    /* weight of a new report */
-#define ALL_WRONG (1 / 4.0) /* share of the RAM, beyond the margin */
+#define ALL_WRONG (1 / 4.0) /* an excess over the margin of this share of the RAM scores 0 */
 #define MIB (1024.0 * 1024.0)
 
 /* The tolerance of each figure before it is a contradiction, as a share of the RAM. */
-#define TOTAL_ABOVE 0.02 /* MemTotal is always below the given memory */
-/* reduced by its kernel, its firmware, and the memory reserved for a crash kernel */
+#define TOTAL_ABOVE 0.02 /* MemTotal is always below the memory given to the guest */
+/* memory kept by its kernel, its firmware, and for a crash kernel */
 #define TOTAL_BELOW 0.15
 #define USED_ABOVE 0.05    /* time passes between the report and the measurement */
 #define TOUCHED_ABOVE 0.10 /* pages that were used, touched and freed within the window */
 #define OWN_ABOVE 0.05
-/* A kernel of any size reserves this before it counts: 50 MiB of 256, Debian 12 with an initrd. */
+/* A kernel of any size reserves at least this before it counts MemTotal: 50 MiB of 256, Debian 12
+ * with an initrd. */
 #define KERNEL_MIB 32
-/* The first of two answers may have arrived this much later than its figures were true. */
+/* The first of two answers may have arrived this long after the guest collected it. */
 #define ANSWER_S (1 + WIRE_DEADLINE_MS / 1000.0)
-#define SMALL_MIB 32 /* minimum tolerance: small guests have a kernel too */
+#define SMALL_MIB 32 /* minimum tolerance, because a small guest's kernel is not smaller */
 
 struct checking {
     double ram, worst;
@@ -37,7 +38,8 @@ static void score(struct checking *checking, enum guest_stats_inconsistency inco
     checking->worst = fmin(checking->worst, fmax(one, 0));
 }
 
-/* Checks @p bytes above the possible maximum; a share of the RAM, or SMALL_MIB, is tolerated. */
+/* Checks @p bytes, the excess over the possible maximum; a share of the RAM, or SMALL_MIB, is
+ * tolerated. */
 static void check_excess(struct checking *checking, enum guest_stats_inconsistency inconsistency,
                          double bytes, double margin)
 {
@@ -82,8 +84,7 @@ static void check_working_set(struct checking *checking, const struct agent_work
                  OWN_ABOVE);
 }
 
-/* Scores whether @p took_s seconds fit into @p had_s, if both are right: a tenth and @p late_s are
- * tolerated. */
+/* Scores whether @p took_s seconds fit into @p had_s; a tenth of it and @p late_s are tolerated. */
 static double time_score(double took_s, double had_s, double late_s)
 {
     double beyond = took_s - (1.1 * had_s + late_s);
@@ -99,7 +100,7 @@ static double stalled_s(const struct agent_stalled *before, const struct agent_s
     return (double)(now->total_us - before->total_us) / 1e6;
 }
 
-/* The clock of a suspended guest may be behind, never ahead. */
+/* The clock of a suspended guest may be behind, but never ahead. */
 static void check_time(struct checking *checking, const struct guest_report *before,
                        const struct guest_report *now)
 {

@@ -9,19 +9,21 @@
  *
  * Three effects make the textbook interval too short, and are corrected.
  *   - The sample may lack a kind of cluster: if one touched huge page in fifteen is full and all
- *     others have a single page touched, then one sample of 32 in nine has no full one, and no
- *     variance either. So the upper bound is computed as if one more cluster had been measured and
- *     found full, and the lower bound as if one more had been found empty. With n equal clusters
- *     this allows for an unseen share of about 3 / n, the share that n observations can exclude.
+ *     others have a single page touched, then one in nine samples of 32 contains no full one, and
+ *     shows no variance. So the upper bound is computed as if one more cluster had been measured
+ *     and found full, and the lower bound as if one more had been found empty. With n equal
+ *     clusters this allows for an unseen share of about 3 / n, which is the share that n
+ *     observations can exclude.
  *   - The sample was touched in the first window and is measured in a second. A cluster that was
- *     not touched in the second says nothing about the density; the second window has others in its
- *     place, which were not drawn. In a steady guest their numbers are equal. So untouched clusters
- *     are left out of the value, and count as empty for the lower bound and as full for the upper.
- *   - Some drawn clusters could not be measured, and not by chance: an example is the first huge
- *     page of a guest, which holds its firmware and little else. The measured clusters say nothing
- *     about them; they count in the same way as untouched ones.
+ *     not touched in the second says nothing about the density; other clusters, which were not
+ *     drawn, were touched instead. In a steady guest both are equally many. So untouched clusters
+ *     are excluded from the value, and count as empty for the lower bound and as full for the upper
+ *     bound.
+ *   - Some drawn clusters could not be measured, and these are not random: for example the first
+ *     huge page of a guest, which holds its firmware and little else. The measured clusters do not
+ *     represent them; they count like untouched ones.
  *
- * The parts are independent, and are added by the distances to their bounds, in quadrature (Zou and
+ * The parts are independent, so the distances to their bounds are added in quadrature (Zou and
  * Donner, Statistics in Medicine 27, 2008).
  */
 #include "measure/estimate/fine.h"
@@ -31,8 +33,8 @@
 
 #include <math.h>
 
-/* Cornish-Fisher expansion about the normal point (Abramowitz and Stegun, 26.7.5); for 1 and 2 it
- * is too coarse. */
+/* Cornish-Fisher expansion about the normal quantile (Abramowitz and Stegun, 26.7.5); it is too
+ * inexact for 1 and 2 degrees of freedom. */
 double student_975(double df)
 {
     const double z = Z_95;
@@ -48,10 +50,10 @@ double student_975(double df)
                (92160 * pow(df, 4));
 }
 
-/* Moments of the drawn fractions; those that are 0 or lost count as @p unknown, and one more of
- * that kind is added. */
+/* Moments of the drawn fractions. Untouched and unmeasured clusters count as @p unknown, and one
+ * more cluster of that kind is added. */
 struct moments {
-    double drawn_mean; /* without the added one */
+    double drawn_mean; /* without the added cluster */
     double mean, variance;
 };
 
@@ -124,7 +126,7 @@ struct density fine_density(const struct fine_tally *fine, double population)
 
 /* --- the working set -------------------------------------------------------------------------- */
 
-/* The tally with only the touches inside huge pages, or only those outside of them. */
+/* The tally of only the touches inside huge pages, or only those outside of them. */
 static struct tally only(const struct tally *tally, bool huge)
 {
     struct tally part = *tally;

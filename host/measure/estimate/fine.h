@@ -17,12 +17,12 @@ struct fine_estimate {
     uint64_t wss_low_bytes,
         /* 95 % interval, including unmeasurable memory, as in wss_estimate */
         wss_high_bytes;
-    /* the coarsest remaining one: a base page unless there are folios of other sizes */
+    /* the coarsest unit that remains: a base page unless there are folios of other sizes */
     uint64_t granularity_bytes;
 };
 
 struct density {
-    double low, value, high; /* 1 / huge_page_pages() .. 1 */
+    double low, value, high; /* each from 1 / huge_page_pages() to 1 */
 };
 
 /**
@@ -36,5 +36,6 @@ struct density fine_density(const struct fine_tally *fine, double population);
 int fine_estimate(const struct tally *tally, const struct fine_tally *fine,
                   const struct wss_memory *memory, struct fine_estimate *out);
 
-/** 97.5 % point of Student's distribution with @p df degrees of freedom, df >= 1; within 0.3 %. */
+/** The 97.5 % quantile of Student's t distribution with @p df >= 1 degrees of freedom, to within
+ * 0.3 %. */
 double student_975(double df);

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The interval of the share that @p n of the drawn frames stand for. */
+/* The interval of the share that @p n of the drawn frames represent. */
 static struct interval share_of(const struct frames_seen *seen, uint64_t n)
 {
     double drawn = (double)seen->drawn;

@@ -13,8 +13,8 @@ struct group_usage {
 };
 
 /**
- * The usage of one kind of memory, by Wilson's intervals for the touched share and for the possibly
- * touched share; frames of one folio are one observation.
+ * The usage of one kind of memory. Its bounds are Wilson intervals for the touched share and for
+ * the possibly touched share; frames of one folio are one observation.
  * @param doubt  accessed bits may have been lost: the upper bound is then all of the memory
  */
 struct group_usage group_usage_of(const struct frames_seen *seen, bool doubt);

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An idle guest shows lower rates at times: a cron job that was swapped out long ago comes back,
- * kswapd scans a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
+/* An idle guest also pages a little: a cron job that was swapped out long ago comes back, kswapd
+ * scans a few pages. Bytes per second; 40 KiB/s are 300 pages in 30 s. */
 #define PAGING_BYTES_S (40.0 * 1024)
 #define REFAULT_BYTES_S (400.0 * 1024)
 #define SCAN_BYTES_S (40.0 * 1024)
@@ -21,12 +21,12 @@
 #define PSI_SOME_PAGING 0.05
 #define PSI_FULL_PAGING 0.05
 #define LITTLE_AVAILABLE 0.05 /* share of its memory */
-/* touched share of its memory: its kernel and its free reserve are not touched */
+/* touched share of the guest's memory; its kernel and its free reserve are not touched */
 #define NEARLY_ALL 0.8
 #define MOSTLY_NOT 0.5
 
-/* A lower limit of the interval: a guest may report a clock that nearly stands still, and no rate
- * may become infinite by that. */
+/* Minimum interval for rates: a guest may report a clock that nearly stands still, and no rate may
+ * become infinite. */
 #define SHORTEST_INTERVAL_S 0.01
 
 /* --- two reports ------------------------------------------------------------------------------ */
@@ -36,7 +36,7 @@ void guest_report_clear(struct guest_report *report, enum guest_stats_source sou
     memset(report, 0, sizeof(*report));
     report->source = source;
     report->page_bytes = 4096;
-    /* All of them are uint64_t: every byte of AGENT_UNKNOWN is 0xff. */
+    /* All members are uint64_t, and every byte of AGENT_UNKNOWN is 0xff. */
     memset(&report->report.memory, 0xff, sizeof(report->report.memory));
     memset(&report->report.paging, 0xff, sizeof(report->report.paging));
     report->report.working_set = (struct agent_working_set){
@@ -84,7 +84,7 @@ static double known_or_0(double rate)
     return isnan(rate) ? 0 : rate;
 }
 
-/* Counters of Linux before 5.9 lack the anonymous refaults. */
+/* Kernels before Linux 5.9 do not count anonymous refaults. */
 static double refaults(const struct agent_paging *before, const struct agent_paging *now, double s)
 {
     return rate(before->refault_file_pages, now->refault_file_pages, s) +
@@ -125,7 +125,7 @@ static void set_rates(struct guest_stats *stats, const struct guest_report *befo
 
 /* --- available memory ------------------------------------------------------------------------- */
 
-/* Sets the sum of @p n figures; false if one of them is not reported. */
+/* Sets the sum of @p n figures; returns false if any of them was not reported. */
 static bool sum_bytes(const uint64_t *bytes, size_t n, uint64_t *sum)
 {
     *sum = 0;
@@ -147,7 +147,7 @@ static void set_memory(struct guest_stats *stats, const struct agent_memory *mem
     stats->cache_cold_bytes = memory->inactive_file_bytes;
 }
 
-/* Touches of only some of the processes are not the guest's working set. */
+/* If only some processes could be read, their touches are not the guest's working set. */
 static void set_own(struct guest_stats *stats, const struct agent_report *report)
 {
     const struct agent_working_set *own = &report->working_set;
@@ -163,15 +163,14 @@ static void set_own(struct guest_stats *stats, const struct agent_report *report
 
 /* --- the host's WSS, split -------------------------------------------------------------------- */
 
-/* Bounds the part of @p window that can lie in @p part bytes of @p ram bytes: at most all of the
- * part; at least the bytes that do not fit into the rest. */
+/* Bounds how much of @p window can lie in @p part bytes of @p ram bytes: at most the whole part,
+ * and at least the bytes that do not fit into the rest. */
 static void bound(const struct host_window *window, uint64_t ram, uint64_t part, uint64_t *low,
                   uint64_t *high)
 {
     *low = less(window->wss_low_bytes, less(ram, part));
     *high = window->wss_high_bytes < part ? window->wss_high_bytes : part;
-    if (*low >
-        *high) /* if the reported part is larger than the RAM, the guest is wrong, not the host */
+    if (*low > *high) /* if the reported part exceeds the RAM, the guest is wrong, not the host */
         *low = *high;
 }
 
@@ -240,8 +239,8 @@ static unsigned counted_reasons(const struct guest_report *earlier,
     return reasons;
 }
 
-/* The host's view of it. The guest reports its balloon's size; it has at least the resident
- * memory. */
+/* The reason from the host's view of touched memory. The guest reports its balloon's size itself,
+ * but it has at least the resident memory. */
 static unsigned touched_reason(const struct host_sample *host)
 {
     double touched = (double)host->window.wss_high_bytes;
@@ -271,8 +270,7 @@ static void judge(struct guest_stats *stats, const struct guest_report *before,
     } else if (scanning) {
         stats->verdict = VERDICT_NEAR;
         stats->reasons |= touched_reason(host) & REASON_TOUCHED;
-    } else if (!isnan(stats->scan_bytes_s)) { /* otherwise the guest may be near, and cannot show
-                                               * it */
+    } else if (!isnan(stats->scan_bytes_s)) { /* else it may be near, without a sign */
         stats->verdict = VERDICT_BELOW;
     }
 }
@@ -328,6 +326,6 @@ void guest_stats_unavailable(struct guest_stats *stats, const char *why, ...)
     clear_stats(stats);
     va_start(arguments, why);
     vsnprintf(stats->unavailable, sizeof(stats->unavailable), why, arguments);
-    utf8_end(stats->unavailable); /* it may quote an agent */
+    utf8_end(stats->unavailable); /* the text may quote an agent */
     va_end(arguments);
 }

@@ -3,13 +3,13 @@
  * @file guest_stats.h  A guest's statistics of its memory, combined with the host's measurement.
  *
  * Theory of operation. The host sees which bytes are touched; the guest knows their owners, and
- * whether it lacks memory. A working set that is larger than the memory cannot be sampled (every
- * page is touched, and the missing pages do not exist), but then the guest pages: it swaps in,
- * reads again pages that it has just dropped (refaults; mm/workingset.c of the kernel), and waits
- * (PSI; Documentation/accounting/psi.rst). So the verdict relies on the guest's report, by the
- * classical rule (paging: above; scanning without paging: near; neither: below), and the host's
- * number shows whether the memory is really touched meanwhile. The report never changes the host's
- * own numbers.
+ * whether it is short of memory. The host cannot sample a working set larger than the guest's
+ * memory (every page is touched, and the missing pages do not exist), but the guest then pages: it
+ * swaps in, reads again pages that it has just dropped (refaults; mm/workingset.c of the kernel),
+ * and waits (PSI; Documentation/accounting/psi.rst). So the verdict relies on the guest's report,
+ * by the classical rule (paging: above; scanning without paging: near; neither: below), and the
+ * host's number shows whether the memory is really touched. The report never changes the host's own
+ * numbers.
  *
  * Pure functions over plain structs. An unknown figure is AGENT_UNKNOWN, or NAN for doubles.
  */
@@ -35,46 +35,49 @@ enum guest_stats_verdict {
 
 /** The grounds of a verdict; a set of bits. */
 enum guest_stats_reason {
-    REASON_SWAP_IN = 1 << 0,        /* it swaps in again and again */
-    REASON_REFAULTS = 1 << 1,       /* it reads dropped pages again, and waits for them */
-    REASON_PSI_FULL = 1 << 2,       /* no task ran for a while, for want of memory */
+    REASON_SWAP_IN = 1 << 0,        /* the guest keeps swapping in */
+    REASON_REFAULTS = 1 << 1,       /* the guest reads dropped pages again, and waits for them */
+    REASON_PSI_FULL = 1 << 2,       /* all tasks waited for memory at some time */
     REASON_PSI_SOME = 1 << 3,       /* some task waited for memory */
-    REASON_OOM_KILL = 1 << 4,       /* it killed a process to get memory */
+    REASON_OOM_KILL = 1 << 4,       /* the guest killed a process to get memory */
     REASON_DIRECT_RECLAIM = 1 << 5, /* allocations had to free memory first */
-    REASON_SCANNING = 1 << 6,       /* it scans for pages to drop */
+    REASON_SCANNING = 1 << 6,       /* the guest scans for pages to drop */
     REASON_AVAILABLE = 1 << 7,      /* little memory is available without swapping */
-    REASON_TOUCHED = 1 << 8,        /* and the host finds nearly all of its memory touched */
-    REASON_UNTOUCHED =
-        1 << 9, /* but the host finds most of it untouched: perhaps a limit inside the guest */
+    /* and the host finds nearly all of the guest's memory touched */
+    REASON_TOUCHED = 1 << 8,
+    /* but the host finds most of the memory untouched: perhaps a limit inside the guest */
+    REASON_UNTOUCHED = 1 << 9,
 };
 
 /** Contradictions between the guest's statistics and the host's measurement; a set of bits. */
 enum guest_stats_inconsistency {
-    INCONSISTENT_TOTAL = 1 << 0,       /* it reports more memory than it was given, or far less */
-    INCONSISTENT_USED = 1 << 1,        /* it reports more used memory than was ever touched */
-    INCONSISTENT_TOUCHED = 1 << 2,     /* more memory is touched than it reports as used */
-    INCONSISTENT_WORKING_SET = 1 << 3, /* its own working set is larger than the host's */
-    /* its clock runs ahead, or it reports longer stalls than time passed */
+    /* the guest reports more memory than it was given, or far less */
+    INCONSISTENT_TOTAL = 1 << 0,
+    /* the guest reports more used memory than was ever touched */
+    INCONSISTENT_USED = 1 << 1,
+    INCONSISTENT_TOUCHED = 1 << 2,     /* more memory is touched than the guest reports as used */
+    INCONSISTENT_WORKING_SET = 1 << 3, /* the guest's own working set is larger than the host's */
+    /* the guest's clock runs ahead, or it reports longer stalls than time passed */
     INCONSISTENT_TIME = 1 << 4,
 };
 
-/** The size of the text with the reason why there are no statistics. */
-/* The size with the remedy: the XML of a channel, and how to add it, take 210 bytes. */
+/** Size of the text with the reason why there are no statistics. */
+/* Size of that text with a remedy: the XML of a channel, and how to add it, take 210 bytes. */
 #define GUEST_STATS_REASON_TEXT 256
 
 struct guest_stats {
     enum guest_stats_source source;
     /* the reason for GUEST_STATS_NONE; "" if no statistics were requested */
     char unavailable[GUEST_STATS_REASON_TEXT];
-    /* age in seconds of the vmwssd record from which they are copied; 0: they belong to this
-     * measurement */
+    /* age in seconds of the vmwssd record from which the statistics are copied; 0: they belong to
+     * this measurement */
     double copy_age_s;
 
-    /* Present values; used is total minus available: memory that cannot be freed without
+    /* Present values. Used is total minus available: memory that cannot be freed without
      * swapping. */
     uint64_t total_bytes, used_bytes, available_bytes;
-    /* Page cache on the guest's active and inactive list; cold cache, except pages to be written
-     * first, can be dropped at next to no cost. */
+    /* Page cache on the guest's active and inactive lists. Cold cache can be dropped at almost no
+     * cost, except for pages that must be written first. */
     uint64_t cache_warm_bytes, cache_cold_bytes;
 
     /* Rates between two reports; NAN for a first report. */
@@ -84,15 +87,15 @@ struct guest_stats {
     double major_faults_s;
 
     /* The host's WSS, split into page cache that could be dropped without writing, and memory of
-     * processes. They are bounds, because the host cannot see the owner of a page, and the guest
+     * processes. Both are bounds, because the host cannot see the owner of a page, and the guest
      * cannot see which pages are touched. */
     double window_s; /* window of the host's number; 0: no number */
     uint64_t wss_cache_low_bytes, wss_cache_high_bytes;
     uint64_t wss_anon_low_bytes, wss_anon_high_bytes;
 
     /* The guest's own result, from clearing its processes' referenced bits: memory of processes,
-     * and page cache that they have mapped. It covers own_window_s, which ended own_age_s before
-     * the report; NAN: the guest's owner does not permit it. */
+     * and page cache that they have mapped. It covers a window of own_window_s, which ended
+     * own_age_s before the report. NAN: the guest's owner does not permit it. */
     double own_window_s, own_age_s;
     uint64_t own_anon_bytes, own_file_bytes;
 
@@ -101,7 +104,7 @@ struct guest_stats {
     /* the working set is at least the allocation: the host's WSS is a lower bound */
     bool at_least_allocation;
 
-    double consistency;       /* 0 .. 1, recent; see consistency.h */
+    double consistency;       /* 0 .. 1, over recent reports; see consistency.h */
     unsigned inconsistencies; /* enum guest_stats_inconsistency, for this report */
 };
 
@@ -122,10 +125,10 @@ struct guest_report {
     struct agent_report report;
     char boot_id[AGENT_TEXT]; /* "" if not known */
     uint64_t page_bytes;      /* the page size of its counters */
-    double host_s;            /* when it was received, by a host clock that is never set */
+    double host_s;            /* time of receipt, by a host clock that is never set */
 };
 
-/** Sets everything to unknown, for the caller to fill in. */
+/** Sets everything to unknown; the caller fills it in. */
 void guest_report_clear(struct guest_report *report, enum guest_stats_source source);
 
 /** Converts an agent's report, received at @p host_s, into a struct guest_report. */
@@ -138,31 +141,31 @@ struct host_window {
     uint64_t wss_bytes, wss_low_bytes, wss_high_bytes;
 };
 
-/** The host's numbers for the same time. */
+/** The host's numbers for the time of the report. */
 struct host_sample {
     /* The memory given to the guest: the balloon's size as the guest reports it, but at most the
      * guest's RAM. */
     uint64_t ram_bytes;
-    uint64_t resident_bytes;   /* resident part of it */
+    uint64_t resident_bytes;   /* the resident part of ram_bytes */
     bool resident_whole;       /* all touched memory is resident: no page swapped or merged */
     struct host_window window; /* the shortest window */
-    /* the shortest window that covers the guest's own one: agent_working_set_s() */
+    /* the shortest window that covers the guest's own window: agent_working_set_s() */
     struct host_window guest_window;
 };
 
-/** Returns true if @p now is a later report of the same boot than @p before, so that differences of
- * totals are meaningful. */
+/** Returns true if @p now is a later report than @p before of the same boot, so that differences
+ * between their totals are meaningful. */
 bool guest_report_follows(const struct guest_report *before, const struct guest_report *now);
 
 /**
  * Fills in everything but the consistency score, which is NAN.
- * @param before  an earlier report; if it is NULL, or of another boot: no rates, and no verdict
- * @param host    window.window_s is 0 if there is no measurement: no split, and no verdict on
+ * @param before an earlier report; without one of the same boot there are no rates and no verdict
+ * @param host    if its window.window_s is 0 (no measurement), there is no split, and no verdict on
  *                touched memory
  */
 void guest_stats_make(struct guest_stats *stats, const struct guest_report *before,
                       const struct guest_report *now, const struct host_sample *host);
 
-/** Marks the statistics as unavailable, with the reason: printf-like. */
+/** Marks the statistics as unavailable; @p why is the reason, formatted as by printf(3). */
 void guest_stats_unavailable(struct guest_stats *stats, const char *why, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_stats_names.c  The names of the enums of guest_stats.h: as they are shown, kept and
- * read again. */
+/** @file guest_stats_names.c  The names of the enums of guest_stats.h, for output, for the history,
+ * and for parsing. */
 #include "measure/estimate/guest_stats.h"
 
 static const char *const sources[] = {"none", "balloon", "agent"};

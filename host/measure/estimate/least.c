@@ -38,7 +38,7 @@ static uint64_t fewest_units(uint64_t pages, const struct stratum *stratum)
     return (pages + k - 1) / k;
 }
 
-/* The coarsest stratum that is finer than @p below; NULL if there is no such stratum. */
+/* The coarsest stratum finer than @p below; NULL if there is none. */
 static const struct stratum *next_coarsest(const struct tally *tally, uint64_t below)
 {
     const struct stratum *best = NULL;

@@ -23,7 +23,7 @@ double packing_total(const struct packing_guest *guests, size_t n, uint64_t *sta
     return total;
 }
 
-/* The result never exceeds its RAM. */
+/* Never above 1, although the draw may exceed the guest's RAM. */
 static double used_share(const struct packing_guest *guest, uint64_t *state)
 {
     double used = sketch_draw(guest->steps, guest->n_steps, uniform(state));

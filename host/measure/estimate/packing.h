@@ -3,13 +3,14 @@
  * @file packing.h  Computes the memory that all guests of a host need together, and how many more
  * would fit. Pure functions.
  *
- * A draw is one moment: for each guest that existed, a value is drawn from its distribution around
- * that moment (a minute, or an hour if minutes are no longer kept), and the values are added up. So
- * the sum includes the guests' common behaviour, because all values are from the same minute; their
- * behaviour within it, and the error of each measurement, count as independent.
+ * A draw is one moment: for each guest that existed then, a value is drawn from its distribution in
+ * that minute (or hour, if minutes are no longer kept), and the values are added up. All values are
+ * from the same minute, so the sum includes correlation between guests. Variation within the
+ * minute, and measurement errors, count as independent.
  *
  * New guests are assumed to be like the existing ones: for each new guest an existing one is drawn,
- * and the share of its RAM that it used at that moment is scaled to the size of the new guest.
+ * and the share of RAM that the existing guest used at that moment is scaled to the new guest's
+ * size.
  */
 #pragma once
 
@@ -33,10 +34,10 @@ double packing_total(const struct packing_guest *guests, size_t n, uint64_t *sta
 unsigned packing_fit(const struct packing_guest *guests, size_t n, double free_bytes,
                      double guest_bytes, uint64_t *state);
 
-/** Sorts the draws; returns the smallest draw that at least a share @p q (0 .. 1) of them does not
- * exceed. @p n above 0. */
+/** Sorts the draws; returns their quantile @p q (0 .. 1): the smallest draw that is at least as
+ * large as a share @p q of them. @p n above 0. */
 double packing_quantile(double *draws, size_t n, double q);
 
-/** Sorts the draws; returns the largest number that at least a share 1 - @p risk of them reaches.
- * @p n above 0. */
+/** Sorts the draws; returns the largest number that a share of at least 1 - @p risk of the draws
+ * reaches. @p n above 0. */
 double packing_reached(double *draws, size_t n, double risk);

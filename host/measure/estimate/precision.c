@@ -7,8 +7,8 @@
 #include <math.h>
 
 /* With e the half-width and x = z²/n: e² (1 + x)² = p (1 - p) x + x² / 4, a quadratic in x: (e² -
- * 1/4) x² + (2 e² - p (1 - p)) x + e² = 0. The function returns its only positive root, for e <
- * 1/2. */
+ * 1/4) x² + (2 e² - p (1 - p)) x + e² = 0. For e < 1/2 it has one positive root, which the function
+ * returns. */
 static double infinite_samples(double e, double p)
 {
     double a = e * e - 0.25;

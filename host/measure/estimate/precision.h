@@ -7,8 +7,8 @@
 /**
  * The number of draws for which the 95 % interval is no wider than ± @p half_width (a fraction of
  * the sampled memory). Wilson's half-width at n is z sqrt(p (1 - p) / n + z² / 4n²) / (1 + z² / n),
- * here solved for n, then corrected for the finite population: n N / (N + n - 1) (Cochran, Sampling
- * Techniques, 3rd ed., 4.4).
+ * solved here for n and then corrected for the finite population: n N / (N + n - 1) (Cochran,
+ * Sampling Techniques, 3rd ed., 4.4).
  * @param half_width  0 .. 0.5, not 0
  * @param p           the expected fraction; 0.5, the worst, if it is not known
  * @param population  number of units
@@ -18,5 +18,5 @@
  */
 uint64_t precision_samples(double half_width, double p, uint64_t population, double design);
 
-/** The fraction within an interval that needs the most draws: the one nearest to one half. */
+/** The fraction in the interval that needs the most draws: the one nearest to one half. */
 double precision_worst(double low, double high);

@@ -17,7 +17,7 @@ static size_t bin_of(uint64_t bytes)
     return bin < SKETCH_BINS ? bin : SKETCH_BINS - 1;
 }
 
-/* The value has the same relative distance from both ends of the bin. */
+/* The value has the same relative distance to both ends of the bin. */
 static double value_of(size_t bin)
 {
     return bin == 0 ? 0 : pow(GROWTH, (double)(bin - 1)) * 2 * GROWTH / (1 + GROWTH);
@@ -57,7 +57,8 @@ void sketch_merge(struct sketch *into, const struct sketch *from)
 
 double sketch_quantile(const struct sketch *sketch, double q)
 {
-    double wanted = q * (double)sketch->total * (1 - 1e-12); /* q need not be exact in binary */
+    /* q may have a binary rounding error */
+    double wanted = q * (double)sketch->total * (1 - 1e-12);
     double seen = 0;
 
     if (sketch->total == 0)

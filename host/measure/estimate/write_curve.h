@@ -17,21 +17,22 @@
 #include <stdint.h>
 
 struct write_point {
-    double window_s;     /* as requested */
-    double est_window_s; /* as measured: middle of marking to middle of reading, guest's clock */
-    uint64_t bytes;      /* written within the window, and still resident at its end */
-    /* Written for certain, and at most. Of a census, the two differ only by what was not measurable
-     * or doubtful, and by the granularity. */
+    double window_s; /* as requested */
+    /* as measured: from the middle of marking to the middle of reading, by the guest's clock */
+    double est_window_s;
+    uint64_t bytes; /* written within the window, and still resident at its end */
+    /* Lower and upper bound of the written bytes. In a census they differ only by unmeasurable and
+     * doubtful memory, and by the granularity. */
     uint64_t low_bytes, high_bytes;
 };
 
-/** The most windows of one curve. */
+/** Maximum number of windows in one curve. */
 #define WRITE_POINTS_MAX 16
 
 /** Zeroed: writes were not measured. */
 struct write_curve {
-    const char *method; /* the method's name, a constant; NULL: not measured */
-    unsigned flags;     /* enum sample_flag, of the measurement of writes alone */
+    const char *method; /* the method's name, a static string; NULL: not measured */
+    unsigned flags;     /* enum sample_flag, for the measurement of writes only */
     uint64_t granularity_bytes;
     size_t n;
     struct write_point points[WRITE_POINTS_MAX]; /* windows ascending */

@@ -5,13 +5,13 @@
  * Theory of operation. A census counts; its only uncertainty is the unmeasurable memory.
  *
  * A panel is a simple random sample of pages. Draws that fall into one huge page are one
- * observation, so the sample is stratified afterwards by granularity: stratum h has the share w_h
- * of the measurable draws, u_h distinct units of which t_h were touched, and p_h = t_h / u_h. The
- * fraction is Σ w_h p_h. Its variance has two parts: within the strata Σ w_h² p_h (1 - p_h) / u'_h,
- * where u'_h is u_h corrected for the finite number of units, and between them (Σ w_h p_h² - p²) /
- * n, because the shares are estimated too (Cochran, 5A.9). With base pages only this is exactly p
- * (1 - p) / u'. The interval is Wilson's with the effective sample size that has this variance. It
- * counts units in full; least.c has the bytes that are certain.
+ * observation, so the sample is post-stratified by granularity: stratum h has the share w_h of the
+ * measurable draws, u_h distinct units of which t_h were touched, and p_h = t_h / u_h. The fraction
+ * is Σ w_h p_h. Its variance has two parts: within the strata Σ w_h² p_h (1 - p_h) / u'_h, where
+ * u'_h is u_h corrected for the finite number of units, and between them (Σ w_h p_h² - p²) / n,
+ * because the shares are estimated too (Cochran, 5A.9). With base pages only this is exactly p (1 -
+ * p) / u'. The interval is Wilson's with the effective sample size that gives this variance. It
+ * counts units in full; least.c computes the bytes that were touched for certain.
  *
  * The unmeasurable draws are a share u of the present draws, with a sampling error of its own. The
  * bounds are those of p (1 - u), the touched share if nothing unmeasurable was touched, and of (1 -
@@ -29,7 +29,8 @@
 #include <errno.h>
 #include <math.h>
 
-/* Coarse pages must be this share of the measured memory to set the granularity of the whole. */
+/* A size of pages sets the granularity of the whole if its share of the measured memory is at least
+ * this. */
 #define GRANULARITY_SHARE 0.05
 
 static uint64_t measured_draws(const struct tally *tally)
@@ -87,7 +88,7 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
     double p = 0;
     double square_sum = 0; /* Σ w p² */
     double within = 0;
-    double unit_n = 0; /* Σ w² / u', to fall back on when the variance vanishes */
+    double unit_n = 0; /* Σ w² / u', used when the variance vanishes */
 
     for (size_t i = 0; i < tally->n_strata; i++) {
         const struct stratum *stratum = &tally->strata[i];
@@ -120,8 +121,8 @@ static struct panel_fraction panel_fraction(const struct tally *tally, double me
     return (struct panel_fraction){.p = p, .effective_n = unit_n > 0 ? 1 / unit_n : HUGE_VAL};
 }
 
-/* The interval of a share whose estimate has this variance; @p spare_n is used if the variance
- * vanishes, at 0 and 1. */
+/* The interval of a share whose estimate has @p variance. If the variance vanishes, as at 0 and 1,
+ * @p spare_n is the sample size. */
 static struct interval share_interval(double share, double variance, double spare_n, double z)
 {
     double n = variance > 0 ? share * (1 - share) / variance : spare_n;
@@ -130,8 +131,8 @@ static struct interval share_interval(double share, double variance, double spar
                     : wilson_interval(share * n, n, z);
 }
 
-/* The number of observations in the present draws, measured or not: several draws of one huge page
- * are one. */
+/* The number of observations in the present draws, measured or not; several draws in one huge page
+ * are one observation. */
 static double present_n(const struct tally *tally, double population)
 {
     double draws = (double)measured_draws(tally);
@@ -174,7 +175,7 @@ struct population {
     bool unsettled;
 };
 
-/* Four standard deviations: two correct numbers differ by as much once in 15,000 panels. */
+/* Four standard deviations: two correct numbers differ by more in one panel of 15,000. */
 #define Z_CHANCE 4.0
 
 static uint64_t share_of(double share, uint64_t bytes)
@@ -182,7 +183,7 @@ static uint64_t share_of(double share, uint64_t bytes)
     return (uint64_t)llround(share * (double)bytes);
 }
 
-/* The counters' value, which is right within their error. */
+/* The counters' value and its error. */
 static struct population counted_population(uint64_t bytes, const struct wss_memory *memory)
 {
     uint64_t high = bytes + memory->population_error_bytes;
@@ -190,7 +191,7 @@ static struct population counted_population(uint64_t bytes, const struct wss_mem
     return (struct population){
         .bytes = bytes,
         .low = less(bytes, memory->population_error_bytes),
-        /* limited to the possible maximum, whatever the counters show */
+        /* limited to the possible maximum */
         .high = memory->ram_bytes ? smaller(high, larger(bytes, memory->ram_bytes)) : high,
     };
 }
@@ -219,9 +220,9 @@ static struct population panel_population(const struct tally *tally,
                                           const struct wss_memory *memory)
 {
     uint64_t present = measured_draws(tally) + tally->drawn_unmeasurable;
-    /* each draw is another page, and was present when it was read; the present memory may be less:
-     * of a guest that ends, or of one so young that the change of QEMU's own memory exceeds its
-     * RAM */
+    /* each draw is another page that was present when it was read, so this is a minimum. The
+     * present memory may be less now: the guest is ending, or is so young that the change of QEMU's
+     * own memory exceeds its RAM */
     uint64_t bytes = larger(memory->population_bytes, present * base_page_bytes());
     uint64_t draws = present + tally->drawn_absent;
     struct population counted = counted_population(bytes, memory);
@@ -263,7 +264,7 @@ static int estimate_panel(const struct tally *tally, const struct wss_memory *me
     return 0;
 }
 
-/* Returns the largest unit that was read, because it serves a bound. */
+/* Returns the largest unit that was read: a bound must use the largest. */
 static uint64_t largest_unit(const struct tally *tally)
 {
     uint64_t bytes = base_page_bytes();
@@ -297,8 +298,8 @@ static void raise(struct wss_estimate *out, uint64_t by)
     out->wss_high_bytes = smaller(out->wss_high_bytes + smaller(by, out->resident_bytes), most);
 }
 
-/* Widens the bounds by the differences that a witness has seen, in either direction. A page that
- * others touched seems younger than it is, one whose touch was missed seems older. */
+/* Widens the bounds by the differences that a witness has seen, in either direction. A page touched
+ * by others seems younger than it is; a page whose touch was missed seems older. */
 static void widen_for_witness(const struct tally *tally, struct wss_estimate *out)
 {
     const struct dispute *within = &tally->within;
@@ -314,15 +315,14 @@ static void widen_for_witness(const struct tally *tally, struct wss_estimate *ou
     out->disputed = within->disputed || younger->disputed;
 }
 
-/* Returns true if accessed bits were taken, and the witness knows better how many touches that
- * hid. */
+/* Returns true if accessed bits were taken, but a witness knows how many touches that hid. */
 static bool is_witnessed_ageing(const struct tally *tally)
 {
     return tally->doubts == DOUBT_AGEING && tally->within.n > 0;
 }
 
-/* Widens for the doubts of the tally: units that read idle and may have been touched, up to all
- * resident memory; and touches that later ones may have followed. */
+/* Widens the bounds by the tally's doubts: units that read idle but may have been touched (up to
+ * all resident memory), and touches that may have happened after the window. */
 static void widen(const struct tally *tally, struct wss_estimate *out)
 {
     uint64_t unit = largest_unit(tally);

@@ -20,8 +20,8 @@ static double longest_answered_s(const struct panel *panel, const struct sample_
 }
 
 /* Moves the windows that can be answered into @p plan and @p result, and drops the others. All of
- * them end with the same reading of the same pages, those that were watched for the longest window:
- * one more page in a shorter window might by chance make it the larger. */
+ * them use the same reading of the same pages, those watched for the longest window: otherwise a
+ * page that only a shorter window has could make it larger than a longer one. */
 static int answer_windows(const struct panel *panel, const struct sample_plan *requested,
                           const struct resident_now *now, struct sample_plan *plan,
                           struct sample_result *result)
@@ -48,10 +48,9 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *r
     return plan->n_windows > 0 ? 0 : -EAGAIN;
 }
 
-/* A unit is as old as the newest touch in it. Only one of its base pages is certain to have that
- * age: the others may be older. They are in none of the older bins' values but may belong to any of
- * them (@p older). A unit that was not touched since it is watched was not touched in any of its
- * pages. */
+/* A unit is as old as its newest touch. Only one of its base pages is certain to have that age; the
+ * others may be older. They count in no older bin's value, but may belong to any older bin (@p
+ * older). In a unit that was never seen touched, no page was touched. */
 static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint64_t *older)
 {
     bool oldest = isinf(bin->to_s);
@@ -64,7 +63,7 @@ static void widen(struct age_bin *bin, const struct wss_estimate *estimate, uint
         *older += estimate->wss_bytes - estimate->wss_low_bytes;
 }
 
-/* @p older: bytes of younger bins that may really be older. */
+/* @p older: bytes in younger bins that may really be older. */
 static int fill_bin(struct age_bin *bin, const struct panel *panel, double watched_s,
                     const struct wss_memory *memory, uint64_t *older)
 {
@@ -77,7 +76,7 @@ static int fill_bin(struct age_bin *bin, const struct panel *panel, double watch
 
     if (rc == 0)
         rc = wss_estimate(&tally, memory, &estimate);
-    /* nothing is known about these ages: all pages were moved within them, for example */
+    /* the ages are unknown, for example because all pages were migrated */
     if (rc == -ENODATA)
         estimate.wss_high_bytes = estimate.resident_bytes;
     else if (rc < 0)
@@ -134,7 +133,7 @@ static int fill(struct ages_record *record, const struct subject *subject,
     return rc < 0 ? error_set(error, rc, "ages: %s", strerror(-rc)) : 0;
 }
 
-/* Only the used part of the 60 KB is touched, because this is done for each scan. */
+/* Only the used part of the 60 KB is touched, because every scan does this. */
 static struct sample_result *new_result(size_t n_windows)
 {
     const size_t rest = offsetof(struct sample_result, marking_s);

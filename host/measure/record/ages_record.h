@@ -8,17 +8,18 @@
 
 struct age_bin {
     double from_s,
-        to_s; /* seconds since the last touch; to_s is HUGE_VAL in the last bin: older, or never */
+        /* seconds since the last touch. The last bin's to_s is HUGE_VAL: older, or never touched */
+        to_s;
     uint64_t bytes, low_bytes, high_bytes; /* 95 % interval */
 };
 
 struct ages_record {
-    struct sample_record sample; /* the windows for which it was watched long enough */
-    size_t n_bins;               /* one more than the windows */
+    struct sample_record sample; /* the windows for which the panel was watched long enough */
+    size_t n_bins;               /* one more than the number of windows */
     struct age_bin bins[RUN_MAX_WINDOWS + 1];
 };
 
-/** A panel that was just read. */
+/** A panel that has just been read. */
 struct panel_reading {
     const struct panel *panel;
     const struct resident_now *now; /* resident memory while its pages were read */
@@ -27,7 +28,7 @@ struct panel_reading {
 
 /**
  * @param plan   method, and the requested windows, ascending; windows that cannot be answered yet
- *               are left out
+ *               are omitted
  * @return 0; -EAGAIN if no window can be answered yet; -ENODATA as sample_record_fill(); -ENOMEM
  */
 int ages_record_fill(struct ages_record *record, const struct subject *subject,

@@ -11,8 +11,8 @@ bool disturbance_damon(const struct fsroot *root)
     return damon_others_on(root) > 0;
 }
 
-/* If no page of the host is merged, no page of the process is (mm/ksm.c counts a page that is
- * shared before its users). Pages of zeros that KSM dropped have another counter. */
+/* If the host has no merged page, the process has none either (mm/ksm.c counts a shared page before
+ * its users). Pages of zeros that KSM dropped have a separate counter. */
 static bool any_merged(const struct fsroot *root)
 {
     static struct host_file shared = {.path = "sys/kernel/mm/ksm/pages_shared"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file field.c  See field.h: values, and their summaries. */
+/** @file field.c  See field.h: values and summaries. */
 #include "measure/record/field.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ bool field_is_named(const struct field *field)
     return field->type == FIELD_METHOD || field->type == FIELD_NAME || field->type == FIELD_SET;
 }
 
-/* The number of an enum's or a bool's value. */
+/* The numeric value of an enum or a bool. */
 static unsigned value_of(const struct field *field, const void *at)
 {
     return field->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at;
@@ -56,7 +56,7 @@ static void get_names(const struct field *field, const void *at, struct field_va
         snprintf(value->text, sizeof(value->text), "%s", name_of(field, at));
 }
 
-/* A record that was read points to the name in the method's table, as a new one does. */
+/* Like a new record, a record that was read points to the name in the method's table. */
 void field_parse_names(const struct field *field, const char *text, void *at)
 {
     if (field->type == FIELD_METHOD)
@@ -108,7 +108,7 @@ void field_get_summary(const struct field *field, const struct record_summary *s
 {
     const void *at = (const char *)summary + field->rolled;
 
-    if (field->rollup == ROLLUP_NONE) /* the field has no place in a summary */
+    if (field->rollup == ROLLUP_NONE) /* the field is not summarised */
         value->kind = VALUE_NONE;
     else if (field_is_named(field))
         get_names(field, at, value);
@@ -198,7 +198,7 @@ const struct field *field_next_of_group(const struct field *field)
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* The bytes of the member that cross. */
+/* The size of the member in a message. */
 static size_t bytes_of(const struct field *field, size_t end)
 {
     if (field->offset >= end)
@@ -251,7 +251,7 @@ void field_slots_put(const struct field *fields, size_t end, const void *base, u
 
 #define MOST_SECONDS 1e9
 
-/* A member whose bytes may be any. */
+/* Any byte values are valid for these types, unlike for a bool. */
 union crossed {
     uint64_t whole;
     double real;

@@ -9,9 +9,9 @@
  * people are chosen by hand.
  *
  * Theory of operation. field_get() converts a member of the struct to a value of one of a few
- * kinds; an output has one switch over these kinds, and knows no field by name. Outputs differ in
- * the order of their columns, and each order is a contract: so fields have a group, an output names
- * the groups in its own order, and within a group all outputs use the order of the table.
+ * kinds; an output has one switch over these kinds, and knows no field by name. The order of
+ * columns differs between outputs, and must not change. So each field belongs to a group; an output
+ * lists the groups in its own order, and within a group uses the order of the table.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ enum field_type {
     FIELD_TEXT,    /* char[] of .size */
     FIELD_METHOD,  /* the name of a method, a constant */
     FIELD_NAME,    /* an enum or a bool with .names */
-    FIELD_SET,     /* a set of bits with .names; its text is names with commas */
+    FIELD_SET,     /* a set of bits with .names, as text separated by commas */
     FIELD_WINDOWS, /* struct sample_record: its windows */
     FIELD_AGES,    /* struct ages_record: its bins */
 };
@@ -61,7 +61,7 @@ enum field_group {
     GROUP_UNAVAILABLE,
 };
 
-/** The history's table that has the column. */
+/** The table of the history that has the column. */
 enum field_home {
     HOME_NONE,
     HOME_GUEST,
@@ -69,10 +69,10 @@ enum field_home {
     HOME_GUEST_STATS,
     HOME_OWN_SET,
     HOME_WINDOW,  /* the text of a sample's windows: history/row.h */
-    HOME_SUMMARY, /* no field has it; outputs use it to select the fields with a rollup */
+    HOME_SUMMARY, /* not used by fields: outputs use it to select the fields with a rollup */
 };
 
-/** How the field is summarised over a minute and an hour of records. */
+/** How a field is summarised over the records of a minute and of an hour. */
 enum field_rollup {
     ROLLUP_NONE, /* it is not summarised */
     ROLLUP_MEAN, /* mean over time */
@@ -80,31 +80,33 @@ enum field_rollup {
     ROLLUP_MIN,
     ROLLUP_MAX,
     ROLLUP_LAST,
-    ROLLUP_ANY, /* for a set: the bits of any record */
+    ROLLUP_ANY, /* for a set: the union of the records' bits */
 };
 
 struct field {
     enum field_type type;
     enum field_group group;
-    size_t offset;             /* in the table's struct */
-    size_t size;               /* FIELD_TEXT; FIELD_NAME, of an enum or a bool; else 0 */
-    double most;               /* FIELD_REAL: see field_slots_valid(); 0: the default */
+    size_t offset; /* in the table's struct */
+    size_t size;   /* FIELD_TEXT; FIELD_NAME, of an enum or a bool; else 0 */
+    /* FIELD_REAL: the maximum, see field_slots_valid(); 0: the default */
+    double most;
     const struct names *names; /* FIELD_NAME, FIELD_SET */
     /* AGENT_UNKNOWN and values that are not finite count as no value */
     bool may_lack;
     enum field_home home;
     const char *column; /* in the history */
     const char *json;   /* name in the object of a record, or of a window */
-    /* rounded in JSON to multiples of it, because more digits would be noise; 0: not rounded */
+    /* JSON rounds to multiples of it, because more digits would be noise; 0: not rounded */
     double digit;
     const char *csv; /* name in the history's CSV, and in its JSON */
     enum field_rollup rollup;
-    size_t rolled;      /* ROLLUP_...: offset in struct record_summary, if it is summarised */
+    size_t rolled;      /* ROLLUP_...: offset of the summary in struct record_summary */
     const char *metric; /* the exporter's metric, and its help */
     const char *help;
 };
 
-/** The columns of a time's records, summarised; for a single record, its columns. */
+/** The summarised columns of the records of a minute or an hour; for a single record, its
+ * columns. */
 struct record_summary {
     double ram_bytes, resident_bytes, unmeasurable_bytes;
     double vcpu_s, cpu_s, paused_s;
@@ -113,20 +115,20 @@ struct record_summary {
     unsigned flags;
 };
 
-/** A record as it is kept. The record stands first, so a field's offset in struct sample_record and
- * in struct ages_record is also its offset here. */
+/** A record in the history. Its struct ages_record comes first, so a field's offset in struct
+ * sample_record and in struct ages_record is also its offset here. */
 struct kept_sample {
-    struct ages_record record; /* its method's name is a known one, or "unknown" */
-    /* The time for which it stands, and the half-width of the 95 % interval that the budget paid
-     * for: struct store_entry. */
+    struct ages_record record; /* its method has the name of a known method, or "unknown" */
+    /* The time that the record covers, and the half-width of the 95 % interval that the CPU budget
+     * allowed: see struct store_entry. */
     double period_s, precision;
-    int64_t id; /* grows from each added record to the next */
-    /* Unix time when the guest ended, at this record or later; 0: not known to have ended. From
+    int64_t id; /* increases with each added record */
+    /* Unix time when the guest ended, at this record or later; 0: not known to have ended. Set by
      * history_latest() */
     double ended_s;
 };
 
-/** The fields of struct kept_sample; those with a name in JSON are also fields of struct
+/** The fields of struct kept_sample; those with a JSON name are also fields of struct
  * sample_record. */
 const struct field *sample_fields(void);
 /** The fields of struct window_record. */
@@ -134,7 +136,7 @@ const struct field *window_fields(void);
 /** The fields of struct guest_stats. */
 const struct field *guest_stats_fields(void);
 
-/** Parses "idle", ... as in the methods' tables, SAMPLE_NO_METHOD, or "unknown". */
+/** Parses a method's name such as "idle", SAMPLE_NO_METHOD, or "unknown". */
 const char *sample_method_parse(const char *name);
 
 enum value_kind {
@@ -144,7 +146,7 @@ enum value_kind {
     VALUE_BOOL,
     VALUE_TIME,
     VALUE_TEXT,
-    VALUE_SET, /* .text: names with commas */
+    VALUE_SET, /* .text: names separated by commas */
 };
 
 struct field_value {
@@ -158,43 +160,45 @@ struct field_value {
 /** Reads the member of the struct at @p base. Not for FIELD_WINDOWS and FIELD_AGES. */
 void field_get(const struct field *field, const void *base, struct field_value *value);
 
-/** Returns true if its value is a text made from a member that is none: FIELD_METHOD, FIELD_NAME,
- * FIELD_SET. */
+/** Returns true if the field's value is a text although its member is not: FIELD_METHOD,
+ * FIELD_NAME, FIELD_SET. */
 bool field_is_named(const struct field *field);
 
-/** Parses such a text into the member at @p at. An unknown name is the first one, or no bit. */
+/** Parses such a text into the member at @p at. An unknown name becomes the first name, or no
+ * bit. */
 void field_parse_names(const struct field *field, const char *text, void *at);
 
-/** Reads the same from a summary; the mean of whole numbers is cut off to a whole number. */
+/** Like field_get(), but from a summary; the mean of whole numbers is rounded down. */
 void field_get_summary(const struct field *field, const struct record_summary *summary,
                        struct field_value *value);
 
 /*
- * Values that cross between two processes of one program: a table's values as numbers of 64 bits,
- * slots. Texts, names that are pointers, windows and ages do not cross, nor does a member at @p end
- * or behind it in the struct.
+ * Slots are the values of a table as 64-bit numbers, for messages between two processes of one
+ * program. Texts, names that are pointers, windows, ages, and members at or after offset @p end are
+ * not included.
  */
 
-/** The number of slots that the fields take. */
+/** The number of slots for the fields. */
 size_t field_slots_count(const struct field *fields, size_t end);
 
 /** Fills field_slots_count() slots from the struct at @p base. */
 void field_slots_put(const struct field *fields, size_t end, const void *base, uint64_t *slots);
 
 /** Returns true if each slot is a possible value of its field: a real is finite and from 0 to .most
- * (1e9), a process positive, a bool 0 or 1, an enum or a set among its names, a time not negative,
- * with nanoseconds below 1e9. */
+ * (default 1e9), a pid positive, a bool 0 or 1, an enum or a set among its names, a time not
+ * negative, with nanoseconds below 1e9. */
 bool field_slots_valid(const struct field *fields, size_t end, const uint64_t *slots);
 
-/** Fills the struct from valid slots; its other members stay as they are. */
+/** Fills the struct from valid slots; other members do not change. */
 void field_slots_take(const struct field *fields, size_t end, const uint64_t *slots, void *base);
 
 /** The value as a number; NAN if it has no value. */
 double field_number(const struct field_value *value);
 
-/** Adds a record to a summary. @p share: its share of the time so far, its own time included. */
+/** Adds a record to a summary. @p share: the record's part of the time summarised so far, including
+ * its own. */
 void summary_add(struct record_summary *summary, const struct kept_sample *kept, double share);
 
-/** The first field of a group, and the next one, in the order of the table; NULL: no more. */
+/** The first field of a group; then the next field, in the order of the table; NULL: no more. */
 const struct field *field_of_group(const struct field *fields, enum field_group group);
 const struct field *field_next_of_group(const struct field *field);

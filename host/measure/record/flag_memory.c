@@ -10,8 +10,7 @@
     (READS_ALL | FLAG_DIRTY_RATE | FLAG_NESTED | FLAG_NUMA_BALANCING | FLAG_DAMON_ACTIVE | \
      FLAG_SWAP | FLAG_KSM)
 
-/* Allowance for the time between the scan of a record and its making, and for the rounding of
- * clocks. */
+/* Allowance for the time between a scan and its record, and for the rounding of clocks. */
 #define SLACK_S 0.5
 
 void flag_memory_note(struct flag_memory *memory, unsigned flags, double now_s)
@@ -36,8 +35,8 @@ static const struct method *method_of(const struct sample_record *record)
 
 /* DAMON sets the idle flag of a page whose accessed bit it takes (mm/damon/ops-common.c,
  * damon_ptep_mkold()): a method that relies on that flag misses the touch, and so does MGLRU, which
- * reads the page tables only. For other methods DAMON keeps the bits as PG_young, which smaps
- * counts as referenced. */
+ * reads the page tables only. Other methods are not affected: DAMON keeps the bits as PG_young,
+ * which smaps counts as referenced. */
 static bool hides(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = method_of(record);
@@ -56,8 +55,8 @@ static bool is_told_of_all(const struct sample_record *record)
 }
 
 /* Returns true if QEMU, or a process that copies its memory, touched pages that the guest did not.
- * A dirty-rate calculation reads sampled pages, 512 of each GiB by default and so most huge pages;
- * it misleads the methods that see QEMU's own touches. */
+ * A dirty-rate calculation reads sampled pages: by default 512 of each GiB, and so most huge pages.
+ * It misleads the methods that see QEMU's own touches. */
 static bool reads(const struct sample_record *record, unsigned flags)
 {
     const struct method *method = method_of(record);
@@ -80,8 +79,7 @@ static unsigned flags_within(const struct flag_memory *memory, double since_s)
     return flags;
 }
 
-/* The memory that may have been touched if bits were taken: all of it, unless a witness limits
- * it. */
+/* Upper bound of the touched memory if bits were taken: all of it, unless a witness limits it. */
 static uint64_t hidden_high(const struct sample_record *record, size_t w)
 {
     const struct window_record *window = &record->windows[w];
@@ -93,7 +91,7 @@ static uint64_t hidden_high(const struct sample_record *record, size_t w)
                              (uint64_t)(dispute_missed_high(&window->dispute) * (double)most));
 }
 
-/* The memory that was touched at least if QEMU read memory; the witness may have seen no touch. */
+/* Lower bound of the touched memory if QEMU read memory; the witness may have seen no touch. */
 static uint64_t read_low(const struct sample_record *record, size_t w)
 {
     const struct window_record *window = &record->windows[w];
@@ -106,7 +104,7 @@ static uint64_t read_low(const struct sample_record *record, size_t w)
 
 /* If the pages from which DAMON took bits are known, the bounds already include them
  * (measure/damon_taken.h), and no flag is needed: on many hosts DAMON is always on. A dirty-rate
- * calculation needs none either, unless the method sees QEMU's touches. */
+ * calculation needs no flag either, unless the method sees QEMU's touches. */
 static unsigned flags_of_window(const struct flag_memory *memory,
                                 const struct sample_record *record, size_t w, double now_s)
 {
@@ -154,7 +152,7 @@ void flag_memory_apply_ages(const struct flag_memory *memory, struct ages_record
 
         if (!read && (!hides(&record->sample, flags) || is_told_of_all(&record->sample)))
             continue;
-        /* touches seen in the youngest bin are certain, whatever was missed */
+        /* touches seen in the youngest bin are certain, even if others were missed */
         if (read || bin->from_s > 0)
             bin->low_bytes = 0;
         bin->high_bytes = larger(bin->high_bytes, record->sample.resident_bytes);

@@ -13,7 +13,7 @@
 #define OWN_COLUMN(name) .home = HOME_OWN_SET, .column = (name)
 #define GUEST_REPORTED "The guest's word, which nothing on the host vouches for: "
 
-/* In the order of JSON. */
+/* In the order of the JSON output. */
 static const struct field fields[] = {
     {FIELD_NAME, GROUP_SOURCE, NAMED(source), .names = &guest_stats_source_names, COLUMN("source"),
      .json = "source", .csv = "guest_source"},

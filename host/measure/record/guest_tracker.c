@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rates over a shorter time say little; a guest that stalls is queried again at once. */
+/* Minimum time for rates: shorter ones are too noisy. A guest that stalls is queried again at
+ * once. */
 #define SHORTEST_S 4
-#define BALLOON_PAGE 4096 /* its statistics are in bytes; any page would do */
+#define BALLOON_PAGE 4096 /* its statistics are in bytes, so the page size does not matter */
 
 void guest_tracker_init(struct guest_tracker *tracker, const char *unavailable)
 {
@@ -33,9 +34,9 @@ static bool goes_on(const struct guest_tracker *tracker, const struct guest_repo
            strcmp(tracker->now.boot_id, report->boot_id) == 0;
 }
 
-/* The consistency score belongs to one source: a new source, or another boot, begins anew. Rates
- * reach back to the youngest report that is old enough. The report that will be the next such one
- * must be kept, because reports may come every second. */
+/* The consistency score belongs to one source, so a new source or another boot resets it. Rates are
+ * computed from the youngest report that is at least SHORTEST_S old. Reports may come every second,
+ * so the report that will be the next such one is kept too. */
 static void update(struct guest_tracker *tracker, const struct guest_report *report)
 {
     if (!goes_on(tracker, report)) {
@@ -74,7 +75,7 @@ bool guest_report_of_balloon(struct guest_report *out, const struct domain_memor
         return false;
     guest_report_clear(out, GUEST_STATS_BALLOON);
     out->host_s = host_s;
-    out->report.uptime_s = (double)memory->updated_s; /* only differences of it are used */
+    out->report.uptime_s = (double)memory->updated_s; /* only its differences are used */
     out->report.memory.total_bytes = memory->total_bytes;
     out->report.memory.free_bytes = memory->free_bytes;
     out->report.memory.available_bytes = memory->available_bytes;
@@ -120,8 +121,8 @@ static struct host_sample host_of(const struct guest_tracker *tracker,
 
     if (record->n_windows > 0)
         host.window = window_of(&record->windows[0]);
-    for (size_t w = record->n_windows; w-- > 0;) /* ascending: the shortest window that is long
-                                                  * enough */
+    /* ascending: finds the shortest window that is long enough */
+    for (size_t w = record->n_windows; w-- > 0;)
         if (record->windows[w].window_s >= own_s)
             host.guest_window = window_of(&record->windows[w]);
     return host;

@@ -16,11 +16,11 @@ struct map_series {
     size_t n;
 };
 
-/** Chunks of all periods together, at some 64 bytes each. */
+/** Maximum number of chunks of all periods together, at some 64 bytes each. */
 #define MAP_SERIES_MAX_CELLS RAM_MAP_MAX_CHUNKS
 
-/** Appends a period; the series then owns the content of @p map, which becomes empty. -E2BIG: the
- * limit is MAP_SERIES_MAX_CELLS; -ENOMEM. On an error @p map stays the caller's. */
+/** Appends a period; the series then owns the content of @p map, which becomes empty. -E2BIG: there
+ * would be more than MAP_SERIES_MAX_CELLS; -ENOMEM. After an error the caller still owns @p map. */
 int map_series_add(struct map_series *series, struct ram_map *map,
                    const struct sample_record *record);
 void map_series_free(struct map_series *series);
@@ -28,13 +28,13 @@ void map_series_free(struct map_series *series);
 /** Unix time at which the first period began. The series must have one. */
 double map_series_begin_s(const struct map_series *series);
 
-/** The last period's record, with the flags of all periods, and their total times: vcpu_s,
+/** The record of the last period, but with the flags of all periods, and the totals of vcpu_s and
  * cpu_s. */
 struct sample_record map_series_head(const struct map_series *series);
 
-/** Flags that some of the periods have, but not all. */
+/** Flags that some periods have, but not all. */
 unsigned map_series_some_flags(const struct map_series *series);
 
 /** The largest error of a chunk's touched share: the wider side of its 95 % interval; 0 for a
- * census in which all could be measured. */
+ * census without unmeasurable pages. */
 double map_series_widest(const struct map_series *series);

@@ -15,8 +15,7 @@
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* The number of pages, from @p page of the block on, that are contiguous in guest-physical
- * space. */
+/* The number of pages, from @p page of the block, that are contiguous in guest-physical space. */
 static uint64_t run_of(const struct guest_ram *ram, const struct gpa_layout *layout,
                        const struct ram_block *block, uint64_t page)
 {
@@ -28,7 +27,7 @@ static uint64_t run_of(const struct guest_ram *ram, const struct gpa_layout *lay
     return smaller(rest, base_pages(layout->low_bytes - (gpa - layout->low_begin)));
 }
 
-/* With @p regions NULL, regions are only counted. */
+/* If @p regions is NULL, it only counts. */
 static size_t cut_regions(const struct guest_ram *ram, const struct gpa_layout *layout,
                           struct map_region *regions)
 {
@@ -122,7 +121,7 @@ uint64_t ram_map_chunk_bytes(const struct guest_ram *ram, const struct gpa_layou
     const size_t regions = cut_regions(ram, layout, NULL);
     uint64_t bytes = CHUNK_MIN_BYTES;
 
-    /* each region may have one chunk that is not full */
+    /* each region may have one partial chunk */
     while (ram->bytes / bytes + regions > max && bytes < ram->bytes)
         bytes *= 2;
     return bytes;
@@ -142,7 +141,7 @@ static void count_present(struct map_chunk *chunk, const struct page_set *set, u
     chunk->huge += set->order[i] >= huge_page_order();
 }
 
-/* Draws of one huge page are one observation. @p last: the unit of the previous draw. */
+/* Draws in one huge page are one observation. @p last: the unit of the previous draw. */
 static bool is_new_unit(const struct page_set *set, uint64_t i, uint64_t *last)
 {
     bool seen = set->unit && set->order[i] > 0 && set->unit[i] == *last;
@@ -162,7 +161,7 @@ static void forget_counts(struct ram_map *map)
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window)
 {
     const uint64_t chunk_pages = base_pages(map->chunk_bytes);
-    /* a huge page that overlaps the next chunk is one observation in each */
+    /* a huge page that overlaps two chunks is one observation in each */
     uint64_t last = UINT64_MAX;
     uint64_t last_of_region = UINT64_MAX;
     size_t before = SIZE_MAX;
@@ -193,7 +192,7 @@ void ram_map_count(struct ram_map *map, const struct page_set *set, size_t windo
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* The memory for which @p pages of the drawn ones stand. */
+/* The memory that @p pages of the drawn pages represent. */
 static uint64_t stands_for(const struct map_chunk *chunk, uint64_t pages)
 {
     const double bytes = (double)(chunk->n_pages * base_page_bytes());
@@ -294,7 +293,7 @@ static void add_chunk(struct map_chunk *sum, const struct map_chunk *chunk)
     sum->huge += chunk->huge;
 }
 
-/* Sums up all chunks of the node. @p touched: within @p window. */
+/* Sums up all chunks of the node; touched pages are those within @p window. */
 static struct map_chunk node_counts(const struct ram_map *map, int node, size_t window,
                                     uint64_t *touched)
 {

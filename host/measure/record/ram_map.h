@@ -4,9 +4,8 @@
  * addresses.
  *
  * Guest RAM is cut into regions, each of them contiguous in one RAM block and in guest-physical
- * space, and each region into chunks of equal size. A census knows every page of a chunk; with a
- * panel, a chunk has the pages drawn in it, and an interval. Pure, except for the memory of the
- * map.
+ * space, and each region into chunks of equal size. In a census every page of a chunk is read; in a
+ * panel, a chunk has only its drawn pages, and an interval. Pure, except that it allocates the map.
  */
 #pragma once
 
@@ -14,14 +13,14 @@
 #include "measure/page_set.h"
 
 #define RAM_MAP_MAX_CHUNKS (1U << 20)
-#define RAM_MAP_MAX_NODES 129 /* 128 nodes of QEMU (MAX_NODES), and one for memory of no node */
+#define RAM_MAP_MAX_NODES 129 /* QEMU's 128 nodes (MAX_NODES), and one for no node */
 
-/* Counts in base pages. */
+/* Counts are in base pages. */
 struct map_chunk {
     uint64_t n_pages;
     uint64_t drawn;   /* pages read: all in a census */
-    uint64_t units;   /* distinct observations among them: a huge page is one */
-    uint64_t present; /* as of the last window, like the members below */
+    uint64_t units;   /* distinct observations among them: draws in one huge page are one */
+    uint64_t present; /* as of the last window, like the following members */
     uint64_t unmeasurable, swapped, huge;
 };
 
@@ -29,11 +28,11 @@ struct map_region {
     char block[64]; /* the id of the memory backend; "": no id */
     bool dimm;
     int node;     /* the guest's NUMA node; -1: no nodes, or not known */
-    uint64_t gpa; /* GPA of its first byte; GPA_NONE: not known, as for a DIMM */
+    uint64_t gpa; /* GPA of its first byte; GPA_NONE: not known, for example for a DIMM */
     uint64_t first_page, n_pages;
     size_t first_chunk, n_chunks;
-    /* observations in all of it: a huge page is one here, but one in each of the chunks that it
-     * overlaps */
+    /* number of observations possible in the region. A huge page is one here, but one in each chunk
+     * that it overlaps */
     uint64_t units;
 };
 
@@ -41,7 +40,7 @@ struct ram_map {
     uint64_t chunk_bytes;
     size_t n_windows;
     size_t n_regions;
-    struct map_region *regions; /* by page number */
+    struct map_region *regions; /* sorted by page number */
     size_t n_chunks;
     struct map_chunk *chunks;
     uint64_t *touched; /* touched pages of chunk c within window w: touched[c * n_windows + w] */
@@ -56,13 +55,13 @@ int ram_map_make(struct ram_map *map, const struct guest_ram *ram, const struct 
                  uint64_t chunk_bytes, size_t n_windows);
 void ram_map_free(struct ram_map *map);
 
-/** The smallest power of two, at least 64 KiB, that gives at most @p max chunks. */
+/** The smallest chunk size for at most @p max chunks: a power of two, at least 64 KiB. */
 uint64_t ram_map_chunk_bytes(const struct guest_ram *ram, const struct gpa_layout *layout,
                              size_t max);
 
-/** Counts the states of the pages when window number @p window has been read. Windows come in their
- * order, because the untouched counts are those of the last one. @p set belongs to the same RAM as
- * the map. */
+/** Counts the states of the pages after window number @p window was read. Call it for the windows
+ * in order, because the counts other than touched are those of the last one. @p set belongs to the
+ * same RAM as the map. */
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window);
 
 /** Bytes of a chunk; estimates for a panel. */
@@ -72,28 +71,26 @@ struct map_figures {
 };
 
 /** Figures within a window: touched memory that is resident, and the 95 % interval plus
- * unmeasurable memory; exact if all pages of the chunk were read. */
+ * unmeasurable memory; exact if all pages of the chunk were read */
 struct map_touched {
     uint64_t bytes, low_bytes, high_bytes;
 };
 
-/** Returns true if every page was read, by a census or a panel of that size: no figure is an
- * estimate. */
+/** Returns true if every page was read, in a census or in a panel of all pages, so that no figure
+ * is an estimate. */
 bool ram_map_is_complete(const struct ram_map *map);
 
-/** The number of chunks in the largest region: a picture's width. At least 1. */
+/** The number of chunks in the largest region, at least 1; it is the width of a picture. */
 size_t ram_map_longest(const struct ram_map *map);
 
 struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk);
 struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window);
 
-/** The guest's NUMA nodes that have memory, ascending, and after them -1 for memory of no known
- * node, such as DIMMs that were plugged since the guest began. @return their number; 0: the guest
- * has no nodes. */
+/** The guest's NUMA nodes that have memory, ascending, then -1 if there is memory of no known node,
+ * such as DIMMs plugged after the guest began. @return their number; 0: the guest has no nodes. */
 size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES]);
 
-/** Figures of a whole node, as for a chunk. Draws are spread evenly over all of the RAM, so those
- * in a node are a random sample of it, and its interval is much narrower than its chunks'
- * together. */
+/** Figures of a whole node, as for a chunk. The draws in a node are a random sample of the node, so
+ * its interval is much narrower than the sum of its chunks' intervals. */
 struct map_figures ram_map_node_figures(const struct ram_map *map, int node);
 struct map_touched ram_map_node_touched(const struct ram_map *map, int node, size_t window);

@@ -34,12 +34,12 @@ static const struct names mode_names = NAMES(modes);
 #define KEPT(member) .offset = offsetof(struct kept_sample, member)
 #define ROLLED(how, member) \
     .rollup = ROLLUP_##how, .rolled = offsetof(struct record_summary, member)
-/* The history's CSV has minutes and hours, too: a field of it has a rollup. */
+/* A field of the history's CSV needs a rollup, because that CSV has minutes and hours, too. */
 #define CSV(name, how, member) .csv = (name), ROLLED(how, member)
 #define COLUMN(name) .home = HOME_SAMPLE, .column = (name)
 #define GUEST_COLUMN(name) .home = HOME_GUEST, .column = (name)
 
-/* In the order of JSON. */
+/* In the order of the JSON output. */
 static const struct field of_sample[] = {
     {FIELD_TIME, GROUP_WHEN, AT(time), COLUMN("time_ms"), .json = "time",
      .metric = "vmwss_last_scan_timestamp_seconds",
@@ -101,7 +101,7 @@ const struct field *sample_fields(void)
 #define IN(member) .offset = offsetof(struct window_record, member)
 #define IN_KEPT(member) IN(member), .home = HOME_WINDOW, .column = #member
 
-/* In the order of JSON. */
+/* In the order of the JSON output. */
 static const struct field of_window[] = {
     {FIELD_REAL, GROUP_WINDOW, IN_KEPT(window_s), .json = "window_s", .digit = 0.001},
     {FIELD_REAL, GROUP_WINDOW, IN_KEPT(est_window_s), .json = "est_window_s", .digit = 0.0001,

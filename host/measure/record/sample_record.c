@@ -98,7 +98,7 @@ static uint64_t tally_samples(const struct tally *tally)
     return draws;
 }
 
-/* Swapped pages of a shared file have no page table entry: they look absent. */
+/* A swapped page of a shared file has no page table entry, so it looks absent. */
 static bool is_swapped(const struct fsroot *root, pid_t pid, const struct ram_block *block)
 {
     return block->backing == RAM_BACKING_SHMEM && block->shared &&
@@ -133,8 +133,8 @@ unsigned sample_job_flags(unsigned jobs)
            (jobs & QEMU_JOB_DUMP ? FLAG_DUMP : 0);
 }
 
-/* A dirty-rate calculation reads RAM as QEMU, which misleads only methods that see QEMU's
- * touches. */
+/* A dirty-rate calculation reads RAM through QEMU's mapping, which misleads only methods that see
+ * QEMU's touches. */
 static unsigned job_flags(const struct guest *guest, const struct method *method)
 {
     const unsigned harmless = method->sees_qemu ? 0 : FLAG_DIRTY_RATE;
@@ -144,9 +144,9 @@ static unsigned job_flags(const struct guest *guest, const struct method *method
            (guest->process.config.free_page_reporting ? FLAG_FREE_PAGE_REPORTING : 0);
 }
 
-/* DAMON clears accessed bits. This does not affect a method that uses none, nor one that counts
- * PG_young, which DAMON sets instead (flag_memory.c), unless DAMON acts on its findings, as
- * damon_reclaim does. */
+/* DAMON clears accessed bits. This does not affect methods that use no accessed bits, nor methods
+ * that count PG_young, which DAMON sets instead (flag_memory.c). But all are affected if DAMON acts
+ * on its findings, as damon_reclaim does. */
 static bool damon_disturbs(const struct target *target, const struct method *method)
 {
     if (method->signal == SIGNAL_MMU ||
@@ -155,15 +155,15 @@ static bool damon_disturbs(const struct target *target, const struct method *met
     return damon_watches(target);
 }
 
-/* The faults of chosen pages come from this guest's vCPUs, whatever program unmaps or merges a
- * page. */
+/* A method that counts faults of chosen pages is not disturbed: the faults come from this guest's
+ * vCPUs, whatever program unmapped or merged the page. */
 static bool counts_faults(const struct method *method)
 {
     return method->signal == SIGNAL_MMU && method->needs_pages;
 }
 
-/* If idle and damon lose an accessed bit by NUMA balancing, ageing_odometer() shows it, and the
- * flag is ageing. */
+/* If NUMA balancing takes accessed bits from idle or damon, ageing_odometer() shows it, and the
+ * flag is ageing instead. */
 static bool numa_disturbs(const struct fsroot *root, const struct method *method)
 {
     return !counts_faults(method) && method->signal != SIGNAL_IDLE_FLAG && numa_balancing_on(root);
@@ -214,7 +214,7 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
     record->ram_bytes = ram_bytes;
 }
 
-/* Querying the guest after the last reading takes time, too; for a large guest it takes long. */
+/* Querying the guest after the last reading takes time, which is long for a large guest. */
 static void set_back(struct timespec *time, uint64_t ns)
 {
     uint64_t at_ns = (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec - ns;
@@ -245,9 +245,9 @@ uint64_t population_error_bytes(const struct method *method, const struct reside
     return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
 }
 
-/* The largest number of pages that another panel has unmapped, and that cannot be drawn. If they
- * were mapped, they would be like the drawn ones: 2,000 unmapped pages are 1.5 % of 512 MiB, more
- * than chance allows a panel of 2,000 to differ by. */
+/* Upper bound of the pages that another panel has unmapped, and that cannot be drawn. If they were
+ * mapped, they would be like the drawn pages. 2,000 unmapped pages are 1.5 % of 512 MiB, which is
+ * more than the sampling error of a panel of 2,000. */
 static uint64_t unmapped_beside(const struct method *method, const struct guest_ram *ram,
                                 const struct resident_now *now)
 {
@@ -269,7 +269,7 @@ struct wss_memory memory_now(const struct method *method, const struct guest_ram
     };
 }
 
-/* A larger share of the population is reported. */
+/* Errors above this share of the population are flagged. */
 #define UNSURE_SHARE 0.01
 
 static unsigned resident_flags(const struct sample_plan *plan, const struct resident_now *now)
@@ -288,7 +288,7 @@ static uint64_t resident_high_bytes(const struct wss_estimate *estimate,
 }
 
 /* A working set grows no faster than its window: within a tenth of the window's length, it differs
- * by at most a tenth. Marking and reading alone may take the shorter time. */
+ * by at most a tenth. Marking and reading alone may take a tenth of a short window. */
 #define STRETCHED_SHARE 0.1
 #define STRETCHED_LEAST_S 0.1
 
@@ -335,14 +335,14 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
     record->flags |= resident_flags(plan, now);
     if (rc != -ENODATA || w + 1 == plan->n_windows)
         return rc;
-    /* the longest window shows whether anything can be measured; in this one all pages were moved,
-     * for example */
+    /* the longest window shows whether anything can be measured; in this one, for example, all
+     * pages were migrated */
     record->windows[w].wss_high_bytes = estimate.resident_bytes;
     record->flags |= FLAG_PARTIAL;
     return 0;
 }
 
-/* All of a DIMM that no configuration has may be in use. */
+/* All of a DIMM that is in no configuration may be in use. */
 static void note_unclaimed(struct sample_record *record, const struct guest_ram *ram)
 {
     record->flags |= FLAG_PARTIAL;
@@ -357,9 +357,9 @@ uint64_t window_resident_high_bytes(const struct sample_record *record, size_t w
     return bytes ? bytes : record->resident_bytes;
 }
 
-/* Checks all windows; the record's own figure is that of the last one. Pages whose bits DAMON took
- * do not count: on many hosts DAMON is always on, these pages are few, known, and in the upper
- * bound, so a flag would say nothing. */
+/* Checks all windows, because the record's own figure is that of the last one. Pages whose bits
+ * DAMON took do not count: on many hosts DAMON is always on, these pages are few and included in
+ * the upper bound, so the flag would be useless. */
 static bool has_unmeasurable(const struct sample_record *record, const struct sample_result *result)
 {
     const bool idle = method_by_name(record->method) == &method_idle;
@@ -371,8 +371,8 @@ static bool has_unmeasurable(const struct sample_record *record, const struct sa
     return false;
 }
 
-/* On a host with KSM nearly every guest has merged pages, so the flag is set only if they affect
- * the numbers: idle found them unmeasurable, or pages of zeros may not be resident. */
+/* On a host with KSM nearly every guest has merged pages, so the flag is set only if merging
+ * affects the numbers: idle found them unmeasurable, or pages of zeros may not be resident. */
 static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct guest_ram *ram,
                          const struct sample_record *record, bool unmeasurable)
 {
@@ -385,7 +385,7 @@ static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct gues
     return !counts_faults(method) && (method != &method_idle || unmeasurable);
 }
 
-/* A suspended guest touches nothing, whatever it needs when it runs. */
+/* A suspended guest touches nothing, whatever its need when it runs. */
 static void note_paused(struct sample_record *record)
 {
     if (record->vcpu_s > 0 || record->windows[record->n_windows - 1].est_window_s < VCPU_CLOCK_S)
@@ -436,7 +436,7 @@ int sample_record_fill(struct sample_record *record, const struct subject *subje
                      (ksm_disturbs(root, guest->process.pid, ram, record, unmeasurable) ? FLAG_KSM
                                                                                         : 0) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
-    /* a configured DIMM that is not mapped (being unplugged) is missing from the sum */
+    /* a configured DIMM that is not mapped (while it is unplugged) is missing from the sum */
     if (unmeasurable || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
     if (ram->unclaimed_bytes > 0)
@@ -469,8 +469,8 @@ int sample_record_add_fine(struct sample_record *record, const struct guest_ram 
         .split_s = fine->split_s,
         .join_s = fine->join_s,
     };
-    /* base pages that were not seen touched lie in units that may be touched: those of the window's
-     * own bound */
+    /* in units that may be touched, base pages not seen touched may be touched too: use the
+     * window's own upper bound */
     if (fine->doubts | last->tally.doubts)
         record->fine.wss_high_bytes = larger(record->fine.wss_high_bytes,
                                              record->windows[plan->n_windows - 1].wss_high_bytes);
