@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #define MAX_RANGES 1024             /* UIO_MAXIOV */
-#define MAX_CALL_BYTES (1ULL << 30) /* the kernel cuts a call at 2 GiB - 4 KiB, silently */
+#define MAX_CALL_BYTES (1ULL << 30) /* the kernel silently truncates a call to 2 GiB - 4 KiB */
 
-/* The number of whole ranges that the first @p bytes of the list cover. */
+/* The number of ranges that lie entirely in the first @p bytes of the list. */
 static uint64_t ranges_done(const struct iovec *range, uint64_t n, size_t bytes)
 {
     uint64_t done = 0;
@@ -21,8 +21,8 @@ static uint64_t ranges_done(const struct iovec *range, uint64_t n, size_t bytes)
     return done;
 }
 
-/* The kernel stops at the first range that it refuses and returns the bytes before it; a second
- * call that begins at that range returns the reason. */
+/* The kernel stops at the first range that it refuses, and returns the bytes before it. A second
+ * call that begins at that range returns the error. */
 static int advise_once(int pidfd, int advice, const struct iovec *range, uint64_t n)
 {
     while (n > 0) {

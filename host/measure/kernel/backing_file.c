@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The names in map_files are exact ranges. A block may consist of several VMAs; the first VMA that
- * begins with the block is enough. */
+/* The names in map_files are exact ranges of VMAs. If a block consists of several VMAs, its first
+ * one is enough. */
 static int find_link(const struct target *target, uint64_t hva, char *name, size_t size)
 {
     int fd = fsroot_openf(target->root, O_RDONLY | O_DIRECTORY, "proc/%d/map_files",
@@ -36,8 +36,8 @@ static int find_link(const struct target *target, uint64_t hva, char *name, size
     return -ENOENT;
 }
 
-/* Listing the several hundred links of a QEMU takes half a millisecond, so the name with which the
- * block was located is tried first; its first VMA may have been split or merged since. */
+/* Tries the name with which the block was located first, because listing the several hundred links
+ * of a QEMU takes half a millisecond. The block's first VMA may have been split or merged since. */
 static int open_link(const struct target *target, const struct ram_block *block)
 {
     char name[64];

@@ -11,24 +11,25 @@
 #include "guest/ram/target.h"
 
 /** Opens the file through /proc/PID/map_files (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN);
- * read-only, nothing is mapped. The caller closes. */
+ * read-only. Does not map the file. The caller closes the descriptor. */
 int backing_file_open(const struct target *target, const struct ram_block *block,
                       struct error *error);
 
-/** A read fault on RAM that is backed by a file maps a range of this size, whichever page faulted
+/** A read fault on RAM backed by a file maps the aligned range of this size around the page
  * (mm/memory.c, fault_around_bytes). */
 #define FAULT_AROUND_BYTES 65536
 
-/** Answers where a file has pages, for offsets in ascending order; one answer covers all pages of a
- * hole. A zeroed struct knows nothing yet. */
+/** Finds where a file has pages, for offsets in ascending order; one system call covers all pages
+ * of a hole. Initialise it with zeros. */
 struct file_walk {
-    /* set it if nearly every page will be queried: one answer then covers all pages up to the next
-     * hole, which the kernel has to search page by page */
+    /* set it if nearly every page will be queried: one system call then also covers all pages up to
+     * the next hole, for which the kernel searches page by page */
     bool whole;
     int fd;
-    uint64_t from, next, end; /* a hole up to next, then pages up to end; all 0: unknown */
+    /* a hole in from .. next, then pages in next .. end; all 0: unknown */
+    uint64_t from, next, end;
 };
 
-/** Returns true if the file holds a page at @p offset. Uses lseek(SEEK_DATA), which reads nothing;
+/** Returns true if the file holds a page at @p offset. Uses lseek(SEEK_DATA), which reads no data;
  * false if that fails. */
 bool file_walk_holds(struct file_walk *walk, int fd, uint64_t offset);

@@ -71,8 +71,8 @@ static int add_those_below(const struct walk *walk, DIR *directory, const char *
     return rc;
 }
 
-/* A group that is removed while its parent is read is left out. The root of version 2 has no
- * memory.stat before Linux 5.8, but counts as a group all the same. */
+/* Skips a group that is removed while its parent is read. The root of version 2 has no memory.stat
+ * before Linux 5.8, but counts as a group. */
 static int add_group(const struct walk *walk, const char *path, unsigned depth)
 {
     int fd = fsroot_openf(walk->root, O_RDONLY | O_DIRECTORY, "sys/fs/cgroup%s%s", walk->mount,
@@ -110,7 +110,8 @@ static bool has_memory(const struct fsroot *root, const char *mount)
 }
 
 /* Writes the path as /proc/PID/cgroup and lru_gen write it, because groups are identified by their
- * paths: "/a.slice//b/" becomes "/a.slice/b". False: it does not fit, or contains "." or "..". */
+ * paths: "/a.slice//b/" becomes "/a.slice/b". Returns false if it does not fit, or contains "." or
+ * "..". */
 static bool plain_path(const char *path, char plain[MAX_PATH])
 {
     size_t used = 0;

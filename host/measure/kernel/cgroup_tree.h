@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file cgroup_tree.h  The control groups of this host that have the memory controller, and the
- * inode number by which /proc/kpagecgroup names each.
+ * @file cgroup_tree.h  The control groups of this host that have the memory controller, and their
+ * inode numbers, by which /proc/kpagecgroup names them.
  *
  * Source: Documentation/admin-guide/mm/pagemap.rst; mm/memcontrol.c page_cgroup_ino(): for a page
  * that is charged to a removed group it returns the nearest ancestor that still exists.
@@ -26,8 +26,7 @@ struct cgroup_tree {
 /**
  * Reads @p path and all groups below it that have the memory controller, in cgroup v2 or v1,
  * whichever has that controller.
- * @param path  "/machine.slice"; "/" for all; trailing and repeated slashes are left out of the
- * paths
+ * @param path  "/machine.slice"; "/" for all; trailing and repeated slashes are removed
  * @return 0; -ENOENT no such group, or no memory controller; -E2BIG more than 65,536 groups;
  *         -ENOMEM. Free with cgroup_tree_free(), also after a failure.
  */

@@ -17,5 +17,5 @@ enum clear_refs {
     CLEAR_REFS_SOFT_DIRTY = 4,
 };
 
-/** Writes @p what. 0 or a negative errno. */
+/** Writes @p what to the file. 0 or a negative errno. */
 int clear_refs(const struct target *target, enum clear_refs what, struct error *error);

@@ -15,7 +15,7 @@
 #define EVENT "kvm/kvm_age_hva"
 /* The kernel's buffer: room for 26,000 pages between two reads. */
 #define RING_BYTES (1U << 20)
-/* The number of pages that are kept, the latest ones: an array of 8 MiB. */
+/* Maximum number of pages that are kept, the latest ones: an array of 8 MiB. */
 #define KEPT (1U << 19)
 
 struct hit {
@@ -30,7 +30,7 @@ static struct {
     uint32_t start, end; /* fields of the event */
     uint64_t epoch;
     uint64_t n;       /* pages recorded so far */
-    struct hit *hits; /* page n is at n % KEPT */
+    struct hit *hits; /* page number n is at hits[n % KEPT] */
 } recording = {.wake_fd = -1};
 
 /* --- which kdamond ---------------------------------------------------------------------------- */
@@ -43,8 +43,8 @@ static bool is_kdamond(const struct fsroot *root, pid_t tid)
            strncmp(comm, "kdamond.", 8) == 0;
 }
 
-/* Finds the thread of that name; 0 unless there is exactly one. Not all kernels tell in sysfs which
- * thread serves a module. */
+/* Finds the thread of that name; 0 unless there is exactly one. Not all kernels show in sysfs which
+ * thread belongs to a module. */
 static pid_t find_kdamond(const struct fsroot *root)
 {
     int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "proc");
@@ -121,8 +121,8 @@ static void add_hit(const void *record, void *context)
     recording.hits[recording.n++ % KEPT] = hit;
 }
 
-/* Takes the kernel's records of the kdamond that is at work. If the kernel had no room for some
- * records, or if another kdamond is at work, the record begins anew with the next mark. */
+/* Takes the kernel's records of the running kdamond. If records were lost, or another kdamond runs,
+ * the record restarts with the next mark. */
 static bool drain(const struct fsroot *root)
 {
     if (!recording.tid)

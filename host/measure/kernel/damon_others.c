@@ -32,7 +32,7 @@ struct ranges {
 
 /* --- configuration ---------------------------------------------------------------------------- */
 
-/* Counts the directories "0", "1" ... in @p dir; UINT64_MAX: they cannot be counted. */
+/* Counts the directories "0", "1" ... in @p dir; UINT64_MAX if they cannot be counted. */
 static uint64_t count(const struct fsroot *root, const char *dir, const char *name)
 {
     uint64_t n;
@@ -40,7 +40,7 @@ static uint64_t count(const struct fsroot *root, const char *dir, const char *na
     return fsroot_read_u64(root, &n, "%s/%s", dir, name) < 0 ? UINT64_MAX : n;
 }
 
-/* A region may end at the end of the address space. */
+/* Uses kernel_bits(), because a region may end at the end of the address space. */
 static int read_address(const struct fsroot *root, const char *target_dir, uint64_t region,
                         const char *name, uint64_t *out)
 {
@@ -81,7 +81,7 @@ static bool any_meets(const struct ranges *ranges, uint64_t start, uint64_t end)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* A child shares its parent's memory until it executes a program: vfork(2). */
+/* A child of vfork(2) shares its parent's memory until it executes a program. */
 static bool is_child(const struct target *target, int64_t pid)
 {
     char text[8192];
@@ -101,7 +101,7 @@ static bool is_ram_file(const struct guest_ram *ram, uint64_t inode)
     return false;
 }
 
-/* Compares inodes alone, of any file system. */
+/* Compares only inode numbers, without the file system. */
 static bool maps_ram(const struct target *target, int64_t pid)
 {
     cleanup_free char *text = NULL;
@@ -132,7 +132,7 @@ static bool watches_ram_of(const struct target *target, const char *target_dir, 
     return any;
 }
 
-/* Any thread identifies its process. */
+/* The tid of any thread identifies its process. */
 static bool process_watched(const struct target *target, const char *target_dir, bool fixed)
 {
     char text[32];
@@ -151,7 +151,7 @@ static bool process_watched(const struct target *target, const char *target_dir,
 
 /* --- the host's memory ------------------------------------------------------------------------ */
 
-/* A hidden frame number may lie in any range. */
+/* A frame number that the kernel hides may lie in any range. */
 static bool entries_meet(const struct ranges *ranges, const uint64_t *entries, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -187,7 +187,7 @@ static uint64_t in_bytes(uint64_t number, uint64_t unit)
     return __builtin_mul_overflow(number, unit, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* Since Linux 6.18 the addresses are in units. */
+/* Since Linux 6.18 the addresses are in multiples of addr_unit. */
 static bool host_watched(const struct target *target, const char *context, const char *target_dir)
 {
     struct ranges ranges;

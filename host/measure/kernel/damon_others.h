@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file damon_others.h  Finds out whether DAMON, controlled by other programs, watches the memory
- * of a guest.
+ * @file damon_others.h Finds out whether other programs let DAMON watch a guest's memory.
  *
  * Source: Documentation/admin-guide/mm/damon/usage.rst; mm/damon/sysfs.c and vaddr.c. A kdamond
  * watches the address spaces of processes (operations "vaddr", and "fvaddr" at given addresses) or
@@ -14,7 +13,7 @@
 
 #include "guest/ram/target.h"
 
-/** Counts the running kdamonds of other users, including those of modules that use DAMON by
+/** Counts the running kdamonds of other users, including those of kernel modules that run DAMON by
  * themselves. */
 unsigned damon_others_on(const struct fsroot *root);
 
@@ -23,8 +22,8 @@ bool damon_only_looks(const struct fsroot *root);
 
 /**
  * Returns true if any guest RAM is watched by another user's running kdamond, or by one of the
- * kernel's own modules (damon_module_on()); also true if that cannot be found out. Ranges of the
- * host's memory are compared with the frames of guests of up to 1 GiB, at some 10 ms of CPU time
- * for 1 GiB.
+ * kernel's own modules (damon_module_on()); also true if this cannot be determined. Ranges of the
+ * host's memory are compared with the guest's frames if the guest has at most 1 GiB; that takes
+ * some 10 ms of CPU time for 1 GiB.
  */
 bool damon_watches(const struct target *target);

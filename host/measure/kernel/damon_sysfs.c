@@ -20,11 +20,11 @@
 #define ATTRS CONTEXT "/monitoring_attrs"
 
 /* The longest sleep is 2^32 - 1 us (kdamond_usleep() converts with usecs_to_jiffies(unsigned int));
- * an hour is below it. In a longer window the kdamond samples, reports and marks again in between,
- * and touches add up. */
+ * an hour is below it. In a longer window the kdamond samples, reports and marks again, and the
+ * touches of these intervals are added up. */
 #define SAMPLE_US "3600000000"
 
-/* An access to DAMON's sysfs fails at once if another access is under way (mutex_trylock()). */
+/* An access to DAMON's sysfs fails at once if another access is in progress (mutex_trylock()). */
 #define BUSY_TRIES 400
 #define BUSY_WAIT_NS 5000000L
 
@@ -41,14 +41,14 @@ struct damon_slot {
 };
 
 struct shared {
-    bool taken;     /* nr_kdamonds was written, or is about to be */
-    uint64_t inode; /* inode of kdamonds/0 as we made it; 0: not known yet */
+    bool taken;     /* nr_kdamonds has been written, or is about to be */
+    uint64_t inode; /* inode of our directory kdamonds/0; 0: not known yet */
 };
 
 /* The host has only one DAMON. */
 static struct {
     unsigned users;
-    struct fsroot root; /* root of the tree in which it was taken; not ours to close */
+    struct fsroot root; /* root of the tree in which DAMON was taken; borrowed */
     struct run_lock lock;
     int dir_fd; /* kdamonds */
     struct guardian *guardian;
@@ -93,7 +93,7 @@ static int put_u64(const struct fsroot *dir, const char *path, uint64_t value)
     return put_value(dir, path, text);
 }
 
-/* Reads a word; "" if it cannot be read. */
+/* Reads a word; "" if that fails. */
 static void get(const struct fsroot *dir, const char *path, char *text, size_t size)
 {
     ssize_t n = fsroot_read(dir, text, size, "%s", path);
@@ -186,7 +186,7 @@ const char *damon_module_on(const struct fsroot *root)
     return NULL;
 }
 
-/* The modules start DAMON as its exclusive user (damon_start()). */
+/* The modules start DAMON exclusively (damon_start()). */
 static int check_modules(const struct fsroot *root, struct error *why)
 {
     const char *module = damon_module_on(root);
@@ -199,7 +199,7 @@ static int check_modules(const struct fsroot *root, struct error *why)
                      module, module);
 }
 
-/* A process that only checks holds the lock for a moment, so it is worth waiting for. */
+/* A process that only checks holds the lock briefly, so it is worth waiting. */
 static int lock(struct run_lock *lock, const struct fsroot *root, struct error *why)
 {
     const struct lock_wait wait = {.seconds = 0.2, .pidfd = -1};
@@ -250,10 +250,10 @@ static uint64_t inode_of_first(void)
     return fstatat(taken.dir_fd, "0", &st, 0) == 0 ? st.st_ino : 0;
 }
 
-/* Runs in this process, or in the guardian with its copy of the state. A configuration that this
- * process did not make is left alone. If this process was killed between making the configuration
- * and noting it, the guardian takes only a configuration of the same size with all kdamonds off for
- * ours. */
+/* Runs in this process, or in the guardian with its copy of the state. It does not touch a
+ * configuration that this process did not make. If this process was killed between making the
+ * configuration and noting it, the guardian assumes that a configuration of the same size with all
+ * kdamonds off is ours. */
 static void restore_at(void *at, void *context)
 {
     struct shared *shared = at;
@@ -330,7 +330,7 @@ static int take_damon(const struct fsroot *root, struct error *error)
 
 /* --- one kdamond ------------------------------------------------------------------------------ */
 
-/* 0, or the first error. */
+/* Returns 0, or the first error. */
 static int configure(const struct fsroot *dir, pid_t pid)
 {
     static const struct {
@@ -340,7 +340,7 @@ static int configure(const struct fsroot *dir, pid_t pid)
         {"contexts/nr_contexts", "1"},
         {CONTEXT "/operations", "fvaddr"},
         {ATTRS "/intervals/sample_us", SAMPLE_US},
-        {ATTRS "/intervals/aggr_us", SAMPLE_US}, /* each sample is reported at once */
+        {ATTRS "/intervals/aggr_us", SAMPLE_US}, /* report after each sample */
         {ATTRS "/intervals/update_us", SAMPLE_US},
         {CONTEXT "/targets/nr_targets", "1"},
     };
@@ -395,8 +395,7 @@ void damon_slot_give_back(struct damon_slot *slot)
     if (!slot)
         return;
     damon_slot_off(slot, NULL);
-    /* its regions are thousands of directories; the last slot removes them together with all others
-     */
+    /* the regions' directories are thousands; the last slot removes all of them together */
     if (taken.users > 1)
         put_value(&slot->dir, "contexts/nr_contexts", "0");
     fsroot_close(&slot->dir);
@@ -438,7 +437,7 @@ int damon_slot_set_pages(struct damon_slot *slot, const uint64_t *hva, uint64_t 
     return rc < 0 ? explain_failure(rc, "setting regions", error) : 0;
 }
 
-/* State of a thread as in proc(5): 'I' is asleep and idle; 0: the thread has ended. */
+/* State of a thread as in proc(5): 'I' is an idle kernel thread; 0: the thread has ended. */
 static char thread_state(const struct fsroot *root, pid_t pid)
 {
     char text[512];
@@ -492,7 +491,7 @@ int damon_slot_off(struct damon_slot *slot, struct error *error)
 
     int rc = put_value(&slot->dir, "state", "off");
 
-    /* -EPERM: it ended between the two checks; -EINVAL: it was never on. */
+    /* -EPERM: it ended between the two checks; -EINVAL: it was never on */
     return rc < 0 && rc != -EPERM && rc != -EINVAL ? explain_failure(rc, "turning it off", error)
                                                    : 0;
 }

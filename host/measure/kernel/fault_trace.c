@@ -60,7 +60,7 @@ static bool has_ring(const struct fault_trace *trace, pid_t tid)
     return false;
 }
 
-/* A thread that ended meanwhile (an unplugged vCPU, a worker) leaves an empty ring. */
+/* Opens an empty ring for a thread that has ended meanwhile (an unplugged vCPU, a worker). */
 static int open_ring(struct fault_trace *trace, pid_t tid, struct error *error)
 {
     struct vcpu_ring *rings = realloc(trace->rings, (trace->n_rings + 1) * sizeof(*rings));
@@ -123,7 +123,7 @@ int fault_trace_open(const struct target *target, const char *filter, size_t rin
     return 0;
 }
 
-/* The faults of a vCPU that came and went since the last call are not known either. Each vCPU's
+/* Returns true if a vCPU came and went since the last call, whose faults are not known. Each vCPU's
  * time is rounded down separately. */
 static bool any_ended(struct fault_trace *trace, const struct target *target,
                       const struct qemu_process *now)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fault_trace.h  The guest-physical addresses at which a KVM guest faults, through perf.
+ * @file fault_trace.h  Records the guest-physical addresses at which a KVM guest faults, through
+ * perf.
  *
- * The architecture's tracepoint (guest/arch/arch.h: kvm:kvm_page_fault on x86-64), opened by
+ * It opens the architecture's tracepoint (guest/arch/arch.h: kvm:kvm_page_fault on x86-64) with
  * perf_event_open(2) on each vCPU thread. The position of the address field differs between kernels
  * and is read from the event's format file. Nothing is written to tracefs, and the events are file
- * descriptors: they end with the process, also when it is killed. Under two-dimensional paging the
+ * descriptors, so they end when the process ends or is killed. Under two-dimensional paging the
  * address is a GPA; with shadow paging (ept=N, npt=N) it would be a guest-virtual address, so that
  * is refused.
  */
@@ -23,8 +24,8 @@ int fault_trace_host(const struct fsroot *root, struct error *error);
 #define FAULT_FILTER_BYTES 192
 
 /** Writes a filter (Documentation/trace/events.rst) that passes only faults on RAM, because a
- * device register may be read a hundred thousand times a second. @p size: FAULT_FILTER_BYTES are
- * enough. */
+ * device register may be read a hundred thousand times a second. @p size: FAULT_FILTER_BYTES
+ * suffice. */
 void fault_filter(const struct arch *arch, const struct gpa_layout *layout, char *text,
                   size_t size);
 
@@ -33,7 +34,7 @@ void fault_filter(const struct arch *arch, const struct gpa_layout *layout, char
  * @param filter      from fault_filter(), so that the kernel drops device accesses before they cost
  *                    anything
  * @param ring_bytes  size of each ring, a power of two; a KiB holds about 15 faults
- * @param wake_fd     from trace_wake_open(); it tells when to call fault_trace_drain()
+ * @param wake_fd     from trace_wake_open(); readable when fault_trace_drain() should be called
  */
 int fault_trace_open(const struct target *target, const char *filter, size_t ring_bytes,
                      int wake_fd, struct fault_trace **out, struct error *error);
@@ -41,8 +42,8 @@ void fault_trace_free(struct fault_trace *trace);
 
 /**
  * Finds vCPUs that were plugged since the last call, and records their faults from now on.
- * @param grown  true if there are new vCPUs, or if one ran and ended: their faults so far are not
- * known
+ * @param grown  set to true if there are new vCPUs, or if one ran and ended: their earlier faults
+ * are not known
  * @return 0; -ESRCH the guest vanished; as fault_trace_open()
  */
 int fault_trace_follow(struct fault_trace *trace, const struct target *target, bool *grown,
@@ -55,7 +56,7 @@ int fault_trace_enable(struct fault_trace *trace, bool on, struct error *error);
 void fault_trace_drain(struct fault_trace *trace, void (*visit)(uint64_t gpa, void *context),
                        void *context);
 
-/** Number of faults that the kernel had no room to record since the trace was opened
- * (PERF_FORMAT_LOST, Linux 6.0). Records of type LOST do not serve: they come only with a later
- * fault, which may never happen. */
+/** Number of faults lost since the trace was opened because a ring was full (PERF_FORMAT_LOST,
+ * Linux 6.0). Records of type LOST cannot be used: they come only with a later fault, which may
+ * never happen. */
 uint64_t fault_trace_lost(const struct fault_trace *trace);

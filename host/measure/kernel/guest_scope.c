@@ -12,7 +12,8 @@
 
 #define MAX_TEXT 16384
 
-/* Reads a number behind its name at the beginning of a line; 0: there is none, or it is no amount.
+/* Reads the number after a name at the beginning of a line; 0 if there is no such line, or no
+ * amount in it.
  */
 static uint64_t number_of(const char *text, const char *format, const char *name)
 {
@@ -48,7 +49,7 @@ static uint64_t cached_in(const struct fsroot *root, const char *group)
                 number_of(text, value, "file_dirty "));
 }
 
-/* "max" is no number: the group has no limit. */
+/* "max" is not a number: the group has no limit. */
 static void bind_group(const struct fsroot *root, const char *group, struct guest_scope *scope)
 {
     uint64_t limit, current, available;

@@ -15,7 +15,7 @@
 #define SPLIT_TRIES 3
 #define JOIN_PASSES 20
 #define JOIN_PAUSE_MS 50
-/* The base pages of a huge page on x86-64; the largest huge page has 8192. */
+/* The number of base pages in a huge page of x86-64; the largest huge page has 8192. */
 #define ENTRIES_AT_ONCE 512
 
 int huge_split(int pidfd, int pagemap_fd, uint64_t hva)
@@ -34,7 +34,8 @@ int huge_split(int pidfd, int pagemap_fd, uint64_t hva)
     return -EBUSY;
 }
 
-/* process_advise() would repeat for ever on EAGAIN, which can last here. */
+/* Does not use process_advise(), which would repeat for ever on EAGAIN, an error that can last
+ * here. */
 int huge_join(int pidfd, uint64_t hva)
 {
     struct iovec all = {.iov_base = (void *)(uintptr_t)hva, .iov_len = huge_page_bytes()};
@@ -46,8 +47,8 @@ int huge_join(int pidfd, uint64_t hva)
     return n < 0 ? -errno : 0;
 }
 
-/* Returns true if a part is neither present nor swapped; a part of a huge page was present. A zero
- * page is present. */
+/* Returns true if some base page is neither present nor swapped, although every part of a huge page
+ * was present. A zero page is present. */
 static int has_holes(int pagemap_fd, uint64_t hva)
 {
     uint64_t entry[ENTRIES_AT_ONCE];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file huge_split.h  Splits transparent huge pages of another process, and joins them again.
+ * @file huge_split.h  Splits transparent huge pages of another process, and joins (collapses) them
+ * again.
  *
  * Splitting: MADV_COLD on a part of a huge page splits its mapping and its folio when no other
  * process maps it (mm/madvise.c, madvise_cold_or_pageout_pte_range()); that part also loses its
@@ -9,12 +10,12 @@
  * only zeros, and they read from the shared zero page (mm/huge_memory.c, __split_huge_page()).
  *
  * Joining: MADV_COLLAPSE (Linux 6.1, also of another process with CAP_SYS_NICE: mm/madvise.c,
- * process_madvise_behavior_valid()) allocates a huge page and copies. It does so regardless of
+ * process_madvise_behavior_valid()) allocates a huge page and copies, regardless of
  * /sys/kernel/mm/transparent_hugepage, but not if QEMU disabled huge pages (prctl,
- * MADV_NOHUGEPAGE). It takes QEMU's mmap lock for writing while it copies, so a fault of the guest
- * waits for that long. It fails for want of memory, while something holds a reference to a
- * sub-page, and if all sub-pages hold only zeros. Both operations fire the MMU notifiers, so KVM
- * maps small pages after a split and large ones after a join.
+ * MADV_NOHUGEPAGE). It holds QEMU's mmap lock for writing while it copies, so the guest's faults
+ * wait. It fails if memory is short, while something holds a reference to a sub-page, or if all
+ * sub-pages hold only zeros. Both operations fire the MMU notifiers, so KVM maps small pages after
+ * a split and large ones after a join.
  */
 #pragma once
 
@@ -35,9 +36,9 @@ int huge_split(int pidfd, int pagemap_fd, uint64_t hva);
 int huge_join(int pidfd, uint64_t hva);
 
 /**
- * Joins all of hva[0..n) again; an entry of 0 is skipped, and an entry that needs no more joining
- * becomes 0. A failure is tried again for up to a second. Memory that the guest meanwhile gave back
- * to the host (balloon) is left as it is: joining would populate it.
+ * Joins all of hva[0..n) again; entries of 0 are skipped, and entries that are done become 0.
+ * Failures are retried for up to a second. Memory that the guest has returned to the host meanwhile
+ * (balloon) is not joined, because that would populate it.
  * @return number of entries that could not be joined; 0 when the process is gone.
  */
 size_t huge_join_all(int pidfd, int pagemap_fd, uint64_t *hva, size_t n);

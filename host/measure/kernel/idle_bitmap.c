@@ -9,8 +9,8 @@
 
 #define MAX_WORDS 512 /* 4096 bytes */
 
-/* A word of zeros costs a write 64 loop turns, less than a system call. A word without pages of
- * ours costs a read 64 page look-ups, more than a system call. */
+/* Bridging a gap: a word of zeros costs a write 64 loop iterations, less than a system call; a word
+ * without our pages costs a read 64 page look-ups, more than a system call. */
 #define WRITE_BRIDGE 2
 #define READ_BRIDGE 0
 
@@ -28,7 +28,7 @@ int idle_bitmap_open(const struct fsroot *root, struct error *error)
     return fd;
 }
 
-/* How many of pfn[0..n) fit into one transfer that begins at the word of pfn[0]. */
+/* The number of frames in pfn[0..n) that fit into one transfer beginning at the word of pfn[0]. */
 static uint64_t transfer_length(const uint64_t *pfn, uint64_t n, uint64_t bridge)
 {
     uint64_t first = pfn[0] / 64;

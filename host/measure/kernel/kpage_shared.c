@@ -10,7 +10,7 @@
 
 struct shared {
     int (*open)(const struct fsroot *root, struct error *error);
-    int fd; /* valid while there are users */
+    int fd; /* valid while users is above 0 */
     unsigned users;
 };
 
@@ -53,8 +53,8 @@ static bool still_used(struct shared *shared, int fd)
 void kpage_release(int *fd)
 {
     pthread_mutex_lock(&mutex);
-    /* closed under the lock, so that no other thread gets this number while it is still registered
-     * as shared */
+    /* close it under the lock, so that no other thread gets this number while it is still
+     * registered as shared */
     if (!still_used(&shared_flags, *fd) && !still_used(&shared_count, *fd))
         cleanup_close_at(fd);
     *fd = -1;

@@ -4,8 +4,8 @@
  * process.
  *
  * Both files cover the whole machine and are read at an offset (pread), so all guests can read
- * through one file. It is open while any guest uses it. A thousand guests with files of their own
- * would need eight thousand more files.
+ * through one file. They are open while any guest uses them. With a pair of files for each guest, a
+ * thousand guests would need eight thousand more descriptors.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "base/fsroot.h"
 
 /**
- * Like kpageflags_open() and kpagecount_open(); on a root that is not the running system
- * (fsroot.live) the caller gets a file of its own. Any thread may call it. Give it back with
+ * Like kpageflags_open() and kpagecount_open(); on a root other than the running system
+ * (fsroot.live) each caller gets its own file. Any thread may call it. Give it back with
  * kpage_release(), never with close().
  * @return a file descriptor, or a negative errno
  */

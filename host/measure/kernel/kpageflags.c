@@ -38,7 +38,7 @@ int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags)
     return u64_file_gather(fd, pfn, n, BRIDGE, flags);
 }
 
-/* 1: every flag of @p wanted is set; 0: some flag is clear; or a negative errno. */
+/* Returns 1 if every flag of @p wanted is set, 0 if not, or a negative errno. */
 static int has_flags(int fd, uint64_t pfn, uint64_t wanted, uint64_t *flags)
 {
     int rc = kpageflags_read(fd, &pfn, 1, flags);
@@ -54,8 +54,8 @@ static int is_tail(int fd, uint64_t pfn)
 }
 
 /* Returns true if @p head is the head of a folio of exactly this order. A tail in its middle
- * belongs to a folio that is larger than the half. That folio begins at a multiple of its size, so
- * no later than at head; and no tail can be where it ends. */
+ * belongs to a folio larger than half this size. Such a folio begins at a multiple of its own size,
+ * so at @p head or before; and at the end of the order there must be no tail. */
 static int has_order(int fd, uint64_t head, unsigned order)
 {
     if (order == 0 || head % (1ULL << order))
@@ -89,7 +89,7 @@ static int find_head(int fd, uint64_t pfn, struct folio *folio)
         if (rc != 0)
             return rc < 0 ? rc : 0;
     }
-    return -ENOENT; /* split while it was read */
+    return -ENOENT; /* it was split while it was read */
 }
 
 /* The tail at head + 2^k exists for every k below the order but not at the order itself: the frame

@@ -18,7 +18,7 @@
 #define KPF_COMPOUND_HEAD KPF(15)
 #define KPF_COMPOUND_TAIL KPF(16)
 #define KPF_HUGE KPF(17)        /* hugetlb */
-#define KPF_UNEVICTABLE KPF(18) /* locked in memory: in no generation */
+#define KPF_UNEVICTABLE KPF(18) /* locked in memory, so in no generation */
 #define KPF_NOPAGE KPF(20)
 /* Linux 6.12 shows KSM on every anonymous page (fs/proc/page.c, stable_page_flags(): it tests a
  * mask of two bits, one of which is set on all anonymous pages), so it is only a hint; check
@@ -30,7 +30,7 @@
 
 int kpageflags_open(const struct fsroot *root, struct error *error);
 
-/** Flags of the frames pfn[0..n), ascending for speed. 0 or a negative errno. */
+/** Reads the flags of the frames pfn[0..n); ascending order is faster. 0 or a negative errno. */
 int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags);
 
 /** A folio: 2^order pages whose first frame is head. */

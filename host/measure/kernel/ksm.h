@@ -5,5 +5,5 @@
 #include "guest/ram/target.h"
 
 /** Number of pages that KSM has merged: of this process (Linux 5.19), or of all processes on an
- * older kernel; 0 if the kernel does not tell. */
+ * older kernel; 0 if the kernel does not count them. */
 uint64_t ksm_merged_pages(const struct target *target);

@@ -100,7 +100,7 @@ static uint64_t read_counter(const struct target *target, const char *counter)
     return value;
 }
 
-/* From Linux 5.16 on, the requests include those for which no vCPU had to be kicked. */
+/* Since Linux 5.16 the requests include those for which no vCPU had to be kicked. */
 int kvm_tlb_flushes(const struct target *target, uint64_t *count)
 {
     char name[64];

@@ -19,7 +19,7 @@ int kvm_stats_host(const struct fsroot *root, struct error *error);
  * remedy when the counters are not there. */
 int kvm_mapped_bytes(const struct target *target, uint64_t *bytes, struct error *error);
 
-/** The mapping sizes of KVM on x86-64, to which these counters refer. */
+/** The number of KVM's mapping sizes on x86-64, which these counters have. */
 #define KVM_SIZES 3
 static const uint64_t kvm_size_bytes[KVM_SIZES] = {4096, 2ULL << 20, 1ULL << 30};
 
@@ -30,9 +30,9 @@ int kvm_mapped_sizes(const struct target *target, uint64_t bytes[KVM_SIZES], str
  * unknown. */
 uint64_t kvm_faults_fixed(const struct target *target);
 
-/** Number of times that KVM has flushed the TLBs of all vCPUs, or has had them flush before they
- * run again. -ENOENT when unknown. */
+/** Number of times that KVM has flushed the TLBs of all vCPUs, at once or before they run again.
+ * -ENOENT when unknown. */
 int kvm_tlb_flushes(const struct target *target, uint64_t *count);
 
-/** Returns true if this VM has ever run a guest of its own (nested_run > 0). False when unknown. */
+/** Returns true if this VM is known to have run a nested guest (nested_run > 0). */
 bool kvm_runs_nested(const struct target *target);

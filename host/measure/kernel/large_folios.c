@@ -11,8 +11,8 @@
 
 #define SIZE "sys/kernel/mm/transparent_hugepage/hugepages-%" PRIu64 "kB"
 
-/* Counts shared memory in folios of @p kib since boot; the kernel does not count how many exist
- * now. */
+/* Uses a counter of shared memory allocated in folios of @p kib since boot, because the kernel does
+ * not count the existing ones. */
 static bool was_shared(const struct fsroot *root, uint64_t kib)
 {
     uint64_t n = 0;
@@ -31,7 +31,7 @@ static bool may_be_faulted(const struct fsroot *root, uint64_t kib)
 }
 
 /* Anonymous memory: since Linux 6.12 the kernel counts the existing folios. Before that, this uses
- * those that were faulted since boot (6.10), or the sizes that may be faulted now. */
+ * the folios faulted since boot (6.10), or else the sizes that are allowed now. */
 static bool is_anonymous(const struct fsroot *root, uint64_t kib)
 {
     uint64_t n = 0;
@@ -49,14 +49,14 @@ static uint64_t mapped_huge_bytes(const struct fsroot *root)
     return meminfo_read(root, &memory, NULL) == 0 ? memory.anon_huge_bytes : 0;
 }
 
-/* Before 6.12, since boot: mappings that were split, and huge pages of shared memory, which are
- * mapped page by page from the start if they are faulted that way. */
+/* Before 6.12: counts since boot the mappings that were split, and huge pages of shared memory,
+ * because a fault may map these by base pages from the start. */
 static bool was_taken_apart(const struct fsroot *root)
 {
     return vmstat_read(root, "thp_split_pmd") > 0 || vmstat_read(root, "thp_file_alloc") > 0;
 }
 
-/* Finds huge pages that are not all mapped whole. */
+/* Returns true if some huge pages are not mapped by a PMD. */
 static bool is_taken_apart(const struct fsroot *root)
 {
     const uint64_t kib = huge_page_bytes() / 1024;

@@ -15,7 +15,7 @@ bool lru_batches_drain(void)
     const int no_node = -1;
     int status = 0;
 
-    /* The kernel refuses the node, which it checks after it has emptied the batches. */
+    /* The kernel checks the node, which is invalid, after it has emptied the batches. */
     return syscall(SYS_move_pages, 0, 1UL, &page, &no_node, &status, MOVE_OWN) < 0 &&
            errno == ENODEV;
 }

@@ -31,7 +31,7 @@ static const char *next_line(const char *line)
     return *line ? line + 1 : line;
 }
 
-/* Takes a number and the character right behind it: ' ' or a letter; '\n' or '\0' at the end of the
+/* Takes a number and the character after it: ' ' or a letter; '\n' or '\0' at the end of the
  * line. */
 static bool take_number(const char **at, uint64_t *value, char *suffix)
 {
@@ -53,12 +53,11 @@ static bool add_generation(struct lru_gen_node *node, const struct lru_generatio
     return true;
 }
 
-/* Takes a detail that lru_gen_full prints for a generation, indented further than the generation
- * itself: the counts of tiers ("0  0R  0T 0", without the letters before Linux 6.12), and last the
- * counts of walks, the first of which is the leaves: "128470T 59823Y 264F 127A", "64235L ..."
- * before 6.12. The letters are small if the kernel keeps the counts for each generation
- * (CONFIG_LRU_GEN_STATS): then a generation has the counts of the walk that ended it, and the
- * youngest has none. */
+/* Takes a detail line that lru_gen_full prints below a generation, indented further: the counts of
+ * tiers ("0 0R 0T 0", without the letters before Linux 6.12), and last the counts of walks, which
+ * begin with the leaves: "128470T 59823Y 264F 127A", "64235L ..." before 6.12. With
+ * CONFIG_LRU_GEN_STATS the letters are small and the counts are per generation: a generation has
+ * those of the walk that ended it, and the youngest has none. */
 static bool take_detail(const char *line, struct lru_gen_node *node)
 {
     uint64_t first;
@@ -74,8 +73,8 @@ static bool take_detail(const char *line, struct lru_gen_node *node)
     return true;
 }
 
-/* Takes a generation (its number, age and two sizes, each of which may be followed by an 'x') or a
- * detail of one. False: neither. */
+/* Takes the line of a generation (its number, age and two sizes, each possibly followed by an 'x'),
+ * or a detail line. Returns false if it is neither. */
 static bool take_line(const char *line, struct lru_gen_node *node)
 {
     struct lru_generation generation = {0};
@@ -118,7 +117,7 @@ static bool is_memcg(const char *line)
     return !strncmp(line, "memcg ", 6);
 }
 
-/* Takes the lines of one node, from the one after "node N" on; returns where they end, or NULL. */
+/* Takes the lines of one node after "node N"; returns the end of these lines, or NULL. */
 static const char *take_node(const char *line, uint64_t id, struct lru_gen *out)
 {
     struct lru_gen_node *node = &out->nodes[out->n_nodes];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file lru_gen.h  MGLRU's generations of one control group: one bounded parser, and the command to
- * age it.
+ * @file lru_gen.h  MGLRU's generations of one control group: a bounded parser, and the ageing
+ * command.
  *
  * The youngest generation of each node has the largest number. Ageing walks the page tables of all
  * processes of the group, moves the pages whose accessed bit was set to the youngest generation,
- * and begins a new, empty one; at most four are kept: where there were four already, the oldest is
- * merged into the next.
+ * and begins a new, empty one; at most four exist: if there were four already, the oldest is merged
+ * into the next.
  *
  * Source: Documentation/admin-guide/mm/multigen_lru.rst; mm/vmscan.c lru_gen_seq_show(),
  * lru_gen_seq_write(), walk_mm().
@@ -32,10 +32,10 @@ struct lru_gen_node {
     unsigned id;
     unsigned n;                                     /* generations, at least 1 */
     struct lru_generation generations[LRU_GEN_MAX]; /* ascending */
-    /* from lru_gen_full: entries of page tables that walks have examined; see lru_gen_walked() */
+    /* from lru_gen_full: page table entries that walks have examined; see lru_gen_walked() */
     uint64_t leaves;
     bool has_leaves;
-    /* true: leaves sums up all walks since boot; false: it is of the walk that made the youngest
+    /* true: leaves counts all walks since boot; false: only the walk that began the youngest
      * generation */
     bool leaves_sum;
 };
@@ -49,7 +49,7 @@ struct lru_gen {
 /** The bits of `enabled`. */
 enum lru_gen_enabled {
     LRU_GEN_ON = 1 << 0,
-    LRU_GEN_WALKS = 1 << 1, /* walks of page tables, in which the hardware sets accessed bits */
+    LRU_GEN_WALKS = 1 << 1, /* accessed bits are harvested by walking page tables */
 };
 
 /** The bits of enum lru_gen_enabled, or-ed; also 0 if the kernel has no MGLRU. */
@@ -61,13 +61,13 @@ unsigned lru_gen_enabled(const struct fsroot *root);
  */
 int lru_gen_parse(const char *text, const char *path, struct lru_gen *out);
 
-/** Reads lru_gen or, for @p leaves, lru_gen_full if it exists, which is ten times as long. Returns
- * as lru_gen_parse(), and -ENOENT also without debugfs; @p error names the object and the
+/** Reads lru_gen, or if @p leaves is true and it exists lru_gen_full, which is ten times as long.
+ * Returns as lru_gen_parse(); -ENOENT also without debugfs; @p error names the object and the
  * remedy. */
 int lru_gen_read(const struct fsroot *root, const char *path, bool leaves, struct lru_gen *out,
                  struct error *error);
 
-/** The generation that was begun last. */
+/** The youngest generation. */
 static inline const struct lru_generation *lru_gen_youngest(const struct lru_gen_node *node)
 {
     return &node->generations[node->n - 1];
@@ -75,8 +75,8 @@ static inline const struct lru_generation *lru_gen_youngest(const struct lru_gen
 
 /**
  * Begins a new generation on one node, after a walk of all page tables that ignores swap and
- * heuristics. If another walk is under way it has no effect and still returns 0: the number of the
- * youngest generation shows that.
+ * heuristics. If another walk is in progress, it returns 0 without effect; the number of the
+ * youngest generation then does not change.
  * @return 0 or a negative errno: -EPERM also if the kernel is locked down
  */
 int lru_gen_age(const struct fsroot *root, uint64_t memcg_id, const struct lru_gen_node *node);

@@ -92,7 +92,7 @@ uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memc
 struct census {
     const struct fsroot *root;
     const char *mount;
-    pid_t pid; /* the process that is not counted */
+    pid_t pid; /* the process to leave out */
     uint64_t bytes;
     unsigned n;
     struct memcg_process largest;
@@ -113,7 +113,7 @@ static void add_process(struct census *census, pid_t pid)
         census->largest = process;
 }
 
-/* The processes of a threaded group are listed in the file of the group above it. */
+/* The processes of a threaded group are listed in the file of its parent. */
 static int add_processes(struct census *census, const char *path)
 {
     cleanup_free char *text = NULL;

@@ -2,7 +2,7 @@
 /**
  * @file memcg.h  The control group to which a process's memory is charged, of version 1 or 2.
  *
- * A process's memory is charged to the nearest group upwards that has the memory controller. Its
+ * A process's memory is charged to its nearest ancestor group that has the memory controller. Its
  * path is that of /proc/PID/cgroup, relative to the root of our own cgroup namespace.
  *
  * Source: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; cgroups(7).
@@ -19,15 +19,16 @@ struct memcg {
     char path[4096];   /* "/machine.slice/..."; "/" for the root */
 };
 
-/** False if the process is gone, or if no group upwards of it has the memory controller. */
+/** Returns false if the process is gone, or if none of its ancestor groups has the memory
+ * controller. */
 bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out);
 
-/** The number after @p name, which begins a line of @p text: memory.stat, or a process's status. 0
- * if there is no such line. */
+/** The number after @p name at the beginning of a line of @p text (memory.stat, or a process's
+ * status). 0 if there is no such line. */
 uint64_t memcg_number(const char *text, const char *name);
 
-/** Pages that reclaim has scanned in the group so far: pgscan and pgrefill. Version 1 does not
- * count them: 0. */
+/** Pages that reclaim has scanned in the group so far: pgscan and pgrefill. 0 for version 1, which
+ * does not count them. */
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg);
 
 /** A process and its mapped anonymous and shared memory. */
@@ -37,9 +38,9 @@ struct memcg_process {
 };
 
 /**
- * Other processes with memory charged to the group: those in it, and those in groups below that
- * have no memory controller of their own.
- * @param largest  the process that has most; pid 0: no other process has any
+ * Other processes with memory charged to the group: those in the group, and those in descendants
+ * without the memory controller.
+ * @param largest  the process with the most; pid 0 if no other process has any
  * @return the sum over all but @p pid, in bytes (RssAnon and RssShmem), or a negative errno: -E2BIG
  * more than 4,096 processes
  */

@@ -19,13 +19,13 @@
 #include <sys/vfs.h>
 
 #define MAX_TEXT (1UL << 20)
-#define MAX_OTHERS 64   /* libvirt starts a few */
-#define MAX_GROUPS 4096 /* one for each vCPU, below the emulator's group */
+#define MAX_OTHERS 64   /* of other processes; libvirt starts a few */
+#define MAX_GROUPS 4096 /* libvirt makes one for each vCPU, below the emulator's group */
 #define MAX_DEPTH 8
 
 /* --- files of the group ----------------------------------------------------------------------- */
 
-/* The group's directory as an fsroot. */
+/* An fsroot of the group's directory. */
 static struct fsroot below(int fd)
 {
     return (struct fsroot){.dirfd = fd};
@@ -56,8 +56,8 @@ static int no_process(pid_t pid, struct error *error)
     return error_set(error, -ESRCH, "process %d has ended", (int)pid);
 }
 
-/* Reads the line of version 2. A line of version 1 with the memory controller means that version 2
- * does not have it. */
+/* Reads the line of version 2. If a line of version 1 has the memory controller, version 2 does
+ * not. */
 static int read_path(const struct fsroot *root, pid_t pid, char path[1024], struct error *error)
 {
     cleanup_free char *text = NULL;
@@ -79,8 +79,8 @@ static int read_path(const struct fsroot *root, pid_t pid, char path[1024], stru
     return 0;
 }
 
-/* Some component of a machine's path names a machine. The path of a login session, a service or a
- * container has none, or the group has other processes. */
+/* Returns true if a component of the path names a machine. Paths of login sessions, services and
+ * containers have none, or their groups contain other processes. */
 static bool is_machine(const char *path)
 {
     for (const char *at = strstr(path, ".scope"); at; at = strstr(at + 1, ".scope"))
@@ -102,7 +102,7 @@ static int open_mount(const struct fsroot *root, struct error *error)
     return error_set(error, -EOPNOTSUPP, "/sys/fs/cgroup is not of cgroup v2 alone");
 }
 
-/* Goes upwards to the first group with the memory controller; the root has no memory.current. */
+/* Opens the nearest ancestor that has the memory controller; the root has no memory.current. */
 static int open_nearest(int mount, struct memcg_reclaim *out, struct error *error)
 {
     char wanted[sizeof(out->path)];
@@ -129,13 +129,13 @@ static int open_nearest(int mount, struct memcg_reclaim *out, struct error *erro
 struct occupants {
     const struct fsroot *root;
     pid_t pid;
-    bool found; /* that process was found */
+    bool found; /* the guest's QEMU was found in the group */
     unsigned n_others, n_groups;
     struct error *error;
 };
 
-/* Helpers that libvirt starts beside a QEMU (src/qemu/qemu_extdevice.c), by names cut as the kernel
- * cuts them. */
+/* Helpers that libvirt starts beside a QEMU (src/qemu/qemu_extdevice.c); the kernel truncates names
+ * of processes. */
 static bool is_helper(const char *name)
 {
     static const char *const names[] = {
@@ -162,7 +162,7 @@ static int check_process(struct occupants *all, pid_t pid)
         return error_set(all->error, -EBUSY, "a process of another namespace is in the group");
     n = fsroot_read_all(all->root, &text, MAX_TEXT, "proc/%d/status", (int)pid);
     if (n == -ENOENT || n == -ESRCH || (n > 0 && !strstr(text, "\nVmRSS:")))
-        return 0; /* it has ended, or is a kernel thread */
+        return 0; /* the process has ended, or is a kernel thread */
     if (++all->n_others > MAX_OTHERS)
         return error_set(all->error, -EBUSY, "more than %d other processes are in the group",
                          MAX_OTHERS);
@@ -176,7 +176,7 @@ static int check_process(struct occupants *all, pid_t pid)
                                        (int)pid, name);
 }
 
-/* The processes of a threaded group are listed in the file of the group above it. */
+/* The processes of a threaded group are listed in the file of its parent. */
 static int check_processes(struct occupants *all, int fd)
 {
     const struct fsroot group = below(fd);
@@ -229,7 +229,7 @@ static int check_occupants(const struct fsroot *root, const struct memcg_reclaim
                            struct error *error)
 {
     struct occupants all = {.root = root, .pid = pid, .error = error};
-    /* readdir() moves the offset of a descriptor */
+    /* open it anew, because readdir() moves the descriptor's offset */
     int fd = open_below(group->fd, ".", O_RDONLY | O_DIRECTORY);
     int rc = fd < 0 ? error_set(error, fd, "control group %s: %s", group->path, strerror(-fd))
                     : check_group(&all, fd, 0);
@@ -291,7 +291,7 @@ static double read_pressure(const struct fsroot *group)
     return total && kernel_u64(total + 6, &stalled_us) ? (double)stalled_us / 1e6 : (double)NAN;
 }
 
-/* The limit of an ancestor is not seen here; the kernel then reclaims less than requested. */
+/* An ancestor's limit is not considered; the kernel then reclaims less than requested. */
 static uint64_t read_swap_left(const struct fsroot *group)
 {
     uint64_t most, now;

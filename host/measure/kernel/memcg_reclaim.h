@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file memcg_reclaim.h  memory.reclaim of the control group of one guest, and of nothing else.
+ * @file memcg_reclaim.h  memory.reclaim of a control group that contains one guest and nothing
+ * else.
  *
  * A write to memory.reclaim reclaims from all processes of the group and of those below it. So the
- * group must be a guest's own. Its name must be one that libvirt or systemd give to a machine's
- * group (".scope", or ".libvirt-" without systemd). It must contain that QEMU, and otherwise only
- * helpers that libvirt starts beside a QEMU, and processes without memory (kernel threads: vhost,
- * KVM).
+ * group must belong to that guest alone. Its name must be one that libvirt or systemd give to a
+ * machine's group (".scope", or ".libvirt-" without systemd). It must contain the guest's QEMU, and
+ * otherwise only helpers that libvirt starts beside a QEMU, and processes without memory (kernel
+ * threads: vhost, KVM).
  *
  * The path is that of /proc/PID/cgroup, opened below /sys/fs/cgroup without following symbolic
  * links and without leaving it (openat2(2), RESOLVE_BENEATH). All further access goes through that
  * directory's descriptor, so the group that was checked is the one that is written to. The group is
- * the nearest one upwards that has the memory controller.
+ * the nearest ancestor that has the memory controller.
  *
  * This needs no capability: memory.reclaim belongs to root, mode 0200, and every other file is
  * readable by all.
@@ -43,8 +44,9 @@ void memcg_reclaim_close(struct memcg_reclaim *group);
 
 struct memcg_counters {
     uint64_t current_bytes; /* memory.current */
-    uint64_t refault_bytes; /* refaults of anonymous and shared memory since the group was made */
-    /* PSI some, since the group was made; NAN: the kernel does not tell */
+    /* refaults of anonymous and shared memory since the group was created */
+    uint64_t refault_bytes;
+    /* PSI some since the group was created; NAN: the kernel does not report it */
     double pressure_s;
     uint64_t swap_left_bytes; /* room left below memory.swap.max; UINT64_MAX: no limit */
 };
@@ -52,6 +54,6 @@ struct memcg_counters {
 int memcg_reclaim_read(const struct memcg_reclaim *group, struct memcg_counters *out,
                        struct error *error);
 
-/** Reclaims @p bytes. 0: that amount, or all that could be found; 1: less, because a signal ended
- * it; or a negative errno with the message. memory.current shows how much it was. */
+/** Reclaims @p bytes. 0: that amount, or as much as the kernel could reclaim; 1: less, because of a
+ * signal; or a negative errno with the message. memory.current shows the reclaimed amount. */
 int memcg_reclaim_write(const struct memcg_reclaim *group, uint64_t bytes, struct error *error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file numa_balancing.h  Automatic NUMA balancing: the kernel removes mappings to see which node
- * touches a page (Documentation/admin-guide/sysctl/kernel.rst).
+ * @file numa_balancing.h  Automatic NUMA balancing: the kernel removes mappings to find the node
+ * that touches a page (Documentation/admin-guide/sysctl/kernel.rst).
  */
 #pragma once
 

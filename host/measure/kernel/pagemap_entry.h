@@ -5,14 +5,14 @@
  * Source: Documentation/admin-guide/mm/pagemap.rst. A swapped entry carries a swap offset where the
  * frame number would be, so test PAGEMAP_PRESENT first. Without CAP_SYS_ADMIN frame numbers read as
  * 0. A page whose frame is being migrated looks swapped, too (is_swap_pte(), fs/proc/task_mmu.c).
- * Its entry has a type above those of swap devices, which have at least 23 types (MAX_SWAPFILES,
- * include/linux/swap.h).
+ * Its entry has a swap type above those of swap devices, which use at least the lowest 23 types
+ * (MAX_SWAPFILES, include/linux/swap.h).
  */
 #pragma once
 
 #define PAGEMAP_PRESENT (1ULL << 63)
 #define PAGEMAP_SWAPPED (1ULL << 62)
-/* A page of a file or of shared memory. A private mapping of a file shows it until it is
+/* A page of a file or of shared memory. A page of a private file mapping has this bit until it is
  * written. */
 #define PAGEMAP_OF_FILE (1ULL << 61)
 #define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))

@@ -12,7 +12,7 @@
 struct walk {
     const struct guest_ram *ram;
     struct ram_smaps *sums;
-    bool own;     /* read more than guest RAM */
+    bool own;     /* read all of QEMU's memory */
     uint64_t end; /* end of guest RAM */
 };
 
@@ -53,8 +53,8 @@ static bool is_shared_memory(const struct vma *vma)
 }
 
 /* smaps sums up all references of a mapping, including those to pages of its file, which may stay
- * referenced long after a touch (PG_referenced). The references that file pages cannot explain went
- * to the other pages. A shared file may be on a disk. */
+ * referenced long after a touch (PG_referenced). References in excess of the file's pages went to
+ * other pages. The file of a shared mapping may be on a disk. */
 static void add_own(const struct vma *vma, struct ram_smaps *sums)
 {
     bool shared = vma->perms[3] == 's';
@@ -114,8 +114,8 @@ static int read_sums(const struct target *target, bool own, struct ram_smaps *ou
     return rc == ENDS_HERE ? 0 : rc;
 }
 
-/* QEMU's libraries follow guest RAM and are most of the text; zap-all reads smaps twice a period,
- * which was a third of the program's own time. */
+/* Stops after guest RAM, because QEMU's libraries follow and are most of the text. zap-all reads
+ * smaps twice a period, and the whole of it took a third of the program's own time. */
 int ram_smaps_read(const struct target *target, struct ram_smaps *out, struct error *error)
 {
     return read_sums(target, false, out, error);

@@ -11,7 +11,7 @@
 #define MAX_TEXT (1UL << 20)
 #define TOTAL "SwapTotal:"
 
-/* "NAME TYPE KIB USED PRIORITY". Blanks in a name are "\040". */
+/* Format: "NAME TYPE KIB USED PRIORITY"; blanks in a name are "\040". */
 static uint64_t device_bytes(const char *line)
 {
     int begin = 0;

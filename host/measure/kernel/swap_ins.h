@@ -3,7 +3,7 @@
  * @file swap_ins.h  Detects that the host brings pages back from swap without a touch.
  *
  * A page that was swapped out comes back when it is touched, or when its device is removed: swapoff
- * maps every page again (mm/swapfile.c, unuse_pte()), hot or cold, and no page table distinguishes
+ * maps every page again (mm/swapfile.c, unuse_pte()), hot or cold. Page tables do not distinguish
  * the two.
  */
 #pragma once
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 struct swap_devices {
-    uint64_t listed_bytes; /* sum of /proc/swaps */
-    /* SwapTotal of /proc/meminfo: excludes the part of a listed device that swapoff has emptied so
+    uint64_t listed_bytes; /* sum of the sizes in /proc/swaps */
+    /* SwapTotal of /proc/meminfo, which excludes the part of a device that swapoff has emptied so
      * far */
     uint64_t total_bytes;
 };

@@ -29,7 +29,7 @@ int swap_is_active(const struct fsroot *root)
 /* --- its room --------------------------------------------------------------------------------- */
 
 #define MAX_TEXT (1UL << 20)
-/* A smaller amount says little about how well future contents will shrink. */
+/* With less stored data, its compression does not predict that of future data. */
 #define JUDGED_BYTES (64ULL << 20)
 
 struct swap {
@@ -57,8 +57,8 @@ static bool parse_swap(const char *line, struct swap *swap)
     return true;
 }
 
-/* Documentation/admin-guide/blockdev/zram.rst, mm_stat: stored, compressed, used and the limit of
- * used. If it cannot be read, all of the device counts. */
+/* The fields of mm_stat (Documentation/admin-guide/blockdev/zram.rst) are: stored, compressed,
+ * used, and the limit of used. If it cannot be read, the whole device counts. */
 static struct swap_room zram_room(const struct fsroot *root, const struct swap *swap)
 {
     uint64_t stored, compressed, used, limit;
@@ -85,7 +85,7 @@ static void add_room(struct swap_room *sum, struct swap_room room)
     sum->total_bytes += room.total_bytes;
 }
 
-/* Walks the lines twice, the first time for the highest priority among swap that is not zram. */
+/* Walks the lines twice: the first time finds the highest priority of swap that is not zram. */
 static struct swap_room sum_room(const struct fsroot *root, const char *text, bool any)
 {
     int other = INT_MIN;

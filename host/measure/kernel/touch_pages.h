@@ -16,5 +16,5 @@
 #define TOUCH_AT_ONCE 512
 
 /** Reads a byte of each of @p n pages, at most TOUCH_AT_ONCE; skips pages that cannot be read.
- * False: the process is gone, and its mappings with it. */
+ * Returns false if the process or its mappings are gone. */
 bool touch_pages(pid_t pid, struct iovec *there, size_t n);

@@ -73,8 +73,8 @@ int trace_wake_open(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* An edge-triggered event is gone once it was returned. One call returns at most this many rings;
- * the others wait for the next call. */
+/* An edge-triggered event is consumed when it is returned. One call returns at most this many
+ * rings; the others are returned by the next call. */
 void trace_wake_clear(int wake_fd)
 {
     struct epoll_event told[64];
@@ -82,8 +82,8 @@ void trace_wake_clear(int wake_fd)
     (void)!epoll_wait(wake_fd, told, sizeof(told) / sizeof(told[0]), 0);
 }
 
-/* Edge-triggered, because perf keeps the ring of an ended thread readable for ever (perf_poll() in
- * kernel/events/core.c). */
+/* Uses edge-triggered events, because the ring of an ended thread stays readable for ever
+ * (perf_poll() in kernel/events/core.c). */
 static int wake_by(int wake_fd, int ring_fd)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};

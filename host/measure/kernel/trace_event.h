@@ -4,7 +4,7 @@
  *
  * The number and the fields of an event are read from its files in tracefs, because they differ
  * between kernels (Documentation/trace/events.rst). Nothing is written to tracefs, and
- * perf_event_open(2) returns a file descriptor: recording ends with the process, also when it is
+ * perf_event_open(2) returns a file descriptor, so recording ends when the process ends or is
  * killed.
  */
 #pragma once
@@ -28,8 +28,8 @@ int trace_event_find(const struct fsroot *root, const char *name, const char *so
                      struct trace_event *event, struct error *error);
 void trace_event_free(struct trace_event *event);
 
-/** Finds where field @p name of @p bytes bytes lies in the raw record. 0; -EBADMSG when there is no
- * such field. */
+/** Finds the offset of field @p name, of @p bytes bytes, in the raw record. 0; -EBADMSG if there is
+ * no such field. */
 int trace_event_field(const struct trace_event *event, const char *name, size_t bytes,
                       uint32_t *offset);
 
@@ -43,14 +43,14 @@ struct trace_ring {
 /** The value of a ring that is not open. */
 #define TRACE_RING_NONE ((struct trace_ring){.fd = -1})
 
-/** Opens a descriptor to wait on for rings to drain: poll(2) finds it readable when one of the
- * rings opened with it is a quarter full, until trace_wake_clear(). The caller closes it. A
+/** Opens a descriptor that signals rings to drain: it is readable for poll(2) from the time when a
+ * ring opened with it is a quarter full until trace_wake_clear(). The caller closes it. Returns a
  * negative errno on failure. */
 int trace_wake_open(void);
 void trace_wake_clear(int wake_fd);
 
 /**
- * Opens a ring for thread @p tid, which may be a kernel thread; records only once enabled.
+ * Opens a ring for thread @p tid, which may be a kernel thread; it records only when enabled.
  * @param filter   a tracepoint filter, or NULL
  * @param bytes    size, a power of two; raised to a base page if smaller
  * @param wake_fd  from trace_wake_open(); it outlives the ring
@@ -64,17 +64,17 @@ void trace_ring_close(struct trace_ring *ring);
 /** Starts or stops recording. */
 int trace_ring_enable(const struct trace_ring *ring, bool on);
 
-/** The largest part of a record that is handed out. */
+/** The largest part of a record that is passed to the caller. */
 #define TRACE_RECORD_BYTES 256
 
-/** Calls @p visit for every raw record since the last call, with zeros behind its end. Records stay
+/** Calls @p visit for every raw record since the last call, padded with zeros. Records stay
  * readable after their thread has ended. */
 void trace_ring_drain(const struct trace_ring *ring,
                       void (*visit)(const void *record, void *context), void *context);
 
 struct trace_ring_sums {
     uint64_t running_ns; /* time that the thread spent on a CPU since the ring was opened */
-    /* records that the kernel had no room for (PERF_FORMAT_LOST, Linux 6.0); records of type LOST
+    /* records lost because the ring was full (PERF_FORMAT_LOST, Linux 6.0). Records of type LOST
      * come only with a later event, which may never happen */
     uint64_t lost;
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RUN_ENTRIES 4096 /* 32 KiB a transfer; the idle bitmap moves 4 KiB at most and says so */
+#define RUN_ENTRIES 4096 /* 32 KiB per read; the idle bitmap returns 4 KiB at most */
 
 int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *buffer)
 {
@@ -39,8 +39,8 @@ static uint64_t end_of_consecutive(const uint64_t *index, uint64_t at, uint64_t 
     return end;
 }
 
-/* The end of the run that begins at @p at and includes the entries up to @p end: ascending, with
- * gaps of at most @p bridge. */
+/* The end of the run that begins at @p at and includes the entries before @p end: the entries are
+ * ascending, with gaps of at most @p bridge. */
 static uint64_t end_of_run(const uint64_t *index, uint64_t at, uint64_t end, uint64_t n,
                            uint64_t bridge)
 {
@@ -61,7 +61,7 @@ static int gather_run(int fd, const uint64_t *index, uint64_t n, uint64_t *out)
     return rc;
 }
 
-/* a census reads long stretches without gaps: they go straight to their destination */
+/* a census reads long stretches without gaps: read them directly into @p out */
 int u64_file_gather(int fd, const uint64_t *index, uint64_t n, uint64_t bridge, uint64_t *out)
 {
     int rc = 0;

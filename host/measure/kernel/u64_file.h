@@ -10,9 +10,9 @@
 int u64_file_read(int fd, uint64_t first, uint64_t n, uint64_t *out);
 
 /**
- * Reads entries index[0..n) of the array into out[0..n). One pread() fetches neighbours, also with
- * small gaps between them: one system call costs as much as some tens of entries. Any order is
- * correct; an ascending one is fast. Entries beyond the end of the file read as 0.
+ * Reads entries index[0..n) of the array into out[0..n). One pread() fetches neighbouring entries
+ * and small gaps between them, because a system call costs as much as some tens of entries. Any
+ * order works; ascending order is fast. Entries beyond the end of the file read as 0.
  * @param bridge  number of unwanted entries that may be fetched to save a system call
  * @return 0 or a negative errno.
  */

@@ -10,7 +10,7 @@
 
 #define MAX_TEXT (64UL << 10)
 
-/* Takes the number behind NAME, if the line is "NAME NUMBER". A counter below 0 counts as 0. */
+/* If the line is "NAME NUMBER", takes its number. A counter below 0 counts as 0. */
 static uint64_t counter(const char *line, const char *name)
 {
     size_t length = strlen(name);
