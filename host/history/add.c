@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file add.c  Adds records: all records of a call in one transaction. */
+/** @file add.c  Adds all records of a call in one transaction. */
 #include "guest/domain/ram_config.h"
 #include "history/columns.h"
 #include "history/guest_stats_row.h"
@@ -61,7 +61,7 @@ static bool is_estimate(uint64_t low_bytes, uint64_t bytes, uint64_t high_bytes)
     return low_bytes <= bytes && bytes <= high_bytes && high_bytes <= RAM_CONFIG_MAX_BYTES;
 }
 
-/* A reader would refuse other sizes, and with them the guest's history. */
+/* Readers would refuse other sizes, and thus the guest's whole history. */
 static bool has_sizes(const struct ages_record *record)
 {
     const struct sample_record *sample = &record->sample;
@@ -115,7 +115,7 @@ static int insert_guest(const struct adding *adding, const struct sample_record 
     return rc;
 }
 
-/* Returns the row of the guest, updated to its current name. */
+/* Returns the row of the guest, and updates its name. */
 static int guest_id(const struct adding *adding, const struct sample_record *sample, int64_t *id,
                     struct error *error)
 {
@@ -241,7 +241,7 @@ void adding_free(struct adding *adding)
     free(adding);
 }
 
-/* Preparing the statements takes as long as adding ten records. */
+/* Keeps prepared statements, because preparing them takes as long as adding ten records. */
 static int get_prepared(struct store *store, struct error *error)
 {
     struct adding *adding;
@@ -261,7 +261,7 @@ static int get_prepared(struct store *store, struct error *error)
     return rc;
 }
 
-/* Adds up the minutes of the host's sums that these records complete. */
+/* Adds up the minutes of the host's sums that are complete with these records. */
 static int sum_minutes(struct store *store, const struct store_entry *entries, size_t n,
                        struct error *error)
 {
@@ -286,7 +286,7 @@ static int add_all(struct store *store, const struct store_entry *entries, size_
 
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = add_entry(store->adding, &entries[i], error);
-    /* a failed statement may still be running, and would keep the transaction from ending */
+    /* a failed statement may still be running, and would prevent the rollback */
     if (rc < 0) {
         adding_free(store->adding);
         store->adding = NULL;

@@ -27,7 +27,7 @@ const struct bucket_window *bucket_find(const struct bucket *bucket, double wind
     return NULL;
 }
 
-/* Makes a place for one more window; keeps them ascending. */
+/* Makes room for one more window, in ascending order. */
 static struct bucket_window *insert_window(struct bucket *bucket, double window_s)
 {
     size_t at = bucket->n_windows;
@@ -80,7 +80,7 @@ static void add_window(struct bucket *bucket, const struct window_record *window
 void bucket_add(struct bucket *bucket, const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;
-    /* At least a millisecond, so that there is no division by zero. */
+    /* At least a millisecond, to avoid division by zero. */
     uint64_t period_ms = kept->period_s < 0.001 ? 1 : (uint64_t)llround(kept->period_s * 1000);
 
     bucket->records++;
@@ -131,11 +131,11 @@ char *bucket_windows_text(const struct bucket *bucket)
     return text;
 }
 
-/* Weights are limited so that no sum of them overflows: a thousand years. */
+/* Maximum weight, so that no sum of weights overflows: a thousand years. */
 #define WEIGHT_MAX 31557600000000ULL
 
-/* Parses "[bin, weight, ...]" into an empty sketch, ascending, so that each weight counts once in
- * the total; NULL: discards it. */
+/* Parses "[bin, weight, ...]" into an empty sketch. Bins must ascend, so that each weight counts
+ * once in the total. If @p sketch is NULL, discards them. */
 static bool parse_bins(struct numbers *numbers, struct sketch *sketch)
 {
     uint64_t bin;
@@ -167,7 +167,7 @@ static bool parse_whole(struct numbers *numbers, uint64_t *values, size_t n)
     return true;
 }
 
-/* Returns NULL if there are too many windows, or if the window exists already. */
+/* Returns NULL if there are too many windows, or if the window exists. */
 static struct bucket_window *new_window(struct bucket *bucket, double window_s)
 {
     struct bucket_window *window = find_or_insert(bucket, window_s);

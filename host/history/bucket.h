@@ -4,8 +4,8 @@
  * records.
  *
  * Means are weighted by period, so that they are means over time. The bucket of an hour equals the
- * merge of its minutes: merging loses only the order in time, and quantiles are as accurate as a
- * sketch (measure/estimate/sketch.h: 1 %).
+ * merge of its minutes; merging loses only the order in time. Quantiles are as accurate as a sketch
+ * (measure/estimate/sketch.h: 1 %).
  */
 #pragma once
 
@@ -35,13 +35,14 @@ struct bucket {
     struct bucket_window windows[RUN_MAX_WINDOWS]; /* a megabyte in all: too large for the stack */
 };
 
-/** Makes the bucket empty, without touching the parts of its windows that need no clearing. */
+/** Empties the bucket, but clears only the used parts of its windows. */
 void bucket_clear(struct bucket *bucket);
 
-/** Adds a record. A bucket has at most RUN_MAX_WINDOWS different windows; others are left out. */
+/** Adds a record. A bucket has at most RUN_MAX_WINDOWS different windows; further windows are
+ * ignored. */
 void bucket_add(struct bucket *bucket, const struct kept_sample *kept);
 
-/** Returns true if both are the same window: windows are given to the millisecond. */
+/** Returns true if both windows are equal to the millisecond. */
 bool bucket_same_window(double a_s, double b_s);
 
 /** Returns the window, or NULL. */
@@ -51,6 +52,6 @@ const struct bucket_window *bucket_find(const struct bucket *bucket, double wind
  * ...] as JSON text, which the caller frees; NULL if out of memory. */
 char *bucket_windows_text(const struct bucket *bucket);
 
-/** Parses that text into bucket->windows. @p only: that window alone; 0: all. Returns -EUCLEAN if
- * the text has another form. */
+/** Parses that text into bucket->windows. @p only: parses only that window; 0: all. Returns
+ * -EUCLEAN if the text has another form. */
 int bucket_windows_parse(struct bucket *bucket, const char *text, size_t size, double only);

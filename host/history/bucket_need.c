@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* A record may come later than its period by this factor. */
+/* A record is late after its period times this factor. */
 #define LATE 1.1
-/* Windows that differ by less are equal; as in history/bucket.c. */
+/* Windows that differ by less count as equal, as in history/bucket.c. */
 #define SAME_S 0.0005
 
 double bucket_window_need(const struct bucket *bucket, size_t w)

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* The bucket's own columns, before the summary of its records. */
+/* The bucket's own columns, followed by the summary of its records. */
 #define OWN "records, period_ms, resident_max_bytes, windows"
 #define N_OWN 4
 

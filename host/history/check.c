@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* SQLite takes some milliseconds for this many steps. */
+/* SQLite executes this many steps in some milliseconds. */
 #define STEPS 100000
 
 static int read_verdict(struct store *store, struct error *error)

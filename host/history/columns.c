@@ -21,7 +21,7 @@ static bool is_in(const struct field *field, enum field_home home)
     return home == HOME_SUMMARY ? field->rollup != ROLLUP_NONE : field->home == home;
 }
 
-/* The mean of whole numbers need not be whole. */
+/* The mean of whole numbers need not be a whole number. */
 static const char *sql_type(const struct field *field, enum field_home home)
 {
     switch (field->type) {
@@ -105,7 +105,7 @@ static void bind_value(sqlite3_stmt *s, int parameter, const struct field_value 
     }
 }
 
-/* Windows and ages are arrays, and have a text of their own. */
+/* Windows and ages are arrays; they are stored as text. */
 static int bind_field(sqlite3_stmt *s, int parameter, const struct field *field, const void *base)
 {
     struct field_value value;
@@ -165,7 +165,7 @@ static int read_time(sqlite3_stmt *s, int column, struct timespec *time)
         return -EUCLEAN;
 
     int64_t rest = ms % 1000;
-    bool before = rest < 0; /* before 1970, and not on a whole second */
+    bool before = rest < 0; /* before 1970, and not at a whole second */
 
     time->tv_sec = (time_t)(ms / 1000 - before);
     time->tv_nsec = (long)(before ? rest + 1000 : rest) * 1000000;
@@ -200,8 +200,8 @@ static int read_u64(sqlite3_stmt *s, int column, bool may_lack, uint64_t *value)
     return 0;
 }
 
-/* A guest's report must never make the host's record beside it unreadable: an invalid figure counts
- * as unknown. */
+/* An invalid figure in a guest's report counts as unknown, because a guest must not be able to make
+ * the host's record unreadable. */
 static int read_real(sqlite3_stmt *s, int column, bool may_lack, double *value)
 {
     int rc = sql_double(s, column, value);
@@ -272,7 +272,8 @@ int columns_read(sqlite3_stmt *s, int first, const struct field *fields, enum fi
     return first;
 }
 
-/* Limit for bytes and for seconds: it can be cast to an integer, and no real value reaches it. */
+/* Limit for bytes and seconds, which no real value reaches: such a number can be cast to an
+ * integer. */
 #define MOST 1e18
 
 int columns_read_summary(sqlite3_stmt *s, int first, struct record_summary *summary)

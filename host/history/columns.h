@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file columns.h  The history's columns, made from the tables of fields (measure/record/field.h):
- * as SQL text, as parameters, and read back.
+ * as SQL text, as parameters, and as results.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-/** SQL text under construction; begins empty ({0}). Text that does not fit is cut off, which makes
- * the statement invalid. */
+/** SQL text under construction; begins empty ({0}). Text that does not fit is truncated, so that
+ * the statement is invalid. */
 struct sql_text {
     size_t used;
     char text[6144];
@@ -38,6 +38,6 @@ int columns_bind(sqlite3_stmt *statement, int first, const struct field *fields,
 int columns_read(sqlite3_stmt *statement, int first, const struct field *fields,
                  enum field_home home, void *base);
 
-/** Does the same for a summary. */
+/** Binds the fields of a summary. */
 int columns_bind_summary(sqlite3_stmt *statement, int first, const struct record_summary *summary);
 int columns_read_summary(sqlite3_stmt *statement, int first, struct record_summary *summary);

@@ -44,8 +44,8 @@ static char *immutable_uri(const char *path)
     return uri;
 }
 
-/* Returns the path with the symbolic links of its directory resolved, and its last part unchanged:
- * SQLite refuses a link in any part. Returns NULL with errno. */
+/* Resolves symbolic links in the path's directory, but not in its last part, because SQLite refuses
+ * links in any part. Returns NULL with errno. */
 static char *resolve_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -91,8 +91,8 @@ int database_connect(sqlite3 **db, const char *path, int flags, struct error *er
     if (result == SQLITE_OK) {
         distrust(*db);
         sqlite3_busy_timeout(*db, BUSY_MS);
-        /* SQLite finds damaged cells before it uses them. The file is never mapped: truncating a
-         * mapped file ends in SIGBUS. */
+        /* SQLite finds damaged cells before it uses them. The file is never mapped, because
+         * truncating a mapped file causes SIGBUS. */
         result = sqlite3_exec(*db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL,
                               NULL);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file database.h  The connection to SQLite, the same for the writer and for readers. */
+/** @file database.h  The connection to SQLite, for the writer and for readers. */
 #pragma once
 
 #include "base/error.h"
@@ -9,10 +9,10 @@
 struct store;
 
 /**
- * Opens @p path with everything disabled that a file could contain: triggers, views, extensions,
- * functions in its schema, other databases; values are limited to a megabyte. Waits up to two
- * seconds for another process's lock. As root it follows no symbolic link to the file
- * (file_follows_links()) or to the files beside it.
+ * Opens @p path. Disables all active content of a file: triggers, views, extensions, functions in
+ * its schema, other databases. Limits values to a megabyte. Waits up to two seconds for another
+ * process's lock. As root it follows no symbolic link to the file (file_follows_links()) or to the
+ * files beside it.
  * @param flags  for sqlite3_open_v2(); with SQLITE_OPEN_URI the file is opened as one that does
  *               not change (immutable, https://www.sqlite.org/uri.html)
  * @return 0; -ELOOP it is a symbolic link; or the error of SQLite or the file system. Close @p db
@@ -20,7 +20,7 @@ struct store;
  */
 int database_connect(sqlite3 **db, const char *path, int flags, struct error *error);
 
-/** Opens store->path in the same way, into store->db. */
+/** Opens store->path into store->db, in the same way. */
 int database_open(struct store *store, int flags, struct error *error);
 
 /** Closes the database if it is open. */

@@ -23,7 +23,7 @@ const char *event_kind_name(enum event_kind kind)
     return names[kind];
 }
 
-/* A later version may write more kinds: its history is not damaged. */
+/* Accepts unknown kinds: a later version may write more, and its history is not damaged. */
 static enum event_kind parse_kind(const char *name)
 {
     for (size_t k = 0; k < N_KINDS; k++)
@@ -32,7 +32,7 @@ static enum event_kind parse_kind(const char *name)
     return EVENT_OTHER;
 }
 
-/* However often a guest stalls, it has one row. */
+/* Keeps one row per guest, even if it stalls often. */
 static int forget_stall(struct store *store, const struct store_event *event, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
@@ -136,7 +136,7 @@ int history_stalls(struct store *store, double since_s,
                    struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    /* The query goes through the index guest by guest. */
+    /* This query uses the index for each guest. */
     int rc = sql_prepare_with(store,
                               "SELECT g.uuid, e.time_ms FROM guest g CROSS JOIN event e"
                               " ON e.guest_id = g.id AND e.time_ms >= ? WHERE e.kind = 'stall'",

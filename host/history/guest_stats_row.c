@@ -12,7 +12,7 @@
 
 /* --- beside a record -------------------------------------------------------------------------- */
 
-/* A sample that had this number earlier may have left a row behind. */
+/* Replaces a row left over from an earlier sample with the same number. */
 static int prepare_add(struct store *store, const char *table, enum field_home home,
                        sqlite3_stmt **statement, struct error *error)
 {
@@ -54,7 +54,7 @@ static const char *const merges[] = {
     [ROLLUP_LAST] = " # = coalesce(excluded.#, #),",
 };
 
-/* Appends one field, as if it were a table. */
+/* Appends one field as if it were a whole table. */
 static void append_one(struct sql_text *sql, const struct field *field, const char *pattern)
 {
     const struct field alone[] = {*field, {.type = FIELD_END}};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file guest_stats_row.h  The guest's statistics beside a record: a row of the table word, and its
- * minute and hour in word_bucket.
+ * @file guest_stats_row.h  The guest's statistics with a record: a row of table `word`; summaries
+ * of minutes and hours are in table `word_bucket`.
  *
- * A record has no row if the guest was not asked. Columns that the guest did not report are NULL.
- * Its own working set, which few measure, has a row of the table own_set.
+ * If the guest was not queried, the record has no such row. Columns that the guest did not report
+ * are NULL. The guest's own working set, which few guests measure, is in table `own_set`.
  */
 #pragma once
 
@@ -21,15 +21,15 @@ void guest_stats_bucket_columns(struct sql_text *sql);
 /** Prepares a statement for guest_stats_bucket_read(). */
 int guest_stats_bucket_prepare(struct store *store, sqlite3_stmt **statement, struct error *error);
 
-/** Which minute or hour of which guest. */
+/** Identifies a minute or an hour of a guest. */
 struct bucket_key {
     int level_s;
     int64_t start_s, guest_id;
 };
 
-/** Reads the summary of a minute or an hour: the highest use, the least available memory, means of
- * the rest over time, the worst verdict, the lowest consistency score. GUEST_STATS_NONE if nothing
- * was reported. Returns 0 or negative. */
+/** Reads the summary of a minute or an hour: the highest use, the least available memory, the worst
+ * verdict, the lowest consistency score, and means over time of all other figures. GUEST_STATS_NONE
+ * if nothing was reported. Returns 0 or negative. */
 int guest_stats_bucket_read(struct store *store, sqlite3_stmt *statement,
                             const struct bucket_key *key, struct guest_stats *stats,
                             struct error *error);
@@ -40,7 +40,7 @@ struct guest_stats_adding {
     sqlite3_stmt *add, *add_own, *add_bucket;
 };
 
-/** Call guest_stats_adding_end() whatever this returns. */
+/** Call guest_stats_adding_end() even after an error. */
 int guest_stats_adding_begin(struct guest_stats_adding *adding, struct store *store,
                              struct error *error);
 void guest_stats_adding_end(struct guest_stats_adding *adding);
@@ -51,6 +51,6 @@ struct guest_stats_place {
     double period_s;
 };
 
-/** Adds the statistics of a sample; adds nothing if the guest was not asked. */
+/** Adds the statistics of a sample; adds nothing if the guest was not queried. */
 int guest_stats_add(const struct guest_stats_adding *adding, const struct guest_stats_place *place,
                     const struct guest_stats *stats, struct error *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history.c  See history.h: opens the history, and reads guests and last records. */
+/** @file history.c  See history.h: opens the history, and reads guests and their last records. */
 #include "history/history.h"
 
 #include "base/array.h"
@@ -18,7 +18,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* A record that is later than now by more than this was written before the clock was set back. */
+/* A record this far in the future was written before the clock was set back. */
 #define FUTURE_S 1
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -55,8 +55,9 @@ static int begin_reading(struct store *store, int flags, struct error *error)
     return rc == 0 ? schema_verify(store, error) : rc;
 }
 
-/* A copy on a read-only file system has no WAL, and no WAL can be made beside it. A file that
- * nobody can write is read as it is; if it has a WAL with records, that would leave them out. */
+/* Opens a file that has no WAL, and beside which none can be created, such as a copy on a read-only
+ * file system. A file with records in its WAL is not opened in this way, because they would be
+ * missing. */
 static int read_immutable(struct store *store, struct error *error)
 {
     database_close(store);
@@ -176,7 +177,7 @@ int history_find(struct store *store, const char *name_or_uuid, struct history_g
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* The last record by time: it is at the end of the index. */
+/* The last record by time, which is at the end of the index. */
 #define LATEST                                                                       \
     " FROM guest g JOIN sample s ON"                                                 \
     " s.id = (SELECT l.id FROM sample l WHERE l.guest_id = g.id AND l.time_ms <= ?1" \
@@ -190,7 +191,7 @@ static void bind_now(sqlite3_stmt *statement)
     sqlite3_bind_int64(statement, 1, (int64_t)((store_clock_now().wall_s + FUTURE_S) * 1000));
 }
 
-/* Reads the next record of LATEST, with WHEN_ENDED. */
+/* Reads the next record of a statement with LATEST and WHEN_ENDED. */
 static int next_latest(struct store *store, sqlite3_stmt *statement, struct kept_sample *kept,
                        struct error *error)
 {
@@ -239,7 +240,7 @@ int history_last_report(struct store *store, int64_t guest_id, char lines[AGENT_
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     int64_t time_ms;
-    /* a file that no writer has converted yet: schema.c */
+    /* a file not yet converted by a writer: see schema.c */
     const int is_new = schema_has(store, "last_report", error);
     const char *sql = is_new ? "SELECT time_ms, lines FROM last_report WHERE guest_id = ?"
                              : "SELECT time_ms, lines FROM told WHERE guest_id = ?";

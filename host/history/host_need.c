@@ -11,10 +11,11 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A minute is final after this time, however long a record stands for: it is less than the shortest
- * retention of minutes (store_retention_check()). */
+/* A minute is final after this time, even if records cover more. It is below the shortest retention
+ * of minutes (store_retention_check()). */
 #define REACH_MAX_S (96 * 3600.0)
-/* At most this many guests times minutes are added up once more in one transaction: 0.3 s. */
+/* At most this many guests times minutes are added up again in one transaction, which takes 0.3
+ * s. */
 #define WORK_MAX 20000
 #define DAY_S 86400
 
@@ -28,14 +29,14 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Finds the longest period of the records that may reach across a start of the writer. A record of
- * more than an hour is in the sum of its hour; the others are in the last hour. */
+/* Finds the longest period of the records that may cover the time when the writer started. A record
+ * longer than an hour is in the sum of its hour; the others are in the last hour. */
 static int find_longest(struct store *store, int64_t around_s, struct error *error)
 {
     static const struct {
         int level_s;
         double back_s;
-        const char *has_long; /* finds a long record among short ones */
+        const char *has_long; /* SQL that finds a long record among short ones */
     } levels[] = {
         {BUCKET_MINUTE, 1.1 * BUCKET_HOUR, "period_ms > 60000 * records"},
         {BUCKET_HOUR, REACH_MAX_S + BUCKET_HOUR, "period_ms > 3960000"},
@@ -57,7 +58,7 @@ static int find_longest(struct store *store, int64_t around_s, struct error *err
     return rc;
 }
 
-/* Returns the longest time that a record reaches back or forward, in whole minutes. */
+/* Returns the longest time that a record covers, backwards or forwards, in whole minutes. */
 static int64_t reach_s(const struct store *store)
 {
     const double reach_s = fmin(bucket_stands_s(store->longest_period_s), REACH_MAX_S);
@@ -65,7 +66,7 @@ static int64_t reach_s(const struct store *store)
     return bucket_start((int64_t)reach_s, BUCKET_MINUTE) + BUCKET_MINUTE;
 }
 
-/* After a start the sums continue where they ended. */
+/* After a start of the writer, continues the sums where they ended. */
 static int find_summed(struct store *store, int64_t first_s, struct error *error)
 {
     int64_t last_s = 0;
@@ -81,8 +82,8 @@ static int find_summed(struct store *store, int64_t first_s, struct error *error
     return rc;
 }
 
-/* A future record may stand for minutes before it. Minutes that no record can reach any more are
- * added up once more, up to WORK_MAX at once. */
+/* Adds up minutes once more when no new record can cover them any more, because a record also
+ * covers minutes before it. At most WORK_MAX at once. */
 static int sum_final(struct store *store, struct error *error)
 {
     int64_t guests = 1;
@@ -103,9 +104,8 @@ static int sum_final(struct store *store, struct error *error)
     return rc;
 }
 
-/* Minutes that were added up already are added up again if a late record stands for them. During a
- * pause of the records, minutes are added up only as long as the last records hold. A clock that
- * was more than a day ahead is ignored. */
+/* Adds up new minutes, and again those that a late record covers. While no records come, minutes
+ * are added up only as long as the last records hold. A time more than a day ahead is ignored. */
 static int sum_new(struct store *store, int64_t first_s, int64_t last_s, struct error *error)
 {
     const int64_t lasts_s = reach_s(store);

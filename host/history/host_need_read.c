@@ -30,7 +30,7 @@ struct adding_up {
     size_t n_guests;
     double window_s;
     double begin_s, to_s; /* begin_s: start of a whole minute */
-    double first_s;       /* first time that a record of the span stands for */
+    double first_s;       /* start of the time that the records of the span cover */
     size_t n;             /* number of minutes */
     double *bytes;
     bool *known;
@@ -98,7 +98,7 @@ static int choose_guests(struct store *store, const char *host, double to_s, str
     return rc;
 }
 
-/* Calls @p see with each guest's minute closest to the time. */
+/* Calls @p see with each guest's minute closest to @p time_s. */
 static int see_beside(struct store *store, struct adding_up *sum, double time_s, bool after,
                       int (*see)(int64_t id, int64_t start_s, const struct bucket *bucket,
                                  void *context),
@@ -117,7 +117,7 @@ static int see_beside(struct store *store, struct adding_up *sum, double time_s,
     return rc < 0 ? rc : 0;
 }
 
-/* Finds the first minute that a record stands for: the span begins there. */
+/* Finds the first minute that a record covers; the span begins there. */
 static int see_first(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
 {
     struct adding_up *sum = context;
@@ -137,7 +137,7 @@ static int make_minutes(struct store *store, struct adding_up *sum, struct error
     return sum->bytes && sum->known ? 0 : sql_no_memory(store, error);
 }
 
-/* Records before the span may still stand for its beginning. */
+/* Includes records before the span, which may still cover its beginning. */
 static int find_first(struct store *store, struct adding_up *sum, struct error *error)
 {
     int rc = see_beside(store, sum, sum->begin_s - 1, false, see_minute, error);
@@ -244,8 +244,8 @@ static int take_hour(struct host_needs *needs, double start_s, const char *text)
     return rc;
 }
 
-/* Takes an hour that only has its distribution: as many minutes with each value as the distribution
- * has. The order of the minutes, and the exact value within a bin, are lost. */
+/* Takes an hour of which only the distribution is stored: each value gets as many minutes as the
+ * distribution has. The order of the minutes, and the exact value within a bin, are lost. */
 static int take_distribution(struct host_needs *needs, double start_s,
                              const struct bucket_window *window)
 {

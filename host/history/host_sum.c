@@ -36,10 +36,10 @@ struct sum {
     sqlite3_stmt *sql[N_STATEMENTS];
     struct bucket_beside before, after;
     struct bucket *minute, *hour; /* scratch for one of each */
-    struct kept_sample *kept;     /* the host's sums, as the record of a minute */
-    char host[256];               /* host being added up */
-    bool is_known;                /* true if a record stands for this minute */
-    bool any;                     /* true for any host */
+    struct kept_sample *kept;     /* the host's sums, in the form of a minute's record */
+    char host[256];               /* the host whose sum is being computed */
+    bool is_known;                /* a record covers this minute */
+    bool any;                     /* is_known is true for some host */
     uint64_t n_guests;
     double resident_bytes; /* resident memory of all guests that are not measured */
 };
@@ -74,7 +74,7 @@ static void add_bucket(struct sum *sum, const struct bucket *bucket)
     }
 }
 
-/* Skips an unreadable row: rollup.h starts it anew. */
+/* Skips an unreadable row: rollup.h will replace it. */
 static int read_beside(struct bucket_beside *beside, int64_t guest_id, int64_t minute_s,
                        struct error *error)
 {
@@ -83,7 +83,7 @@ static int read_beside(struct bucket_beside *beside, int64_t guest_id, int64_t m
     return rc == -EUCLEAN && beside->unreadable ? 0 : rc;
 }
 
-/* Adds the one of two buckets outside of the minute that stands for it. */
+/* Adds the bucket before or after the minute, whichever covers the minute. */
 static int add_standing(struct sum *sum, int64_t guest_id, int64_t minute_s, bool has_before,
                         struct error *error)
 {
@@ -257,7 +257,7 @@ static int write_hour(struct sum *sum, const struct hour_needs *needs, struct er
     return rc == 0 ? write_needs(sum, needs, error) : rc;
 }
 
-/* Counts the minutes that the hour has had, including those that retention has deleted. */
+/* Counts the minutes that the hour had, including those already deleted. */
 static int minutes_before(struct sum *sum, int64_t start_s, uint64_t *minutes, struct error *error)
 {
     int rc;

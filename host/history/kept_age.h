@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept_age.h  The age of a record, and whether the next one is missing. */
+/** @file kept_age.h  The age of a record, and whether the guest's next one is missing. */
 #pragma once
 
 #include "measure/record/field.h"
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* A guest is current for this many of its periods, and at least for this many seconds, without a
- * new record. */
+/* A guest without a new record is current for this many of its periods, and at least for this many
+ * seconds. */
 #define KEPT_CURRENT_PERIODS 3
 #define KEPT_CURRENT_S 60
 

@@ -25,7 +25,7 @@ int kept_row_prepare(struct store *store, const char *more, const char *from,
     return sql_prepare(store, sql.text, statement, error);
 }
 
-/* A guest that was not asked has no row, and all its fields are 0. */
+/* Sets all fields to 0 if there is no row: the guest was not queried. */
 static int read_guest_stats(sqlite3_stmt *statement, int first, struct guest_stats *stats)
 {
     if (sqlite3_column_type(statement, first) == SQLITE_NULL)

@@ -18,7 +18,7 @@ struct store;
 /**
  * Prepares a statement for kept_row_next().
  * @param more  ", " and further columns after a record's, or ""
- * @param from  KEPT_FROM, or an equivalent, and the rest of the statement
+ * @param from  KEPT_FROM or an equivalent, followed by the rest of the statement
  */
 int kept_row_prepare(struct store *store, const char *more, const char *from,
                      sqlite3_stmt **statement, struct error *error);

@@ -14,13 +14,13 @@
 #include <stdio.h>
 #include <time.h>
 
-/* One statement deletes about this many rows, so that no reader waits long for the writer; one call
- * runs it this many times. */
+/* A statement deletes about this many rows, so that readers wait only briefly, and a call runs it
+ * at most TURNS times. */
 #define ROWS_AT_ONCE 5000
 #define TURNS 20
 
-/* Time that the clock must have run without a jump before rows are deleted by it, and the least
- * jump. */
+/* The clock must have run for this time without a jump before it is trusted for deleting; and the
+ * smallest jump. */
 #define SETTLE_S 3600.0
 #define JUMP_S 60.0
 
@@ -63,7 +63,7 @@ static bool clock_settled(struct store *store, const struct store_clock *clock)
     return clock->steady_s >= store->settled_at_s;
 }
 
-/* Runs a statement with two parameters until there is no more to delete, or TURNS times. */
+/* Runs a statement with two parameters until nothing is left to delete, or TURNS times. */
 static int delete_in_turns(struct store *store, const char *sql, int64_t first, int64_t second,
                            struct error *error)
 {
@@ -83,14 +83,14 @@ static int delete_buckets(struct store *store, const char *table, int level_s, d
 {
     char sql[512];
 
-    /* Deletes all rows of a time together: otherwise the statement could find nothing to delete if
-     * there are many guests. */
+    /* Deletes all rows with the same start together: with many guests, a limit could otherwise
+     * select no row at all. */
     snprintf(sql, sizeof(sql),
              "DELETE FROM %s WHERE level_s = ?1 AND start_s < ?2 AND start_s <= coalesce("
              "(SELECT start_s FROM %s WHERE level_s = ?1 ORDER BY start_s LIMIT 1 OFFSET %d),"
              " ?2)",
              table, table, ROWS_AT_ONCE);
-    /* A bucket is deleted only when its end is too old. */
+    /* A bucket is deleted only when its end is old enough. */
     return delete_in_turns(store, sql, level_s, (int64_t)floor(before_s) - level_s + 1, error);
 }
 
@@ -120,7 +120,7 @@ static int delete_samples(struct store *store, int64_t before_ms, struct error *
     return rc;
 }
 
-/* Deletes rows whose samples another process has deleted: sample numbers ascend with time. */
+/* Deletes rows whose samples another process has deleted; sample numbers ascend with time. */
 #define DELETE_ALONE(table)                                                  \
     "DELETE FROM " table " WHERE sample_id IN (SELECT sample_id FROM " table \
     " WHERE sample_id < (SELECT coalesce(min(id), ?1) FROM sample) LIMIT ?2)"
@@ -133,7 +133,7 @@ static int delete_guest_stats(struct store *store, struct error *error)
                    : rc;
 }
 
-/* Events are kept as long as hours, but no longer than their guest. */
+/* Events are kept as long as hours, but not longer than their guest. */
 static int delete_events(struct store *store, double before_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
@@ -171,7 +171,7 @@ static int delete_old(struct store *store, const struct store_retention *retenti
     return rc;
 }
 
-/* SQLite reuses the file's free pages, so returning them is useful only after retention was
+/* SQLite reuses the file's free pages, so it returns them only after the retention was
  * shortened. */
 static int give_back(struct store *store, struct error *error)
 {
@@ -194,8 +194,9 @@ uint64_t store_wal_held_bytes(const struct store *store)
 int store_maintain(struct store *store, const struct store_retention *retention,
                    const struct store_clock *clock, struct error *error)
 {
-    const bool settled = clock_settled(store, clock); /* call it in any case: it counts */
-    int rc = wal_check(store, error);                 /* deleting writes to the WAL, too */
+    /* call it every time, because it measures time */
+    const bool settled = clock_settled(store, clock);
+    int rc = wal_check(store, error); /* deleting writes to the WAL, too */
 
     if (rc == 0 && settled)
         rc = delete_old(store, retention, clock->wall_s, error);

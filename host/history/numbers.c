@@ -36,10 +36,10 @@ bool numbers_done(struct numbers *numbers)
     return numbers->at == numbers->end;
 }
 
-/* A number from here on has no room in 64 bits for one more digit. */
+/* At or above this value, one more digit may not fit into 64 bits. */
 #define FULL 1000000000000000000ULL
 
-/* Appends digits to *value; returns how many there were. Digits that do not fit are counted in
+/* Appends digits to *value; returns their number. Digits that do not fit are counted in
  * *dropped. */
 static size_t take_digits(struct numbers *numbers, uint64_t *value, int *dropped)
 {
@@ -76,7 +76,7 @@ bool numbers_whole(struct numbers *numbers, uint64_t *value)
     return !next_is(numbers, '.') && !next_is(numbers, 'e') && !next_is(numbers, 'E');
 }
 
-/* Takes the part behind "e". */
+/* Takes the exponent after "e". */
 static bool take_exponent(struct numbers *numbers, int *exponent)
 {
     uint64_t value = 0;
@@ -128,7 +128,7 @@ bool numbers_real(struct numbers *numbers, double *value)
     }
     if (digits == 0)
         exponent = 0; /* 0 times any power of ten is 0 */
-    /* Both factors are exact in 64 bits of mantissa for the numbers in a history. */
+    /* For the numbers in a history, both factors are exact in a 64-bit mantissa. */
     *value = (double)(exponent < 0 ? (long double)digits / ten_to(-exponent)
                                    : (long double)digits * ten_to(exponent));
     *value = minus ? -*value : *value;

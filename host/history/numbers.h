@@ -2,9 +2,9 @@
 /**
  * @file numbers.h  Arrays of numbers in JSON, read in place. Pure functions.
  *
- * A plan of many hosts reads millions of rows, each with some fifty numbers. A parser that makes
- * objects of them took half of the plan's time; this one allocates nothing. It accepts exactly JSON
- * (RFC 8259): blanks between numbers, no leading zeros, no plus sign.
+ * A plan of many hosts reads millions of rows, each with some fifty numbers. A JSON parser that
+ * allocates objects took half of the plan's time; this one allocates nothing. It accepts only what
+ * JSON does (RFC 8259): blanks between numbers, no leading zeros, no plus sign.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ bool numbers_take(struct numbers *numbers, char c);
 /** Returns true if only blanks are left. */
 bool numbers_done(struct numbers *numbers);
 
-/** Takes a whole number from 0 to INT64_MAX; returns false if something else comes next. */
+/** Takes a whole number from 0 to INT64_MAX; returns false if the next text is not one. */
 bool numbers_whole(struct numbers *numbers, uint64_t *value);
 
-/** Takes any finite number; its last bit may be wrong. */
+/** Takes any finite number; the last bit of *value may be wrong. */
 bool numbers_real(struct numbers *numbers, double *value);

@@ -15,10 +15,10 @@ struct adding; /* statements of add.c, kept from one call to the next; NULL: not
 
 void adding_free(struct adding *adding);
 
-/** Makes one that is not open; NULL: out of memory. */
+/** Makes a store without opening it; NULL if out of memory. */
 struct store *store_new(const char *path, struct error *error);
 
-/** Returns true if the WAL beside it is not empty. */
+/** Returns true if its WAL is not empty. */
 bool store_has_wal(const struct store *store);
 
 struct store {
@@ -28,26 +28,27 @@ struct store {
     char notice[640];
     bool left_open;
     /* used by wal.c */
-    uint64_t wal_held_pages; /* pages of the WAL, if a reader holds it up */
+    uint64_t wal_held_pages; /* pages of the WAL while a reader prevents its truncation */
     uint64_t wal_max_bytes;
     int64_t page_bytes;
     /* store_maintain(): detects jumps of the clock */
     bool clock_seen;
     double clock_offset_s; /* wall clock minus steady clock */
     double settled_at_s;   /* time on the steady clock */
-    /* host_need_sum(): minutes before summed_s are added up (0: not known yet), no record can reach
-     * back before final_s, and the added records stand for at most the time below. */
+    /* host_need_sum(): minutes before summed_s are added up (0: not known yet), no new record can
+     * cover minutes before final_s, and the added records cover at most longest_s */
     int64_t summed_s, final_s;
     double longest_period_s;
 };
 
-/** Sets the error for a lack of memory; returns -ENOMEM. */
+/** Sets the error for an allocation failure; returns -ENOMEM. */
 static inline int sql_no_memory(const struct store *store, struct error *error)
 {
     return error_set(error, -ENOMEM, "%s: out of memory", store->path);
 }
 
-/** Sets the error for a row with an invalid value, "a bucket"; returns -EUCLEAN. */
+/** Sets the error for a row with an invalid value; @p row names it: "a bucket". Returns
+ * -EUCLEAN. */
 static inline int sql_invalid(const struct store *store, const char *row, struct error *error)
 {
     return error_set(error, -EUCLEAN, "%s: %s that vmwss has not written", store->path, row);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define HEADER_BYTES 100
-#define HEADER_APPLICATION_ID 68 /* offset of four bytes, the most significant first */
+#define HEADER_APPLICATION_ID 68 /* offset of the big-endian 32-bit number */
 static const char magic[16] = "SQLite format 3";
 
 static enum file_kind header_kind(const unsigned char *header, ssize_t n)
@@ -47,7 +47,7 @@ int file_identify(const char *path, enum file_kind *kind, struct error *error)
 {
     unsigned char header[HEADER_BYTES];
     struct stat st;
-    /* O_NONBLOCK: a FIFO would wait for a writer */
+    /* O_NONBLOCK, because opening a FIFO would block */
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
                                           (file_follows_links() ? 0 : O_NOFOLLOW));
 
@@ -76,7 +76,7 @@ int file_identify(const char *path, enum file_kind *kind, struct error *error)
     return 0;
 }
 
-/* Finds an unused name: with the time in seconds, and a number if that is taken. */
+/* Finds an unused name: with the time in seconds, and also a number if that name is taken. */
 static int free_name(const char *path, char *name, size_t size)
 {
     time_t now = time(NULL);
@@ -97,9 +97,9 @@ static int free_name(const char *path, char *name, size_t size)
     return -EEXIST;
 }
 
-/* The database is renamed first: if the process is killed in between, SQLite drops a WAL whose
- * database is new and empty. The shared-memory index is made anew from the WAL; the old one belongs
- * to the old WAL, and must not stay. */
+/* Renames the database first: if the process is killed then, SQLite drops a WAL whose database is
+ * new and empty. The shared-memory index belongs to the old WAL, so it is renamed, too; SQLite
+ * makes a new one from a WAL. */
 static int rename_all(const char *path, const char *name)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report.c  See report.h: walks the buckets once, ordered by time. */
+/** @file report.c  See report.h: walks over the buckets once, ordered by time. */
 #include "history/report.h"
 
 #include "base/cleanup.h"
@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Total number of draws: a share of 1 % is then known to 0.07 points. */
+/* Total number of draws: the standard error of a share of 1 % is then 0.07 points. */
 #define DRAWS 20000
 #define SEED 0x766d777373656564ULL /* a fixed seed makes reports reproducible */
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* Returns the minutes of the current time with a known sum, one or up to sixty; *n is 0 in a gap,
- * and for an hour that was not added up. */
+/* Returns the minutes of the current time with a known sum: one, or up to sixty for an hour. *n is
+ * 0 in a gap, and in an hour without stored sums. */
 static const struct host_need *needs_now(struct walk *walk, size_t *n)
 {
     const struct host_needs *needs = &walk->needs;
@@ -62,7 +62,7 @@ static void note_minutes(struct walk *walk, const struct host_need *needs, size_
     walk->report->known_s += (double)n * BUCKET_MINUTE;
 }
 
-/* Handles an hour whose sums were not stored: draws one value of that hour for each guest. */
+/* Handles an hour without stored sums: draws one value of that hour for each guest. */
 static void draw_hour(struct walk *walk, size_t n_present)
 {
     const size_t first = walk->n_draws;
@@ -115,7 +115,7 @@ static void end_time(struct walk *walk)
     walk->n_times++;
 }
 
-/* Handles times without a bucket for which earlier or later records stand. */
+/* Handles times without a bucket that an earlier or later record covers. */
 static void pass_times(struct walk *walk, double until_s)
 {
     const struct host_needs *needs = &walk->needs;
@@ -178,7 +178,7 @@ static void finish_host(struct walk *walk)
 
 /* --- together --------------------------------------------------------------------------------- */
 
-/* Makes room for as many draws of each hour that all minutes have the same weight. */
+/* Allocates draws: as many for each hour as give all minutes the same weight. */
 static int make_room(struct walk *walk, double span_s)
 {
     const int level_s = walk->report->level_s;
@@ -207,7 +207,7 @@ static int walk_all(struct walk *walk, struct store *store, struct error *error)
     const struct history_query query = {report->level_s, from_s, options->to_s, options->window_s};
     struct history_query whole = query;
 
-    /* The first record may stand for time before it. */
+    /* The first record may cover time before it. */
     whole.from_s = fmin(fmax(options->from_s, 0), from_s);
     rc = host_needs_read(store, report->host, &whole, &walk->needs, error);
     if (rc < 0)

@@ -2,8 +2,8 @@
 /**
  * @file report.h  The history's report on each guest of a host, and on the host.
  *
- * It is made from buckets, so the quantiles of a guest are within SKETCH_ERROR; the maximum is
- * exact. The joint need of all guests is added up minute by minute (host_need.h), and is exact;
+ * It is made from buckets: a guest's quantiles are within SKETCH_ERROR, its maximum is exact. The
+ * joint need of all guests is added up minute by minute (host_need.h), and is exact;
  * measure/estimate/packing.h estimates how many more guests would fit.
  */
 #pragma once
@@ -17,19 +17,21 @@
 struct report_guest {
     struct history_guest guest;
     bool running; /* still measured at the end of the report */
-    /* not measured at the end: all its resident memory counts as its working set */
+    /* not measured at the end, so all its resident memory counts as its working set */
     bool not_measured;
-    bool assumed;  /* it was not measured at some time of the report */
+    bool assumed;  /* not measured at some time of the report */
     double last_s; /* time of its last bucket */
     /* records that have the window; 0: the WSS fields below are unknown */
     uint64_t records;
-    double measured_s;                         /* time that these records stand for */
-    uint64_t ram_bytes;                        /* its last size, */
-    uint64_t resident_bytes;                   /* resident memory of its last bucket (a mean), */
-    uint64_t unmeasurable_bytes;               /* and the unmeasurable part of it (a mean) */
-    double wss_p50, wss_p95, wss_p99, wss_max; /* bytes, over time */
+    double measured_s;       /* time that these records cover */
+    uint64_t ram_bytes;      /* last size of its RAM */
+    uint64_t resident_bytes; /* mean over its last bucket */
+    /* unmeasurable part of it, a mean over its last bucket */
+    uint64_t unmeasurable_bytes;
+    double wss_p50, wss_p95, wss_p99, wss_max; /* bytes; quantiles over time */
     double wss_risk;                           /* WSS exceeded for a share @p risk of the time */
-    uint64_t reclaimable_bytes; /* resident - wss_risk - unmeasurable; 0 if it does not run */
+    /* resident - wss_risk - unmeasurable; 0 if the guest does not run */
+    uint64_t reclaimable_bytes;
 };
 
 struct report {
@@ -37,32 +39,33 @@ struct report {
     int level_s;         /* level of the buckets */
     double from_s, to_s; /* first and last time with buckets */
     struct report_options options;
-    size_t n_guests; /* guests that have the window; in the order of history_guests() */
+    size_t n_guests; /* guests that have the window, in the order of history_guests() */
     struct report_guest *guests;
     size_t n_times;
     double total_p50, total_p95, total_p99, total_max; /* bytes, joint need of all guests */
     double total_risk; /* exceeded in a share @p risk of the draws */
     uint64_t ram_bytes, resident_bytes, reclaimable_bytes; /* sums over the running guests */
-    double known_s;           /* time with a sum; the rest is a gap, which no figure includes */
+    /* time with a known sum; the rest is a gap, which no figure includes */
+    double known_s;
     double short_share;       /* with a capacity: share of draws that exceeded it */
     struct shortage shortage; /* with a capacity */
-    /* Guests that were not measured at some time: all their resident memory then counts in the
-     * totals; and the maximum of that amount. */
+    /* Number of guests not measured at some time, for which the totals then contain all their
+     * resident memory; and the maximum of that memory. */
     size_t n_assumed;
     double assumed_bytes;
-    double fit; /* with a capacity and a size: number of additional guests */
+    double fit; /* if capacity and size are given: number of additional guests */
 };
 
 /**
- * @return 0; free it with report_free(). -ENODATA: there are no records of that time or window: the
- * message names the windows that exist; -ENOTUNIQ: several hosts; -ENOENT: no such
+ * @return 0; free it with report_free(). -ENODATA: there are no records for that time or window;
+ * the message names the windows that exist; -ENOTUNIQ: several hosts; -ENOENT: no such
  *         host; or as the history
  */
 int report_make(struct store *store, const struct report_options *options, struct report *report,
                 struct error *error);
 void report_free(struct report *report);
 
-/** The share of the time from from_s to to_s without a sum. */
+/** The share of the time from from_s to to_s that has no known sum. */
 static inline double report_gap_share(const struct report *report)
 {
     return fmax(1 - report->known_s / fmax(report->to_s - report->from_s, 1), 0);

@@ -66,7 +66,7 @@ static bool has_steps(struct walked *guest)
     return guest->steps;
 }
 
-/* Takes its needs as those of new guests like it: the WSS plus the average distance of the upper
+/* Uses the guest's distribution for new guests like it: the WSS plus the mean distance of its upper
  * bound. */
 static void take_steps(struct walked *guest, const struct bucket *bucket)
 {
@@ -78,7 +78,7 @@ static void take_steps(struct walked *guest, const struct bucket *bucket)
         guest->steps[i].value = fmin(guest->steps[i].value + above, bucket->summary.ram_bytes);
 }
 
-/* If it was not measured in some of its records, all its resident memory counts there. */
+/* If some records of the guest were not measured, all its resident memory counts at these times. */
 static void take_last(struct walked *guest, int64_t start_s, const struct bucket *bucket)
 {
     const bool assumed = bucket->summary.flags & FLAG_NOT_MEASURED;

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Finds the start of the first bucket of a level within the span; the end of the span if there is
- * no such bucket. */
+/* Finds the start of a level's first bucket in the span; the end of the span if it has none. */
 static int first_time(struct store *store, const struct report_options *options, int level_s,
                       double *from_s, struct error *error)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report_level.h  Chooses the host of a report, and minutes or hours as its source. */
+/** @file report_level.h  Chooses the host of a report, and whether it uses minutes or hours. */
 #pragma once
 
 #include "base/error.h"
@@ -17,11 +17,10 @@ struct store;
 ssize_t report_choose_host(const struct report_options *options, struct history_guest *guests,
                            ssize_t n, char host[256], struct error *error);
 
-/** Chooses minutes if they are kept for the whole span, because they have each guest's share of a
- * sum; otherwise hours. *from_s: start of the first one within the span. */
+/** Chooses minutes if they are kept for the whole span, because they have each guest's part of a
+ * sum; otherwise hours. *from_s: start of the first minute or hour in the span. */
 int report_level(struct store *store, const struct report_options *options, int *level_s,
                  double *from_s, struct error *error);
 
-/** Returns -ENODATA, with a message that names the windows that exist in place of the requested
- * one. */
+/** Returns -ENODATA; the message names the existing windows instead of the requested one. */
 int report_nothing(struct store *store, const struct report_options *options, struct error *error);

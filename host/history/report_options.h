@@ -7,10 +7,11 @@
 struct report_options {
     double from_s, to_s; /* Unix time */
     double window_s;
-    const char *host; /* NULL: the only one in the file */
+    const char *host; /* NULL: the only host in the file */
     /* allowed probability that memory does not suffice at a given moment: 0 .. 1 */
     double risk;
-    /* memory for guests; 0: not known, and then the number that fits is not known either */
+    /* memory for guests; 0: not known, and then the number of guests that fit is not known
+     * either */
     uint64_t capacity_bytes;
     uint64_t guest_bytes; /* RAM of an additional guest; 0: not requested */
     /* Called with the progress, 0 .. 1, once for each minute or hour; NULL: not called. */

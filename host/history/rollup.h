@@ -2,9 +2,9 @@
 /**
  * @file rollup.h  Adds every record to its minute and its hour in the transaction that stores it.
  *
- * So all levels are always in step, no level is computed from rows that retention may have deleted,
- * a record that comes late or under a clock that was set back is added to the right bucket, and
- * retention only has to delete.
+ * So all levels are always consistent, and no level is computed from rows that retention may have
+ * deleted. A record that comes late, or after the clock was set back, is added to the right bucket.
+ * Retention only has to delete.
  */
 #pragma once
 
@@ -21,13 +21,13 @@ struct rollup {
     struct bucket *bucket; /* scratch for one bucket */
 };
 
-/** Returns the start of the bucket that contains @p time_s; also before 1970. */
+/** Returns the start of the bucket that contains @p time_s, which may be before 1970. */
 int64_t bucket_start(int64_t time_s, int level_s);
 
-/** Call rollup_end() whatever this returns. */
+/** Call rollup_end() even after an error. */
 int rollup_begin(struct rollup *rollup, struct store *store, struct error *error);
 void rollup_end(struct rollup *rollup);
 
-/** Adds a record of guest @p id to both buckets. An unreadable bucket is started anew. */
+/** Adds a record of guest @p id to both buckets. Replaces an unreadable bucket. */
 int rollup_add(struct rollup *rollup, int64_t id, const struct kept_sample *kept,
                struct error *error);

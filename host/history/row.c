@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The order of a window's numbers. The numbers of the oldest version come first. */
+/* The order of a window's numbers; newer numbers come last. */
 static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS,
                                           GROUP_RAN};
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
@@ -22,7 +22,7 @@ static json_t *bytes(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-/* Appends the number; the last one may be unknown, and is then left out. */
+/* Appends a number; if the last one is unknown, it is omitted. */
 static int append_number(json_t *array, const struct field *field,
                          const struct window_record *window)
 {
@@ -60,7 +60,7 @@ static json_t *bin_array(const struct age_bin *bin)
                      bytes(bin->high_bytes));
 }
 
-/* Nine digits are enough for a window of eleven days to the millisecond. */
+/* Nine digits represent a window of eleven days to the millisecond. */
 static char *array_text(json_t *array, bool complete)
 {
     char *text = complete ? json_dumps(array, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
@@ -155,7 +155,7 @@ static int parse_bin(struct age_bin *bin, const json_t *array)
     return 0;
 }
 
-/* Loads the text as an array of at most @p max elements; NULL if it has another form. */
+/* Parses the text as an array of at most @p max elements; NULL if it is not one. */
 static json_t *load_array(const char *text, size_t max)
 {
     json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);

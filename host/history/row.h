@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file row.h  A record's windows and ages as the text in its row.
+ * @file row.h  A record's windows and ages as text for its row.
  *
  *   windows  [[window_s, est_window_s, wss, low, high (bytes), touched_fraction, unit_low, vcpu_s],
- *            ...]; unit_low (bytes) is 0 if it equals low. Older files may lack both of the last
- *            two, or the last one
+ *            ...]; unit_low (bytes) is 0 if it equals low. Older files may lack vcpu_s, or
+ *            unit_low and vcpu_s
  *   ages     [[from_s, to_s or null, bytes, low, high], ...]
  */
 #pragma once

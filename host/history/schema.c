@@ -2,15 +2,15 @@
 /**
  * @file schema.c  See schema.h.
  *
- * A sample is one row: its windows and ages are JSON arrays in the row, not rows of their own
- * tables. A sample is written and read as a whole, and a write costs one page of the table and one
- * of its index; with one row for each of ten windows and bins there would be ten times as many
- * entries in a separate index. For SQL, the view wss has a row for each window.
+ * A sample is one row; its windows and ages are JSON arrays in that row, because a sample is always
+ * written and read as a whole. A write costs one page of the table and one of its index. With one
+ * row for each of ten windows and bins, a separate index would have ten times as many entries. For
+ * SQL users, the view wss has a row for each window.
  *
- * A table is never altered, so that its text in the file equals its text here; schema_verify()
- * relies on it. Tables added since are made in older files by the next writer; readers do without
- * them until then. Version 1 had the agents' last reports in a table called "told": the next writer
- * converts such a file, and readers read both. A file of any other version is refused.
+ * A table is never altered, because schema_verify() requires that its text in the file equals its
+ * text here. New tables are added to older files by the next writer; until then readers do without
+ * them. Version 1 had the agents' last reports in a table called "told": the next writer converts
+ * such a file, and readers read both. A file of any other version is refused.
  */
 #include "history/schema.h"
 
@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The tables. Their text is compared, so each is one line, as short as possible; the columns of the
+/* The tables. Their text is compared, so each is one line without extra blanks; the columns of the
  * tables of fields (measure/record/field.h) replace "*". */
 static void sample_columns(struct sql_text *sql)
 {
@@ -49,8 +49,8 @@ static const struct table_ddl {
     const char *name;
     const char *sql;
     void (*columns)(struct sql_text *sql);
-    bool added; /* files of these versions may lack it */
-    bool old;   /* only files of version 1 have it: it is not made */
+    bool added; /* older files of these versions may lack the table */
+    bool old;   /* only files of version 1 have it; it is not created */
 } tables[] = {
     {.name = "guest",
      .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
@@ -58,21 +58,21 @@ static const struct table_ddl {
     {.name = "sample",
      .sql = "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL*) STRICT",
      .columns = sample_columns},
-    /* The key begins with the time: a report reads all guests of one hour after the other, and they
-     * are written together. */
+    /* The key begins with the time, because reports read all guests of one hour after the other,
+     * and all guests are written together. */
     {.name = "bucket",
      .sql = "CREATE TABLE bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
             "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
      .columns = bucket_columns},
-    /* Joint need of all guests of a host: host_need.h. "windows" as in a bucket. */
+    /* Joint need of all guests of a host: see host_need.h. "windows" is as in a bucket. */
     {.name = "host_need",
      .sql = "CREATE TABLE host_need(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "host TEXT NOT NULL, guests INTEGER NOT NULL, minutes INTEGER NOT NULL, "
             "windows TEXT NOT NULL, PRIMARY KEY(level_s, start_s, host)) STRICT, WITHOUT ROWID",
      .added = true},
-    /* The same for each minute of an hour: host_need.h. "needs" is [minute, bytes, ...]. */
+    /* Joint need of each minute of an hour: see host_need.h. "needs" is [minute, bytes, ...]. */
     {.name = "host_minutes",
      .sql = "CREATE TABLE host_minutes(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "host TEXT NOT NULL, window_ms INTEGER NOT NULL, needs TEXT NOT NULL, "
@@ -82,8 +82,8 @@ static const struct table_ddl {
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
      .columns = guest_stats_columns},
-    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that the worst is the largest. "_ms": the
-     * part of the time in which the guest reported the figure, which is a mean over that part. */
+    /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that max() is the worst. "_ms" columns: the
+     * time in which the guest reported the figure; the figure is a mean over that time. */
     {.name = "word_bucket",
      .sql = "CREATE TABLE word_bucket(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
             "guest_id INTEGER NOT NULL, period_ms INTEGER NOT NULL, source TEXT NOT NULL, "
@@ -126,7 +126,7 @@ static struct sql_text table_sql(const struct table_ddl *table)
     return sql;
 }
 
-/* Indexes for reading, and the view wss for people and other programs. */
+/* Indexes, and the view wss for people and other programs. */
 static const char indexes[] =
     "CREATE INDEX sample_by_guest ON sample(guest_id, time_ms);"
     "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s);"
@@ -142,11 +142,11 @@ static const char indexes[] =
 
 #define VERSION 2
 #define SET_VERSION "PRAGMA user_version = 2"
-/* Run after the added tables were made. */
+/* This runs after the new tables were created. */
 static const char from_version_1[] = "INSERT INTO last_report SELECT guest_id, time_ms, lines"
                                      " FROM told; DROP TABLE told; " SET_VERSION;
 
-/* Returns version 0 if the file is marked as ours, but its tables are not made yet. */
+/* Returns version 0 if the file is marked as ours but has no tables yet. */
 static int read_version(struct store *store, int *version, struct error *error)
 {
     int64_t found;
@@ -215,8 +215,8 @@ static int make_tables(struct store *store, struct error *error)
 
 int schema_make(struct store *store, struct error *error)
 {
-    /* IMMEDIATE takes the write lock at once: if two processes start together, one waits and finds
-     * the tables made. */
+    /* IMMEDIATE takes the write lock at once: if two processes start together, one waits and then
+     * finds the tables. */
     int rc = sql_run(store, "BEGIN IMMEDIATE", error);
 
     return rc == 0 ? sql_commit(store, make_tables(store, error), error) : rc;

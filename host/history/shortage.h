@@ -6,9 +6,9 @@
 
 struct shortage {
     double capacity_bytes;
-    /* The time for which it did not suffice, its bounds, and the longest such stretch. Minutes are
-     * rough where only the distribution of an hour is kept: then short_s is an estimate within the
-     * bounds, and the longest stretch is not known. */
+    /* The time for which the capacity did not suffice, its bounds, and the longest such episode. If
+     * only an hour's distribution is stored, short_s is an estimate within the bounds, and the
+     * longest episode is not known. */
     double short_s, low_s, high_s, longest_s;
     bool rough;
     double since_s, until_s; /* the last episode, Unix time; both 0: no episode yet */
@@ -17,5 +17,5 @@ struct shortage {
 /** Adds the next minute, in the order of time. */
 void shortage_note(struct shortage *shortage, const struct host_need *need);
 
-/** Adds an hour for which only a share of random draws is known. */
+/** Adds an hour of which only the share of random draws above the capacity is known. */
 void shortage_note_hour(struct shortage *shortage, double share);

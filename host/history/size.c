@@ -10,10 +10,10 @@
 #include <stdbool.h>
 
 #define TURNS 20
-/* Leaves some room, so that not every record makes it delete again. */
+/* Deletes down to this share of the limit, so that not every record causes deleting. */
 #define SLACK 0.95
 
-/* Excludes the last 100 minutes, which store_retention_check() guarantees. */
+/* Keeps the last 100 minutes, which store_retention_check() guarantees. */
 #define OLDEST                                                                       \
     "(SELECT id FROM sample WHERE time_ms < (SELECT time_ms FROM sample ORDER BY id" \
     " DESC LIMIT 1) - 6000000 ORDER BY id LIMIT 5000)"
@@ -22,10 +22,10 @@
     " AND start_s <= (SELECT max(start_s) FROM (SELECT start_s FROM " table \
     " WHERE level_s = " level " ORDER BY start_s LIMIT 5000))"
 
-/* The steps in their order: all rows of one step are deleted before rows of the next. Each is a
+/* The steps in order: all rows of one step are deleted before rows of the next. Each delete is a
  * transaction. */
 static const char *const steps[] = {
-    /* The last event of each guest shows whether it has ended. */
+    /* Keeps the last event of each guest, which shows whether it has ended. */
     "DELETE FROM event WHERE id IN (SELECT e.id FROM event e WHERE e.id < (SELECT max(id) FROM"
     " event) - 100000 AND e.id < coalesce((SELECT max(l.id) FROM event l WHERE l.guest_id ="
     " e.guest_id AND l.kind IN " EVENT_RUN_KINDS "), e.id + 1)"
@@ -43,7 +43,7 @@ static const char *const steps[] = {
 };
 #define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* Returns the bytes outside of the list of free pages. */
+/* Computes the bytes that are not in the list of free pages. */
 static int used_bytes(struct store *store, double *used, double *file, struct error *error)
 {
     int64_t pages = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file size.h  Limits the size of the history: the oldest rows are deleted first, records before
- * minutes before hours. */
+/** @file size.h  Limits the size of the history. Deletes the oldest rows first: records before
+ * minutes, minutes before hours. */
 #pragma once
 
 #include "base/error.h"
@@ -10,8 +10,8 @@
 struct store;
 
 /**
- * Deletes the oldest rows until the rest takes at most @p max_bytes, a bounded number of rows at a
- * time, and returns pages to the file system. The WAL beside it has its own limit (wal.h).
+ * Deletes the oldest rows until the database takes at most @p max_bytes, but at most a bounded
+ * number of rows per call, and returns pages to the file system. The WAL has its own limit (wal.h).
  * @return
  * 0, or as store_add(); the next call continues unfinished work
  */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the system's own error of a failed open or transfer, if SQLite noted it. */
+/* Returns the system's error of a failed open or transfer, if SQLite recorded it. */
 static int system_errno(sqlite3 *db, int otherwise)
 {
     int number = db ? sqlite3_system_errno(db) : 0;
@@ -89,7 +89,8 @@ int sql_commit(struct store *store, int rc, struct error *error)
 {
     if (rc == 0)
         rc = sql_run(store, "COMMIT", error);
-    if (rc < 0 && !sqlite3_get_autocommit(store->db)) /* some errors have rolled back already */
+    /* SQLite has already rolled back after some errors */
+    if (rc < 0 && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return rc;
 }

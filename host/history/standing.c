@@ -57,8 +57,8 @@ struct standing standing_of(int64_t start_s, const struct bucket *bucket)
                              bucket_period_s(bucket)};
 }
 
-/* The history does not keep when within its minute a record came: it is taken to be the end of the
- * minute. */
+/* The history does not store when in its minute a record was made; the end of the minute is
+ * assumed. */
 double standing_from(const struct standing *of, const struct standing *before,
                      const struct standing_events *events)
 {

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From here on the file contains the journal mode, and the two settings before it, which must come
- * first:
+/* Configures a database. In a new file, auto_vacuum and application_id must be set before the
+ * journal mode:
  *   auto_vacuum     pages that shorter retention frees can be given back
  *   WAL             readers do not wait for the writer, nor it for them
  *   synchronous     see store.h; NORMAL syncs at each checkpoint

@@ -15,7 +15,7 @@
 struct stream {
     struct store *store;
     char *path;
-    dev_t device; /* identity of the open file */
+    dev_t device; /* device and inode of the open file */
     ino_t inode;
     int64_t last_id;
 };
@@ -25,7 +25,7 @@ static int last_id(struct store *store, int64_t *id, struct error *error)
     return sql_run_i64(store, "SELECT coalesce(max(id), 0) FROM sample", id, error);
 }
 
-/* Opens the file that is now at the path. */
+/* Opens the file that is at the path now. */
 static int open_file(struct stream *stream, struct error *error)
 {
     struct stat st;
@@ -81,7 +81,8 @@ struct store *stream_store(struct stream *stream)
     return stream->store;
 }
 
-/* All records of the new file are new. It may still be incomplete: then the next call finds it. */
+/* Switches to a new file at the path; all its records are new. If it is still incomplete, the next
+ * call opens it. */
 static int follow_file(struct stream *stream, struct error *error)
 {
     if (stream->store && !is_replaced(stream))
@@ -95,7 +96,7 @@ static int follow_file(struct stream *stream, struct error *error)
     return rc == -ENOENT || rc == -EBUSY ? 0 : rc;
 }
 
-/* A table that became empty because all its rows were too old numbers its rows from 1 again. */
+/* If a table becomes empty because all its rows were deleted, its ids restart at 1. */
 static int follow_ids(struct stream *stream, struct error *error)
 {
     int64_t last = 0;

@@ -11,15 +11,15 @@
 
 struct stream; /* opaque */
 
-/** Begins with the records added from now on. Errors as history_open(). */
+/** Opens a stream that begins with the records added from now on. Errors as history_open(). */
 int stream_open(const char *path, struct stream **stream, struct error *error);
 void stream_close(struct stream *stream);
 
-/** Returns the store for history_latest() and similar functions; valid until the next call of a
- * function below. */
+/** Returns the store for history_latest() and similar functions. It is valid until the next call of
+ * a function below. */
 struct store *stream_store(struct stream *stream);
 
-/** Calls @p see with each record added since the last call, in the order of adding; a nonzero
- * return value of @p see ends the walk and is returned. */
+/** Calls @p see with each record added since the last call, in the order of adding. If @p see
+ * returns nonzero, the walk ends and returns that value. */
 int stream_next(struct stream *stream, int (*see)(const struct kept_sample *sample, void *context),
                 void *context, struct error *error);

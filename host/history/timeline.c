@@ -12,7 +12,7 @@
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* Returns the shortest cell that makes at most TIMELINE_CELLS of the span. */
+/* Returns the shortest cell that divides the span into at most TIMELINE_CELLS cells. */
 static double choose_cell(double span_s)
 {
     static const double cells_s[] = {60,   120,  300,   600,   900,   1800,
@@ -25,7 +25,7 @@ static double choose_cell(double span_s)
     return 86400 * ceil(span_s / 86400 / (TIMELINE_CELLS - 1));
 }
 
-/* Chooses from many windows: the shortest, the longest, and others evenly between them. */
+/* Chooses among many windows: the shortest, the longest, and others evenly between them. */
 static void choose_windows(struct timeline_span *span, const double *windows_s, size_t n)
 {
     span->n_windows = n < TIMELINE_WINDOWS ? n : TIMELINE_WINDOWS;
@@ -116,8 +116,8 @@ static void end_ages(const struct reading *reading, struct timeline_cell *cell)
     cell->ages[n] = isfinite(shorter) ? fmax(cell->resident - shorter, 0) : NAN;
 }
 
-/* A record stands for the time since the record before it, as store.h defines. If that is longer
- * than a cell, the cells before it without a record of their own are filled with it. */
+/* A record covers the time since the previous record, as defined in store.h. If that is longer than
+ * a cell, earlier cells without a record of their own are filled with it. */
 static void fill_before(const struct reading *reading)
 {
     const struct timeline_span *span = reading->span;

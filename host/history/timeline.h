@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file timeline.h  One guest over time in equal cells, for a picture: its memory, its need, the
- * ages of its memory, and its reports.
+ * @file timeline.h One guest over time in equal cells, for a chart: its memory, its need, the ages
+ * of its memory, and its reports.
  *
  * Theory of operation. A cell consists of whole minutes or hours of the history, so it is never
- * finer than the stored data. Means are weighted by the time that the records stand for. The amount
- * of memory with an age between two windows is the difference of their working sets, so it is known
- * if both windows were answered. A record stands for the time before it (store.h), so a guest that
- * is measured less often than once in a cell has no gaps between its records.
+ * finer than the stored data. Means are weighted by the time that the records cover. The amount of
+ * memory with an age between two windows is the difference of their working sets, so it is known if
+ * both windows were answered. A record covers the time before it (store.h), so a guest that is
+ * measured less than once per cell has no gaps between its records.
  */
 #pragma once
 
 #include "history/history.h"
 
-/** Limits for one guest; a picture cannot show more. */
+/** Limits for one guest; more does not fit into a chart. */
 #define TIMELINE_CELLS 200
 #define TIMELINE_WINDOWS 8
 
-/** Bytes; unknown values are NAN. */
+/** One cell, in bytes; unknown values are NAN. */
 struct timeline_cell {
-    bool recorded; /* a record stands for it */
+    bool recorded; /* a record covers this cell */
     /* time until which its last record holds if no other follows */
     double until_s;
-    unsigned flags;                 /* flags of all its records, combined */
+    unsigned flags;                 /* the union of its records' flags */
     double ram, resident;           /* last, mean */
-    double wss, low, high, wss_max; /* at the window; means, and the largest */
-    double has, used;               /* as the guest reports: its memory, and its use of it */
-    double psi_some, psi_full;      /* share of the time */
+    double wss, low, high, wss_max; /* in the chosen window: means, and the maximum */
+    double has, used;               /* reported by the guest: its total and used memory */
+    double psi_some, psi_full;      /* mean share of the time */
     double refault, swap_in;        /* bytes per second */
-    /* memory touched within the first window, between the first and the second, ..., longer ago
-     * than the last */
+    /* memory touched within the first window, between the first and the second, ..., and before the
+     * last window */
     double ages[TIMELINE_WINDOWS + 1];
 };
 
-/** Properties that all guests of a picture share. */
+/** Properties common to all guests of a chart. */
 struct timeline_span {
-    int level_s;    /* level of the history that it is made from */
+    int level_s;    /* level of the history that is read */
     double cell_s;  /* a multiple of level_s */
-    double begin_s; /* start of the first cell, Unix time */
+    double begin_s; /* start of the first cell, in Unix time */
     size_t n_cells;
     double window_s; /* window of wss in struct timeline_cell */
     size_t n_windows;

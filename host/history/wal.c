@@ -9,8 +9,8 @@
 
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
 
-/* Pages that are not in the database yet are held up by a reader; if there are none, the next
- * transaction begins the WAL again. */
+/* Pages that could not be copied back are needed by a reader. If all were copied, the next
+ * transaction reuses the WAL from its start. */
 static int copy_back(struct store *store)
 {
     int pages = 0;
@@ -44,7 +44,7 @@ int wal_checkpoint(struct store *store, struct error *error)
 {
     int result = copy_back(store);
 
-    /* BUSY: another process is making a checkpoint at this moment, which is enough. */
+    /* BUSY means that another process runs a checkpoint now, which suffices. */
     return result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY ? 0
                                                                  : sql_error(store, result, error);
 }

@@ -13,7 +13,7 @@
 
 #define LATE_S 86400
 
-/* Leaves out windows that come after the first RUN_MAX_WINDOWS. */
+/* Ignores windows after the first RUN_MAX_WINDOWS. */
 struct windows {
     double *window_s; /* ascending */
     size_t n;
@@ -33,7 +33,7 @@ static void insert(struct windows *windows, double window_s)
     windows->n++;
 }
 
-/* Adds rows with the column "windows"; returns 0, or 1 if there were any. */
+/* Adds the windows of rows with the column "windows"; returns 0, or 1 if there were rows. */
 static int add_rows(struct store *store, struct windows *windows, const char *sql, int64_t guest_id,
                     const int64_t span_s[2], struct error *error)
 {
@@ -61,8 +61,9 @@ static int add_rows(struct store *store, struct windows *windows, const char *sq
 
 #define OF_SPAN "level_s = 3600 AND start_s >= ?2 AND start_s <= ?3"
 
-/* A week of a thousand guests is too much to be read twice: the hosts' sums have the windows of all
- * guests, and a thousandth of the size. Only the newest hour may not be added up yet. */
+/* Reads the windows from the hosts' sums, which have those of all guests in a thousandth of the
+ * size: a week of a thousand guests is too much to read twice. Only the newest hour may not be
+ * added up yet. */
 static int add_all(struct store *store, struct windows *windows, const int64_t span_s[2],
                    struct error *error)
 {

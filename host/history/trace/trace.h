@@ -3,9 +3,9 @@
  * @file trace.h  The content of a trace: the reference set of a guest over time.
  *
  * A trace is a head, then layouts and periods in the order of time, then an end. A layout lists the
- * pages that are sampled, and their addresses; it applies to the periods that follow it, until the
- * next layout: guest RAM may be plugged meanwhile. A period gives the state of each of these pages,
- * and the reading of the period at which the page was first found touched.
+ * sampled pages and their addresses. It applies to the following periods until the next layout,
+ * which begins when guest RAM is plugged. A period gives the state of each of these pages, and the
+ * reading of the period at which the page was first found touched.
  *
  * Theory of operation of the file (format version 1). All numbers are little-endian.
  *
@@ -14,13 +14,13 @@
  *   payload = numbers as LEB128, times and seconds as IEEE 754 doubles, texts as length and bytes;
  *             in the order of trace_encode.c
  *
- * Pages have 4096 bytes (TRACE_PAGE_BYTES), whatever the page size of the host that reads the
- * trace. A host with base pages of another size cannot write a trace.
+ * Pages have 4096 bytes (TRACE_PAGE_BYTES) on every host that reads the trace. A host with another
+ * base page size cannot write a trace.
  *
- * The pages of a period are runs of a class, which is (order * 64 + reading) * 8 + state, and a
- * length: two bytes for most. Each block is written by one write(2), so a trace whose writer was
- * killed, or whose disk was full, ends with a whole block or with a part of one. Readers recognise
- * the part by its length, and read up to it.
+ * The pages of a period are runs, each a class, which is (order * 64 + reading) * 8 + state, and a
+ * length; most runs take two bytes. Each block is written by one write(2), so if the writer was
+ * killed or the disk was full, the trace ends with a whole block or with part of one. Readers
+ * recognise a partial block by its length, and stop before it.
  */
 #pragma once
 
@@ -37,7 +37,7 @@
 #define TRACE_BLOCK_HEAD_BYTES 12
 #define TRACE_MAX_BLOCK_BYTES (1U << 30)
 #define TRACE_MAX_ORDER 18
-#define TRACE_PAGE_BYTES 4096ULL /* version 1's unit, by definition */
+#define TRACE_PAGE_BYTES 4096ULL /* the unit of version 1, by definition */
 #define TRACE_MAX_REGIONS 4096
 
 enum trace_kind { TRACE_HEAD = 1, TRACE_LAYOUT, TRACE_PERIOD, TRACE_END };
@@ -49,10 +49,11 @@ struct trace_head {
     uint64_t pid;
     char accel[16];
     char method[32];
-    bool census;       /* every page of guest RAM was sampled */
-    double interval_s; /* from the start of one period to the next; 0: without a pause */
+    bool census; /* every page of guest RAM was sampled */
+    /* from the start of one period to the next; 0: periods follow each other without a pause */
+    double interval_s;
     size_t n_windows;
-    /* times of the period's readings, ascending; the last ends it */
+    /* times of the period's readings, ascending; the last one ends the period */
     double window_s[RUN_MAX_WINDOWS];
 };
 
@@ -61,10 +62,11 @@ struct trace_layout {
     size_t n_regions;
     struct map_region *regions; /* without their chunks */
     uint64_t n;                 /* number of sampled pages */
-    uint64_t *page;             /* their numbers, ascending; NULL: page i is page number i */
+    uint64_t *page;             /* page numbers, ascending; NULL: page i is page number i */
 };
 
-/** One reading, for all of guest RAM, as vmwss measure reports it (measure/record/sample_record.h).
+/** One reading for all of guest RAM, with the figures of vmwss measure
+ * (measure/record/sample_record.h).
  */
 struct trace_reading {
     double est_window_s;
@@ -74,13 +76,13 @@ struct trace_reading {
 struct trace_run {
     uint64_t n; /* number of consecutive pages of the layout */
     enum page_state state;
-    /* with PAGE_TOUCHED and PAGE_GONE: the reading at which it was first found touched */
+    /* for PAGE_TOUCHED and PAGE_GONE: the reading at which the page was first found touched */
     unsigned reading;
     unsigned order; /* granularity: 2^order pages */
 };
 
 struct trace_period {
-    double end_unix_s; /* the middle of its last reading */
+    double end_unix_s; /* the middle of the last reading */
     double marking_s, reading_s;
     double vcpu_s;
     uint64_t resident_bytes, unmeasurable_bytes;
@@ -96,7 +98,7 @@ struct trace_end {
     uint64_t periods;
 };
 
-/** Frees the layout's memory, and makes it empty. */
+/** Frees the layout's memory, and empties the layout. */
 void trace_layout_free(struct trace_layout *layout);
 void trace_period_free(struct trace_period *period);
 

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The limit of guest-physical addresses: 2^52 bytes. */
+/* Limit of guest-physical addresses: 2^52 bytes. */
 #define MAX_PAGES (1ULL << 40)
 #define MAX_BYTES (MAX_PAGES * TRACE_PAGE_BYTES)
 #define MAX_SECONDS 1e7
-#define MAX_VCPU_S (1e4 * MAX_SECONDS) /* for this many vCPUs */
+#define MAX_VCPU_S (1e4 * MAX_SECONDS) /* for 10,000 vCPUs */
 #define MAX_UNIX_S 1e11
 #define REGION_LEAST_BYTES 5 /* each of its members takes at least one byte */
 #define RUN_LEAST_BYTES 2
@@ -143,7 +143,7 @@ int trace_decode_period(struct trace_in *in, const struct trace_head *head,
 {
     trace_period_free(period);
     if (layout->n == 0)
-        return -EBADMSG; /* no layout came before */
+        return -EBADMSG; /* a period before any layout */
     period->end_unix_s = trace_take_real(in, MAX_UNIX_S);
     period->marking_s = trace_take_real(in, MAX_SECONDS);
     period->reading_s = trace_take_real(in, MAX_SECONDS);

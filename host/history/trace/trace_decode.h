@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file trace_decode.h  The payloads of a trace's blocks, each value checked. For trace_reader.c.
+ * @file trace_decode.h  Decodes and checks the payloads of a trace's blocks, for trace_reader.c.
  *
  * Each function returns 0; -EBADMSG: the data ends early, or a value is impossible; -ENOMEM.
  */
@@ -12,7 +12,7 @@
 int trace_decode_head(struct trace_in *in, struct trace_head *head);
 /** Frees the old content of @p layout. */
 int trace_decode_layout(struct trace_in *in, struct trace_layout *layout);
-/** Decodes a period whose pages are those of @p layout; frees the old content of @p period. */
+/** Decodes a period with the pages of @p layout; frees the old content of @p period. */
 int trace_decode_period(struct trace_in *in, const struct trace_head *head,
                         const struct trace_layout *layout, struct trace_period *period);
 int trace_decode_end(struct trace_in *in, struct trace_end *end);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_encode.h  The parts of a trace as blocks of its file. */
+/** @file trace_encode.h  Encodes the parts of a trace as blocks of its file. */
 #pragma once
 
 #include "history/trace/trace.h"
 #include "history/trace/trace_bytes.h"
 
-/* Each function appends to @p out, which may fail. */
+/* Each function appends to @p out; if memory runs out, it sets out->failed. */
 
-/** Writes the file's first bytes, and the first block. */
+/** Writes the file's signature and version, and the first block. */
 void trace_encode_head(struct trace_out *out, const struct trace_head *head);
 void trace_encode_layout(struct trace_out *out, const struct trace_layout *layout);
 void trace_encode_period(struct trace_out *out, const struct trace_period *period);

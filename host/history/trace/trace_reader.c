@@ -14,14 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One block as read. */
+/* One block, as read from the file. */
 struct block {
     uint32_t kind;
     size_t n;
     uint8_t *payload; /* for free() */
 };
 
-#define NO_MORE 1 /* the file ends here, or within this block */
+#define NO_MORE 1 /* the file ends before this block, or within it */
 
 static int damaged(const struct trace_reader *reader, const char *what, struct error *error)
 {
@@ -29,7 +29,7 @@ static int damaged(const struct trace_reader *reader, const char *what, struct e
                      reader->offset, what);
 }
 
-/* Returns 0, NO_MORE, or -EIO: a read error is not the end of the trace. */
+/* Returns 0, NO_MORE, or -EIO, because a read error is not the end of the trace. */
 static int read_bytes(struct trace_reader *reader, void *bytes, size_t n, struct error *error)
 {
     if (fread(bytes, 1, n, reader->file) == n)
@@ -68,8 +68,8 @@ static int read_block(struct trace_reader *reader, struct block *block, struct e
         return rc;
     block->kind = trace_u32(head);
     block->n = trace_u32(head + 4);
-    /* After a power failure a file system may leave such zeros for a block that had not reached the
-     * disk. */
+    /* After a power failure, a file system may show zeros instead of a block that was not yet on
+     * the disk. */
     if (block->kind == 0 && block->n == 0)
         return NO_MORE;
     if (block->kind < TRACE_HEAD || block->kind > TRACE_END)
@@ -169,7 +169,7 @@ int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path
 
 int trace_reader_open(struct trace_reader *reader, const char *path, struct error *error)
 {
-    /* O_NONBLOCK: a FIFO would wait for a writer */
+    /* O_NONBLOCK, because opening a FIFO would block */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
 

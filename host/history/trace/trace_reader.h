@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file trace_reader.h  Reads a trace, one part after the other: the only parser of these files,
- * whose content is not trusted.
+ * @file trace_reader.h  Reads a trace part by part. It is the only parser of these files, and does
+ * not trust their content.
  *
- * It allocates at most some twelve times the size of the file, whatever the content.
+ * For any content, it allocates at most some twelve times the size of the file.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 #include <stdio.h>
 
 enum trace_part {
-    TRACE_AT_LAYOUT, /* reader->layout is a new one from here on */
+    TRACE_AT_LAYOUT, /* reader->layout is new from here on */
     TRACE_AT_PERIOD, /* reader->period is the next period */
-    TRACE_AT_END,    /* the trace was ended properly: reader->end */
-    TRACE_AT_CUT,    /* the trace was not ended: nothing, or a part of a block, follows */
+    TRACE_AT_END,    /* the trace has a proper end: reader->end */
+    TRACE_AT_CUT,    /* the trace has no end: nothing, or part of a block, follows */
 };
 
 struct trace_reader {
@@ -31,16 +31,18 @@ struct trace_reader {
 };
 
 /** Opens a regular file, and reads its head.
- *  @return 0, to be closed; -EBADMSG: not a trace, of another version, or damaged: the message says
- *          where; -EINVAL: no regular file; or the file system's error */
+ *  @return 0, close it with trace_reader_close(); -EBADMSG: not a trace, another version, or
+ *          damaged (the message says where); -EINVAL: not a regular file; or the file system's
+ *          error */
 int trace_reader_open(struct trace_reader *reader, const char *path, struct error *error);
 
-/** Does the same with a seekable stream, which is closed with the reader, and also on failure. */
+/** As trace_reader_open(), for a seekable stream, which is closed with the reader, or on
+ * failure. */
 int trace_reader_begin(struct trace_reader *reader, FILE *file, const char *path,
                        struct error *error);
 
-/** @return an enum trace_part; -EBADMSG as above, -ENOMEM, -EIO. After the end, the cut or an error
- * there are no further parts. */
+/** @return an enum trace_part; -EBADMSG as above, -ENOMEM, -EIO. After TRACE_AT_END, TRACE_AT_CUT
+ *         or an error there are no further parts. */
 int trace_reader_next(struct trace_reader *reader, struct error *error);
 
 void trace_reader_close(struct trace_reader *reader);

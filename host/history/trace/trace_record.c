@@ -10,7 +10,7 @@
 
 /* --- the layout ------------------------------------------------------------------------------- */
 
-/* One chunk for each region: only the regions of the map are needed. */
+/* Makes one chunk for each region, because only the map's regions are needed. */
 static int take_regions(struct trace_layout *layout, const struct guest_ram *ram,
                         const struct gpa_layout *gpa)
 {
@@ -102,7 +102,7 @@ static bool is_like(const struct trace_run *a, const struct trace_run *b)
     return a->state == b->state && a->reading == b->reading && a->order == b->order;
 }
 
-/* Only counts the runs if @p runs is NULL. */
+/* If @p runs is NULL, only counts the runs. */
 static size_t cut_runs(const struct trace_recorder *recorder, const struct page_set *set,
                        struct trace_run *runs)
 {

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Consecutive pages with the same past. Periods are numbered from 1; 0: never. */
+/* Consecutive pages with the same past. Periods count from 1; 0 means never. */
 struct stretch {
     uint64_t n;
-    uint32_t last;   /* the last period in which they were touched and stayed resident */
-    uint32_t unseen; /* the last period in which they were unmeasurable */
+    uint32_t last;   /* the last period in which the pages were touched and stayed resident */
+    uint32_t unseen; /* the last period in which the pages were unmeasurable */
 };
 
 struct stretches {
@@ -22,14 +22,14 @@ struct stretches {
     struct stretch *at;
 };
 
-/* Data of one period, for stretches of periods that begin or end with it. */
+/* Data of one period, used for stretches that begin or end with it. */
 struct moment {
     double begin_s, end_s;
     double watched_s; /* sums over this and all earlier periods */
     uint64_t hidden_bytes, surplus_bytes;
 };
 
-/* Sums from which means are made. */
+/* Sums for computing means. */
 struct sums {
     uint64_t n, n_after;
     double window_s, watched_s, bytes, low_bytes, high_bytes, missed;
@@ -39,10 +39,10 @@ struct sums {
 struct trace_stats {
     const struct trace_head *head;
     const struct trace_layout *layout;
-    uint32_t t;          /* number of the period since the layout */
+    uint32_t t;          /* number of the period, counted since the layout */
     double draws, units; /* draws and units of touched pages, since the layout */
     struct stretches past;
-    struct moment *moments; /* moments[t] is period t; moments[0] is empty */
+    struct moment *moments; /* moments[t] is for period t; moments[0] is empty */
     struct sums readings[RUN_MAX_WINDOWS];
     struct sums spans[TRACE_MAX_SPANS]; /* spans[s]: stretches of 1 << s periods */
 };
@@ -101,13 +101,13 @@ static bool is_complete(const struct trace_layout *layout)
     return layout->n == layout->ram_pages;
 }
 
-/* A file may contain any number: limits it to what a memory can have. */
+/* Limits a number from the file to what a machine's memory can have. */
 static uint64_t whole_bytes(double bytes)
 {
     return (uint64_t)llround(fmin(bytes, 1e18));
 }
 
-/* @p draws: draws of one observation; @p n: draws in all, from a population of that size. */
+/* @p draws: draws per observation; @p n: all draws, from a population of @p population. */
 static struct interval share_of(double part, double n, double population, double draws)
 {
     double observations = finite_population_n(n / draws, population);
@@ -140,22 +140,25 @@ struct interval trace_stats_share(const struct trace_layout *layout,
         return (struct interval){0, 1};
     if (is_complete(layout))
         return (struct interval){exact, exact};
-    /* This many of all such pages in RAM were drawn. */
+    /* of the pages of that kind in RAM, this many were drawn */
     return share_of((double)part, (double)of,
                     (double)of * (double)layout->ram_pages / (double)layout->n, change->design);
 }
 
 /* --- a period --------------------------------------------------------------------------------- */
 
-/* Pages of a period, counted by their past. */
+/* Pages of a period, classified by their past. */
 struct counts {
-    /* present, touched in the last 1 << s periods: the smallest such s */
+    /* indexed by the smallest s such that the page was touched in the last 1 << s periods; present
+     * pages */
     uint64_t within[TRACE_MAX_SPANS + 1];
-    /* touched now, and before at most 1 << s periods ago: the smallest such s */
+    /* indexed by the smallest s such that a page touched now was also touched at most 1 << s
+     * periods ago */
     uint64_t again[TRACE_MAX_SPANS + 1];
-    /* unknown for the last 1 << s periods, from the first such s on ... */
+    /* pages that were unmeasurable at some time in the last 1 << s periods, counted at the smallest
+     * such s ... */
     uint64_t unseen_from[TRACE_MAX_SPANS + 1];
-    /* ... up to the s at which there is a touch as well */
+    /* ... and at the smallest s for which they were also touched */
     uint64_t unseen_to[TRACE_MAX_SPANS + 1];
 };
 
@@ -219,7 +222,7 @@ static int take_runs(struct trace_stats *stats, const struct trace_period *perio
 {
     struct stretches next = {0};
     size_t s = 0;
-    uint64_t used = 0; /* pages used of stretch s */
+    uint64_t used = 0; /* number of pages in the set of stretch s */
     int rc = 0;
 
     for (size_t r = 0; rc == 0 && r < period->n_runs; r++) {
@@ -241,7 +244,7 @@ static int take_runs(struct trace_stats *stats, const struct trace_period *perio
     return rc;
 }
 
-/* Several draws of one huge page are one observation; in a census nothing depends on it. */
+/* Several draws in one huge page are one observation. A census does not use the number. */
 static uint64_t count_units(const struct trace_layout *layout, const struct trace_period *period)
 {
     uint64_t units = 0;
@@ -313,8 +316,8 @@ static void add_readings(struct trace_stats *stats, const struct trace_period *p
     }
 }
 
-/* Adds what a period's flags hide, or count too much, beyond its pages; the sum is a bound for
- * several periods. */
+/* Adds bounds for the effect of a period's flags, which its pages do not show; for several periods
+ * their sum is a bound. */
 static int note_moment(struct trace_stats *stats, const struct trace_period *period,
                        const struct trace_bytes *own)
 {
@@ -377,7 +380,7 @@ static void add_spans(struct trace_stats *stats, const struct trace_period *peri
                                  least);
         if (s == 0)
             bytes = bytes_of_reading(&period->readings[period->n_readings - 1]);
-        /* Periods do not overlap, whatever start times the clock gives. */
+        /* periods do not overlap, even if the clock was set */
         const double watched_s = now->watched_s - before->watched_s;
 
         add_range(&stats->spans[s], fmax(now->end_s - first->begin_s, watched_s), watched_s,

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Size of the longest possible end. */
+/* Size of the largest possible end block. */
 #define END_BYTES (TRACE_BLOCK_HEAD_BYTES + 2 + sizeof(((struct trace_end *)0)->reason) + 10)
 
 static int failed(const struct trace_writer *writer, int rc, struct error *error)
@@ -22,7 +22,7 @@ static int failed(const struct trace_writer *writer, int rc, struct error *error
     return error_set(error, rc, "%s: %s", writer->path, strerror(-rc));
 }
 
-/* If the disk has room for only a part of a block, the part is removed again. */
+/* Appends a block. If the disk has room for only part of it, the part is removed. */
 static int append(struct trace_writer *writer, const struct trace_out *out, struct error *error)
 {
     int rc = write_all(writer->fd, out->bytes, out->n);
@@ -37,8 +37,8 @@ static int append(struct trace_writer *writer, const struct trace_out *out, stru
     return failed(writer, rc, error);
 }
 
-/* Reserves room on the disk for a block, and for the end behind it: so the trace can always be
- * ended, however full the disk is. Not every file system supports it; then the write itself fails.
+/* Reserves disk space for a block and for the end after it, so that the trace can be ended even on
+ * a full disk. Not every file system supports this; then the write itself fails.
  */
 static int reserve(const struct trace_writer *writer, size_t n)
 {
@@ -92,8 +92,8 @@ int trace_writer_open(struct trace_writer *writer, const char *path, uint64_t ma
                          "%s: a trace has pages of 4 KiB, and this host's base pages have %" PRIu64
                          " KiB",
                          path, base_page_bytes() / 1024);
-    /* O_EXCL: an existing trace may be hours of work. 0600, as perf.data has: the pages that a
-     * guest touches, and the times, concern only the people who run it. */
+    /* O_EXCL: an existing trace may be hours of work. Mode 0600, like perf.data: the pages that a
+     * guest touches, and the times, are private to those who run it. */
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (writer->fd < 0)
         return errno == EEXIST
@@ -144,7 +144,7 @@ static int write_end(struct trace_writer *writer, const char *reason, struct err
 
     writer->cut |= rc < 0;
     if (rc == 0)
-        (void)!ftruncate(writer->fd, (off_t)writer->bytes); /* frees the reserved room behind it */
+        (void)!ftruncate(writer->fd, (off_t)writer->bytes); /* frees the space reserved after it */
     free(out.bytes);
     return rc;
 }

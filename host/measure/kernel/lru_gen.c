@@ -54,7 +54,7 @@ static bool add_generation(struct lru_gen_node *node, const struct lru_generatio
 }
 
 /* Takes a detail line that lru_gen_full prints below a generation, indented further: the counts of
- * tiers ("0 0R 0T 0", without the letters before Linux 6.12), and last the counts of walks, which
+ * tiers ("0  0R  0T 0", without the letters before Linux 6.12), and last the counts of walks, which
  * begin with the leaves: "128470T 59823Y 264F 127A", "64235L ..." before 6.12. With
  * CONFIG_LRU_GEN_STATS the letters are small and the counts are per generation: a generation has
  * those of the walk that ended it, and the youngest has none. */
