@@ -29,11 +29,11 @@ static void ignore_signals(void)
         sigaction(numbers[i], &ignore, NULL);
 }
 
-/* Redirects standard output, so that a reader of our output, through a pipe, does not wait for the
- * guardian. */
+/* A reader of our output, through a pipe, must not wait for the guardian. The guardian of a process
+ * that may open nothing for writing cannot do so either; it prints nothing. */
 static void let_go_of_terminal(void)
 {
-    cleanup_close int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    cleanup_close int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     setsid();
     for (int fd = 0; null_fd >= 0 && fd <= 2; fd++)

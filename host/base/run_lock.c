@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/run_dir.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -18,20 +19,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define LOCK_DIR "run/vmwss"
+#define LOCK_DIR RUN_DIR
 #define TRY_AGAIN_MS 20
-
-/* The directory is readable for all, but the files for root alone, because a process that can open
- * a file can flock() it. */
-#define DIR_MODE 0755
-#define FILE_MODE 0600
-
-static int open_dir(const struct fsroot *root)
-{
-    if (mkdirat(root->dirfd, LOCK_DIR, DIR_MODE) < 0 && errno != EEXIST)
-        return -errno;
-    return fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, LOCK_DIR);
-}
 
 /* Returns true if the locked file still has that name: its previous holder may have removed it. */
 static bool still_there(int dir_fd, const char *file, int file_fd)
@@ -68,8 +57,10 @@ static int try_lock(struct run_lock *lock)
 
     do {
         cleanup_close_at(&fd);
-        fd = openat(lock->dir_fd, lock->file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        fd = run_dir_create(lock->dir_fd, lock->file);
+        if (fd < 0)
+            return fd;
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
             return -errno;
     } while (!still_there(lock->dir_fd, lock->file, fd));
 
@@ -168,7 +159,7 @@ static int try_until(struct run_lock *lock, const struct lock_wait *wait)
 static int run_lock_take(struct run_lock *lock, const struct fsroot *root, const char *what,
                          const struct lock_wait *wait, struct error *error)
 {
-    lock->dir_fd = open_dir(root);
+    lock->dir_fd = run_dir_open(root);
 
     int rc = lock->dir_fd < 0 ? lock->dir_fd : try_until(lock, wait);
 
@@ -269,7 +260,7 @@ void run_lock_release(struct run_lock *lock)
     if (lock->file_fd < 0)
         return;
     if (run_lock_retake(lock, &others) == 0)
-        unlinkat(lock->dir_fd, lock->file, 0);
+        run_dir_remove(lock->dir_fd, lock->file);
     cleanup_close_at(&lock->file_fd);
     cleanup_close_at(&lock->dir_fd);
     *lock = RUN_LOCK_NONE;

@@ -3,6 +3,7 @@
 #include "measure/neighbour.h"
 
 #include "base/cleanup.h"
+#include "base/run_dir.h"
 #include "base/write_all.h"
 #include "measure/kernel/carried_bits.h"
 
@@ -12,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PANEL "run/vmwss/guest-%d.panel"
-#define FILE_MODE 0600
+#define PANEL_FILE "guest-%d" RUN_DIR_PANEL
+#define PANEL RUN_DIR "/" PANEL_FILE
 #define MAX_BYTES (256UL << 20)
 
 /* If less than this share of guest RAM is left beside the panel, a second panel would be too small
@@ -34,14 +35,11 @@ struct header {
 
 static int create(const struct fsroot *root, pid_t pid)
 {
-    char path[48];
+    cleanup_close int dir_fd = run_dir_open(root);
+    char file[RUN_DIR_NAME_MAX];
 
-    snprintf(path, sizeof(path), PANEL, (int)pid);
-
-    int fd = openat(root->dirfd, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                    FILE_MODE);
-
-    return fd < 0 ? -errno : fd;
+    snprintf(file, sizeof(file), PANEL_FILE, (int)pid);
+    return dir_fd < 0 ? dir_fd : run_dir_create(dir_fd, file);
 }
 
 int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbour *panel)
@@ -62,10 +60,12 @@ int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbo
 
 void neighbour_withdraw(const struct fsroot *root, pid_t pid)
 {
-    char path[48];
+    cleanup_close int dir_fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RUN_DIR);
+    char file[RUN_DIR_NAME_MAX];
 
-    snprintf(path, sizeof(path), PANEL, (int)pid);
-    unlinkat(root->dirfd, path, 0);
+    snprintf(file, sizeof(file), PANEL_FILE, (int)pid);
+    if (dir_fd >= 0)
+        run_dir_remove(dir_fd, file);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

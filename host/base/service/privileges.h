@@ -10,21 +10,23 @@
  *   CAP_DAC_READ_SEARCH  /proc/PID/pagemap belongs to that user, mode 0400
  *   CAP_IPC_LOCK         the ring buffers of zap's tracepoints, beyond perf_event_mlock_kb
  *   CAP_DAC_OVERRIDE     connecting to the channel of a guest's agent, a socket of QEMU's user:
- *                        permitted, but effective only during that call; dropped if no agents are
- *                        queried
+ *                        permitted, and in effect for just that call; not kept if no agents are to
+ *                        be queried
  *
- * The other half keeps no capability, and runs as a user (account.h) that owns only the history: it
- * cannot read root's files, and has read-only access to libvirt. Only with `publish` it also gets
- * the group that may write to libvirt; members of that group can make libvirt run any program. The
- * man page describes this risk, and how polkit limits it.
+ * The rest keeps no capability, and becomes a user of its own (account.h), who owns only the
+ * history: it cannot read root's files, and has read-only access to libvirt. Only if it publishes
+ * does it get the group that may write to libvirt; that group can make libvirt run any program. The
+ * man page says so, and how polkit limits it.
  *
- * A seccomp(2) filter refuses system calls that neither half makes: running a program, tracing
- * another process or taking its files, sending signals to a process (also through the owner of a
- * file), limiting a process, loading code into the kernel, mounting, setting the clock, using a
- * network. They fail with EPERM. No client connects to vmwssd: listen(2) fails, too. The
- * unprivileged half is also refused calls that read another process's memory, advise on it, or
- * count its events; the scanner is refused all sockets except those to agents. A seccomp filter
- * cannot refuse everything: with CAP_SYS_PTRACE the scanner could write /proc/PID/mem.
+ * A filter (seccomp(2)) allows each of them the system calls that it makes (call_filter.h). All
+ * others fail with EPERM: among them those that run a program, trace another process or take its
+ * files, write its memory, send it a signal or have the kernel send it (the owner of a file),
+ * change its limits, priority or scheduling, load code into the kernel, change mounts, freeze a
+ * file system, watch others' accesses to files, set the clock, or use a network. The rest is also
+ * refused calls that advise on another process's memory, or count its events. The scanner is
+ * refused all sockets except those to agents, and to open any file for writing: neither root's
+ * files nor /proc/PID/mem. It writes page_idle's bitmap by a descriptor from before, and has its
+ * locks created by another process (programs/vmwssd/scanner/lock_keeper.h).
  */
 #pragma once
 
@@ -33,26 +35,29 @@
 
 #include <stdbool.h>
 
-/* These functions are permanent. Call them from the only thread: other threads would not be
- * filtered. */
+/* Call it from the only thread, because others would not be filtered. It is permanent. */
 
 /** @p agents: true if agents will be queried. If the process is not root, its service manager has
  * chosen the capabilities. */
 int privileges_drop_scanner(bool agents, struct error *error);
 
-/** Also switches to the user of @p account. */
+/** Also becomes the user of @p account. */
 int privileges_drop_rest(const struct account *account, struct error *error);
 
 /** For the process that reclaims (programs/balloond/reclaimer.h), started by root: it stays user 0,
- * because root owns memory.reclaim, but without capabilities and sockets. If the kernel has
- * Landlock, it can write only files below /sys/fs/cgroup, and can create or remove no file. */
+ * who owns memory.reclaim, without capabilities and sockets. If the kernel has Landlock, it writes
+ * only files below /sys/fs/cgroup, and makes and removes no file. */
 int privileges_drop_reclaimer(struct error *error);
 
-/** Only limits writes to files below /sys/fs/cgroup, with Landlock: for a dry run's user. Without
- * Landlock it logs that, and changes nothing. */
+/** For the process that creates the scanner's locks: no capability, and writes, creates and removes
+ * only files below the directory @p dir_fd, if the kernel has Landlock. */
+int privileges_drop_keeper(int dir_fd, struct error *error);
+
+/** Limits the process in the same way to files below /sys/fs/cgroup, and in no other way: for the
+ * user of a dry run. Without Landlock it logs that, and changes nothing. */
 int privileges_limit_writes(struct error *error);
 
-/** Raises or drops CAP_DAC_OVERRIDE for the calling thread of the scanner. Returns 0 without any
- * effect if the process gave the capability up; -EPERM: it could not be changed. A thread that
- * could not drop it must end. */
+/** For a thread of the scanner: raises CAP_DAC_OVERRIDE, or drops it. Does nothing, and
+ * returns 0, if that was given up; -EPERM: it could not be changed. A thread that could not drop it
+ * must end. */
 int privileges_reach(bool reach);

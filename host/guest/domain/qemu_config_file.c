@@ -3,6 +3,7 @@
 #include "guest/domain/qemu_config_file.h"
 
 #include "base/cleanup.h"
+#include "base/open_below.h"
 #include "base/proc_pid.h"
 #include "guest/domain/qemu_cmdline.h"
 #include "guest/domain/qemu_config_text.h"
@@ -10,12 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,8 +80,6 @@ static int open_root(const struct fsroot *root, pid_t pid, unsigned moved, struc
 static int open_file(const struct fsroot *root, pid_t pid, const char *path, unsigned moved,
                      struct error *error)
 {
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     char absolute[PATH_MAX];
     int rc = absolute_path(root, pid, path, moved, absolute, error);
 
@@ -94,9 +91,9 @@ static int open_file(const struct fsroot *root, pid_t pid, const char *path, uns
     if (directory < 0)
         return directory;
 
-    int fd = (int)syscall(SYS_openat2, directory, absolute, &how, sizeof(how));
+    int fd = open_below(directory, absolute);
 
-    return fd < 0 ? fail(error, -errno) : fd;
+    return fd < 0 ? fail(error, fd) : fd;
 }
 
 /* A process's start is that of its fork, perhaps long before it ran QEMU; its threads other than

@@ -14,9 +14,26 @@
 #define WRITE_BRIDGE 2
 #define READ_BRIDGE 0
 
+static int kept_fd = -1;
+
+void idle_bitmap_keep(const struct fsroot *root)
+{
+    kept_fd = fsroot_openf(root, O_RDWR, IDLE_BITMAP_PATH);
+}
+
+static int open_bitmap(const struct fsroot *root)
+{
+    int fd;
+
+    if (kept_fd < 0)
+        return fsroot_openf(root, O_RDWR, IDLE_BITMAP_PATH);
+    fd = fcntl(kept_fd, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
+}
+
 int idle_bitmap_open(const struct fsroot *root, struct error *error)
 {
-    int fd = fsroot_openf(root, O_RDWR, IDLE_BITMAP_PATH);
+    int fd = open_bitmap(root);
 
     if (fd == -ENOENT)
         return error_set(error, fd,

@@ -17,6 +17,10 @@
 
 #define IDLE_BITMAP_PATH "sys/kernel/mm/page_idle/bitmap"
 
+/** Opens the bitmap now for all later calls of idle_bitmap_open(): for a process that may open
+ * nothing for writing later. */
+void idle_bitmap_keep(const struct fsroot *root);
+
 int idle_bitmap_open(const struct fsroot *root, struct error *error);
 
 /** Marks the frames pfn[0..n), ascending, repeats allowed. 0 or a negative errno. */

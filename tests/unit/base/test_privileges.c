@@ -55,16 +55,6 @@ static bool writes_no_memory(void)
     return refused(process_vm_writev(getpid(), &from, 1, &to, 1, 0)) && there == 2;
 }
 
-static bool reads_memory(void)
-{
-    char here = 1;
-    char there = 2;
-    struct iovec to = {&here, 1};
-    struct iovec from = {&there, 1};
-
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 && here == 2;
-}
-
 static bool runs_no_program(void)
 {
     char *const argv[] = {"true", NULL};
@@ -304,6 +294,31 @@ static bool writes_no_file_of_roots(void)
            open("/etc/vmwss-test", O_WRONLY | O_CREAT | O_EXCL, 0600) < 0 && errno == EACCES;
 }
 
+static bool cannot_write(const char *path, int flags)
+{
+    return open(path, flags, 0600) < 0 && (errno == EACCES || errno == EPERM);
+}
+
+/* Root's files are this process's own. */
+static bool writes_no_file(void)
+{
+    return cannot_write("/etc/passwd", O_WRONLY) &&
+           cannot_write("/etc/vmwss-test", O_WRONLY | O_CREAT | O_EXCL);
+}
+
+/* The files by which user 0 changes the kernel or another process. */
+static bool writes_no_file_of_the_kernel(void)
+{
+    static const char *const paths[] = {"/proc/sys/kernel/core_pattern", "/proc/self/mem",
+                                        "/proc/self/oom_score_adj", "/proc/1/oom_score_adj",
+                                        "/proc/1/root/etc/passwd"};
+
+    for (int i = 0; i < COUNT(paths); i++)
+        if (!cannot_write(paths[i], O_WRONLY) || !cannot_write(paths[i], O_RDWR))
+            return false;
+    return true;
+}
+
 /* As libvirt's private ones of its QEMUs are. */
 static char private_dir[] = "/tmp/vmwss-privileges.XXXXXX";
 
@@ -421,8 +436,8 @@ static bool opens_control_groups(void)
 
 static bool writes_only_control_groups(void)
 {
-    return (!has_landlock() || (writes_no_file_of_roots() && mkdir("/tmp/vmwss-test", 0700) < 0 &&
-                                errno == EACCES && rmdir(private_dir) < 0 && errno == EACCES)) &&
+    return (!has_landlock() || (writes_no_file() && mkdir("/tmp/vmwss-test", 0700) < 0 &&
+                                errno == EPERM && rmdir(private_dir) < 0 && errno == EPERM)) &&
            open("/etc/passwd", O_RDONLY) >= 0 && opens_control_groups();
 }
 
@@ -449,7 +464,8 @@ static const struct promise promises[] = {
 };
 
 static const struct promise promises_of_scanner[] = {
-    {"reads memory", reads_memory},
+    {"writes no file", writes_no_file},
+    {"writes no file of the kernel", writes_no_file_of_the_kernel},
     {"has only its own capabilities", has_only_the_scanners},
     {"has no socket", has_no_socket},
 };
@@ -624,11 +640,20 @@ TEST(plain, to_publish_there_is_a_group)
         expect_after(drop_rest_that_publishes, &group);
 }
 
+/* The capability to connect opens no file. */
+static bool takes_up_the_capability_for_nothing(void)
+{
+    return (!by_root || privileges_reach(true) == 0) && writes_no_file() &&
+           writes_no_file_of_the_kernel();
+}
+
 TEST(plain, for_agents_there_are_sockets)
 {
+    const struct promise files = {"opens no file by it", takes_up_the_capability_for_nothing};
     const struct promise sockets = {"has sockets for agents", has_sockets_for_agents};
 
     expect_after(drop_scanner_with_agents, &sockets);
+    expect_after(drop_scanner_with_agents, &files);
 }
 
 static int drop_nothing(struct error *error)

@@ -8,6 +8,8 @@
 #include "base/leaks.h"
 #include "base/service/log.h"
 #include "base/service/privileges.h"
+#include "measure/kernel/idle_bitmap.h"
+#include "programs/vmwssd/scanner/lock_keeper.h"
 #include "programs/vmwssd/scanner/scan_socket.h"
 #include "programs/vmwssd/scanner/scan_table.h"
 
@@ -118,6 +120,7 @@ static void *serve_requests(void *context)
 struct first {
     struct scan_table *table;
     int channel_fd;
+    int keeper_fd; /* readable once the keeper of locks has ended */
     atomic_uint lanes;
     /* last request of the other half to show that we live; 0: none yet, because it may be busy with
      * a large history for minutes before the first one */
@@ -204,24 +207,31 @@ static void trim_heap(uint64_t *due_ns)
     *due_ns = now_ns + TRIM_NS;
 }
 
-/* Serves until the other half has ended: returns 0. SCANNER_EXIT_HUNG: it sends no more requests.
- */
+/* Serves until the other half has ended: returns 0. SCANNER_EXIT_HUNG: it sends no more requests;
+ * 1: the keeper of locks has ended. */
 static int serve_first(struct first *first, uint64_t patience_ns)
 {
     struct pollfd fds[] = {{.fd = first->channel_fd, .events = POLLIN},
-                           {.fd = scan_table_fd(first->table), .events = POLLIN}};
+                           {.fd = scan_table_fd(first->table), .events = POLLIN},
+                           {.fd = first->keeper_fd, .events = POLLRDHUP}};
     uint64_t turn_ns = clock_ns();
     uint64_t trim_ns = 0;
 
     for (;;) {
         trim_heap(&trim_ns);
-        fds[0].revents = fds[1].revents = 0;
-        if (poll(fds, 2, CHECK_MS) < 0 && errno != EINTR)
+        fds[0].revents = fds[1].revents = fds[2].revents = 0;
+        if (poll(fds, 3, CHECK_MS) < 0 && errno != EINTR)
             return 0;
         if (fds[1].revents)
             scan_table_fetch(first->table);
         if (fds[0].revents && !answer_first(first))
             return 0;
+        if (fds[2].revents) {
+            log_line(LOG_CLASS_DAEMON, LOG_ERR,
+                     "the keeper of locks has ended: all guests are restored, and the scanner "
+                     "ends");
+            return 1;
+        }
         if (other_hangs(first, &turn_ns, patience_ns)) {
             log_line(LOG_CLASS_DAEMON, LOG_ERR,
                      "the other half of vmwssd hangs: all guests are restored, and the scanner "
@@ -250,13 +260,16 @@ static void leave_signals_to_the_other(void)
 /* @p parent: the other half; it may have ended already. */
 static int scanner_process_run(const struct scanner_plan *plan, int channel_fd, pid_t parent)
 {
+    static struct first first; /* threads may use it until the process ends */
     struct error error = {0};
     int rc;
 
     prctl(PR_SET_NAME, "vmwssd-scanner");
     log_set_level(plan->log_level);
     leave_signals_to_the_other();
-    if (privileges_drop_scanner(plan->agents, &error) < 0) {
+    first.keeper_fd = lock_keeper_start(plan->root, &error);
+    idle_bitmap_keep(plan->root);
+    if (first.keeper_fd < 0 || privileges_drop_scanner(plan->agents, &error) < 0) {
         log_line(LOG_CLASS_DAEMON, LOG_ERR, "%s", error.text);
         return 1;
     }
@@ -265,8 +278,6 @@ static int scanner_process_run(const struct scanner_plan *plan, int channel_fd, 
 
     if (!table)
         return 1;
-    static struct first first; /* threads may use it until the process ends */
-
     first.table = table;
     first.channel_fd = channel_fd;
     rc = serve_first(&first, plan->patience_ns);

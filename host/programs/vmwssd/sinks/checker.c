@@ -57,7 +57,7 @@ static void *check(void *context)
     struct store *store = NULL;
     bool damaged = false;
 
-    setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
+    setpriority(PRIO_PROCESS, 0, 19);
     if (history_open_beside(checker->path, &store, NULL) == 0)
         damaged = checker_finds_damage(checker, store);
     store_close(store);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file open_below.h  Opens a file of another process's tree for reading, whatever symbolic links
+ * that process has put there. */
+#pragma once
+
+/**
+ * Opens the file of the absolute @p path as a process would whose root is the directory @p root_fd:
+ * symbolic links and ".." do not leave it, and "magic" links of /proc are taken as text. The same
+ * as openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS, which the scanner may not call,
+ * because a filter of system calls does not see for what that opens a file.
+ * @return a descriptor, which does not block, or a negative errno
+ */
+int open_below(int root_fd, const char *path);

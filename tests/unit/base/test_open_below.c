@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_open_below.c  No symbolic link and no ".." leads out of another process's tree. */
+#include "base/open_below.h"
+
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static char top[] = "/tmp/vmwss-below.XXXXXX";
+static int root_fd;
+
+static void put(const char *name, const char *text)
+{
+    int fd = openat(root_fd, name, O_CREAT | O_WRONLY, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void make_tree(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(top));
+    root_fd = open(top, O_PATH | O_DIRECTORY);
+    ck_assert_int_ge(root_fd, 0);
+    ck_assert_int_eq(mkdirat(root_fd, "etc", 0700) | mkdirat(root_fd, "etc/deep", 0700), 0);
+    put("etc/passwd", "inside");
+    ck_assert_int_eq(
+        symlinkat("/etc/passwd", root_fd, "absolute") |
+            symlinkat("../../../../etc/passwd", root_fd, "etc/deep/upwards") |
+            symlinkat("loop", root_fd, "loop") | symlinkat("../deep", root_fd, "etc/deep/again") |
+            symlinkat("/proc/self/exe", root_fd, "magic") | mkfifoat(root_fd, "fifo", 0600),
+        0);
+}
+
+static void remove_tree(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -rf -- %s", top);
+    ck_assert_int_eq(system(command), 0);
+}
+
+FIXTURE(tree, .setup = make_tree, .teardown = remove_tree);
+
+/* Returns the size of the file that the kernel would open, or a negative errno. */
+static long by_kernel(const char *path)
+{
+    const struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+                                 .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+    struct stat status;
+
+    if (fd < 0)
+        return -errno;
+    ck_assert_int_eq(fstat(fd, &status), 0);
+    close(fd);
+    return S_ISDIR(status.st_mode) ? -EISDIR : status.st_size;
+}
+
+static long by_us(const char *path)
+{
+    int fd = open_below(root_fd, path);
+    struct stat status;
+
+    if (fd < 0)
+        return fd;
+    ck_assert_int_eq(fstat(fd, &status), 0);
+    close(fd);
+    return status.st_size;
+}
+
+static const char *const paths[] = {
+    "/etc/passwd",
+    "/etc//passwd",
+    "/./etc/./passwd",
+    "/../../etc/passwd",
+    "/etc/deep/../passwd",
+    "/absolute",
+    "/etc/deep/upwards",
+    "/loop",
+    "/etc/deep/again/again/upwards",
+    "/etc",
+    "/",
+    "/etc/passwd/x",
+    "/none",
+    "/none/x",
+    "/magic",
+    "/fifo",
+    "/etc/../absolute/../etc/passwd",
+};
+
+TEST_EACH(tree, the_kernel_opens_the_same, 0, sizeof(paths) / sizeof(paths[0]))
+{
+    ck_assert_int_eq(by_us(paths[_i]), by_kernel(paths[_i]));
+}
+
+TEST(tree, no_descriptor_is_left)
+{
+    const int first = dup(root_fd);
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        by_us(paths[i]);
+    close(first);
+    ck_assert_int_eq(dup(root_fd), first);
+}
+
+TEST(tree, a_name_or_a_path_may_be_too_long)
+{
+    static char path[5000];
+
+    memset(path, 'x', sizeof(path) - 1);
+    path[0] = '/';
+    ck_assert_int_eq(open_below(root_fd, path), -ENAMETOOLONG);
+    path[300] = '\0';
+    ck_assert_int_eq(open_below(root_fd, path), -ENAMETOOLONG);
+}
