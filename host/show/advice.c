@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advice.c  See advice.h: all guests, and the past. */
+/** @file advice.c  See advice.h: the table of all guests, and the backtest. */
 #include "show/advice.h"
 
 #include "base/plural.h"
@@ -167,7 +167,7 @@ static const struct sheet_column past_columns[] = {
     {"reversals", {.name = "REVERSALS", .right = true, .rank = 8}},
 };
 
-/* Rare events need two digits. */
+/* Shares of rare events need two digits. */
 static void cell_share(struct sheet *sheet, const char *key, uint64_t part, uint64_t whole)
 {
     if (whole == 0)
@@ -206,7 +206,7 @@ static void fill_past(struct sheet *sheet, const struct replayed *replayed)
     sheet_count(sheet, "reversals", result->reversals);
 }
 
-/* Means of saved memory are over each guest's own time; the total is a sum of byte seconds. */
+/* Saved memory is the mean over each guest's own time; the total is in byte seconds. */
 static void print_past_sum(const struct replayed *all, size_t n)
 {
     uint64_t scored = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advice.h  Prints advice on memory sizes, and its backtest: a table, or a line of JSON for
- * each guest, schema vmwss.advice.v1 or vmwss.backtest.v1. All return 0 or -ENOMEM. */
+/** @file advice.h  Prints advice on memory sizes, and its backtest: as a table, or as a line of
+ * JSON for each guest with schema vmwss.advice.v1 or vmwss.backtest.v1. All functions return 0 or
+ * -ENOMEM. */
 #pragma once
 
 #include "decide/advice/advice.h"

@@ -21,7 +21,7 @@ static const struct sheet_column columns[] = {
 static void add_term(struct sheet *sheet, const char *term, double bytes, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* @p bytes NAN: not known */
+/* @p bytes NAN: unknown */
 static void add_term(struct sheet *sheet, const char *term, double bytes, const char *format, ...)
 {
     char from[256];
@@ -49,7 +49,7 @@ static void add_sizes(struct sheet *sheet, const struct decide_input *input)
     add_term(sheet, "R", (double)input->resident_bytes, "resident, by that record");
 }
 
-/* Writes "10m", and the window used in its place. */
+/* Writes "10m", and the window that was used instead, if it is another. */
 static void add_window(struct sheet *sheet, const struct decide_wss *wss, double wanted_s,
                        double factor, uint64_t demand_bytes)
 {

@@ -14,7 +14,7 @@ static const char *level_name(enum counted_level level)
     return level == COUNTED_LLC ? "llc" : level == COUNTED_L2 ? "l2" : "unknown";
 }
 
-/* Returns false if nothing was counted, because others held the counters: then zeros are not
+/* Returns false if nothing was counted because other users held the counters: zeros are then not
  * counts. */
 static bool has_counts(const struct cache_counts *counts)
 {
@@ -100,7 +100,7 @@ static void fill_use(struct sheet *sheet, const struct cache_use *use, double se
     cell_bandwidth(sheet, use->loaded_bytes, seconds);
 }
 
-/* A table leaves out caches, if there are many, that the guest did not affect. */
+/* If there are many caches, a table shows only those that the guest used. */
 static void fill_caches(struct sheet *sheet, const struct cache_seen *seen)
 {
     const bool all = sheet->format != SHOW_TABLE || seen->n_caches == 1;
@@ -138,7 +138,7 @@ static void fill_result(struct sheet *sheet, const struct cache_result *result)
     sheet_bits(sheet, "flags", result->seen.flags, cache_flag_name);
 }
 
-/* The reason may contain names of groups, which others chose. */
+/* The reason may contain names of groups, which are chosen by other programs. */
 static void print_reason(const char *what, const struct error *error)
 {
     char text[sizeof(error->text)];

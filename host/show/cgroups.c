@@ -88,7 +88,7 @@ static void fill_kinds(struct sheet *sheet, const struct cgroups_row *row)
     sheet_close(sheet);
 }
 
-/* Tables and CSV have kinds as rows, JSON as groups. */
+/* Tables and CSV have kinds as rows; JSON has them as groups. */
 static void fill_row(struct sheet *sheet, const struct cgroups_row *row, unsigned kind)
 {
     sheet_row(sheet);
@@ -103,7 +103,7 @@ static void fill_row(struct sheet *sheet, const struct cgroups_row *row, unsigne
     sheet_bits(sheet, "flags", row->flags, flag_name);
 }
 
-/* A table of kinds leaves out those that the group does not have. */
+/* A table omits the kinds of memory that the group does not have. */
 static bool is_shown(enum show_format format, bool kinds, const struct cgroups_row *row,
                      unsigned kind)
 {

@@ -26,12 +26,12 @@
 #define RED "#cf222e"
 
 #define LETTER 7.5  /* maximum width of a letter of size 12 */
-#define MAX_DOTS 60 /* more would hide the line */
+#define MAX_DOTS 60 /* with more points, dots would hide the line */
 #define MARK_LINES 4
 
-/* A single curve has the colour of all pictures; several have the colours of Okabe and Ito, "Color
- * Universal Design", 2008, which most colour-blind people can distinguish, except for their yellow,
- * which is faint on white. */
+/* A single curve has the same colour in all pictures. Several curves have the colours of Okabe and
+ * Ito, "Color Universal Design", 2008, which most colour-blind people can distinguish, but not
+ * their yellow, which is faint on white. */
 static const char *const colours[CHART_CURVES] = {
     "#0969da", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#808080",
 };
@@ -39,7 +39,7 @@ static const char *const colours[CHART_CURVES] = {
 struct canvas {
     struct svg *svg;
     const struct chart *chart;
-    double x_min, x_max; /* in drawing units: the logarithm if the axis is logarithmic */
+    double x_min, x_max; /* on the drawn scale: logarithms if the axis is logarithmic */
     double y_max;
 };
 
@@ -133,7 +133,7 @@ static void draw_y_axis(struct canvas *canvas)
     }
 }
 
-/* Draws as many labels as there is room for. */
+/* Draws as many labels as fit. */
 static void draw_x_labels(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
@@ -212,7 +212,7 @@ static void begin_line(struct svg *svg, const char *colour, const char *width)
     begin_points(svg);
 }
 
-/* Draws the curve from one gap to the next. */
+/* Draws the curve between two gaps. */
 static void draw_stretch(struct canvas *canvas, const struct chart_point *points, size_t n,
                          const char *colour)
 {
@@ -229,7 +229,7 @@ static void draw_stretch(struct canvas *canvas, const struct chart_point *points
     end_points(canvas->svg);
 }
 
-/* Labels of neighbouring marks are spread over several lines. */
+/* Distributes labels of neighbouring marks over several lines. */
 static void draw_marks(struct canvas *canvas)
 {
     const struct chart *chart = canvas->chart;
@@ -259,7 +259,7 @@ static void draw_curve(struct canvas *canvas, const struct chart_curve *curve, c
                       5, 5, colour);
 }
 
-/* The legend is below the axis, two entries in a line: there it hides no curve. */
+/* The legend is below the axis, where it hides no curve, with two entries per line. */
 static void draw_legend(struct canvas *canvas)
 {
     const double width = (WIDTH - LEFT - RIGHT) / 2;

@@ -75,7 +75,7 @@ int curve_print(const struct sample_record *const *records, size_t n, enum show_
 
 #define MIB 1048576.0
 
-/* One record's curve, and the storage of its texts. */
+/* One record's curve, with the storage for its texts. */
 struct drawn {
     struct chart_point points[RUN_MAX_WINDOWS];
     char labels[RUN_MAX_WINDOWS][16];
@@ -106,8 +106,8 @@ static bool is_one_guest(const struct sample_record *const *records, size_t n)
     return true;
 }
 
-/* For one guest, times distinguish the curves; for several, their names, and times if they were
- * measured repeatedly. */
+/* For one guest, curves are labelled with times; for several guests, with names, and also with
+ * times if a guest was measured repeatedly. */
 static void name_curve(struct drawn *drawn, const struct sample_record *record, bool with_name)
 {
     char name[300];

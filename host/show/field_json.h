@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-/** Makes a value. @p digit: round numbers to a multiple of it; 0: do not round. An unknown value
- * gives NULL. The caller owns the result. */
+/** Makes a JSON value, which the caller owns; NULL if the value is unknown. @p digit: rounds
+ * numbers to a multiple of it; 0: does not round. */
 json_t *value_json(const struct field_value *value, double digit);
 
-/** Sets the field of the struct at @p base under its JSON name; an unknown value is left out. */
+/** Sets the field of the struct at @p base under its JSON name, unless its value is unknown. */
 void field_json_set(json_t *object, const struct field *field, const void *base);

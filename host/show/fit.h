@@ -7,15 +7,15 @@
 
 struct fit_column {
     size_t width;  /* width of its widest cell or heading, in terminal columns */
-    unsigned rank; /* the highest rank is removed first; 0: never removed */
-    bool shown;    /* false: hidden in any case */
+    unsigned rank; /* the columns with the highest rank are removed first; 0: never removed */
+    bool shown;    /* false: always hidden */
 };
 
-/** Returns the width of the columns that are shown, with a blank between each two. */
+/** Returns the width of the shown columns, with one blank between columns. */
 size_t fit_line_width(const struct fit_column *columns, size_t n);
 
-/** Removes columns until the line, with a blank between each two, has at most @p width; 0: no
- * limit. Columns of equal rank are removed together, such as a number and its error. */
+/** Removes columns until the line has at most @p width (0: no limit), including one blank between
+ * columns. Columns of equal rank are removed together, such as a number and its error. */
 void fit_columns(struct fit_column *columns, size_t n, size_t width);
 
 /** Returns the text's width on a terminal; for malformed text, its bytes. */

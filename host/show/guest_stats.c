@@ -125,8 +125,8 @@ static void split_line(char *line, const struct guest_stats *stats)
              guest_stats_bytes_text(d, sizeof(d), stats->wss_anon_high_bytes));
 }
 
-/* It uses another window than the host's WSS, and includes the kernel and page cache that only
- * read(2) and write(2) touch. */
+/* The guest's own working set has another window than the host's WSS, and excludes the kernel and
+ * the page cache that is only accessed by read(2) and write(2). */
 static void own_line(char *line, const struct guest_stats *stats)
 {
     char a[32];

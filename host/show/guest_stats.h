@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_stats.h  The guest's statistics for people and for scripts: always beside the host's
- * numbers, and marked as the guest's. */
+/** @file guest_stats.h  Formats the guest's statistics, for people and for programs: always next to
+ * the host's numbers, and marked as guest-reported. */
 #pragma once
 
 #include "measure/estimate/guest_stats.h"
 
 #include <jansson.h>
 
-/** Returns true if statistics were requested. Only then is there something to show, even if it is
- * only the reason why there are none. */
+/** Returns true if statistics were requested. If so, there is something to show, even if it is only
+ * the reason why there are no statistics. */
 bool guest_stats_requested(const struct guest_stats *stats);
 
 /**
  * Makes the object "guest" of a record: "source" names the source, and if that is "none", "missing"
- * gives the reason. Values that the guest did not report are left out. The caller owns the object;
+ * has the reason. Values that the guest did not report are omitted. The caller owns the object;
  * NULL if out of memory.
  */
 json_t *guest_stats_json(const struct guest_stats *stats);
 
-/** "103.2 MiB"; "-" if it was not reported. Returns @p text, as the functions below. */
+/** "103.2 MiB"; "-" if it was not reported. Returns @p text, like the functions below. */
 char *guest_stats_bytes_text(char *text, size_t size, uint64_t bytes);
 /** "12.3%"; "-" */
 char *guest_stats_share_text(char *text, size_t size, double share);

@@ -192,8 +192,8 @@ static void print_pressure(const struct agent_report *report)
 
 struct rate_row {
     const char *what;
-    uint64_t now, before; /* number of pages or times; before is 0 at boot */
-    uint64_t unit_bytes;  /* 0: it counts times */
+    uint64_t now, before; /* pages or events; before is 0 for totals since boot */
+    uint64_t unit_bytes;  /* 0: it counts events */
 };
 
 static void amount(char *text, size_t size, double value, uint64_t unit_bytes)

@@ -19,11 +19,11 @@ struct history_output {
     struct history_guest guest;
     int level_s;
     double window_s;
-    /* the names of CSV: the row's own fields, then those of a record, then the guest's */
+    /* names of the CSV fields: the row's own, then a record's, then the guest's */
     const char *csv[SHEET_CELLS];
     const struct field *of_record[SHEET_CELLS], *of_guest[SHEET_CELLS];
-    bool has_stats; /* the guest was asked at some time */
-    /* why it reported nothing at the last time; "": it did report */
+    bool has_stats; /* the guest was queried at some time */
+    /* why the last query returned no report; "": it returned one */
     char unavailable[GUEST_STATS_REASON_TEXT];
 };
 
@@ -40,7 +40,7 @@ static const enum field_group guest_stats_groups[] = {GROUP_SOURCE,     GROUP_ME
                                                       GROUP_CACHE,      GROUP_OWN,    GROUP_VERDICT,
                                                       GROUP_UNAVAILABLE};
 
-/* Lists the fields of @p groups that CSV has, and adds their names to @p names. */
+/* Lists the fields of @p groups that are in CSV, and adds their names to @p names. */
 static void list_fields(const struct field **list, const char ***names, const struct field *table,
                         const enum field_group *groups, size_t n_groups)
 {
@@ -64,7 +64,7 @@ static void list_all_fields(struct history_output *output)
                 COUNT(guest_stats_groups));
 }
 
-/* A value that is not known is absent. */
+/* Omits an unknown value. */
 static void set_value(struct sheet *sheet, const struct field *field,
                       const struct field_value *value)
 {
@@ -93,7 +93,7 @@ static const struct sheet_column columns[] = {
     {"needs", {.name = "NEEDS", .rank = 4}},
     {"shown_flags", {.name = "FLAGS", .last = true, .rank = 4}},
 };
-/* Those of guest statistics. */
+/* The columns of guest statistics. */
 static const char *const guest_columns[] = {"avail", "psi", "needs"};
 
 static const char *level_name(int level_s)
@@ -120,7 +120,7 @@ static void fill_record(struct history_output *output, const struct record_summa
     sheet_cell(sheet, "shown_flags", "%s", flags);
 }
 
-/* The fields of CSV, where JSON has an object. */
+/* Sets the CSV fields for which JSON has an object. */
 static void fill_guest_fields(struct history_output *output, const struct guest_stats *stats)
 {
     struct field_value value;

@@ -15,7 +15,6 @@ void history_output_point(struct history_output *output, const struct history_po
 /** Prints the remaining output. Returns 0 or -ENOMEM. */
 int history_output_end(struct history_output *output);
 
-/** Prints the guest's events instead: a line, or an object, for each event. Returns 0 or -ENOMEM.
- */
+/** Prints the guest's events instead, one line or object for each. Returns 0 or -ENOMEM. */
 int history_events_print(enum show_format format, const struct history_guest *guest,
                          const struct history_event *events, size_t n);

@@ -29,7 +29,7 @@ static void drawn_free(struct drawn *drawn)
     free(drawn->marks);
 }
 
-/* A record stands for the time before it, a bucket begins at its time. */
+/* A record covers the time before it; a bucket begins at its time. */
 static bool is_after_gap(const struct history_picture *picture, size_t i)
 {
     const struct history_point *point = &picture->points[i];
@@ -44,8 +44,8 @@ static bool is_after_gap(const struct history_picture *picture, size_t i)
     return before_s > 1.5 * (reach_s > point->period_s ? reach_s : point->period_s);
 }
 
-/* Labels below the axis have little room: within a day they show the time, within some days the day
- * of the month and the time, otherwise the date. */
+/* Labels below the axis have little space: they show the time if the chart covers a day, the day of
+ * the month and the time if it covers some days, otherwise the date. */
 static void label_of(char label[LABEL], const struct history_picture *picture, double time_s)
 {
     const double span_s = picture->points[picture->n_points - 1].time_s - picture->points[0].time_s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history_svg.h  A guest's history as a picture, with its events. */
+/** @file history_svg.h  A guest's history, with its events, as an SVG chart. */
 #pragma once
 
 #include "history/event.h"
@@ -19,6 +19,5 @@ struct history_picture {
 };
 
 /** Writes @p path, replacing an existing file: the working set with its band, resident and assigned
- * memory, gaps left open, and a line for each event. Returns 0 or a negative errno, as
- * chart_write(). */
+ * memory, gaps, and a line for each event. Returns 0 or a negative errno, as chart_write(). */
 int history_svg_write(const struct history_picture *picture, const char *path, struct error *error);

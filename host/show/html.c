@@ -40,8 +40,8 @@ void html_text(FILE *out, const char *text)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Opens a file without a name in the directory of @p path, so that a killed process leaves nothing
- * behind: open(2), O_TMPFILE. */
+/* Opens a file without a name in the directory of @p path (open(2), O_TMPFILE), so that a killed
+ * process leaves no file. */
 static int open_nameless(const char *path)
 {
     char directory[PATH_MAX];
@@ -56,8 +56,8 @@ static int open_nameless(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* Some file systems, such as NFS, do not support this: there the file has a name from the
- * beginning. */
+/* Some file systems, such as NFS, do not support O_TMPFILE; the file then has a name from the
+ * start. */
 static int open_temporary(const char *path, const char *name, bool *named)
 {
     int fd = open_nameless(path);
@@ -69,7 +69,7 @@ static int open_temporary(const char *path, const char *name, bool *named)
     return fd < 0 ? -errno : fd;
 }
 
-/* linkat(2) does not replace a file, so the file first gets a temporary name. */
+/* linkat(2) does not replace a file, so the file gets a temporary name first. */
 static int give_name(int fd, const char *name)
 {
     char from[64];

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The height of a picture, in units of its own. */
+/* The height of a chart, in its own units. */
 #define HEIGHT 1000
 
 char *html_value(char *text, size_t size, enum html_unit unit, double value)
@@ -34,7 +34,7 @@ static double value_of(const struct timeline_cell *cell, const struct html_serie
 
 /* --- the axes --------------------------------------------------------------------------------- */
 
-/* Returns the distance of labels in whole cells, such that there are at most ten labels. */
+/* Returns the distance between labels in whole cells, so that there are at most ten labels. */
 static double label_step(const struct timeline_span *span)
 {
     static const double steps_s[] = {60,    300,   600,   1800,   3600,  10800,
@@ -48,7 +48,7 @@ static double label_step(const struct timeline_span *span)
     return 86400 * ceil(length_s / 86400 / 9);
 }
 
-/* The times with a label and a line. */
+/* The times that have a label and a grid line. */
 struct ticks {
     double begin_s, step_s;
     size_t n;
@@ -94,7 +94,7 @@ void html_time_axis(FILE *out, const struct timeline_span *span)
     fputs("</div>", out);
 }
 
-/* Draws lines at the time labels, and at quarters of the height. */
+/* Draws grid lines at the time labels, and at quarters of the height. */
 static void grid(FILE *out, const struct timeline_span *span)
 {
     const struct ticks ticks = ticks_of(span);
@@ -107,7 +107,7 @@ static void grid(FILE *out, const struct timeline_span *span)
     fputs("\"/>", out);
 }
 
-/* Returns a round number of bytes, or of percents, that is no less than this one. */
+/* Rounds up to a round number of bytes or percent. */
 static double round_up(enum html_unit unit, double value)
 {
     double unit_size = unit == HTML_SHARE ? 0.01 : 1;
@@ -148,7 +148,7 @@ struct steps {
     FILE *out;
     bool open;
     int y;
-    unsigned run; /* cells to the right that are still to be written */
+    unsigned run; /* cells to the right that have not been written yet */
 };
 
 static void steps_flush(struct steps *steps)
@@ -196,7 +196,7 @@ static bool has_band(const struct timeline_cell *cell)
     return isfinite(cell->low) && isfinite(cell->high);
 }
 
-/* Draws forward along the upper bound, and back along the lower one. */
+/* Draws the upper bound forward, then the lower bound backward. */
 static void band_piece(FILE *out, const struct timeline_cell *cells, size_t begin, size_t end,
                        double top)
 {
@@ -309,7 +309,7 @@ static void legend(FILE *out, const struct timeline_span *span, const struct tim
     fputs("</span></figcaption>", out);
 }
 
-/* Describes the picture in words. */
+/* Describes the chart in words, for screen readers. */
 static void alternative(FILE *out, const struct timeline_span *span,
                         const struct timeline_cell *cells, const struct html_chart *chart)
 {

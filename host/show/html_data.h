@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_data.h  The content of the page of html_report.h. */
+/** @file html_data.h  The data of the page of html_report.h. */
 #pragma once
 
 #include "history/report.h"

@@ -22,11 +22,12 @@ static void rows_begin(FILE *out, const struct timeline_span *span, const char *
 
 /* --- the heat map ----------------------------------------------------------------------------- */
 
-/* Each of these shares of resident memory has a colour; smaller shares have none. */
+/* Lower limits of the colours, as shares of resident memory; smaller shares have no colour. */
 static const double levels[] = {0.005, 0.01, 0.02, 0.04, 0.07, 0.11, 0.17, 0.25, 0.35, 0.5, 0.7};
 #define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-/* Returns 0: almost no memory; N_LEVELS + 1: not known, for instance without a record. */
+/* Returns the index of the colour; 0: almost no memory; N_LEVELS + 1: unknown, for example without
+ * a record. */
 static size_t level_of(const struct timeline_cell *cell, size_t age)
 {
     double share = cell->ages[age] / cell->resident;

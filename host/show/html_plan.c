@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_plan.c  See html_plan.h: the page, and the fleet in pictures. */
+/** @file html_plan.c  See html_plan.h: the page, and the charts of the fleet. */
 #include "show/html_plan.h"
 
 #include "base/plural.h"
@@ -79,7 +79,7 @@ static void memory_bars(FILE *out, const struct sums *sums)
     html_bars(out, &table);
 }
 
-/* Draws the present ratio, and the possible one. */
+/* Draws the present ratio and the possible ratio. */
 static void ratio_bars(FILE *out, const struct plan_shown *shown, const struct sums *sums)
 {
     const struct plan_ratio *ratio = &shown->result->ratio;
@@ -124,7 +124,8 @@ static void use_bars(FILE *out, const struct plan_shown *shown)
 
 struct bin {
     const char *style, *name, *note;
-    double below; /* upper limit of the bin; its lower limit is that of the bin before */
+    /* upper limit of the bin; the lower limit is the upper limit of the previous bin */
+    double below;
     size_t n;
 };
 
@@ -250,7 +251,7 @@ static void sentences(FILE *out, const struct html_plan *page)
     plan_say_ratio(&voice, page->shown);
 }
 
-/* Writes the limits of the figures. */
+/* Writes what limits the accuracy of the figures. */
 static void doubts(FILE *out, const struct html_plan *page)
 {
     const struct plan_voice voice = {out, write_name, "<p class=\"doubt\">", "</p>\n"};

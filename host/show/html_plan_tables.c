@@ -39,8 +39,8 @@ static void name_cell(FILE *out, const char *name)
     fputs("</bdi></td>", out);
 }
 
-/* Draws a bar from @p from to @p to, and a mark, as shares of its width 0 .. 1; parts beyond are
- * cut. */
+/* Draws a bar from @p from to @p to, and a mark, as shares of its width 0 .. 1; parts outside are
+ * not drawn. */
 static void small_bar(FILE *out, const char *style, double from, double to, double mark)
 {
     fprintf(out,
@@ -69,7 +69,7 @@ static const struct html_column host_columns[] = {
     {"swap", "Swap if all", true},    {"fails", "If it fails", true},
     {"full", "85 % in", true},        {"after", "Guests after", true},
     {"later", "Planned after", true}, {"fails-after", "If it fails, after", true}};
-#define N_AFTER 3 /* the last columns describe the state after the moves */
+#define N_AFTER 3 /* number of last columns that describe the state after the moves */
 
 /* Returns the position of a number of days on a scale from one day to ten years, 0 .. 1. */
 static double days_at(double days)
@@ -77,8 +77,8 @@ static double days_at(double days)
     return log10(fmin(fmax(days, 1), PLAN_NEVER_DAYS)) / log10(PLAN_NEVER_DAYS);
 }
 
-/* Shows the interval, and the most likely value. Never sorts after any day, and unknown after
- * never. */
+/* Shows the interval and the most likely value. "Never" sorts after all days, and unknown after
+ * "never". */
 static void runway_cell(FILE *out, const struct plan_runway *runway)
 {
     char text[100];
@@ -185,7 +185,8 @@ static void one_move(FILE *out, const struct plan_fleet *fleet, const struct pla
     fputs("</bdi></li>", out);
 }
 
-/* Writes the moves from @p first on with the same host and reason; returns the index of the next.
+/* Writes the moves that begin at @p first and have the same host and reason; returns the index of
+ * the next move.
  */
 static size_t moves_row(FILE *out, const struct plan_shown *shown, size_t first, size_t end)
 {

@@ -6,14 +6,14 @@
 
 #include <stdio.h>
 
-/** Maximum number of rows of guests, and of moves. */
+/** Maximum numbers of guests and of moves in the tables. */
 #define HTML_PLAN_GUESTS 1000
 #define HTML_PLAN_MOVES 2000
 
 /** Writes all hosts. */
 void html_plan_hosts(FILE *out, const struct plan_shown *shown);
 
-/** Writes the moves, grouped by the host that they leave; writes nothing if there are no moves. */
+/** Writes the moves, grouped by source host; nothing if there are no moves. */
 void html_plan_moves(FILE *out, const struct plan_shown *shown);
 
 /** Writes guests and their right sizes. Returns 0 or -ENOMEM. */

@@ -64,7 +64,7 @@ static void bars(FILE *out, const struct report *report)
     html_bars(out, &host);
 }
 
-/* Writes the sentences of the table for people (report.h), and what fits. */
+/* Writes the sentences of report.h, and how many guests fit. */
 static void print_verdict(FILE *out, const struct report *report)
 {
     const struct report_voice voice = {out, " %", " ", ""};

@@ -32,7 +32,7 @@ static const struct sheet_column host_columns[] = {
     {"note", {.name = "NOTE", .last = true, .rank = 4}},
 };
 
-/* The same with what the moves change. */
+/* The columns if there are moves, with what the moves change. */
 static const struct sheet_column moved_columns[] = {
     {"host", {.name = "HOST", .cut = true}},
     {"guests", {.name = "GUESTS", .right = true, .rank = 9}},
@@ -322,7 +322,7 @@ static void print_sentences(const struct plan_shown *shown)
     plan_say_doubts(&voice, shown);
 }
 
-/* A line for each host, guest and move. */
+/* The CSV has a line for each host, guest and move. */
 static const char *const csv_names[] = {
     "scope",
     "host",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_shown.h  The data that is shown of a plan. */
+/** @file plan_shown.h  The data of a plan's output. */
 #pragma once
 
 #include "decide/plan/plan.h"

@@ -105,7 +105,7 @@ char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-/* Such a host takes no guest, though it may have room. */
+/* Excludes partly known hosts, which take no guests although they may have room. */
 static const char *which_hosts(const struct plan_fleet *fleet)
 {
     for (size_t h = 0; h < fleet->n_hosts; h++)
@@ -165,7 +165,8 @@ static void say_spare(const struct plan_voice *voice, const struct plan_shown *s
             result->spared_before ? "yes" : "no", result->spared_after ? "yes" : "no");
 }
 
-/* "a: its 3 guests find places on the other hosts, one move after the other, in this order." */
+/* Writes "a: its 3 guests find places on the other hosts, one move after the other, in this
+ * order." */
 static void say_drains(const struct plan_voice *voice, const struct plan_shown *shown)
 {
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
@@ -219,7 +220,7 @@ void plan_say_ratio(const struct plan_voice *voice, const struct plan_shown *sho
 
 /* --- doubts ----------------------------------------------------------------------------------- */
 
-/* Maximum number of hosts that a sentence names: for a large fleet the tables have the others. */
+/* Maximum number of hosts that a sentence names; in a large fleet, the tables have the others. */
 #define NAMED 20
 
 static void say_stale(const struct plan_voice *voice, const struct plan_fleet *fleet)
@@ -329,7 +330,8 @@ static void say_short_histories(const struct plan_voice *voice, const struct pla
             PLAN_DAYS_ENOUGH, voice->end);
 }
 
-/* The needs of hosts include assumed needs, and a narrow terminal has no column for that. */
+/* Written because the needs of hosts include assumed needs, for which a narrow terminal has no
+ * column. */
 static void say_assumed(const struct plan_voice *voice, const struct plan_fleet *fleet)
 {
     double bytes = 0;
@@ -347,7 +349,7 @@ static void say_assumed(const struct plan_voice *voice, const struct plan_fleet 
             n, plural((double)n), show_bytes(text, sizeof(text), (uint64_t)bytes));
 }
 
-/* Returns the mean over hosts with guests. */
+/* Returns the mean missed share of hosts with guests. */
 static double missed_share(const struct plan_shown *shown)
 {
     double missed = 0;

@@ -20,7 +20,7 @@
 #define DEFAULT_WIDTH 80
 #define LABEL 12 /* width of a line's label, with the blank */
 #define LABEL_OF_TWO 21
-#define SUM 12 /* width of the sum behind a line, with the blank */
+#define SUM 12 /* width of the sum after a line, with the blank */
 #define SHADES 5
 #define FIRST_GREY 232 /* first grey of a terminal's 256 colours; the greys end near white */
 #define GREYS 23
@@ -91,7 +91,7 @@ static uint64_t sum_of(const struct ram_map *map, const struct map_region *regio
     return sum;
 }
 
-/* One line of each strip; all have the same regions and chunks. */
+/* One line in each strip; all lines have the same regions and chunks. */
 struct line {
     const struct ram_map *map;
     size_t row;
@@ -106,8 +106,8 @@ struct picture {
     size_t n_lines;
 };
 
-/* Chooses the windows, resident memory, and those other rows that occur anywhere. This walks all
- * chunks, once. */
+/* Chooses the windows, resident memory, and the other rows if they occur in any chunk. Walks all
+ * chunks once. */
 static void choose_rows(struct picture *picture, const struct sample_record *record)
 {
     const struct ram_map *map = picture->map;
@@ -138,7 +138,7 @@ static double share_of(const struct ram_map *map, size_t chunk, size_t row)
     return (double)row_bytes(map, chunk, row) / (double)ram_map_figures(map, chunk).bytes;
 }
 
-/* Only an empty chunk is blank: a single page is visible. */
+/* Only an empty chunk is blank, so a single page is visible. */
 static unsigned shade_of(double share, unsigned shades)
 {
     return share <= 0 ? 0 : 1 + (unsigned)fmin(shades - 2, floor(share * (shades - 1)));

@@ -15,10 +15,10 @@
 #define RIGHT 20.0
 #define TOP 60.0
 #define ROW 18.0      /* height of a line */
-#define ROW_LEAST 3.0 /* minimum height with many periods, ... */
-#define HEIGHT 600.0  /* ... whose lines have about this height together */
-#define LABEL 14.0    /* height of a label beside them */
-#define REGION 44.0   /* space between two regions: the heading, and the addresses */
+#define ROW_LEAST 3.0 /* minimum height of a line if there are many periods, ... */
+#define HEIGHT 600.0  /* ... whose total height is about this */
+#define LABEL 14.0    /* height of the label of a line */
+#define REGION 44.0   /* space between two regions, for the heading and the addresses */
 #define BLUE "#0969da"
 #define GREY "#8c959f"
 #define UNKNOWN "#f6f8fa"
@@ -27,7 +27,8 @@
 
 /* One map with its windows and resident memory, or periods, each with one window. */
 struct drawing {
-    const struct ram_map *map; /* the map, or that of the last period: all have the same chunks */
+    /* the map, or the last period's map: all periods have the same chunks */
+    const struct ram_map *map;
     const struct sample_record *record;
     const struct map_series *series; /* NULL: one map */
     unsigned some_flags;             /* flags that some, but not all, periods have */
@@ -105,7 +106,7 @@ static void draw_mark(struct svg *svg, const struct drawing *drawing, size_t row
         svg_rectangle(svg, LEFT - 6, y, MARK, cell_height(drawing), ORANGE);
 }
 
-/* Only some of the lines have a label if lines are lower than a label. */
+/* If lines are lower than a label, only some of them have one. */
 static void draw_row_label(struct svg *svg, const struct drawing *drawing, size_t row, double y)
 {
     const struct map_series *series = drawing->series;

@@ -33,7 +33,7 @@ static const struct sheet_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* A line for each guest, and one for the host. */
+/* The CSV has a line for each guest, and one for the host. */
 static const char *const csv_names[] = {
     "scope",
     "host",
@@ -81,7 +81,7 @@ static void fill_options(struct sheet *sheet, const struct report *report)
     sheet_real(sheet, "risk", report->options.risk);
 }
 
-/* Begins a line of CSV, which repeats what is common to all. */
+/* Begins a line of CSV with the fields that all lines repeat. */
 static void begin_line(struct sheet *sheet, const char *scope, const struct report *report)
 {
     sheet_scope(sheet, scope);
@@ -133,7 +133,7 @@ static void fill_guest(struct sheet *sheet, const struct report *report,
 
 /* --- all together ----------------------------------------------------------------------------- */
 
-/* A shortage is not known if the minutes of some hours are not kept: then it has bounds. */
+/* If the minutes of some hours are not kept, the shortage is not known exactly, but has bounds. */
 static void fill_shortage(struct sheet *sheet, const struct report *report)
 {
     const uint64_t capacity_bytes = report->options.capacity_bytes;
@@ -206,8 +206,7 @@ static void print_head(const struct report *report)
         printf("host now: %s\n", memory);
 }
 
-/* The sums include assumed needs, so a line below them tells this, however narrow the terminal is.
- */
+/* The sums include assumed needs; this line says so even if the terminal is narrow. */
 void report_say_gaps(const struct report_voice *voice, const struct report *report)
 {
     char bytes[32];

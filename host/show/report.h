@@ -7,22 +7,22 @@
 
 #include <stdio.h>
 
-/** The way in which the sentences of a report are written. */
+/** How the sentences of a report are written. */
 struct report_voice {
     FILE *out;
     const char *percent;     /* "%", or " %" */
-    const char *begin, *end; /* of a sentence */
+    const char *begin, *end; /* written before and after each sentence */
 };
 
-/** Tells how much of the capacity all guests need together; nothing if the capacity is not known.
- * Writes neither begin nor end. */
+/** Writes how much of the capacity all guests need together, without begin and end; nothing if the
+ * capacity is not known. */
 void report_say_need(const struct report_voice *voice, const struct report *report);
 
-/** Tells which guests were not measured, and how much of the time has no record; nothing if all
- * were, and all has. */
+/** Writes which guests were not measured, and the share of time without records; nothing if there
+ * are no such guests or times. */
 void report_say_gaps(const struct report_voice *voice, const struct report *report);
 
-/** Warns if the statistics cannot support the risk: a day's data cannot show a risk of one in a
+/** Warns if there is too little data for the risk: a day's data cannot show a risk of one in a
  * thousand. */
 void report_say_few(const struct report_voice *voice, const struct report *report);
 

@@ -53,7 +53,7 @@ void sample_fill(struct sheet *sheet, const struct sample_record *record)
     json_decref(object);
 }
 
-/* Seconds are measured to a millisecond; more digits would be noise that looks like precision. */
+/* Seconds are measured to a millisecond; further digits would be noise. */
 static void fill_seconds(struct sheet *sheet, const char *key, double value, double unit)
 {
     sheet_real(sheet, key, sheet_rounded(value, unit));

@@ -9,10 +9,10 @@
  * NULL if out of memory. */
 json_t *sample_json(const struct sample_record *record);
 
-/** Sets its members, without a schema, in the open object or row, if the sheet is JSON. */
+/** Sets the record's members, without a schema, in the open object or row, if the sheet is JSON. */
 void sample_fill(struct sheet *sheet, const struct sample_record *record);
 
-/** Makes only its windows, in the same way. */
+/** Makes an array of the record's windows; NULL if out of memory. */
 json_t *sample_windows_json(const struct sample_record *record);
 
 /** Prints the record as one line, schema vmwss.sample.v1. Returns 0 or -ENOMEM. */

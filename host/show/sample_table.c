@@ -127,7 +127,7 @@ static const struct sheet_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* Begins a row in which all is @p unknown. */
+/* Begins a row with all cells set to @p unknown. */
 static void begin_row(struct sheet *sheet, const char *unknown, const struct sample_record *record)
 {
     char name[300];
@@ -156,7 +156,7 @@ static void fill_window_length(struct sheet *sheet, double window_s)
     sheet_cell(sheet, "window", "%s", show_seconds(text, sizeof(text), window_s));
 }
 
-/* Only the time of day if it is today. */
+/* Shows only the time of day if the date is today. */
 static void fill_time(struct sheet *sheet, const struct timespec *time)
 {
     const double now_s = clock_s(CLOCK_REALTIME);
@@ -216,8 +216,8 @@ static void fill_fine(struct sheet *sheet, const struct sample_record *record)
                fine->huge_pages_not_joined ? ", some not joined" : "");
 }
 
-/* Each record of a series is a separate table: if columns were as wide as their cells, they would
- * not align. A program that reads a pipe needs no alignment. */
+/* Sets fixed widths for a series on a terminal: each record of a series is a separate table, and
+ * columns as wide as their cells would not align. */
 static void make_columns(struct sheet_column made[N_COLUMNS], bool series)
 {
     memcpy(made, columns, sizeof(columns));

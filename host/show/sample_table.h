@@ -7,7 +7,8 @@
 /** Prints one row for each window, with the age of the record. */
 void sample_table_print(const struct sample_record *record, bool heading);
 
-/** Prints a record of a series: with its time instead of the age, to distinguish the rows. */
+/** Prints a record of a series, with its time instead of its age, so that rows can be
+ * distinguished. */
 void sample_table_print_series(const struct sample_record *record, bool heading);
 
 /** Writes the domain's name, made printable, or "pid N". */
@@ -19,14 +20,14 @@ void sample_method(char *text, size_t size, const struct sample_record *record);
 /** Prints the head above a curve: the guest, its memory, the method, the flags. */
 void sample_head_print(const struct sample_record *record);
 
-/** Writes a short form of it, for below the title of a picture. */
+/** Writes a short form of that head, as the subtitle of a picture. */
 void sample_subtitle(char *text, size_t size, const struct sample_record *record);
 
-/** Writes a form for a picture that is viewed elsewhere and later: "HOST, TIME: 449.1 MiB resident
- * of ...". */
+/** Writes a subtitle that also names host and time, because the picture may be viewed elsewhere and
+ * later: "HOST, TIME: 449.1 MiB resident of ...". */
 void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record);
 
-/** Chooses the windows that have columns: the shortest, one between, the longest. Returns their
+/** Chooses the windows that have columns: the shortest, a middle one, the longest. Returns their
  * number. */
 #define SAMPLE_COLUMN_WINDOWS 3
 size_t sample_choose_windows(const struct sample_record *record,
@@ -35,9 +36,9 @@ size_t sample_choose_windows(const struct sample_record *record,
 /** Returns the wider side of an interval, which need not be symmetric. */
 uint64_t window_half_width(const struct window_record *window);
 
-/** Returns the working set as a share of resident memory, 0 .. 1, like the columns beside it;
- * touched_fraction is a share of the measurable memory. NAN if more memory was resident when that
- * window was read. */
+/** Returns the working set as a share of resident memory (0 .. 1), to match the other columns;
+ * touched_fraction is a share of measurable memory instead. NAN if more memory was resident when
+ * the window was read. */
 double window_share(const struct sample_record *record, const struct window_record *window);
 
 /** "16.6%", or "-". */

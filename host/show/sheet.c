@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT 400 /* a cell: names of flags are the longest */
+#define TEXT 400 /* size of a cell; lists of flags are the longest */
 
 static bool is_json(const struct sheet *sheet)
 {
@@ -25,7 +25,7 @@ static void open_level(struct sheet *sheet, enum sheet_level kind, const char *n
     sheet->open[sheet->depth++].json = json;
 }
 
-/* Makes an object or an array of JSON; NULL if the format is another one. */
+/* Makes a JSON object or array; NULL if the format is not JSON. */
 static json_t *make(struct sheet *sheet, json_t *(*create)(void))
 {
     json_t *json = is_json(sheet) ? create() : NULL;
@@ -35,8 +35,8 @@ static json_t *make(struct sheet *sheet, json_t *(*create)(void))
     return json;
 }
 
-/* Adds a value to the innermost object or array, which owns it then. Returns it; NULL if out of
- * memory. */
+/* Adds a value to the innermost object or array, which then owns it. Returns the value; NULL if out
+ * of memory. */
 static json_t *add(struct sheet *sheet, const char *key, json_t *json)
 {
     json_t *to = sheet->open[sheet->depth - 1].json;
@@ -65,7 +65,7 @@ void sheet_free(struct sheet *sheet)
     table_free(sheet->table);
     json_decref(sheet->open[0].json);
     if (sheet->depth > 2 && !sheet->open[1].name)
-        json_decref(sheet->open[2].json); /* a line of JSON has no owner */
+        json_decref(sheet->open[2].json); /* a line of JSON has no other owner */
     *sheet = (struct sheet){.rc = sheet->rc};
 }
 
@@ -79,7 +79,7 @@ int sheet_end(struct sheet *sheet)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* Returns the name of a cell; NULL behind the last. */
+/* Returns the name of a cell; NULL after the last. */
 static const char *cell_name(const struct sheet *sheet, size_t i)
 {
     if (sheet->format == SHOW_CSV)
@@ -87,7 +87,7 @@ static const char *cell_name(const struct sheet *sheet, size_t i)
     return i < sheet->n_columns ? sheet->columns[i].key : NULL;
 }
 
-/* Puts the names of the row's groups before @p key; returns false if it is not a value of a row of
+/* Puts the names of the row's groups before @p key. Returns false if the value is not in a row of
  * the list with columns. */
 static bool full_name(char *name, size_t size, const struct sheet *sheet, const char *key)
 {
@@ -290,7 +290,7 @@ static char *names_text(char *text, size_t size, const json_t *array)
     return text;
 }
 
-/* Returns a value's text in CSV; NULL: empty. */
+/* Returns a value's text in CSV, or NULL if it is empty. */
 static const char *csv_value(char *text, size_t size, const json_t *json)
 {
     switch (json_typeof(json)) {
@@ -333,7 +333,7 @@ void sheet_put(struct sheet *sheet, const char *key, json_t *json, const char *s
     }
 }
 
-/* The values of a group that is not known are not known either. */
+/* If a group is unknown, so are its values. */
 void sheet_unknown(struct sheet *sheet, const char *key)
 {
     const size_t n = strlen(key);
@@ -346,7 +346,7 @@ void sheet_unknown(struct sheet *sheet, const char *key)
 
 void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
 {
-    char text[2048]; /* reasons of all methods */
+    char text[2048]; /* fits the reasons of all methods */
     va_list args;
 
     if (sheet->format != SHOW_TABLE)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file sheet.h  The output of a command, filled once, and written in the format that its user
- * chose: tables for people, JSON, or CSV.
+ * @file sheet.h  The output of a command. It is filled once, and written in the chosen format:
+ * tables for people, JSON, or CSV.
  *
- * A sheet is an object of named values. It may have groups, which are objects within it, and lists
- * of rows, which are objects of the same kind.
- * - JSON has all of it, in the order in which it was filled.
- * - A table is a list that has columns: a row has a cell for each column, the row's value of the
- *   column's name. Other values are not shown.
- * - CSV has a line for each row of a list with columns, of the values that its heading names.
+ * A sheet is an object of named values. It may have groups, which are nested objects, and lists of
+ * rows; the rows of a list are objects of the same kind.
+ * - JSON has all values, in the order in which they were set.
+ * - A list with columns is printed as a table. A cell shows the row's value with the column's key;
+ *   other values are not shown.
+ * - CSV has a line for each row of a list with columns, with the values named in its heading.
  *
- * In columns and in CSV a value within a row's group has both names, "runway_days". A value that is
- * not known is "-" in a table, null in JSON, and empty in CSV. One that was not set is empty, and
+ * A value in a group of a row is named GROUP_KEY in columns and in CSV: "runway_days". An unknown
+ * value is "-" in a table, null in JSON, and empty in CSV. A value that was not set is empty, and
  * absent in JSON.
  *
  * An error is kept until sheet_end(), which returns it.
@@ -34,34 +34,34 @@ struct sheet_column {
     struct table_column head;
 };
 
-#define SHEET_CELLS 64 /* a row of a table or of CSV */
-#define SHEET_DEPTH 10 /* groups and rows within each other */
+#define SHEET_CELLS 64 /* maximum cells in a row of a table or of CSV */
+#define SHEET_DEPTH 10 /* maximum nesting of groups and rows */
 
 enum sheet_level { SHEET_GROUP, SHEET_LIST, SHEET_ROW };
 
-/** Only sheet.c uses other members than the first two. */
+/** Callers use only the first two members. */
 struct sheet {
     enum show_format format;
-    bool no_heading; /* the tables continue earlier ones */
+    bool no_heading; /* do not print headings, because the tables continue earlier ones */
     int rc;
     const char *schema;
     const char *const *csv;
     struct {
         json_t *json;     /* an object or an array; NULL: not JSON */
-        const char *name; /* of a group: it precedes names of values */
+        const char *name; /* name of the group, a prefix of the names of its values */
         enum sheet_level kind;
     } open[SHEET_DEPTH];
     size_t depth;
-    bool lines;        /* a line of JSON for each row */
-    size_t list_depth; /* of the open list with columns; 0: none */
+    bool lines;        /* print each row as a line of JSON */
+    size_t list_depth; /* depth of the open list with columns; 0: none is open */
     const struct sheet_column *columns;
     size_t n_columns;
     struct table *table;
-    char *cells[SHEET_CELLS]; /* of the open row; NULL: empty */
+    char *cells[SHEET_CELLS]; /* cells of the open row; NULL: empty */
     const char *colour;
 };
 
-/** Begins a sheet. @p csv: names of CSV's fields, which ends with NULL; NULL: the command has no
+/** Begins a sheet. @p csv: the names of the CSV fields, ending with NULL; NULL: the command has no
  * CSV. */
 void sheet_begin(struct sheet *sheet, enum show_format format, const char *schema,
                  const char *const *csv);
@@ -69,32 +69,33 @@ void sheet_begin(struct sheet *sheet, enum show_format format, const char *schem
 /** Prints JSON, and frees the sheet. Returns 0, or the first error: -ENOMEM. */
 int sheet_end(struct sheet *sheet);
 
-/** Frees a sheet that is not ended, or once more one that is. */
+/** Frees a sheet without printing; also allowed after sheet_end(). */
 void sheet_free(struct sheet *sheet);
 
 /* --- structure -------------------------------------------------------------------------------- */
 
-/** Opens a group, until sheet_close(). */
+/** Opens a group; sheet_close() ends it. */
 void sheet_group(struct sheet *sheet, const char *key);
 
-/** Opens a list, until sheet_close(), which prints its table. @p key NULL: each row is a line of
- * JSON with the schema, and there is no other object; programs get these lines as they come.
- * @p columns NULL: tables do not have the list, and CSV only if @p key is NULL. */
+/** Opens a list; sheet_close() ends it and prints its table. @p key NULL: each row is printed at
+ * once as a line of JSON with the schema, and there is no other object. @p columns NULL: the list
+ * is not in tables, and in CSV only if @p key is NULL. */
 void sheet_list(struct sheet *sheet, const char *key, const struct sheet_column *columns, size_t n);
 
-/** Begins a row of the open list, after the end of the row before. */
+/** Begins a row of the open list, and ends the previous row. */
 void sheet_row(struct sheet *sheet);
 
-/** Ends the open row of lines: programs get it now, and not when the next one begins. */
+/** Ends the open row of a list of lines, so that programs get it now and not when the next row
+ * begins. */
 void sheet_row_end(struct sheet *sheet);
 
-/** Sets "scope" of CSV, which has the rows of all lists in one. */
+/** Sets the field "scope" of CSV, where all lists share one table. */
 void sheet_scope(struct sheet *sheet, const char *scope);
 
-/** Begins the last row of the open list, which in JSON is a group @p key behind the list. */
+/** Begins the last row of the open list. In JSON it is a group @p key after the list. */
 void sheet_total(struct sheet *sheet, const char *key);
 
-/** Moves a list, which was filled before its object was known, to the end of it in JSON. */
+/** Moves a list that was filled before its enclosing object to the end of that object, in JSON. */
 void sheet_move_last(struct sheet *sheet, const char *key);
 
 /** Ends the open group, or the open list with its row. */
@@ -102,53 +103,54 @@ void sheet_close(struct sheet *sheet);
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/** Any value, which it takes, and the text that a table has of it; NULL: none, but names of an
- * array. All below are made of it. */
+/** Sets any value. Takes ownership of @p json; @p shown is its text in a table. If @p shown is
+ * NULL, there is no text, except for an array of names. The functions below use this one. */
 void sheet_put(struct sheet *sheet, const char *key, json_t *json, const char *shown);
-/** A value or a group that is not known. */
+/** Sets an unknown value or group. */
 void sheet_unknown(struct sheet *sheet, const char *key);
-/** A number; from 2^63 on, not known. */
+/** Sets a number; 2^63 or more means unknown. */
 void sheet_count(struct sheet *sheet, const char *key, uint64_t n);
-/** Bytes; from 2^63 on, such as every UINT64_MAX that means so, not known. */
+/** Sets bytes; 2^63 or more, such as UINT64_MAX, means unknown. */
 void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes);
-/** Computed bytes, which may be negative; cut off to a whole number. NAN: not known. */
+/** Sets computed bytes, which may be negative, truncated to a whole number. NAN means unknown. */
 void sheet_bytes_real(struct sheet *sheet, const char *key, double bytes);
-/** Numbers; not finite: not known. Seconds are "2m30s" in a table, a share "12.5%". */
+/** Set real numbers; a number that is not finite means unknown. In a table seconds are "2m30s", a
+ * share is "12.5%". */
 void sheet_real(struct sheet *sheet, const char *key, double value);
 void sheet_seconds(struct sheet *sheet, const char *key, double seconds);
-/** Rounds to a multiple of @p unit: more digits would be noise. */
+/** Rounds to a multiple of @p unit, because more digits would be noise. */
 double sheet_rounded(double value, double unit);
 void sheet_share(struct sheet *sheet, const char *key, double share);
-/** Unix time, with @p digits decimals of the second, in a table with none; 0: not known. */
+/** Sets a Unix time with @p digits decimals of the second (tables have none); 0 means unknown. */
 void sheet_time(struct sheet *sheet, const char *key, double unix_s, int digits);
 void sheet_bool(struct sheet *sheet, const char *key, bool value);
-/** Text of any bytes. NULL: not known; "": null in JSON, and empty in a table. */
+/** Sets text of any bytes. NULL means unknown; "" is null in JSON, and empty in a table. */
 void sheet_text(struct sheet *sheet, const char *key, const char *text);
-/** Sets "host", "domain" and "uuid": whose row it is. */
+/** Sets "host", "domain" and "uuid", which identify the row's guest. */
 void sheet_guest(struct sheet *sheet, const char *host, const char *domain, const char *uuid);
-/** Sets "time" and "host", so that the output can be dated wherever it goes. */
+/** Sets "time" and "host", so that the output says where and when it was made. */
 void sheet_here_and_now(struct sheet *sheet);
-/** A set of names: an array in JSON, elsewhere with commas. @p name returns that of a bit, and NULL
- * behind the last. */
+/** Sets a set of names: an array in JSON, otherwise a list with commas. @p name returns the name of
+ * a bit, and NULL after the last bit. */
 void sheet_bits(struct sheet *sheet, const char *key, unsigned bits,
                 const char *(*name)(unsigned number));
-/** A value that tables do not have; takes @p json. */
+/** Sets a value that tables do not show; takes ownership of @p json. */
 void sheet_json(struct sheet *sheet, const char *key, json_t *json);
 
-/** A cell for people, which neither JSON nor CSV has. */
+/** Sets a cell for people that is neither in JSON nor in CSV. */
 void sheet_cell(struct sheet *sheet, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/** The same of bytes; NAN: not known. */
+/** Sets such a cell to bytes; NAN means unknown. */
 void sheet_cell_bytes(struct sheet *sheet, const char *key, double bytes);
 
 /* --- only for people -------------------------------------------------------------------------- */
 
-/** Prints a line, before or behind the tables. */
+/** Prints a line before or after the tables. */
 void sheet_note(const struct sheet *sheet, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Shows the open row in a colour, as table_colour_row(). */
+/** Shows the open row in a colour, as in table_colour_row(). */
 void sheet_colour(struct sheet *sheet, const char *colour);
 
-/** Leaves a column of the open list out of its table. */
+/** Hides a column of the open list in its table. */
 void sheet_hide(struct sheet *sheet, const char *key);

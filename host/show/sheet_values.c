@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sheet_values.c  The values of a sheet: what JSON has of each, and what a table; see
- * sheet.h. */
+/** @file sheet_values.c  Converts values of a sheet for JSON and for tables; see sheet.h. */
 #include "show/sheet.h"
 
 #include "base/clock.h"
@@ -35,7 +34,7 @@ void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
     sheet_put(sheet, key, whole_json(bytes), text);
 }
 
-/* Returns "-1.2 GiB", "-" if not known. */
+/* Writes "-1.2 GiB", or "-" if not known. */
 static const char *real_bytes_text(char *text, size_t size, double bytes)
 {
     char amount[32];

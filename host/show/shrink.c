@@ -55,7 +55,7 @@ static void cell_rate(struct sheet *sheet, const char *key, double bytes_s)
 
     if (isnan(bytes_s))
         sheet_cell(sheet, key, "-");
-    else /* the guest's own figure, which may be any */
+    else /* the guest's own figure may be anything */
         sheet_cell(
             sheet, key, "%s/s",
             show_bytes(text, sizeof(text), bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63));

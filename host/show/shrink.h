@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shrink.h  Prints the result of the memory shrinking experiment: a table for people, JSON.
+/** @file shrink.h  Prints the result of the memory shrinking experiment, as a table for people or
+ * as JSON.
  */
 #pragma once
 
@@ -10,8 +11,8 @@
 /** Reason for the end. */
 enum shrink_end {
     SHRINK_GOES_ON,
-    SHRINK_COMPLAINT,   /* the guest complained at the last size */
-    SHRINK_FLOOR,       /* the guest did not complain down to the floor */
+    SHRINK_COMPLAINT,   /* the guest's statistics showed a shortage at the last size */
+    SHRINK_FLOOR,       /* the guest showed no shortage down to the floor */
     SHRINK_NO_MORE,     /* the balloon driver gave no more memory */
     SHRINK_SILENT,      /* the guest stopped reporting */
     SHRINK_INTERRUPTED, /* ended by a signal */
@@ -22,7 +23,8 @@ enum shrink_end {
 const char *shrink_end_name(enum shrink_end end);
 
 struct shrink_step {
-    uint64_t target_bytes, actual_bytes; /* balloon sizes; the first step has the full size */
+    /* sizes of the balloon; the first step has the full size */
+    uint64_t target_bytes, actual_bytes;
     struct shrink_reading reading;
     unsigned complaints; /* enum shrink_complaint */
 };
@@ -38,19 +40,18 @@ struct shrink_report {
     size_t n;
     struct shrink_step steps[SHRINK_STEPS_MAX];
     uint64_t full_bytes;
-    /* size restored at the end; DECIDE_UNKNOWN: its balloon could not be set */
+    /* size restored at the end; DECIDE_UNKNOWN: the balloon could not be set */
     uint64_t restored_bytes;
     /* vmwssd's last record before the start; NULL: there is none */
     const struct sample_record *record;
 };
 
-/** Returns the size at which the guest complained; the next function, the smallest size without a
- * complaint: the knee lies between. 0: not found. A guest that complains before it reaches the
- * size of its step is somewhere on the way, which libvirt reports a second late: low is then the
- * size of the step. */
+/** Return the bounds of the knee: low is the size at which the guest complained, high the smallest
+ * size without a complaint; 0: not found. If the guest complains before it reaches the size of its
+ * step, its present size is known a second late, so low is the size of the step. */
 uint64_t shrink_knee_low(const struct shrink_report *report);
 uint64_t shrink_knee_high(const struct shrink_report *report);
 
-/** Prints a table with the result in sentences, or one object, schema vmwss.shrink.v1. Returns 0 or
- * -ENOMEM. */
+/** Prints a table and the result in sentences, or one object with schema vmwss.shrink.v1. Returns 0
+ * or -ENOMEM. */
 int shrink_print(const struct shrink_report *report, enum show_format format);

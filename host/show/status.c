@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define CELL 256
-/* A guest that uses this share of its RAM may need more. */
+/* Above this share of its RAM, a guest may need more. */
 #define NEARLY_ALL 0.9
 
 #define RED "\033[31m"
@@ -39,7 +39,7 @@ bool status_is_well(const struct status *status)
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-/* The windows of the columns: those of the guest that has the most. */
+/* The windows of the columns: those of the guest with the most windows. */
 struct windows {
     size_t n;
     double s[SAMPLE_COLUMN_WINDOWS];
@@ -64,11 +64,11 @@ static struct windows choose_windows(const struct status *status)
 
 enum when {
     ALWAYS,
-    ASKED,    /* only with -o */
-    BALLOONS, /* shown if any is known */
+    ASKED,    /* shown only with -o */
+    BALLOONS, /* shown if any guest's is known */
     WINDOW_1,
-    WINDOW_2, /* shown if there are three */
-    WINDOW_3, /* shown if there are two */
+    WINDOW_2, /* shown if there are three windows */
+    WINDOW_3, /* shown if there are two windows */
 };
 
 static const struct {
@@ -108,8 +108,8 @@ char *status_column_names(char *text, size_t size)
     return text;
 }
 
-/* Returns the number of the column whose name is at @p name; N_COLUMNS: there is none. *after: the
- * text behind the name. */
+/* Returns the number of the column whose name is at @p name, or N_COLUMNS. Sets *after to the text
+ * after the name. */
 static size_t find_column(const char *name, const char **after)
 {
     size_t length = strcspn(name, ",");
@@ -150,7 +150,7 @@ static bool is_there(const struct status *status, const struct windows *windows,
     return when != ASKED;
 }
 
-/* Returns the column's window; 0: it has none. */
+/* Returns the column's window; 0: it has no window. */
 static double window_of(const struct windows *windows, enum when when)
 {
     if (windows->n == 0 || when < WINDOW_1 ||
@@ -161,7 +161,7 @@ static double window_of(const struct windows *windows, enum when when)
     return windows->s[when == WINDOW_2 ? 1 : windows->n - 1];
 }
 
-/* The table's columns, and what its rows are made of. */
+/* The table's columns, and the data of its rows. */
 struct grid {
     struct windows windows;
     struct sheet_column columns[N_COLUMNS];
@@ -169,7 +169,7 @@ struct grid {
     size_t n;
 };
 
-/* A column that is @p asked for stays whatever the width. */
+/* A column that was @p asked for is shown at any width. */
 static void add_column(struct grid *grid, size_t c, bool asked)
 {
     const double window_s = window_of(&grid->windows, columns[c].when);
@@ -235,7 +235,7 @@ static void cell_windows(struct sheet *sheet, const struct windows *windows,
         sheet_cell(sheet, "share", "-");
 }
 
-/* @p sample NULL: it is not measured */
+/* @p sample NULL: the guest is not measured. */
 static void cell_sample(struct sheet *sheet, const struct status_guest *guest,
                         const struct sample_record *sample)
 {
@@ -261,7 +261,7 @@ static const char *colour_of(const struct status_guest *guest)
                                                                                          : NULL;
 }
 
-/* Null if they are not known (< 0). */
+/* Sets null if @p seconds is unknown (below 0). */
 static void fill_seconds(struct sheet *sheet, const char *key, double seconds)
 {
     sheet_real(sheet, key, seconds < 0 ? NAN : sheet_rounded(seconds, 1e-3));

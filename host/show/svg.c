@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Width of a letter relative to its size: the mean of the usual sans-serif fonts is 0.5 to 0.55. */
+/* Mean width of a letter relative to its size; it is 0.5 to 0.55 for the usual sans-serif fonts. */
 #define LETTER 0.55
 
 /* --- elements --------------------------------------------------------------------------------- */
@@ -65,8 +65,8 @@ void svg_rectangle(struct svg *svg, double x, double y, double width, double hei
     svg_end(svg);
 }
 
-/* A domain's name may contain anything; XML cannot represent control characters, or bytes that are
- * not UTF-8. */
+/* Replaces what XML cannot represent: control characters, and bytes that are not UTF-8. A domain's
+ * name may contain anything. */
 static void write_text(struct svg *svg, const char *text)
 {
     char clean[2048];
@@ -130,7 +130,7 @@ static void draw_picture(struct svg *svg, const struct svg_picture *picture)
     svg_keep(svg, xmlTextWriterEndDocument(svg->out));
 }
 
-/* Renders into memory first: libxml2 reports less about a full disk than fwrite() does. */
+/* Renders into memory first, because libxml2 reports less about a full disk than fwrite() does. */
 static int render(const struct svg_picture *picture, xmlBuffer *buffer)
 {
     struct svg svg = {.out = xmlNewTextWriterMemory(buffer, 0)};

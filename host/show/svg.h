@@ -2,9 +2,8 @@
 /**
  * @file svg.h  Lines, rectangles and text as SVG, for chart.h and ram_map.h.
  *
- * It uses libxml2's text writer, which every build has already and which escapes the characters of
- * a domain's name; a plotting library would bring fonts and X libraries to the hypervisor for a few
- * simple pictures.
+ * It uses libxml2's text writer, which every build already has, and which escapes domain names. A
+ * plotting library would bring fonts and X libraries to the hypervisor for a few simple pictures.
  */
 #pragma once
 
@@ -24,7 +23,7 @@ struct svg {
 /** Notes the return value of a libxml2 function. */
 void svg_keep(struct svg *svg, int rc);
 
-/** Writes the start of an element, its attributes, its end. */
+/** Write the start of an element, its attributes, its end. */
 void svg_begin(struct svg *svg, const char *name);
 void svg_end(struct svg *svg);
 void svg_text_attribute(struct svg *svg, const char *name, const char *value);
@@ -35,15 +34,15 @@ struct svg_stroke {
     const char *dash; /* as stroke-dasharray; NULL: solid */
 };
 
-/** These write whole elements. @p anchor: "start", "middle", "end"; @p text may be any bytes. */
+/** Write whole elements. @p anchor: "start", "middle", "end"; @p text may be any bytes. */
 void svg_line(struct svg *svg, double x1, double y1, double x2, double y2,
               struct svg_stroke stroke);
 void svg_rectangle(struct svg *svg, double x, double y, double width, double height,
                    const char *colour);
 void svg_label(struct svg *svg, double x, double y, const char *anchor, int size, const char *text);
 
-/** Writes a label that begins at @p x; if it would be wider than @p width, as far as that can be
- * known without the font, it is squeezed, not cut. */
+/** Writes a label that begins at @p x. If its estimated width (the font is not known) exceeds @p
+ * width, the label is compressed, not truncated. */
 void svg_label_within(struct svg *svg, double x, double y, double width, int size,
                       const char *text);
 

@@ -17,9 +17,10 @@
 
 #define MAX_COLUMNS 32
 #define MAX_HEADING 128
-/* As in vmwss top: names made by tools ("instance-0000001a") fit, and others can be recognised. */
+/* As in vmwss top: names made by tools ("instance-0000001a") fit, and truncated names are
+ * recognisable. */
 #define NAME_WIDTH 32
-/* Sentences wrapped into less than this are hard to read. */
+/* Minimum width for wrapping; narrower sentences are hard to read. */
 #define LAST_WIDTH 30
 
 struct table {
@@ -163,7 +164,7 @@ static size_t word_bytes(const char *text)
     return n + (text[n] != '\0');
 }
 
-/* Returns its width on a terminal, without a blank at its end. */
+/* Returns the word's width on a terminal, without a blank at its end. */
 static size_t word_width(const char *text, size_t bytes)
 {
     cleanup_free char *word = strndup(text, bytes - (bytes > 0 && text[bytes - 1] == ' '));
@@ -196,13 +197,13 @@ static size_t widest(struct table *table, size_t column, size_t (*width_of)(cons
     return most;
 }
 
-/* Breaks the text into lines of at most @p room; a longer word stays whole. */
+/* Breaks the text into lines of at most @p room; longer words stay whole. */
 static char *wrap_words(const char *text, size_t room)
 {
     char *wrapped = malloc(2 * strlen(text) + 1);
     char *end = wrapped;
     size_t used = 0;
-    bool blank = false; /* a blank at its end */
+    bool blank = false; /* the word ends with a blank */
 
     for (size_t n; wrapped && *text; text += n) {
         size_t width = word_width(text, n = word_bytes(text));
@@ -221,7 +222,7 @@ static char *wrap_words(const char *text, size_t room)
     return wrapped;
 }
 
-/* Returns as much of "instance-00000..." as the width allows; NULL if out of memory. */
+/* Truncates a name as in "instance-00000..."; NULL if out of memory. */
 static char *cut_name(const char *text, size_t room)
 {
     const char *more = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "…" : "~";
@@ -231,8 +232,8 @@ static char *cut_name(const char *text, size_t room)
     if (!cut)
         return NULL;
     strcpy(cut, text);
-    /* Characters may have several bytes and two columns: so this tries to find the longest part
-     * that fits. */
+    /* Characters may have several bytes and two cells, so this tries to find the longest part that
+     * fits. */
     for (size_t n; (n = utf8_printable_bytes(text + bytes)) > 0; bytes += n) {
         cut[bytes + n] = '\0';
         if (cell_width(cut) >= room)
@@ -269,7 +270,7 @@ static size_t wanted_width(struct table *table, size_t column)
     return head->last && whole > least ? least : whole;
 }
 
-/* Cuts names only if columns would have to be left out otherwise. */
+/* Truncates names only if columns would otherwise be hidden. */
 static void cut_names(struct table *table, struct fit_column *fit, size_t width)
 {
     for (size_t c = 0; c < table->n_columns; c++) {
@@ -283,7 +284,7 @@ static void cut_names(struct table *table, struct fit_column *fit, size_t width)
     }
 }
 
-/* Gives the last column the width that the others leave. */
+/* Gives the last column the width that the other columns leave. */
 static void wrap_last(struct table *table, struct fit_column *fit, size_t width)
 {
     const size_t last = table->n_columns - 1;
@@ -320,8 +321,8 @@ static char *padded_cell(const char *text, const struct table_column *column)
     return cell;
 }
 
-/* Used if the heading is not printed: libsmartcols ignores its width since 2.41, and rows that are
- * printed one by one must align with the first one. */
+/* Pads cells if the heading is not printed: libsmartcols since 2.41 then ignores the heading's
+ * width, but rows printed one by one must align with the first row. */
 static void keep_widths(struct table *table)
 {
     for (size_t c = 0; c < table->n_columns && scols_table_get_nlines(table->scols) > 0; c++) {
@@ -357,7 +358,7 @@ static void make_fit(struct table *table, size_t width)
 
 void table_print(struct table *table, bool heading)
 {
-    /* An exported $COLUMNS is the width of the terminal beyond the pipe. */
+    /* in a pipe, an exported $COLUMNS is the width of a terminal that does not show this output */
     make_fit(table, isatty(STDOUT_FILENO) ? fit_output_width() : 0);
     scols_table_enable_colors(table->scols, table_colours());
     scols_table_enable_noheadings(table->scols, !heading);

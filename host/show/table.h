@@ -2,10 +2,10 @@
 /**
  * @file table.h  Tables for people, on libsmartcols: aligned and fitted to the terminal.
  *
- * If a table is wider than fit_output_width(), first names are cut to 32 characters, or to their
- * column's width, then columns are left out, those of the highest rank first, and the last column
- * gets the rest of the line, with its words wrapped. Without a terminal, in a pipe or from cron,
- * all columns are printed and nothing is cut, whatever $COLUMNS is.
+ * If a table is wider than fit_output_width(), names are first truncated to 32 characters, or to
+ * their column's width. Then columns are hidden, those of the highest rank first, and the last
+ * column is wrapped in the rest of the line. Without a terminal (in a pipe, or from cron) all
+ * columns are printed in full, and $COLUMNS is ignored.
  */
 #pragma once
 
@@ -19,15 +19,15 @@ struct table; /* opaque */
 struct table_column {
     const char *name;
     bool right;    /* align right: numbers */
-    bool last;     /* may be wrapped when the terminal is narrow */
-    bool cut;      /* a name: may be cut when the terminal is narrow */
-    unsigned rank; /* as in struct fit_column; 0: never left out */
-    /* for a table that is printed row by row, so that each row has the same columns: its fixed
-     * width, whatever its cells contain; 0: the width of its cells */
+    bool last;     /* the last column: may be wrapped when the terminal is narrow */
+    bool cut;      /* a name: may be truncated when the terminal is narrow */
+    unsigned rank; /* as in struct fit_column; 0: never hidden */
+    /* for tables printed row by row, whose rows must align: the fixed width; 0: the width of the
+     * widest cell */
     unsigned width;
 };
 
-/** Returns NULL if out of memory. At most 32 columns, which are copied, except for their names. */
+/** Returns NULL if out of memory. Copies the columns (at most 32), but not their names. */
 struct table *table_new(const struct table_column *columns, size_t n);
 void table_free(struct table *table);
 
@@ -35,7 +35,7 @@ void table_free(struct table *table);
  * utf8_printable(). */
 int table_row(struct table *table, const char *const *cells);
 
-/** Shows the last row in a colour of terminal-colors.d(5), such as "red", if colours are used;
+/** Prints the last row in a colour of terminal-colors.d(5), such as "red", if colours are used;
  * NULL: no colour. */
 void table_colour_row(struct table *table, const char *colour);
 
@@ -43,8 +43,8 @@ void table_colour_row(struct table *table, const char *colour);
  */
 bool table_colours(void);
 
-/** Leaves out column @p number (0 ...). */
+/** Hides column @p number (0 ...). */
 void table_hide(struct table *table, size_t number);
 
-/** Prints to standard output; the heading only if @p heading. */
+/** Prints to standard output, with the heading if @p heading is true. */
 void table_print(struct table *table, bool heading);

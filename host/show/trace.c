@@ -16,7 +16,7 @@
 struct trace_printer {
     const struct trace_reader *reader;
     struct trace_stats *stats;
-    struct sheet sheet; /* its list of periods is open */
+    struct sheet sheet; /* the list of periods is open in it */
     double first_s;     /* start of the first period */
     uint64_t pages;     /* number of sampled pages, from the last layout */
     double page_bytes;
@@ -63,7 +63,7 @@ static void fill_readings(struct sheet *sheet, const struct trace_period *period
     sheet_close(sheet);
 }
 
-/* A table has the last reading. */
+/* A table shows the last reading. */
 static void cell_reading(struct sheet *sheet, const struct trace_period *period)
 {
     const struct trace_reading *last = &period->readings[period->n_readings - 1];

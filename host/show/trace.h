@@ -6,7 +6,7 @@
 #include "history/trace/trace_stats.h"
 #include "show/sheet.h"
 
-/** Takes the parts of a trace one after the other, as they are read. */
+/** Takes the parts of a trace in the order in which they are read. */
 struct trace_printer; /* opaque */
 
 /** @p json: print one object, schema vmwss.trace.v1; otherwise tables. Returns NULL if out of
@@ -17,12 +17,11 @@ struct trace_printer *trace_printer_new(const struct trace_reader *reader,
 /** Adds reader->period with its @p change. */
 void trace_printer_period(struct trace_printer *printer, const struct trace_change *change);
 
-/** Prints everything. @p cut: the trace was not ended properly. Returns 0 or -ENOMEM */
+/** Prints everything. @p cut: the trace has no proper end. Returns 0 or -ENOMEM */
 int trace_printer_end(struct trace_printer *printer, bool cut);
 void trace_printer_free(struct trace_printer *printer);
 
-/** Begins CSV: a line for each run of pages that were touched within a period, or could not be
- * measured. */
+/** Begins CSV: a line for each run of pages that were touched or unmeasurable in a period. */
 void trace_csv_begin(struct sheet *sheet);
 
 /** Prints the lines of a period. Returns 0 or -ENOMEM. */

@@ -45,7 +45,7 @@ static const char *state_name(enum page_state state)
     return names[state];
 }
 
-/* The first touch lies between two readings. */
+/* Sets the two readings between which the page was first touched. */
 static void fill_touch(struct sheet *sheet, const struct trace_period *period,
                        const struct trace_run *run)
 {
@@ -77,7 +77,8 @@ static void fill_period(struct sheet *sheet, const struct trace_period *period, 
     sheet_text(sheet, "flags", period->flags);
 }
 
-/* Returns how many of the @p n pages from page @p i of the layout on have consecutive numbers. */
+/* Returns how many of the @p n pages, beginning with page @p i of the layout, have consecutive
+ * numbers. */
 static uint64_t in_a_row(const struct trace_layout *layout, uint64_t i, uint64_t n)
 {
     const struct map_region *region = trace_region(layout, trace_page(layout, i));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file whole_file.h  Writes the file of a picture completely or not at all. */
+/** @file whole_file.h  Writes a picture's file completely or not at all. */
 #pragma once
 
 #include <stddef.h>

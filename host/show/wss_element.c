@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wss_element.c  See wss_element.h. libxml2 writes the element, so that no value can end its
- * quotes. */
+/** @file wss_element.c  See wss_element.h. libxml2 writes the element, so that values are
+ * escaped. */
 #include "show/wss_element.h"
 
 #include "base/text/units.h"
@@ -51,7 +51,7 @@ static bool put_host(xmlNodePtr node, const char *host)
     return put_attribute(node, "host", text);
 }
 
-/* Milliseconds, rounded down, as in JSON and in the history: the same record has the same time
+/* Milliseconds, rounded down as in JSON and in the history, so that a record has the same time
  * everywhere. */
 static bool put_time(xmlNodePtr node, const struct timespec *time)
 {
@@ -105,7 +105,7 @@ static bool put_window(xmlNodePtr node, const struct window_record *window)
     return ok;
 }
 
-/* Left out if it is not known. */
+/* Omitted if it is not known. */
 static bool put_reclaimable(xmlNodePtr node, const struct sample_record *record)
 {
     uint64_t bytes;

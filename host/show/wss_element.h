@@ -14,13 +14,12 @@
 
 #include "measure/record/sample_record.h"
 
-/** Writes the name of a window in attributes: "90s", "1m", "10m", "1h", "2d": in the largest unit
- * of which it is a multiple. */
+/** Writes the name of a window for attributes, in the largest unit that divides it: "90s", "1m",
+ * "10m", "1h", "2d". */
 char *wss_element_window(char *text, size_t size, double window_s);
 
 /**
- * @param precision  half the width of the 95 % interval where it is widest, as a share of resident
- *                   memory
+ * @param precision  half the width of the widest 95 % interval, as a share of resident memory
  * @return malloc'ed, the caller frees; NULL: out of memory
  */
 char *wss_element_text(const struct sample_record *record, double precision);

@@ -33,7 +33,7 @@ static int append_sample(struct current *current, const struct kept_sample *kept
     return 0;
 }
 
-/* Cleans texts before they are compared: replacing bytes may make two names equal. */
+/* Cleans texts before they are compared, because replacing bytes can make two names equal. */
 static void clean(struct sample_record *sample)
 {
     utf8_clean(sample->host);

@@ -3,14 +3,13 @@
  * @file current.h  The guests with recent numbers in the history, each with a unique name.
  *
  * A guest is current until its end is in the history (history/event.h). A guest that is suspended,
- * or that vmwssd does not measure any more, gets no more records: so it is current only while its
- * last record is not older than a given time, or than CURRENT_PERIODS of its own periods, if that
- * is longer.
+ * or that vmwssd no longer measures, gets no more records. It is current as long as its last record
+ * is not older than a given time or CURRENT_PERIODS of its own periods, whichever is longer.
  *
  * Guests are identified by UUID, but scrapes by name. If two rows have the same UUID, as after the
- * host was renamed, the newer one counts. Guests that share a name, as guests of two connections
- * may, are all marked, so that each can have its UUID beside its name; if one of them kept its
- * plain name, it would join with another exporter's metrics of the other guest.
+ * host was renamed, the newer one is used. All guests that share a name (guests of two libvirt
+ * connections may) are marked, so that each gets a UUID label. Otherwise a query could join one
+ * guest's metrics with another exporter's metrics of the other guest.
  */
 #pragma once
 
@@ -25,9 +24,9 @@ struct current_guest {
 
 struct current {
     size_t n;                     /* ordered by name, then UUID */
-    struct current_guest *guests; /* all texts in it are UTF-8 */
-    size_t n_known;               /* guests with a record, current or not */
-    /* time of the last record of any guest, Unix time; 0: there is no record */
+    struct current_guest *guests; /* all its texts are UTF-8 */
+    size_t n_known;               /* number of guests with a record, current or not */
+    /* Unix time of the newest record of any guest; 0: there is no record */
     double newest_s;
 };
 

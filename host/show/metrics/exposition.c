@@ -14,12 +14,13 @@ void exposition_sample(FILE *out, const char *name, const char *labels, double v
 {
     bool any = labels && *labels;
 
-    /* 15 digits: bytes up to a petabyte and times to the microsecond are exact. */
+    /* 15 digits represent bytes up to a petabyte, and times to the microsecond, exactly. */
     fprintf(out, "%s%s%s%s %.15g\n", name, any ? "{" : "", any ? labels : "", any ? "}" : "",
             value);
 }
 
-/* The position for text, and the room there, including a NUL; NULL once something did not fit. */
+/* The position and the remaining size of the text, including a NUL; NULL after something did not
+ * fit. */
 struct room {
     char *at;
     size_t size;

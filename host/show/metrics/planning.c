@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A guest whose last record is this much older than the newest one is gone, unless its record still
- * holds; as in decide/plan/from_history.h. */
+/* A guest whose last record is this much older than the newest record is gone, unless its record
+ * still holds. As in decide/plan/from_history.h. */
 #define RECENT_S 3600
 
 /* --- guests in the plan ----------------------------------------------------------------------- */
@@ -53,15 +53,15 @@ static void fill_guest(struct planning_guest *guest, const struct kept_sample *k
 
 struct rostering {
     struct store *store;
-    const struct history_guest *from; /* guests by host and name, as the records come */
+    const struct history_guest *from; /* guests by host and name, the order of the records */
     size_t n, next;
     double now_s;
-    struct planning_guest *guests; /* one for each of them; RAM 0: the guest is gone */
+    struct planning_guest *guests; /* one for each of these guests; RAM 0: the guest is gone */
     struct error *error;
 };
 
-/* Called only for a guest whose next record is late: a query for each guest would be most of a
- * scrape's cost. */
+/* Called only for a guest whose next record is late, because a query for each guest would be most
+ * of a scrape's cost. */
 static int read_state(const struct rostering *rostering, struct planning_guest *guest,
                       const struct sample_record *sample)
 {
@@ -102,7 +102,8 @@ static bool is_still(const struct planning_guest *guest)
     return guest->state && strcmp(guest->state, "unmeasured") != 0;
 }
 
-/* Returns the host with the newest record: if it was renamed, the old name has only old records. */
+/* Returns the host with the newest record. If the host was renamed, its old name has only old
+ * records. */
 static const char *newest_host(const struct history_guest *from, const struct planning_guest *of,
                                size_t n, double *newest_s)
 {
@@ -207,8 +208,8 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     return 0;
 }
 
-/* Reads the record of the minute, or the one before it while the next one is not late. A record
- * that stands for the time before it may come hours later; the scrape does not wait for it. */
+/* Reads the record of the minute, or the previous record if the next one is not late yet. A record
+ * that covers this minute may come hours later; the scrape does not wait for it. */
 static int read_need(struct bucket_beside *minutes, double minute_s, struct planning_guest *guest,
                      const struct planning *planning, struct error *error)
 {
@@ -296,7 +297,7 @@ static void write_host(FILE *out, const struct planning *planning, uint64_t capa
 
 enum plan_window { NO_WINDOW, WINDOW_OF_NEED, WINDOW_OF_SIZE };
 
-/* NAN: the guest has no sample. */
+/* A guest without the value (NAN) has no sample. */
 static const struct {
     const char *name, *help;
     size_t offset;

@@ -100,8 +100,8 @@ static void window_label(char label[32], const struct window_record *window)
     snprintf(label, 32, "%.10g", window->window_s);
 }
 
-/* Two windows with the same text would be the same series twice. vmwssd writes windows in ascending
- * order. */
+/* Detects two windows with the same text, which would be the same series twice. vmwssd writes
+ * windows in ascending order. */
 static bool is_repeated(const struct sample_record *sample, size_t w)
 {
     char label[32];
@@ -230,7 +230,7 @@ static int read_page(const struct prometheus_options *options, struct page *page
     if (rc == 0)
         rc = planning_read(store, now_s, options->plan_window_s, &page->planning, error);
     store_close(store);
-    /* If the journal cannot be read, the page still has all working sets. */
+    /* Without a readable journal the page still has all working sets. */
     if (rc == 0 && options->journal &&
         balloon_metrics_read(&page->balloons, options->journal, now_s, NULL) < 0)
         balloon_metrics_free(&page->balloons);

@@ -118,7 +118,7 @@ static void write_states(FILE *out, const struct balloon_metrics *metrics,
     }
 }
 
-/* A guest without panics gets 0, so that an alert can compare. */
+/* A guest without panics gets 0, so that alerts can use the value. */
 static void write_panics(FILE *out, const struct balloon_metrics *metrics,
                          const struct current *current)
 {
@@ -149,8 +149,8 @@ static bool same_kind(const struct journal_count *a, const struct journal_count 
     return !strcmp(a->action, b->action) && !strcmp(a->hold, b->hold);
 }
 
-/* Sums over all guests the counts with the same action and hold as this one; 0 if an earlier count
- * has them. */
+/* Sums all guests' counts with the same action and hold as count @p c; 0 if an earlier count has
+ * included them. */
 static uint64_t sum_of(const struct balloon_metrics *metrics, size_t c)
 {
     uint64_t n = 0;

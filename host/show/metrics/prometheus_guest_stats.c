@@ -31,7 +31,7 @@ static void write_metric(FILE *out, const struct field *field, const struct curr
     }
 }
 
-/* Each guest that was asked has one sample: the source, or "none", and the verdict. */
+/* Writes two samples for each queried guest: the source, which may be "none", and the verdict. */
 static void write_verdicts(FILE *out, const struct current *current)
 {
     const char *name = "vmwss_guest_verdict";

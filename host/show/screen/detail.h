@@ -5,5 +5,5 @@
 
 #include "show/screen/rows.h"
 
-/** @param store source of its history; NULL: not available at the moment */
+/** @param store  source of its history; NULL: temporarily not available */
 void detail_draw(struct store *store, const struct kept_sample *kept, double now_s);

@@ -14,10 +14,10 @@
 #define NAME_MIN 8
 #define NAME_MAX 32
 #define FLAGS_MIN 10
-#define FLAGS_WIDTH 24 /* in a requested list */
+#define FLAGS_WIDTH 24 /* width of the column in a requested list */
 #define NUMBER 10      /* as wide as a number of bytes */
 
-/* The order in which columns get room; the order on the screen is that of enum column. */
+/* The order in which columns get space; enum column is the order on the screen. */
 static const struct {
     enum column column;
     int width;
@@ -103,7 +103,7 @@ static int longest_name(const struct rows *rows)
     return longest < NAME_MAX ? (int)longest : NAME_MAX;
 }
 
-/* Returns the width available to names if the column after them must fit, too. */
+/* Returns the width for names if the next column must fit, too. */
 static int name_width(const struct rows *rows, int width)
 {
     const int longest = longest_name(rows);
@@ -175,7 +175,7 @@ void layout_make(struct layout *layout, const struct rows *rows, const struct la
         make_by_importance(layout, rows, width);
 }
 
-/* The windows' columns are for the shortest, the one between, and the longest. */
+/* The columns of windows are for the shortest, a middle, and the longest window. */
 static double window_of(const struct layout *layout, enum column column)
 {
     if (column == COLUMN_WSS_2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file layout.h  The columns of the live table that fit on the screen, and the content of its
- * cells. Nothing here draws. */
+ * cells. Does not draw. */
 #pragma once
 
 #include "show/screen/rows.h"
@@ -17,7 +17,7 @@ enum column {
     COLUMN_BACK,
     COLUMN_METHOD,
     COLUMN_AVAIL, /* the guest's statistics */
-    COLUMN_NEEDS, /* guest statistics, as a verdict */
+    COLUMN_NEEDS, /* a verdict from the guest's statistics */
     COLUMN_AGE,
     COLUMN_FLAGS,
     N_COLUMNS
@@ -29,7 +29,7 @@ struct layout {
     size_t n;
     struct {
         enum column column;
-        int width; /* without the blank before the column */
+        int width; /* without the blank between columns */
         bool right;
     } at[N_COLUMNS];
 };
@@ -40,29 +40,29 @@ struct layout_choice {
     enum column at[N_COLUMNS];
 };
 
-/** Writes the names that layout_choose() takes: "domain, wss, error, ...". */
+/** Writes the names that layout_choose() accepts: "domain, wss, error, ...". */
 char *layout_column_names(char *text, size_t size);
 
-/** Reads a list separated by commas. Returns 0 or -EINVAL. */
+/** Parses a list of names separated by commas. Returns 0 or -EINVAL. */
 int layout_choose(struct layout_choice *choice, const char *list);
 
-/** Chooses the columns for that width. Names get room first, up to 32 characters, then the columns
- * by importance; of requested columns, those that do not fit are left out from the end. There is
- * always at least one column, cut if necessary. */
+/** Chooses the columns that fit. Names get space first, up to 32 characters, then columns by
+ * importance. If columns were requested, the last ones are omitted if they do not fit. There is
+ * always at least one column, truncated if necessary. */
 void layout_make(struct layout *layout, const struct rows *rows, const struct layout_choice *choice,
                  int width);
 
 /** Writes the heading of a column. */
 void layout_heading(const struct layout *layout, enum column column, char *text, size_t size);
 
-/** Writes the content of a cell; the name and flags unchanged, including hostile bytes. */
+/** Writes the content of a cell. Does not sanitize names and flags. */
 void layout_cell(const struct layout *layout, enum column column, const struct kept_sample *kept,
                  double now_s, char *text, size_t size);
 
 /**
  * A line of @p width characters for values over time, from 0 to the largest, in eighths of blocks
  * or ASCII.
- * @param values  @p n values, < 0 where there is no value; the newest are shown if not all fit
+ * @param values  @p n values, below 0 if unknown; if not all fit, the newest are shown
  * @param text    of 3 x width + 1 bytes
  */
 void layout_sparkline(const double *values, size_t n, size_t width, bool utf8, char *text);

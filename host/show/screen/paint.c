@@ -17,7 +17,7 @@ bool paint_utf8(void)
     return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
-/* Takes one character of the text; invalid bytes count one by one. */
+/* Takes one character of the text; each invalid byte counts as one character. */
 static size_t next_character(const char *text, size_t left, wchar_t *c, mbstate_t *state)
 {
     size_t n = mbrtowc(c, text, left, state);
@@ -29,7 +29,7 @@ static size_t next_character(const char *text, size_t left, wchar_t *c, mbstate_
     return 1;
 }
 
-/* Takes the part of the text that fits into @p width cells; @p cells is the number used. */
+/* Takes the part of the text that fits into @p width cells; sets *cells to the number used. */
 static size_t fit(const char *text, int width, wchar_t *out, int *cells)
 {
     mbstate_t state = {0};
@@ -42,7 +42,7 @@ static size_t fit(const char *text, int width, wchar_t *out, int *cells)
         size_t bytes = next_character(text, left, &c, &state);
         int wide = iswprint((wint_t)c) ? wcwidth(c) : -1;
 
-        if (wide < 1) { /* also replaces a character that would be drawn over the one before it */
+        if (wide < 1) { /* also replaces a character that would be drawn over the previous one */
             c = L'?';
             wide = 1;
         }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paint.h  Writes any text to the screen: the only place where bytes of others reach the
- * terminal. */
+/** @file paint.h  Writes text to the screen. Untrusted bytes reach the terminal only through this
+ * file, which sanitizes them. */
 #pragma once
 
 #include <stdbool.h>
 
 /**
  * Writes @p text into a field of @p width cells: unprintable characters become '?', long text is
- * cut, short text is padded. Nothing is written beyond the edge of the screen.
+ * truncated, short text is padded. It never writes beyond the edge of the screen.
  */
 void paint_field(int y, int x, int width, bool right, const char *text);
 

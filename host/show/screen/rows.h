@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rows.h  The rows of `vmwss top`: the last record of each guest, in a certain order.
- * Nothing here draws. */
+/** @file rows.h  The rows of `vmwss top`: the last record of each guest, sorted. Does not draw. */
 #pragma once
 
 #include "history/history.h"
 
-/** Number of windows with a column: the shortest, one between, the longest. */
+/** Number of windows with a column: the shortest, a middle one, the longest. */
 #define ROWS_MAX_WINDOWS 3
 
 enum row_key {
@@ -13,7 +12,7 @@ enum row_key {
     ROW_BY_RAM,
     ROW_BY_RESIDENT,
     ROW_BY_WSS,   /* WSS at the shortest window */
-    ROW_BY_SHARE, /* share of its RAM for that WSS */
+    ROW_BY_SHARE, /* that WSS as a share of the guest's RAM */
     ROW_BY_BACK,  /* memory that could be given back */
     ROW_BY_AGE,
     ROW_N_KEYS
@@ -24,12 +23,12 @@ const char *row_key_name(enum row_key key);
 
 struct rows {
     size_t n;
-    struct kept_sample *at; /* in the order of the last rows_sort() */
+    struct kept_sample *at; /* in the order set by the last rows_sort() */
 };
 
 /** The guests to show. */
 struct rows_filter {
-    char **patterns; /* patterns for names, as in the shell (glob(7)); or UUIDs */
+    char **patterns; /* shell patterns (glob(7)) for names, or UUIDs */
     int n_patterns;  /* 0: show all */
     /* only guests that touch more than this share of their RAM within the shortest window; 0: all,
      * including guests without a window */
@@ -41,16 +40,18 @@ int rows_put(struct rows *rows, const struct kept_sample *kept);
 
 bool rows_wants(const struct rows_filter *filter, const struct kept_sample *kept);
 
-/** Does the same for a guest that the filter accepts; removes a guest that it no longer accepts. */
+/** Adds or replaces the record of a guest that the filter accepts; removes a guest that the filter
+ * no longer accepts. */
 int rows_put_wanted(struct rows *rows, const struct rows_filter *filter,
                     const struct kept_sample *kept);
 void rows_free(struct rows *rows);
 
-/** Sorts names ascending and everything else descending, unless @p reverse. Guests that are not
- * measured any more come last. */
+/** Sorts names ascending and everything else descending, unless @p reverse. Guests that are no
+ * longer measured come last. */
 void rows_sort(struct rows *rows, enum row_key key, bool reverse, double now_s);
 
-/** Lists the windows of the guest that has the most; returns their number, up to ROWS_MAX_WINDOWS.
+/** Lists the windows of the guest with the most windows; returns their number, up to
+ * ROWS_MAX_WINDOWS.
  */
 size_t rows_windows(const struct rows *rows, double window_s[ROWS_MAX_WINDOWS]);
 

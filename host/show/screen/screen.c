@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD_LINES 3 /* the lines of the sums, the host, the headings */
+#define HEAD_LINES 3 /* lines for the sums, the host, and the headings */
 #define FOOT_LINES 1
 #define ESCAPE 27
 
@@ -39,13 +39,13 @@ struct screen {
     enum view view;
     enum row_key key;
     bool reverse;
-    bool all;    /* also show guests that are not measured any more */
-    bool others; /* guests are measured that are not shown */
+    bool all;    /* also show guests that are no longer measured */
+    bool others; /* some measured guests are not shown */
     bool leave;
     double now_s;
     size_t n_shown;    /* the first rows in sorted order are shown */
     size_t first;      /* index of the first row on the screen */
-    char selected[64]; /* UUID: the selection stays with the guest when the order changes */
+    char selected[64]; /* UUID, so that the selection stays with the guest when the order changes */
 };
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -118,8 +118,8 @@ static void scroll_to(struct screen *screen, size_t i)
         screen->first = 0;
 }
 
-/* Shows the machine's memory beside the sums; nothing if the guests belong to another host, or to
- * several. */
+/* Shows the machine's memory after the sums; nothing if the guests belong to another host or to
+ * several hosts. */
 static void draw_host(const struct screen *screen, uint64_t ram_bytes)
 {
     const struct rows *rows = &screen->rows;
@@ -327,7 +327,8 @@ static void take_key(struct screen *screen, int key)
 static void draw_screen(struct screen *screen)
 {
     erase();
-    /* The guest has ended, or is no longer above --above: another guest would be mistaken for it.
+    /* Leaves the view if the guest has ended or is no longer above --above; otherwise another guest
+     * would be mistaken for it.
      */
     if (screen->view == VIEW_DETAIL &&
         rows_find(&screen->rows, screen->n_shown, screen->selected) == screen->rows.n)
@@ -364,7 +365,7 @@ static int follow_history(struct screen *screen, struct error *error)
     return rc;
 }
 
-/* Own handlers for SIGINT and SIGTERM restore the terminal. */
+/* Installs handlers for SIGINT and SIGTERM that restore the terminal. */
 static int begin_terminal(struct error *error)
 {
     struct sigaction action = {.sa_handler = on_signal};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file screen.h  `vmwss top`: the last record of each guest on the whole screen, as the daemon
- * adds them. */
+/** @file screen.h  `vmwss top`: shows the last record of each guest on the whole screen, and
+ * updates it when the daemon adds records. */
 #pragma once
 
 #include "show/screen/layout.h"
