@@ -24,6 +24,9 @@ enum method_signal {
     /* accessed bits, as MGLRU itself takes them: the method includes the effect of ageing by
      * others */
     SIGNAL_GENERATIONS,
+    /* writes only, and no accessed bits: for the write working set (estimate/write_curve.h), never
+     * for the working set */
+    SIGNAL_WRITES,
 };
 
 /** The choices that a program makes among methods: most exact and least disturbing first. If MGLRU
@@ -37,6 +40,7 @@ enum method_order {
     /* guests of both kinds, cheapest first; without damon, which exists only once per host */
     ORDER_DAEMON,
     ORDER_DAEMON_AGEING,
+    ORDER_WRITES, /* for the write working set, guests of both kinds */
     N_METHOD_ORDERS,
 };
 
@@ -117,6 +121,12 @@ struct method {
     bool sees_unmapped; /* pages of a shared file that QEMU does not map count as present, too */
 };
 
+/** Returns true if the method sees writes only. */
+static inline bool method_sees_writes(const struct method *method)
+{
+    return method->signal == SIGNAL_WRITES;
+}
+
 extern const struct method method_idle;
 extern const struct method method_damon;
 extern const struct method method_mglru;
@@ -125,6 +135,7 @@ extern const struct method method_pageout;
 extern const struct method method_zap_all;
 extern const struct method method_referenced;
 extern const struct method method_cold;
+extern const struct method method_soft_dirty;
 
 /** All methods, NULL-terminated, in the order in which doctor shows them. */
 extern const struct method *const methods[];
@@ -174,6 +185,7 @@ struct method_needs {
     bool census;    /* must be able to examine every page */
     bool panel;     /* must be able to examine chosen pages */
     bool follow;    /* must be able to follow a panel over time */
+    bool writes;    /* must see writes, and nothing else */
     bool by_vcpus;  /* must count touches by the guest's vCPUs only */
     size_t windows; /* number of windows that one run must answer; 0: one */
 };
@@ -185,7 +197,7 @@ int method_try(const struct method *method, const struct target *target,
 
 /**
  * The first method that proves itself on this guest, in the order that fits the guest: ORDER_KVM or
- * ORDER_TCG, or the order for ageing if the host takes accessed bits.
+ * ORDER_TCG, or the order for ageing if the host takes accessed bits; ORDER_WRITES for writes.
  * @return NULL if no method can see the guest; @p error then names each method and its reason.
  */
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,
@@ -195,4 +207,4 @@ const struct method *method_auto(const struct target *target, const struct metho
 const struct method *method_choose(const struct target *target,
                                    const struct method_verdict *verdicts, size_t n);
 
-#define METHODS_MAX 9
+#define METHODS_MAX 10

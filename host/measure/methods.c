@@ -11,8 +11,8 @@
 #include <string.h>
 
 const struct method *const methods[] = {
-    &method_idle,    &method_damon,      &method_mglru, &method_zap, &method_pageout,
-    &method_zap_all, &method_referenced, &method_cold,  NULL,
+    &method_idle,    &method_damon,      &method_mglru, &method_zap,        &method_pageout,
+    &method_zap_all, &method_referenced, &method_cold,  &method_soft_dirty, NULL,
 };
 
 const struct method *method_at(enum method_order order, size_t place)
@@ -62,6 +62,11 @@ static int try_method(const struct method *method, const struct target *target,
 
     if (rc < 0)
         return rc;
+    if (method_sees_writes(method) && !needs->writes)
+        return error_set(why, -ENOTSUP, "sees writes only; use --writes");
+    if (needs->writes && !method_sees_writes(method))
+        return error_set(why, -ENOTSUP,
+                         "does not tell writes from reads; --writes takes soft-dirty");
     if (needs->census && !method->census)
         return error_set(why, -ENOTSUP, "takes no census; use --samples");
     if (needs->panel && !method->panel)
@@ -125,7 +130,7 @@ static enum method_order order_for(const struct target *target)
 const struct method *method_auto(const struct target *target, const struct method_needs *needs,
                                  struct error *error)
 {
-    const enum method_order order = order_for(target);
+    const enum method_order order = needs->writes ? ORDER_WRITES : order_for(target);
     const struct method *method;
     struct error reasons = {0};
 
@@ -136,7 +141,8 @@ const struct method *method_auto(const struct target *target, const struct metho
             return method;
         append_reason(&reasons, method->name, why.text);
     }
-    error_set(error, -ENOTSUP, "no method can see this guest:%s", reasons.text);
+    error_set(error, -ENOTSUP, "no method can see this guest%s:%s",
+              needs->writes ? "'s writes" : "", reasons.text);
     return NULL;
 }
 

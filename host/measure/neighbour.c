@@ -163,7 +163,8 @@ bool neighbour_allows(const struct neighbour *neighbour, const struct method *me
         return !census && (method == &method_zap || !neighbour->huge);
     if (neighbour->method == &method_pageout)
         return true;
-    return neighbour->method == &method_zap && method != &method_zap_all;
+    return neighbour->method == &method_zap && method != &method_zap_all &&
+           !method_sees_writes(method);
 }
 
 /* The flush of a TCG guest takes the accessed bits of all of its RAM. The flush of a KVM guest

@@ -7,6 +7,7 @@
 #include "base/debug.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/ageing.h"
+#include "measure/kernel/kvm_stats.h"
 #include "measure/read_all.h"
 #include "measure/wait.h"
 #include "measure/witness.h"
@@ -267,6 +268,7 @@ struct course {
     struct vcpu_clock vcpus;
     uint64_t marked_vcpu_ns; /* vCPU clock when all pages were marked, and ... */
     uint64_t inner_vcpu_ns;  /* ... when this window's reading began */
+    uint64_t kvm_faults;     /* faults that KVM had resolved before marking; for writes only */
     struct span marking;
 };
 
@@ -274,6 +276,8 @@ static void course_begin(struct course *course, const struct target *target,
                          const struct sample_plan *plan)
 {
     *course = (struct course){.odometer = ageing_odometer(target, plan->method->signal)};
+    if (method_sees_writes(plan->method))
+        course->kvm_faults = kvm_faults_fixed(target);
     vcpu_clock_read(&course->vcpus, target->root, target->process);
     own_time_begin(&course->own, target);
 }
@@ -304,18 +308,31 @@ static bool saw_nothing(const struct tally *tally)
            !(tally->doubts & (DOUBT_AGEING | DOUBT_BITS_TAKEN));
 }
 
-/* Checks whether the guest did anything that a reading could show. A vCPU of KVM's that runs at
- * least fetches its code from guest RAM. One of TCG's runs a translation of it, in QEMU's own
- * memory, and need not touch guest RAM at all: such a guest spins. */
-static void doubt_vcpus(enum accel accel, const struct ran *inner, const struct ran *edges,
-                        struct tally *tally)
+/* Doubts that follow from a reading in which a guest that ran touched nothing. A vCPU of KVM's that
+ * runs at least fetches its code from guest RAM. One of TCG's runs a translation of it, in QEMU's
+ * own memory, and need not touch guest RAM at all: such a guest spins. A guest need not write, but
+ * if KVM has resolved no fault since the marking, it did not drop its mappings. */
+static void doubt_blind(const struct target *target, const struct method *method,
+                        const struct course *course, struct tally *tally)
+{
+    if (target->process->accel == ACCEL_TCG)
+        tally_doubt(tally, method_sees_writes(method) ? 0 : DOUBT_IDLE, 0);
+    else if (!method_sees_writes(method) || kvm_faults_fixed(target) == course->kvm_faults)
+        tally_doubt(tally, DOUBT_BLIND, HIDDEN_ANY);
+}
+
+/* Checks whether the guest did anything that a reading could show. */
+static bool saw_too_little(const struct ran *inner, const struct ran *edges,
+                           const struct tally *tally)
 {
     const bool is_short = inner->time_ns < EVEN_NS;
 
-    if ((is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS &&
-        saw_nothing(tally))
-        tally_doubt(tally, accel == ACCEL_TCG ? DOUBT_IDLE : DOUBT_BLIND,
-                    accel == ACCEL_TCG ? 0 : HIDDEN_ANY);
+    return (is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS &&
+           saw_nothing(tally);
+}
+
+static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
+{
     if (ran_at_edges(inner, edges))
         tally_doubt(tally, DOUBT_IDLE, HIDDEN_ANY);
     else if (vcpus_hardly_ran((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9))
@@ -323,8 +340,8 @@ static void doubt_vcpus(enum accel accel, const struct ran *inner, const struct 
 }
 
 /* @p ran_ns: vCPU time since before marking. */
-static void note_vcpus(enum accel accel, const struct course *course, const struct span *reading,
-                       uint64_t ran_ns, struct sample_window *window)
+static void note_vcpus(const struct running *running, const struct course *course,
+                       const struct span *reading, uint64_t ran_ns, struct sample_window *window)
 {
     const struct span *marking = &course->marking;
     const struct ran inner = {.vcpu_ns = course->inner_vcpu_ns - course->marked_vcpu_ns,
@@ -333,7 +350,9 @@ static void note_vcpus(enum accel accel, const struct course *course, const stru
                               .time_ns = reading->end_ns - marking->begin_ns - inner.time_ns};
 
     window->vcpu_s = ((double)inner.vcpu_ns + (double)edges.vcpu_ns / 2) / 1e9;
-    doubt_vcpus(accel, &inner, &edges, &window->tally);
+    if (saw_too_little(&inner, &edges, &window->tally))
+        doubt_blind(running->target, running->plan->method, course, &window->tally);
+    doubt_vcpus(&inner, &edges, &window->tally);
 }
 
 static void note_window(const struct running *running, struct course *course,
@@ -349,7 +368,7 @@ static void note_window(const struct running *running, struct course *course,
         ageing_doubt(&window->tally);
     note_read_all(target, plan, &course->own, &window->tally, &course->share);
     note_times(&course->marking, reading, result, window);
-    note_vcpus(target->process->accel, course, reading, ran_ns, window);
+    note_vcpus(running, course, reading, ran_ns, window);
     debug_window(result, window);
 }
 

@@ -8,6 +8,16 @@
 
 #include <math.h>
 
+static json_t *flags_json(unsigned flags)
+{
+    json_t *array = json_array();
+
+    for (unsigned bit = 0; sample_flag_name(bit); bit++)
+        if (flags & (1U << bit))
+            json_array_append_new(array, json_string(sample_flag_name(bit)));
+    return array;
+}
+
 static json_t *window_json(const struct window_record *window)
 {
     json_t *object = json_object();
@@ -27,6 +37,29 @@ json_t *sample_windows_json(const struct sample_record *record)
     return windows;
 }
 
+static json_t *point_json(const struct write_point *point)
+{
+    return json_pack("{sfsfsIsIsI}", "window_s", round(point->window_s * 1e3) / 1e3, "est_window_s",
+                     round(point->est_window_s * 1e4) / 1e4, "write_set_bytes",
+                     (json_int_t)point->bytes, "write_set_low_bytes", (json_int_t)point->low_bytes,
+                     "write_set_high_bytes", (json_int_t)point->high_bytes);
+}
+
+static json_t *writes_json(const struct write_curve *curve)
+{
+    json_t *windows = json_array();
+
+    if (!curve->method) {
+        json_decref(windows);
+        return json_null();
+    }
+    for (size_t i = 0; i < curve->n; i++)
+        json_array_append_new(windows, point_json(&curve->points[i]));
+    return json_pack("{sssIsoso}", "method", curve->method, "granularity_bytes",
+                     (json_int_t)curve->granularity_bytes, "flags", flags_json(curve->flags),
+                     "windows", windows);
+}
+
 json_t *sample_json(const struct sample_record *record)
 {
     json_t *object = json_object();
@@ -39,6 +72,8 @@ json_t *sample_json(const struct sample_record *record)
         else
             field_json_set(object, field, record);
     }
+    if (record->writes.method)
+        json_object_set_new(object, "writes", writes_json(&record->writes));
     if (guest_stats_requested(&record->guest))
         json_object_set_new(object, "guest", guest_stats_json(&record->guest));
     return object;

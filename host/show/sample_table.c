@@ -204,6 +204,26 @@ static void fill_window(struct sheet *sheet, const struct sample_record *record,
     sheet_cell(sheet, "needs", "%s", text);
 }
 
+static void fill_writes(struct sheet *sheet, const struct sample_record *record,
+                        const struct write_point *point)
+{
+    const double share = record->resident_bytes > 0
+                             ? (double)point->bytes / (double)record->resident_bytes
+                             : 0;
+    char flags[SAMPLE_FLAGS_TEXT];
+
+    begin_row(sheet, "-", record);
+    fill_record(sheet, record);
+    fill_window_length(sheet, point->window_s);
+    fill_wss(sheet, point->est_window_s, point->bytes, point->low_bytes, point->high_bytes);
+    if (share > 0 && share <= 1)
+        sheet_cell(sheet, "touched", "%.1f%%", 100 * share);
+    sheet_cell(sheet, "vcpu", "%.2fs", record->vcpu_s);
+    sheet_cell(sheet, "method", "%s", record->writes.method);
+    sample_flags_text(flags, sizeof(flags), record->writes.flags);
+    sheet_cell(sheet, "flags", "%s", flags);
+}
+
 static void fill_fine(struct sheet *sheet, const struct sample_record *record)
 {
     const struct fine_record *fine = &record->fine;
@@ -217,12 +237,16 @@ static void fill_fine(struct sheet *sheet, const struct sample_record *record)
 }
 
 /* Sets fixed widths for a series on a terminal: each record of a series is a separate table, and
- * columns as wide as their cells would not align. */
-static void make_columns(struct sheet_column made[N_COLUMNS], bool series)
+ * columns as wide as their cells would not align. Names the columns of the write working set. */
+static void make_columns(struct sheet_column made[N_COLUMNS], bool series, bool writes)
 {
     memcpy(made, columns, sizeof(columns));
-    for (size_t c = 0; c < N_COLUMNS && (!series || !isatty(STDOUT_FILENO)); c++)
-        made[c].head.width = 0;
+    for (size_t c = 0; c < N_COLUMNS; c++) {
+        if (!series || !isatty(STDOUT_FILENO))
+            made[c].head.width = 0;
+        if (writes && (!strcmp(made[c].key, "wss") || !strcmp(made[c].key, "touched")))
+            made[c].head.name = *made[c].key == 'w' ? "WRITTEN" : "OF RES.";
+    }
 }
 
 static void print_record(const struct sample_record *record, bool heading, bool series)
@@ -230,12 +254,14 @@ static void print_record(const struct sample_record *record, bool heading, bool 
     struct sheet_column made[N_COLUMNS];
     struct sheet sheet;
 
-    make_columns(made, series);
+    make_columns(made, series, record->writes.n > 0);
     sheet_begin(&sheet, SHOW_TABLE, NULL, NULL);
     sheet.no_heading = !heading;
     sheet_list(&sheet, NULL, made, N_COLUMNS);
     for (size_t w = 0; w < record->n_windows; w++)
         fill_window(&sheet, record, &record->windows[w]);
+    for (size_t i = 0; i < record->writes.n; i++)
+        fill_writes(&sheet, record, &record->writes.points[i]);
     if (record->flags & FLAG_NOT_MEASURED) {
         begin_row(&sheet, "-", record);
         fill_record(&sheet, record);

@@ -68,7 +68,7 @@ static void touch_for_ever(const struct params *params, char *region)
         for (uint64_t j = 0; j < params->hot_pages; j++) {
             volatile uint64_t *word = word_of(region, pattern_page(&params->pattern, j));
 
-            if (params->writes)
+            if (j < params->write_pages)
                 *word = loop;
             else
                 (void)*word;

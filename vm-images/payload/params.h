@@ -34,7 +34,7 @@ struct params {
     bool balloon_keeps;     /**< it says so and gives no page */
     bool idle;              /**< touches nothing once it is ready: its vCPU halts */
     bool rests;             /**< halts for most of each 10 ms, between two passes */
-    bool writes;
+    uint64_t write_pages;   /**< of the hot set, its first ones; the others are read */
     enum populate populate;
     unsigned int phase_count;
     struct phase phases[PARAMS_MAX_PHASES];
@@ -165,6 +165,12 @@ static inline bool params_take_either(const char **text, const char *no, const c
     return *is || params_take(text, no);
 }
 
+static inline bool params_take_op(const char **text, uint64_t *write_pages)
+{
+    *write_pages = params_take(text, "write") ? UINT64_MAX : 0;
+    return *write_pages || params_take(text, "read");
+}
+
 static inline bool params_take_machine(const char **text, struct params *params)
 {
     params->q35 = params_take(text, "q35");
@@ -202,7 +208,9 @@ static inline bool params_take_word(const char **text, struct params *params)
     if (params_take(text, "populate="))
         return params_take_populate(text, &params->populate);
     if (params_take(text, "op="))
-        return params_take_either(text, "read", "write", &params->writes);
+        return params_take_op(text, &params->write_pages);
+    if (params_take(text, "write="))
+        return params_take_pages(text, &params->write_pages);
     if (params_take(text, "idle="))
         return params_take_either(text, "no", "yes", &params->idle);
     if (params_take(text, "rest="))

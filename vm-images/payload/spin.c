@@ -113,7 +113,7 @@ static void pass(struct clock *clock, struct state *state)
     for (uint64_t j = 0; j < hot_pages; j++) {
         volatile uint64_t *word = state_word(state, pattern_page(&params->pattern, j));
 
-        if (params->writes)
+        if (j < params->write_pages)
             *word = state->loops;
         else
             (void)*word;

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "measure/kernel/pagemap_scan.h"
 #include "measure/kernel/u64_file.h"
 
 #include <errno.h>
@@ -14,21 +15,6 @@
 #define GATHER_MAX 4096
 /* A system call costs as much as reading 70 entries (1.2 us and 17 ns, by perf). */
 #define BRIDGE 64
-
-/* From include/uapi/linux/fs.h of Linux 6.7; Debian 12's own headers are older. */
-struct scan_arg {
-    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-struct scan_region {
-    uint64_t start, end, categories;
-};
-#define SCAN_IOCTL _IOWR('f', 16, struct scan_arg)
-#define SCAN_WP_MATCHING (1ULL << 0)
-#define SCAN_IS_PRESENT (1ULL << 3)
-#define SCAN_IS_SWAPPED (1ULL << 4)
-#define SCAN_IS_PFNZERO (1ULL << 5)
-#define SCAN_IS_HUGE (1ULL << 6)
 
 /* With PAGEMAP_SCAN an entry costs 10 ns and a call 0.9 us (Linux 6.18; read() takes 24 ns and 1
  * us), because it does not examine the page's frame. */

@@ -15,6 +15,9 @@
 /* A page of a file or of shared memory. A page of a private file mapping has this bit until it is
  * written. */
 #define PAGEMAP_OF_FILE (1ULL << 61)
+/* Written since the last clear_refs = 4, with CONFIG_MEM_SOFT_DIRTY; or the VMA is younger than
+ * that (Documentation/admin-guide/mm/soft-dirty.rst). */
+#define PAGEMAP_SOFT_DIRTY (1ULL << 55)
 #define PAGEMAP_PFN(entry) ((entry) & ((1ULL << 55) - 1))
 #define PAGEMAP_SWAP_TYPE(entry) ((entry)&31)
 #define PAGEMAP_IN_MOTION(entry)                                           \

@@ -149,17 +149,17 @@ static unsigned job_flags(const struct guest *guest, const struct method *method
  * on its findings, as damon_reclaim does. */
 static bool damon_disturbs(const struct target *target, const struct method *method)
 {
-    if (method->signal == SIGNAL_MMU ||
+    if (method->signal == SIGNAL_MMU || method_sees_writes(method) ||
         (method->signal == SIGNAL_REFERENCED && damon_only_looks(target->root)))
         return false;
     return damon_watches(target);
 }
 
-/* A method that counts faults of chosen pages is not disturbed: the faults come from this guest's
- * vCPUs, whatever program unmapped or merged the page. */
+/* The faults of chosen pages come only from this guest's vCPUs, whatever program unmaps or merges a
+ * page. Soft-dirty bits come from writes. */
 static bool counts_faults(const struct method *method)
 {
-    return method->signal == SIGNAL_MMU && method->needs_pages;
+    return (method->signal == SIGNAL_MMU && method->needs_pages) || method_sees_writes(method);
 }
 
 /* If NUMA balancing takes accessed bits from idle or damon, ageing_odometer() shows it, and the

@@ -9,6 +9,7 @@
 #include "guest/domain/domain.h"
 #include "guest/ram/resident.h"
 #include "measure/estimate/guest_stats.h"
+#include "measure/estimate/write_curve.h"
 #include "measure/estimate/wss.h"
 #include "measure/fine.h"
 #include "measure/run.h"
@@ -137,6 +138,7 @@ struct sample_record {
     unsigned flags;
     size_t n_windows;
     struct window_record windows[RUN_MAX_WINDOWS];
+    struct write_curve writes; /* the write working set, if it was measured */
     struct fine_record fine;
     struct guest_stats
         guest; /* the guest's own statistics, if requested; no other member depends on them */

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "measure/record/flag_memory.h"
+#include "measure/record/write_record.h"
 #include "measure/session/session_private.h"
 
 #include <errno.h>
@@ -296,6 +297,8 @@ static int measure(struct session *session, struct page_set *set, struct residen
         rc = sample_record_fill(record, &session->subject, plan, &result, error);
     if (rc == 0)
         flag_memory_apply_own(record);
+    if (rc == 0 && method_sees_writes(plan->method))
+        write_record_take(record);
     session->disputed |= rc == 0 && (record->flags & FLAG_DISPUTED);
     session->subject.guest.migrating = false; /* the value from the opening */
     if (rc == 0 && session->fine > 0)
@@ -317,6 +320,33 @@ int session_measure(struct session *session, struct sample_record *record, struc
     session_size_panel(session, &now);
     session->plan.seed = random_seed();
     return measure(session, NULL, &now, record, error);
+}
+
+static void plan_windows(struct sample_plan *plan, const double *window_s, size_t n)
+{
+    plan->n_windows = n < WRITE_POINTS_MAX ? n : WRITE_POINTS_MAX;
+    memcpy(plan->window_s, window_s, plan->n_windows * sizeof(*window_s));
+}
+
+int session_measure_writes(struct session *session, const double *window_s, size_t n,
+                           struct sample_record *record, struct error *error)
+{
+    const struct sample_plan plan = session->plan;
+    struct sample_record writes;
+    struct resident_now now = {0};
+    bool relocated;
+    int rc = session_ready(session, &now, &relocated, error);
+
+    if (rc == 0)
+        rc = session_choose_writes(session, error);
+    if (rc == 0) {
+        plan_windows(&session->plan, window_s, n);
+        rc = measure(session, NULL, &now, &writes, error);
+    }
+    if (rc == 0)
+        record->writes = writes.writes;
+    session->plan = plan;
+    return rc;
 }
 
 int session_draw(struct session *session, const struct resident_now *now, struct page_set *set,

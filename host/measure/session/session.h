@@ -37,6 +37,7 @@ struct sampling_choice {
     /* the command measures the same pages again and again, wherever vmwssd's panel moves: they are
      * not kept apart from that panel */
     bool same_pages;
+    bool writes;      /* --writes: the write working set instead of the working set */
     bool follow;      /* the command follows a panel over time */
     bool json;        /* --json */
     bool quiet;       /* no progress on standard error: other measurements run at the same time */
@@ -93,6 +94,16 @@ int session_relocate(struct session *session, struct resident_now *now, struct e
  * and fills the record. After session_yield() it locks the guest again first; -EBUSY if another
  * vmwss kept it for longer than the time to wait. */
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
+
+/**
+ * Measures the write working set in these windows, ascending and at most WRITE_POINTS_MAX, beside
+ * what session_measure() has put into @p record: it sets record->writes only. It takes as long as
+ * the longest window, and the guest one fault for each page that it touches.
+ * @return 0; -ENOTSUP with reason and remedy if no method sees this guest's writes; as
+ *         session_measure()
+ */
+int session_measure_writes(struct session *session, const double *window_s, size_t n,
+                           struct sample_record *record, struct error *error);
 
 /**
  * The same on pages that stay the same from one measurement to the next: session_ready(), then, for

@@ -21,6 +21,9 @@
 #include <sys/mman.h>
 
 #define DEFAULT_WINDOW_S 10.0
+/* A migration's last round takes tenths of a second, its first one many seconds. */
+static const double write_windows_s[] = {0.1, 0.2, 0.5, 1, 2, 5, 10};
+#define N_WRITE_WINDOWS (sizeof(write_windows_s) / sizeof(write_windows_s[0]))
 
 /* A guest hardly notices a pause of a tenth of a second; marking 512 MiB page by page takes half of
  * that. */
@@ -85,6 +88,9 @@ static const struct option_line lines[] = {
      .help = "split N of the touched huge pages (32), measure them by pages of 4 KiB for another\n"
              "window, and join them again",
      .call = set_fine},
+    {OPTION_FLAG, 0, "writes", NULL, SAMPLING_AT(writes),
+     .help = "measure the write working set instead: the bytes written at least once within each\n"
+             "window (0.1,0.2,0.5,1,2,5,10)"},
     {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "measure every S seconds"},
     {OPTION_COUNT, 0, "stretch", "N", AT(stretch),
      .help = "while successive confidence intervals overlap, measure less and less often, down\n"
@@ -139,6 +145,22 @@ static int take_domains(struct options *options, int argc, char **argv)
     return sampling_check(&options->sampling, argc, argv);
 }
 
+static int check_writes(struct sampling_choice *sampling)
+{
+    if (!sampling->writes)
+        return 0;
+    if (sampling->samples > 0 || sampling->precision > 0 || sampling->fine > 0) {
+        command_error(
+            "--writes examines every page: --samples, --precision and --fine do not apply");
+        return -EINVAL;
+    }
+    if (sampling->n_windows > WRITE_POINTS_MAX) {
+        command_error("--writes takes at most %d windows", WRITE_POINTS_MAX);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int check_options(struct options *options, int argc, char **argv)
 {
     if (take_domains(options, argc, argv) < 0)
@@ -149,6 +171,8 @@ static int check_options(struct options *options, int argc, char **argv)
         command_error("--fine and --pause exclude each other");
         return -EINVAL;
     }
+    if (check_writes(&options->sampling) < 0)
+        return -EINVAL;
     if (options->count > 1 && options->interval_s == 0) {
         command_error("--count needs --interval");
         return -EINVAL;
@@ -160,13 +184,27 @@ static int check_options(struct options *options, int argc, char **argv)
     return sampling_check_interval(&options->sampling, options->interval_s);
 }
 
+static void default_windows(struct sampling_choice *sampling)
+{
+    if (sampling->n_windows > 0)
+        return;
+    if (sampling->writes) {
+        memcpy(sampling->window_s, write_windows_s, sizeof(write_windows_s));
+        sampling->n_windows = N_WRITE_WINDOWS;
+    } else {
+        sampling->window_s[0] = DEFAULT_WINDOW_S;
+        sampling->n_windows = 1;
+    }
+}
+
 /* As options_read(). */
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    *options = (struct options){.sampling = {.n_windows = 1, .window_s = {DEFAULT_WINDOW_S}},
-                                .stretch = 1};
+    *options = (struct options){.stretch = 1};
 
     int rc = options_read(&command_options, options, argc, argv);
+
+    default_windows(&options->sampling);
 
     return rc == 0 ? check_options(options, argc, argv) : rc;
 }
@@ -212,6 +250,12 @@ static int show_record(const struct sample_record *record, const struct options 
  * of its numbers count as equal if they are as close as those of a panel. */
 static double next_period(struct pace *pace, const struct sample_record *record)
 {
+    if (record->n_windows == 0) {
+        const struct write_point *point = &record->writes.points[record->writes.n - 1];
+
+        return pace_next(pace, point->bytes, point->high_bytes, record->resident_bytes / 50);
+    }
+
     const struct window_record *last = &record->windows[record->n_windows - 1];
     uint64_t slack_bytes = record->census ? record->resident_bytes / 50 : 0;
 

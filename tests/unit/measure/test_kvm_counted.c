@@ -190,6 +190,20 @@ TEST(cases, auto_takes_the_first_that_proves_itself)
                      &method_referenced);
 }
 
+/* A method for writes never measures a working set, nor another one writes. */
+TEST(cases, writes_are_not_working_sets)
+{
+    struct error error = {0};
+
+    ck_assert_int_eq(
+        method_try(&method_soft_dirty, &fake.target, &(struct method_needs){0}, &error), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "use --writes"));
+    ck_assert_int_eq(
+        method_try(&method_zap_all, &fake.target, &(struct method_needs){.writes = true}, &error),
+        -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(error.text, "does not tell writes from reads"));
+}
+
 static void is_order(enum method_order order, const char *expected)
 {
     char text[128] = "";
@@ -210,6 +224,7 @@ TEST(cases, orders_are_as_documented)
     is_order(ORDER_TCG_AGEING, "pageout, idle, cold, referenced");
     is_order(ORDER_DAEMON, "idle, pageout, zap");
     is_order(ORDER_DAEMON_AGEING, "pageout, zap, idle");
+    is_order(ORDER_WRITES, "soft-dirty");
     for (int order = 0; order < N_METHOD_ORDERS; order++) {
         size_t ranked = 0;
         size_t places = 0;

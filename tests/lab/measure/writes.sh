@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: lab=7.3 core cost=150
+# test: lab=6.12 turn cost=150
+#
+# In the lab, Debian's stock 7.3 and 6.12: the write working set against payloads that read 32 MiB and write 8 of them, under KVM
+# and TCG, for every backing; while others take the bits; and after kill -9. No wrong number without a flag.
+
+libs=(guests)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+params="total=96M hot=32M write=8M"
+t=$(truth "$params" written_bytes)
+all=$(truth "$params")
+
+# point FILTER: of the last window of the writes in $record.
+point() { jq ".writes.windows[-1].$1" <<<"$record"; }
+writes_flag() { record_has ".writes.flags | index(\"$1\") != null"; }
+say() {
+	printf '# %s: %s [%s, %s] of %s, flags %s\n' "$1" "$(point write_set_bytes)" "$(point write_set_low_bytes)" \
+		"$(point write_set_high_bytes)" "$2" "$(jq -c .writes.flags <<<"$record")"
+}
+
+measure_writes() { measure --writes -w "$1" --pid "$pid" "${@:2}"; }
+
+# The tables that the CPU walks count as written under KVM: a page for each GiB, and two more.
+slack=$((4 * 4096))
+holds_truth() { holds "$(point write_set_low_bytes) <= $1 + $slack && $(point write_set_high_bytes) >= $1"; }
+
+# check_writes WHAT TRUTH SECONDS: exact, and no doubt about it.
+check_writes() {
+	local what=$1 truth=$2
+	if ! measure_writes "$3"; then
+		fail "$what: writes" "no measurement"
+		return
+	fi
+	say "$what" "$truth"
+	check "$what: written $(point write_set_bytes) of $truth bytes" \
+		holds "$(point write_set_bytes) >= $truth && $(point write_set_bytes) <= $truth * 1.01 + $slack"
+	check "$what: the bounds are the number" holds \
+		"$(point write_set_low_bytes) == $(point write_set_bytes) && $(point write_set_high_bytes) == $(point write_set_bytes)"
+	check "$what: no flag" record_has '.writes.flags == []'
+	check "$what: says nothing of the working set" record_has '.windows == []'
+}
+
+curve_ascends() { record_has '[.writes.windows[].write_set_bytes] | . == sort'; }
+
+for accel in kvm tcg; do
+	echo "# $accel"
+	if start_payload anon-$accel $accel "$params" -m 160; then
+		check_writes "$accel, anon" "$t" 4
+		check "and of what it touches, which is more" measure --pid "$pid" -w 4 -m "$([[ $accel == kvm ]] && echo zap || echo referenced)" --census
+		check "the working set is $(field wss_bytes) of $all" holds "$(field wss_bytes) >= $all * 0.99"
+		check "a curve" measure_writes 0.05,0.2,0.5,1,2,4
+		printf '# %s\n' "$(jq -c '[.writes.windows[] | [.est_window_s, .write_set_bytes]]' <<<"$record")"
+		check "of one marking, so it ascends" curve_ascends
+		check "to the truth" holds "$(point write_set_bytes) >= $t && $(point write_set_bytes) <= $t * 1.01 + $slack"
+
+		# Another program clears the bits within the window, as CRIU does.
+		(sleep 3 && echo 4 >"/proc/$pid/clear_refs") &
+		clearing=$!
+		check "while another clears the bits" measure_writes 4
+		wait $clearing
+		say "$accel, bits cleared after 3 s" "$t"
+		check "the bounds hold the truth" holds_truth "$t"
+
+		"$vmwss" measure --writes --pid "$pid" -w 60 >/dev/null 2>&1 &
+		measuring=$!
+		settles measured_by "$pid" "$measuring"
+		sleep 1
+		kill -KILL "$measuring"
+		wait "$measuring" 2>/dev/null
+		check_writes "$accel, anon, after kill -9" "$t" 4
+		stop_guest "$pid"
+	fi
+
+	if MACHINE=pc,memory-backend=m start_payload memfd-$accel $accel "$params" -m 160 -object memory-backend-memfd,id=m,size=160M; then
+		check_writes "$accel, memfd" "$t" 4
+		stop_guest "$pid"
+	fi
+
+	if THP=yes start_payload thp-$accel $accel "total=96M hot=32M write=8M" -m 160; then
+		check "huge pages" measure_writes 4
+		say "$accel, huge pages" "$t"
+		check "huge pages: the bounds hold the truth" holds_truth "$t"
+		check "huge pages: at most what they hold" holds "$(point write_set_bytes) <= $t + 4 * 2097152"
+		check "huge pages: flag" writes_flag thp
+		stop_guest "$pid"
+	fi
+done
+
+# A guest that writes nothing: KVM's faults prove that the method was not blind.
+if start_payload reads kvm "total=64M hot=16M" -m 128; then
+	check "a guest that only reads" measure_writes 2
+	say "reads only" 4096
+	check "writes its state" holds "$(point write_set_bytes) <= $slack + 4096"
+	expect_exit "auto takes it for no working set" 2 'sees writes only; use --writes' "$vmwss" measure --pid "$pid" -m soft-dirty
+	expect_exit "no other method tells writes" 2 'does not tell writes from reads' "$vmwss" measure --pid "$pid" --writes -m zap
+	stop_guest "$pid"
+fi
+
+finish
