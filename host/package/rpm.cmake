@@ -14,16 +14,14 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/man /usr/share/man/man1
     /usr/share/man/man5 /usr/share/man/man7 /usr/share/man/man8 /usr/share/lintian /usr/share/lintian/overrides)
 
+# The service that starts by itself, and those that are for the administrator to enable, as in debian/vmwss.postinst.
+set(VMWSS_UNITS vmwssd.service)
+set(VMWSS_UNITS_ON_REQUEST "vmwss-exporter.socket vmwss-exporter.service vmwss-textfile.service vmwss-balloond.service")
 foreach(script post preun postun)
     configure_file(rpm-${script}.in ${CMAKE_CURRENT_BINARY_DIR}/rpm-${script} @ONLY)
 endforeach()
 
 set(CPACK_RPM_HOST_PACKAGE_NAME vmwss)
-set(CPACK_RPM_HOST_PACKAGE_SUMMARY "Working set size of QEMU/KVM guests, measured from the host")
-set(CPACK_RPM_HOST_PACKAGE_DESCRIPTION
-    "How many bytes of its RAM each QEMU/KVM guest really touches in a given time,
-whatever runs in it, with an error bar: a command to measure, a service that
-watches all guests within a CPU budget and keeps their history.")
 set(CPACK_RPM_HOST_PACKAGE_REQUIRES "systemd") # systemd-sysusers makes the user in the first script
 set(CPACK_RPM_HOST_USER_FILELIST "%config(noreplace) /etc/vmwss/vmwssd.conf" "%dir /etc/vmwss")
 set(CPACK_RPM_HOST_POST_INSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/rpm-post)
@@ -31,9 +29,4 @@ set(CPACK_RPM_HOST_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/rpm-pre
 set(CPACK_RPM_HOST_POST_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/rpm-postun)
 
 set(CPACK_RPM_GUEST_PACKAGE_NAME vmwss-guest)
-set(CPACK_RPM_GUEST_PACKAGE_SUMMARY "Memory of this guest as it sees it, for its host and its shell")
-set(CPACK_RPM_GUEST_PACKAGE_DESCRIPTION
-    "Shows which processes and files use the memory of this machine, and whether
-it is short: a command, and an agent that the host's vmwss asks through a
-virtio-serial port. One static program.")
 set(CPACK_RPM_GUEST_PACKAGE_AUTOREQPROV OFF)

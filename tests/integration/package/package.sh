@@ -34,7 +34,8 @@ fi
 check "lintian finds no error" lintian --allow-root --fail-on error "$deb"
 check "nor in the guest's" lintian --allow-root --fail-on error "$guest_deb"
 check "which needs no other package" test -z "$(dpkg-deb -f "$guest_deb" Depends)"
-check "its version is the program's" test "$(dpkg-deb -f "$deb" Version)" = "$("$build/host/vmwss" --version | awk '{ print $2 }')"
+check "its version is the program's, and that of debian/" test "$(dpkg-deb -f "$deb" Version)" = \
+	"$("$build/host/vmwss" --version | awk '{ print $2 }')-$(sed -n '1s/.*-\([0-9]*\)).*/\1/p' "$root/host/package/debian/changelog")"
 
 if ! debian_tree "$fresh"; then
 	tail -n 5 "$fresh.log"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=arm64 thorough cost=150 limit=900 needs=@ROOT@/build/arm64/packages/vmwss_0.1.0_arm64.deb,@ROOT@/build/arm64/packages/vmwss-guest_0.1.0_arm64.deb,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
+# test: lab=arm64 thorough cost=150 limit=900 needs=@ROOT@/build/arm64/packages/vmwss_0.1.0-1_arm64.deb,@ROOT@/build/arm64/packages/vmwss-guest_0.1.0-1_arm64.deb,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
 #
 # The arm64 packages, unpacked into the arm64 lab: vmwssd with connect = processes and beside a libvirtd, the virsh scripts and the
 # guest agent. The history holds the truth, and neither SIGTERM nor kill -9 leaves anything in the kernel. The packages:
@@ -22,11 +22,11 @@ check "arm64, pages of 4 KiB" test "$(uname -m) $(getconf PAGESIZE)" = 'aarch64 
 
 # --- the packages -----------------------------------------------------------------------------------
 
-control() { busybox dpkg-deb -f "$build/packages/$1_0.1.0_arm64.deb" | sed -n "s/^$2: //p"; }
+control() { busybox dpkg-deb -f "$build/packages/$1_0.1.0-1_arm64.deb" | sed -n "s/^$2: //p"; }
 # No package of dpkg's: the lab's root has none of its files.
 unpack() {
 	local dir=$guests_dir/$1
-	busybox dpkg-deb -x "$build/packages/$1_0.1.0_arm64.deb" "$dir" && cp -a "$dir/usr/." /usr/ || return 1
+	busybox dpkg-deb -x "$build/packages/$1_0.1.0-1_arm64.deb" "$dir" && cp -a "$dir/usr/." /usr/ || return 1
 	[[ ! -e $dir/etc ]] || cp -a "$dir/etc/." /etc/
 }
 
