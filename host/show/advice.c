@@ -95,7 +95,12 @@ static void fill_terms(struct sheet *sheet, const struct advice *advice)
     sheet_bytes(sheet, "used_bytes", used ? decision->used_bytes : DECIDE_UNKNOWN);
     sheet_bytes(sheet, "swappable_bytes", used ? decision->droppable_bytes : DECIDE_UNKNOWN);
     sheet_bytes(sheet, "floor_bytes", decision->floor_bytes);
-    sheet_bytes(sheet, "learned_bytes", decision->learned_bytes);
+    sheet_bytes(sheet, "learned_bytes", decision->memory.learned_bytes);
+    sheet_bytes(sheet, "past_bytes",
+                input->past.span_s > 0 ? decision->memory.past_bytes : DECIDE_UNKNOWN);
+    sheet_real(sheet, "past_s", input->past.span_s);
+    sheet_count(sheet, "backtest_scored", input->past.scored);
+    sheet_count(sheet, "backtest_exceeded", input->past.exceeded);
     sheet_bytes(sheet, "wanted_bytes", decision->wanted_bytes);
     sheet_bytes(sheet, "band_bytes", decision->band_bytes);
     sheet_real(sheet, "rho", decision->rho);

@@ -121,10 +121,21 @@ static void add_floor(struct sheet *sheet, const struct advice *advice)
     }
 }
 
+static void add_past(struct sheet *sheet, const struct decide_past *past, uint64_t past_bytes)
+{
+    char span[CELL];
+
+    add_term(
+        sheet, "past", past->span_s > 0 ? (double)past_bytes : NAN,
+        "what it needed in %s of records; too little in %llu of %llu decisions of the backtest",
+        show_seconds(span, sizeof(span), past->span_s), (unsigned long long)past->exceeded,
+        (unsigned long long)past->scored);
+}
+
 static void add_target(struct sheet *sheet, const struct decide_decision *decision)
 {
-    add_term(sheet, "T", (double)decision->wanted_bytes, "max(D, F), at most M, in whole MiB%s",
-             decision->panics ? "; panic: M" : "");
+    add_term(sheet, "T", (double)decision->wanted_bytes,
+             "max(D, F, past), at most M, in whole MiB%s", decision->panics ? "; panic: M" : "");
     add_term(sheet, "band", (double)decision->band_bytes,
              "max(64 MiB, 2 %% of M, width of the interval): no change is smaller");
     add_term(sheet, "target", (double)decision->target_bytes, "%s, by %s",
@@ -165,6 +176,7 @@ int advice_print_explained(const struct advice *advice)
     add_sizes(&sheet, &advice->input);
     add_demand(&sheet, advice);
     add_floor(&sheet, advice);
+    add_past(&sheet, &advice->input.past, advice->decision.memory.past_bytes);
     add_target(&sheet, &advice->decision);
     sheet_close(&sheet);
     return sheet_end(&sheet);

@@ -15,7 +15,7 @@ balloond_conf() {
 	local line
 	{
 		printf '%s\n' '[vmwss-balloond]' 'connect = qemu:///system' "database = $db" "journal = $journal" 'mode = proactive' \
-			'window = 2,4' 'shrink-after = 1' 'min-uptime = 1' 'prove-after = 1'
+			'window = 2,4' 'shrink-after = 1' 'min-uptime = 1' 'prove-after = 1' 'min-history = 0'
 		for line; do printf '%s\n' "$line"; done
 	} >"$guests_dir/balloond.conf"
 }

@@ -85,12 +85,12 @@ static int see_hour(const struct history_moment *moment, void *context)
     return 0;
 }
 
-static int gather_day(struct advising *advising, struct store *store,
-                      const struct history_guest *guest, struct error *error)
+static int gather_hours(struct advising *advising, struct store *store,
+                        const struct history_guest *guest, double from_s, double to_s,
+                        struct error *error)
 {
     struct gathering gathering = {advising->day, &advising->windows};
-    const struct history_query query = {
-        .level_s = BUCKET_HOUR, .from_s = advising->now_s - DAY_S, .to_s = advising->now_s};
+    const struct history_query query = {.level_s = BUCKET_HOUR, .from_s = from_s, .to_s = to_s};
 
     decide_day_clear(advising->day);
     return history_moments(store, guest, &query, see_hour, &gathering, error);
@@ -124,7 +124,7 @@ static int decide_now(struct advising *advising, struct store *store,
     int rc = history_first_of_process(store, guest->id, sample->pid, &first_s, error);
 
     if (rc >= 0)
-        rc = gather_day(advising, store, guest, error);
+        rc = gather_hours(advising, store, guest, advising->now_s - DAY_S, advising->now_s, error);
     if (rc >= 0 && sample->guest.source == GUEST_STATS_AGENT)
         rc = found = read_last_report(advising, store, guest, &reported_s, error);
     if (rc < 0)
@@ -157,6 +157,7 @@ struct replaying {
     int64_t run_s, last_s; /* when the guest's run began, and its last minute */
     double until_s;        /* how long that minute holds if no other follows */
     struct decide_input last;
+    uint64_t reserved_bytes;
     bool begun;
     struct replayed *out;
 };
@@ -164,9 +165,12 @@ struct replaying {
 static void replay(struct replaying *replaying, int64_t start_s, const struct decide_input *input,
                    uint64_t reached_bytes)
 {
+    struct decide_input reserved = *input;
+
     if (start_s < replaying->from_s)
         return;
-    backtest_see(&replaying->backtest, start_s, input, reached_bytes);
+    reserved.reserved_bytes = replaying->reserved_bytes;
+    backtest_see(&replaying->backtest, start_s, &reserved, reached_bytes);
     if (replaying->out->from_s <= 0)
         replaying->out->from_s = (double)start_s;
     replaying->out->to_s = (double)(start_s + BUCKET_MINUTE);
@@ -212,25 +216,53 @@ int advising_replay(struct advising *advising, struct store *store,
 {
     double long_s = advising->windows.long_s;
     const struct history_query query = {.level_s = BUCKET_MINUTE,
-                                        .from_s = advising->now_s - span_s - DAY_S,
+                                        .from_s = advising->now_s - span_s - 2 * BUCKET_HOUR,
                                         .to_s = advising->now_s};
     cleanup_free struct backtest_pending *pending = calloc(backtest_room(long_s, BUCKET_MINUTE),
                                                            sizeof(*pending));
     cleanup_free struct replaying *replaying = calloc(1, sizeof(*replaying));
+    struct decide_policy policy = decide_policy_default;
     int rc;
 
     if (!pending || !replaying)
         return error_set(error, -ENOMEM, "out of memory");
     *out = (struct replayed){.guest = *guest, .windows = advising->windows};
-    decide_day_clear(advising->day);
+    policy.past.day_min_s = advising->day_min_s;
+    rc = gather_hours(advising, store, guest, advising->now_s - DECIDE_PAST_S,
+                      advising->now_s - span_s - BUCKET_HOUR, error);
+    if (rc < 0)
+        return rc;
     replaying->gathering = (struct gathering){advising->day, &advising->windows};
     replaying->from_s = (int64_t)(advising->now_s - span_s);
     replaying->out = out;
-    backtest_begin(&replaying->backtest, &decide_policy_default, long_s, BUCKET_MINUTE, pending);
+    replaying->reserved_bytes = advising->reserved_bytes;
+    backtest_begin(&replaying->backtest, &policy, long_s, BUCKET_MINUTE, pending);
     rc = history_moments(store, guest, &query, see_minute, replaying, error);
     if (rc == 0 && replaying->begun)
         replay_last(replaying, advising->now_s - BUCKET_MINUTE + 1);
     out->horizon_s = (double)replaying->backtest.horizon_s;
     out->result = replaying->backtest.result;
+    decide_day_past(advising->day, advising->now_s, &out->past);
+    out->past.tested = true;
+    out->past.scored = out->result.scored;
+    out->past.exceeded = out->result.exceeded;
+    out->past.worst_bytes = out->result.worst_bytes;
     return rc;
+}
+
+int advising_test(struct advising *advising, struct store *store, struct advice *advice,
+                  struct error *error)
+{
+    const double day_min_s = advising->day_min_s;
+    struct replayed replayed;
+    int rc;
+
+    advising->day_min_s = ADVISING_DAY_S;
+    rc = advising_replay(advising, store, &advice->guest, ADVISING_BACKTEST_S, &replayed, error);
+    advising->day_min_s = day_min_s;
+    if (rc < 0)
+        return rc;
+    advice->input.past = replayed.past;
+    decide(&decide_policy_default, &advice->input, &advice->decision);
+    return 0;
 }

@@ -11,6 +11,8 @@
 
 struct advising {
     struct decide_windows windows;
+    uint64_t reserved_bytes; /* the reservation of the guest that is replayed */
+    double day_min_s;        /* records of the past without which a replay takes nothing */
     double now_s;
     struct decide_day *day;   /* of one guest after the other */
     struct kept_sample *kept; /* reused for each guest */
@@ -28,6 +30,15 @@ void advising_end(struct advising *advising);
 /** Returns 1; 0 if the guest has no record; or an error of the history. */
 int advising_make(struct advising *advising, struct store *store, const struct history_guest *guest,
                   struct advice *advice, struct error *error);
+
+/** The span of the backtest that may veto, and what of the past a guest must have until it takes
+ * anything. */
+#define ADVISING_BACKTEST_S (7 * 86400.0)
+#define ADVISING_DAY_S 86400.0
+
+/** Replays the last week, and decides again with what that shows. Errors as advising_replay(). */
+int advising_test(struct advising *advising, struct store *store, struct advice *advice,
+                  struct error *error);
 
 /** Replays the minutes of the last @p span_s seconds, of which there may be none. Returns 0, or an
  * error of the history. */

@@ -40,6 +40,7 @@ const struct decide_policy decide_policy_default = {
     .panic_pause_max_s = 3600,
     .panic_calm_s = 60,
     .turn_pause_s = 3600,
+    .past = {.exceeded_max = 0.001},
 };
 
 /* Rounds up, to at most @p most. A factor of 1.1 need not be exact in binary. */
@@ -169,6 +170,34 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
                        most);
 }
 
+/* Adds what the guest's kernel keeps for itself. Where MemTotal is more than B it has the balloon
+ * in it, and so has what was used. */
+static uint64_t past_used(const struct decide_input *input)
+{
+    const struct decide_past *past = &input->past;
+    uint64_t total = input->guest.total_bytes;
+
+    if (past->used_bytes == 0 || past->total_bytes == 0 || !input->guest.reported ||
+        total == DECIDE_UNKNOWN || total > decide_actual(input) ||
+        past->total_bytes > input->assigned_bytes)
+        return 0;
+    return sum_bounded(past->used_bytes, input->assigned_bytes - past->total_bytes,
+                       input->assigned_bytes);
+}
+
+/* Swap can take then what it can take now. */
+static uint64_t past_of(const struct decide_input *input, const struct decide_decision *decision)
+{
+    uint64_t used = past_used(input);
+
+    if (input->host_short || input->past.span_s <= 0)
+        return 0;
+    if (used > 0)
+        used = sum_bounded(less(used, decision->droppable_bytes), decision->reserve_bytes,
+                           input->assigned_bytes);
+    return larger(used, smaller(input->past.touched_bytes, input->assigned_bytes));
+}
+
 uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input)
 {
     double lives = fmax(input->panic_age_s, 0) / policy->learned_half_life_s;
@@ -226,6 +255,22 @@ static unsigned guest_vetoes(const struct decide_policy *policy, const struct de
     return vetoes;
 }
 
+static double known_s(const struct decide_input *input)
+{
+    return fmax(input->past.span_s, input->day_s);
+}
+
+static unsigned past_vetoes(const struct decide_policy *policy, const struct decide_input *input)
+{
+    const struct decide_past *past = &input->past;
+    unsigned vetoes = known_s(input) >= policy->past.day_min_s ? 0 : VETO_DAY;
+
+    if (past->tested ? (double)past->exceeded > policy->past.exceeded_max * (double)past->scored
+                     : policy->past.needed)
+        vetoes |= VETO_PAST;
+    return vetoes;
+}
+
 unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_input *input)
 {
     unsigned vetoes = input->vetoes;
@@ -248,6 +293,8 @@ unsigned decide_vetoes(const struct decide_policy *policy, const struct decide_i
         vetoes |= VETO_STATISTICS;
     if (input->stalled)
         vetoes |= VETO_PRESSURE;
+    if (!input->host_short)
+        vetoes |= past_vetoes(policy, input);
     /* Complaints count even if the statistics are inconsistent: the guest keeps what it has, and
      * takes nothing from others. */
     return input->guest.reported ? vetoes | guest_vetoes(policy, input) : vetoes;
@@ -317,7 +364,7 @@ unsigned decide_claims(const struct decide_policy *policy, const struct decide_i
 static unsigned find_unsure(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_wss *wss = &input->mid_wss;
-    unsigned unsure = 0;
+    unsigned unsure = input->unsure;
 
     if (!decide_has_statistics(policy, input))
         unsure |= UNSURE_STATISTICS;
@@ -326,12 +373,8 @@ static unsigned find_unsure(const struct decide_policy *policy, const struct dec
     if (wss->window_s > 0 &&
         (double)less(wss->high_bytes, wss->low_bytes) > WIDE_SHARE * (double)input->assigned_bytes)
         unsure |= UNSURE_WIDE;
-    if (input->uncertain)
-        unsure |= UNSURE_FLAGS;
     if (input->actual_bytes == DECIDE_UNKNOWN)
         unsure |= UNSURE_ACTUAL;
-    if (input->substituted)
-        unsure |= UNSURE_WINDOW;
     return unsure;
 }
 
@@ -367,7 +410,9 @@ static void want(const struct decide_input *input, struct decide_decision *decis
     decision->wanted_bytes = decision->demand_bytes;
     raise(decision, decision->floor_bytes, TERM_FLOOR);
     raise(decision, smaller(input->reserved_bytes, input->assigned_bytes), TERM_RESERVATION);
-    raise(decision, decision->learned_bytes, TERM_LEARNED);
+    raise(decision, decision->memory.learned_bytes, TERM_LEARNED);
+    /* Nothing grows for it: a host that is just no longer short would be short again. */
+    raise(decision, smaller(decision->memory.past_bytes, decide_actual(input)), TERM_PAST);
     if (!decision->measured)
         raise(decision, decide_actual(input), TERM_ACTUAL);
     if (decision->term != TERM_ACTUAL) /* the current size need not be whole */
@@ -417,7 +462,8 @@ void decide(const struct decide_policy *policy, const struct decide_input *input
     decision->demand_bytes = decide_demand(policy, input, decision);
     decision->measured = input->short_wss.window_s > 0 && input->mid_wss.window_s > 0;
     decision->floor_bytes = decide_floor(policy, input, decision);
-    decision->learned_bytes = decide_learned(policy, input);
+    decision->memory.learned_bytes = decide_learned(policy, input);
+    decision->memory.past_bytes = past_of(input, decision);
     decision->band_bytes = decide_band(policy, input);
     decision->vetoes = decide_vetoes(policy, input);
     decision->panics = decide_panics(policy, input);

@@ -20,7 +20,8 @@
  *       max(M / 2, min(B, (B - available) + W))          of statistics that contradict the host's
  *       M / 2                                                        without fresh statistics
  *   learned = what was needed at the last panic, with a half-life of 24 h
- *   T = clamp(max(D, F, m, learned), m, M), in whole MiB, rounded up
+ *   past = max(max of H_mid, max of what it used + W) over 31 days, unless the host is short
+ *   T = clamp(max(D, F, m, learned, min(past, B)), m, M), in whole MiB, rounded up
  *
  * H and R are vmwssd's records; available, swap and pressure are the guest's own statistics, by its
  * agent or its balloon driver (measure/estimate/guest_stats.h); B is libvirt's. Where B is not
@@ -35,6 +36,14 @@
  * moved since would make a guest look as if it used less, by as much as was taken from it. A caller
  * that moves balloons passes what the guest used while its balloon was at rest (used_bytes), and
  * whether the balloon has moved since the statistics (unsettled).
+ *
+ * What a guest needs once a week or once a month is not in a day. So past holds what it needed
+ * then; and the backtest says how often the law's target was exceeded all the same, by something
+ * new: above a stated share of its decisions nothing is taken. Before a day is known nothing is
+ * taken either. All three are for guests, and give way where the host is short (below the level
+ * soft): there the alternative is the OOM killer of the host. MemTotal minus available lacks what
+ * the guest's kernel keeps for itself: that is M minus the largest MemTotal. Where MemTotal does
+ * not follow the balloon (deflate-on-oom, Windows) what was used is not known.
  *
  * A controller gives no more than the limit, which its owner has set by the balloon's size at the
  * start
@@ -90,8 +99,12 @@ enum decide_veto {
     VETO_UNSETTLED = 1 << 14,    /* its statistics are from before its balloon came to rest */
     /* fresh statistics that can be trusted are required, and there are none */
     VETO_STATISTICS = 1 << 15,
+    /* its records are of less than a day: what it needs at night is not known */
+    VETO_DAY = 1 << 16,
+    /* the backtest: too often it needed more than this law's targets, or it was not run yet */
+    VETO_PAST = 1 << 17,
 };
-#define N_VETOES 16
+#define N_VETOES 18
 
 /** Why a guest needs all of its memory at once; a set of bits. */
 enum decide_panic {
@@ -125,7 +138,8 @@ enum decide_term {
     TERM_RESERVATION,
     TERM_LEARNED,
     TERM_ASSIGNED,
-    TERM_ACTUAL
+    TERM_ACTUAL,
+    TERM_PAST
 };
 enum decide_floor { FLOOR_HALF, FLOOR_SWAPLESS, FLOOR_SWAP };
 
@@ -165,6 +179,11 @@ struct decide_policy {
     double turn_pause_s;                     /* from growth to the next shrinking: 3600 */
     /* take nothing without fresh statistics: false, because this is advice */
     bool needs_statistics;
+    struct {
+        double exceeded_max; /* share of the backtest's decisions: 0.001 */
+        double day_min_s;    /* seconds of records that must be there: 0, for advice */
+        bool needed;         /* take nothing before the backtest was run: false, for advice */
+    } past;
 };
 extern const struct decide_policy decide_policy_default;
 
@@ -187,6 +206,7 @@ struct decide_guest {
     uint64_t used_bytes;
     double consistency; /* 0 .. 1, of measure/estimate/consistency.h */
     uint64_t available_bytes;
+    uint64_t total_bytes; /* MemTotal */
     uint64_t swap_total_bytes, swap_free_bytes;
     uint64_t cold_anon_bytes;  /* anonymous memory on the inactive list */
     double psi_some, psi_full; /* share of the time between the last two reports: 0 .. 1 */
@@ -195,6 +215,19 @@ struct decide_guest {
     bool unhelped; /* it was given more, and its PSI is no lower: step.h */
     bool oom_kill; /* between the last two reports */
 };
+
+/** Needs of the guest in the last DECIDE_PAST_S, and what the law would have made of them
+ * (backtest.h). */
+struct decide_past {
+    double span_s;             /* seconds of records behind it; 0: nothing is known */
+    uint64_t touched_bytes;    /* largest H_mid */
+    uint64_t used_bytes;       /* most that its statistics showed as used; 0: not known */
+    uint64_t total_bytes;      /* largest MemTotal; 0: not known */
+    bool tested;               /* the backtest was run */
+    uint64_t scored, exceeded; /* its decisions, and those that were too small */
+    uint64_t worst_bytes;      /* largest excess */
+};
+#define DECIDE_PAST_S (31 * 86400.0)
 
 struct decide_input {
     uint64_t assigned_bytes; /* M: above 0 */
@@ -212,8 +245,8 @@ struct decide_input {
     double period_s;    /* longest interval between two records */
     double up_s;        /* uptime of the guest; NAN: not known */
     unsigned vetoes;    /* enum decide_veto below VETO_COMPUTED */
-    bool uncertain;     /* flags of the record */
-    bool substituted;   /* a longer window was taken in place of one of the three */
+    unsigned unsure;    /* UNSURE_FLAGS and UNSURE_WINDOW, of the record */
+    struct decide_past past;
     /* its balloon has moved since the statistics were made, or the memory that it took is not
      * proven to have returned to the host */
     bool unsettled;
@@ -241,7 +274,10 @@ struct decide_decision {
         /* B - available, and the part of it that swap can take; 0 with FLOOR_HALF */
         droppable_bytes;
     uint64_t floor_bytes; /* F, at most M */
-    uint64_t learned_bytes;
+    struct {
+        uint64_t learned_bytes;
+        uint64_t past_bytes; /* what it has needed in the past, with W; 0: not known */
+    } memory;
     uint64_t wanted_bytes; /* T */
     uint64_t band_bytes;
     unsigned vetoes, panics, unsure;

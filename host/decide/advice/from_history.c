@@ -62,7 +62,7 @@ static void pick(struct decide_input *input, const struct windows *all, double w
         return;
     *out = all->wss[w];
     if (out->window_s > wanted_s + SAME_S)
-        input->substituted = true;
+        input->unsure |= UNSURE_WINDOW;
     if (out->window_s < wanted_s - SAME_S)
         input->vetoes |= VETO_WINDOW;
 }
@@ -98,7 +98,8 @@ static void take_flags(struct decide_input *input, unsigned flags)
     for (size_t i = 0; i < sizeof(flag_vetoes) / sizeof(flag_vetoes[0]); i++)
         if (flags & flag_vetoes[i].flag)
             input->vetoes |= flag_vetoes[i].veto;
-    input->uncertain = (flags & UNCERTAIN) != 0;
+    if (flags & UNCERTAIN)
+        input->unsure |= UNSURE_FLAGS;
 }
 
 /* --- the guest's statistics ------------------------------------------------------------------- */
@@ -112,6 +113,7 @@ static void take_guest_stats(struct decide_guest *guest, const struct guest_stat
         .late_s = REPORT_LATE_S,
         .consistency = stats->consistency,
         .available_bytes = stats->available_bytes,
+        .total_bytes = stats->total_bytes,
         .swap_total_bytes = DECIDE_UNKNOWN,
         .swap_free_bytes = DECIDE_UNKNOWN,
         .cold_anon_bytes = DECIDE_UNKNOWN,
@@ -216,6 +218,9 @@ void decide_day_from_moment(struct decide_day *day, const struct decide_windows 
 
     if (window)
         decide_day_add(day, moment->start_s, &window->sketch, (double)above(window));
+    if (moment->guest.source != GUEST_STATS_NONE)
+        decide_day_add_used(day, moment->start_s, moment->guest.used_bytes,
+                            moment->guest.total_bytes);
 }
 
 uint64_t decide_reached(const struct decide_windows *windows, const struct history_moment *moment)
@@ -239,6 +244,7 @@ void decide_from_moment(struct decide_input *input, const struct decide_windows 
     input->up_s = up_s;
     input->day_s = decide_day_max(day, (double)(moment->start_s + BUCKET_MINUTE - 1),
                                   &input->day_bytes);
+    decide_day_past(day, (double)moment->start_s, &input->past);
     for (size_t w = 0; w < bucket->n_windows; w++) {
         const struct bucket_window *window = &bucket->windows[w];
 

@@ -11,7 +11,7 @@
 static const char *const veto_names[N_VETOES] = {
     "not-measured", "window",   "paused",    "migrating",  "dump",         "vfio",
     "hugetlb",      "excluded", "stale",     "young",      "unmeasurable", "pressure",
-    "refaults",     "verdict",  "unsettled", "statistics",
+    "refaults",     "verdict",  "unsettled", "statistics", "day",          "past",
 };
 static const char *const panic_names[N_PANICS] = {
     "psi-some", "psi-full", "available", "oom-kill", "wss",
@@ -52,8 +52,8 @@ const char *decide_action_name(enum decide_action action)
 
 const char *decide_term_name(enum decide_term term)
 {
-    static const char *const names[] = {"demand",  "floor",    "reservation",
-                                        "learned", "assigned", "actual"};
+    static const char *const names[] = {"demand",   "floor",  "reservation", "learned",
+                                        "assigned", "actual", "past"};
 
     return names[term];
 }
@@ -101,6 +101,19 @@ static double mib(uint64_t bytes)
 static double or_0(double value)
 {
     return isnan(value) ? 0 : value;
+}
+
+static void add_past(struct text *text, const struct decide_policy *policy,
+                     const struct decide_past *past)
+{
+    if (!past->tested)
+        return add_words(text, "its past has not been replayed yet");
+    add_words(
+        text,
+        "by the backtest it needed more than its target, by up to %.0f MiB, within an hour of "
+        "%.3g%% of the decisions, and %.3g%% are allowed",
+        mib(past->worst_bytes), 100 * (double)past->exceeded / (double)past->scored,
+        100 * policy->past.exceeded_max);
 }
 
 static void add_veto(struct text *text, const struct decide_policy *policy,
@@ -155,6 +168,12 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
         return add_words(text,
                          "nothing is taken without fresh statistics of the guest that agree with "
                          "the host's");
+    case VETO_DAY:
+        return add_words(text, "only %.3g h of its past are known, of the %.3g that are needed",
+                         fmax(input->past.span_s, input->day_s) / 3600,
+                         policy->past.day_min_s / 3600);
+    case VETO_PAST:
+        return add_past(text, policy, &input->past);
     }
 }
 
@@ -187,6 +206,7 @@ static const char *term_phrase(enum decide_term term)
         "what its last panic taught",
         "all that is assigned",
         "what it has",
+        "what it needed within the last 31 days",
     };
 
     return phrases[term];

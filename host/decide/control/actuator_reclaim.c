@@ -96,7 +96,7 @@ static void observe(struct control_guest *guest, const struct reclaim_policy *po
 
 uint64_t reclaim_keep(const struct decide_input *input, const struct decide_decision *decision)
 {
-    uint64_t needed = larger(larger(decision->demand_bytes, decision->learned_bytes),
+    uint64_t needed = larger(larger(decision->demand_bytes, decision->memory.learned_bytes),
                              input->reserved_bytes);
 
     if (!decision->measured || less(input->assigned_bytes, decision->reserve_bytes) < needed)
@@ -104,10 +104,13 @@ uint64_t reclaim_keep(const struct decide_input *input, const struct decide_deci
     return needed + decision->reserve_bytes;
 }
 
-/* Missing statistics are no veto: the host itself sees when it takes too much. */
+/* Neither missing statistics nor an unknown past are a veto: the host itself sees when it takes too
+ * much, and what it took comes back when it is touched. */
 static bool is_vetoed(const struct decide_decision *decision)
 {
-    return (decision->vetoes & ~(unsigned)VETO_STATISTICS) || decision->panics || decision->claims;
+    const unsigned vetoes = decision->vetoes & ~(unsigned)(VETO_STATISTICS | VETO_DAY | VETO_PAST);
+
+    return vetoes || decision->panics || decision->claims;
 }
 
 uint64_t reclaim_room(const struct reclaim_policy *policy, const struct reclaim_group *group)

@@ -26,6 +26,8 @@ void balloond_config_init(struct balloond_config *config)
         .windows = decide_windows_default,
     };
     control_policy_init(&config->policy);
+    config->policy.decide.past.day_min_s = 86400;
+    config->policy.decide.past.needed = true;
 }
 
 bool balloond_config_is_of(const struct balloond_guest_config *section, const char *name,
@@ -155,6 +157,21 @@ static void dump_shares(const void *at, const char *key, FILE *out)
         fprintf(out, "%s = %.0f\n", key, shares);
 }
 
+static int set_history(void *at, const char *value)
+{
+    double seconds = 0;
+
+    if (strcmp(value, "0") != 0 && (parse_seconds(value, &seconds) < 0 || seconds > DECIDE_PAST_S))
+        return -EINVAL;
+    *(double *)at = seconds;
+    return 0;
+}
+
+static void dump_history(const void *at, const char *key, FILE *out)
+{
+    fprintf(out, "%s = %.10g\n", key, *(const double *)at);
+}
+
 /* "start": what the guest had then; "assigned": all of it. */
 static int parse_limit(const char *value, uint64_t *bytes)
 {
@@ -226,6 +243,10 @@ static const struct option_line keys[] = {
      .expect = DECIDE_WINDOWS_EXPECTED},
     {OPTION_SECONDS, .name = "shrink-after", AT(policy.decide.down_after_s)},
     {OPTION_SECONDS, .name = "min-uptime", AT(policy.decide.young_s)},
+    {OPTION_KEY, .name = "min-history", AT(policy.decide.past.day_min_s), .set = set_history,
+     .dump = dump_history, .expect = "a time of at most 31 days, as in 1d, or 0"},
+    {OPTION_SHARE, .name = "max-exceeded", AT(policy.decide.past.exceeded_max),
+     .expect = "a percentage above 0, as in 0.1%"},
     {OPTION_SECONDS, .name = "prove-after", AT(policy.balloon.return_s)},
     {OPTION_KEY, .name = "pause-after-panic", AT(policy.decide), .set = set_after_panic,
      .dump = dump_after_panic, .expect = PARSE_SECONDS_EXPECTED},

@@ -44,6 +44,7 @@ static void forget_report(struct decide_guest *guest)
     *guest = (struct decide_guest){
         .ahead_s = guest->ahead_s,
         .consistency = guest->reported ? guest->consistency : (double)NAN,
+        .total_bytes = DECIDE_UNKNOWN,
         .swap_total_bytes = DECIDE_UNKNOWN,
         .swap_free_bytes = DECIDE_UNKNOWN,
         .cold_anon_bytes = DECIDE_UNKNOWN,
@@ -72,6 +73,7 @@ struct decide_input members_input(const struct decide_input *measured, double si
         forget_report(guest);
     guest->reported = true;
     guest->available_bytes = memory->available_bytes;
+    guest->total_bytes = memory->total_bytes;
     guest->age_s = fmax(age_s, 0);
     guest->late_s = 0;
     guest->period_s = LIBVIRT_PERIOD_S;
@@ -364,6 +366,62 @@ static void begin_measuring(struct members *members)
     }
 }
 
+/* A replay of a week takes a tenth of a second: the oldest are made, as long as there is time. */
+#define PAST_EVERY_S 3600
+#define PAST_TIME_S 0.5
+
+static struct balloon_guest *next_to_replay(struct members *members, double now_s)
+{
+    struct balloon_guest *next = NULL;
+
+    for (size_t i = 0; i < members->n; i++) {
+        struct balloon_guest *member = &members->members[i];
+
+        if ((member->past_s == 0 || now_s >= member->past_s + PAST_EVERY_S) &&
+            (!next || member->past_s < next->past_s))
+            next = member;
+    }
+    return next;
+}
+
+static int replay_one(struct advising *advising, struct store *store,
+                      const struct balloond_config *config, struct balloon_guest *member,
+                      struct error *error)
+{
+    const struct balloond_guest_config *own = balloond_config_guest(config, member->name,
+                                                                    member->uuid);
+    struct replayed replayed = {.past.tested = true};
+    struct history_guest found;
+    int rc = history_find(store, member->uuid, &found, error);
+
+    advising->reserved_bytes = own ? own->reserved_bytes : 0;
+    if (rc == 0)
+        rc = advising_replay(advising, store, &found, ADVISING_BACKTEST_S, &replayed, error);
+    if (rc < 0 && rc != -ENOENT)
+        return rc;
+    member->past = replayed.past;
+    member->past_s = (double)clock_ns() / 1e9;
+    return 0;
+}
+
+static int replay_pasts(struct members *members, struct store *store, struct advising *advising,
+                        const struct balloond_config *config, struct error *error)
+{
+    const double began_s = (double)clock_ns() / 1e9;
+    struct balloon_guest *member;
+    int rc = 0;
+
+    while (rc == 0 && (double)clock_ns() / 1e9 < began_s + PAST_TIME_S &&
+           (member = next_to_replay(members, began_s)) != NULL) {
+        struct error why = {0};
+
+        rc = replay_one(advising, store, config, member, &why);
+        if (rc < 0)
+            error_set(error, rc, "domain %s: %s", member->name, why.text);
+    }
+    return rc;
+}
+
 static int measure_all(struct members *members, struct store *store, struct advising *advising,
                        struct error *error)
 {
@@ -376,6 +434,7 @@ static int measure_all(struct members *members, struct store *store, struct advi
 
         if (rc < 0 && first == 0)
             first = error_set(error, rc, "domain %s: %s", member->name, why.text);
+        member->measured.past = member->past;
     }
     return first;
 }
@@ -383,13 +442,15 @@ static int measure_all(struct members *members, struct store *store, struct advi
 int members_measure(struct members *members, const struct balloond_config *config,
                     struct error *error)
 {
-    struct advising advising = {.windows = config->windows};
+    struct advising advising = {.windows = config->windows, .day_min_s = ADVISING_DAY_S};
     struct store *store = NULL;
     int rc = history_open(config->database, &store, error);
 
     begin_measuring(members);
     if (rc == 0)
         rc = advising_begin(&advising, NULL, error);
+    if (rc == 0)
+        rc = replay_pasts(members, store, &advising, config, error);
     if (rc == 0)
         rc = measure_all(members, store, &advising, error);
     advising_end(&advising);

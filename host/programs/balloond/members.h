@@ -25,6 +25,8 @@ struct balloon_guest {
     bool ambiguous;                /* it has two sections in the configuration */
     struct decide_input measured;  /* from the history, made at measured_s, Unix time */
     double measured_s;
+    struct decide_past past; /* replayed at past_s, by the monotonic clock; 0: not yet */
+    double past_s;
     double unmeasured_s; /* it has had no numbers since, by the monotonic clock; 0: it has them */
     double stalled_s;    /* its last stall, Unix time; 0: none */
     struct domain_memory memory;

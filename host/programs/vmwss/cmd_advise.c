@@ -145,7 +145,11 @@ static int advise(struct store *store, struct options *options, const struct his
             return error_set(error, -ENODATA,
                              "domain %s: the history has no record of the last day",
                              guests[g].name);
-        n += rc == 1 && (named || is_recent(&all[n].input));
+        if (rc == 0 || (!named && !is_recent(&all[n].input)))
+            continue;
+        rc = advising_test(&options->advising, store, &all[n++], error);
+        if (rc < 0)
+            return rc;
     }
     if (n == 0)
         return error_set(error, -ENODATA,

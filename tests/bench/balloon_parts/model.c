@@ -198,6 +198,7 @@ static struct decide_guest report_of(const struct sim_guest *guest)
         .reported = guest->statistics != STATISTICS_NONE,
         .consistency = 1,
         .available_bytes = less(guest->actual_bytes, sim_used(guest) + guest->assigned_bytes / 50),
+        .total_bytes = less(guest->actual_bytes, guest->assigned_bytes / 50),
         .swap_total_bytes = 0,
         .swap_free_bytes = 0,
         .cold_anon_bytes = 0,

@@ -52,6 +52,14 @@ static void run_ours(struct rules_state *state, struct sim *sim)
     }
 }
 
+static void ours_begin(struct rules_state *state, struct sim *sim)
+{
+    state->policy.decide.past.day_min_s = 86400;
+    state->policy.decide.past.needed = true;
+    for (size_t i = 0; i < sim->n; i++)
+        past_begin(&state->pasts[i]);
+}
+
 static void ours(struct rules_state *state, struct sim *sim)
 {
     bool panic = false;
@@ -60,6 +68,10 @@ static void ours(struct rules_state *state, struct sim *sim)
         return;
     for (size_t i = 0; i < sim->n; i++) {
         sim_input(&sim->guests[i], sim->now_s, &state->guests[i].input);
+        if (is_every(sim, 60) && sim->now_s > 0)
+            past_see(&state->pasts[i], sim->now_s, &state->guests[i].input);
+        else
+            past_know(&state->pasts[i], &state->guests[i].input);
         panic = panic || panics_now(state, sim, i);
     }
     if (panic || is_every(sim, SIM_BUCKET_S))
@@ -160,7 +172,7 @@ static void wss_and_a_quarter(struct rules_state *state, struct sim *sim)
 
 const struct rule rules[N_RULES] = {
     {"nothing", false, NULL, nothing},
-    {"vmwss", true, NULL, ours},
+    {"vmwss", true, ours_begin, ours},
     {"MOM's", false, NULL, mom},
     {"Proxmox's", false, proxmox_begin, proxmox},
     {"WSS + 25 %", false, NULL, wss_and_a_quarter},

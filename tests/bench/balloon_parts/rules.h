@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "model.h"
+#include "past.h"
 
 struct rules_state {
     struct control_policy policy;
@@ -26,6 +26,7 @@ struct rules_state {
     uint64_t waiting_bytes;
     double ample_since_s;
     struct control_guest guests[SIM_MAX_GUESTS];
+    struct sim_past pasts[SIM_MAX_GUESTS];
     uint64_t used[SIM_MAX_GUESTS][10]; /* MOM's samples */
     unsigned n_used;
 };

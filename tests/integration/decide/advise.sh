@@ -53,7 +53,8 @@ schema='
 		.learned_bytes, .wanted_bytes, .band_bytes] | all(bytes)) and
 	(.actual_bytes | . == null or bytes) and (.demand_bytes | . == null or bytes) and
 	(.action | IN("keep", "shrink", "grow")) and (.confidence | IN("low", "medium", "high")) and
-	(.term | IN("demand", "floor", "reservation", "learned", "assigned", "actual")) and
+	(.term | IN("demand", "floor", "reservation", "learned", "assigned", "actual", "past")) and
+	([.past_s, .backtest_scored, .backtest_exceeded] | all(type == "number")) and (.past_bytes | . == null or bytes) and
 	(.floor | IN("half", "swapless", "swap")) and (.statistics | IN("none", "balloon", "agent")) and
 	([.vetoes, .panics, .unsure | type] | all(. == "array")) and (.rho > 0) and (.why | length > 0) and
 	(.windows | length == 3) and ([.windows[] | .wanted_s, .factor | type] | all(. == "number"))'
@@ -79,7 +80,7 @@ check "the table" eventually table_has '^calm +256.0 MiB +- .* 128.0 MiB +128.0 
 check "the sum" eventually table_has '^3 guests, [01] of which may not be shrunk; [0-9.]+ MiB could be given back'
 both_explained() { explained=$(advise calm --explain) && grep -qE '^1.25 H\(2s\) +[0-9-]' <<<"$explained"; }
 eventually both_explained
-for term in M B R '1.25 H\(2s\)' '1.15 H\(4s\)' '1.10 H\(4s\)' 'max\(24h\)' D W F T band target 'give back' rho; do
+for term in M B R '1.25 H\(2s\)' '1.15 H\(4s\)' '1.10 H\(4s\)' 'max\(24h\)' D W F past T band target 'give back' rho; do
 	check "--explain: $term" grep -qE "^$term +[0-9-]" <<<"$explained"
 done
 check "windows that are not kept" quietly "$vmwss" advise --database "$db" busy --json

@@ -175,17 +175,17 @@ TEST(plain, a_panic_is_forgotten_by_half_a_day)
 {
     struct decide_input input = healthy();
 
-    ck_assert_uint_eq(decided(&input).learned_bytes, 0);
+    ck_assert_uint_eq(decided(&input).memory.learned_bytes, 0);
     input.panic_bytes = 1000 * MIB;
     input.panic_age_s = 0;
-    ck_assert_uint_eq(decided(&input).learned_bytes, 1000 * MIB);
+    ck_assert_uint_eq(decided(&input).memory.learned_bytes, 1000 * MIB);
     ck_assert_uint_eq(decided(&input).target_bytes, 1000 * MIB);
     ck_assert_int_eq(decided(&input).term, TERM_LEARNED);
     input.panic_age_s = 86400;
-    ck_assert_uint_eq(decided(&input).learned_bytes, 500 * MIB);
+    ck_assert_uint_eq(decided(&input).memory.learned_bytes, 500 * MIB);
     input.panic_bytes = 5000 * MIB;
     input.panic_age_s = 0;
-    ck_assert_uint_eq(decided(&input).learned_bytes, 4096 * MIB);
+    ck_assert_uint_eq(decided(&input).memory.learned_bytes, 4096 * MIB);
 }
 
 TEST(plain, a_reservation_holds)
@@ -346,6 +346,73 @@ TEST(plain, its_own_verdict)
     ck_assert_uint_eq(vetoes(&input), 0);
 }
 
+/* A job once a month is in no day. */
+TEST(plain, what_it_needed_within_a_month_is_not_taken)
+{
+    struct decide_input input = healthy();
+
+    input.past = (struct decide_past){.span_s = 20 * 86400, .touched_bytes = 1500 * MIB};
+    ck_assert_uint_eq(decided(&input).target_bytes, 1500 * MIB);
+    ck_assert_int_eq(decided(&input).term, TERM_PAST);
+    ck_assert_msg(strstr(why(&input), "within the last 31 days"), "%s", why(&input));
+    input.actual_bytes = 1000 * MIB; /* nothing grows for it */
+    input.guest.available_bytes = 500 * MIB;
+    ck_assert_int_eq(decided(&input).action, ACTION_KEEP);
+    input = healthy();
+    input.past = (struct decide_past){.span_s = 20 * 86400, .touched_bytes = 1500 * MIB};
+    input.host_short = true;
+    ck_assert_uint_eq(decided(&input).term, TERM_FLOOR);
+}
+
+/* A cold heap is in use, and not touched: a job beside it needs both. MemTotal lacks 100 MiB. */
+TEST(plain, what_it_used_within_a_month_is_not_taken)
+{
+    struct decide_input input = healthy();
+
+    input.guest.total_bytes = 3996 * MIB;
+    input.past = (struct decide_past){.span_s = 20 * 86400,
+                                      .touched_bytes = 1500 * MIB,
+                                      .used_bytes = 2500 * MIB,
+                                      .total_bytes = 3996 * MIB};
+    ck_assert_uint_eq(decided(&input).target_bytes, 2805 * MIB); /* 2500 + 100 + 204.8 */
+    input.guest.total_bytes = 4000 * MIB; /* with deflate-on-oom it has the balloon in it */
+    input.actual_bytes = 3900 * MIB;
+    input.guest.available_bytes = 3400 * MIB;
+    ck_assert_uint_eq(decided(&input).target_bytes, 1500 * MIB);
+}
+
+TEST(plain, what_the_backtest_forbids)
+{
+    struct decide_input input = healthy();
+
+    input.past = (struct decide_past){.span_s = 7 * 86400, .tested = true, .scored = 10000};
+    input.past.exceeded = 10;
+    input.past.worst_bytes = 1000 * MIB;
+    ck_assert_uint_eq(vetoes(&input), 0);
+    input.past.exceeded = 11;
+    is_vetoed(&input, VETO_PAST, "up to 1000 MiB, within an hour of 0.11% of the decisions");
+    input.host_short = true; /* else it is the host's OOM killer */
+    ck_assert_uint_eq(vetoes(&input), 0);
+}
+
+TEST(plain, a_controller_waits_for_a_day_and_for_the_backtest)
+{
+    struct decide_policy policy = decide_policy_default;
+    struct decide_input input = healthy();
+    struct decide_decision decision;
+
+    policy.past.needed = true;
+    policy.past.day_min_s = 86400;
+    input.day_s = 86399;
+    decide(&policy, &input, &decision);
+    ck_assert_uint_eq(decision.vetoes, VETO_DAY | VETO_PAST);
+    ck_assert_int_eq(decision.action, ACTION_KEEP);
+    input.past.span_s = 86400;
+    input.past.tested = true;
+    decide(&policy, &input, &decision);
+    ck_assert_uint_eq(decision.vetoes, 0);
+}
+
 TEST(plain, what_the_caller_forbids)
 {
     static const char *const words[] = {
@@ -498,7 +565,7 @@ static struct decide_input any_input(void)
         .period_s = number(200),
         .up_s = number(5000),
         .vetoes = one_in(4) ? (unsigned)random_below(&state, VETO_COMPUTED) : 0,
-        .uncertain = one_in(4),
+        .unsure = one_in(4) ? UNSURE_FLAGS : 0,
         .panic_bytes = one_in(2) ? 0 : size_below(most),
         .panic_age_s = number(200000),
         .guest = {.reported = one_in(2),
@@ -805,7 +872,7 @@ TEST(plain, a_panic_at_full_size_teaches_nothing)
     ck_assert_uint_eq(pace.panic_bytes, 0);
     ck_assert_double_eq(pace.paused_until_s, 1600);
     decide_remember(&pace, 2000, &alarmed);
-    ck_assert_uint_eq(decided(&alarmed).learned_bytes, 0);
+    ck_assert_uint_eq(decided(&alarmed).memory.learned_bytes, 0);
 }
 
 TEST(any, any_step_is_between_what_is_and_the_target)

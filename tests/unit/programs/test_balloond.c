@@ -67,6 +67,9 @@ TEST(all, by_default_it_is_a_lazy_dry_run)
     ck_assert_str_eq(config.user, "vmwss-balloond");
     ck_assert_int_eq(config.restore, RESTORE_BEFORE);
     ck_assert_double_eq(config.policy.decide.down_after_s, 600);
+    ck_assert_double_eq(config.policy.decide.past.day_min_s, 86400);
+    ck_assert_double_eq(config.policy.decide.past.exceeded_max, 0.001);
+    ck_assert(config.policy.decide.past.needed);
 }
 
 TEST(all, every_key_is_taken)
@@ -74,7 +77,7 @@ TEST(all, every_key_is_taken)
     ck_assert_int_eq(
         load("[vmwss-balloond]\nact = yes\nmode = proactive\nrestore = hold\n"
              "connect = test:///default\nuser = root\ndatabase = /a\njournal = /b\nwindow = 1,2\n"
-             "interval = 2\nshrink-after = 3\nmin-uptime = 4\n"
+             "interval = 2\nshrink-after = 3\nmin-uptime = 4\nmin-history = 2d\nmax-exceeded = 1%\n"
              "prove-after = 5\npause-after-panic = 20\npause-after-growth = 30\nreclaim = swap\n"
              "virtio-mem = yes\nlimit = assigned\n"
              "shrink-without-statistics = yes\n"
@@ -91,6 +94,8 @@ TEST(all, every_key_is_taken)
     ck_assert_double_eq(config.windows.long_s, 2);
     ck_assert_double_eq(config.interval_s, 2);
     ck_assert_double_eq(config.policy.decide.down_after_s, 3);
+    ck_assert_double_eq(config.policy.decide.past.day_min_s, 2 * 86400);
+    ck_assert_double_eq(config.policy.decide.past.exceeded_max, 0.01);
     ck_assert_double_eq(config.policy.decide.young_s, 4);
     ck_assert_double_eq(config.policy.balloon.return_s, 5);
     ck_assert_double_eq(config.policy.decide.panic_pause_s, 20);
@@ -150,6 +155,7 @@ TEST(all, what_is_dumped_can_be_read)
             "[vmwss-balloond]\nuser = root\nconnect = a:///b\njournal = /j\nmode = proactive\n"
             "act = yes\nrestore = hold\nreclaim = swap\nvirtio-mem = yes\ninterval = 2.5\n"
             "window = %s\nshrink-after = 61\nmin-uptime = 62\nprove-after = 63\n"
+            "min-history = 0\nmax-exceeded = 2%%\n"
             "pause-after-panic = 64\npause-after-growth = 65\nshrink-without-statistics = yes\n"
             "[guest a]\nreservation = 512M\nshares = 7\n[guest b]\nexclude = yes\n",
             windows[i]);
