@@ -16,8 +16,7 @@
  * not have either. */
 struct range {
     uint64_t offset;
-    uint64_t
-        length; /* 0 would mean: to the end of all pages, also those past the end of the file */
+    uint64_t length; /* 0 would mean all pages, including those behind the end of the file */
 };
 
 struct answer {
@@ -28,7 +27,7 @@ struct answer {
     uint64_t recently_evicted;
 };
 
-/* One call, whatever the size: what takes time is what is cached, and that is memory. */
+/* Uses one call for any size: it takes time only for cached pages, which memory limits. */
 static int count_pages(const struct cache_target *target, uint64_t first, uint64_t pages,
                        struct cache_count *count)
 {

@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* Numbers of linux/magic.h and of file systems that do not stand there. */
+/* Numbers of linux/magic.h, and of file systems missing there. */
 #define AUFS_MAGIC 0x61756673
 #define CONFIGFS_MAGIC 0x62656570
 
@@ -28,8 +28,8 @@ static bool among(long type, const long *types, size_t n)
     return false;
 }
 
-/* The content of these files is made while they are read: they have no page cache, and opening one
- * may have any effect. */
+/* The kernel generates the content of these files when they are read: they have no page cache, and
+ * opening one may have any side effect. */
 static bool is_made_by_kernel(long type)
 {
     static const long types[] = {
@@ -42,7 +42,7 @@ static bool is_made_by_kernel(long type)
     return among(type, types, sizeof(types) / sizeof(types[0]));
 }
 
-/* The pages may be those of a file below, of which cachestat knows nothing: it says 0 of a cached
+/* The pages may belong to a file below, of which cachestat knows nothing: it reports 0 for a cached
  * file of overlayfs. */
 static bool is_stacked(long type)
 {
@@ -78,7 +78,7 @@ static void set_unknown(struct cache_file *file, const char *reason)
     file->part = NULL;
 }
 
-/* The method that can tell, with its count; NULL with the last one's *rc. */
+/* Returns the first method that works, with its count; NULL with the last method's *rc. */
 static const struct cache_method *count_by_any(const struct cache_method *asked,
                                                const struct cache_target *target, bool stacked,
                                                struct cache_count *count, int *rc)
@@ -130,7 +130,7 @@ static void count_open(const struct cache_question *question, int fd, long type,
         file->method = method->name;
 }
 
-/* A descriptor for a file that O_PATH found to be a regular one: so nothing else is ever opened. */
+/* Opens a file that O_PATH has shown to be a regular one, so that nothing else is ever opened. */
 static int reopen(const struct fsroot *root, int path_fd)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
@@ -145,14 +145,14 @@ static void set_size(struct cache_file *file, uint64_t size_bytes)
     file->pages = (file->size_bytes + base_page_bytes() - 1) / base_page_bytes();
 }
 
-/* Blocks behind the end (fallocate with FALLOC_FL_KEEP_SIZE) are pages, with tmpfs. */
+/* Blocks behind the end of the file (fallocate with FALLOC_FL_KEEP_SIZE) are pages on tmpfs. */
 static bool is_worth_counting(const struct cache_file *file, const struct stat *stat)
 {
     return file->pages > 0 || stat->st_blocks > 0 || S_ISBLK(stat->st_mode);
 }
 
-/* A huge page of hugetlbfs is in its file from when it is first touched, and counted in its blocks:
- * hugetlb.c, hugetlb_add_to_page_cache(). To map such a file would reserve huge pages. */
+/* A huge page of hugetlbfs belongs to its file from the first touch, and is counted in its blocks:
+ * hugetlb.c, hugetlb_add_to_page_cache(). Mapping such a file would reserve huge pages. */
 static void count_hugetlb(const struct stat *stat, struct cache_file *file)
 {
     file->count = CACHE_COUNT_UNKNOWN;
@@ -161,7 +161,7 @@ static void count_hugetlb(const struct stat *stat, struct cache_file *file)
     file->method = "blocks";
 }
 
-/* A device's size as everybody may know it, also who may not open it; 0 where there is no sysfs. */
+/* A device's size from sysfs, which is readable without opening the device; 0 without sysfs. */
 static uint64_t size_by_sysfs(const struct fsroot *root, const struct stat *stat)
 {
     uint64_t sectors = 0;
@@ -211,7 +211,7 @@ int cache_look(const struct cache_question *question, int path_fd, const struct 
     if (fstatfs(path_fd, &fs) < 0)
         set_unknown(file, strerror(errno));
     else if (is_made_by_kernel((long)fs.f_type))
-        file->size_bytes = file->pages = 0; /* its size is nothing that is kept anywhere */
+        file->size_bytes = file->pages = 0; /* the file is generated, so its size means nothing */
     else if (fs.f_type == HUGETLBFS_MAGIC)
         count_hugetlb(stat, file);
     else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mapped.c  The files of a process: those that it has mapped or open. See survey.h. */
+/** @file mapped.c  The files that a process has mapped or open. See survey.h. */
 #include "cache/survey.h"
 
 #include "base/cleanup.h"
@@ -21,11 +21,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* 65530 mappings, the kernel's default limit, with names of ordinary length fit many times. */
+/* Ample for 65530 mappings, the kernel's default limit, with names of ordinary length. */
 #define MAPS_MAX ((size_t)64 << 20)
 
-/* The kernel escapes only newlines; a backslash of the name itself stands as it is, so a name that
- * contains "\012" is tried first. */
+/* The kernel escapes only newlines, not backslashes, so a name that contains "\012" is first tried
+ * as it is. */
 static bool undo_newlines(char *path)
 {
     char *to = path;
@@ -44,7 +44,7 @@ static bool undo_newlines(char *path)
 
 struct wanted {
     const struct maps_line *line;
-    uint64_t start; /* of a mapping of ours */
+    uint64_t start; /* start of our own mapping */
     bool same;
 };
 
@@ -59,8 +59,8 @@ static int compare_own(const struct vma *vma, void *context)
     return 1;
 }
 
-/* On btrfs and overlayfs, maps shows another device than stat(2). So the file is mapped, and never
- * touched, to see how the kernel shows it. */
+/* On btrfs and overlayfs, maps shows another device than stat(2). So the file is mapped, but not
+ * touched, to see what maps shows for it. */
 static bool is_shown_alike(const struct fsroot *root, int path_fd, const struct maps_line *line)
 {
     cleanup_close int fd = fsroot_openf(root, O_RDONLY | O_NONBLOCK | O_NOCTTY, "proc/self/fd/%d",
@@ -84,7 +84,8 @@ static bool is_mapped_file(const struct fsroot *root, int path_fd, const struct 
             (S_ISREG(stat->st_mode) && is_shown_alike(root, path_fd, line)));
 }
 
-/* Below /proc/PID/root. The name may lead to another file by now, or never have led to this one. */
+/* Opens the name below /proc/PID/root. The name may now lead to another file, or may never have led
+ * to this one. */
 static int open_by_name(const struct fsroot *root, const struct fsroot *process,
                         const struct maps_line *line, struct stat *stat)
 {
@@ -103,9 +104,9 @@ static int open_by_name(const struct fsroot *root, const struct fsroot *process,
     return rc;
 }
 
-/* A library is mapped in several pieces, one behind the other. The same device, inode and name may
- * be another file all the same, as of two subvolumes that were mounted there in turn; but not if
- * the name is all that there is to find it by. */
+/* A library is mapped in several consecutive pieces. The same device, inode and name may still be
+ * another file, for example if two subvolumes were mounted there in turn; but files that are opened
+ * by name are then the same. */
 static bool is_same_name(const struct maps_line *line, const struct maps_line *last)
 {
     return last->path && line->device == last->device && line->inode == last->inode &&
@@ -157,7 +158,7 @@ static int visit_all(struct survey *survey, const struct fsroot *process, char *
     return rc;
 }
 
-/* fd/N leads to the file itself, into other mount namespaces and to deleted files. */
+/* Opening fd/N gives the file itself, also in other mount namespaces and if it was deleted. */
 static int visit_opened(struct survey *survey, const struct fsroot *process, int number)
 {
     struct stat stat;
@@ -174,7 +175,7 @@ static int visit_opened(struct survey *survey, const struct fsroot *process, int
     return 0;
 }
 
-/* Counts the files that the process, whose directory in /proc this is, has open. */
+/* Counts the files that the process, whose directory in /proc is given, has open. */
 static int survey_opened(struct survey *survey, const struct fsroot *process)
 {
     cleanup_free pid_t *number = NULL;
@@ -188,8 +189,8 @@ static int survey_opened(struct survey *survey, const struct fsroot *process)
     return rc;
 }
 
-/* A thread may have descriptors of its own: unshare(CLONE_FILES). Those that have not, as kcmp(2)
- * says, are passed over; a file that is found twice counts once. */
+/* A thread may have its own descriptors: unshare(CLONE_FILES). Threads that share them, according
+ * to kcmp(2), are skipped; a file found twice counts once. */
 static int survey_threads(struct survey *survey, const struct fsroot *process, pid_t first)
 {
     cleanup_free pid_t *tid = NULL;
@@ -205,14 +206,14 @@ static int survey_threads(struct survey *survey, const struct fsroot *process, p
         rc = thread.dirfd < 0 ? 0 : survey_opened(survey, &thread);
         if (thread.dirfd >= 0)
             fsroot_close(&thread);
-        rc = rc == -ENOENT || rc == -ESRCH ? 0 : rc; /* it has ended */
+        rc = rc == -ENOENT || rc == -ESRCH ? 0 : rc; /* the thread has ended */
     }
     return rc;
 }
 
-/* Opens the process's directory in /proc, or that of one of its threads: only a directory in /proc
- * itself has map_files. A thread's number may belong to another process by now, so its directory is
- * checked. */
+/* Opens the process's directory in /proc, or that of one of its threads, because only a directory
+ * directly in /proc has map_files. A thread's number may now belong to another process, so its
+ * directory is checked. */
 static int open_process(const struct fsroot *root, pid_t pid)
 {
     pid_t tid = process_thread(root, pid);
@@ -228,7 +229,7 @@ static int open_process(const struct fsroot *root, pid_t pid)
 int survey_process(struct survey *survey, pid_t pid, struct error *error)
 {
     cleanup_free char *maps = NULL;
-    /* Held, so that a later process of the same number cannot be taken for this one. */
+    /* kept open, so that a later process with the same number is not taken for this one */
     struct fsroot process = {.dirfd = open_process(survey->question.root, pid)};
     ssize_t rc = process.dirfd < 0 ? process.dirfd
                                    : fsroot_read_all(&process, &maps, MAPS_MAX, "maps");

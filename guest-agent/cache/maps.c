@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* A number that ends at @p delimiter; *at is moved behind it. */
+/* Parses a number that ends at @p delimiter, and moves *at behind it. */
 static bool number(const char **at, int base, char delimiter, uint64_t *value)
 {
     const char *end = kernel_bits(*at, base, value);
@@ -18,7 +18,7 @@ static bool number(const char **at, int base, char delimiter, uint64_t *value)
     return true;
 }
 
-/* "start-end perms offset major:minor inode   path" */
+/* Format: "start-end perms offset major:minor inode   path" */
 bool maps_parse(char *line, struct maps_line *out)
 {
     uint64_t offset, device_major, device_minor, inode;

@@ -2,12 +2,11 @@
 /**
  * @file mincore.c  mincore(2) over a mapping that is never touched. See method.h.
  *
- * To a caller without permission the kernel reports every page of a mapping as resident. Instead of
- * guessing who has permission we also ask about a page far beyond the end of the file, where
- * nothing can be cached: if the kernel calls that page resident, its answer means nothing.
+ * To a caller without permission the kernel reports every page of a mapping as resident. To detect
+ * this, we also query a page far beyond the end of the file, where nothing can be cached: if the
+ * kernel reports that page as resident, its answers are meaningless.
  *
- * As no page of the mapping is ever touched, a file that shrinks meanwhile costs no SIGBUS: its
- * pages are not resident.
+ * Because no page of the mapping is ever touched, a file that shrinks meanwhile causes no SIGBUS.
  */
 #include "cache/method.h"
 
@@ -21,10 +20,10 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* How far behind the end: more than any huge page, so that none can reach from one to the other. */
+/* Distance behind the end, larger than any huge page, so that none can extend that far. */
 #define BEHIND_BYTES ((uint64_t)1 << 30)
 
-/* A page table's worth: 512 of 4 KiB. */
+/* The number of pages that one page table maps: 512 of 4 KiB. */
 static uint64_t page_table_pages(void)
 {
     return base_page_bytes() / sizeof(uint64_t);
@@ -48,7 +47,7 @@ static int read_vector(const struct cache_target *target, uint64_t first, uint64
     return rc;
 }
 
-/* 0 when the kernel tells us the truth about this file, -EPERM when it does not. */
+/* Returns 0 if the kernel reports the truth about this file, otherwise -EPERM. */
 static int truthful(const struct cache_target *target)
 {
     struct stat stat;
@@ -81,10 +80,10 @@ static int count_window(const struct cache_target *target, uint64_t first, uint6
     return rc;
 }
 
-/* Does the file, which ends at page @p end, have pages behind it? Of other file systems than tmpfs
- * none are known, and to ask for each of a huge page's would cost more than all else of a small
- * file. Blocks of tmpfs are its pages: there are more of them than the file has, or, where it has
- * holes, at least those of one huge page. */
+/* Returns true if the file, which ends at page @p end, may have pages behind its end. This is only
+ * checked for tmpfs: other file systems are not known to have any, and querying each page of a huge
+ * page would cost more than the rest of a small file. On tmpfs, blocks are pages: there are more of
+ * them than the file has, or, in a file with holes, at least those of one huge page. */
 static bool reaches_behind(int fd, uint64_t end)
 {
     struct statfs fs;
@@ -98,8 +97,7 @@ static bool reaches_behind(int fd, uint64_t end)
     return pages > end || pages >= page_table_pages();
 }
 
-/* Whether the kernel tells the truth was found out when the file itself was counted, if it has any
- * pages. */
+/* If the file has pages, counting them has already shown whether the kernel reports the truth. */
 static int count_behind(const struct cache_target *target, uint64_t first, uint64_t *resident)
 {
     int rc = first == 0 ? truthful(target) : 0;
@@ -112,7 +110,7 @@ static int count_behind(const struct cache_target *target, uint64_t first, uint6
     return count_window(target, first, end - first, resident);
 }
 
-/* A window at a time. */
+/* Counts one window at a time. */
 static int count_within(const struct cache_target *target, uint64_t first, uint64_t pages,
                         uint64_t *resident)
 {

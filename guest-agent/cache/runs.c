@@ -31,7 +31,7 @@ static int append_run(struct cache_runs *runs, uint64_t first, uint64_t pages)
     return 0;
 }
 
-/* As deep as the logarithm of the pages: 52 at most. */
+/* The recursion depth is the logarithm of the number of pages, 52 at most. */
 static int halve(const struct search *search, uint64_t first, uint64_t pages)
 {
     struct cache_count count;
@@ -59,7 +59,7 @@ static int append_cached(struct cache_runs *runs, uint64_t first, const unsigned
     return rc;
 }
 
-/* Page by page, each once: to halve would read the pages of each range again at every depth. */
+/* Reads each page once: halving would read the pages of each range again at every depth. */
 static int scan(const struct search *search)
 {
     const struct cache_target *target = search->target;
@@ -104,7 +104,7 @@ int cache_runs_find(const struct cache_method *method, const struct cache_target
 
 uint64_t cache_part_first(uint64_t pages, unsigned i, unsigned n)
 {
-    /* i * pages / n without its overflow. */
+    /* computes i * pages / n without overflow */
     return pages / n * i + pages % n * i / n;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file runs.h  Where in a file its cached pages are. */
+/** @file runs.h  Finds the positions of a file's cached pages. */
 #pragma once
 
 #include "cache/method.h"
@@ -13,24 +13,24 @@ struct cache_run {
 };
 
 struct cache_runs {
-    struct cache_run *run; /* ascending, with a page between any two */
+    struct cache_run *run; /* ascending, with at least one page between two runs */
     size_t n;
 };
 
 /**
- * Finds the runs of cached pages of the file, up to its end. A method that knows single pages is
- * asked for each once. One that knows numbers only is asked for ranges, which are halved until each
- * is cached wholly or not at all; so it costs as many calls as there are borders, times the
- * logarithm of the size, and a hole of a terabyte costs one. The cache may change meanwhile: each
- * page is right for the moment at which it was looked at.
+ * Finds the runs of cached pages of the file, up to its end. If the method has a vector(), each
+ * page is read once. Otherwise ranges are counted and halved until each is cached wholly or not at
+ * all. That takes about as many calls as there are borders, times the logarithm of the size; a hole
+ * of a terabyte takes one call. The cache may change meanwhile: each page is as of the moment when
+ * it was read.
  * @return 0, then free runs->run; or a negative errno.
  */
 int cache_runs_find(const struct cache_method *method, const struct cache_target *target,
                     struct cache_runs *runs);
 
 /**
- * Pages of @p n equal parts of the file: part i is pages i * pages / n .. (i + 1) * pages / n - 1,
- * and may be empty.
+ * Counts the cached pages of @p n equal parts of the file: part i is pages i * pages / n .. (i + 1)
+ * * pages / n - 1, and may be empty.
  * @return 0 with the cached pages of each in cached[0 .. n), or a negative errno.
  */
 int cache_parts_count(const struct cache_method *method, const struct cache_target *target,

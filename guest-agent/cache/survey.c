@@ -31,8 +31,8 @@ static int compare_identities(const void *a, const void *b)
     return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* Adds a file or a directory by its device and inode, so that it counts once, whatever leads to it.
- * 1 if it is new, 0 if it was there, -ENOMEM. */
+/* Adds a file or directory by its device and inode, so that it counts once even if several paths
+ * lead to it. Returns 1 if it is new, 0 if it was known, -ENOMEM. */
 static int add_seen(struct survey *survey, dev_t device, ino_t inode)
 {
     struct identity *identity = malloc(sizeof(*identity));
@@ -53,11 +53,11 @@ static int add_seen(struct survey *survey, dev_t device, ino_t inode)
     return 0;
 }
 
-/* A directory that is being read, or an entry of one. */
+/* A directory that is being read, or one of its entries. */
 struct level {
     const char *name;
-    dev_t device;  /* of the directory that was named */
-    int parent_fd; /* the directory that has the entry; -1: it was named */
+    dev_t device;  /* device of the named directory */
+    int parent_fd; /* the directory with the entry; -1: the path was named by the user */
     int depth;
 };
 
@@ -67,7 +67,7 @@ void survey_fault(struct survey *survey, const char *name, const char *why)
     survey->fault(name, why);
 }
 
-/* Frees files that are not shown; they remain in the total. */
+/* Frees files that will not be shown; they remain in the total. */
 static void drop_from(struct survey *survey, size_t first)
 {
     for (size_t i = first; i < survey->n; i++)
@@ -86,7 +86,7 @@ static bool is_cached(const struct cache_file *file)
     return !file->unknown && file->count.cached > 0;
 }
 
-/* By the last part of the name, or by the whole. */
+/* Matches the last part of the name, or the whole name. */
 static bool is_ignored(const struct survey *survey, const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -133,7 +133,7 @@ int survey_add(struct survey *survey, int path_fd, const struct stat *stat, cons
     return rc > 0 ? add_file(survey, path_fd, stat, name) : rc;
 }
 
-/* Opens the directory itself, not by its name, which may be another's by now. */
+/* Opens the directory through @p path_fd, because its name may now lead elsewhere. */
 static DIR *open_directory(int path_fd)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -149,7 +149,7 @@ static DIR *open_directory(int path_fd)
     return dir;
 }
 
-/* The id of the mount on which the file lies; UINT64_MAX before Linux 5.8. */
+/* The ID of the file's mount; UINT64_MAX before Linux 5.8. */
 static uint64_t mount_of(int fd)
 {
     struct statx statx_of;
@@ -160,8 +160,8 @@ static uint64_t mount_of(int fd)
                : UINT64_MAX;
 }
 
-/* A subvolume of btrfs has a device of its own, but is part of its parent's mount. Like du -x, this
- * also enters what is mounted from the device of the named directory. */
+/* A subvolume of btrfs has its own device, but is part of its parent's mount. Like du -x, this also
+ * enters mounts from the device of the named directory. */
 static bool is_mounted_elsewhere(int path_fd, const struct stat *stat, const struct level *level)
 {
     uint64_t mount = stat->st_dev == level->device ? 0 : mount_of(path_fd);
@@ -172,8 +172,8 @@ static bool is_mounted_elsewhere(int path_fd, const struct stat *stat, const str
 
 static int survey_below(struct survey *survey, int path_fd, const struct level *level);
 
-/* A file or directory that was found, or named; only what is one of them costs more than a look at
- * its inode. */
+/* Visits a file or directory that was found or named. Anything else costs only reading its
+ * inode. */
 static int visit_path(struct survey *survey, int path_fd, const struct stat *stat,
                       const struct level *level)
 {
@@ -208,7 +208,7 @@ static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
     int reason = errno;
 
     if (!found && reason == ENOENT)
-        return 0; /* it is gone since */
+        return 0; /* it was removed meanwhile */
     if (asprintf(&name, "%s%s%s", level->name,
                  level->name[strlen(level->name) - 1] == '/' ? "" : "/", entry) < 0)
         return -ENOMEM;
@@ -219,8 +219,8 @@ static int visit_entry(struct survey *survey, int dir_fd, const char *entry,
     return 0;
 }
 
-/* A link of procfs is no path to be followed: it leads to the file itself, as that of a descriptor
- * does. Directories, as /proc/PID/root, are not entered through it. */
+/* A link of procfs leads to the file itself, like a descriptor. Directories such as /proc/PID/root
+ * are not entered through it. */
 static int visit_kernel_link(struct survey *survey, int dir_fd, const char *entry)
 {
     struct stat stat;
@@ -229,14 +229,14 @@ static int visit_kernel_link(struct survey *survey, int dir_fd, const char *entr
     ssize_t length = fd >= 0 ? readlinkat(dir_fd, entry, name, sizeof(name) - 1) : -1;
 
     if (length < 0 || fstat(fd, &stat) < 0)
-        return 0; /* it is gone since, or not ours to see */
+        return 0; /* it was removed meanwhile, or may not be read */
     name[length] = '\0';
     return survey_add(survey, fd, &stat, name);
 }
 
-/* Counts of the entries of a directory, for the remedy when it has only links. */
+/* Numbers of a directory's entries, for the remedy if it has only links. */
 struct entries {
-    bool of_kernel; /* it is one of procfs */
+    bool of_kernel; /* a link of procfs */
     size_t links, others;
 };
 
@@ -268,7 +268,7 @@ static bool is_of_kernel(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* "total of 0" would be true of /proc/PID/fd, and no help. */
+/* A plain "total of 0" for /proc/PID/fd would be true but not helpful. */
 static void remedy_links(struct survey *survey, const struct level *level,
                          const struct entries *entries)
 {
@@ -304,8 +304,8 @@ static int survey_below(struct survey *survey, int path_fd, const struct level *
     return 0;
 }
 
-/* Only one that is named: to open a device may be more than to open a file. It has many names, and
- * an inode of each. */
+/* Adds a device only if it was named, because opening a device may have side effects. A device has
+ * many names, each with its own inode. */
 static int add_device(struct survey *survey, int path_fd, const struct stat *stat, const char *name)
 {
     if (is_ignored(survey, name))

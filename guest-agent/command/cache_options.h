@@ -7,24 +7,24 @@
 
 #define CACHE_PIDS_MAX 64
 #define CACHE_IGNORE_MAX 64
-#define CACHE_SHOWN_MAX 100000 /* the default: about 30 MB, at times twice as much */
+#define CACHE_SHOWN_MAX 100000 /* the default; takes about 30 MB, at times twice as much */
 
 struct cache_options {
-    struct survey survey; /* what is asked of it */
+    struct survey survey; /* the survey's parameters */
     struct cache_format format;
     bool csv, json;
-    int method; /* the place of its name: auto, cachestat, mincore */
+    int method; /* index of the method's name: auto, cachestat, mincore */
     const char *sort;
-    uint64_t top; /* UINT64_MAX: not asked for */
+    uint64_t top; /* UINT64_MAX: not given */
     pid_t pid[CACHE_PIDS_MAX];
     size_t n_pids;
-    char **path;            /* ends with NULL */
-    const char *files_from; /* a list of more; "-": standard input; NULL: none */
-    bool null;              /* the names of that list end with NUL, not a newline */
+    char **path; /* ends with NULL */
+    /* file with a list of further names; "-": standard input; NULL: not given */
+    const char *files_from;
+    bool null; /* names in that list end with NUL instead of a newline */
     const char *ignore[CACHE_IGNORE_MAX + 1];
     size_t n_ignore;
 };
 
-/** As options_read(). The options stay where they are: the
- * survey points into them. */
+/** As options_read(). @p options must not move: the survey points into it. */
 int cache_options_read(struct cache_options *options, int argc, char **argv);

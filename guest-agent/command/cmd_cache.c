@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_cache.c  vmwss-guest cache: which files are in the page cache, and how much of
- * each. */
+/** @file cmd_cache.c  vmwss-guest cache: how much of each file is in the page cache. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -24,7 +23,7 @@ static void tell_fault(const char *name, const char *why)
     free(text);
 }
 
-/* A process that has ended, or may not be looked at, is a fault, as a missing file is: the rest is
+/* A process that has ended, or may not be read, is a fault like a missing file: the rest is
  * shown. */
 static int survey_pid(struct survey *survey, pid_t pid)
 {
@@ -38,7 +37,7 @@ static int survey_pid(struct survey *survey, pid_t pid)
     return 0;
 }
 
-/* Handles each name as it comes, so a list may still be written. */
+/* Handles each name as it is read, so the list may still be growing. */
 static int survey_names(struct survey *survey, FILE *list, int delimiter)
 {
     cleanup_free char *name = NULL;
@@ -80,7 +79,7 @@ static int cache_survey(struct cache_options *options, struct error *error)
     return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
 }
 
-/* Prints a line for each reason; there are few. */
+/* Prints a line for each reason; there are few reasons. */
 static void tell_unknown(const struct cache_total *total)
 {
     for (size_t i = 0; i < CACHE_REASONS && total->reason[i].text; i++)
@@ -118,7 +117,7 @@ static int print_total(struct cache_options *options, const struct cache_total *
     if (options->csv)
         cache_print_csv(&options->format, survey->file, n);
     else if (survey->n == 0 && survey->n_faults > 0)
-        return 0; /* what was named is not there */
+        return 0; /* the file or directory does not exist */
     else if (options->format.map)
         cache_print_maps(&options->format, survey->file, n, total);
     else
@@ -146,7 +145,7 @@ static int show_files(struct cache_options *options)
                : EXIT_DONE;
 }
 
-/* Goes on until a signal, and shows on a terminal that it does. */
+/* Continues until a signal, and shows progress on a terminal. */
 struct cache_wait {
     struct cache_patience patience;
     struct survey *survey;
@@ -165,7 +164,7 @@ static bool go_on(void *context, double position)
     return !interrupted;
 }
 
-/* Gives the survey this patience; signals only end it from now on. */
+/* Installs this patience in the survey; from now on signals only end the survey. */
 static void begin_wait(struct cache_wait *wait, struct survey *survey)
 {
     *wait = (struct cache_wait){
@@ -175,7 +174,7 @@ static void begin_wait(struct cache_wait *wait, struct survey *survey)
     interrupt_catch();
 }
 
-/* A signal ends it with what is known by then. */
+/* A signal ends the survey, and the results so far are shown. */
 static int look_and_show(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
     struct cache_options *options = at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_memory.c  vmwss-guest memory: meminfo for people, and what the kernel itself takes. */
+/** @file cmd_memory.c  vmwss-guest memory: meminfo for people, and the kernel's own memory. */
 #include "base/text/json.h"
 #include "base/text/units.h"
 #include "command/command.h"
@@ -35,7 +35,7 @@ static const struct command_options command_line = {
     .no_arguments = true,
 };
 
-/* Where the kernel's own memory goes: a list, or why there is none. */
+/* A list of the kernel's own memory, or the reason why there is none. */
 struct list {
     const char *name;
     int (*read)(const struct fsroot *, struct kernel_items *, struct error *);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_paging.c  vmwss-guest paging: does the guest page, or look for pages, and what follows
- * from it. */
+/** @file cmd_paging.c  vmwss-guest paging: whether the guest pages or scans, and the verdict. */
 #include "base/clock.h"
 #include "base/text/json.h"
 #include "command/command.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_pressure.c  vmwss-guest pressure: who waits for memory, disks and CPUs. */
+/** @file cmd_pressure.c  vmwss-guest pressure: how long tasks wait for memory, disks and CPUs. */
 #include "command/command.h"
 #include "command/pressure_print.h"
 #include "command/pressure_stalls.h"
@@ -65,7 +65,8 @@ static int read_options(struct options *options, int argc, char **argv)
 
     if (rc != 0)
         return rc;
-    options->format.sorted |= options->format.top > 0; /* by memory, the first of the resources */
+    /* sorted by memory, the first resource, by default */
+    options->format.sorted |= options->format.top > 0;
     if (options->scope.all && (options->scope.cgroup || options->triggers.n))
         return complain("--cgroups goes with neither --cgroup nor --trigger");
     if (options->format.sorted && !options->scope.all)

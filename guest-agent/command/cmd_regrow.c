@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_regrow.c  vmwss-guest regrow: drops the clean page cache, and watches what comes
+/** @file cmd_regrow.c  vmwss-guest regrow: drops the clean page cache, and measures what comes
  * back. */
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Some 130 bytes of memory each, and 250 of JSON. */
+/* Each point takes some 130 bytes of memory, and 250 of JSON. */
 #define POINTS_MAX 100000
 
 struct options {
@@ -58,7 +58,7 @@ static int check_options(const struct options *options)
     return -EINVAL;
 }
 
-/* Without --drop-caches it says what it would do. */
+/* Without --drop-caches, prints what it would do. */
 static int say_what_would_be(const struct fsroot *root)
 {
     struct regrow_reading now;
@@ -106,7 +106,7 @@ static bool wait_for_window(const struct options *options, uint64_t began_ns)
                           "waiting for the next reading");
 }
 
-/* A table shows its progress by itself. */
+/* A table shows the progress itself. */
 static void show_progress(const struct options *options, double elapsed_s,
                           struct progress *progress)
 {
@@ -141,7 +141,7 @@ static int watch_growth(const struct fsroot *root, const struct options *options
     return rc;
 }
 
-/* If watching fails later on, the readings up to then are shown all the same. */
+/* If watching fails later, the readings so far are still shown. */
 static int drop_and_watch(const struct fsroot *root, const struct options *options,
                           struct regrow_curve *curve, struct error *error)
 {

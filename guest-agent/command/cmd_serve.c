@@ -30,7 +30,7 @@ struct options {
     const char *device;
     const char *socket;
     uint64_t vsock_port; /* 0: no vsock */
-    uint64_t period_s;   /* of the working set; 0: none is measured */
+    uint64_t period_s;   /* period of measuring the working set; 0: not measured */
     bool no_triggers;
     bool default_trigger;
     struct triggers triggers;
@@ -96,11 +96,11 @@ static int read_options(struct options *options, int argc, char **argv)
     return options->default_trigger ? triggers_add(&options->triggers, TRIGGER) : 0;
 }
 
-/* The socket that --listen has made, for the signals that end us. */
+/* The socket created by --listen, for the signal handler. */
 static const char *made;
 static pid_t maker;
 
-/* A child of the agent does not remove the socket. */
+/* A child of the agent must not remove the socket. */
 static void on_signal(int number)
 {
     if (getpid() == maker)
@@ -117,7 +117,7 @@ static void remove_at_end(const char *path)
     maker = getpid();
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
         if (signal(ending[i], on_signal) == SIG_IGN)
-            signal(ending[i], SIG_IGN); /* as nohup(1) has it */
+            signal(ending[i], SIG_IGN); /* nohup(1) made it ignored */
 }
 
 static int listen_unix(const char *path, struct error *error)
@@ -164,7 +164,7 @@ static int open_trigger(const struct fsroot *root, const struct options *options
     return other_fd;
 }
 
-/* A guest in which a trigger cannot be armed is still worth asking, so this is only logged. */
+/* If a trigger cannot be armed, this is only logged, because the agent is useful without it. */
 static void arm(struct agent *agent, const struct fsroot *root, const struct options *options)
 {
     const struct triggers *triggers = &options->triggers;
@@ -188,7 +188,7 @@ static void not_measured(const char *why)
     command_error("the guest's own working set is not reported: %s", why);
 }
 
-/* As with triggers. */
+/* A failure is only logged, as for triggers. */
 static void measure_own_set(struct agent *agent, const struct options *options)
 {
     struct error error = {0};
@@ -198,9 +198,9 @@ static void measure_own_set(struct agent *agent, const struct options *options)
         not_measured(error.text);
 }
 
-/* Locks the agent's own memory, about 1 MiB: in a guest that swapped, answers came later than the
- * host's deadline, because the agent's pages had to be read back first. Without the right to lock
- * it goes on. */
+/* Locks the agent's own memory, about 1 MiB: in a guest that swapped, answers missed the host's
+ * deadline, because the agent's pages had to be read back first. Without permission to lock, it
+ * continues. */
 static void stay_resident(void)
 {
     if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
@@ -210,7 +210,7 @@ static void stay_resident(void)
             strerror(errno), RIGHTS_REMEDY(CAP_IPC_LOCK));
 }
 
-/* The device went away, and may come back. */
+/* Reopens the device, which vanished and may come back. */
 static void reopen(struct agent *agent, const struct options *options)
 {
     int fd = options->socket || options->vsock_port ? -1 : endpoint_device(options->device, NULL);
@@ -219,7 +219,7 @@ static void reopen(struct agent *agent, const struct options *options)
         agent_attach(agent, fd);
 }
 
-/* Runs until a signal comes, or its own means fail. */
+/* Runs until a signal arrives, or until the agent itself fails. */
 static int serve_host(struct agent *agent, const struct options *options, struct error *error)
 {
     int rc = connect_agent(agent, options, error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cmd_smaps.c  vmwss-guest smaps: whose the memory is. */
+/** @file cmd_smaps.c  vmwss-guest smaps: the memory of processes. */
 #include "base/parse.h"
 #include "command/command.h"
 #include "command/smaps_output.h"
@@ -16,7 +16,7 @@
 
 struct options {
     struct smaps_output output;
-    int sort; /* the place of the word */
+    int sort; /* index of the word */
     bool all;
     bool named; /* PIDs were given */
 };
@@ -63,8 +63,8 @@ static bool is_among(const struct processes *processes, pid_t pid)
     return false;
 }
 
-/* A process that does not exist is reported, and the others are shown; one that is named twice
- * counts once. */
+/* A process that does not exist is reported, and the others are shown. A process named twice counts
+ * once. */
 static int add_named(const struct fsroot *root, const char *text, struct processes *processes)
 {
     uint64_t pid;
@@ -146,7 +146,7 @@ static int survey(const struct fsroot *root, const struct options *options, char
     return rc == 0 ? show_processes(root, options, processes, error) : rc;
 }
 
-/* If not everything is known of a process that was named, the command fails. */
+/* If something is unknown about a process that was named, the command fails. */
 static bool is_complete(const struct options *options, const struct processes *processes)
 {
     return !options->named || processes->ended + processes->refused + processes->failed == 0;

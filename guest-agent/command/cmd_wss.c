@@ -16,16 +16,17 @@
 struct session {
     const struct wss_options *options;
     struct watch watch;
-    char what[64]; /* for the progress */
+    char what[64]; /* text of the progress */
     uint64_t began_ns, marked_ns;
-    double slept_s; /* since the mark */
+    double slept_s; /* time slept since the mark */
     struct disturbed told;
-    size_t n_reported;  /* of the dropped */
-    bool told_unlisted; /* and what is not even listed */
-    bool incomplete;    /* one that was named could not be measured to the end */
+    size_t n_reported;  /* number of dropped processes already reported */
+    bool told_unlisted; /* the unlisted processes were reported, too */
+    bool incomplete;    /* a process that was named could not be measured to the end */
 };
 
-/* Prints the previous failure: the last one is the command's own error if no process is left. */
+/* Prints the previous failure. The last failure is the command's own error if no process is
+ * left. */
 static void add_missing(struct processes *processes, pid_t pid, int rc)
 {
     if (processes->failure.code)
@@ -108,8 +109,8 @@ static void report_named(const struct dropped *dropped)
     command_error("process %d (%s)%s%s", (int)process->pid, process->name, what, remedy);
 }
 
-/* With --all, the number of processes that may not be read is reported once, and that processes end
- * is not. */
+/* With --all, the number of processes that may not be read is reported once, and processes that end
+ * are not reported. */
 static void report_all(struct session *session)
 {
     const struct watch *watch = &session->watch;
@@ -144,7 +145,7 @@ static void report_dropped(struct session *session)
     session->incomplete |= watch->n_dropped > 0;
 }
 
-/* Reports processes that were dropped; an error if none is left. */
+/* Reports processes that were dropped; returns an error if none is left. */
 static int check_dropped(struct session *session, struct error *error)
 {
     int rc = check_left(&session->watch, error);
@@ -210,7 +211,7 @@ static int read_and_print(struct session *session, struct error *error)
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
 }
 
-/* From one snapshot to the next: a pause, and another mark. */
+/* Between two snapshots: pauses, and marks again. */
 static int pause_and_mark(struct session *session, struct error *error)
 {
     session->marked_ns = clock_ns();

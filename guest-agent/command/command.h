@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file command.h  The subcommands of vmwss-guest, and what only they share. */
+/** @file command.h  The subcommands of vmwss-guest, and what they share. */
 #pragma once
 
 #include "base/command.h"
@@ -15,16 +15,16 @@ int cmd_serve(int argc, char **argv);
 int cmd_smaps(int argc, char **argv);
 int cmd_wss(int argc, char **argv);
 
-/** Does the work of a command with its options, and its operands (a list that ends with NULL).
- * Returns the exit code; or a negative errno with the message, or -EINVAL after printing the error.
+/** Runs a command with its options and its operands (a list that ends with NULL). Returns the exit
+ * code; or a negative errno with the message, or -EINVAL after printing the error.
  */
 typedef int command_body(const struct fsroot *root, void *options, char **operands,
                          struct error *error);
 
-/** Calls @p body with "/" as the root, or for tests with the tree that VMWSS_GUEST_ROOT names.
+/** Calls @p body with "/" as the root, or in tests with the tree that VMWSS_GUEST_ROOT names.
  * Returns the exit code. */
 int command_on_root(void *options, char **operands, command_body *body);
 
-/** Reads the options into the struct at @p base, and goes on as command_on_root() does. */
+/** Reads the options into the struct at @p base, then continues as command_on_root(). */
 int command_run(const struct command_options *options, void *base, int argc, char **argv,
                 command_body *body);

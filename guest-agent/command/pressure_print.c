@@ -21,10 +21,10 @@
 /* One group, for printing. */
 struct view {
     const struct pressure_survey *before, *now;
-    const struct pressure_group *group, *was; /* and the same before; NULL */
-    bool named;                               /* there is a column for the cgroup */
+    const struct pressure_group *group, *was; /* the same group in the earlier survey, or NULL */
+    bool named;                               /* print a column with the cgroup's name */
     const struct pressure_format *format;
-    size_t *order; /* of the groups of now, as they are printed */
+    size_t *order; /* indexes of the present groups, in the order of printing */
     size_t n;      /* of them */
 };
 
@@ -65,7 +65,7 @@ int pressure_format_sort(struct pressure_format *format, const char *value)
 /* The sort key of a group; an unknown share comes last. */
 struct rank {
     size_t group;
-    bool first; /* the whole guest */
+    bool first; /* this is the whole guest */
     double share;
     uint64_t total_us;
 };
@@ -87,7 +87,7 @@ static struct rank rank_of(struct view *view, size_t i)
                          .total_us = stalled->total_us == KEYED_UNKNOWN ? 0 : stalled->total_us};
 }
 
-/* Groups are ordered by name, which decides between equal ones. */
+/* Groups with equal shares are ordered by name, as they are in the survey. */
 static int by_rank(const void *a, const void *b)
 {
     const struct rank *x = a;
@@ -209,7 +209,7 @@ static int print_table(struct view *view)
         {.name = "TOTAL", .right = true},
         {.name = "INTERVAL", .right = true},
     };
-    /* The last column is there only when there is an interval. */
+    /* the last column is printed only with an interval */
     size_t n = sizeof(column) / sizeof(column[0]) - !view->before;
     struct columns *columns = columns_new(column + !view->named, n - !view->named);
     int rc;
@@ -244,7 +244,7 @@ static json_t *group_json(const struct view *view)
 {
     cleanup_free char *name = view->group->cgroup ? strdup(view->group->cgroup) : NULL;
 
-    /* It may have any bytes, and JSON has none for those that are no text. */
+    /* the name may have any bytes; JSON has no name for bytes that are not UTF-8 */
     if (name)
         utf8_printable(name);
 

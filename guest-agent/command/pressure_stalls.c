@@ -20,14 +20,14 @@
 /* The armed triggers and their samples. */
 struct stalls {
     const struct fsroot *root;
-    const char *cgroup; /* where its pressure is; NULL: the whole guest's */
+    const char *cgroup; /* the cgroup of the pressure; NULL: the whole guest */
     const struct triggers *triggers;
     struct pollfd fds[TRIGGERS_MAX];
     struct stall_history history[TRIGGERS_MAX];
     bool json;
 };
 
-/* The stall that fired a trigger; KEYED_UNKNOWN or NAN where it is not known. */
+/* The stall that fired a trigger; KEYED_UNKNOWN or NAN if not known. */
 struct violation {
     uint64_t stalled_us, over_us, total_us;
     double avg10;
@@ -136,7 +136,7 @@ static void take_samples(struct stalls *stalls)
     }
 }
 
-/* The time until the next sample of the trigger with the shortest window: 125 ms at least. */
+/* The time until the next sample of the trigger with the shortest window; at least 125 ms. */
 static int sample_ms(const struct triggers *triggers)
 {
     uint64_t window_us = UINT64_MAX;

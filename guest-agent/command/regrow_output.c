@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Buffers of the texts of numbers. */
+/* Size of the text of a number. */
 #define TEXT 32
 struct text {
     char of[TEXT];
@@ -80,7 +80,7 @@ void regrow_output_point(const struct regrow_output *output, const struct regrow
            bytes(regrow_disk_read_bytes(curve, last), &read),
            seconds(regrow_io_wait_s(curve, last), &wait), 100 * of_dropped,
            show_bar(bar, sizeof(bar), of_dropped));
-    fflush(stdout); /* it may go on for long */
+    fflush(stdout); /* the measurement may take long */
 }
 
 static void print_end(const struct regrow_output *output, const struct regrow_curve *curve,
@@ -189,7 +189,7 @@ static json_t *knee_json(const struct regrow_curve *curve)
                      (json_int_t)regrow_back_bytes(curve, knee));
 }
 
-/* The first two make the need a lower bound, the third takes that from it. */
+/* With the first two flags the need is only a lower bound; with the third it is not even that. */
 static json_t *flags_json(const struct regrow_result *result, enum regrow_end end)
 {
     json_t *flags = json_array();

@@ -5,8 +5,8 @@
 #include "regrow/curve.h"
 
 enum regrow_end {
-    REGROW_SETTLED, /* no more came back */
-    REGROW_TIME,    /* the duration was over */
+    REGROW_SETTLED, /* the cache stopped growing */
+    REGROW_TIME,    /* the duration has passed */
     REGROW_INTERRUPTED,
 };
 
@@ -16,13 +16,14 @@ struct regrow_output {
     double settle_s;
 };
 
-/** For people: what was dropped, and the heading; when the curve has its first point. */
+/** For people: prints what was dropped, and the heading. Call it when the curve has its first
+ * point. */
 void regrow_output_begin(const struct regrow_output *output, const struct regrow_curve *curve);
 
-/** For people: the newest point. */
+/** For people: prints the newest point. */
 void regrow_output_point(const struct regrow_output *output, const struct regrow_curve *curve);
 
-/** Prints the result; as JSON one object, schema vmwss.guest_regrow.v1, with the curve. 0 or
+/** Prints the result; for JSON, one object with schema vmwss.guest_regrow.v1 and the curve. 0 or
  * -ENOMEM. */
 int regrow_output_end(const struct regrow_output *output, const struct regrow_curve *curve,
                       enum regrow_end end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file repeat.h  --interval and --count, which several commands have. */
+/** @file repeat.h  The options --interval and --count, which several commands have. */
 #pragma once
 
 #include "base/option.h"
@@ -12,7 +12,7 @@ struct repeat {
     uint64_t count;    /* 0: for ever */
 };
 
-/* The lines of the options; @p at: the offset of the struct repeat. */
+/* The lines of these options; @p at: offset of the struct repeat. */
 #define REPEAT_INTERVAL(at, text)                                                         \
     {                                                                                     \
         OPTION_SECONDS, 'i', "interval", "S", (at) + offsetof(struct repeat, interval_s), \
@@ -24,5 +24,6 @@ struct repeat {
             .help = (text), 1, UINT32_MAX, "a number from 1"                    \
     }
 
-/** Sleeps an interval and is true, unless there is none, or @p done are enough. */
+/** Sleeps for an interval and returns true; returns false if there is no interval or @p done
+ * reaches the count. */
 bool repeat_again(const struct repeat *repeat, uint64_t done);

@@ -13,7 +13,7 @@
 
 #define CELL 32
 
-/* The numbers of a row: by their names in JSON, and in a table. */
+/* The values of a row, with their names in JSON and in a table. */
 static const struct value {
     const char *key, *heading;
     size_t offset;
@@ -59,8 +59,10 @@ struct row {
     size_t number;
     const struct process_memory *memory;
     const char *name;
-    const char *unknown; /* the text for what is not known */
-    bool bound;          /* sums with something missing, except for the RSS, which anyone may see */
+    const char *unknown; /* text for unknown values */
+    /* the sums lack some values (but not the RSS, which any user may read), so they are lower
+     * bounds */
+    bool bound;
 };
 
 static void value_cell(char cell[CELL], const struct row *row, size_t i)

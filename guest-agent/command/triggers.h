@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file triggers.h  --trigger, which may be given again and again to those commands that have
- * it. */
+/** @file triggers.h  The option --trigger, which can be given repeatedly. */
 #pragma once
 
 #include "proc/stall.h"
@@ -13,5 +12,5 @@ struct triggers {
     struct stall_trigger trigger[TRIGGERS_MAX];
 };
 
-/** Takes another value of the option, into a struct triggers. 0, or -EINVAL after printing why. */
+/** Adds a value of the option to a struct triggers. 0, or -EINVAL after printing the reason. */
 int triggers_add(void *triggers, const char *value);

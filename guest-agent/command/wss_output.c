@@ -12,7 +12,7 @@
 
 #define MIB 1048576.0
 
-/* Only page_idle has pages of which it cannot tell. */
+/* Only page_idle has unmeasurable pages. */
 static bool has_unmeasurable(const struct watch *watch)
 {
     return !watch->method->reads_memory;
@@ -143,6 +143,6 @@ int wss_output_reading(const struct wss_output *output, const struct watch *watc
         return print_json(output, watch, slept_s);
     for (size_t i = 0; i < rows_shown(output, watch); i++)
         print_row(output, watch, &watch->watched[i], slept_s);
-    fflush(stdout); /* a reader at the other end of a pipe wants it now */
+    fflush(stdout); /* a reader at the other end of a pipe needs it at once */
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache_record.c  The page cache of files for scripts: CSV and JSON. See cache.h. */
+/** @file cache_record.c  Prints the page cache of files for programs: CSV and JSON. See cache.h. */
 #include "print/cache.h"
 
 #include "base/cleanup.h"
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* The numbers of a count by their names in both. */
+/* The members of a count, with their names in CSV and JSON. */
 #define N_COUNTS 5
 static const char *const count_name[N_COUNTS] = {"cached_pages", "dirty_pages", "writeback_pages",
                                                  "evicted_pages", "recently_evicted_pages"};
@@ -26,7 +26,7 @@ static void list_counts(const struct cache_count *count, uint64_t value[N_COUNTS
     value[4] = count->recently_evicted;
 }
 
-/* Share of part @p i; negative when it is empty, or not known. */
+/* The cached share of part @p i; negative if the part is empty or not known. */
 static double part_share(const struct cache_format *format, const struct cache_file *file,
                          unsigned i)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache_table.c  The page cache of files for people. See cache.h. */
+/** @file cache_table.c  Prints the page cache of files for people. See cache.h. */
 #include "print/cache.h"
 
 #include "base/cleanup.h"
@@ -16,7 +16,7 @@
 #define BAR 60
 #define TOTAL_NAME 128
 
-/* A row: of a file, or of the total. */
+/* A row for a file, or for the total. */
 struct row {
     uint64_t size_bytes;
     uint64_t pages;
@@ -27,7 +27,8 @@ struct row {
 
 struct table {
     const struct cache_format *format;
-    bool detail; /* cachestat's columns: they are known, and leave room for the parts */
+    /* show cachestat's columns: they are known, and there is space besides the parts */
+    bool detail;
     struct column column[COLUMNS_MAX];
     char heading[CACHE_PARTS_MAX][8];
     size_t n;
@@ -46,7 +47,7 @@ static void add_column(struct table *table, const char *name, bool right)
     table->column[table->n++] = (struct column){.name = name, .right = right};
 }
 
-/* Where part @p i begins. */
+/* Writes the position where part @p i begins. */
 static const char *part_heading(char heading[8], unsigned i, unsigned parts)
 {
     snprintf(heading, 8, "%u%%", 100 * i / parts);
@@ -85,7 +86,7 @@ static void bytes_cell(const struct cache_format *format, char *cell, uint64_t b
         show_bytes(cell, CELL, bytes);
 }
 
-/* Cut, not rounded, so that 100.0 is all of it. */
+/* Rounds down, so that 100.0 means all of it. */
 static void percent_cell(char *cell, uint64_t cached, uint64_t pages, const char *unit)
 {
     if (pages == 0)
@@ -94,7 +95,8 @@ static void percent_cell(char *cell, uint64_t cached, uint64_t pages, const char
         snprintf(cell, CELL, "%.1f%s", floor(1000 * cache_share(cached, pages)) / 10, unit);
 }
 
-/* The share of part @p i of a file of so many pages; @p part is NULL if that is not known. */
+/* Writes the cached share of part @p i of a file of @p pages pages; @p part is NULL if it is not
+ * known. */
 static void part_cell(char *cell, const struct cache_format *format, const uint64_t *part,
                       uint64_t pages, unsigned i)
 {
@@ -192,7 +194,7 @@ void cache_print_table(const struct cache_format *format, const struct cache_fil
     columns_end(table.columns, !format->no_header, stdout);
 }
 
-/* Cached pages among first .. end - 1. */
+/* The number of cached pages in first .. end - 1. */
 static uint64_t cached_within(const struct cache_runs *runs, uint64_t first, uint64_t end)
 {
     uint64_t cached = 0;
@@ -242,7 +244,7 @@ static void print_runs(const struct cache_format *format, const struct cache_run
     columns_end(columns, !format->no_header, stdout);
 }
 
-/* The table's columns of the parts, by themselves. */
+/* Prints the columns of the parts as a separate table. */
 static void print_parts(const struct cache_format *format, const struct cache_file *file)
 {
     struct column column[CACHE_PARTS_MAX];

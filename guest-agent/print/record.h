@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file record.h  The beginning of every JSON object of vmwss-guest, beside its schema. */
+/** @file record.h  The members, besides the schema, at the beginning of every JSON object of
+ * vmwss-guest. */
 #pragma once
 
 #define RECORD_TIME 32

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Any user may nest groups: to no end in depth (the kernel's own limit is none) or number is
- * followed. */
+/* Limits of depth and number, because any user may nest groups without limit (the kernel has
+ * none). */
 #define DEPTH_MAX 32
 #define GROUPS_MAX 65536
 
@@ -57,7 +57,7 @@ static int add_cgroup(struct cgroups *cgroups, const char *parent, const char *n
     return 0;
 }
 
-/* Finds the groups right below @p parent. One that is gone by now has none. */
+/* Finds the direct children of @p parent. A group that was removed has none. */
 static int children(const struct fsroot *root, const char *mount, const char *parent,
                     struct cgroups *found)
 {

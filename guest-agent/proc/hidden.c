@@ -14,7 +14,7 @@
 
 #define MOUNTS_MAX ((size_t)4 << 20)
 
-/* The options of the file system that is mounted on /proc last: behind " - proc SOURCE ". Blanks in
+/* Returns the options of the last file system mounted on /proc, after " - proc SOURCE ". Blanks in
  * other names are written as \040. */
 static const char *proc_options(char *mounts)
 {
@@ -32,7 +32,7 @@ static const char *proc_options(char *mounts)
     return options;
 }
 
-/* The value of ",NAME=VALUE" or of the first option; NULL. */
+/* Returns the value of option NAME=VALUE, or NULL. */
 static const char *option_value(const char *options, const char *name)
 {
     size_t length = strlen(name);
@@ -105,8 +105,8 @@ bool processes_hidden(const struct fsroot *root)
 
     if (!invisible && !is_value(hidepid, "4") && !is_value(hidepid, "ptraceable"))
         return false;
-    /* A capability in a user namespace of ours is not enough: only the first process shows whether
-     * others are visible. */
+    /* A capability in our own user namespace does not suffice: only process 1 shows whether others
+     * are visible. */
     return !fsroot_exists(root, "proc/1/stat") ||
            (!rights_have(CAP_SYS_PTRACE) &&
             !(invisible && in_group(gid ? (gid_t)strtoul(gid, NULL, 10) : 0)));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file hidden.h  Processes and files that /proc does not show, above all other users' processes.
+ * @file hidden.h  Detects processes and files that /proc hides, mainly other users' processes.
  *
  * Source: Documentation/filesystems/proc.rst, "Mount Options": with hidepid=2 (invisible) and 4
- * (ptraceable, Linux 5.8) the processes that we may not trace are not among its entries at all;
- * with the former a group, gid=, sees them all the same.
+ * (ptraceable, Linux 5.8) /proc has no entries of processes that we may not trace; with 2, members
+ * of the group gid= still see them.
  */
 #pragma once
 
@@ -14,24 +14,26 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** For the message where processes are missing for it. */
+/** The message if processes are missing for this reason. */
 #define PROCESSES_HIDDEN "/proc hides the processes of other users (hidepid)"
 
-/** For the message where /proc has no processes at all. */
+/** The message if /proc has no processes. */
 #define PROC_NOT_MOUNTED "no processes are there: it is not mounted"
 
-/** Our own number in /proc, which may be that of another PID namespace than getpid()'s; 0 if this
- * is a captured tree, or /proc does not show us. */
+/** Our own pid in /proc, which may belong to another PID namespace than getpid()'s. 0 if this is a
+ * captured tree, or if /proc does not show us. */
 pid_t process_self(const struct fsroot *root);
 
-/** Why a file of /proc that every kernel has is not there; NULL: no reason is known. */
+/** Returns why a file of /proc that every kernel has is missing; NULL: no reason is known. */
 const char *proc_file_missing(const struct fsroot *root);
 
-/** The message for @p rc of reading the file at @p path, with proc_file_missing(); returns @p rc.
+/** Sets the error for @p rc of reading the file at @p path, with proc_file_missing(); returns @p
+ * rc.
  */
 int proc_error(const struct fsroot *root, struct error *error, int rc, const char *path);
 
 bool processes_hidden(const struct fsroot *root);
 
-/** Why the process has no directory in /proc: -EACCES when it runs and is hidden, else -ESRCH. */
+/** Returns why the process has no directory in /proc: -EACCES if it runs but is hidden, otherwise
+ * -ESRCH. */
 int process_absence(const struct fsroot *root, pid_t pid);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some 5,000 lines of code allocate, at 80 bytes a line; slabinfo is far smaller. */
+/* Some 5,000 call sites allocate, with 80 bytes a line; slabinfo is far smaller. */
 #define FILE_MAX ((size_t)8 << 20)
 
 void kernel_items_free(struct kernel_items *items)
@@ -30,7 +30,7 @@ static int largest_first(const void *a, const void *b)
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Where the last @p n words of text[0 .. length) begin. */
+/* Returns where the last @p n words of text[0 .. length) begin. */
 static size_t last_words(const char *text, size_t length, unsigned n)
 {
     for (; n > 0; n--) {
@@ -49,15 +49,15 @@ static void take_name(struct kernel_item *item, const char *text, size_t length)
     snprintf(item->name, sizeof(item->name), "%.*s", (int)length, text);
 }
 
-/* A file of items, and how many columns of numbers a line has but for what follows a ':'. */
+/* A file of items, and the number of numeric columns in a line, not counting those after a ':'. */
 struct file {
     const char *path;
     bool (*parse)(const char *line, unsigned columns, struct kernel_item *item);
     unsigned columns;
-    unsigned lines; /* that were taken */
+    unsigned lines; /* number of lines taken */
 };
 
-/* Where @p mark stands last: a name may have it in it, too. */
+/* Finds the last @p mark, because a name may contain it, too. */
 static const char *last_mark(const char *line, const char *mark)
 {
     const char *last = NULL;
@@ -67,8 +67,8 @@ static const char *last_mark(const char *line, const char *mark)
     return last;
 }
 
-/* "dentry 5000 5103 192 21 1 : tunables 0 0 0 : slabdata 243 243 0": a name may have blanks in it,
- * so the columns behind it are found from their end. */
+/* "dentry 5000 5103 192 21 1 : tunables 0 0 0 : slabdata 243 243 0": a name may contain blanks, so
+ * the columns after it are found from the end. */
 static bool parse_slab(const char *line, unsigned columns, struct kernel_item *item)
 {
     const char *tunables = last_mark(line, " : tunables ");
@@ -87,7 +87,7 @@ static bool parse_slab(const char *line, unsigned columns, struct kernel_item *i
     return *item->name != '\0';
 }
 
-/* "  4096  1 mm/filemap.c:1919 [module] func:name", and from version 2.0 on pairs such as
+/* "  4096  1 mm/filemap.c:1919 [module] func:name", since version 2.0 followed by pairs such as
  * "accurate:no" (lib/alloc_tag.c, alloc_tag_to_text()). */
 static bool parse_allocation(const char *line, unsigned columns, struct kernel_item *item)
 {
@@ -110,8 +110,8 @@ static bool parse_allocation(const char *line, unsigned columns, struct kernel_i
 }
 
 /* The first line, "slabinfo - version: 2.1", and the second, "# name <active_objs> <num_objs> ... :
- * tunables ..." or "#     <size>  <calls> <tag info>", which names the columns, of which a kernel
- * may have more. Any later line that looks like these is of an item with such a name. */
+ * tunables ..." or "#     <size>  <calls> <tag info>", which names the columns (a kernel may have
+ * more). A later line that looks like these belongs to an item with such a name. */
 static bool take_heading(const char *line, struct file *file)
 {
     const char *end = line + strcspn(line, ":");

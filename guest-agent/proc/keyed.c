@@ -23,7 +23,7 @@ static void forget_fields(const struct keyed_field *fields, size_t n, void *out)
         *field_at(out, &fields[i]) = KEYED_UNKNOWN;
 }
 
-/* The amount of a line behind its key; KEYED_UNKNOWN when there is none. */
+/* The number in a line after its key; KEYED_UNKNOWN if there is none. */
 static uint64_t number_of(const char *text)
 {
     uint64_t value;
@@ -34,7 +34,7 @@ static uint64_t number_of(const char *text)
     return end ? value : KEYED_UNKNOWN;
 }
 
-/* Stands for a sum while it is made: one of its lines is no amount. */
+/* Marks a sum, while it is computed, if one of its lines has a malformed number. */
 #define REFUSED (KEYED_UNKNOWN - 1)
 
 static void add_line(uint64_t *sum, uint64_t value)

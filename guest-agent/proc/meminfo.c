@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* The lines that are read: meminfo, and two that some of its members are computed from. */
+/* The lines that are read: those of meminfo, and two from which some members are computed. */
 struct lines {
     struct meminfo meminfo;
     uint64_t huge_pages, huge_page_bytes; /* of the default size */
@@ -37,7 +37,7 @@ static const struct keyed_field fields[] = {
     ROW("PageTables", page_tables_bytes),
     ROW("KernelStack", kernel_stack_bytes),
     ROW("Hugetlb", hugetlb_bytes),             /* of all sizes */
-    ROW("HugePages_Free", hugetlb_free_bytes), /* pages, as yet */
+    ROW("HugePages_Free", hugetlb_free_bytes), /* in pages, converted later */
     ROW("SwapTotal", swap_total_bytes),
     ROW("SwapFree", swap_free_bytes),
     {"HugePages_Total", offsetof(struct lines, huge_pages), NULL},

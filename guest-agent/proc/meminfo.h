@@ -9,16 +9,17 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/** KEYED_UNKNOWN where this kernel does not say. */
+/** A member is KEYED_UNKNOWN if this kernel does not report it. */
 struct meminfo {
     uint64_t total_bytes;
     uint64_t free_bytes;
-    uint64_t available_bytes; /* what could be had without swapping, by the kernel's own estimate */
+    uint64_t available_bytes; /* memory available without swapping, as estimated by the kernel */
     uint64_t anon_bytes;
-    uint64_t cache_bytes; /* files and tmpfs, without buffers */
+    uint64_t cache_bytes; /* page cache of files and tmpfs, without buffers */
     uint64_t
-        buffers_bytes; /* of block devices: a file system's own blocks, or what reads the device */
-    uint64_t shmem_bytes; /* of the cache, what no file on a disk stands behind */
+        /* page cache of block devices: file system metadata, or direct reads of the device */
+        buffers_bytes;
+    uint64_t shmem_bytes; /* the part of cache_bytes that is in no file on a disk */
     uint64_t active_anon_bytes;
     uint64_t inactive_anon_bytes;
     uint64_t active_file_bytes;
@@ -30,9 +31,8 @@ struct meminfo {
     uint64_t slab_unreclaimable_bytes;
     uint64_t page_tables_bytes;
     uint64_t kernel_stack_bytes;
-    uint64_t
-        hugetlb_bytes; /* huge pages set aside, used or not: in no other number but the total */
-    uint64_t hugetlb_free_bytes; /* of these, of the default size, what is not used */
+    uint64_t hugetlb_bytes;      /* pools of huge pages, used or not; included only in the total */
+    uint64_t hugetlb_free_bytes; /* the unused part of the default-size pool */
     uint64_t swap_total_bytes;
     uint64_t swap_free_bytes;
 };
@@ -40,6 +40,5 @@ struct meminfo {
 /** Reads /proc/meminfo. 0 or a negative errno with the message. */
 int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct error *error);
 
-/** The "memory" of a report, as wire.h has it; what is unknown is left out. NULL when out of
- * memory. */
+/** Returns the "memory" of a report (wire.h), without unknown values. NULL if out of memory. */
 json_t *meminfo_json(const struct meminfo *meminfo);

@@ -11,8 +11,8 @@
     {                                                 \
         key, offsetof(struct paging, member), #member \
     }
-/* Kernels 4.19 to 6.12. Counters of one member add up: allocstall is one per zone, and a kernel has
-   either the single refault counter of before 5.9, which counts files only, or the two. */
+/* Names in kernels 4.19 to 6.12. Counters of one member are added up: allocstall has one per zone,
+ * and a kernel has either one refault counter (before 5.9, only files) or two. */
 static const struct keyed_field fields[] = {
     ROW("pswpin", swap_in_pages),
     ROW("pswpout", swap_out_pages),
@@ -54,7 +54,7 @@ int paging_read(const struct fsroot *root, struct paging *paging, struct error *
 
 uint64_t paging_scanned_pages(const struct fsroot *root)
 {
-    uint64_t scanned[3]; /* older kernels count the last ones as direct */
+    uint64_t scanned[3]; /* older kernels count the third kind as direct */
     static const struct keyed_field counters[] = {{"pgscan_kswapd", 0, NULL},
                                                   {"pgscan_direct", sizeof(uint64_t), NULL},
                                                   {"pgscan_khugepaged", 2 * sizeof(uint64_t), NULL},

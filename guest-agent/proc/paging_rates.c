@@ -23,7 +23,7 @@ void paging_rates(const struct paging *before, const struct paging *now, double 
     }
 }
 
-/* A sum of rates, of which some may be unknown: then it is at least this. */
+/* A sum of rates. If some of them are unknown, it is a lower bound. */
 struct sum {
     double per_s;
     bool whole;
@@ -40,8 +40,8 @@ static struct sum sum_of(double a, double b)
     return (struct sum){(isnan(a) ? 0 : a) + (isnan(b) ? 0 : b), !isnan(a) && !isnan(b)};
 }
 
-/* Pages that came back. A refault of an anonymous page is a swap-in, too, and counts once; before
- * Linux 5.9 only as the latter. */
+/* Sums up pages that were read back. A refault of an anonymous page is also a swap-in, and counts
+ * once; before Linux 5.9 it is only counted as a swap-in. */
 static struct sum paged(const struct paging_rates *rates)
 {
     double swapped = RATE(rates, swap_in_pages), refault = RATE(rates, refault_anon_pages);

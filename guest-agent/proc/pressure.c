@@ -16,7 +16,7 @@ const char *const pressure_resources[] = {"memory", "io", "cpu", NULL};
 
 static const struct stalled unknown = {NAN, NAN, NAN, KEYED_UNKNOWN};
 
-/* Fields are found by their names: a kernel may have more of them. */
+/* Finds fields by name, because a kernel may have more fields. */
 static bool parse_line(const char *text, const char *kind, struct stalled *stalled)
 {
     struct stalled found;
@@ -61,8 +61,8 @@ char *pressure_path(char path[PRESSURE_PATH], const char *cgroup, const char *re
     return path;
 }
 
-/* A group's file is not there: it is a group's own switch (Linux 6.1), the guest's, or there is no
- * such group. */
+/* Explains why a cgroup has no pressure file: the group's own switch (Linux 6.1) or the guest's is
+ * off, or there is no such group. */
 static int why_no_file(const struct fsroot *root, const char *cgroup, struct error *error)
 {
     char on[8] = "";
@@ -83,8 +83,8 @@ static int why_no_file(const struct fsroot *root, const char *cgroup, struct err
                      cgroup);
 }
 
-/* A kernel without PSI has no file; one in which it is off has none either, or (before 6.1) one
- * that does not open. */
+/* A kernel without PSI has no file. If PSI is off, the file is missing, too, or (before 6.1) cannot
+ * be opened. */
 int pressure_why_not(const struct fsroot *root, const char *cgroup, int rc, const char *path,
                      struct error *error)
 {

@@ -35,7 +35,7 @@ char *pressure_scope_path(const struct fsroot *root, const char *cgroup, struct 
     return path;
 }
 
-/* Returns the number of resources that are reported; the last error is in *error. */
+/* Returns the number of reported resources, and the last error in *error. */
 static int read_group(const struct fsroot *root, const char *path, struct pressure_group *group,
                       struct error *error)
 {
@@ -46,8 +46,8 @@ static int read_group(const struct fsroot *root, const char *path, struct pressu
     return told;
 }
 
-/* A group that reports nothing is an error only if it was asked for. One that is gone by now is
- * left out. */
+/* A group that reports nothing is an error only if it was requested. A group that was removed is
+ * skipped. */
 static int add_group(const struct fsroot *root, const char *cgroup, bool wanted,
                      struct pressure_survey *survey, struct error *error)
 {
@@ -107,7 +107,7 @@ int pressure_survey_take(const struct fsroot *root, const struct pressure_scope 
     return rc;
 }
 
-/* The whole guest, which has no name, first. */
+/* Orders by name; the whole guest, which has no name, comes first. */
 static int by_cgroup(const void *a, const void *b)
 {
     const char *x = ((const struct pressure_name *)a)->cgroup;

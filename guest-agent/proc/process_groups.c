@@ -14,17 +14,17 @@ _Static_assert(USER_NAME_MAX <= PROCESS_NAME_MAX, "a user's name fits into a gro
 
 #define STATUS_MAX ((size_t)1 << 20)
 
-/* A process, and the group that it belongs to. */
+/* A process, and its group. */
 struct member {
     char group[PROCESS_NAME_MAX];
     const struct process *process;
 };
 
-/* A process may have ended since it was read. */
+/* Finds the process's user; the process may have ended since it was read. */
 static void user_of(const struct fsroot *root, pid_t pid, const struct users *users,
                     char name[PROCESS_NAME_MAX])
 {
-    cleanup_free char *text = NULL; /* it lists up to 65536 groups */
+    cleanup_free char *text = NULL; /* the file lists up to 65536 groups */
     unsigned effective;
     const char *line = NULL;
 
@@ -86,7 +86,7 @@ static int by_rank(const void *a, const void *b)
                               : (x->rank < y->rank) - (x->rank > y->rank);
 }
 
-/* The members of a group are beside each other. */
+/* Members of a group are adjacent. */
 static void sum_up(const struct member *member, size_t n, enum process_key key,
                    struct process_groups *groups)
 {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer than any line: a path has at most PATH_MAX bytes, each written as four at most. */
+/* Longer than any line: a path has at most PATH_MAX bytes, each written as at most four. */
 #define CHUNK ((size_t)32 << 10)
 
 #define ROW(key, member)                                   \
@@ -52,7 +52,7 @@ void process_memory_add(struct process_memory *all, const struct process_memory 
     }
 }
 
-/* Adds up the whole lines in text[0 .. have), moves the rest to the beginning and returns its
+/* Adds up the complete lines in text[0 .. have), moves the rest to the beginning, and returns its
  * length. */
 static size_t take_lines(char *text, size_t have, struct process_memory *memory)
 {
@@ -71,7 +71,7 @@ static size_t take_lines(char *text, size_t have, struct process_memory *memory)
     return left;
 }
 
-/* Reads a piece at a time: smaps of a process with many mappings has megabytes, and the agent has
+/* Reads in pieces, because smaps of a process with many mappings has megabytes, and the agent has
  * little memory. */
 static int sum_up(int fd, struct process_memory *memory)
 {
@@ -153,8 +153,7 @@ static int read_memory(const struct fsroot *root, pid_t pid, pid_t tid,
     return rc == 0 && memory->rss_bytes == KEYED_UNKNOWN ? -ENODATA : rc;
 }
 
-/* Explains a failure: there is no such process, it has no memory, or reading is not permitted or
- * not possible. */
+/* Explains a failure: the process does not exist, has no memory, or may not or cannot be read. */
 static int explain_failure(const struct fsroot *root, pid_t pid, pid_t tid, int rc,
                            struct process_memory *memory)
 {

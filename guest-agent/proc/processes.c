@@ -80,7 +80,7 @@ int processes_list(const struct fsroot *root, struct processes *processes, struc
 
         if (rc < 0)
             processes_count_failure(processes, pid[i], rc);
-        else if (process->size_bytes > 0) /* else a kernel thread, or a zombie */
+        else if (process->size_bytes > 0) /* otherwise it is a kernel thread or a zombie */
             processes->n++;
     }
     return 0;
@@ -154,7 +154,7 @@ static uint64_t rank(const struct process *process)
     return process_rank(process, PROCESS_PSS);
 }
 
-/* Moves the last of process[0 .. n) up to where its rank belongs. */
+/* Moves the last element of process[0 .. n) up to its place by rank. */
 static void settle(struct process *process, size_t n)
 {
     struct process last = process[n - 1];
@@ -165,8 +165,8 @@ static void settle(struct process *process, size_t n)
     process[at] = last;
 }
 
-/* Pages that are swapped out have page table entries, too, and cost as much as resident ones.
- * Returns -ESRCH if the process has ended. */
+/* Swapped-out pages have page table entries, too, and cost as much as resident ones. Returns -ESRCH
+ * if the process has ended. */
 static int read_within(const struct fsroot *root, uint64_t *walk_bytes, struct process *process)
 {
     struct process_memory cheap = process->memory;

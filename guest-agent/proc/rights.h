@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rights.h  The remedy where the kernel refuses: root may lack a capability too, as in a
- * container, or have it in vain. */
+/** @file rights.h  The remedy when the kernel refuses access. Root may lack a capability, too, as
+ * in a container, or have it only in a user namespace. */
 #pragma once
 
 #include <linux/capability.h>
@@ -10,8 +10,8 @@
 /** Returns true if the capability (CAP_SYS_PTRACE ...) is in our effective set. */
 bool rights_have(int capability);
 
-/** The remedy for -EACCES or -EPERM that the missing capability, given as the name of its constant,
- * may explain. */
+/** The remedy for an -EACCES or -EPERM that a missing capability may explain. @p capability: name
+ * of the constant. */
 #define RIGHTS_REMEDY(capability)                                                             \
     (rights_have(capability) ? #capability " does not suffice: another user namespace, or a " \
                                            "security module"                                  \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shared_memory.c  Processes in one address space; see processes.h. */
+/** @file shared_memory.c  Processes that share an address space; see processes.h. */
 #include "proc/processes.h"
 
 #include "base/cleanup.h"
@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Returns 0 for one address space, 1 or 2 by an order of the kernel's, -1 if it does not say. */
+/* Returns 0 if they share an address space, 1 or 2 by an order of the kernel's, -1 if the kernel
+ * does not tell. */
 static long compare_threads(pid_t a, pid_t b)
 {
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0UL, 0UL);
@@ -21,7 +22,7 @@ bool memory_sharing_known(const struct fsroot *root)
     return process_self(root) == getpid() && compare_threads(getpid(), getpid()) == 0;
 }
 
-/* Those in one address space end up beside each other, in the order of the array. */
+/* Sorts processes that share an address space next to each other, in the order of the array. */
 static int by_memory(const void *a, const void *b)
 {
     const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
@@ -51,7 +52,7 @@ static void mark_sharing(struct process *const *process, size_t n)
             first = process[i];
 }
 
-/* Processes in one address space have the same size of it. */
+/* Processes that share an address space have the same size. */
 static bool is_any_size_equal(struct process **process, size_t n)
 {
     bool found = false;
@@ -71,7 +72,7 @@ void processes_find_sharing(const struct fsroot *root, struct processes *process
     for (size_t i = 0; list && i < processes->n; i++) {
         struct process *process = &processes->process[i];
 
-        /* If it may not be compared with itself, its page tables may not be read either. */
+        /* if a process cannot be compared with itself, its page tables cannot be read either */
         if (!known || compare_threads(process->thread, process->thread) == 0)
             list[n++] = process;
     }

@@ -53,7 +53,7 @@ static const char *remedy(int rc, const struct stall_trigger *trigger)
 static int arm(int fd, const struct stall_trigger *trigger)
 {
     char text[64];
-    /* The kernel takes the last byte for a NUL, and overwrites it. */
+    /* The kernel overwrites the last byte with a NUL. */
     int length = snprintf(text, sizeof(text), "%s %" PRIu64 " %" PRIu64, trigger->kind,
                           trigger->threshold_us, trigger->window_us) +
                  1;
@@ -76,7 +76,7 @@ int stall_trigger_open(const struct fsroot *root, const char *cgroup,
         return fd;
     if (fd >= 0)
         close(fd);
-    if (rc == -EOPNOTSUPP) /* some kernels have the files all the same */
+    if (rc == -EOPNOTSUPP) /* some kernels have the files nevertheless */
         return pressure_why_not(root, cgroup, rc, path, error);
     return error_set(error, rc, "/%s: trigger %s %" PRIu64 " %" PRIu64 ": %s%s", path,
                      trigger->kind, trigger->threshold_us, trigger->window_us, strerror(-rc),

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The sample taken so many before the newest; NULL when there are not as many. */
+/* Returns the sample @p ago samples before the newest; NULL if there are fewer. */
 static const struct stall_sample *sample_ago(const struct stall_history *history, unsigned ago)
 {
     if (ago >= history->n || ago >= STALL_SAMPLES)

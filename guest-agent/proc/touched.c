@@ -11,7 +11,8 @@ static int add_vma(const struct vma *vma, void *context)
 {
     struct touched *all = context;
     uint64_t share = part_of(vma->referenced_bytes, vma->pss_bytes, vma->rss_bytes);
-    /* A file's inode may be 0, as of the first System V segment; its device is not. */
+    /* The inode of a file may be 0, as that of the first System V segment, but its device is
+     * not. */
     bool file = vma->inode != 0 || vma->device.major != 0 || vma->device.minor != 0;
     uint64_t anon = file ? part_of(share, vma->anon_bytes, vma->rss_bytes) : share;
 

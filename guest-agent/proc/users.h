@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file users.h  Names of users, from /etc/passwd alone: a static program cannot ask the name
- * service (nsswitch.conf), whose modules are shared objects. Who is known only elsewhere (LDAP,
- * another container) stays a number.
+ * @file users.h  Names of users, from /etc/passwd only: a static program cannot use the name
+ * service (nsswitch.conf), whose modules are shared objects. Users known only elsewhere (LDAP,
+ * another container) are shown as numbers.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct users {
     size_t n;
 };
 
-/** All of them; none where there is no such file. 0, then give it to users_free(); or -ENOMEM. */
+/** Reads all users; none if the file does not exist. 0, then call users_free(); or -ENOMEM. */
 int users_read(const struct fsroot *root, struct users *users);
 void users_free(struct users *users);
 

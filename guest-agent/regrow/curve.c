@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Below this height over the straight line, as a share of what came back, a curve has no knee. */
+/* A curve that rises less than this share of what came back above the straight line has no knee. */
 #define KNEE_HEIGHT 0.1
 
 int regrow_curve_add(struct regrow_curve *curve, const struct regrow_point *point)
@@ -29,7 +29,8 @@ void regrow_curve_free(struct regrow_curve *curve)
     *curve = (struct regrow_curve){0};
 }
 
-/* The increase of a counter; 0 if it fell (a guest restored to an earlier state) or is not known.
+/* The increase of a counter; 0 if it decreased (the guest was restored to an earlier state) or is
+ * not known.
  */
 static uint64_t increase(uint64_t from, uint64_t to)
 {
@@ -41,7 +42,8 @@ static uint64_t cache_at(const struct regrow_curve *curve, size_t i)
     return regrow_cache_bytes(&curve->point[i].reading);
 }
 
-/* The bytes that were not dropped: those right after the drop, without those read meanwhile. */
+/* The bytes that were not dropped: those cached right after the drop, minus those read
+ * meanwhile. */
 static uint64_t kept_bytes(const struct regrow_curve *curve)
 {
     return increase(regrow_disk_read_bytes(curve, 0), cache_at(curve, 0));
@@ -66,7 +68,7 @@ double regrow_io_wait_s(const struct regrow_curve *curve, size_t i)
     return (double)increase(from, to) / 1e6;
 }
 
-/* KEYED_UNKNOWN if a counter is not known, or fell. */
+/* KEYED_UNKNOWN if a counter is not known, or decreased. */
 static uint64_t counted(uint64_t from, uint64_t to)
 {
     return from == KEYED_UNKNOWN || to == KEYED_UNKNOWN || to < from ? KEYED_UNKNOWN : to - from;
@@ -88,7 +90,7 @@ bool regrow_settled(const struct regrow_curve *curve, double settle_s)
 {
     size_t last = curve->n - 1, i = last;
 
-    /* The drop itself may have taken long. */
+    /* counts from the end of the drop, which may have taken long */
     if (curve->n == 0 || curve->point[last].after_s - curve->point[0].after_s < settle_s)
         return false;
     while (i > 0 && curve->point[last].after_s - curve->point[i].after_s < settle_s)
@@ -130,7 +132,7 @@ struct regrow_result regrow_result(const struct regrow_curve *curve)
     bool reclaim = (scanned != KEYED_UNKNOWN && scanned > 0) ||
                    (refaults != KEYED_UNKNOWN && refaults > 0);
     uint64_t grown = increase(cache_at(curve, 0), cache_at(curve, curve->n - 1));
-    /* Bytes that were read while the cache was looked at count as read after that. */
+    /* bytes read while the cache was read count as read after that */
     uint64_t read = increase(curve->point[0].reading.disk_read_before_bytes, last->disk_read_bytes);
 
     return (struct regrow_result){

@@ -14,7 +14,7 @@
 
 #define ENVIRON_MAX ((size_t)1 << 20)
 
-/* The initial namespaces as /proc/PID/ns shows them: PROC_PID_INIT_INO, PROC_USER_INIT_INO. */
+/* Inodes of the initial namespaces, as in /proc/PID/ns: PROC_PID_INIT_INO, PROC_USER_INIT_INO. */
 static const struct {
     const char *path, *initial;
 } namespaces[] = {
@@ -22,10 +22,10 @@ static const struct {
     {"proc/self/ns/user", "user:[4026531837]"},
 };
 
-/* Files that Docker, Podman, and systemd in any container leave. */
+/* Files created by Docker, by Podman, and by systemd in any container. */
 static const char *const marks[] = {".dockerenv", "run/.containerenv", "run/systemd/container"};
 
-/* A kernel without such namespaces has no such file. */
+/* A kernel without such namespaces does not have the file. */
 static bool in_namespace(const struct fsroot *root)
 {
     char target[PATH_MAX];
@@ -57,7 +57,7 @@ static bool has_mark(const struct fsroot *root)
     return false;
 }
 
-/* Kubernetes marks nothing, and hostPID gives a pod the host's namespace of PIDs, and its PID 1. */
+/* Kubernetes leaves no mark, and with hostPID a pod has the host's PID namespace and its PID 1. */
 static bool has_own_root(const struct fsroot *root)
 {
     struct stat ours, first;

@@ -24,7 +24,7 @@ static const struct keyed_field meminfo_fields[] = {
     ROW("Mapped", mapped_bytes),
     ROW("MemFree", free_bytes),
 };
-/* As in proc/paging.c: before Linux 5.9 there is one counter of refaults, of files. */
+/* As in proc/paging.c: before Linux 5.9 there is a single counter of refaults, for files. */
 static const struct keyed_field vmstat_fields[] = {
     ROW("pgpgin", disk_read_bytes),
     ROW("workingset_refault", refault_pages),
@@ -42,7 +42,7 @@ static int read_keyed(const struct fsroot *root, const struct keyed_field *field
     return rc < 0 ? proc_error(root, error, rc, path) : 0;
 }
 
-/* Without these counters there is nothing to watch. */
+/* Without these counters, nothing can be measured. */
 static int check_known(const struct regrow_reading *reading, struct error *error)
 {
     if (reading->cached_bytes == KEYED_UNKNOWN || reading->shmem_bytes == KEYED_UNKNOWN)
@@ -70,14 +70,14 @@ int regrow_read(const struct fsroot *root, struct regrow_reading *reading, struc
     reading->scanned_pages = paging_scanned_pages(root);
     reading->disk_read_bytes *= 1024;
     reading->disk_read_before_bytes = earlier.disk_read_bytes * 1024;
-    pressure_read(root, NULL, "io", &io, NULL); /* unknown where PSI is off */
+    pressure_read(root, NULL, "io", &io, NULL); /* unknown if PSI is off */
     reading->io_wait_us = io.some.total_us;
     return 0;
 }
 
 uint64_t regrow_cache_bytes(const struct regrow_reading *reading)
 {
-    /* Two counters that are not read at one moment. */
+    /* the two counters are not read at the same moment */
     return reading->cached_bytes > reading->shmem_bytes
                ? reading->cached_bytes - reading->shmem_bytes
                : 0;

@@ -2,11 +2,11 @@
 /**
  * @file agent.c  See agent.h.
  *
- * epoll is edge-triggered: while no host has the other end of a virtio-serial port open, poll() on
- * it reports a hang-up at once, again and again. The kernel wakes us when a host opens it
- * (drivers/char/virtio_console.c, handle_control_message), so that this, too, is waited for without
- * a timer. Being edge-triggered, "there may be more to read" is remembered in `readable`, and one
- * turn reads but one piece, for triggers have their turn, too.
+ * epoll is used edge-triggered, because while no host has the other end of a virtio-serial port
+ * open, poll() would report a hang-up at once, again and again. When a host opens the port, the
+ * kernel wakes us (drivers/char/virtio_console.c, handle_control_message), so no timer is needed.
+ * With edge-triggered events, `readable` has to remember that there may be more to read. Each turn
+ * reads only one block, so that triggers are served, too.
  */
 #include "serve/agent.h"
 
@@ -30,10 +30,10 @@ enum source {
     SOURCE_HOST,
     SOURCE_LISTENER,
     SOURCE_OWN_SET,
-    SOURCE_TRIGGER, /* and those after it */
+    SOURCE_TRIGGER, /* the first trigger; the others follow */
 };
 
-/* Below the second, so that a trigger with a window of one is reported every time. */
+/* Below a second, so that each event of a trigger with a window of 1 s is reported. */
 #define STALL_PAUSE_NS 900000000ULL
 
 #define LISTEN_PAUSE_MS 1000
@@ -45,24 +45,24 @@ struct watched_trigger {
     struct stall_trigger trigger;
     int fd;
     uint64_t told_ns; /* 0: never */
-    bool fired;       /* and not reported yet */
+    bool fired;       /* fired, and not reported yet */
 };
 
 struct agent {
     const struct fsroot *root;
     int epoll;
     int listener;       /* -1: none */
-    uint64_t listen_ns; /* not before; 0: it listens */
+    uint64_t listen_ns; /* time before which it does not accept; 0: it accepts */
     int host;           /* -1: no host is connected */
-    bool is_device;     /* what the host has closed it may open again */
-    bool closed;        /* on the host's side, of a device */
+    bool is_device;     /* if the host closes it, a host may open it again */
+    bool closed;        /* the host closed its side of the device */
     bool readable;
-    uint64_t heard_ns;     /* when something was read last */
-    bool asked[ASK_KINDS]; /* question is to be answered */
+    uint64_t heard_ns;     /* time of the last input */
+    bool asked[ASK_KINDS]; /* a question of this kind is pending */
     struct question question[ASK_KINDS];
     struct watched_trigger watched[AGENT_TRIGGERS_MAX];
     unsigned n_watched;
-    struct own_set *own_set; /* NULL: not asked for */
+    struct own_set *own_set; /* NULL: not measured */
     struct inbox inbox;
     struct outbox outbox;
 };
@@ -143,9 +143,9 @@ int agent_attach(struct agent *agent, int fd)
     detach(agent);
     agent->host = fd;
     agent->is_device = is_device(fd);
-    agent->closed = false; /* or reading tells */
+    agent->closed = false; /* if not, reading will show it */
     agent->readable = true;
-    /* Only a device goes on where another host left off. */
+    /* only on a device does another host continue where the first one stopped */
     agent->outbox.cut = agent->outbox.cut && agent->is_device;
     return watch_fd(agent, fd, EPOLLIN | EPOLLOUT | EPOLLET, SOURCE_HOST);
 }
@@ -179,7 +179,7 @@ bool agent_attached(const struct agent *agent)
     return agent->host >= 0;
 }
 
-/* Makes the next message, as of now; NULL if there is none. */
+/* Makes the next message with present data; NULL if there is none. */
 static json_t *next_message(struct agent *agent)
 {
     for (unsigned i = 0; i < agent->n_watched; i++)
@@ -195,7 +195,7 @@ static json_t *next_message(struct agent *agent)
     return NULL;
 }
 
-/* Sends what there is to send, as far as the host takes it. */
+/* Sends pending messages, as far as the host takes them. */
 static void agent_send(struct agent *agent)
 {
     while (agent->host >= 0) {
@@ -210,7 +210,7 @@ static void agent_send(struct agent *agent)
     }
 }
 
-/* Reads all lines before anything is answered: a flood becomes one answer. */
+/* Reads all lines before it answers, so that a flood causes one answer. */
 static void receive_lines(struct agent *agent)
 {
     struct question question;
@@ -225,9 +225,9 @@ static void receive_lines(struct agent *agent)
 }
 
 /*
- * The host closed its side of the device; or another has opened it by now, and the kernel tells of
- * that in two steps, but has the other's question already, and we have read it. So
- * output stays, and is dropped when a host opens the port later than the asker waits.
+ * The host closed its side of the device. Or another host has opened it since: the kernel reports
+ * that in two steps, but may already have delivered, and we may have read, the new host's question.
+ * So output is kept, and dropped only when a host opens the port after the first host's deadline.
  */
 static void closed(struct agent *agent)
 {
@@ -266,8 +266,8 @@ static void watch_listener(const struct agent *agent, bool yes)
     epoll_ctl(agent->epoll, EPOLL_CTL_MOD, agent->listener, &event);
 }
 
-/* A client that cannot be accepted, for lack of descriptors or memory, stays in the queue, and
- * epoll would report it at once. */
+/* Stops accepting for a while: a client that cannot be accepted, for lack of descriptors or memory,
+ * stays in the queue, and epoll would report it at once. */
 static void rest(struct agent *agent)
 {
     agent->listen_ns = clock_ns() + LISTEN_PAUSE_MS * 1000000ULL;
@@ -282,8 +282,8 @@ static void listen_again(struct agent *agent)
     watch_listener(agent, true);
 }
 
-/* A host that has closed its end has nothing more to send than what is there: that is read to its
- * end, and answered in case only one direction was closed, before another is refused for it. */
+/* If a host has closed its end, reads the rest of its input, and answers it in case only one
+ * direction was closed. Then another host can be accepted. */
 static void end_closed(struct agent *agent)
 {
     struct pollfd peer = {.fd = agent->host, .events = POLLRDHUP};
@@ -321,7 +321,7 @@ static void take_connection(struct agent *agent)
         rest(agent);
 }
 
-/* POLLERR is permanent, and means that the trigger is gone. */
+/* POLLERR is permanent, and means that the trigger no longer exists. */
 static void stalled(struct agent *agent, struct watched_trigger *watched, uint32_t events)
 {
     uint64_t now_ns = clock_ns();
@@ -337,14 +337,14 @@ static void stalled(struct agent *agent, struct watched_trigger *watched, uint32
 static void happened(struct agent *agent, const struct epoll_event *event)
 {
     if (event->data.u32 == SOURCE_HOST)
-        agent->readable = true; /* or writable, or gone: reading tells */
+        agent->readable = true; /* or writable, or closed: reading will show it */
     else if (event->data.u32 == SOURCE_LISTENER)
         take_connection(agent);
     else if (event->data.u32 >= SOURCE_TRIGGER)
         stalled(agent, &agent->watched[event->data.u32 - SOURCE_TRIGGER], event->events);
 }
 
-/* Does what is due for the working set; closing its descriptor removes it from the epoll set. */
+/* Handles what is due for the working set; closing its descriptor removes it from the epoll set. */
 static void turn_own_set(const struct agent *agent)
 {
     if (agent->own_set && own_set_turn(agent->own_set))

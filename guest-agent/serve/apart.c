@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Walking page tables takes some 20 ms a GiB, and a report in ten seconds may take 10 ms altogether
-   (0.1 % of a vCPU): with 107 processes of 850 MiB it took 22 ms without a limit, and 9.4 with this
-   one. */
+/* Walking page tables takes some 20 ms per GiB, and a report every ten seconds may take 10 ms
+ * altogether (0.1 % of a vCPU). With 107 processes of 850 MiB it took 22 ms without a limit, and
+ * 9.4 ms with this one. */
 #define WALK_BYTES ((uint64_t)1 << 28)
 
-/* The child that was late, until it has ended: SIGKILL ends one that waits for a lock, but not one
- * that waits for a disk. There is never a second one. */
+/* A late child, until it has ended: SIGKILL ends a child that waits for a lock, but not one that
+ * waits for a disk. At most one child exists. */
 static pid_t late;
 
 static json_t *read_processes(const struct fsroot *root, uint64_t walk_bytes)
@@ -41,7 +41,8 @@ static json_t *walk_processes(const void *root)
     return read_processes(root, WALK_BYTES);
 }
 
-/* Reads until the other end is closed; false if that takes too long, or is too much. */
+/* Reads until the other end is closed; returns false if that takes too long, or if the text is too
+ * long. */
 static bool read_all(int fd, char *text, size_t size, int deadline_ms)
 {
     const uint64_t until_ns = clock_ns() + (uint64_t)deadline_ms * 1000000;

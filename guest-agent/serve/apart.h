@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file apart.h  The largest processes for a report, read where it may take long: in a child.
+ * @file apart.h  Reads the largest processes for a report in a child process, because reading may
+ * take long.
  *
- * Reading smaps_rollup takes the lock of a process's mappings, and a process that holds that for
- * writing may hold it long: a fork of much memory in a guest that swaps, or a process that means
- * to. The agent must answer all the same.
+ * Reading smaps_rollup takes a process's mmap lock, and another holder may keep it for long: a fork
+ * of much memory in a guest that swaps, or a malicious process. The agent must answer nevertheless.
  */
 #pragma once
 
@@ -13,9 +13,9 @@
 #include <jansson.h>
 
 /**
- * The "processes" of a report: at most WIRE_PROCESSES_MAX, with PSS; from /proc/PID/statm alone,
- * without it, when the child has not come to its end after @p deadline_ms, or an earlier one still
- * has not.
- * @return an array for the caller to release; NULL when nothing could be read
+ * Returns the "processes" of a report: at most WIRE_PROCESSES_MAX, with PSS; or without PSS, from
+ * /proc/PID/statm only, if the child has not finished after @p deadline_ms or an earlier child
+ * still runs.
+ * @return an array that the caller releases; NULL if nothing could be read
  */
 json_t *apart_processes(const struct fsroot *root, int deadline_ms);

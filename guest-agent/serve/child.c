@@ -22,7 +22,7 @@ static void __attribute__((noreturn)) run_child(const struct fsroot *root, pid_t
 {
     json_t *json;
 
-    /* The parent may have ended before the prctl(). */
+    /* the parent may have ended before prctl() */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
     close_all_but(fd, root->dirfd);

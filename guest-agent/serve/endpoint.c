@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* It needs the declarations before it. */
+/* needs the headers above */
 #include <linux/vm_sockets.h>
 
 int endpoint_device(const char *path, struct error *error)
@@ -51,10 +51,10 @@ static int listen_on(int domain, const struct sockaddr *address, socklen_t size)
     return rc;
 }
 
-/* Two agents that start at once: what is bound by one but not listened in yet must not seem left
- * over to the other. They take turns by a lock on the directory, which leaves no file and goes with
- * the process. A user who may read it can hold that lock: after a second it is given up. A file
- * descriptor to be closed, or a negative errno. */
+/* Locks the directory, because two agents may start at once: a socket that one has bound but does
+ * not listen on yet would seem left over to the other. The lock leaves no file, and ends with the
+ * process. Any user who may read the directory can hold it, so waiting for it ends after a second
+ * (-EBUSY). Returns a file descriptor that the caller closes, or a negative errno. */
 static int lock_directory(const char *path)
 {
     char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
@@ -122,7 +122,7 @@ int endpoint_listen_vsock(unsigned port, struct error *error)
     return fd >= 0 ? fd : error_set(error, fd, "vsock port %u: %s", port, strerror(-fd));
 }
 
-/* A process of the guest itself, or of a guest nested in it, must not pass for the host. */
+/* Accepts only the host, not a process of the guest itself or of a nested guest. */
 static int refuse_strangers(int fd)
 {
     struct sockaddr_vm peer = {0};

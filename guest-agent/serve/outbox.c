@@ -17,8 +17,8 @@ bool outbox_free(const struct outbox *outbox)
 
 int outbox_put(struct outbox *outbox, json_t *message)
 {
-    /* As many digits as a decimal number keeps in a double: an uptime of years still has the
-     * kernel's hundredths, by whose differences the host divides. */
+    /* With as many digits as a double holds, an uptime of years keeps the kernel's hundredths of a
+     * second, and the host divides by differences of uptimes. */
     cleanup_free char *text = message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15))
                                       : NULL;
     int length;

@@ -19,8 +19,9 @@ struct round {
     struct watch watch;
     uint64_t mark_begin_ns, mark_end_ns, read_begin_ns, read_end_ns;
     uint64_t anon_bytes, file_bytes;
-    struct processes touching; /* those that could be read */
-    size_t unread;             /* those that could not, unless they have ended */
+    struct processes touching; /* the processes that could be read */
+    /* number of processes that could not be read, except those that ended */
+    size_t unread;
 };
 
 int own_round_check(const struct fsroot *root, struct error *why)
@@ -70,7 +71,7 @@ static int own_round_read(const struct round *round, const struct process *proce
 {
     int rc = touched_read(round->root, process->pid, touched);
 
-    if (rc == -EBADMSG) /* its mappings changed between two pieces */
+    if (rc == -EBADMSG) /* the mappings changed between two pieces */
         rc = touched_read(round->root, process->pid, touched);
     return rc == 0 ? process_check(round->root, process) : rc;
 }
@@ -111,8 +112,8 @@ static double middle_s(uint64_t begin_ns, uint64_t end_ns)
     return ((double)begin_ns + (double)end_ns) / 2e9;
 }
 
-/* Memory that one process freed and another one took up meanwhile counts twice; the sum is limited
- * to the guest's memory. */
+/* Limits the sum to the guest's memory, because memory that one process freed and another took
+ * counts twice. */
 static json_int_t at_most(uint64_t bytes, uint64_t total_bytes)
 {
     return (json_int_t)(bytes < total_bytes ? bytes : total_bytes);

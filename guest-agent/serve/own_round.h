@@ -8,16 +8,16 @@
 
 #include <jansson.h>
 
-/** Checks that the kernel can do it. 0, or a negative errno with the reason. */
+/** Checks that the kernel supports it. 0, or a negative errno with the reason. */
 int own_round_check(const struct fsroot *root, struct error *why);
 
 /**
- * Clears the referenced bits of all processes but this one, waits @p window_s, and looks what was
- * touched.
+ * Clears the referenced bits of all processes but this one, waits @p window_s, and reads which
+ * memory was touched.
  *
- * Takes that long and longer; while a process holds the lock of another's mappings it waits for
- * him, so it belongs into a process that may be killed. Nothing need be undone then.
- * @return for the caller to release: "working_set", without its age, and "processes", those
- *         WIRE_PROCESSES_MAX that touched most, as wire.h has them; NULL with the message
+ * It takes longer than the window, and waits while a process holds another's mmap lock, so call it
+ * in a process that may be killed. Nothing has to be undone then.
+ * @return an object that the caller releases: "working_set" (without its age) and "processes", the
+ *         WIRE_PROCESSES_MAX that touched most, as in wire.h; NULL with the message
  */
 json_t *own_round(const struct fsroot *root, double window_s, struct error *error);

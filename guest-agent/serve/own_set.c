@@ -22,10 +22,10 @@ struct own_set {
     bool complained;
 
     pid_t child;    /* 0: none */
-    int fd;         /* -1: none; what the child tells */
-    bool killed;    /* it was late, and ends when the kernel lets go of it */
-    double began_s; /* the child, by clock_ns() */
-    double next_s;  /* when another may begin */
+    int fd;         /* the child's output; -1: there is no child */
+    bool killed;    /* the child was late, and will end when the kernel lets it */
+    double began_s; /* time when the child began, by clock_ns() */
+    double next_s;  /* earliest time of the next round */
     size_t length;
     char text[WIRE_LINE_MAX];
 
@@ -59,7 +59,7 @@ void own_set_free(struct own_set *own)
     if (!own)
         return;
     if (own->child > 0 && kill(own->child, SIGKILL) == 0)
-        waitpid(own->child, NULL, WNOHANG); /* init does, should it be in the kernel's hands */
+        waitpid(own->child, NULL, WNOHANG); /* if it is stuck in the kernel, init will reap it */
     if (own->fd >= 0)
         close(own->fd);
     json_decref(own->result);
@@ -119,15 +119,14 @@ static void own_set_take(struct own_set *own)
     own->complained = false;
 }
 
-/* Reaps the child, and sets the earliest time of the next one by the CPU time that this one took.
- */
+/* Reaps the child, and computes the earliest time of the next one from this one's CPU time. */
 static void reap(struct own_set *own)
 {
     struct rusage usage = {0};
     double cpu_s;
 
     if (wait4(own->child, NULL, WNOHANG, &usage) == 0)
-        return; /* killed, and still in the kernel's hands */
+        return; /* killed, but stuck in the kernel */
     cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     own->child = 0;
@@ -175,7 +174,7 @@ int own_set_fd(const struct own_set *own)
     return own->fd;
 }
 
-/* Until it can be waited for: it has closed its end, and is all but gone. */
+/* The interval for retrying waitpid() on a child that has closed its output and is about to end. */
 #define REAP_MS 20
 
 int own_set_wait_ms(const struct own_set *own)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file question.h  A request of the host, and the answer to it. */
+/** @file question.h  Parses a question of the host, and answers it. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -22,10 +22,10 @@ struct question {
     json_int_t seq;
 };
 
-/** Parses a line. False when it is no question that could be answered: not one JSON object, a key
- * twice, no sequence number, or a negative one. */
+/** Parses a line. Returns false if it cannot be answered: it is not one JSON object, a key appears
+ * twice, or the sequence number is missing or negative. */
 bool question_parse(struct question *question, const char *line, size_t length);
 
-/** The answer, as of now; NULL when out of memory. @p own_set may be NULL. */
+/** Makes the answer with present data; NULL if out of memory. @p own_set may be NULL. */
 json_t *question_answer(const struct question *question, const struct fsroot *root,
                         const struct own_set *own_set);

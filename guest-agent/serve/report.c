@@ -15,8 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* At most WIRE_TEXT_MAX bytes of ASCII: the texts here are the kernel's or ours, so there is
- * nothing else. */
+/* Truncates text to WIRE_TEXT_MAX bytes; texts here are the kernel's or ours, so they are ASCII. */
 static json_t *short_text(const char *text)
 {
     char cut[WIRE_TEXT_MAX + 1];
@@ -92,7 +91,7 @@ static void add_pressure(json_t *report, const struct fsroot *root)
     json_object_set_new(report, "pressure_off", short_text(error.text));
 }
 
-/* Well below WIRE_DEADLINE_MS, within which the rest has to be read and written too. */
+/* Well below WIRE_DEADLINE_MS, because the rest has to be read and sent within that time, too. */
 #define PROCESSES_MS 1000
 
 json_t *report_now(const struct fsroot *root, const struct own_set *own_set)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report.h  The messages of the agent: the "hello" and the "report" of wire.h. */
+/** @file report.h  Makes the messages of the agent: "hello" and "report" of wire.h. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -8,11 +8,11 @@
 
 #include <jansson.h>
 
-/** Makes the "hello": versions, and which boot this is. NULL if out of memory. */
+/** Makes the "hello", with versions and the boot ID. NULL if out of memory. */
 json_t *report_hello(const struct fsroot *root);
 
-/** How the guest is now; what its kernel does not say is left out. @p own_set may be NULL. NULL
- * when out of memory. */
+/** Makes a report of the guest's present state, without figures that its kernel lacks. @p own_set
+ * may be NULL. NULL if out of memory. */
 json_t *report_now(const struct fsroot *root, const struct own_set *own_set);
 
 /** Makes the message that this trigger fired just now. NULL if out of memory. */

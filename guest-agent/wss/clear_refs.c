@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file clear_refs.c  Method `clear_refs`: the accessed bits in the page tables of the process
- * itself.
+ * @file clear_refs.c  Method `clear_refs`: accessed bits in the process's own page tables.
  *
  * Theory of operation. Writing 1 to /proc/PID/clear_refs clears the accessed bit of each mapped
  * page, and the page's own referenced and young flags (fs/proc/task_mmu.c, clear_refs_pte_range());
- * "Referenced" of smaps counts what has either again. So it is exact for what only this process
- * maps, and of pages that others use too (libraries) it counts what any process had the kernel mark
- * as referenced.
+ * smaps counts a page as "Referenced" if either is set again. So the count is exact for pages that
+ * only this process maps; shared pages (libraries) count if any process caused the kernel to mark
+ * them as referenced.
  *
- * What it disturbs: reclaim looks at the same bits, and takes pages for unused that are not.
+ * What it disturbs: reclaim uses the same bits, and so takes some used pages for unused.
  *
- * What it cannot see: a page whose translation a CPU still holds is touched without its accessed
- * bit being set. Up to Linux 5.5 the write ended with a flush of the TLB. Since 0758cd830494
- * ("asm-generic/tlb: avoid potential double flush") it does not, and what repaired that ("mm: proc:
- * Invalidate TLB after clearing soft-dirty page state", 5.11) flushes for 4 only, for ageing was
- * held not to need it. Writing 4 after 1 would flush; but it clears the soft-dirty bits, without
- * which the next incremental checkpoint of the process would miss changes. So watch_mark() sees to
- * it, see tlb_evict.h.
+ * What it cannot see: touching a page whose translation is still in a TLB does not set its accessed
+ * bit. Up to Linux 5.5 the write ended with a TLB flush. Since 0758cd830494 ("asm-generic/tlb:
+ * avoid potential double flush") it does not, and the repair ("mm: proc: Invalidate TLB after
+ * clearing soft-dirty page state", 5.11) only flushes after writing 4, because ageing was thought
+ * not to need it. Writing 4 after 1 would flush, but also clears the soft-dirty bits, so that the
+ * next incremental checkpoint of the process would miss changes. So watch_mark() evicts TLB entries
+ * instead, see tlb_evict.h.
  */
 #include "wss/method.h"
 

@@ -16,7 +16,8 @@ void disturbed_begin(const struct fsroot *root, struct disturbed *disturbed)
     *disturbed = (struct disturbed){.scanned_pages = paging_scanned_pages(root)};
 }
 
-/* Any process may have that name, but only a kernel thread has no address space. */
+/* Checks for a kernel thread, which has no address space, because any process may have that
+ * name. */
 static bool is_kdamond(const struct fsroot *root, pid_t pid)
 {
     struct process_statm statm;
@@ -28,7 +29,7 @@ static bool is_kdamond(const struct fsroot *root, pid_t pid)
            statm.size_bytes == 0;
 }
 
-/* A PID namespace other than the first has none. */
+/* PID namespaces other than the first have no kernel threads. */
 static bool sees_kernel_threads(const struct fsroot *root)
 {
     char name[32];

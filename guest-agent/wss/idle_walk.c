@@ -15,17 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BRIDGE 8 /* reading so many unwanted flags costs less than a system call */
+#define BRIDGE 8 /* reading this many unneeded flags costs less than a system call */
 
 /* Virtual pages. */
 struct range {
     uint64_t first, end;
 };
 
-/* The walk, and what is done with each batch. */
+/* The walk, and the function called for each batch. */
 struct visit {
     struct idle_walk walk;
-    struct range *range; /* the mappings that have something resident */
+    struct range *range; /* mappings with resident pages */
     size_t n_ranges;
     const volatile int *interrupted;
     int (*work)(struct idle_walk *walk, void *context);
@@ -55,7 +55,7 @@ static int finish_batch(struct visit *visit)
     return rc;
 }
 
-/* Takes up the present ones of @p n pages, from virtual page @p first on. */
+/* Takes the present pages among @p n pages, beginning with virtual page @p first. */
 static int take_pages(struct idle_walk *walk, uint64_t first, uint64_t n)
 {
     int rc = u64_file_read(walk->pagemap_fd, first, n, walk->entry);
@@ -72,8 +72,8 @@ static int take_pages(struct idle_walk *walk, uint64_t first, uint64_t n)
     return rc;
 }
 
-/* Notes the mappings first: smaps is read piece by piece, and the longer that takes, the more of
- * them change. */
+/* Collects all mappings first: smaps is read in pieces, and the longer that takes, the more
+ * mappings change. */
 static int note_vma(const struct vma *vma, void *context)
 {
     struct visit *visit = context;
@@ -165,8 +165,7 @@ int idle_walk(const struct wss_subject *subject, int (*work)(struct idle_walk *w
     return rc;
 }
 
-/* Points walk->folio at the folio of a frame that is part of one; a frame whose folio was split
- * meanwhile is its own. */
+/* Finds the folio of a frame; a frame whose folio was split meanwhile is its own folio. */
 static void find_folio(struct idle_walk *walk, uint64_t pfn, uint64_t flags)
 {
     const struct folio *last = &walk->folio;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file page_idle.c  Method `page_idle`: the idle flags of the page frames behind a process.
+ * @file page_idle.c  Method `page_idle`: the idle flags of a process's page frames.
  *
- * Theory of operation. /proc/PID/smaps says where the process has memory, its pagemap which frames
- * are there, and /proc/kpageflags which of them are tails of a larger folio, whose flag is its
- * head's. Setting a frame's bit in the idle bitmap clears the accessed bits of all its mappings; a
- * frame whose bit is gone was touched. Reclaim is not disturbed: the kernel keeps what it has
- * cleared in a flag of its own for it (PG_young).
+ * Theory of operation. /proc/PID/smaps shows where the process has memory, its pagemap the frames,
+ * and /proc/kpageflags which of them are tails of a large folio, whose idle flag is on its head.
+ * Setting a frame's bit in the idle bitmap clears the accessed bits of all its mappings; a frame
+ * whose bit is gone was touched. Reclaim is not disturbed, because the kernel keeps cleared
+ * accessed bits for it as PG_young.
  *
  * What it cannot see: hugetlb pages, and pages that are on no LRU list (just faulted in, pinned,
- * isolated), always read "not idle". So after marking the flag is looked for, and what does not
- * have it is unmeasurable; never silently touched. A page that others map too (a library, shared
- * memory) counts as touched when any of them touches it. One touched piece of a huge page counts as
- * all of it that the process maps. Marking does not flush the TLB either, see tlb_evict.h.
+ * isolated), always read "not idle". So the flag is read back after marking, and pages without it
+ * are unmeasurable, never counted as touched. A page that others map, too (a library, shared
+ * memory), counts as touched if any of them touches it. If a part of a huge page is touched, all of
+ * it that the process maps counts. Marking does not flush the TLB either, see tlb_evict.h.
  *
- * Left behind: idle flags, which nothing but page_idle and DAMON reads.
+ * Left behind: idle flags, which only page_idle and DAMON read.
  */
 #include "wss/idle_walk.h"
 #include "wss/method.h"
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Frames that did not take the mark, ascending within each batch; sorted when all are there. */
+/* Frames that did not take the mark, ascending within each batch, and sorted at the end. */
 struct lost {
     uint64_t *head;
     size_t n;
@@ -69,7 +69,7 @@ static void forget_marks(void *state)
     free(lost);
 }
 
-/* Marks the frames of a batch, and notes which did not take it. */
+/* Marks the frames of a batch, and notes those that did not take the mark. */
 static int mark_batch(struct idle_walk *walk, void *context)
 {
     struct lost *lost = context;
@@ -81,7 +81,7 @@ static int mark_batch(struct idle_walk *walk, void *context)
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (!(walk->flags[i] & KPF_IDLE))
             rc = lost_add(lost, walk->head[i]);
-    /* By the time of reading they may be on a list, and without a mark: as if touched. */
+    /* when they are read, they may be on a list without a mark, and would seem touched */
     for (size_t i = 0; rc == 0 && i < walk->n_late; i++)
         rc = lost_add(lost, walk->late[i]);
     return rc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file subject.h  The process that a method looks at, and the flag that interrupts it. */
+/** @file subject.h  The process that is measured, and the flag that interrupts the method. */
 #pragma once
 
 #include "base/fsroot.h"
@@ -11,7 +11,7 @@
 struct wss_subject {
     const struct fsroot *root;
     pid_t pid;
-    const volatile int *interrupted; /* not 0: give up; may be NULL */
+    const volatile int *interrupted; /* the method ends when this is not 0; may be NULL */
 };
 
 static inline bool wss_interrupted(const volatile int *flag)

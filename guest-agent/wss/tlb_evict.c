@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHILDREN 8 /* six, and two to spare */
+#define CHILDREN 8 /* six, and two spare ones */
 #define PATIENCE_NS 1000000000ULL
 
-/* sched_setaffinity() returns on each CPU only when we run there. At once if we may have real-time
- * priority, which is for microseconds; otherwise a busy CPU lets us wait for a time slice. */
+/* sched_setaffinity() returns only when we run on the CPU. That is at once if we may use real-time
+ * priority, which lasts microseconds; otherwise we wait for a time slice on a busy CPU. */
 static void visit_cpus(const cpu_set_t *cpus)
 {
     const struct sched_param first = {.sched_priority = 1};
@@ -35,7 +35,8 @@ static void visit_cpus(const cpu_set_t *cpus)
     }
 }
 
-/* A CPU that a task of higher priority never leaves is not visited: the wait has a limit. */
+/* Limits the wait, because a CPU on which a task of higher priority always runs is never
+ * visited. */
 static void wait_for(const pid_t *child, size_t n, const volatile int *interrupted)
 {
     const uint64_t until_ns = clock_ns() + PATIENCE_NS;
@@ -57,7 +58,7 @@ int tlb_evict(const volatile int *interrupted)
     int rc = 0;
     size_t n = 0;
 
-    /* Our own affinity may be narrower than the CPUs that we may use. */
+    /* our own affinity may be narrower than the CPUs that we may use */
     memset(&cpus, 0xff, sizeof(cpus));
     for (; rc == 0 && n < CHILDREN; n += rc == 0) {
         child[n] = fork();

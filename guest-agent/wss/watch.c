@@ -71,7 +71,8 @@ static int read_one(const struct watch *watch, struct watched_process *watched)
 
     watched->read_end_ns = clock_ns();
     if (rc == 0)
-        rc = process_check(watch->root, &watched->process); /* another one is not marked */
+        /* do not mark another process with the same pid */
+        rc = process_check(watch->root, &watched->process);
     if (rc < 0 || watch->method->reads_memory)
         return rc;
     rc = process_memory_read(watch->root, subject.pid, &memory);
@@ -85,11 +86,11 @@ static int attempt(const struct watch *watch, struct watched_process *watched,
 {
     int rc = wss_interrupted(watch->interrupted) ? -EINTR : act(watch, watched);
 
-    /* Its mappings changed between two pieces of smaps. */
+    /* the mappings changed between two pieces of smaps */
     return rc == -EBADMSG ? act(watch, watched) : rc;
 }
 
-/* Returns true if this failure of one process is no reason to give up the others. */
+/* Returns true if this failure of one process lets the measurement of others continue. */
 static bool is_dropped(const struct watch *watch, int rc)
 {
     return rc == -ESRCH || rc == -EACCES || rc == -EPERM ||
@@ -129,9 +130,9 @@ static int for_each(struct watch *watch,
     return rc;
 }
 
-/* Done once for all processes: until then, for some ms and as long as marking the others takes,
- * touches through a translation that a CPU still holds do not show. Memory that is touched
- * repeatedly, or for the first time, does. */
+/* Flushes TLBs once for all processes. Until then, for some ms plus the time of marking the others,
+ * touches through a cached translation are not seen. Memory touched repeatedly, or for the first
+ * time, is seen. */
 static int forget_translations(const struct watch *watch, struct error *error)
 {
     int rc = watch->root->live ? tlb_evict(watch->interrupted) : 0;
