@@ -99,6 +99,27 @@ int parse_size(const char *text, uint64_t *bytes)
     return 0;
 }
 
+int parse_speed(const char *text, double *bytes_s)
+{
+    static const struct unit units[] = {{"KiB", 1024}, {"MiB", 1048576}, {"GiB", 0x1p30},
+                                        {"kB", 1e3},   {"MB", 1e6},      {"GB", 1e9},
+                                        {"kbit", 125}, {"Mbit", 125e3},  {"Gbit", 125e6}};
+    char number[64];
+    size_t length = strlen(text);
+    double value;
+
+    if (length >= sizeof(number))
+        return -EINVAL;
+    memcpy(number, text, length + 1);
+    if (length > 2 && strcasecmp(number + length - 2, "/s") == 0)
+        number[length - 2] = '\0';
+    if (parse_with_unit(number, units, sizeof(units) / sizeof(units[0]), &value) < 0 || value < 1 ||
+        value > 0x1p50)
+        return -EINVAL;
+    *bytes_s = value;
+    return 0;
+}
+
 static int split_list(const char *list, double *value, size_t max, size_t *n)
 {
     char copy[1024];

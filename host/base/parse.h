@@ -34,6 +34,14 @@ int parse_moment(const char *text, double now_s, double *unix_s);
  * 1024. */
 int parse_size(const char *text, uint64_t *bytes);
 
+#define PARSE_SPEED_EXPECTED                                                                       \
+    "a speed with its unit: bytes as in 119MiB/s (which virsh counts in) or 125MB/s, or bits, as " \
+    "in 10Gbit/s"
+
+/** Bytes a second, at least 1 and at most 2^50, always with a unit: KiB, MiB, GiB, kB, MB, GB, Mbit
+ * or Gbit, each with or without "/s". A plain number or 10G may mean bits or bytes: -EINVAL. */
+int parse_speed(const char *text, double *bytes_s);
+
 /** A whole number within min .. max. */
 int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 

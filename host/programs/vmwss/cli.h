@@ -28,6 +28,7 @@ int cmd_history(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_advise(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
+int cmd_migrate(int argc, char **argv);
 int cmd_balloon(int argc, char **argv);
 int cmd_shrink(int argc, char **argv);
 int cmd_top(int argc, char **argv);

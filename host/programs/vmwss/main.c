@@ -25,6 +25,8 @@ static const struct command commands[] = {
     {"advise", "advise how much memory each guest should have, and why", cmd_advise},
     {"plan", "plan a fleet: what hosts need, what more fits where, which could be emptied",
      cmd_plan},
+    {"migrate", "foretell a live migration: does it converge, how long, how much downtime",
+     cmd_migrate},
     {"shrink", "find by experiment how small a guest can be before it complains", cmd_shrink},
     {"balloon", "show vmwss-balloond's decisions; ask it for room, release what it took",
      cmd_balloon},

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_migrate.c  The forecast of a live migration: the write curve between and beyond its
  * windows, and rounds that were worked out by hand or seen in a real migration. */
+#include "base/parse.h"
+#include "decide/migrate/curve_file.h"
 #include "decide/migrate/forecast.h"
+#include "measure/record/sample_record.h"
 
 #include "unit.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MIB 1048576.0
 
@@ -256,4 +260,63 @@ TEST(plain, post_copy_needs_what_the_guest_works_on)
     ck_assert(is_near(forecast.postcopy_bytes.value, 100 * MIB, 0.1));
     ck_assert(is_near(forecast.postcopy_s.value, 0.5, 0.01));
     ck_assert(forecast.postcopy_s.high >= 2);
+}
+
+/* --- a curve from a file ---------------------------------------------------------------------- */
+
+#define WINDOW(seconds, low, bytes, high)                                               \
+    "{\"window_s\":" seconds ",\"est_window_s\":" seconds ",\"write_set_bytes\":" bytes \
+    ",\"write_set_low_bytes\":" low ",\"write_set_high_bytes\":" high "}"
+#define GUEST "\"domain\":\"web1\",\"uuid\":null,\"accel\":\"kvm\",\"ram_bytes\":134217728"
+#define RECORD(guest, windows)                                                                \
+    "{" guest ",\"resident_bytes\":71303168,\"writes\":{\"method\":\"soft-dirty\",\"flags\":" \
+    "[\"thp\"],\"granularity_bytes\":4096,\"windows\":[" windows "]}}"
+
+static int parse(const char *text, struct migrate_guest *guest)
+{
+    struct error error = {0};
+    const int rc = migrate_curve_parse(text, strlen(text), guest, &error);
+
+    ck_assert((rc < 0) == (*error.text != '\0'));
+    return rc;
+}
+
+TEST(plain, a_curve_is_read)
+{
+    struct migrate_guest guest;
+
+    ck_assert_int_eq(parse(RECORD(GUEST, WINDOW("0.1", "4096", "8192",
+                                                "12288") "," WINDOW("1", "8192", "16384", "16384")),
+                           &guest),
+                     0);
+    ck_assert_str_eq(guest.domain, "web1");
+    ck_assert(guest.kvm && guest.ram_bytes == 134217728 && guest.resident_bytes == 71303168);
+    ck_assert(guest.writes.n == 2 && guest.writes.points[1].bytes == 16384);
+    ck_assert(guest.writes.points[0].low_bytes == 4096 && guest.writes.flags == FLAG_THP);
+}
+
+TEST(plain, a_curve_that_cannot_be_is_refused)
+{
+    struct migrate_guest guest;
+
+    ck_assert_int_lt(parse("[]", &guest), 0);
+    ck_assert_int_lt(parse(RECORD(GUEST, ""), &guest), 0);
+    /* bounds that do not hold, windows that do not ascend, no RAM */
+    ck_assert_int_lt(parse(RECORD(GUEST, WINDOW("1", "3", "2", "4")), &guest), 0);
+    ck_assert_int_lt(
+        parse(RECORD(GUEST, WINDOW("1", "1", "2", "4") "," WINDOW("1", "1", "2", "4")), &guest), 0);
+    ck_assert_int_lt(parse(RECORD("\"ram_bytes\":0", WINDOW("1", "1", "2", "4")), &guest), 0);
+    ck_assert_int_lt(parse(RECORD(GUEST, WINDOW("1e999", "1", "2", "4")), &guest), 0);
+}
+
+TEST(plain, a_speed_has_its_unit)
+{
+    double speed = 0;
+
+    ck_assert(parse_speed("10Gbit/s", &speed) == 0 && speed == 1.25e9);
+    ck_assert(parse_speed("119MiB/s", &speed) == 0 && speed == 119 * MIB);
+    ck_assert(parse_speed("125MB", &speed) == 0 && speed == 125e6);
+    ck_assert(parse_speed("10G", &speed) < 0 && parse_speed("10", &speed) < 0);
+    ck_assert(parse_speed("-1MiB/s", &speed) < 0 && parse_speed("MiB/s", &speed) < 0);
+    ck_assert(parse_speed("infMiB/s", &speed) < 0 && parse_speed("0MiB", &speed) < 0);
 }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file curve_file.c  See curve_file.h. */
+#include "decide/migrate/curve_file.h"
+
+#include "base/cleanup.h"
+#include "measure/record/sample_record.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool get_bytes(const json_t *object, const char *key, uint64_t *bytes)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *bytes = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+/* NULL, absent, or too long: empty. */
+static void get_text(const json_t *object, const char *key, char *text, size_t size)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+
+    if (value && strlen(value) < size)
+        memcpy(text, value, strlen(value) + 1);
+}
+
+static bool get_window(const json_t *window, double *seconds)
+{
+    *seconds = json_number_value(json_object_get(window, "est_window_s"));
+    return isfinite(*seconds) && *seconds > 0 && *seconds < 1e7;
+}
+
+static bool get_point(const json_t *object, struct write_point *point)
+{
+    point->window_s = json_number_value(json_object_get(object, "window_s"));
+    return get_window(object, &point->est_window_s) &&
+           get_bytes(object, "write_set_bytes", &point->bytes) &&
+           get_bytes(object, "write_set_low_bytes", &point->low_bytes) &&
+           get_bytes(object, "write_set_high_bytes", &point->high_bytes) &&
+           point->low_bytes <= point->bytes && point->bytes <= point->high_bytes;
+}
+
+static bool get_points(const json_t *array, struct write_curve *curve)
+{
+    const size_t n = json_array_size(array);
+
+    if (n == 0 || n > WRITE_POINTS_MAX)
+        return false;
+    for (curve->n = 0; curve->n < n; curve->n++) {
+        struct write_point *point = &curve->points[curve->n];
+
+        if (!get_point(json_array_get(array, curve->n), point) ||
+            (curve->n > 0 && !(point->est_window_s > point[-1].est_window_s)))
+            return false;
+    }
+    return true;
+}
+
+static unsigned get_flags(const json_t *array)
+{
+    unsigned flags = 0;
+
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *name = json_string_value(json_array_get(array, i));
+
+        for (unsigned bit = 0; name && sample_flag_name(bit); bit++)
+            if (strcmp(name, sample_flag_name(bit)) == 0)
+                flags |= 1U << bit;
+    }
+    return flags;
+}
+
+static const char *fill(const json_t *root, struct migrate_guest *guest)
+{
+    const json_t *writes = json_object_get(root, "writes");
+    const json_t *windows = json_object_get(root, "windows");
+    const char *accel = json_string_value(json_object_get(root, "accel"));
+
+    if (!get_bytes(root, "ram_bytes", &guest->ram_bytes) || guest->ram_bytes == 0 ||
+        guest->ram_bytes > 1ULL << 60)
+        return "no ram_bytes";
+    if (!get_bytes(root, "resident_bytes", &guest->resident_bytes))
+        return "no resident_bytes";
+    if (!get_points(json_object_get(writes, "windows"), &guest->writes))
+        return "no write set with its windows: measure it with --writes";
+    get_text(root, "domain", guest->domain, sizeof(guest->domain));
+    get_text(root, "uuid", guest->uuid, sizeof(guest->uuid));
+    guest->kvm = accel && strcmp(accel, "kvm") == 0;
+    guest->writes.method = "file";
+    guest->writes.flags = get_flags(json_object_get(writes, "flags"));
+    get_bytes(writes, "granularity_bytes", &guest->writes.granularity_bytes);
+    if (json_array_size(windows) > 0)
+        get_bytes(json_array_get(windows, json_array_size(windows) - 1), "wss_bytes",
+                  &guest->wss_bytes);
+    return NULL;
+}
+
+int migrate_curve_parse(const char *text, size_t size, struct migrate_guest *guest,
+                        struct error *error)
+{
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *wrong;
+
+    *guest = (struct migrate_guest){.kvm = false};
+    wrong = json_is_object(root) ? fill(root, guest) : "not one JSON object";
+    json_decref(root);
+    return wrong ? error_set(error, -EINVAL, "%s", wrong) : 0;
+}
+
+int migrate_curve_read(const char *path, struct migrate_guest *guest, struct error *error)
+{
+    cleanup_free char *text = malloc(MIGRATE_CURVE_TEXT);
+    cleanup_file FILE *file = fopen(path, "re");
+    struct error why = {0};
+    size_t size;
+    int rc;
+
+    if (!file) {
+        rc = -errno;
+        return error_set(error, rc, "%s: %s", path, strerror(-rc));
+    }
+    if (!text)
+        return error_set(error, -ENOMEM, "out of memory");
+    size = fread(text, 1, MIGRATE_CURVE_TEXT, file);
+    rc = ferror(file) ? -EIO : size == MIGRATE_CURVE_TEXT ? -EFBIG : 0;
+    if (rc < 0)
+        return error_set(error, rc, "%s: %s", path, strerror(-rc));
+    rc = migrate_curve_parse(text, size, guest, &why);
+    return rc < 0 ? error_set(error, rc, "%s: %s", path, why.text) : 0;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file curve_file.h  The guest of a forecast: its memory and its write curve, measured now or
+ * read from what vmwss measure --writes --json printed. */
+#pragma once
+
+#include "base/error.h"
+#include "measure/estimate/write_curve.h"
+
+#include <stdbool.h>
+
+struct migrate_guest {
+    char domain[256]; /* empty if unknown */
+    char uuid[37];
+    bool kvm;
+    uint64_t ram_bytes, resident_bytes;
+    uint64_t wss_bytes; /* of the longest window; 0: not measured */
+    struct write_curve writes;
+};
+
+/** No record is longer. */
+#define MIGRATE_CURVE_TEXT (256U << 10)
+
+/** Reads a record of schema vmwss.sample.v1 that has "writes", its @p size bytes. Returns 0;
+ * -EINVAL, and the message says what is missing. */
+int migrate_curve_parse(const char *text, size_t size, struct migrate_guest *guest,
+                        struct error *error);
+
+/** The same of a file, or of a pipe. Returns 0, or a negative errno. */
+int migrate_curve_read(const char *path, struct migrate_guest *guest, struct error *error);

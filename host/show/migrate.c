@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file migrate.c  See migrate.h. */
+#include "show/migrate.h"
+
+#include "base/plural.h"
+#include "base/text/units.h"
+#include "measure/record/sample_record.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static char *bytes_text(char *text, size_t size, double bytes)
+{
+    return show_bytes(text, size, bytes < 0x1p63 ? (uint64_t)bytes : 1ULL << 63);
+}
+
+/* "14s [12s, 17s]", "120ms [80ms, 200ms]" */
+static char *seconds_text(char *text, size_t size, double seconds)
+{
+    if (!isfinite(seconds))
+        snprintf(text, size, "never");
+    else if (seconds < 1)
+        snprintf(text, size, "%.0fms", 1000 * seconds);
+    else
+        show_seconds(text, size, seconds);
+    return text;
+}
+
+typedef char *write_value(char *text, size_t size, double value);
+
+static char *range_text(char *text, size_t size, const struct migrate_range *range,
+                        write_value *write)
+{
+    char value[32], low[32], high[32];
+
+    snprintf(text, size, "%s [%s, %s]", write(value, sizeof(value), range->value),
+             write(low, sizeof(low), range->low),
+             isfinite(range->high) ? write(high, sizeof(high), range->high) : "no end");
+    return text;
+}
+
+/* --- the sheet -------------------------------------------------------------------------------- */
+
+static const struct sheet_column columns[] = {
+    {"round", {.name = "ROUND", .right = true}},
+    {"begin_s", {.name = "BEGINS", .right = true}},
+    {"seconds", {.name = "TAKES", .right = true}},
+    {"sent_bytes", {.name = "SENT", .right = true}},
+    {"left_bytes", {.name = "LEFT", .right = true}},
+};
+
+static void fill_range(struct sheet *sheet, const char *key, const struct migrate_range *range,
+                       double unit)
+{
+    sheet_group(sheet, key);
+    sheet_real(sheet, "value", sheet_rounded(range->value, unit));
+    sheet_real(sheet, "low", sheet_rounded(range->low, unit));
+    sheet_real(sheet, "high", sheet_rounded(range->high, unit));
+    sheet_close(sheet);
+}
+
+static void fill_points(struct sheet *sheet, const struct write_curve *writes)
+{
+    sheet_group(sheet, "writes");
+    sheet_text(sheet, "method", writes->method);
+    sheet_bytes(sheet, "granularity_bytes", writes->granularity_bytes);
+    sheet_bits(sheet, "flags", writes->flags, sample_flag_name);
+    sheet_list(sheet, "windows", NULL, 0);
+    for (size_t i = 0; i < writes->n; i++) {
+        const struct write_point *point = &writes->points[i];
+
+        sheet_row(sheet);
+        sheet_real(sheet, "window_s", point->window_s);
+        sheet_real(sheet, "est_window_s", sheet_rounded(point->est_window_s, 1e-6));
+        sheet_bytes(sheet, "write_set_bytes", point->bytes);
+        sheet_bytes(sheet, "write_set_low_bytes", point->low_bytes);
+        sheet_bytes(sheet, "write_set_high_bytes", point->high_bytes);
+    }
+    sheet_close(sheet);
+    sheet_close(sheet);
+}
+
+static void fill_path(struct sheet *sheet, const struct migrate_path *path)
+{
+    fill_range(sheet, "bandwidth_bytes_per_second", &path->bandwidth_bytes_s, 1);
+    fill_range(sheet, "link_bytes_per_second", &path->link_bytes_s, 1);
+    sheet_real(sheet, "allowed_downtime_s", path->downtime_s);
+    fill_range(sheet, "state_seconds", &path->device_s, 1e-6);
+    fill_range(sheet, "zero_page_seconds", &path->zero_page_s, 1e-9);
+    sheet_bool(sheet, "auto_converge", path->auto_converge);
+}
+
+static void fill_rounds(struct sheet *sheet, const struct migrate_forecast *forecast)
+{
+    sheet_list(sheet, "rounds", columns, COUNT(columns));
+    for (unsigned i = 0; i < forecast->n_rounds && i < MIGRATE_ROUNDS_KEPT; i++) {
+        const struct migrate_round *round = &forecast->rounds[i];
+
+        sheet_row(sheet);
+        sheet_count(sheet, "round", i + 1);
+        sheet_seconds(sheet, "begin_s", sheet_rounded(round->begin_s, 1e-3));
+        sheet_seconds(sheet, "seconds", sheet_rounded(round->seconds, 1e-3));
+        sheet_bytes_real(sheet, "sent_bytes", round->sent_bytes);
+        sheet_bytes_real(sheet, "left_bytes", round->left_bytes);
+    }
+    sheet_close(sheet);
+}
+
+static void fill(struct sheet *sheet, const struct migrate_report *report)
+{
+    const struct migrate_guest *guest = report->guest;
+    const struct migrate_forecast *forecast = report->forecast;
+
+    sheet_here_and_now(sheet);
+    sheet_text(sheet, "domain", guest->domain);
+    sheet_text(sheet, "uuid", guest->uuid);
+    sheet_text(sheet, "verdict", migrate_verdict_name(forecast->verdict));
+    sheet_bytes(sheet, "ram_bytes", guest->ram_bytes);
+    sheet_bytes(sheet, "resident_bytes", guest->resident_bytes);
+    sheet_bytes(sheet, "wss_bytes", guest->wss_bytes ? guest->wss_bytes : UINT64_MAX);
+    fill_range(sheet, "total_seconds", &forecast->total_s, 1e-3);
+    fill_range(sheet, "downtime_seconds", &forecast->downtime_s, 1e-6);
+    fill_range(sheet, "sent_bytes", &forecast->sent_bytes, 1);
+    fill_range(sheet, "enough_bandwidth_bytes_per_second", &forecast->enough_bandwidth_bytes_s, 1);
+    fill_range(sheet, "enough_downtime_seconds", &forecast->enough_downtime_s, 1e-3);
+    fill_range(sheet, "postcopy_bytes", &forecast->postcopy_bytes, 1);
+    fill_range(sheet, "postcopy_seconds", &forecast->postcopy_s, 1e-3);
+    sheet_real(sheet, "throttle", forecast->throttle);
+    fill_path(sheet, report->path);
+    fill_points(sheet, &guest->writes);
+    sheet_real(sheet, "cpu_seconds", report->cpu_s);
+    sheet_count(sheet, "n_rounds", forecast->n_rounds);
+    fill_rounds(sheet, forecast);
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+static void print_guest(const struct migrate_guest *guest)
+{
+    char ram[32], resident[32], flags[SAMPLE_FLAGS_TEXT];
+
+    printf("%s: %s resident of %s; written", *guest->domain ? guest->domain : "guest",
+           show_bytes(resident, sizeof(resident), guest->resident_bytes),
+           show_bytes(ram, sizeof(ram), guest->ram_bytes));
+    for (size_t i = 0; i < guest->writes.n; i++) {
+        char bytes[32], window[32];
+
+        printf("%s %s in %s", i ? "," : "",
+               show_bytes(bytes, sizeof(bytes), guest->writes.points[i].bytes),
+               show_seconds_short(window, sizeof(window), guest->writes.points[i].window_s));
+    }
+    sample_flags_text(flags, sizeof(flags), guest->writes.flags);
+    printf(" (%s%s%s)\n", guest->writes.method, *flags ? ", " : "", flags);
+}
+
+static void print_enough(const struct migrate_forecast *forecast)
+{
+    char bandwidth[128] = "", downtime[128] = "";
+
+    if (isfinite(forecast->enough_bandwidth_bytes_s.value))
+        range_text(bandwidth, sizeof(bandwidth), &forecast->enough_bandwidth_bytes_s, bytes_text);
+    if (isfinite(forecast->enough_downtime_s.value))
+        range_text(downtime, sizeof(downtime), &forecast->enough_downtime_s, seconds_text);
+    if (*bandwidth)
+        printf("least bandwidth that converges with this downtime: %s a second\n", bandwidth);
+    else
+        printf("no bandwidth converges with this downtime\n");
+    if (*downtime)
+        printf("least downtime that converges with this bandwidth: %s\n", downtime);
+    else
+        printf("no downtime converges with this bandwidth\n");
+}
+
+static void print_verdict(const struct migrate_report *report)
+{
+    const struct migrate_forecast *forecast = report->forecast;
+    char total[128], downtime[128], speed[32];
+
+    bytes_text(speed, sizeof(speed), report->path->bandwidth_bytes_s.value);
+    seconds_text(downtime, sizeof(downtime), report->path->downtime_s);
+    if (forecast->verdict == MIGRATE_DIVERGES) {
+        printf("does not converge at %s/s with %s of downtime\n", speed, downtime);
+    } else if (!isfinite(forecast->total_s.value)) {
+        printf("may not converge at %s/s with %s of downtime; at best in %s\n", speed, downtime,
+               seconds_text(total, sizeof(total), forecast->total_s.low));
+    } else {
+        range_text(total, sizeof(total), &forecast->total_s, seconds_text);
+        range_text(downtime, sizeof(downtime), &forecast->downtime_s, seconds_text);
+        printf("%s in %s, downtime %s\n",
+               forecast->verdict == MIGRATE_CONVERGES ? "converges" : "probably converges", total,
+               downtime);
+        if (forecast->throttle > 0)
+            printf("auto-converge takes %.0f %% of the guest's CPU time in the end\n",
+                   100 * forecast->throttle);
+    }
+}
+
+static void print_postcopy(const struct migrate_forecast *forecast)
+{
+    char seconds[128], bytes[128];
+
+    printf("post-copy after the first round: %s to come, full speed after %s\n",
+           range_text(bytes, sizeof(bytes), &forecast->postcopy_bytes, bytes_text),
+           range_text(seconds, sizeof(seconds), &forecast->postcopy_s, seconds_text));
+}
+
+static void explain(const struct migrate_report *report)
+{
+    const struct migrate_path *path = report->path;
+    char bandwidth[128], link[128], state[128], rest[32];
+
+    printf(
+        "rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less\n"
+        "than %s is left, which is what it could send within the downtime. If that is then still\n"
+        "so, it stops the guest and sends the rest, at %s a second, without a limit,\n"
+        "and the state of the devices, in %s.\n",
+        range_text(bandwidth, sizeof(bandwidth), &path->bandwidth_bytes_s, bytes_text),
+        bytes_text(rest, sizeof(rest),
+                   path->downtime_s *
+                       fmin(path->bandwidth_bytes_s.value, path->link_bytes_s.value)),
+        range_text(link, sizeof(link), &path->link_bytes_s, bytes_text),
+        range_text(state, sizeof(state), &path->device_s, seconds_text));
+    printf("not seen: what devices write by themselves (VFIO, vhost), and what QEMU writes.\n");
+}
+
+static void print_sentences(const struct migrate_report *report)
+{
+    const struct migrate_forecast *forecast = report->forecast;
+
+    if (forecast->n_rounds > MIGRATE_ROUNDS_KEPT)
+        printf("and %u more round%s\n", forecast->n_rounds - MIGRATE_ROUNDS_KEPT,
+               plural(forecast->n_rounds - MIGRATE_ROUNDS_KEPT));
+    print_verdict(report);
+    print_enough(forecast);
+    print_postcopy(forecast);
+    if (report->explain)
+        explain(report);
+}
+
+int migrate_print(const struct migrate_report *report, enum show_format format)
+{
+    struct sheet sheet;
+
+    if (format == SHOW_TABLE)
+        print_guest(report->guest);
+    sheet_begin(&sheet, format, "vmwss.migrate.v1", NULL);
+    fill(&sheet, report);
+    if (format == SHOW_TABLE)
+        print_sentences(report);
+    return sheet_end(&sheet);
+}

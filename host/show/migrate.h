@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file migrate.h  Prints the forecast of a live migration: a table of its rounds with the verdict
+ * in sentences, JSON. */
+#pragma once
+
+#include "decide/migrate/curve_file.h"
+#include "decide/migrate/forecast.h"
+#include "show/sheet.h"
+
+struct migrate_report {
+    const struct migrate_guest *guest;
+    const struct migrate_path *path;
+    const struct migrate_forecast *forecast;
+    double cpu_s; /* of the measurement; NAN: from a file */
+    bool explain;
+};
+
+/** Returns 0 or -ENOMEM. JSON: schema vmwss.migrate.v1. */
+int migrate_print(const struct migrate_report *report, enum show_format format);
