@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Uncertainties of what nobody measured: a connection shares its host, and moves. */
@@ -192,6 +193,31 @@ static int foretell_file(const struct options *options)
     return rc < 0 ? command_cannot(&error) : EXIT_DONE;
 }
 
+static void take_guest(const struct sample_record *record, struct migrate_guest *guest)
+{
+    *guest = (struct migrate_guest){
+        .kvm = record->accel == ACCEL_KVM,
+        .ram_bytes = record->ram_bytes,
+        .resident_bytes = record->resident_bytes,
+        .writes = record->writes,
+    };
+    snprintf(guest->domain, sizeof(guest->domain), "%s", record->domain);
+    snprintf(guest->uuid, sizeof(guest->uuid), "%s", record->uuid);
+}
+
+static int foretell_guest(struct session *session, const void *context, struct error *error)
+{
+    const struct options *options = context;
+    struct sample_record record;
+    struct migrate_guest guest;
+    int rc = session_measure(session, &record, error);
+
+    if (rc < 0)
+        return rc;
+    take_guest(&record, &guest);
+    return foretell(options, &guest, record.cpu_s, error);
+}
+
 int cmd_migrate(int argc, char **argv)
 {
     struct options options;
@@ -199,5 +225,8 @@ int cmd_migrate(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    return foretell_file(&options);
+    if (options.curve)
+        return foretell_file(&options);
+    options.sampling.writes = true;
+    return sampling_run(&options.sampling, foretell_guest, &options);
 }
