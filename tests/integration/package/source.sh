@@ -27,12 +27,8 @@ check "and once more" make_source two
 for file in "$dir"/one/*.{dsc,gz,xz}; do
 	check "$(basename "$file") is the same" cmp "$file" "$dir/two/$(basename "$file")"
 done
-# lints FILE COMMAND...: with no tag that is not overridden, not even a pedantic one.
-lints() {
-	local file=$1
-	shift
-	"$@" lintian --allow-root -EIL +pedantic --fail-on error,warning,info,pedantic,experimental "$file"
-}
+# lints FILE: with no tag that is not overridden, not even a pedantic one.
+lints() { lintian --allow-root -EIL +pedantic --fail-on error,warning,info,pedantic,experimental "$1"; }
 check "lintian finds nothing in it" lints "$dir"/one/*.dsc
 check "its copyright is in the form of DEP 5" grep -qx 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/' \
 	"$root/host/package/debian/copyright"
@@ -52,7 +48,7 @@ if ! debian_tree "$fresh"; then
 	exit 1
 fi
 quiet_inside apt-get update -qq
-check "what it is built, checked and tried with" quiet_inside apt-get install -y -qq --no-install-recommends dpkg-dev lintian autopkgtest
+check "what it is built, checked and tried with" quiet_inside apt-get install -y -qq --no-install-recommends dpkg-dev autopkgtest
 # build PLACE: in a directory of its own.
 build_in() {
 	mkdir -p "$fresh/$1"
@@ -66,7 +62,8 @@ check "and elsewhere" build_in the/second/place
 for deb in "$fresh"/first/*.deb; do
 	check "$(basename "$deb") is the same" cmp "$deb" "$fresh/the/second/place/$(basename "$deb")"
 done
-check "its lintian finds nothing" lints "/first/$(cd "$fresh/first" && echo *.changes)" inside
+# The lintian of this machine: Debian 13's needs appstream, which cannot be configured in such a tree.
+check "lintian finds nothing in the packages" lints "$(echo "$fresh"/first/*.changes)"
 tried() { quiet_inside sh -c 'cd /first && autopkgtest ./vmwss_*.deb ./vmwss-guest_*.deb ./vmwss_*.dsc -- null'; }
 check "its autopkgtest measures" tried
 grep -a '"wss_bytes"' "$dir/inside.log" | head -n 1 | cut -c 1-700
