@@ -7,7 +7,7 @@
 /**
  * Requests a report and waits until it arrives or fails, at most three times WIRE_DEADLINE_MS.
  * While the channel backs off after a failure, it fails at once for the same reason.
- * @param seen  is called with every fault and stall on the way; may be NULL
+ * @param seen called with every fault and stall that comes first; may be NULL
  * @return 0: event->message.report; -EINTR a signal came; else the code of event->error
  */
 int agent_ask(struct agent_channel *channel, struct agent_event *event,

@@ -22,7 +22,7 @@ static inline void agent_bucket_refill(struct agent_bucket *bucket, uint64_t ela
     agent_bucket_put(bucket, bucket->a_second * (double)elapsed_ns / 1e9);
 }
 
-/** Takes the tokens in any case; false: there were not enough. */
+/** Takes the tokens in any case; returns false if there were not enough. */
 static inline bool agent_bucket_take(struct agent_bucket *bucket, double tokens)
 {
     bucket->left -= tokens;

@@ -6,7 +6,7 @@
  * Theory of operation. A channel is a state machine over a stream socket: closed, connecting,
  * asking hello, asking a report, connected. agent_channel_ask() begins; then the caller polls
  * agent_channel_fd() for agent_channel_events() until agent_channel_deadline() at the latest, and
- * calls agent_channel_next() until that says AGENT_NOTHING:
+ * calls agent_channel_next() until that returns AGENT_NOTHING:
  *
  *     agent_channel_ask(channel, clock_ns());
  *     ... poll(2) ...
@@ -15,16 +15,16 @@
  *
  * The loop ends, whatever the guest sends: one call reads at most WIRE_LINE_MAX bytes. Unsolicited
  * data is charged to two buckets, of bytes and of lines; a guest that empties one is disconnected.
- * The buckets begin with AGENT_UNASKED_*, and fill with time, whether vmwss reads or not: stalls
- * that were reported in two minutes without a reader all arrive at once, and are not a flood. The
- * buckets hold no more than sockets can keep (AGENT_UNREAD_*), so that a guest that was quiet for a
- * day cannot cause more reading at once than that: 40 ms of a CPU. A question has WIRE_DEADLINE_MS.
- * A line that is not a message is skipped up to its newline, and answers to questions other than
- * the last one are ignored (sequence numbers begin at random, so that an answer to an earlier
- * client cannot pass for ours). A failed question closes the socket, and after the n-th failure in
- * a row no question is sent for 2^n seconds, at most AGENT_BACKOFF_MAX_S. A guest whose uptime went
- * back was restarted: its hello is requested again. A channel takes the memory of its struct, about
- * 2 KiB, and a line's WIRE_LINE_MAX bytes only from the line's first byte to its last.
+ * The buckets begin with AGENT_UNASKED_*, and fill with time, even while vmwss does not read,
+ * because stalls reported in two minutes without a reader arrive all at once, and are not a flood.
+ * A bucket holds at most what sockets can keep (AGENT_UNREAD_*), which takes 40 ms of a CPU to
+ * read, even if the guest was quiet for a day. A question has WIRE_DEADLINE_MS. A line that is not
+ * a message is skipped up to its newline, and answers to questions other than the last one are
+ * ignored (sequence numbers begin at random, so that an answer to an earlier client cannot pass for
+ * ours). A failed question closes the socket, and after the n-th failure in a row no question is
+ * sent for 2^n seconds, at most AGENT_BACKOFF_MAX_S. If a guest's uptime decreased, it was
+ * restarted, and its hello is requested again. A channel takes the memory of its struct, about 2
+ * KiB, and a line's WIRE_LINE_MAX bytes only from the line's first byte to its last.
  *
  * QEMU serves one client of the port's socket at a time: while a channel is open, others wait
  * (AGENT_FAULT_BUSY).
@@ -51,14 +51,15 @@ struct agent_channel; /* opaque */
 /** The faults of an agent; agent_fault_name() gives each a word. */
 enum agent_fault {
     AGENT_FAULT_CONNECT, /* the socket is not there, or refuses */
-    /* the question was not taken: another client has the port, or no program in the guest */
+    /* the question was not taken: another client uses the port, or no program in the guest has it
+     * open */
     AGENT_FAULT_BUSY,
     AGENT_FAULT_SILENT,   /* no answer in time */
     AGENT_FAULT_CLOSED,   /* the other end closed the connection */
-    AGENT_FAULT_MESSAGE,  /* a line that agent_message_parse() refuses */
+    AGENT_FAULT_MESSAGE,  /* a line refused by agent_message_parse() */
     AGENT_FAULT_LONG,     /* a line of more than WIRE_LINE_MAX bytes */
-    AGENT_FAULT_SEQUENCE, /* an answer to a question that was not the last */
-    AGENT_FAULT_FLOOD,    /* more unsolicited bytes or lines than the buckets have */
+    AGENT_FAULT_SEQUENCE, /* an answer to an earlier question */
+    AGENT_FAULT_FLOOD,    /* more unsolicited bytes or lines than the buckets hold */
     AGENT_FAULT_REFUSED,  /* it answered with an error, or uses a newer protocol */
     AGENT_FAULTS,
 };
@@ -67,7 +68,7 @@ enum agent_event_kind {
     AGENT_NOTHING, /* no event: more to come, or no question sent */
     AGENT_REPORT,  /* the answer: event.message.report */
     AGENT_STALL,   /* event.message.stall, unsolicited */
-    AGENT_FAULT,   /* event.fault for the first time; a pending question stays pending */
+    AGENT_FAULT,   /* event.fault, reported once; a pending question stays pending */
     AGENT_FAILED,  /* event.fault: the question failed and the channel is closed; it backs off */
 };
 
@@ -86,8 +87,8 @@ const char *agent_fault_name(enum agent_fault fault);
 struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, uint64_t ram_bytes);
 void agent_channel_free(struct agent_channel *channel);
 
-/** Makes @p connect open its connections from now on, instead of agent_endpoint_connect(), with the
- * same meaning: for a process that may not reach the socket. */
+/** Opens connections by @p connect from now on, instead of agent_endpoint_connect(), for a process
+ * that may not reach the socket. It must behave in the same way. */
 void agent_channel_connect_by(struct agent_channel *channel,
                               int (*connect)(const struct agent_endpoint *endpoint, void *context,
                                              struct error *error),
@@ -99,12 +100,12 @@ const struct agent_endpoint *agent_channel_endpoint(const struct agent_channel *
 /** Call it when memory was plugged or unplugged. */
 void agent_channel_set_ram(struct agent_channel *channel, uint64_t ram_bytes);
 
-/** Call it when the domain was found anew (restarted, migrated here): the socket is another one,
- * and past failures are forgotten. Closes the channel. */
+/** Closes the channel, sets a new endpoint, and resets past failures. Call it when the domain was
+ * found anew (restarted, migrated here). */
 void agent_channel_set_endpoint(struct agent_channel *channel,
                                 const struct agent_endpoint *endpoint);
 
-/** Sets another way to the same guest; past failures still delay the next question. */
+/** Sets another endpoint of the same guest; past failures still delay the next question. */
 void agent_channel_redirect(struct agent_channel *channel, const struct agent_endpoint *endpoint);
 
 /**
@@ -114,11 +115,11 @@ void agent_channel_redirect(struct agent_channel *channel, const struct agent_en
  */
 int agent_channel_ask(struct agent_channel *channel, uint64_t now_ns);
 
-/** The time until which it backs off (CLOCK_MONOTONIC); 0: it does not. */
+/** The time until which it backs off (CLOCK_MONOTONIC); 0: it does not back off. */
 uint64_t agent_channel_backoff_ns(const struct agent_channel *channel);
 
-/** The reason of the last failed question, which is also the reason for backing off. Its code is 0
- * if no question has failed. */
+/** The reason of the last failed question, which is also why it backs off. Its code is 0 if no
+ * question has failed. */
 const struct error *agent_channel_failure(const struct agent_channel *channel);
 
 /**
@@ -137,13 +138,13 @@ short agent_channel_events(const struct agent_channel *channel);
  * UINT64_MAX: never. */
 uint64_t agent_channel_deadline(const struct agent_channel *channel);
 
-/** Does the work that is possible now. Returns event->kind; sets only the members of the event that
- * belong to its kind. */
+/** Does the work that is possible now. Returns event->kind, and sets only the members for that
+ * kind. */
 enum agent_event_kind agent_channel_next(struct agent_channel *channel, uint64_t now_ns,
                                          struct agent_event *event);
 
-/** The last hello; NULL before the first. Valid while the channel is; any call of next() may change
- * it. */
+/** The last hello; NULL before the first. Valid as long as the channel; agent_channel_next() may
+ * change it. */
 const struct agent_hello *agent_channel_hello(const struct agent_channel *channel);
 
 /** Number of these faults since the channel was made. */

@@ -11,7 +11,7 @@
 
 enum question {
     ASK_NOTHING,
-    ASK_CONNECTION, /* asks the kernel whether it is connected */
+    ASK_CONNECTION, /* asking the kernel whether it is connected */
     ASK_HELLO,
     ASK_REPORT,
 };
@@ -31,7 +31,7 @@ struct agent_channel {
     uint64_t ram_bytes;
     int fd; /* -1: closed */
     enum question asked;
-    uint64_t seq, deadline_ns; /* those of the last question */
+    uint64_t seq, deadline_ns; /* of the last question */
     bool greeted;              /* hello received on this connection */
     bool greeted_again;        /* hello requested again for this report */
     bool skipping;             /* the overlong line has been reported */
@@ -47,7 +47,7 @@ struct agent_channel {
 
     uint64_t refilled_ns;
     struct agent_bucket bytes, lines;
-    struct inbox *inbox; /* NULL, except while a line, or its end, is expected */
+    struct inbox *inbox; /* buffer for a partial line; NULL: there is none */
 };
 
 /** Converts a fault to an event. */
@@ -59,7 +59,7 @@ static inline void channel_tell(const struct wrong *wrong, enum agent_event_kind
     event->error = wrong->error;
 }
 
-/** Drops the question; the next call on the channel reports it. */
+/** Drops the question; the next call of agent_channel_next() reports the failure. */
 void channel_fail(struct agent_channel *channel, enum agent_fault fault, int code,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -69,5 +69,5 @@ void channel_lost(struct agent_channel *channel, int code);
 /** Sends a question on an open connection; an error makes the question fail. */
 void channel_ask(struct agent_channel *channel, enum question question, uint64_t now_ns);
 
-/** Reads once, and takes lines until one of them is an event, or no line is left. */
+/** Reads once, and takes lines until one is an event, or none is left. */
 void channel_receive(struct agent_channel *channel, uint64_t now_ns, struct agent_event *event);

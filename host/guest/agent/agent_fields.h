@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_fields.h  Converts members of a JSON object to members of a struct, by a table, and
- * back; for this folder. */
+/** @file agent_fields.h  Converts members of a JSON object to members of a struct and back, by a
+ * table; only for this folder. */
 #pragma once
 
 #include "base/error.h"
@@ -15,7 +15,7 @@ enum agent_value {
     VALUE_COUNT,     /* uint64_t, at most INT64_MAX, jansson's maximum */
     VALUE_PID,     /* uint64_t, 1 .. 2^22, PID_MAX_LIMIT of the kernel's include/linux/threads.h */
     VALUE_PERCENT, /* double, 0 .. 100 */
-    VALUE_SECONDS, /* double, 0 .. a century and a bit */
+    VALUE_SECONDS, /* double, 0 .. somewhat more than a century */
     VALUE_TEXT,    /* char[AGENT_TEXT] */
     VALUE_FLAG,    /* bool */
 };
@@ -39,11 +39,11 @@ struct agent_fields {
 int agent_fields_read(const json_t *object, const char *where, const struct agent_fields *fields,
                       uint64_t ram_bytes, void *base, struct error *error);
 
-/** The reverse: makes an object of the known members of @p base; the caller owns it. NULL if out of
+/** Makes a JSON object of the known members of @p base, which the caller owns. NULL if out of
  * memory. */
 json_t *agent_fields_json(const struct agent_fields *fields, const void *base);
 
-/** The member of that name if it is an object; NULL if it is missing; -EINVAL if it is not an
- * object. */
+/** Returns the member of that name if it is an object, or NULL if it is missing; -EINVAL if it is
+ * not an object. */
 int agent_fields_object(const json_t *parent, const char *where, const char *key,
                         const json_t **object, struct error *error);

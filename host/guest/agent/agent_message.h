@@ -3,12 +3,11 @@
  * @file agent_message.h  The only parser of a guest's bytes: it accepts a line of
  * host/base/wire/wire.h as a whole, or refuses it.
  *
- * For any bytes it takes bounded time and memory (a line has WIRE_LINE_MAX bytes, and at most
- * AGENT_MESSAGE_DEPTH levels and AGENT_MESSAGE_VALUES values are let through to jansson), and a
- * message with anything wrong in it is refused as a whole. No byte of the guest's gets into an
- * error's text, which goes to logs and terminals. tests/unit/guest/test_agent_message.c and
- * tests/fuzz check jansson's strictness (it refuses duplicate keys, 1e999, NUL escapes, invalid
- * UTF-8).
+ * For any bytes it takes bounded time and memory: a line has at most WIRE_LINE_MAX bytes, and
+ * jansson gets at most AGENT_MESSAGE_DEPTH levels and AGENT_MESSAGE_VALUES values. A message with
+ * any fault is refused as a whole. Errors, which go to logs and terminals, contain no bytes from
+ * the guest. tests/unit/guest/test_agent_message.c and tests/fuzz check jansson's strictness (it
+ * refuses duplicate keys, 1e999, NUL escapes, invalid UTF-8).
  */
 #pragma once
 
@@ -27,8 +26,8 @@ enum agent_message_kind {
 
 struct agent_message {
     enum agent_message_kind kind;
-    /* seq of the question; AGENT_UNKNOWN if the message has none, which only a stall and an error
-     * may */
+    /* seq of the question; AGENT_UNKNOWN if the message has none, which is allowed only for a stall
+     * and an error */
     uint64_t seq;
     union {
         struct agent_hello hello;
@@ -48,8 +47,9 @@ struct agent_message {
  * parser refuses text that is not JSON, and: a member of another type; a negative number, a byte
  * count above @p ram_bytes or above the guest's own total, a total that is less than its part, a
  * percentage outside 0 .. 100; text longer than WIRE_TEXT_MAX or with control characters; more than
- * WIRE_PROCESSES_MAX processes; none or two of the four messages. Only RSS, referenced and swapped
- * bytes of a process may be above the RAM: memory that is mapped twice is counted twice there.
+ * WIRE_PROCESSES_MAX processes; not exactly one of the four messages. Only RSS, referenced and
+ * swapped bytes of a process may be above the RAM: memory that is mapped twice is counted twice
+ * there.
  *
  * @param line       @p length bytes, without the newline; need not end in a NUL
  * @param ram_bytes  the domain's configured RAM, memory devices included; AGENT_UNKNOWN if it is

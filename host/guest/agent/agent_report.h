@@ -22,11 +22,11 @@ struct agent_hello {
     unsigned protocol;
     char agent[AGENT_TEXT];   /* version of the agent */
     char kernel[AGENT_TEXT];  /* release of the guest's kernel */
-    char boot_id[AGENT_TEXT]; /* another id means another boot: counters begin again */
+    char boot_id[AGENT_TEXT]; /* another id means another boot, in which counters restart */
     uint64_t page_bytes;
 };
 
-/** The page size of its totals: 4 KiB if it reports no page size, or one that no kernel has. */
+/** The page size of its page counts; 4 KiB if it reports none, or one that no kernel has. */
 static inline uint64_t agent_page_bytes(const struct agent_hello *hello)
 {
     uint64_t told = hello->page_bytes;
@@ -71,23 +71,24 @@ struct agent_process {
     uint64_t rss_bytes, pss_bytes, swap_bytes, referenced_bytes;
 };
 
-/** The guest's own result for touched memory, if its owner lets the agent clear referenced bits. */
+/** The guest's own measurement of touched memory, if its owner lets the agent clear referenced
+ * bits. */
 struct agent_working_set {
     uint64_t anon_bytes, file_bytes;
     double window_s;      /* NAN: not reported */
-    double age_s;         /* between the window's end and the report; NAN: not reported */
+    double age_s;         /* seconds from the window's end to the report; NAN: not reported */
     char how[AGENT_TEXT]; /* "clear_refs", "page_idle" */
     uint64_t unread;      /* processes that the agent could not read: their memory is missing */
 };
 
-/** The distance from the begin of its window to the report; NAN if there is no window. */
+/** The time from the begin of its window to the report; NAN if there is no window. */
 static inline double agent_working_set_s(const struct agent_working_set *own)
 {
     return own->window_s + (own->age_s > 0 ? own->age_s : 0);
 }
 
 struct agent_report {
-    double uptime_s; /* uptime of the guest: differences of totals refer to differences of this */
+    double uptime_s; /* uptime of the guest; use its differences with differences of totals */
     struct agent_memory memory;
     bool has_pressure;
     char pressure_off[AGENT_TEXT]; /* the reason why there is no pressure; may be empty */
@@ -97,14 +98,14 @@ struct agent_report {
     struct agent_working_set working_set;
 };
 
-/** The largest processes of a report; separate from it, because they are two thirds of its bytes,
- * and kept reports do not need them. */
+/** The largest processes of a report. They are separate, because they are two thirds of its bytes,
+ * and stored reports do not need them. */
 struct agent_top {
     size_t n;
     struct agent_process process[WIRE_PROCESSES_MAX];
 };
 
-/** A stall, reported without a question: the guest's PSI trigger fired. */
+/** A stall, sent unasked because the guest's PSI trigger fired. */
 struct agent_stall {
     char resource[AGENT_TEXT]; /* "memory", "io", "cpu" */
     char kind[AGENT_TEXT];     /* "some", "full" */

@@ -11,15 +11,15 @@
 #include "base/fsroot.h"
 #include "guest/domain/qemu_cmdline.h"
 
-/** Location of boot RAM (everything but DIMMs) in guest-physical memory: one stretch, or two. */
+/** Location of boot RAM (all RAM except DIMMs) in guest-physical memory: one or two ranges. */
 struct gpa_layout {
-    uint64_t boot_bytes; /* boot RAM, both stretches */
-    uint64_t low_begin;  /* GPA of the first stretch */
-    uint64_t low_bytes;  /* size of the first stretch */
-    uint64_t high_begin; /* GPA of the second stretch, which holds the rest */
+    uint64_t boot_bytes; /* boot RAM, both ranges together */
+    uint64_t low_begin;  /* GPA of the first range */
+    uint64_t low_bytes;  /* size of the first range */
+    uint64_t high_begin; /* GPA of the second range, which has the rest */
 };
 
-/** A parameter of a kernel module, below /. */
+/** A parameter of a kernel module; its path is relative to the root. */
 struct kvm_parameter {
     const char *path, *remedy;
 };
@@ -28,17 +28,17 @@ struct arch {
     const char *name;
     bool host;                    /* this program was built for it */
     const char *const *emulators; /* QEMU's binaries that emulate it; ends with NULL */
-    /* The tracepoint that fires when KVM maps a page for a fault, as tracefs and as perf spell it,
+    /* The tracepoint that fires when KVM maps a page for a fault, as named by tracefs and by perf,
      * and its 64-bit field with the guest-physical address: */
     const char *fault_event, *fault_event_perf, *fault_field;
-    /* Parameters that must not be off; otherwise that address is not a GPA, or some first touches
-     * are not faults. Ends with a path that is NULL: */
+    /* Parameters that must not be off, because otherwise that address is not a GPA, or some first
+     * touches do not fault. The last has path NULL: */
     const struct kvm_parameter *kvm_parameters;
-    /* true: when the MMU notifier drops mappings, KVM flushes all of the VM's translations and
-     * counts the flush; false: it flushes only the dropped ones */
+    /* true: when the MMU notifier drops mappings, KVM flushes and counts all of the VM's
+     * translations; false: it flushes only the dropped ones */
     bool drop_flushes_vm;
-    /* KVM before 6.13 reports a page as accessed: if true when it drops an accessed mapping, if
-     * false when it makes a mapping */
+    /* when KVM before 6.13 reports a page as accessed. true: when it drops an accessed mapping;
+     * false: when it makes a mapping */
     bool drop_reports_accessed;
     /* size of the range at the beginning of boot RAM that KVM always maps in base pages */
     uint64_t in_pieces_bytes;
@@ -62,8 +62,7 @@ const struct arch *arch_host(void);
  * NULL. */
 const struct arch *arch_of_emulator(const char *exe);
 
-/** Returns true if @p machine ("pc-q35-7.2") belongs to the family ("pc-q35"), judged by its
- * beginning. */
+/** Returns true if @p machine ("pc-q35-7.2") begins with the name of the family ("pc-q35"). */
 bool arch_is_machine(const char *machine, const char *family);
 
 /** For lay_out(): -ENOTSUP, with the machine type's name in @p error. */

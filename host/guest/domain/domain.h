@@ -2,8 +2,8 @@
 /**
  * @file domain.h  The guest to be measured, found by libvirt name, UUID, id, or by pid.
  *
- * Only this folder uses libvirt. Connections are opened read-only, except one that suspends a
- * domain, changes its metadata or sets its balloon; no monitor command that taints a domain is ever
+ * Only this folder uses libvirt. Connections are read-only, except those for suspending a domain,
+ * changing its metadata, or setting its balloon. Monitor commands, which taint a domain, are never
  * sent. Source: libvirt-domain.h; status files: src/qemu/qemu_domain.c.
  */
 #pragma once
@@ -34,9 +34,10 @@ struct domain_info {
     pid_t pid;
     enum domain_state state;
     bool migrating; /* an outgoing migration, save or dump job is active (virDomainGetJobStats) */
-    /* it is being migrated within this machine, so pid is 0: the process could be either of two */
+    /* migrating within this machine, so pid is 0: the process could be either of two */
     bool two_processes;
-    bool process_unknown; /* pid is 0 because libvirt could not tell it (domain_find_pids_by()) */
+    /* pid is 0 because domain_find_pids_by()'s function could not determine it */
+    bool process_unknown;
 };
 
 /** A guest ready to be measured. */
@@ -49,7 +50,7 @@ struct guest {
     bool vfio;      /* a device of the host was assigned to it at the last check */
     unsigned jobs;  /* enum qemu_job: QEMU's own activity seen since the caller cleared this */
     struct ram_config ram; /* live XML if from libvirt, else moved out of process.config */
-    /* the port when the guest was opened; a guest opened by pid has no port */
+    /* the port at the time of opening; a guest opened by pid has no port */
     struct agent_port agent_port;
 };
 
@@ -76,7 +77,7 @@ ssize_t domain_list(struct domain_connection *connection, const struct fsroot *r
 int domain_find(struct domain_connection *connection, const struct fsroot *root, const char *name,
                 struct domain_info *out, struct error *error);
 
-/** The data with which a domain's QEMU process is found without libvirt. Borrowed. */
+/** Data for finding a domain's QEMU process without libvirt. Borrowed. */
 struct domain_name {
     /* directory in which libvirt keeps NAME.pid, relative to the root; empty: unknown */
     const char *pid_dir;
@@ -84,17 +85,18 @@ struct domain_name {
     const char *uuid;
 };
 
-/** A domain that is being migrated from one libvirtd of this machine to another has two processes,
- * and nothing tells which of them belongs to which libvirtd. */
+/** A domain that is migrating between two libvirtds of this machine has two processes, and it is
+ * not known which belongs to which libvirtd. */
 #define DOMAIN_TWO_PIDS (-1)
 
-/** The function of domain_find_pids_by() could not tell the process. */
+/** The function set by domain_find_pids_by() could not determine the process. */
 #define DOMAIN_PID_UNKNOWN (-2)
 
-/** The process of @p domain: that of its pid file if it is a QEMU, else the QEMU process that has
- * the domain's name and UUID. The second way is needed if the run directory is elsewhere, or if
- * libvirt has escaped a character of the name in the file's name, as it does with "&"
- * (src/util/virpidfile.c virPidFileBuildPath()). 0: no process; DOMAIN_TWO_PIDS. */
+/** Finds the process of @p domain: the process in its pid file if that is a QEMU, otherwise the
+ * QEMU process with the domain's name and UUID. The latter is needed if the run directory is
+ * elsewhere, or if libvirt has escaped a character of the name in the file's name, as it does with
+ * "&" (src/util/virpidfile.c virPidFileBuildPath()). Returns 0 if there is none, or
+ * DOMAIN_TWO_PIDS. */
 pid_t domain_process_find(const struct fsroot *root, const struct domain_name *domain);
 
 /** Opens the process of @p domain, by name and UUID. -ESRCH: it was not found; -EAGAIN: there are
@@ -102,8 +104,8 @@ pid_t domain_process_find(const struct fsroot *root, const struct domain_name *d
 int domain_process_open(const struct fsroot *root, const struct domain_name *domain,
                         struct qemu_process *process, struct error *error);
 
-/** Makes @p find return the process of a domain from now on, instead of domain_process_find(): for
- * a process that may not read other processes. It may also return DOMAIN_PID_UNKNOWN. */
+/** Makes @p find find the process of a domain from now on, instead of domain_process_find(), for a
+ * process that may not read other processes. It may also return DOMAIN_PID_UNKNOWN. */
 void domain_find_pids_by(struct domain_connection *connection,
                          pid_t (*find)(const struct domain_name *domain, void *context),
                          void *context);
@@ -112,8 +114,8 @@ void domain_find_pids_by(struct domain_connection *connection,
 const char *domain_pid_dir(const struct domain_connection *connection);
 
 /**
- * Describes a running domain by libvirt, for a caller that opens its process itself: all of @p info
- * except the pid, and the RAM of its live XML, which the caller frees.
+ * Describes a running domain by libvirt: all of @p info except the pid, and the RAM of its live
+ * XML, which the caller frees. For a caller that opens the process itself.
  * @return 0, or an error that guest_open_domain() returns before it searches for the process
  */
 int domain_describe_running(const struct domain_connection *connection, const char *name,
@@ -138,12 +140,12 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
 /** Opens a guest by the pid of its QEMU process, without libvirt. Errors as qemu_process_open(). */
 int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, struct error *error);
 
-/** Opens the same process again after it has replaced its program. A guest from libvirt keeps the
- * RAM of its XML, and its command line, so any thread may read those meanwhile. Errors as
- * qemu_process_open(); the guest is then unchanged. */
+/** Opens the same process again after it executed another program. A guest from libvirt keeps the
+ * RAM of its XML, and its command line, so other threads may read these meanwhile. Errors as
+ * qemu_process_open(); after an error the guest is unchanged. */
 int guest_reopen(const struct fsroot *root, struct guest *guest, struct error *error);
 
-/** Moves the guest to @p to, which must be empty; @p from is empty then, and closing it does
+/** Moves the guest to @p to, which must be empty. @p from is then empty, and closing it does
  * nothing. */
 void guest_move(struct guest *to, struct guest *from);
 

@@ -16,7 +16,7 @@ enum domain_change {
     DOMAIN_CHANGE_BALLOON, /* the balloon's new size: bytes */
     DOMAIN_CHANGE_DEVICES, /* a device was plugged or unplugged: perhaps a DIMM */
     DOMAIN_CHANGE_JOB,     /* a migration, save, snapshot or dump is running, or has just ended */
-    DOMAIN_CHANGE_CLOSED,  /* the connection is lost; without a domain */
+    DOMAIN_CHANGE_CLOSED,  /* the connection is lost; not for a single domain */
 };
 
 struct domain_event {
@@ -24,15 +24,14 @@ struct domain_event {
     enum domain_change change;
     enum domain_move {
         DOMAIN_STAYS,
-        /* it is being migrated to this host; DOMAIN_RUNS_OR_WAITS follows when it has arrived */
+        /* migrating to this host; DOMAIN_RUNS_OR_WAITS follows on arrival */
         DOMAIN_ARRIVES,
-        DOMAIN_RUNS_OR_WAITS, /* it was resumed or suspended, for this or another reason */
+        DOMAIN_RUNS_OR_WAITS, /* resumed or suspended, by this or for another reason */
         DOMAIN_MIGRATED_OUT,
         DOMAIN_SAVED,
         DOMAIN_RESTORED,
-        DOMAIN_STOPPED, /* it was stopped for another reason */
-    } move;             /* how its state changed, if the domain came from elsewhere or went
-                         * elsewhere */
+        DOMAIN_STOPPED, /* stopped for another reason */
+    } move;             /* how its state changed if it came or went */
     char uuid[37];
     char name[256];
 };
@@ -47,12 +46,12 @@ int domain_events_init(struct error *error);
 /** Waits for the next event, and handles it. 0 or -EIO. */
 int domain_events_run_once(void);
 
-/** Makes libvirt close the connection, and calls that wait for it return, if it does not answer for
- * 20 s. Needs a running event loop. */
+/** If libvirt does not answer for 20 s, lets it close the connection, so that calls waiting for it
+ * return. Needs a running event loop. */
 void domain_keep_alive(struct domain_connection *connection);
 
 /**
- * Subscribes to the events of @p connection, and to its end; it is kept alive as above.
+ * Subscribes to the events of @p connection, including its loss, with domain_keep_alive().
  * @param context  must live as long as the process: a handler may still run when unsubscribe
  *                 returns
  * @return 0; -EIO with libvirt's message
@@ -60,5 +59,5 @@ void domain_keep_alive(struct domain_connection *connection);
 int domain_events_subscribe(struct domain_connection *connection, domain_event_handler handler,
                             void *context, struct domain_subscription **out, struct error *error);
 
-/** Call it before domain_disconnect(). NULL is allowed. */
+/** Ends the subscription; call it before domain_disconnect(). NULL is allowed. */
 void domain_events_unsubscribe(struct domain_subscription *subscription);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file domain_mark.h  The size of a running domain's balloon before it was first set, in the
- * domain's own metadata: like the balloon, and unlike the journal, it moves with the guest to
- * another host.
+ * @file domain_mark.h  The mark is the size of a running domain's balloon before it was first set.
+ * It is in the domain's own metadata, and so (unlike the journal) moves with the guest to another
+ * host.
  *
  * The mark is an element as in domain_metadata.h, in a namespace of its own. It is in the live
  * definition only, which a migration and a save transfer (libvirt: formatdomain, "metadata";
@@ -20,9 +20,11 @@
 struct domain_mark {
     uint64_t before_bytes; /* 0: there is no mark */
     uint64_t set_bytes;
-    /* Parts of before_bytes that another device than the balloon had; bytes 0: nothing. */
+    /* The part of before_bytes that was memory of another device than the balloon; bytes 0:
+     * none. */
     struct {
-        const char *name; /* of the attribute, set by the caller also to read; NULL: none */
+        /* name of the attribute, which the caller sets before reading, too; NULL: none */
+        const char *name;
         uint64_t bytes;
     } parts[DOMAIN_MARK_PARTS];
 };
@@ -32,8 +34,8 @@ struct domain_mark {
 int domain_mark_set(struct domain_connection *connection, const char *uuid,
                     const struct domain_mark *mark, struct error *error);
 
-/** Reads the domain's mark, with the parts whose names are set, which any program that may write
- * the domain may have written. 0, also if there is no mark or if it is not valid; -ENOENT no such
+/** Reads the domain's mark, with the parts whose names are set. Any program that may write to the
+ * domain may have written it. 0, also if there is no mark or if it is not valid; -ENOENT no such
  * domain; -ENOTCONN; -EIO. */
 int domain_mark_get(struct domain_connection *connection, const char *uuid,
                     struct domain_mark *mark, struct error *error);

@@ -5,11 +5,11 @@
  *
  * The balloon driver in the guest reports all of these except the sizes that libvirt configured,
  * and only while QEMU polls it (<stats period='10'/> in the domain's <memballoon>, or virsh
- * dommemstat --period). Even current_bytes is the size that the driver reports to have left to the
- * guest (QEMU hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). For a domain that another
- * job holds, libvirt reports only the sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), while
- * virDomainMemoryStats() waits for up to 30 s. Such a domain is queried again for a fifth of a
- * second, which outlasts jobs that only set a value, such as vmwssd's own when it publishes.
+ * dommemstat --period). Even current_bytes is the size that the driver reports as left to the guest
+ * (QEMU hw/virtio/virtio-balloon.c, virtio_balloon_set_config()). For a domain that another job
+ * holds, libvirt reports only the sizes (VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT), while
+ * virDomainMemoryStats() waits for up to 30 s. Such a domain is queried repeatedly for a fifth of a
+ * second, because jobs that only set a value, such as vmwssd's when it publishes, end earlier.
  * Source: libvirt-domain.c, virConnectGetAllDomainStats(), "balloon."; qemu_driver.c,
  * qemuDomainGetStatsBalloon()
  */
@@ -19,28 +19,26 @@
 
 #define DOMAIN_MEMORY_UNKNOWN UINT64_MAX
 
-/** All except the first eight are DOMAIN_MEMORY_UNKNOWN if not reported. */
+/** All members after the first eight are DOMAIN_MEMORY_UNKNOWN if not reported. */
 struct domain_memory {
     char name[256];
     char uuid[37];
-    int id; /* another id means another run */
+    int id; /* changes with each run of the domain */
     bool suspended;
-    bool busy; /* busy with another job, so that only its sizes are known */
-    /* it is being migrated here or restored, and has not run yet: its sizes are those of the
-     * source */
+    bool busy; /* another job holds it, so only its sizes are known */
+    /* migrating here or being restored, and has not run yet: its sizes are those of the source */
     bool arriving;
-    bool saved;    /* it was restored from a file or a snapshot, and has not been suspended since */
-    bool migrated; /* it has come from another host, and has not been suspended since */
+    bool saved;    /* was restored from a file or a snapshot, and has not been suspended since */
+    bool migrated; /* came from another host, and has not been suspended since */
     uint64_t current_bytes; /* the balloon's size as the driver reports it; at most maximum_bytes */
     uint64_t maximum_bytes; /* the domain's memory, including plugged DIMMs */
-    /* From the balloon's driver in the guest; total, free, available as in meminfo. */
+    /* From the balloon driver in the guest; total, free, available as in meminfo. */
     uint64_t total_bytes, free_bytes, available_bytes, cache_bytes;
     uint64_t swap_in_bytes, swap_out_bytes, major_faults; /* since the guest booted */
     uint64_t updated_s; /* Unix time of the guest's report; 0: never */
 };
 
-/** Older reports of the driver are not taken as current: without polling it reports only once, when
- * it starts. */
+/** Maximum age of a driver's report: without polling it reports only once, when it starts. */
 #define DOMAIN_MEMORY_MAX_AGE_S 60
 
 /** Returns all running domains, checked; allocated, the caller frees *out. Returns their number;
@@ -48,21 +46,21 @@ struct domain_memory {
 ssize_t domain_memory_all(struct domain_connection *connection, struct domain_memory **out,
                           struct error *error);
 
-/** Returns one of them, by name, UUID or id. 0; -ENOENT no such domain, or it does not run; -EIO or
- * -ENOTCONN with libvirt's message. */
+/** As domain_memory_all(), for one domain, by name, UUID or id. 0; -ENOENT no such domain, or it
+ * does not run; -EIO or -ENOTCONN with libvirt's message. */
 int domain_memory_fetch(struct domain_connection *connection, const char *name,
                         struct domain_memory *out, struct error *error);
 
-/** Sets the target of a running domain's balloon, by name, UUID or id; the configuration stays. The
- * connection must be writable. @p bytes: the total memory left to the guest, including memory
- * plugged by virtio-mem. libvirt returns once QEMU knows the target; the guest may or may not
- * follow. 0; -ENOENT; -EBUSY another job runs on it, for which libvirt would wait for half a
- * minute; -EOPNOTSUPP it has no balloon, or its driver was not loaded; -EIO or -ENOTCONN with
- * libvirt's message. */
+/** Sets the target of a running domain's balloon, by name, UUID or id, without changing its
+ * configuration. The connection must be writable. @p bytes: the total memory left to the guest,
+ * including memory plugged by virtio-mem. libvirt returns once QEMU knows the target; the guest may
+ * or may not follow. 0; -ENOENT; -EBUSY another job runs on it, for which libvirt would wait for
+ * half a minute; -EOPNOTSUPP it has no balloon, or its driver was not loaded; -EIO or -ENOTCONN
+ * with libvirt's message. */
 int domain_memory_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                       struct error *error);
 
-/** As domain_memory_set(), but @p bytes leave out the memory of virtio-mem, from which the balloon
+/** As domain_memory_set(), but @p bytes excludes the memory of virtio-mem, from which a balloon
  * takes nothing. */
 int domain_balloon_set(struct domain_connection *connection, const char *name, uint64_t bytes,
                        struct error *error);
@@ -70,8 +68,8 @@ int domain_balloon_set(struct domain_connection *connection, const char *name, u
 /**
  * Discards the driver's report if it is older than DOMAIN_MEMORY_MAX_AGE_S at @p now_s (Unix time)
  * or later than that, or if it is impossible: more than the domain has, no memory at all, more free
- * or cached than total memory, or hardly any available while much is free. The functions above have
- * called it.
+ * or cached than total memory, or hardly any available while much is free. The functions above call
+ * it.
  */
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s);
 

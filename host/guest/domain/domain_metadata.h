@@ -13,7 +13,7 @@
 
 #include "guest/domain/domain.h"
 
-/** A name that needs no answer from any host. The number changes when attributes change their
+/** An urn, so no host has to resolve it. The number changes when attributes change their
  * meaning. */
 #define DOMAIN_METADATA_URI "urn:vmwss:domain:1"
 #define DOMAIN_METADATA_KEY "vmwss"

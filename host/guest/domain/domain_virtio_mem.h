@@ -20,7 +20,7 @@ struct domain_virtio_mem {
     char alias[64];                                      /* alias of the first device */
     uint64_t size_bytes, requested_bytes, current_bytes; /* sums over all devices */
     uint64_t block_bytes;                                /* the largest block size */
-    uint64_t total_bytes; /* the guest's total memory, as in the same XML */
+    uint64_t total_bytes; /* the guest's total memory in the same XML */
 };
 
 /** Parses the live XML of a domain. 0; -EINVAL if it is not the XML of a domain, or if a device
@@ -28,9 +28,9 @@ struct domain_virtio_mem {
 int domain_virtio_mem_parse(const char *xml, size_t length, struct domain_virtio_mem *out,
                             struct error *error);
 
-/** Returns the device of @p xml, which must be the only one, with @p bytes requested of it, in the
- * form that virDomainUpdateDeviceFlags() takes; NULL and @p error: no such device, or out of
- * memory. The caller frees it. */
+/** Returns the XML of the only device in @p xml, with @p bytes requested, for
+ * virDomainUpdateDeviceFlags(); NULL and @p error: no such device, or out of memory. The caller
+ * frees it. */
 char *domain_virtio_mem_device(const char *xml, size_t length, uint64_t bytes, struct error *error);
 
 /** Reads the devices of a running domain, by name, UUID or id. Takes no job. 0; -ENOENT; -EINVAL;
@@ -38,8 +38,8 @@ char *domain_virtio_mem_device(const char *xml, size_t length, uint64_t bytes, s
 int domain_virtio_mem_read(struct domain_connection *connection, const char *name,
                            struct domain_virtio_mem *out, struct error *error);
 
-/** Sets the requested size of the only device of a running domain; the configuration stays. The
- * guest may or may not follow. The connection must be writable. 0; -EINVAL no device, several, or
- * not a whole number of blocks; else as domain_memory_set(). */
+/** Sets the requested size of the only device of a running domain; without changing its
+ * configuration. The guest may or may not follow. The connection must be writable. 0; -EINVAL no
+ * device, several, or not a whole number of blocks; else as domain_memory_set(). */
 int domain_virtio_mem_request(struct domain_connection *connection, const char *name,
                               uint64_t bytes, struct error *error);

@@ -14,7 +14,7 @@
 struct domain_description {
     char name[256];
     char uuid[37];    /* lower case with dashes; empty if the XML has no UUID */
-    bool accel_known; /* domain/@type is kvm, qemu or hvf...; the process decides */
+    bool accel_known; /* domain/@type is kvm, qemu or hvf...; the process itself decides */
     bool kvm;
     struct ram_config ram;
     struct agent_port agent_port;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_choice.h  The guest that a command works on: given by its name, or by its
- * process. */
+/** @file guest_choice.h  The guest that a command works on, given by name or by process. */
 #pragma once
 
 #include "guest/domain/domain.h"
@@ -16,9 +15,8 @@ int guest_choice_open(const struct guest_choice *choice, const struct fsroot *ro
                       struct guest *guest, struct error *error);
 
 /**
- * Runs guest_choice_open() in a thread of its own. If @p interrupted becomes other than 0, the
- * thread is left behind with its request: libvirt's calls wait for an answer without limit, and
- * cannot be ended.
+ * Runs guest_choice_open() in a separate thread. If *interrupted becomes nonzero, the thread is
+ * abandoned, because libvirt's calls may wait for ever and cannot be cancelled.
  * @return 0: close the guest; -EINTR; else as guest_choice_open()
  */
 int guest_choice_open_unhurried(const struct guest_choice *choice, const volatile int *interrupted,

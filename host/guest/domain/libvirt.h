@@ -13,7 +13,7 @@ struct domain_connection {
     bool qemu; /* its domains are QEMU processes of this machine */
     /* directory in which libvirt keeps NAME.pid, relative to the root; empty if unknown */
     char pid_dir[512];
-    /* NULL: this process finds it */
+    /* NULL: this process itself finds the process */
     pid_t (*find)(const struct domain_name *domain, void *context);
     void *find_context;
 };
@@ -41,11 +41,11 @@ virDomainPtr libvirt_lookup(const struct domain_connection *connection, const ch
  * disks. */
 bool libvirt_reads_ram(int operation);
 
-/** Returns true if a migration, a save or a dump is under way. Each reads or moves guest memory. */
+/** Returns true if a migration, a save or a dump is in progress. Each reads or moves guest
+ * memory. */
 bool libvirt_has_job(virDomainPtr domain);
 
-/** Returns true if a job is under way during which the memory cannot be set. A backup does not
- * prevent it. */
+/** Returns true if a job is in progress that prevents setting the memory. A backup does not. */
 bool libvirt_is_busy(virDomainPtr domain);
 
 /** Fills all of @p info except the pid. -ENOENT if the domain has just ended. */
@@ -53,6 +53,6 @@ int libvirt_describe(const struct domain_connection *connection, virDomainPtr do
                      struct domain_info *info, struct error *error);
 
 /** The directory in which the driver at @p uri keeps its pid files, without a leading slash;
- * source: libvirt src/qemu/qemu_conf.c virQEMUDriverConfigNew(), stateDir. False for a driver that
- * is not known, or whose URI names a socket of its own. */
+ * source: libvirt src/qemu/qemu_conf.c virQEMUDriverConfigNew(), stateDir. Returns false for an
+ * unknown driver, or if the URI names its own socket. */
 bool libvirt_pid_dir(const char *uri, char *dir, size_t size);

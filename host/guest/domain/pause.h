@@ -3,14 +3,14 @@
  * @file pause.h  Suspends a guest for a bounded time, even if this process dies.
  *
  * Theory of operation. A child process holds the connection, and suspends and resumes at the
- * parent's request. It resumes by itself when the limit is over, counted from its request for the
- * suspension, and when the parent dies. So neither kill -9, nor ctrl-Z, nor a system call of the
- * parent that takes seconds leaves the guest suspended. If the child is killed, the parent resumes
- * in its place. Only a signal that kills both at once (SIGKILL to the whole cgroup) leaves the
- * guest suspended: `virsh resume` or QMP "cont" is the cure.
+ * parent's request. It also resumes when the parent dies, and when the limit is over, counted from
+ * its request to suspend. So neither kill -9, nor ctrl-Z, nor a system call of the parent that
+ * takes seconds leaves the guest suspended. If the child is killed, the parent resumes in its
+ * place. Only a signal that kills both at once (SIGKILL to the whole cgroup) leaves the guest
+ * suspended; the remedy is `virsh resume` or QMP "cont".
  *
- * The limit cannot bound QEMU's own time to stop, in which it waits for requests to the disks, nor
- * a libvirt that is busy with another job on the domain. The real time is measured and reported.
+ * The limit includes neither QEMU's own time to stop, in which it waits for disk requests, nor
+ * waiting for another job of libvirt on the domain. The real time is measured and reported.
  *
  *   guest_pause_start() → guest_pause_attach() → { guest_pause_begin() → guest_pause_end() } →
  *   guest_pause_stop()
@@ -26,7 +26,7 @@ struct guest_pause; /* opaque */
 int guest_pause_start(struct guest_pause **out, unsigned limit_ms, struct error *error);
 
 /**
- * Tells the child the guest, and lets it prove that it could suspend it. A domain of an embedded
+ * Passes the guest to the child, which proves that it could suspend it. A domain of an embedded
  * driver is refused (-ENOTSUP), because that driver can be open in one process only.
  * @param uri  the URI at which guest_open_domain() found it; NULL: qemu:///system. Not used for a
  *             guest that was opened by pid: that one needs a QMP socket.
@@ -43,7 +43,7 @@ int guest_pause_begin(struct guest_pause *pause, struct error *error);
 /**
  * Resumes the guest, unless it is resumed already.
  * @param paused_ns  the time from before the suspension to after the resumption
- * @param cut        true: the limit ended the suspension before
+ * @param cut true: the limit ended the suspension earlier
  */
 int guest_pause_end(struct guest_pause *pause, uint64_t *paused_ns, bool *cut, struct error *error);
 

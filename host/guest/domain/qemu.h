@@ -14,16 +14,17 @@
 struct qemu_process {
     pid_t pid;
     int pidfd;            /* -1 in a captured tree */
-    int mm_fd;            /* a file of its address space; -1: none. Only with a pidfd */
+    int mm_fd;            /* an open file of its address space; -1: none. Used only with a pidfd */
     uint64_t start_ticks; /* clock ticks after boot */
     uint64_t start_stack; /* address in its address space; 0: not known */
     char exe[256];        /* target of /proc/PID/exe */
-    bool other_vmm;       /* no QEMU: its options are not known, and its RAM is proved */
+    bool other_vmm;       /* not a QEMU: its options are not known, and its RAM is found by proof */
     struct qemu_cmdline config;
-    enum accel accel; /* from the process itself: an open kvm-vm file or the vCPU threads' names */
+    /* found from the process itself: an open kvm-vm file, or names of vCPU threads */
+    enum accel accel;
     /* false: the vCPU threads cannot be distinguished, and vcpus holds all threads */
     bool vcpus_known;
     size_t n_vcpus;
     pid_t *vcpus;                /* thread ids, ascending; see qemu_vcpus.h for the rule */
-    struct qemu_threads threads; /* all threads at that time */
+    struct qemu_threads threads; /* all threads when the vCPUs were found */
 };

@@ -37,27 +37,27 @@ struct qemu_cmdline {
     bool cxl;                  /* -machine cxl=on */
     /* -cpu MODEL,vendor=; empty if absent: under KVM the host's vendor */
     char cpu_vendor[16];
-    bool free_page_reporting; /* a balloon that at once returns memory that the guest frees */
+    bool free_page_reporting; /* the balloon immediately returns memory that the guest frees */
     /* the UNIX socket of a QMP server, as given to QEMU (perhaps relative); empty: see
      * qmp_unreachable */
     char qmp_path[256];
-    const char *qmp_unreachable; /* the reason why no socket can be connected to; NULL: one can */
+    const char *qmp_unreachable; /* why no socket can be connected to; NULL: one can */
     struct ram_config ram;
 };
 
-/* Since QEMU read its files, it has changed its directory (-daemonize) or its root (-chroot). */
+/* Since QEMU read its files, its directory (-daemonize) or its root (-chroot) has changed. */
 #define QEMU_MOVED_DIRECTORY 1U
 #define QEMU_MOVED_ROOT 2U
 
-/** The file of the administrator that QEMU reads unless it has -no-user-config. */
+/** The administrator's file, which QEMU reads unless it has -no-user-config. */
 #define QEMU_USER_CONFIG "/etc/qemu/qemu.conf"
 
 /** Access to the files that a command line names. */
 struct qemu_files {
     const char *exe; /* QEMU's executable */
     /** Reads the file as QEMU did, into an allocation that the caller frees. @p moved:
-     * QEMU_MOVED_... Returns the length, or a negative errno, which @p error explains. NULL: no
-     * file is read. */
+     * QEMU_MOVED_... Returns the length, or a negative errno with @p error. NULL: files are not
+     * read. */
     ssize_t (*read)(void *context, const char *path, unsigned moved, char **text,
                     struct error *error);
     void *context;

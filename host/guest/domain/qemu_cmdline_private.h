@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_cmdline_private.h  The state while QEMU's options are read: for qemu_cmdline.c, which
- * fills it in any order, and qemu_blocks.c, which then selects the RAM blocks.
+ * @file qemu_cmdline_private.h  The state while QEMU's options are read. qemu_cmdline.c fills it,
+ * in any order; qemu_blocks.c then selects the RAM blocks.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 enum memory_use {
     USE_BOOT,   /* RAM of a node */
     USE_DIMM,   /* RAM of a DIMM, or of virtio-mem */
-    USE_DEVICE, /* no RAM: an NVDIMM, virtio-pmem, ivshmem */
+    USE_DEVICE, /* not RAM: an NVDIMM, virtio-pmem, ivshmem */
 };
 
 /* A "memdev=" reference to a backend. */
@@ -22,7 +22,8 @@ struct reference {
     unsigned node; /* node plus 1; 0: no node */
 };
 
-/* ram_backend.order: QEMU makes the objects first, then RAM without a backend, then its devices. */
+/* Values of ram_backend.order: QEMU first creates objects, then RAM without a backend, then
+ * devices. */
 #define ORDER_DEFAULT 1000
 #define ORDER_GRAPHICS 2000
 
@@ -36,11 +37,11 @@ struct memory_option {
 struct reading {
     struct qemu_cmdline *out;
     const struct qemu_files *files;
-    struct memory_option memory, machine_memory; /* -m takes precedence, wherever it stands */
+    struct memory_option memory, machine_memory; /* -m takes precedence, whatever the order */
     char machine_backend[64];
     bool mem_path; /* -mem-path was given: */
     char path[256];
-    bool accel_option; /* -accel beats -machine accel= and -enable-kvm */
+    bool accel_option; /* -accel takes precedence over -machine accel= and -enable-kvm */
     bool no_user_config;
     unsigned moved; /* QEMU_MOVED_... */
     bool from_file; /* an option of a file was read */
@@ -53,17 +54,17 @@ struct reading {
     char smbios_uuid[37];
 };
 
-/** Sets the reason why the RAM is not known, unless there is one already. */
+/** Sets the reason why the RAM is not known, unless there is a reason already. */
 void reading_set_unknown(struct reading *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** The size under @p key; 0 if it is absent, or if QEMU would not have accepted it. */
+/** The size under @p key; 0 if it is absent, or if QEMU would refuse it. */
 uint64_t reading_size(const struct qemu_option *option, const char *key, uint64_t unit);
 /** Sets @p bytes if the option has the size. */
 void reading_merge_size(const struct qemu_option *option, const char *key, uint64_t unit,
                         uint64_t *bytes);
 
-/** Notes graphics memory that is as large as a DIMM. @p global: the option is -global. */
+/** Notes graphics memory as large as a DIMM. @p global: the option is -global. */
 void reading_add_graphics(struct reading *r, const struct qemu_option *option, bool global);
 
 /* Readers of one option each: 0, or a negative errno, which @p error explains. */

@@ -6,9 +6,9 @@
 #include "base/fsroot.h"
 
 /**
- * Reads the file at @p path in the root, and if it is relative in the directory, of process @p pid.
- * QEMU may be hostile: no link leads out of its root, only a plain file of at most 1 MiB is read,
- * and nothing waits.
+ * Reads the file at @p path as process @p pid sees it, relative to its root or its directory. QEMU
+ * may be hostile, so links cannot lead out of its root, only a regular file of at most 1 MiB is
+ * read, and no call blocks.
  * @param moved  QEMU_MOVED_...
  * @param text   allocated, the caller frees; a NUL follows it
  * @return the length; -ENOENT: there is no such file; -ESTALE: it was changed after QEMU had read

@@ -2,9 +2,9 @@
 /**
  * @file qemu_config_text.h  The text of a file for QEMU's option -readconfig.
  *
- * Source: QEMU 7.2 to 11.1 util/qemu-config.c, qemu_config_foreach(): sections "[GROUP]" or
- * "[GROUP "ID"]", lines 'key = "value"', comments with '#'. A file that QEMU would refuse is
- * refused, because it is then not what QEMU has read.
+ * Source: QEMU 7.2 to 11.1 util/qemu-config.c, qemu_config_foreach(): sections "[GROUP]" or "[GROUP
+ * "ID"]", lines 'key = "value"', comments with '#'. A file that QEMU would refuse is refused,
+ * because QEMU cannot have read it.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 
 #define QEMU_CONFIG_MAX_BYTES (1UL << 20)
 
-/** A section as the argument of the option of that name: "key=value,...,id=ID". A value other than
- * 0 ends the walk. */
+/** Called for each section, in the form of an option's argument: "key=value,...,id=ID". Nonzero
+ * ends the walk. */
 typedef int (*qemu_section_visitor)(const char *group, const char *argument, void *context,
                                     struct error *error);
 

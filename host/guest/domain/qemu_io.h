@@ -6,8 +6,8 @@
 #include "base/fsroot.h"
 #include "guest/domain/qemu.h"
 
-/** The bytes and calls that a process's threads, ended ones included, have passed to write() since
- * it began. */
+/** Bytes and calls that a process's threads, including ended ones, have passed to write() since it
+ * began. */
 struct qemu_written {
     uint64_t bytes;
     uint64_t calls;
@@ -27,35 +27,35 @@ struct qemu_io {
     uint64_t read, written;           /* by system calls, also from the page cache */
     uint64_t disk_read, disk_written; /* from and to block devices, also by direct I/O */
     uint64_t main_written;            /* the part of written by its main thread */
-    /* CPU time of threads that may move a device's data: all except vCPUs, the main thread, and
+    /* CPU time of threads that may copy a device's data: all except vCPUs, the main thread, and
      * threads that read RAM for a job */
     uint64_t helpers_ns;
     uint64_t main_ns;     /* CPU time of the main thread ... */
     uint64_t main_sleeps; /* ... and the number of times that it has waited */
     /* minor faults, excluding those of other processes that read its memory */
     uint64_t faults;
-    bool has_disk; /* it seems to have a disk, which the main thread may serve */
+    bool has_disk; /* the guest probably has a disk, which the main thread may serve */
 };
 
 /** Bytes are 0 if the kernel does not count (CONFIG_TASK_IO_ACCOUNTING). */
 struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process);
 
 /**
- * The largest number of bytes that moved between the guest's disks and its RAM from @p before to @p
+ * Upper bound of the bytes that moved between the guest's disks and its RAM from @p before to @p
  * now. QEMU's main thread submits a disk's writes asynchronously (they count as disk_written alone)
- * or has other threads make them; its own write() calls are a monitor's: pmemsave. (QEMU 7.2
- * block/file-posix.c, raw_co_prw(); softmmu/cpus.c, qmp_pmemsave().)
+ * or has other threads make them; the main thread's own write() calls belong to a monitor
+ * (pmemsave). (QEMU 7.2 block/file-posix.c, raw_co_prw(); softmmu/cpus.c, qmp_pmemsave().)
  *
  * The kernel's counters lack io_uring reads from the page cache, files in memory, sockets, and data
- * that vhost moves. So the result is at least the number of bytes that the other threads (workers,
- * iothreads, those of io_uring and vhost) could have copied in their running time. The main thread
- * counts in the same way if the guest has a disk, but only a request or two for each time that it
- * waited, and nothing if it has written for a monitor.
+ * that vhost moves. So the result also includes what the other threads (workers, iothreads, those
+ * of io_uring and vhost) could have copied in their running time. If the guest has a disk, so does
+ * the main thread, but with at most a request or two for each time that it waited, and nothing if
+ * it wrote for a monitor.
  */
 uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now);
 
-/** As qemu_io_device_bytes(), by direct I/O alone, for which the kernel pins RAM's pages (FOLL_PIN)
- * instead of copying. */
+/** As qemu_io_device_bytes(), but only for direct I/O, for which the kernel pins RAM's pages
+ * (FOLL_PIN) instead of copying. */
 uint64_t qemu_io_direct_bytes(const struct qemu_io *before, const struct qemu_io *now);
 
 /** The largest amount of guest RAM that QEMU's main thread wrote for a monitor (pmemsave)

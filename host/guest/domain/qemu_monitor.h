@@ -21,7 +21,8 @@ struct qemu_chardev {
     const char *unreachable; /* the reason why a client cannot connect to that path; NULL: it can */
 };
 
-/** Filled option by option, in any order; begins zeroed. Entries beyond its size are left out. */
+/** Filled option by option, in any order; initialise it with zeros. Entries beyond its size are
+ * ignored. */
 struct qemu_monitors {
     size_t n_chardevs, n_used;
     struct qemu_chardev chardevs[64];
@@ -36,6 +37,6 @@ void qemu_monitors_add_object(struct qemu_monitors *monitors, const struct qemu_
 /** -qmp, -qmp-pretty */
 void qemu_monitors_add_qmp(struct qemu_monitors *monitors, const char *argument);
 
-/** A server that can be reached, with its path; else the last one, with the reason why it cannot.
- * NULL: there is no server. */
+/** Returns a reachable server, with its path; otherwise the last one, with the reason why it is not
+ * reachable. NULL: there is no server. */
 const struct qemu_chardev *qemu_monitors_find(const struct qemu_monitors *monitors);

@@ -7,10 +7,10 @@
  *
  * A process is not its address space: QEMU's live update (cpr-exec, QEMU 11.1) replaces it by
  * exec(2), and pid, start time and executable stay. Files that were opened below /proc/PID before
- * then belong to memory that is gone, and read as empty. So one such file is held, pagemap, which
- * reads as empty once its address space has no user (fs/proc/task_mmu.c pagemap_read()). Another
- * user such as vhost may still hold the old address space; so the address of the stack (field 28),
- * which is random, is compared as well.
+ * then belong to memory that is gone, and read as empty. So one such file, pagemap, is kept open:
+ * it reads as empty once its address space has no user (fs/proc/task_mmu.c pagemap_read()). Because
+ * another user such as vhost may still hold the old address space, the address of the stack (field
+ * 28), which is random, is compared as well.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ int qemu_process_open(const struct fsroot *root, pid_t pid, struct qemu_process 
                       struct error *error);
 void qemu_process_close(struct qemu_process *process);
 
-/** Moves the members of @p fresh, the same process opened again, to @p process, except the config;
- * gives @p fresh the old members of @p process. Close @p fresh then. */
+/** Exchanges the members, except the config, of @p process and of @p fresh, the same process opened
+ * again. Close @p fresh afterwards. */
 void qemu_process_renew(struct qemu_process *process, struct qemu_process *fresh);
 
 /** Verifies that it is still the same process, alive, and not a zombie. -ESRCH when it is gone or
@@ -61,6 +61,6 @@ int qemu_process_is_of(const struct fsroot *root, pid_t pid, const char *uuid, s
 int qemu_process_check_port(const struct fsroot *root, pid_t pid, const char *path,
                             const char *port, struct error *error);
 
-/** Finds every QEMU system emulator below /proc. @p others: and every other program that has a
- * virtual machine of KVM's. @p pids is allocated, the caller frees; returns the count. */
+/** Finds every QEMU system emulator below /proc. @p others: also every other program with a KVM
+ * virtual machine. @p pids is allocated, the caller frees; returns the count. */
 ssize_t qemu_process_find_all(const struct fsroot *root, bool others, pid_t **pids);

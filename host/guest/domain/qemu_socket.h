@@ -2,8 +2,8 @@
 /**
  * @file qemu_socket.h  Finds the purpose of a socket that a QEMU serves, from its command line.
  *
- * QEMU serves monitors, consoles and devices by sockets of the same kind, and a client that is
- * connected to a monitor controls QEMU. A pure function of the command line.
+ * QEMU serves monitors, consoles and devices by sockets of the same kind, and a client of a monitor
+ * controls QEMU. A pure function of the command line.
  *
  * Source: QEMU 7.2 qemu-options.hx (-chardev, -device, -readconfig), chardev/char.c
  * qemu_chr_parse_compat() ("unix:PATH,server=on" of -qmp, -monitor, -serial ...),

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file qemu_threads.h  The names of a process's threads, each of which is read once as long as the
- * thread is the same.
+ * @file qemu_threads.h  The names of a process's threads; each name is read only once per thread.
  *
  * Theory of operation. Opening and reading a thread's comm costs some 7 us, and a daemon needs the
  * names of all threads at every scan. The listing of /proc/PID/task, which is read every time,
  * carries the inode of each thread. Inodes of /proc are numbered as they are made (fs/proc/base.c,
- * proc_pid_make_inode()) and belong to one thread: another thread, also one that got the same id,
- * has another number. An inode that was merely dropped from the kernel's cache gets another number
- * too, and the thread's name is read again. A thread gives itself its name once it runs (QEMU
+ * proc_pid_make_inode()) and belong to one thread: another thread has another number, even with the
+ * same tid. An inode that was only dropped from the kernel's cache also gets another number, so the
+ * thread's name is read again. A thread gives itself its name once it runs (QEMU
  * util/qemu-thread-posix.c, qemu_thread_start()), so a name is final once it was read ten seconds
  * after the first reading.
  */
@@ -21,13 +20,13 @@ struct qemu_thread {
     char name[16]; /* empty: the thread has just ended */
     uint64_t inode;
     uint64_t first_ns; /* when it was first seen, by clock_ns() */
-    bool settled;      /* its name need not be read again */
+    bool settled;      /* the name is final, and need not be read again */
 };
 
 /** Zeroed: nothing is known yet. */
 struct qemu_threads {
     size_t n;
-    struct qemu_thread *thread; /* by tid, ascending */
+    struct qemu_thread *thread; /* sorted by tid */
 };
 
 #define QEMU_THREADS_SETTLE_NS 10000000000ULL

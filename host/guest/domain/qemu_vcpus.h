@@ -38,8 +38,7 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
  * be seen, because it has ended or because /proc is mounted with hidepid. */
 int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs);
 
-/** As qemu_process_jobs(), from the threads that qemu_vcpus_find() has found, without reading
- * anything. */
+/** As qemu_process_jobs(), from the threads that qemu_vcpus_find() found, without reading. */
 unsigned qemu_process_jobs_found(const struct qemu_process *process);
 
 /**
@@ -111,7 +110,7 @@ uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_proce
  * less than two ticks may show no time of a vCPU that ran throughout. */
 #define VCPU_CLOCK_S 0.02
 
-/** Returns true if the vCPUs ran for less than 1 % of a time. False if that is too short to
+/** Returns true if the vCPUs ran for less than 1 % of the time; false if @p time_s is too short to
  * tell. */
 bool vcpus_hardly_ran(double ran_s, double time_s);
 

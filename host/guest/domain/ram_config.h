@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define RAM_CONFIG_MAX_BACKENDS 320       /* 64 NUMA cells + 256 DIMM slots, QEMU's own limit */
-#define RAM_CONFIG_MAX_BYTES (1ULL << 50) /* far beyond any guest: a larger number was misread */
+#define RAM_CONFIG_MAX_BYTES (1ULL << 50) /* far beyond any guest: a larger number is wrong */
 
 enum ram_source {
     RAM_SOURCE_UNKNOWN, /* not in the configuration */
@@ -30,7 +30,8 @@ struct ram_backend {
     bool hugetlb;
     bool dimm;     /* a DIMM (may be plugged and unplugged while the guest runs) */
     unsigned node; /* the guest's NUMA node to which it belongs, plus 1; 0: not known */
-    /* QEMU maps backends in ascending order of this, and with it mostly downwards; 0: not known */
+    /* QEMU maps backends in ascending order of this number, mostly at descending addresses; 0: not
+     * known */
     unsigned order;
     char path[256]; /* mem-path, as given to QEMU; empty: none, or too long */
 };
@@ -43,13 +44,13 @@ struct ram_config {
     /* The technology that has the guest's RAM in guest_memfd, which QEMU does not map: "SEV-SNP",
      * "TDX", "guest_memfd" itself; NULL: none does. A constant, not owned. */
     const char *in_guest_memfd;
-    /* The reason why the RAM is not known: then there are no backends. Empty: it is known. */
+    /* Why the RAM is not known, in which case there are no backends; empty: it is known. */
     char unknown[320];
-    /* The sizes are those of a file, or a default of QEMU's: they are proved only when each block
-     * was located. See ram_config_bytes(). */
+    /* The sizes come from a file, or are QEMU's defaults: they are proved only when each block is
+     * located. See ram_config_bytes(). */
     bool assumed;
     size_t n_backends;
-    struct ram_backend *backends; /* allocated for exactly their number: most guests have one */
+    struct ram_backend *backends; /* allocated for exactly this number: most guests have one */
     /* Memory that is mapped like RAM, but is a device's: NVDIMM, virtio-pmem, ivshmem, graphics
      * memory as large as RAM. Allocated likewise. */
     size_t n_devices;
@@ -62,20 +63,20 @@ int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
 /** Appends memory of a device. Errors likewise. */
 int ram_config_add_device(struct ram_config *config, const struct ram_backend *device);
 
-/** The guest's RAM by the configuration alone; 0: it is not known. */
+/** The guest's RAM according to the configuration alone; 0: not known. */
 uint64_t ram_config_bytes(const struct ram_config *config);
 
 /** Moves the content of @p from, which is empty then; frees the old content of @p to. */
 void ram_config_move(struct ram_config *to, struct ram_config *from);
 
-/** Frees its backends; it is empty then. */
+/** Frees its backends, and empties it. */
 void ram_config_free(struct ram_config *config);
 
 /** Returns true if both have the same backends, in the same order. ram_config_refine() must have
  * been applied to both, or to neither. */
 bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);
 
-/** Completes the live XML's configuration by that with which QEMU was started. The XML has DIMMs
- * plugged since the start; the command line has the kind of each backend that existed at the start,
- * and the devices' memory. A single backend has the machine's own id, which is not in the XML. */
+/** Completes the configuration of the live XML by that of the command line. Only the XML has DIMMs
+ * plugged later. Only the command line has the kind of each original backend, and the devices'
+ * memory. A single backend has the machine's own id, which is not in the XML. */
 void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline);

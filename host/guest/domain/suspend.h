@@ -14,8 +14,7 @@
 
 struct qmp;
 
-/** The guest, and the way to suspend it. It holds no pointers, because it is sent to another
- * process. */
+/** A guest, and how to suspend it. It has no pointers, because it is sent to another process. */
 struct suspend_where {
     bool by_libvirt; /* false: by QMP */
     char uri[512];   /* libvirt's URI */

@@ -6,8 +6,8 @@
 
 /**
  * Finds the name by the options of Firecracker (--id), crosvm (--name, --socket), kvmtool (--name)
- * and Cloud Hypervisor (--api-socket), whichever is there; else it is the program's name with its
- * pid. Of a socket's path it is the last part that says more than "api.sock".
+ * and Cloud Hypervisor (--api-socket), whichever is present; otherwise it is the program's name and
+ * pid. From a socket's path it takes the last part that is more specific than "api.sock".
  * @param exe   target of /proc/PID/exe
  * @param name  of 256 bytes
  */
