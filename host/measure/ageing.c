@@ -31,7 +31,8 @@ struct generations {
     bool known;
     uint64_t sum;         /* sum of the youngest generations' numbers over the nodes */
     uint64_t youngest_ms; /* time since the last generation began, on any node */
-    /* the last began after others: at the start all generations of a group begin at once */
+    /* the last generation began after others; at the start all generations of a group begin at
+     * once */
     bool aged;
 };
 

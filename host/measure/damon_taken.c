@@ -38,7 +38,7 @@ static void add_bytes(uint64_t hva, uint64_t bytes, void *context)
     *(uint64_t *)context += bytes;
 }
 
-/* Returns true if there is an event for each page of this guest whose bits are taken. */
+/* Returns true if each page of this guest whose bits are taken has an event. */
 static bool is_told(const struct target *target, const struct damon_mark *mark)
 {
     return target->process->accel == ACCEL_KVM || !mark->active;

@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-/* QEMU alone touches a guest's device rings and a firmware's leftovers: some hundred pages of any
- * guest. */
+/* In any guest, some hundred pages (device rings, leftovers of firmware) are touched only by
+ * QEMU. */
 #define NOISE_SHARE 0.005
 
-/* Two tests a period: at most one false alarm in 2,500 periods, for shares of up to one in
+/* There are two tests per period: at most one false alarm in 2,500 periods, for shares up to one in
  * 1,000. */
 #define ALPHA 0.0002
 
@@ -85,7 +85,7 @@ void dispute_add(struct dispute *dispute, const struct witness_count *count, boo
     dispute->disputed |= disputed;
 }
 
-/* Others may touch other pages in each period. */
+/* Upper bound over the periods, because others may touch other pages in each. */
 static double any_high(const struct dispute *dispute, double differ)
 {
     return fmin(1, dispute->periods * wilson_interval(differ, dispute->n, Z_95).high);

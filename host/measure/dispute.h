@@ -5,10 +5,10 @@
  *
  * An accessed bit says that the page was touched; a KVM fault after its mapping was dropped says
  * that a vCPU touched it (measure/witness.h). The witness watches some of the pages that the method
- * measures, so both are compared page by page: a page that the bits call touched and that did not
- * fault was not touched by a vCPU; a page that faulted and reads idle had its bit taken. Without
- * disturbance there are hardly any such pages. So a few pairs show a small disturbance, for which
- * two separate estimates would need many pages.
+ * measures, so the two are compared page by page. A page whose bit is set, but which did not fault,
+ * was not touched by a vCPU; a page that faulted, but reads idle, had its bit taken. Without
+ * disturbance there are hardly any such pages, so a few pairs suffice to show a small disturbance,
+ * for which two separate estimates would need many pages.
  *
  * Devices are an exception: data that QEMU reads from a disk into guest RAM belongs to the guest,
  * although perhaps no vCPU touched it. So the number of pages that QEMU's own reads and writes can
@@ -18,30 +18,30 @@
 
 #include <stdbool.h>
 
-/** The findings of one period, in observations: several pages of one huge page are one. */
+/** The findings of one period, in observations: several pages in one huge page are one. */
 struct witness_count {
     float n;      /* number of compared observations; 0: the witness has no result */
-    float both;   /* touched by both accounts */
+    float both;   /* touched according to both */
     float others; /* touched by the accessed bit only */
     float missed; /* touched by the fault only */
-    /* touched before they were dropped, and by no vCPU afterwards: by others, if others are at
-     * work. This is no evidence that they are */
+    /* touched before the mapping was dropped, but by no vCPU afterwards. If others are active, they
+     * may have touched them, but this is no evidence that they are active */
     float early;
-    /* expected share of n in others without disturbance: devices, and touches between the marking
-     * and the dropping, which only the bit shows */
+    /* expected share of n in others without disturbance: touches by devices, and touches between
+     * marking and dropping, which only the bit shows */
     float noise;
-    /* faults were lost, as they are if another program drops all of KVM's mappings: a page without
-     * a fault may have been touched, but one that faulted was touched */
+    /* faults were lost, for example because another program dropped all of KVM's mappings: a page
+     * without a fault may have been touched, too */
     bool incomplete;
 };
 
-/** The periods of one window. All zeros: there was no witness. */
+/** The sum of the periods of one window. All zeros: there was no witness. */
 struct dispute {
     double periods;
     double n, others, missed;
-    double least;       /* a vCPU touched at least this share of the population, in one period */
+    double least;       /* lower bound of the share that vCPUs touched in one period */
     double others_high; /* sum of the periods' upper bounds of the share touched by others */
-    bool disputed;      /* in one of them the two differ beyond chance */
+    bool disputed;      /* in one of the periods the two differ beyond chance */
 };
 
 /** Returns true if the two differ by more than chance and noise explain. */
@@ -57,26 +57,25 @@ bool witness_disputes(const struct witness_count *count);
  */
 bool witness_misses_share(struct witness_count *count, double share);
 
-/** Keeps the certain part of a period whose faults are incomplete: if it is not disputed, nothing;
- * else any page that the bits do not call touched may have been touched. */
+/** Keeps the certain part of a period whose faults are incomplete. If it is disputed, any page
+ * whose bit is not set may have been touched; otherwise nothing is kept. */
 void witness_keep_certain(struct witness_count *count, bool disputed);
 
-/** Adds a period. A period without observations adds nothing. @p disputed: the judgement of that
- * period. */
+/** Adds a period. A period without observations adds nothing. @p disputed: whether the period is
+ * disputed. */
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed);
 
 /**
  * The share of the population to add to the bounds for others' touches, and for touches that the
- * accessed bits do not show; 0 if no such touch was seen. Periods add up if they are disputed.
- * Otherwise the few pages that differ are the same ones in all periods (device rings, firmware
- * leftovers): if they were added up, one of 64 in two of ten ticks would take 11 % of the resident
- * memory off the bound.
+ * accessed bits do not show; 0 if no such touch was seen. Only disputed periods are added up. In
+ * others, the few pages that differ are the same in all periods (device rings, firmware leftovers):
+ * adding up one of 64 in two of ten ticks would lower the bound by 11 % of resident memory.
  */
 double dispute_surplus(const struct dispute *dispute);
 double dispute_missing(const struct dispute *dispute);
 
-/** Upper bound of the share of others' touches and of touches that the accessed bits do not show;
- * valid also if no such touch was seen, and for any dependence between the periods. */
+/** Upper bound of the share of others' touches and of touches that the accessed bits do not show.
+ * It holds also if no such touch was seen, and for any dependence between the periods. */
 double dispute_others_high(const struct dispute *dispute);
 double dispute_missed_high(const struct dispute *dispute);
 

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* If more than this share of its base pages is unmeasurable, a huge page says nothing about
- * them. */
+/* A huge page with a larger share of unmeasurable base pages is not counted. */
 #define MAX_UNMEASURABLE (huge_page_pages() / 8)
 
 /* The pages that the guardian has to join; written before splitting. */
@@ -194,7 +193,7 @@ static int make_set(const struct fine *fine, struct page_set *set)
 
     for (uint64_t i = 0; rc == 0 && i < set->n; i++)
         set->page[i] = page_at(set->ram, fine->hva[i / huge_page_pages()]) + i % huge_page_pages();
-    /* Blocks need not lie in memory in the order of their pages. */
+    /* joins again, although blocks need not be in memory in the order of their pages */
     if (rc == 0)
         qsort(set->page, set->n, sizeof(*set->page), compare_u64);
     return rc;
@@ -213,8 +212,7 @@ static void count_huge_page(struct fine *fine, const struct page_set *set, uint6
         lost += set->state[k] == PAGE_UNMEASURABLE || set->order[k] > 0;
     }
     pagemap_mapping(fine->pagemap_fd, page_set_hva(set, i), &mapping);
-    /* khugepaged may have joined it again; then its base pages had no bits of their own until the
-     * end */
+    /* khugepaged may have joined it again; its base pages then had no accessed bits of their own */
     if (mapping.huge || lost > MAX_UNMEASURABLE)
         fine->result->tally.n_lost++;
     else
@@ -247,7 +245,7 @@ static int measure_split(struct fine *fine, const struct sample_plan *plan, stru
     return rc;
 }
 
-/* Runs under the guardian: from the first split on, everything is joined again in every case. */
+/* Runs under the guardian: after the first split, everything is joined again in every case. */
 static int split_and_measure(struct fine *fine, const struct sample_plan *plan, struct error *error)
 {
     struct guardian *guardian;

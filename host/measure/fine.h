@@ -5,9 +5,10 @@
  *
  * A transparent huge page has one accessed bit for all of it. So after an ordinary measurement a
  * few of the huge pages that it found touched are drawn at random, split, measured for one more
- * window by their base pages, and joined again. Only touched ones are drawn: an untouched huge page
- * has no touched base page, and the estimate needs the touched fraction of a touched one. Splitting
- * changes how the host maps the guest for that window, so it is done only on request.
+ * window by their base pages, and joined again. Only touched huge pages are drawn, because the
+ * estimate needs the touched fraction of a touched huge page, and an untouched one has no touched
+ * base page. Splitting changes how the host maps the guest for that window, so it is done only on
+ * request.
  *
  * A guardian process joins them if this process is killed (base/guardian.h). If both are killed,
  * khugepaged may join them at some time.
@@ -19,7 +20,7 @@
 struct fine_result {
     struct fine_tally tally;
     unsigned doubts;               /* doubts of the measurement by base pages */
-    uint64_t not_joined;           /* split by this process, and still small pages */
+    uint64_t not_joined;           /* split by this process, and not joined again */
     double window_s, est_window_s; /* windows of the measurement by base pages */
     double split_s, join_s;        /* wall time of splitting and joining all of them */
     /* our own CPU time, for everything after the ordinary measurement */

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 struct frame_set {
-    uint64_t n_frames; /* 0 .. n_frames - 1 can be in it */
+    uint64_t n_frames; /* the set can contain frames 0 .. n_frames - 1 */
     uint64_t *words;
 };
 
-/** An empty set. 0 or -1: out of memory. Free .words. */
+/** Makes an empty set; free .words. 0; -1: out of memory. */
 static inline int frame_set_make(struct frame_set *set, uint64_t n_frames)
 {
     set->n_frames = n_frames;

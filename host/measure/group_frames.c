@@ -19,7 +19,7 @@
 #define VERIFY_BATCH 64ULL      /* number of folios that are marked before their flags are read */
 #define MAX_FRAMES (1ULL << 40) /* 4 PiB */
 
-/* Pages of the kernel have none of these flags (include/uapi/linux/kernel-page-flags.h). */
+/* Pages of the kernel have none of the following flags (include/uapi/linux/kernel-page-flags.h). */
 #define KPF_UPTODATE KPF(3)
 #define KPF_MMAP KPF(11)
 #define KPF_ANON KPF(12)
@@ -168,7 +168,8 @@ static int add_frame(struct group_scan *scan, uint64_t pfn)
     return draw_frame(scan, &scan->reservoirs[scan->head_group * FRAME_KINDS + kind], &frame);
 }
 
-/* A tail uses the data of its head: it has no group of its own and, on some kernels, no flags. */
+/* A tail uses the data of its head, because it has no group of its own and, on some kernels, no
+ * flags. */
 static void note_head(struct group_scan *scan, uint64_t pfn, uint64_t flags, uint64_t inode)
 {
     if (flags & KPF_COMPOUND_TAIL)
@@ -282,8 +283,8 @@ static int mark_and_read(const struct group_scan *scan, struct heads *heads, uin
                   : kpageflags_read(scan->flags_fd, heads->pfn + first, n, heads->flags + first);
 }
 
-/* A page that is off its list for a moment is not marked, and may keep the flag of an earlier
- * marking: touches before this window would count. */
+/* A page that is temporarily off its list is not marked, and may keep the flag of an earlier
+ * marking. Touches before this window would then count. */
 static int mark_heads(struct group_scan *scan, struct heads *heads)
 {
     const uint64_t shown = KPF_LRU | KPF_IDLE;
@@ -349,8 +350,8 @@ static void judge(struct group_scan *scan, const struct heads *heads, uint64_t a
         seen->touched++;
 }
 
-/* Frames of one folio follow each other, but frames of one kind do not: so a unit is identified by
- * head and kind. */
+/* Frames of one folio are consecutive, but not those of one kind, so a unit is identified by head
+ * and kind. */
 static void count_unit(struct group_scan *scan, const struct drawn *frame, uint64_t *last)
 {
     size_t stratum = (size_t)frame->group * FRAME_KINDS + frame->kind;

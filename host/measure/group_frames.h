@@ -12,9 +12,9 @@
  *
  * A frame that was freed or charged to another group meanwhile counts as gone: it is not known
  * whether it was touched before. Memory that was charged within the window is not in the figures.
- * Clearing an accessed bit does not flush the TLB: see method/tlb_flush.h for guests. A process
- * that stays on its CPU for the whole window may touch memory through a translation that stays
- * cached, which reads as idle.
+ * Clearing an accessed bit does not flush the TLB: see method/tlb_flush.h for guests. If a process
+ * stays on its CPU for the whole window, it may touch memory through a cached translation; that
+ * memory reads as idle.
  *
  * Source: Documentation/admin-guide/mm/idle_page_tracking.rst, pagemap.rst.
  */
@@ -24,7 +24,7 @@
 #include "measure/kernel/cgroup_tree.h"
 
 enum frame_kind {
-    FRAME_GUEST_RAM, /* RAM of a guest on this host, whatever group it is charged to */
+    FRAME_GUEST_RAM, /* RAM of a guest on this host, in whatever group it is charged */
     FRAME_ANON,      /* anonymous memory: heaps, stacks */
     FRAME_SHMEM,     /* tmpfs, memfd, System V shared memory */
     FRAME_FILE,      /* page cache */
@@ -55,8 +55,8 @@ struct group_scan; /* opaque */
 /**
  * Returns true if memory of that kind may be touched without a trace on this host. A read() from
  * the page cache or tmpfs sets no accessed bit. It calls folio_mark_accessed(), which clears the
- * idle flag, but which under MGLRU returns before that (mm/swap.c). A write() to tmpfs leaves no
- * trace for the same reason (mm/shmem.c).
+ * idle flag, but under MGLRU returns before that (mm/swap.c). A write() to tmpfs leaves no trace
+ * for the same reason (mm/shmem.c).
  */
 bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind);
 
@@ -64,17 +64,16 @@ bool group_scan_misses_calls(const struct fsroot *root, enum frame_kind kind);
  * -EACCES: the message names the missing part and the remedy; -ENOTSUP as page_sizes_check(). */
 int group_scan_check(const struct fsroot *root, struct error *error);
 
-/** Finds how many page frames this host has numbers for. 0 or a negative errno. */
+/** Finds how many page frame numbers this host has. 0 or a negative errno. */
 int group_scan_frames(const struct fsroot *root, uint64_t *n_frames, struct error *error);
 
-/** Borrowed until group_scan_free(). */
+/** The members are borrowed until group_scan_free(). */
 struct group_scan_plan {
     const struct cgroup_tree *tree;    /* the groups */
     const struct frame_set *guest_ram; /* the frames that are RAM of guests */
-    /* frames that must not be marked: those of panels that vmwssd follows, by the heads of their
-     * folios */
+    /* frames that must not be marked, as heads of folios: those of panels that vmwssd follows */
     const struct frame_set *taken;
-    uint64_t samples; /* number for each kind in each group; UINT64_MAX: all */
+    uint64_t samples; /* frames to draw for each kind in each group; UINT64_MAX: all */
 };
 
 /**

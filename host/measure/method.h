@@ -15,7 +15,7 @@
 
 /** How a method detects a touch; this decides which activities can disturb it. */
 enum method_signal {
-    /* faults and mappings: independent of accessed bits and their other users */
+    /* faults and mappings, which do not depend on accessed bits and their other users */
     SIGNAL_MMU,
     /* accessed bits, and the idle flag, which classic reclaim clears when it takes a bit, but MGLRU
      * does not */
@@ -29,9 +29,9 @@ enum method_signal {
     SIGNAL_WRITES,
 };
 
-/** The choices that a program makes among methods: most exact and least disturbing first. If MGLRU
+/** The orders in which a program chooses methods: most exact and least disturbing first. If MGLRU
  * ages the guest's memory, the host takes accessed bits, so methods that do not need them come
- * first; but not zap-all, which disturbs. */
+ * first, except zap-all, which disturbs. */
 enum method_order {
     ORDER_KVM,
     ORDER_KVM_AGEING,
@@ -44,7 +44,8 @@ enum method_order {
     N_METHOD_ORDERS,
 };
 
-/** For a method whose data the kernel keeps in a small buffer only; all NULL for others. */
+/** For a method whose data the kernel keeps only in a small buffer; all members are NULL for other
+ * methods. */
 struct method_wake {
     /** Fetches the data; call it between mark and collect whenever the descriptor is readable. */
     int (*poll)(void *state, struct error *error);
@@ -52,8 +53,8 @@ struct method_wake {
     int (*fd)(void *state);
 };
 
-/** Several states of one target at once, which costs less than one after the other; all NULL: the
- * method does not do so. @p merge: the merge of their sets, in the same order. */
+/** Operations on several states of one target at once, which cost less than one by one; all NULL:
+ * the method has none. @p merge: the merge of their sets, in the same order. */
 struct method_many {
     int (*collect)(void *const *states, size_t n, const struct page_merge *merge,
                    struct tally *tallies, struct error *error);
@@ -85,34 +86,34 @@ struct method {
     /** Begins the window: clears the marks that a touch will set. */
     int (*mark)(void *state, struct error *error);
     struct method_wake wake;
-    /** NULL, or ends the period without beginning the next. It is for a method whose collect marks
-     * at once: that clears data of another set with pages of the same huge pages before that set is
-     * read. So all sets are stopped before the first one is collected. */
+    /** Ends the period without beginning the next; may be NULL. For a method whose collect also
+     * marks: that would clear data of another set which shares huge pages, before that set is read.
+     * So all sets are stopped before the first one is collected. */
     int (*stop)(void *state, struct error *error);
     /** Counts the pages touched since mark. It may be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);
     /**
      * Begins the next period: marks again the pages that were touched, and those that could not be
      * measured; pages that stayed idle stay marked, and absent ones absent. A page that is
-     * PAGE_TOUCHED afterwards was touched while it was being marked, and counts for the new period.
-     * NULL: the method cannot follow a panel over time.
+     * PAGE_TOUCHED afterwards was touched during marking, and counts for the new period. NULL: the
+     * method cannot follow a panel over time.
      */
     int (*rearm)(void *state, struct error *error);
     struct method_many many; /* collect and rearm */
-    /** NULL, or returns the CPU time in ns that kernel threads spent on this measurement alone,
-     * which getrusage() does not show. It ends the measurement: only close may follow. */
+    /** Returns the CPU time in ns of kernel threads that worked only for this measurement, which
+     * getrusage() does not show; may be NULL. It ends the measurement: only close may follow. */
     uint64_t (*kernel_thread_ns)(void *state);
     /** Restores everything that mark changed, and frees the state. The method's file names the
      * changes that the kernel undoes when the process is killed. */
     void (*close)(void *state);
     enum method_signal signal;
     bool needs_pages; /* works on a page_set */
-    /* a touch may show at any watched page within the same aligned reach, so only one page of a
-     * reach may be watched; 0: each page shows its own touches */
+    /* a touch may show at any watched page within the same aligned range of this size, so only one
+     * page in each may be watched; 0: each page shows only its own touches */
     uint64_t reach_bytes;
-    bool panel_by_default; /* a census is possible but disturbs the guest: only on request */
+    bool panel_by_default;         /* a census disturbs the guest, and is made only on request */
     uint8_t rank[N_METHOD_ORDERS]; /* its place in each order, from 1; 0: only by name */
-    bool tells_damon; /* its tally has the pages whose bits DAMON took, or DOUBT_DAMON */
+    bool tells_damon; /* its tally accounts for pages whose bits DAMON took, or has DOUBT_DAMON */
     bool sees_qemu;   /* also sees QEMU's own touches: for the guest's devices, and for a dump */
     /* The base page sizes with which its numbers were verified against exact truth
      * (tests/lab/arm64/large_pages.sh), or-ed; 0: 4 KiB. With other sizes the method is refused. */
@@ -140,7 +141,7 @@ extern const struct method method_soft_dirty;
 /** All methods, NULL-terminated, in the order in which doctor shows them. */
 extern const struct method *const methods[];
 
-/** The method at @p place, from 0, in an order; NULL behind the last. */
+/** The method at @p place (from 0) of an order; NULL after the last. */
 const struct method *method_at(enum method_order order, size_t place);
 
 /** Writes "idle, damon, zap" into the caller's buffer and returns it; with @p follow only methods
@@ -150,27 +151,26 @@ char *method_names(char *text, size_t size, bool follow);
 /** NULL if there is no method of that name. */
 const struct method *method_by_name(const char *name);
 
-/** If KSM has merged more than one page in this many of a KVM guest, methods that treat merged
- * pages like others come first. */
+/** If KSM has merged more than one page in this many of a KVM guest, methods that can measure
+ * merged pages come first. */
 #define MUCH_MERGED 20
 
 /**
  * Returns true if the host itself takes accessed bits of the guest's memory all the time (MGLRU or,
- * under KVM, a module that uses DAMON), or if KSM has merged much of a KVM guest, which idle cannot
- * measure then. Methods that use no accessed bits then come first. Under TCG there is no zap, and
- * cold does not mind DAMON.
+ * under KVM, a module that uses DAMON), or if KSM has merged much of a KVM guest, which idle then
+ * cannot measure. Methods that use no accessed bits then come first. DAMON and KSM do not count
+ * under TCG: there is no zap, and DAMON does not affect cold.
  */
 bool method_bits_are_taken(const struct target *target);
 
 /**
- * Checks that the method can work on this host, independent of a guest. It serves `doctor`, which
- * must not promise a method that a measurement then refuses: so base pages of a size that cannot be
- * measured are checked first.
+ * Checks that the method can work on this host, independent of a guest. It also checks the base
+ * page size, because `doctor` must not promise a method that a measurement would refuse.
  * @return 0, or a negative errno with the reason and the remedy
  */
 int method_host(const struct method *method, const struct fsroot *root, struct error *why);
 
-/** Why a method was taken, or not, in the search for the right one. */
+/** Why a method was chosen or not. */
 struct method_verdict {
     const struct method *method;
     int rc; /* 0: the method can see the guest */
@@ -179,8 +179,8 @@ struct method_verdict {
 
 /** The requirements of a measurement on its method. */
 struct method_needs {
-    /* a method that vmwssd, which follows this guest, has proven on it: not tried again; may be
-     * NULL */
+    /* a method that vmwssd, which follows this guest, has already proven on it, so that it is not
+     * probed again; may be NULL */
     const struct method *proven;
     bool census;    /* must be able to examine every page */
     bool panel;     /* must be able to examine chosen pages */

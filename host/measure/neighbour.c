@@ -17,7 +17,7 @@
 #define PANEL RUN_DIR "/" PANEL_FILE
 #define MAX_BYTES (256UL << 20)
 
-/* If less than this share of guest RAM is left beside the panel, a second panel would be too small
+/* If less than this share of guest RAM remains outside the panel, a second panel would be too small
  * to be useful. */
 #define LEAST_ROOM 0.2
 
@@ -70,8 +70,8 @@ void neighbour_withdraw(const struct fsroot *root, pid_t pid)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Returns true if the spans are ascending, not empty and without overlaps, as a bisection needs
- * them. */
+/* Returns true if the spans are ascending, not empty, and do not overlap, as a binary search
+ * requires. */
 static bool in_order(const struct taken_span *spans, uint64_t n)
 {
     uint64_t end = 0;
@@ -151,9 +151,9 @@ static bool takes_all_bits(const struct method *method, enum accel accel)
 
 /* Decides which methods disturb those with which vmwssd follows a guest (guest_scan.c). `pageout`
  * checks whether a page is mapped again, and `zap` whether KVM faulted on it; only a touch causes
- * either, independent of accessed bits. But a fault maps neighbours too, which `pageout` takes for
- * touched, and dropping all of a guest's mappings floods `zap`. `idle` relies on the bits that all
- * other methods clear. */
+ * either, independent of accessed bits. But a fault also maps neighbouring pages, which `pageout`
+ * counts as touched, and dropping all of a guest's mappings floods `zap`. `idle` relies on the bits
+ * that all other methods clear. */
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
                       enum accel accel, bool census)
 {
@@ -168,8 +168,8 @@ bool neighbour_allows(const struct neighbour *neighbour, const struct method *me
 }
 
 /* The flush of a TCG guest takes the accessed bits of all of its RAM. The flush of a KVM guest
- * drops mappings: the mapping of a huge page belongs to a panel if any of its pages does, and
- * dropping it may take the bit. */
+ * drops mappings: a huge page's mapping belongs to a panel if any of its pages does, and dropping
+ * it may lose the bit. */
 bool neighbour_bears_flush(const struct neighbour *neighbour, const struct target *target)
 {
     if (neighbour->method->signal != SIGNAL_IDLE_FLAG)

@@ -5,11 +5,11 @@
  *
  * Theory of operation. A panel is a random sample, so the pages outside of it are a random sample,
  * too. vmwssd writes the location of its panel into run/vmwss/guest-PID.panel while it holds the
- * guest's lock (run_lock.h). A measurement by hand draws from the rest of guest RAM only
- * (guest_ram.taken), so that neither process changes a mark of the other, and then gives the lock
- * back (run_lock_give_back()). vmwssd goes on as if nothing had happened. A method that cannot
- * leave the panel alone (a census by the same method, too little RAM beside it) releases the lock
- * in the usual way, and vmwssd begins a new panel.
+ * guest's lock (run_lock.h). A measurement by hand draws only from the rest of guest RAM
+ * (guest_ram.taken), so that neither process changes marks of the other, and then gives the lock
+ * back (run_lock_give_back()); vmwssd does not notice. If a measurement must disturb the panel (a
+ * census by the same method, or too little other RAM), it releases the lock in the usual way, and
+ * vmwssd begins a new panel.
  *
  * Only root can access the file, and it is read and written under the lock; a truncated file is
  * ignored.
@@ -21,7 +21,7 @@
 struct neighbour {
     pid_t owner; /* process that owns the panel; 0: no panel */
     const struct method *method;
-    bool huge; /* some of its pages are huge ones, which a second panel is likely to draw as well */
+    bool huge; /* the panel has huge pages, which a second panel is likely to draw as well */
     struct taken taken;
 };
 
@@ -36,14 +36,14 @@ void neighbour_withdraw(const struct fsroot *root, pid_t pid);
 void neighbour_read(const struct fsroot *root, pid_t pid, struct neighbour *out);
 void neighbour_free(struct neighbour *neighbour);
 
-/** Returns true if @p method leaves the marks of the neighbour's panel alone, provided that it does
- * not use its pages. @p accel: the guest's; @p census: the method must use all pages. */
+/** Returns true if @p method does not disturb the marks of the neighbour's panel as long as it does
+ * not use the panel's pages. @p accel: the guest's; @p census: the method must use all pages. */
 bool neighbour_allows(const struct neighbour *neighbour, const struct method *method,
                       enum accel accel, bool census);
 
-/** Returns true if its marks outlast a flush of the guest's TLB (tlb_flush.h) that leaves out its
- * pages. */
+/** Returns true if the panel's marks survive a flush of the guest's TLB (tlb_flush.h) that excludes
+ * the panel's pages. */
 bool neighbour_bears_flush(const struct neighbour *neighbour, const struct target *target);
 
-/** Returns true if @p ram has enough pages beside the neighbour's panel to draw another. */
+/** Returns true if @p ram has enough pages outside the neighbour's panel for another panel. */
 bool neighbour_leaves_room(const struct neighbour *neighbour, const struct guest_ram *ram);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file page_merge.h  The pages of several page sets of one guest in ascending order, so that each
- * page is read once, and neighbours together.
+ * @file page_merge.h  Merges the pages of several page sets of one guest in ascending order, so
+ * that each page is read once, and neighbouring pages together.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 
 struct page_merge {
     uint64_t n;
-    uint64_t *page; /* ascending; a page of two sets is there twice */
+    uint64_t *page; /* page numbers, ascending; a page that is in two sets appears twice */
     struct page_place {
-        size_t set; /* the set, and ... */
-        uint64_t i; /* ... the index of the page in it */
+        size_t set; /* the page's set, and ... */
+        uint64_t i; /* ... its index in that set */
     } * place;
 };
 

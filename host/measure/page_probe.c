@@ -13,7 +13,8 @@ struct prober {
     uint64_t huge; /* number of the huge page that was last seen mapped by one PMD; 0: none seen */
 };
 
-/* One PMD maps all of its huge page or nothing, so the kernel is asked once for each huge page. */
+/* Queries the kernel once for each huge page, because one PMD maps all of a huge page or
+ * nothing. */
 static struct page_mapping mapping_at(struct prober *prober, uint64_t hva)
 {
     struct page_mapping mapping = {.huge = true};

@@ -12,7 +12,7 @@ struct page_probe {
      * or PAGE_IDLE for a present page, including one that is being migrated */
     enum page_state state;
     unsigned order;    /* order of the mapping: base_page_bytes() << order */
-    uint64_t unit_hva; /* where that mapping begins */
+    uint64_t unit_hva; /* HVA where that mapping begins */
     uint64_t pfn; /* frame of the page itself; 0 without CAP_SYS_ADMIN, and while it is migrated */
 };
 

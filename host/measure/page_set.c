@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An absent page costs a few bytes and one pagemap read, but a guest with 64 GiB of them must not
- * cost millions of draws. */
+/* Limits the draws: an absent page costs a few bytes and one pagemap read, but 64 GiB of absent
+ * pages must not cost millions of draws. */
 #define MAX_OVERDRAW 256
 
 static int allocate(struct page_set *set, const struct guest_ram *ram, uint64_t n, bool panel)
@@ -61,8 +61,8 @@ static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t
             values[i] = random_below(state, bound);
 }
 
-/* Draws the same in one pass over all numbers, without sorting, for an @p n that is not small:
- * selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
+/* Does the same in one pass over all numbers, without sorting, for a large @p n: selection sampling
+ * (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
 static void select_in_order(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t i = 0, have = 0; have < n; i++)
@@ -82,7 +82,7 @@ static uint64_t draws_beside(const struct taken *taken, const struct guest_ram *
     return left > 0 ? (uint64_t)ceil((double)n / left) : n;
 }
 
-/* An array that cannot be made smaller stays as it is. */
+/* Shrinks an array; if that fails, it stays as it is. */
 static void *shrink(void *array, size_t bytes)
 {
     void *smaller = realloc(array, bytes);
@@ -194,7 +194,7 @@ static void tally_pages(struct tally *tally, enum page_state state, unsigned ord
 /* Larger than any folio; order[] never has this value. */
 #define ORDERS 64
 
-/* A census may have millions of pages, but only a few kinds. */
+/* Counts by kind first: a census may have millions of pages, but only a few kinds. */
 static void tally_census(const struct page_set *set, struct tally *tally)
 {
     uint64_t count[ORDERS][PAGE_STATES] = {0};
@@ -213,8 +213,8 @@ struct unit {
     bool touched;
 };
 
-/* Tallies one draw of a panel. Draws of one huge page are neighbours, because the page numbers
- * ascend, except for draws between them that were made while it still was small pages. The huge
+/* Tallies one draw of a panel. Draws in one huge page are adjacent, because the page numbers
+ * ascend, except for draws in between that were noted while it consisted of small pages. The huge
  * page counts once, and as touched if any of its draws is touched. @p last is the last larger
  * unit. */
 static void tally_draw(const struct page_set *set, uint64_t i, struct tally *tally,

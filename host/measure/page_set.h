@@ -27,8 +27,7 @@ struct page_set {
     uint64_t n;
     /* page numbers, strictly ascending; NULL in a census, where the i-th page is page i */
     uint64_t *page;
-    uint64_t
-        *unit; /* HVA of the first byte of the folio or mapping that holds it; NULL in a census */
+    uint64_t *unit; /* HVA of the beginning of the page's folio or mapping; NULL in a census */
     uint8_t *state; /* enum page_state */
     uint8_t *order; /* granularity: base_page_bytes() << order */
 };
@@ -38,8 +37,8 @@ int page_set_census(struct page_set *set, const struct guest_ram *ram);
 
 /**
  * Draws a simple random sample without replacement of @p n pages of @p ram (all of them if it has
- * fewer). If some pages are taken (guest_ram.taken), draws about as many of the others, which are a
- * random sample, too.
+ * fewer). If some pages are taken (guest_ram.taken), draws about as many from the others, which is
+ * a random sample, too.
  * @param seed  the same seed draws the same pages
  */
 int page_set_panel(struct page_set *set, const struct guest_ram *ram, uint64_t n, uint64_t seed);
@@ -51,8 +50,8 @@ uint64_t page_set_draws(uint64_t samples, double presence);
 
 /** Makes a panel of @p n pages that the caller fills in. */
 int page_set_blank(struct page_set *set, const struct guest_ram *ram, uint64_t n);
-/** Keeps the first @p n page numbers of a panel, before any other data of its pages is known, and
- * gives back the memory of the others. */
+/** Keeps only the first @p n page numbers of a panel whose pages have no other data yet, and frees
+ * the memory of the rest. */
 void page_set_keep(struct page_set *set, uint64_t n);
 void page_set_free(struct page_set *set);
 
@@ -75,7 +74,7 @@ static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
 /** The index of the first page of the set whose number is @p page or more; n if there is none. */
 uint64_t page_set_find(const struct page_set *set, uint64_t page);
 
-/** Touched, and no longer resident, in swap or not. */
+/** Returns true for touched pages that are no longer resident, in swap or not. */
 static inline bool page_is_gone(enum page_state state)
 {
     return state == PAGE_GONE || state == PAGE_GONE_TO_SWAP;
@@ -105,7 +104,7 @@ static inline bool page_needs_rearm(enum page_state state)
     return state == PAGE_TOUCHED || state == PAGE_UNMEASURABLE || page_is_gone(state);
 }
 
-/** The new state of a page of state @p was that is found @p missing, PAGE_ABSENT or
+/** The new state of a page that was in state @p was and is now @p missing: PAGE_ABSENT or
  * PAGE_SWAPPED. */
 static inline enum page_state page_lost(enum page_state was, enum page_state missing)
 {

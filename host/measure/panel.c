@@ -4,9 +4,9 @@
  *
  * Theory of operation. Ticks are numbered: 0 is the first marking. At tick k a page that is found
  * touched gets last = k: the touch happened between the marking at tick k - 1 and the reading at
- * tick k. So with now = k, a page was touched since the marking of tick j exactly when last > j,
- * and the time from that marking to this reading is the est window. A cohort that was marked first
- * at tick b (born) can answer for j >= b only.
+ * tick k. So with now = k, a page was touched since the marking of tick j if and only if last > j,
+ * and the est window is the time from that marking to this reading. A cohort first marked at tick b
+ * (born) can only answer for j >= b.
  *
  * A tick marks only the touched pages again: its cost is one reading of all pages and one marking
  * of the hot ones. A touch between the reading and the new marking is missed; that gap lasts
@@ -32,7 +32,7 @@ static uint64_t now_ns(const struct panel *panel)
     return panel->plan.clock ? panel->plan.clock(panel->plan.clock_context) : clock_ns();
 }
 
-/* The threads of the vCPUs are read once for both clocks. */
+/* Reads the vCPU threads once for both clocks. */
 static void read_clocks(struct panel *panel, struct tick *tick)
 {
     const struct target *target = panel->target;
@@ -81,8 +81,8 @@ static uint64_t odometer(const struct panel *panel)
     return ageing_odometer(panel->target, panel->plan.method->signal);
 }
 
-/* If another guest waits for a witness, this one goes without for a tick. @p since_ns: when the
- * pages were last read or first marked. */
+/* If another guest waits for a witness, this guest has none for a tick. @p since_ns: when the pages
+ * were last read or first marked. */
 static void begin_witness(struct panel *panel, uint64_t since_ns)
 {
     const struct page_set *sets[N_COHORTS];
@@ -246,8 +246,8 @@ static bool qemu_read_alone(const struct panel *panel)
            qemu_process_vcpus_stopped(panel->target->root, panel->target->process);
 }
 
-/* Uses two ticks, because a job may have begun before the last one, and compares them with the two
- * before. So a job shows at one or two ticks. */
+/* Compares the last two ticks with the previous two, because a job may have begun before the last
+ * tick. So a job shows at one or two ticks. */
 static void note_read_all(struct panel *panel)
 {
     uint64_t since = panel->now > 1 ? panel->now - 2 : 0;
@@ -281,7 +281,7 @@ static int turn(struct panel *panel, struct error *error)
 {
     uint64_t marked_ns = tick_of(panel, panel->now)->marked_ns;
 
-    /* a guest's clock may step back a little, because it learns of a suspension afterwards */
+    /* a guest's clock may step back a little when it learns of a suspension late */
     if ((double)marked_ns < (double)panel->turned_ns + panel->plan.longest_s * 1e9)
         return 0;
 

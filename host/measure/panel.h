@@ -7,10 +7,10 @@
  * gives the working set of every window up to the time that it has been watched, and the histogram
  * of ages (kstaled's idea: M. Lespinasse, LKML 2011).
  *
- * The panel has four cohorts, each a simple random sample of guest RAM of its own. After each
- * longest window the oldest cohort is replaced by a fresh one, so that no lucky or unlucky draw
- * stays for ever, and new RAM is included. Three cohorts are always old enough to answer the
- * longest window.
+ * The panel has four cohorts, each an independent simple random sample of guest RAM. Whenever the
+ * longest window has passed, the oldest cohort is replaced by a new draw, so that no lucky or
+ * unlucky draw stays for ever, and new RAM is included. Three cohorts are always old enough to
+ * answer the longest window.
  */
 #pragma once
 
@@ -18,23 +18,23 @@
 
 struct panel; /* opaque */
 
-/** The number of ticks that are remembered: 18 hours of ticks every second. Longer windows cannot
- * be answered. */
+/** Maximum number of stored ticks: 18 hours with a tick every second. Longer windows cannot be
+ * answered. */
 #define PANEL_MAX_TICKS 65000
 
-/** Returns true if ticks every @p tick_s can answer a window: some tick must be near enough to its
- * begin. For a window of 1.5 ticks, for example, no tick is. */
+/** Returns true if ticks every @p tick_s can answer a window, because some tick is near enough to
+ * the window's begin. A window of 1.5 ticks, for example, cannot be answered. */
 bool panel_ticks_answer(double tick_s, double window_s);
 
 struct panel_plan {
     const struct method *method; /* a method with rearm */
     uint64_t samples;            /* present pages wanted for each window */
-    uint64_t witness;            /* number of its pages that a witness watches, as in sample_plan */
+    uint64_t witness;            /* number of pages that a witness watches, as in sample_plan */
     double presence;             /* resident / RAM, 0 .. 1, as in sample_plan */
     double longest_s;            /* the longest window that will be requested */
     double tick_s;               /* the approximate interval between calls of panel_tick() */
     uint64_t seed;
-    /* The guest's clock in ns, which may stand still while the guest does; NULL: clock_ns() */
+    /* The guest's clock in ns, which may stop while the guest is suspended; NULL: clock_ns() */
     uint64_t (*clock)(void *context);
     void *clock_context;
     /* CPU time of QEMU's own threads in ns; NULL: qemu_process_own_ns() */
@@ -68,16 +68,16 @@ void panel_set_samples(struct panel *panel, uint64_t samples);
 /** Pages in the panel. */
 uint64_t panel_pages(const struct panel *panel);
 
-/** A number that changes when another panel begins, a cohort is replaced, or a page's granularity
- * changes. */
+/** A number that changes when another panel is opened, a cohort is replaced, or a page's
+ * granularity changes. */
 uint64_t panel_layout(const struct panel *panel);
 
 /** The location of the panel, each page with the method's reach; free with free(). @p huge: some of
  * its pages are huge ones, which a second panel is likely to draw as well. 0 or -ENOMEM */
 int panel_taken(const struct panel *panel, struct taken *out, bool *huge);
 
-/** Call it before panel_close() to leave the marks as they are, because another process is
- * measuring the guest. */
+/** Lets panel_close() leave the marks as they are. Call it before, if another process is measuring
+ * the guest. */
 void panel_abandon(struct panel *panel);
 
 /** Seconds from the first marking to the last tick. */
@@ -89,10 +89,10 @@ bool panel_answers(const struct panel *panel, double window_s);
 
 /** The requested ages, in seconds before the last tick. */
 struct panel_ages {
-    double from_s; /* 0: from the last tick on */
+    double from_s; /* 0: including the last tick */
     double to_s;   /* HUGE_VAL: this old, or older */
-    /* only pages that were watched for this long: 0 .. the longest window. At least from_s, and
-     * to_s unless that is HUGE_VAL */
+    /* count only pages watched for this long: 0 .. the longest window. At least from_s, and at
+     * least to_s unless that is HUGE_VAL */
     double watched_s;
 };
 
@@ -106,8 +106,8 @@ struct panel_ages {
 int panel_tally(const struct panel *panel, const struct panel_ages *ages, struct tally *tally,
                 double *est_s);
 
-/** Returns true if QEMU has read all of RAM within the last two ticks (measure/read_all.h). It is
- * true at one or two ticks for each job. */
+/** Returns true if QEMU has read all of RAM within the last two ticks (measure/read_all.h). Each
+ * job shows at one or two ticks. */
 bool panel_read_all(const struct panel *panel);
 
 /** vCPU time within the last @p window_s seconds; 0 if the panel was not watched for that long. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file panel_answers.c  Which pages of a panel were touched within the ages that panel.h is asked
- * for. */
+/** @file panel_answers.c  Counts the pages of a panel that were touched within given ages. */
 #include "measure/panel.h"
 
 #include "base/bytes.h"
@@ -73,8 +72,8 @@ bool panel_answers(const struct panel *panel, double window_s)
     return tick_before(panel, window_s, &number) == 0;
 }
 
-/* Touches within the ages (older, newer], as tick numbers; a page that was never touched is older
- * than everything. */
+/* Touches after tick older and up to tick newer; a page that was never touched is older than
+ * everything. */
 struct tick_range {
     bool any_older;
     uint64_t older;
@@ -101,7 +100,7 @@ static enum page_state state_for(const struct cohort *cohort, uint64_t i,
     return within ? PAGE_TOUCHED : PAGE_IDLE;
 }
 
-/* Gathers the pages of all cohorts that were watched since that tick; a page drawn twice counts
+/* Collects the pages of all cohorts that were watched since that tick; a page drawn twice counts
  * once. */
 static void gather(const struct panel *panel, const struct tick_range *range,
                    uint64_t watched_since, struct page_set *view)
@@ -127,7 +126,7 @@ static uint64_t units64(uint32_t units)
     return units == UINT32_MAX ? HIDDEN_ANY : units;
 }
 
-/* The doubts about the touches within (older, newer] that were not resolved at once. */
+/* The unresolved doubts about the touches within (older, newer]. */
 static struct tally doubts_between(const struct panel *panel, uint64_t older, uint64_t newer)
 {
     const struct tick *from = tick_of(panel, older);
@@ -164,8 +163,8 @@ static struct dispute dispute_between(const struct panel *panel, uint64_t older,
     return dispute;
 }
 
-/* A page that reads idle at a doubtful tick may have been touched before it; then it belongs to
- * that tick instead of an older one. A page that others touched may belong to an older tick. */
+/* If a page reads idle at a doubtful tick, it may have been touched before that tick, and belong to
+ * it instead of to an older one. A page that others touched may belong to an older tick. */
 static void doubt(const struct panel *panel, const struct tick_range *range, struct tally *tally)
 {
     const struct tally after = doubts_between(panel, range->newer, panel->now);

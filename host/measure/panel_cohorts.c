@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file panel_cohorts.c  The cohorts of a panel: draws them apart, and has the method mark and
- * read them together. */
+/** @file panel_cohorts.c  The cohorts of a panel: draws them one by one, and marks and reads them
+ * together. */
 #include "measure/panel_private.h"
 
 #include "base/bytes.h"
@@ -40,7 +40,7 @@ static int cohort_draw(struct panel *panel, struct cohort *cohort)
                           page_set_draws(samples, panel->plan.presence), panel->seed++);
 }
 
-/* Allocates for the pages that are left of those drawn: a method may take fewer. */
+/* Allocates for the remaining pages, because a method may take fewer than were drawn. */
 static int cohort_remember(struct cohort *cohort)
 {
     const uint64_t n = cohort->set.n ? cohort->set.n : 1; /* calloc(0) may be NULL */
@@ -50,7 +50,7 @@ static int cohort_remember(struct cohort *cohort)
     return cohort->last && cohort->unseen ? 0 : -ENOMEM;
 }
 
-/* The places that the other cohorts watch, in units of the method's reach, ascending. */
+/* The positions that the other cohorts watch, in units of the method's reach, ascending. */
 static uint64_t *taken_places(const struct panel *panel, const struct cohort *mine, uint64_t *n)
 {
     uint64_t *place = calloc(panel_pages(panel) + 1, sizeof(*place));
@@ -102,9 +102,9 @@ int panel_taken(const struct panel *panel, struct taken *out, bool *huge)
     return 0;
 }
 
-/* Drops pages within the reach of another cohort's page: a fault there would map them too, and an
- * idle page would seem touched. With a random hot set of 43 %, the result was 49 % without this.
- * The places of the other cohorts are random, so the remaining pages are still a random sample. */
+/* Drops pages within the reach of another cohort's page: a fault there would also map these pages,
+ * and they would seem touched. Without this, a random hot set of 43 % read as 49 %. The places of
+ * the other cohorts are random, so the remaining pages are still a random sample. */
 static int keep_apart(const struct panel *panel, struct cohort *cohort)
 {
     struct page_set *set = &cohort->set;

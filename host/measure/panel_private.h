@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file panel_private.h  A panel's cohorts and ticks, shared among its files: panel.c is its life
- * and says how it works, panel_cohorts.c draws the cohorts apart and has the method mark and read
- * them together, panel_answers.c says which pages were touched within which ages. */
+/** @file panel_private.h  A panel's cohorts and ticks, shared among its files: panel.c opens, scans
+ * and closes a panel and explains its theory, panel_cohorts.c draws the cohorts one by one and
+ * marks and reads them together, panel_answers.c counts the pages touched within given ages. */
 #pragma once
 
 #include "guest/domain/qemu_vcpus.h"
@@ -20,16 +20,16 @@ struct cohort {
 };
 
 struct tick {
-    uint64_t read_ns;         /* midpoint of reading; at tick 0: of marking */
+    uint64_t read_ns;         /* midpoint of reading; for tick 0: of marking */
     uint64_t marked_ns;       /* midpoint of marking again */
     uint64_t vcpu_ns;         /* vCPU time since the first marking */
     uint64_t own_ns;          /* CPU time of QEMU's own threads */
-    uint64_t odometer;        /* the ageing odometer, read between reading and marking */
+    uint64_t odometer;        /* ageing odometer between reading and marking */
     uint32_t hidden, younger; /* units of the tally; UINT32_MAX: any number */
     uint16_t doubts;          /* the method's doubts in this reading */
     struct {
         uint8_t n, both, others, missed;
-    } witness; /* struct witness_count of this tick; there may be thousands of ticks */
+    } witness; /* a small struct witness_count: there may be thousands of ticks */
     bool disputed;
     bool unmeasurable_otherwise; /* as in struct tally */
 };
@@ -44,15 +44,15 @@ struct panel {
     uint64_t began_ns;  /* midpoint of the first marking */
     uint64_t turned_ns; /* time at which a cohort was last replaced */
     size_t oldest;
-    /* touched share of all base pages within two ticks: up to the last tick, and up to the one
-     * before */
+    /* touched share of all base pages within two ticks: up to the last tick, and up to the previous
+     * tick */
     double share[2];
-    bool read_all;           /* QEMU seems to have read all */
+    bool read_all;           /* QEMU seems to have read all of RAM */
     struct witness *witness; /* NULL: no witness */
     struct vcpu_clock vcpus;
-    int wake_fd; /* readable when a cohort's is; -1: the method has no such descriptor */
+    int wake_fd; /* readable when a cohort's descriptor is; -1: the method has none */
     struct cohort cohorts[N_COHORTS];
-    struct page_merge order; /* order of all their pages */
+    struct page_merge order; /* all cohorts' pages in ascending order */
 };
 
 static inline struct tick *tick_of(const struct panel *panel, uint64_t number)
@@ -66,10 +66,11 @@ void cohort_close(const struct panel *panel, struct cohort *cohort);
 
 void cohort_sets(const struct panel *panel, const struct page_set *sets[N_COHORTS]);
 
-/** Call it after a cohort was begun, or failed to begin: its pages have changed. */
+/** Rebuilds panel->order. Call it after a cohort was begun, or failed to begin, because its pages
+ * have changed. */
 int cohorts_put_in_order(struct panel *panel, struct error *error);
 
-/** Reads all cohorts, and notes in the present tick what was touched. */
+/** Reads all cohorts, and records in the present tick which pages were touched. */
 int cohorts_read(struct panel *panel, struct error *error);
 
 /** Marks the touched pages of all cohorts again. */

@@ -30,7 +30,7 @@ static void widen(struct proved *slot, uint64_t hva)
     slot->end_hva = larger(slot->end_hva, hva + slot->by.unit);
 }
 
-/* Takes the faults that a slot explains out of the sample. */
+/* Removes the faults that a slot explains from the sample. */
 static void take_explained(struct proof *proof, struct proved *slot)
 {
     size_t left = 0;
@@ -72,15 +72,15 @@ static uint64_t next_unit(const struct candidate *c, uint64_t unit)
     return unit < proof_unit(c) ? proof_unit(c) : UINT64_MAX;
 }
 
-/* Many pairs of thousands of base pages and some faults agree by chance; huge pages are few, and a
- * guest may touch a single one. */
+/* With base pages, many of the thousands of pairs with a few faults agree by chance. Huge pages are
+ * few, and a guest may touch a single one. */
 static bool is_worth(const struct hypothesis *h)
 {
     return h->votes >= (h->unit > base_page_bytes() ? 1 : FEWEST_VOTES);
 }
 
-/* Tries the best hypotheses for the sample until one is proved. The test's own faults are not the
- * sample's. 1: one was. */
+/* Tests the best hypotheses of the sample until one is proved, and then restores the sample's
+ * faults. Returns 1 if one was proved. */
 static int find_slot(struct proof *proof, size_t candidate)
 {
     const size_t n_faults = proof->n_faults;
@@ -129,8 +129,8 @@ static int find_slots(struct proof *proof, size_t candidate)
     return rc;
 }
 
-/* KVM flushes for the drop of a range only if it maps some of that range. So a mapping without a
- * flush has nothing of the guest, and nothing was dropped. */
+/* KVM flushes for dropping a range only if it maps some of it. So if a mapping causes no flush, KVM
+ * maps nothing of it, and nothing was dropped. */
 static bool may_be_ram(const struct proof *proof, const struct candidate *c)
 {
     uint64_t before;
@@ -155,7 +155,7 @@ static uint64_t slot_gpa(const struct proved *slot, uint64_t hva)
     return hva - slot->by.offset;
 }
 
-/* Limits a slot's range in one address space by what was seen of another slot there. */
+/* Limits a slot's range in one address space by another slot's proved range there. */
 static void limit(struct ram_slot *range, const struct proved *slot, uint64_t other_first,
                   uint64_t other_end)
 {
@@ -166,8 +166,8 @@ static void limit(struct ram_slot *range, const struct proved *slot, uint64_t ot
     range->bytes = end - range->hva;
 }
 
-/* A slot may reach over its mapping from the last page that was seen of the one before it to the
- * first of the next, in either address space, but not below address 0. */
+/* A slot may extend beyond its mapping's proved pages: from the last page seen of the previous slot
+ * to the first of the next, in either address space, but not below address 0. */
 static struct ram_slot extent(const struct proof *proof, const struct proved *slot)
 {
     const struct vma *whole = &proof->candidates->at[slot->candidate].whole;

@@ -8,8 +8,8 @@
 
 #define PROOF_FIRST_SAMPLE 64
 #define PROOF_MAX_SAMPLE 16384
-#define PROOF_MAX_FAULTS 256 /* different addresses that are remembered of one sample */
-#define PROOF_MAX_TRIES 32   /* hypotheses of one sample that are put to the test */
+#define PROOF_MAX_FAULTS 256 /* maximum of different addresses stored for a sample */
+#define PROOF_MAX_TRIES 32   /* maximum of hypotheses tested for a sample */
 #define PROOF_MAX_SLOTS 64
 
 /** The cost of the proof. */
@@ -18,18 +18,19 @@ struct ram_proof_cost {
     unsigned hypotheses, rounds;
 };
 
-/* Addresses are compared in units: a base page, or a huge page that KVM may map at once. */
+/* A hypothesis. Addresses are compared in units: a base page, or a huge page that KVM may map as a
+ * whole. */
 struct hypothesis {
     uint64_t offset; /* HVA - GPA, of the units' begins, modulo 2^64 */
     uint64_t unit;   /* bytes */
     size_t votes;
 };
 
-/* A slot as far as it is proved. */
+/* The part of a slot that is proved. */
 struct proved {
     size_t candidate;
     struct hypothesis by;
-    uint64_t first_hva, end_hva; /* of the pages whose faults were seen */
+    uint64_t first_hva, end_hva; /* range of the pages whose faults were seen */
 };
 
 struct proof {
@@ -47,7 +48,7 @@ struct proof {
     struct ram_proof_cost cost;
 };
 
-/** The begin of the unit that has @p address. */
+/** The beginning of the unit that contains @p address. */
 static inline uint64_t proof_down(uint64_t address, uint64_t unit)
 {
     return address & ~(unit - 1);
@@ -56,26 +57,26 @@ static inline uint64_t proof_down(uint64_t address, uint64_t unit)
 /** Drops KVM's mapping of the page at @p hva. 0 or a negative errno. */
 int proof_drop(struct proof *proof, uint64_t hva);
 
-/** Sleeps for some milliseconds and takes the faults of that time. */
+/** Sleeps for some milliseconds, and reads the faults of that time. */
 void proof_wait(struct proof *proof);
 
-/** Forgets the faults so far. */
+/** Discards the faults so far. */
 void proof_forget(struct proof *proof);
 
 /** The size of the largest units of a candidate. */
 uint64_t proof_unit(const struct candidate *c);
 
-/** Draws up to @p n pages of the candidate, drops them and waits for their faults, as long as more
- * come. 0 or a negative errno. */
+/** Draws and drops up to @p n pages of the candidate, and waits as long as more faults come. 0 or a
+ * negative errno. */
 int proof_sample(struct proof *proof, const struct candidate *c, size_t n);
 
-/** Returns true if the sample has the page that faulted at @p gpa by this hypothesis. */
+/** Returns true if this hypothesis maps a page of the sample to the fault at @p gpa. */
 bool proof_explains(const struct proof *proof, const struct hypothesis *h, uint64_t gpa);
 
-/** Makes hypotheses of the sample: the best that are not in @p best yet are added to it. */
+/** Makes hypotheses from the sample, and adds the best new ones to @p best. */
 void proof_hypotheses(const struct proof *proof, uint64_t unit,
                       struct hypothesis best[PROOF_MAX_TRIES]);
 
-/** Puts a hypothesis on @p c to the test. The sample's faults are then others. 1: it is proved; 0:
- * it is not; or a negative errno. */
+/** Tests a hypothesis on @p c. Replaces the sample's faults. 1: it is proved; 0: it is not; or a
+ * negative errno. */
 int proof_test(struct proof *proof, const struct candidate *c, const struct hypothesis *h);

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SEEDS 4 /* faults from which hypotheses are made */
+#define SEEDS 4 /* number of faults from which hypotheses are made */
 #define STEP_MS 5
-#define SAMPLE_STEPS 40 /* the longest wait for the faults of a sample */
+#define SAMPLE_STEPS 40 /* maximum steps of waiting for the faults of a sample */
 
 /* --- dropping, and the faults that follow ----------------------------------------------------- */
 
@@ -64,9 +64,9 @@ static uint64_t count_units(const struct candidate *c, uint64_t unit)
     return (c->whole.end - c->whole.start + unit - 1) / unit;
 }
 
-/* KVM maps huge pages of the host by base pages if their addresses do not fit, so a larger sample
- * than there are huge pages is one of base pages: else a guest that touches few of them is not
- * seen. */
+/* KVM maps huge pages of the host by base pages if their addresses are not aligned alike. So a
+ * sample larger than the number of huge pages draws base pages; otherwise a guest that touches few
+ * of them would not be seen. */
 static uint64_t unit_to_draw(const struct candidate *c, size_t n)
 {
     const uint64_t unit = proof_unit(c);
@@ -141,7 +141,7 @@ bool proof_explains(const struct proof *proof, const struct hypothesis *h, uint6
     return is_dropped(proof, proof_down(gpa, h->unit) + h->offset, h->unit);
 }
 
-/* The number of units that faulted, and that were dropped by this hypothesis. */
+/* The number of units that were dropped and, by this hypothesis, faulted. */
 static size_t count_votes(const struct proof *proof, const struct hypothesis *h)
 {
     size_t votes = 0;
@@ -164,7 +164,7 @@ static int compare_votes(const void *a, const void *b)
     return (x->votes < y->votes) - (x->votes > y->votes);
 }
 
-/* Keeps the best. */
+/* Keeps the best hypotheses. */
 static void offer(struct hypothesis best[PROOF_MAX_TRIES], const struct hypothesis *h)
 {
     for (size_t i = 0; i < PROOF_MAX_TRIES; i++)
@@ -176,7 +176,7 @@ static void offer(struct hypothesis best[PROOF_MAX_TRIES], const struct hypothes
     }
 }
 
-/* Makes hypotheses of some faults, each together with each dropped page. */
+/* Makes a hypothesis from each pair of a fault and a dropped page. */
 void proof_hypotheses(const struct proof *proof, uint64_t unit,
                       struct hypothesis best[PROOF_MAX_TRIES])
 {

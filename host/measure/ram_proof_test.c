@@ -28,10 +28,10 @@ struct test {
     const struct hypothesis *by;
     size_t n;
     struct coin coins[MAX_COINS];
-    unsigned with, against; /* faults with and without the coin on their side */
+    unsigned with, against; /* faults with the page dropped, and not dropped */
 };
 
-/* The probability that of all faults so many or more have the coin on their side by chance. */
+/* The probability that by chance at least so many faults are at dropped pages. */
 static double chance_of(unsigned with, unsigned against)
 {
     const unsigned n = with + against;
@@ -79,9 +79,8 @@ static bool is_coin(const struct test *test, uint64_t hva)
     return false;
 }
 
-/* Instead of a unit another one is dropped that the host may map by the same huge page: if KVM maps
- * that by one mapping, a drop of either makes the unit's page fault, and units of this size are
- * the wrong ones. */
+/* Drops, instead of a unit, another one in the same huge page of the host: if KVM maps both by one
+ * mapping, dropping either makes the unit's page fault, and this unit size is wrong. */
 static int drop_neighbour(struct proof *proof, const struct test *test, uint64_t hva)
 {
     const struct vma *whole = &test->candidate->whole;
@@ -97,7 +96,7 @@ static int drop_neighbour(struct proof *proof, const struct test *test, uint64_t
     return 0;
 }
 
-/* A page that was dropped and did not fault takes no part until it does: its fault may come in any
+/* Excludes a page that was dropped until it has faulted, because its fault may come in any
  * round. */
 static int throw_coins(struct proof *proof, struct test *test)
 {
@@ -132,8 +131,8 @@ static unsigned count_round(struct test *test)
     return faults;
 }
 
-/* The faults of the round before may still be reported while this one waits: a vCPU that faults at
- * the same address as another. */
+/* Faults of the previous round may still be reported in this one, when a vCPU faults at the same
+ * address as another. */
 static int test_round(struct proof *proof, struct test *test, unsigned *faults)
 {
     proof_wait(proof);

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
 
-/* Jobs leave out a few pages, such as those behind VGA's registers. */
+/* Jobs skip a few pages, such as those behind VGA's registers. */
 #define ALL 0.97
 /* Below this share, not all of the memory was touched before. A panel of 100 pages has a standard
  * error of 0.03 there. */
@@ -16,8 +16,8 @@
 /* No job reads faster than memory does. savevm of 512 MiB, 320 of them zero, took 120 ms of CPU
  * time, a plain dump 500. */
 #define BYTES_PER_NS 32
-/* Without an earlier share to compare with, requires as much time as such jobs were seen to
- * take. */
+/* Without an earlier share for comparison, requires at least the time that such jobs were measured
+ * to take. */
 #define BYTES_PER_NS_ALONE 6
 /* Allowance for timers and the monitor; also, the time of a vCPU that runs is only known up to the
  * last tick. */
@@ -34,8 +34,8 @@
 #define WRITES_BYTES 512
 /* Per second of CPU time; a compressed dump wrote 17 to 20. */
 #define WRITES_LEAST_MB 1
-/* Also per second of CPU time, beside a monitor that is queried all the time and makes many writes:
- * a plain dump wrote 344 to 2,000, a snapshot 494 and 608; a monitor that answers into a pipe 50 at
+/* Also per second of CPU time, beside a constantly queried monitor, which makes many writes: a
+ * plain dump wrote 344 to 2,000, a snapshot 494 and 608; a monitor that answers into a pipe 50 at
  * most. */
 #define WRITES_RAM_MB 128
 
@@ -80,7 +80,7 @@ static struct own_step read_step(const struct target *target)
     return step;
 }
 
-/* If the kernel counts no written bytes, nothing contradicts a job. */
+/* If the kernel does not count written bytes, nothing contradicts a job. */
 static bool may_have_read(const struct own_step *last, const struct own_step *now)
 {
     struct own_work work = {.cpu_ns = less(now->own_ns, last->own_ns),
@@ -125,7 +125,7 @@ void own_time_sample(struct own_time *own, const struct target *target)
 
 uint64_t own_time_excess_ns(const struct own_time *own)
 {
-    /* a single period may be the very one of the job */
+    /* a single period may be that of the job itself */
     double rate = own->periods > 1 ? own->least_rate : 0;
 
     return less(less(own->sampled_ns, own->begun_ns),

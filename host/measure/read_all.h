@@ -10,9 +10,9 @@
  *
  * A job that began before the window, or goes on after it, shows only in part, and one touch of a
  * huge page makes all of it touched. But QEMU stops the vCPUs while it writes a dump or a snapshot
- * (dump_init(), save_snapshot()): touches while no vCPU runs and QEMU works are QEMU's own. With
- * TCG, stopped vCPUs cannot be distinguished from halted ones, and the work may be a monitor's or a
- * screen's: there the work must look like reading RAM, see own_work_reads_ram().
+ * (dump_init(), save_snapshot()): touches while no vCPU runs and QEMU works are QEMU's own. Under
+ * TCG, stopped vCPUs cannot be distinguished from halted ones, and QEMU may work for a monitor or a
+ * screen. So its work must also look like reading RAM, see own_work_reads_ram().
  */
 #pragma once
 
@@ -21,46 +21,45 @@
 #include "guest/ram/target.h"
 #include "measure/tally.h"
 
-/** CPU time of QEMU's threads other than vCPUs, sampled now and then; all zero if it is not
- * known. */
+/** CPU time of QEMU's threads other than vCPUs, sampled repeatedly; all zero if it is not known. */
 struct own_time {
     uint64_t begun_ns;    /* CPU time, and ... */
     uint64_t begun_at_ns; /* ... clock_ns(), at the begin */
     uint64_t sampled_ns;  /* CPU time at the last sample */
     uint64_t sampled_at_ns;
-    unsigned periods;  /* periods, each between two samples */
-    double least_rate; /* rate of the calmest of them: QEMU's usual consumption */
+    unsigned periods;  /* number of periods between two samples */
+    double least_rate; /* rate of the calmest period, as QEMU's usual consumption */
     struct own_step {
         uint64_t at_ns;
         uint64_t own_ns, vcpu_ns;    /* 0: a vCPU runs, or the vCPUs are not known */
         struct qemu_written written; /* QEMU's writes, for a TCG guest; 0 as above */
     } step;                          /* state at the last own_time_step() */
-    uint64_t alone_ns; /* CPU time in steps in which no vCPU ran, and QEMU may have read RAM */
+    uint64_t alone_ns; /* CPU time of steps in which no vCPU ran, and QEMU may have read RAM */
 };
 
-/** QEMU's work in a time in which no vCPU ran. */
+/** QEMU's work during a time in which no vCPU ran. */
 struct own_work {
     uint64_t cpu_ns;
     struct qemu_written written;
 };
 
 /** Returns true if the work looks like that of a dump or a snapshot, which write large pieces. A
- * monitor that is queried all the time writes small ones: a line at most, and eventfds. */
+ * constantly queried monitor writes small ones: a line at most, and eventfds. */
 bool own_work_reads_ram(const struct own_work *work);
 
 void own_time_begin(struct own_time *own, const struct target *target);
 void own_time_sample(struct own_time *own, const struct target *target);
 
-/** Samples more often: notes the work that QEMU did since the last step while no vCPU ran. */
+/** Call it between samples: notes the work that QEMU did since the last step while no vCPU ran. */
 void own_time_step(struct own_time *own, const struct target *target);
 
-/** CPU time from the begin to the last sample beyond QEMU's usual consumption. */
+/** CPU time from the begin to the last sample in excess of QEMU's usual consumption. */
 uint64_t own_time_excess_ns(const struct own_time *own);
 
-/** The touched share of the measured units; 0 if the units are too few to tell. */
+/** The touched share of the measured units; 0 if there are too few units. */
 double read_all_share(const struct tally *tally);
 
-/** Returns true if a share says something without an earlier one to compare it with. False for huge
+/** Returns true if a share is meaningful without an earlier share for comparison. False for huge
  * pages. */
 bool read_all_tells_alone(const struct tally *tally);
 
@@ -69,7 +68,8 @@ bool read_all_tells_alone(const struct tally *tally);
 bool read_without_guest(const struct tally *tally, uint64_t own_ns);
 
 /**
- * @param before  the share of the period before, which shows the guest's own activity; 0: not known
+ * @param before  the share of the previous period, which shows the guest's own activity; 0: not
+ *                known
  * @param own_ns  CPU time within the period
  * @param bytes   resident bytes
  */

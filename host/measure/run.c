@@ -21,7 +21,7 @@
 /* A vCPU that ran this long in a window touched some page; a census that saw no touch was blind. */
 #define RAN_NS 20000000ULL
 
-/* Replaces an error by "vanished" if that is its cause. */
+/* Replaces an error by "vanished" if the guest has ended. */
 static int explain(const struct target *target, int rc, struct error *error)
 {
     struct error gone = {0};
@@ -53,9 +53,9 @@ static uint64_t midpoint(const struct span *span)
     return span->begin_ns + (span->end_ns - span->begin_ns) / 2;
 }
 
-/* The time of reading: such that the est window is the requested one, but no page has less than
- * this share of it. If marking takes longer than the window (a large guest, a busy host), the last
- * pages would otherwise be read as soon as they are marked; the est window then is longer, and is
+/* The reading begins so that the est window is the requested one, but each page gets at least this
+ * share of it. If marking takes longer than the window (a large guest, a busy host), the last pages
+ * would otherwise be read as soon as they are marked; the est window then is longer, and is
  * reported so. */
 #define LEAST_SHARE 0.8
 
@@ -81,7 +81,7 @@ static int begin_span(const struct running *running, struct span *span, struct e
     return plan->pause ? plan->pause->begin(plan->pause->context, error) : 0;
 }
 
-/* @p rc is the result of the work; the guest resumes in any case. */
+/* Resumes the guest in any case; @p rc is the result of the work so far. */
 static int end_span(const struct running *running, struct span *span, int rc, struct error *error)
 {
     const struct sample_plan *plan = running->plan;
@@ -188,7 +188,7 @@ static uint64_t resident_bytes(const struct target *target, const struct sample_
                          : (uint64_t)(plan->presence * (double)target->ram->bytes);
 }
 
-/* @p share: the touched share of the previous window; becomes that of this window. */
+/* @p share: the touched share of the previous window; updated to that of this window. */
 static void note_read_all(const struct target *target, const struct sample_plan *plan,
                           const struct own_time *own, const struct tally *tally, double *share)
 {
@@ -255,12 +255,12 @@ static int wake_fd(const struct running *running)
     return running->witness ? witness_wake_fd(running->witness) : -1;
 }
 
-/* vCPU time of all vCPUs together within a time. */
+/* Time, and vCPU time of all vCPUs within it. */
 struct ran {
     uint64_t vcpu_ns, time_ns;
 };
 
-/* State that is kept from before marking on. */
+/* State kept from before marking to the end. */
 struct course {
     struct own_time own;
     double share; /* touched share of the previous window */
@@ -287,12 +287,12 @@ static uint64_t course_vcpu_ns(struct course *course, const struct target *targe
     return vcpu_clock_read(&course->vcpus, target->root, target->process);
 }
 
-/* Scheduler ticks matter less in longer times: the evenness of the vCPUs' running is not judged in
- * shorter ones. */
+/* Whether the vCPUs ran evenly is not judged for shorter times, in which scheduler ticks matter too
+ * much. */
 #define EVEN_NS 100000000ULL
 
-/* Returns true if the guest ran mostly while pages were marked and read, and hardly in between:
- * touches before a page was marked are in no reading. */
+/* Returns true if the guest ran mostly while pages were marked and read, and hardly in between: no
+ * reading shows touches before a page was marked. */
 static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
 {
     return inner->time_ns >= EVEN_NS && edges->vcpu_ns > inner->vcpu_ns &&
@@ -300,7 +300,8 @@ static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
                (double)edges->vcpu_ns / (double)edges->time_ns;
 }
 
-/* If the host took the bits, or moved most pages, the method need not be blind. */
+/* If the host took the bits, or moved most pages, the method may see nothing without being
+ * blind. */
 static bool saw_nothing(const struct tally *tally)
 {
     return tally->census && tally->touched_bytes == 0 && tally->missed_bytes == 0 &&
@@ -431,7 +432,7 @@ int sample_make_set(const struct target *target, const struct sample_plan *plan,
     return rc < 0 ? error_set(error, rc, "out of memory") : 0;
 }
 
-/* A measurement goes on without a witness if none can be opened. */
+/* If no witness can be opened, the measurement continues without one. */
 static void begin_witness(struct running *running)
 {
     const struct target *target = running->target;

@@ -3,9 +3,9 @@
  * @file run.h  One measurement: mark, wait, collect for each window, restore.
  *
  * The est window is the time that was really measured: from the midpoint of marking to the midpoint
- * of reading, as in wss.pl (Gregg, 2018). It is on the guest's clock, which stands still while the
- * guest does. For a guest that is paused for marking and for reading it is exact, from the end of
- * the first pause to the beginning of the second.
+ * of reading, as in wss.pl (Gregg, 2018). It is measured by the guest's clock, which stops while
+ * the guest is suspended. If the guest is paused for marking and for reading, the est window is
+ * exact: from the end of the first pause to the beginning of the second.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 
 /** Suspends the guest while it is marked and read; guest/domain/pause.h. */
 struct sample_pause {
-    /** 0: the guest is suspended. */
+    /** Suspends the guest. 0: it is suspended. */
     int (*begin)(void *context, struct error *error);
-    /** Called after every begin that succeeded. @p paused_ns: how long the guest was suspended;
-     * *cut: it resumed before this call. */
+    /** Called after every successful begin. @p paused_ns: how long the guest was suspended; *cut:
+     * it resumed before this call. */
     int (*end)(void *context, uint64_t *paused_ns, bool *cut, struct error *error);
     void *context;
 };
@@ -48,7 +48,7 @@ struct sample_window {
     double est_window_s;
     /* duration of reading all pages, on the guest's clock; est_window_s ends at its middle */
     double reading_s;
-    /* vCPU time in the est window: half of that during marking and reading counts */
+    /* vCPU time in the est window, including half of that during marking and reading */
     double vcpu_s;
     struct tally tally;
     /* resident memory while the pages were read, by the target's meter: windows that are hours
@@ -60,23 +60,23 @@ struct sample_result {
     struct sample_window windows[RUN_MAX_WINDOWS];
     double marking_s;  /* duration of marking, before the first window */
     uint64_t ended_ns; /* the end of the last reading, CLOCK_MONOTONIC */
-    double vcpu_s;     /* vCPU time from before marking to after the last reading */
-    /* CPU time of this process, and of kernel threads that worked for it alone */
+    double vcpu_s;     /* vCPU time from before marking until after the last reading */
+    /* CPU time of this process, and of kernel threads that worked only for it */
     double cpu_s;
     uint64_t paused_ns; /* how long the guest was suspended, in sum */
-    bool pause_cut;     /* it resumed before a marking or reading was done */
+    bool pause_cut;     /* the guest resumed before marking or reading was done */
 };
 
 /**
- * @return 0; -ESRCH the guest vanished; -EINTR interrupted; -ENOMSG the method saw nothing of a
- *         guest that ran (a series goes on all the same); else the method's error. The method is
+ * @return 0; -ESRCH the guest vanished; -EINTR interrupted; -ENOMSG the guest ran, but the method
+ *         saw no touch (a series continues nevertheless); else the method's error. The method is
  *         closed in every case.
  */
 int sample_run(const struct target *target, const struct sample_plan *plan,
                struct sample_result *result, struct error *error);
 
-/** The pages of a measurement: drawn or all, by the plan; no pages for a method that works without
- * them. 0, or -ENOMEM with the message; free with page_set_free(). */
+/** Makes the page set of a measurement, drawn or complete as planned; an empty set for a method
+ * that works without pages. 0, or -ENOMEM with the message; free with page_set_free(). */
 int sample_make_set(const struct target *target, const struct sample_plan *plan,
                     struct page_set *set, struct error *error);
 

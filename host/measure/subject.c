@@ -16,8 +16,8 @@
  * second at most. */
 #define DOUBT_NS 10000000000ULL
 
-/* CPU time that no machine uses before it boots: its vCPU threads only set themselves up; and all
- * of QEMU, if these are not known or not there yet. */
+/* No machine uses this CPU time before it boots: its vCPU threads only initialise themselves. It is
+ * that of all of QEMU if these threads are not known or do not exist yet. */
 #define BUILT_NS 50000000ULL
 #define ALL_BUILT_NS 1000000000ULL
 
@@ -122,8 +122,8 @@ struct target subject_target(const struct subject *subject)
     };
 }
 
-/* Mappings that QEMU makes while it builds the machine count as in guest_ram_locate(): only one as
- * large as a DIMM may be RAM. */
+/* Mappings that QEMU makes while it builds the machine are treated as in guest_ram_locate(): only
+ * one as large as a DIMM may be RAM. */
 static void ignore_devices(struct guest_ram *ram)
 {
     for (size_t i = 0; i < ram->n_others; i++)
@@ -144,7 +144,7 @@ static int check_changes(struct subject *subject, uint64_t address_bytes, struct
     if (subject->checked_bytes != address_bytes)
         guest->vfio = qemu_process_has_vfio(subject->root, &guest->process);
     if (guest->process.other_vmm)
-        rc = -ENOTSUP; /* how it maps what it plugs is not known */
+        rc = -ENOTSUP; /* it is not known how another VMM maps what it plugs */
     else if (subject->checked_bytes != address_bytes)
         rc = guest_ram_find_plugged(subject->root, pid, ram, error);
     if (rc == 0 && !was_built)

@@ -7,9 +7,9 @@
  *   subject_close()
  *
  * DIMMs are plugged while the guest runs. QEMU maps a backend first, and only then makes it a
- * device, which its configuration tells; so a change of QEMU's address space raises doubt, and the
- * configuration must be read again until some seconds after the change. Thread stacks and buffers
- * change the address space too; that costs only the reading.
+ * device, which its configuration shows. So after a change of QEMU's address space, the
+ * configuration must be read again for some seconds. Thread stacks and buffers change the address
+ * space too; that costs only the reading.
  */
 #pragma once
 
@@ -22,13 +22,13 @@ struct subject {
     struct guest guest;        /* opened by the caller */
     struct guest_ram ram;
     struct resident_meter resident;
-    /* QEMU's address space when its RAM was last known for certain; 0: not yet read */
+    /* size of QEMU's address space when its RAM was last known for certain; 0: not yet read */
     uint64_t address_bytes;
-    /* QEMU's address space when its changes were last checked: see subject_refresh() */
+    /* size of QEMU's address space when its changes were last checked: see subject_refresh() */
     uint64_t checked_bytes;
     uint64_t doubted_ns; /* when a difference was first seen; 0: no difference */
-    /* the vCPUs had run when QEMU's mappings were last examined: until then QEMU builds the
-     * machine, and maps firmware and tables of devices, which are made like RAM */
+    /* the vCPUs had run when QEMU's mappings were last examined. Before that QEMU builds the
+     * machine, and maps firmware and device tables, which look like RAM */
     bool built;
 };
 
@@ -45,7 +45,7 @@ int subject_reopen(struct subject *subject, struct error *error);
 /** Frees the located RAM and closes the guest. */
 void subject_close(struct subject *subject);
 
-/** The target for the layers below; borrows from @p subject. */
+/** The target for the lower layers; it borrows from @p subject. */
 struct target subject_target(const struct subject *subject);
 
 /**
@@ -61,10 +61,11 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
  * subject_relocate(). */
 bool subject_in_doubt(struct subject *subject, const struct resident_now *now);
 
-/** Tells the subject that the configuration is unchanged. Ends the doubt if the change is old
- * enough to be in the configuration. */
+/** Notes that the configuration has not changed. Ends the doubt if the change of the address space
+ * is old enough to be in the configuration. */
 void subject_answered(struct subject *subject, const struct resident_now *now);
 
-/** Locates the RAM of @p config, which is moved, and replaces the old location; a panel that
- * samples the old one must have closed it. Errors as subject_locate(); then nothing is located. */
+/** Locates the RAM of @p config, which it takes over, in place of the old location. Panels of the
+ * old location must be closed before. Errors as subject_locate(); after an error nothing is
+ * located. */
 int subject_relocate(struct subject *subject, struct ram_config *config, struct error *error);

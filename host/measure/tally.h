@@ -17,25 +17,26 @@
 #define TALLY_MAX_STRATA 24 /* one for every folio order, base page << 0..18, and some room */
 
 struct stratum {
-    uint64_t granularity_bytes; /* bytes for which one observation stands */
+    uint64_t granularity_bytes; /* bytes that one observation represents */
     uint64_t draws;             /* measurable present pages drawn */
     uint64_t units;             /* distinct observations among them */
     uint64_t touched_units;
 };
 
-/** Reasons why more, or fewer, pages may have been touched than was seen. */
+/** Reasons why more, or fewer, pages may have been touched than were seen. */
 enum tally_doubt {
     DOUBT_AGEING = 1 << 0,    /* the host's reclaim took accessed bits (measure/ageing.h) */
     DOUBT_STALE_TLB = 1 << 1, /* the TLB was not flushed (method/tlb_flush.h) */
     DOUBT_NEW_VCPU =
-        1 << 2, /* first touches by a vCPU that was plugged were not seen (method/zap.c) */
+        1 << 2,             /* first touches by a newly plugged vCPU were not seen (method/zap.c) */
     DOUBT_DROPPED = 1 << 3, /* mappings that show touches were dropped (method/zap_all.c) */
     DOUBT_IDLE = 1 << 4,    /* the vCPUs hardly ran, or ran while pages were marked and read */
-    DOUBT_BLIND = 1 << 5,   /* the vCPUs ran, and no touch at all was seen (run.c) */
+    DOUBT_BLIND = 1 << 5,   /* the vCPUs ran, but no touch was seen (run.c) */
     /* DAMON took accessed bits of unknown pages (measure/damon_taken.h) */
     DOUBT_DAMON = 1 << 6,
-    DOUBT_BITS_TAKEN = 1 << 7,     /* another process took accessed bits (method/sentinels.h) */
-    DOUBT_FIRST_MAPPING = 1 << 8,  /* neighbours were mapped with a page (method/first_mapping.h) */
+    DOUBT_BITS_TAKEN = 1 << 7, /* another process took accessed bits (method/sentinels.h) */
+    /* QEMU's faults mapped neighbouring pages, too (method/first_mapping.h) */
+    DOUBT_FIRST_MAPPING = 1 << 8,
     DOUBT_READ_BY_OTHERS = 1 << 9, /* another process read guest RAM (method/sentinels.h) */
 };
 
@@ -43,7 +44,7 @@ enum tally_doubt {
 
 struct tally {
     bool census;
-    /* idle: some pages are unmeasurable for another reason than that DAMON took their bits */
+    /* idle: some pages are unmeasurable, not only because DAMON took their bits */
     bool unmeasurable_otherwise;
     unsigned doubts; /* enum tally_doubt, or-ed */
     /* census, in bytes of guest RAM */
@@ -52,8 +53,7 @@ struct tally {
     uint64_t unmeasurable_bytes;
     uint64_t shared_bytes; /* resident, and also mapped by another process; only smaps knows it */
     uint64_t gone_bytes;   /* touched within the window, but no longer resident */
-    /* part of the touched bytes that others may have touched, or that may have been touched
-     * earlier */
+    /* part of the touched bytes that others may have touched, or that were touched earlier */
     uint64_t surplus_bytes;
     uint64_t missed_bytes; /* further bytes that the guest may have touched */
     /* panel, in pages drawn */
@@ -67,8 +67,8 @@ struct tally {
     /* units that count as touched here but may have been touched again later; HIDDEN_ANY: any
      * number */
     uint64_t younger_units;
-    struct dispute within;  /* a witness's findings for the time in which touches count here ... */
-    struct dispute younger; /* ... and for the time after it, if there is any */
+    struct dispute within;  /* the witness's findings for the time in which touches count ... */
+    struct dispute younger; /* ... and for the time after it, if any */
     uint64_t swapped_pages;
     size_t n_strata;
     struct stratum strata[TALLY_MAX_STRATA];
@@ -83,7 +83,7 @@ struct fine_tally {
     size_t n_lost; /* drawn, but could not be split, or joined again before the end */
 };
 
-/** Adds a doubt: this number of units that read idle may have been touched. */
+/** Adds doubts: @p hidden_units units that read idle may have been touched. */
 static inline void tally_doubt(struct tally *tally, unsigned doubts, uint64_t hidden_units)
 {
     tally->doubts |= doubts;

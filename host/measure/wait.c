@@ -9,16 +9,16 @@
 #include <poll.h>
 
 /* The interval at which the wait checks for a stop and draws the progress: the end of the guest and
- * a signal end the wait at once, but a signal just before the sleep does not. At 20 ms a second of
- * waiting took 1.6 ms of CPU time, 48 ms for 30 s; a panel itself takes less. */
+ * a signal end the wait at once, except for a signal just before the sleep. With 20 ms, a second of
+ * waiting took 1.6 ms of CPU time (48 ms for 30 s), more than a panel itself. */
 #define STEP_NS 250000000ULL
 
-/* For a guest with huge pages, nothing else shows a job that is over within the window. One such
- * step takes 0.05 ms of CPU time. */
+/* With huge pages, only these steps show a job that ends within the window. A step takes 0.05 ms of
+ * CPU time. */
 #define HUGE_STEP_NS 50000000ULL
 
-/* A job that began before the window, or ends after it, may run without vCPUs for less than a step
- * of the window: near both ends the steps are short, 50 of them a window. */
+/* A job that began before the window, or ends after it, may stop the vCPUs for less than a step
+ * within the window. So near both ends the steps are short: a fiftieth of the window. */
 #define END_NS 500000000ULL
 #define SHORT_STEP_NS 20000000ULL
 
@@ -28,7 +28,7 @@
 struct jobs {
     uint64_t due_ns;
     uint64_t written_bytes; /* bytes written until the last check */
-    /* bytes written until the check before, if no vCPU ran at the last one; else as above */
+    /* bytes written until the previous check if no vCPU ran at the last one; otherwise as above */
     uint64_t before_bytes;
 };
 

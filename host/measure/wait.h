@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wait.h  Waiting within a window: for the method, the progress, a signal, or the end of the
+/** @file wait.h  Waits within a window: for the method, the progress, a signal, or the end of the
  * guest. */
 #pragma once
 
@@ -7,7 +7,8 @@
 #include "measure/read_all.h"
 
 struct wait {
-    const volatile int *interrupted;               /* not 0: stop; may be NULL */
+    /* the wait ends when this is not 0; may be NULL */
+    const volatile int *interrupted;
     int (*poll)(void *state, struct error *error); /* may be NULL */
     void *state;
     int wake_fd; /* readable when poll must be called; unused without poll */

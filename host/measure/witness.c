@@ -23,24 +23,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A ring holds some 15 faults a KiB. Beside the watched pages a guest faults on memory that is new
- * to it; if such faults are more than fit, faults are lost, and the period is incomplete. */
+/* A ring holds some 15 faults per KiB. A guest also faults on memory that is new to it; if the ring
+ * overflows, faults are lost, and the period is incomplete. */
 #define RING_BYTES (32UL << 10)
 
-/* Rings are memory that cannot be swapped, and each has a descriptor: 256 take 8 MiB. */
+/* Maximum number of rings: each has a descriptor and memory that cannot be swapped; 256 take 8
+ * MiB. */
 #define RINGS_MAX 256
 
 enum sight {
     NO_FAULT,
     FAULT,
-    LATE_FAULT, /* while the method was reading */
+    LATE_FAULT, /* a fault while the method was reading */
 };
 
 struct watched {
     uint64_t first, end; /* the unit that was dropped, in page numbers */
     size_t set;          /* the page: its set, and its index there */
     uint64_t i;
-    uint8_t order; /* order of the page when it was dropped */
+    uint8_t order; /* order of the page's mapping when it was dropped */
     uint8_t sight; /* enum sight */
     bool early;    /* touched after it was marked, but before it was dropped */
 };
@@ -54,11 +55,11 @@ struct witness {
     int wake_fd;
     size_t rings;
     uint64_t lost;  /* lost records before this period */
-    bool blind;     /* a vCPU was added meanwhile, or dropping failed */
+    bool blind;     /* no result: a vCPU was added meanwhile, or dropping failed */
     bool stopped;   /* faults from now on happen while the method reads */
-    bool proved;    /* a page that was dropped has faulted, or zap's own trial went well */
+    bool proved;    /* a dropped page has faulted, or zap's own trial succeeded */
     bool refuted;   /* the trial failed */
-    bool gap_known; /* the early touches are known */
+    bool gap_known; /* it is known which touches were early */
     uint64_t marked_ns, dropped_ns;
     uint64_t vcpu_ns;  /* vCPU time when the period began ... */
     struct qemu_io io; /* ... and QEMU's I/O at that moment */
@@ -68,7 +69,7 @@ struct witness {
 };
 
 static _Atomic size_t rings_in_use;
-static _Atomic bool others_wait; /* another guest found no room */
+static _Atomic bool others_wait; /* another guest found no free rings */
 
 bool witness_applies(const struct target *target, const struct method *method)
 {
@@ -149,7 +150,7 @@ bool witness_is_due_elsewhere(void)
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-/* The index behind the last watched page whose unit begins at or before @p page. */
+/* The index after the last watched page whose unit begins at or before @p page. */
 static uint64_t upper_bound(const struct witness *witness, uint64_t page)
 {
     uint64_t low = 0;
@@ -233,8 +234,8 @@ static uint64_t count_candidates(const struct page_set *const *sets, size_t n_se
     return n;
 }
 
-/* Divides the pages into as many equal parts as there is room for and draws one of each: evenly
- * spread, and still random. */
+/* Divides the pages into as many equal parts as can be watched, and draws one from each: evenly
+ * spread, but random. */
 static void draw(struct witness *witness, const struct page_set *const *sets, size_t n_sets)
 {
     const uint64_t candidates = count_candidates(sets, n_sets);
@@ -306,9 +307,8 @@ static int reads_idle(const struct witness *witness, const struct watched *watch
 
 /* Up to Linux 6.12 KVM passes an accessed bit on when it drops a mapping, and that clears the idle
  * flag (mm/swap.c, folio_mark_accessed()): the page was touched after it was marked, and may not be
- * touched again. Since 6.13, and under MGLRU, such a touch is lost for both, so they agree. A
- * method whose marks are not idle flags, or that has not made them yet, shows hardly any early
- * touches. */
+ * touched again. Since 6.13, and under MGLRU, neither shows such a touch, so they agree. With a
+ * method whose marks are not idle flags, or are not made yet, hardly any early touches are seen. */
 static void note_early(struct witness *witness)
 {
     uint64_t idle = 0;
@@ -357,7 +357,7 @@ void witness_stop(struct witness *witness)
     witness->stopped = true;
 }
 
-/* A touch of a larger unit mapped a page that has become part of that unit. */
+/* Handles a page that has become part of a larger unit because a touch mapped that unit. */
 static void compare_page(const struct watched *watched, const struct page_set *const *sets,
                          struct witness_count *count)
 {
@@ -400,8 +400,8 @@ static void count_units(const struct witness *witness, struct witness_count *cou
     count->early *= share;
 }
 
-/* The share of pages that devices may have touched meanwhile. If it is not known page by page, only
- * touches between the marking of a page and its dropping count. */
+/* The share of pages that devices may have touched meanwhile. If the pages are not known, counts
+ * only touches between a page's marking and its dropping. */
 static float noise(const struct witness *witness)
 {
     const struct qemu_io now = qemu_process_io(witness->target->root, witness->target->process);

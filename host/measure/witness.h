@@ -9,11 +9,11 @@
  * marked (pagemap_invalidate()), and the faults that follow are touches by vCPUs. Comparing both
  * page by page finds disturbances of any origin (measure/dispute.h).
  *
- * It drops the mappings right after the marking, because since Linux 6.13 KVM does not pass an
- * accessed bit on when it drops a mapping. Earlier kernels do; the page's idle flag then shows the
- * touch, which is left out. Faults while the method reads its pages are left out: the page may have
- * been touched before or after its own bit was read. The witness, like the method zap, leaves
- * nothing behind.
+ * It drops the mappings right after marking, because since Linux 6.13 KVM does not keep the
+ * accessed bit of a mapping that it drops. Earlier kernels do, and show the touch in the page's
+ * idle flag; such touches are excluded. Faults while the method reads its pages are excluded, too,
+ * because the page may have been touched before or after its own bit was read. The witness, like
+ * the method zap, leaves nothing behind.
  */
 #pragma once
 
@@ -28,37 +28,37 @@ struct witness; /* opaque */
 #define WITNESS_MAX_PAGES 255
 
 /** Returns true if a witness can be of use: a KVM guest that runs no guests of its own, a method
- * that sees every touch of a page, and a host that can drop a mapping. It is cheap: nothing is
- * tried on the guest. */
+ * that sees every touch of a page, and a host that can drop a mapping. Cheap: it tries nothing on
+ * the guest. */
 bool witness_applies(const struct target *target, const struct method *method);
 
 /**
  * @param pages  number of pages to watch
- * @return 0; -EBUSY when this process already watches as many vCPUs as it may at once (some are
- *         reserved for later ones); else as fault_trace_open() and gpa_layout_deduce()
+ * @return 0; -EBUSY when this process already watches the maximum number of vCPUs (some are
+ *         reserved for later guests); else as fault_trace_open() and gpa_layout_deduce()
  */
 int witness_open(const struct target *target, uint64_t pages, struct witness **out,
                  struct error *why);
 void witness_close(struct witness *witness);
 
-/** Like the wake of a method. */
+/** As method.wake.fd(). */
 int witness_wake_fd(const struct witness *witness);
 void witness_poll(struct witness *witness);
 
 /**
- * Begins a period: draws pages among all pages of @p sets that read idle, in one draw, and drops
- * their mappings. A failure does not affect the measurement: the period then has no result.
+ * Begins a period: makes one draw from all idle pages of @p sets together, and drops their
+ * mappings. A failure does not affect the measurement: the period then has no result.
  * @param marked_ns  when the marking of the sets began, by clock_ns()
  */
 void witness_watch(struct witness *witness, const struct page_set *const *sets, size_t n_sets,
                    uint64_t marked_ns);
 
-/** Call it just before the method reads its pages. */
+/** Ends the counting of faults; call it just before the method reads its pages. */
 void witness_stop(struct witness *witness);
 
 /**
- * Compares the faults with the method's findings, once the method has set the states of the pages.
- * The period goes on: touches add up, for a longer window.
+ * Compares the faults with the states of the pages that the method has set. The period continues:
+ * touches add up, for a longer window.
  * @param sets  as for witness_watch()
  * @param count  n is 0 if there is no result: a vCPU was plugged, or the guest runs guests of its
  * own, whose faults KVM reports at their own addresses
@@ -67,8 +67,9 @@ void witness_compare(struct witness *witness, const struct page_set *const *sets
                      struct witness_count *count);
 
 /** Returns true if a touch would certainly have been seen. May try the method zap on the guest,
- * once. It must be checked before others are blamed; witness_compare() does so. */
+ * once. Check this before assuming a disturbance by others; witness_compare() does. */
 bool witness_can_be_believed(struct witness *witness);
 
-/** Returns true if another guest's witness found no room since the last call. Then close one. */
+/** Returns true if another guest's witness found no free rings since the last call. Then close
+ * one. */
 bool witness_is_due_elsewhere(void);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file witness_alone.h  A witness for a method that does not work on pages (mglru): it has pages
- * of its own, and its share of touches is compared with the method's.
+ * @file witness_alone.h  A witness for a method that does not work on pages (mglru): it draws its
+ * own pages, and compares their touched share with the method's.
  *
- * Without pairs, both differ by a sampling error, and only a larger difference counts: 5 points of
- * the resident memory at 800 pages of which a tenth is touched. So it watches four times as many
+ * Without pairs, the two differ by a sampling error, and only a larger difference counts: 5
+ * percentage points with 800 pages, of which a tenth is touched. So it watches four times as many
  * pages.
  */
 #pragma once
@@ -16,7 +16,7 @@
 
 #define ALONE_TIMES 4
 
-/** Draws this number of pages, and finds how they are mapped. 0 or a negative errno; free with
+/** Draws @p draws pages, and finds how they are mapped. 0 or a negative errno; free with
  * page_set_free(). */
 int witness_alone_draw(const struct target *target, uint64_t draws, uint64_t seed,
                        struct page_set *set);
