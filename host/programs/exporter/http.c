@@ -25,7 +25,8 @@ struct http {
     struct connections *connections;
     const struct prometheus_options *metrics;
     struct web *web; /* NULL: no pages are wanted */
-    int failing;     /* for message_outcome(); used only by the thread */
+    const struct request_names *names;
+    int failing; /* for message_outcome(); used only by the thread */
 };
 
 static const char page[] =
@@ -86,6 +87,12 @@ static enum MHD_Result answer_request(void *context, struct MHD_Connection *conn
     struct http *http = context;
 
     (void)version, (void)upload, (void)upload_size, (void)state;
+    if (!request_host_is_ours(
+            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
+            http->names))
+        return send_text(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+                         "this host is not known by the name in the request: use its address, or "
+                         "start vmwss-exporter with --web-host NAME\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse_method(connection);
     if (strcmp(url, "/metrics") == 0)
@@ -122,15 +129,15 @@ void http_expire(struct http *http)
     connections_expire(http->connections, clock_ns());
 }
 
-int http_start(struct http **out, int fd, const struct prometheus_options *metrics, struct web *web,
-               struct error *error)
+int http_start(struct http **out, int fd, const struct http_options *options, struct error *error)
 {
     struct http *http = calloc(1, sizeof(*http));
 
     if (!http)
         return error_set(error, -ENOMEM, "out of memory");
-    http->metrics = metrics;
-    http->web = web;
+    http->metrics = options->metrics;
+    http->web = options->web;
+    http->names = options->names;
     http->connections = connections_new();
     if (!http->connections) {
         free(http);
@@ -140,8 +147,8 @@ int http_start(struct http **out, int fd, const struct prometheus_options *metri
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, NULL, NULL, answer_request,
         http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MHD_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_DEADLINE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        web ? CONNECTION_BYTES_WEB : CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, http_note,
-        http, MHD_OPTION_END);
+        options->web ? CONNECTION_BYTES_WEB : CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+        http_note, http, MHD_OPTION_END);
     if (!http->daemon) {
         connections_free(http->connections);
         free(http);

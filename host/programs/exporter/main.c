@@ -55,7 +55,8 @@ static int serve_metrics(const struct exporter_options *options, struct error *e
     if (rc == 0)
         rc = start_web(options, &web, error);
     if (rc == 0)
-        rc = http_start(&http, fd, &options->metrics, web, error);
+        rc = http_start(&http, fd, &(struct http_options){&options->metrics, web, &options->names},
+                        error);
     if (rc == 0)
         rc = main_loop_add(loop, expire, http, error);
     if (rc == 0)
@@ -162,6 +163,7 @@ int main(int argc, char **argv)
 
     if (rc != 0)
         return rc > 0 ? 0 : EXIT_USAGE;
+    request_names_of_host(&options.names);
     options.pages.make = web_report_run;
     options.pages.context = argv;
     rc = reader_become(false, &error);

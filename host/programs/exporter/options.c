@@ -62,17 +62,16 @@ static bool is_host_name(const char *name)
 static int add_host(void *at, const char *name)
 {
     struct exporter_options *options = at;
-    struct web_options *pages = &options->pages;
+    struct request_names *names = &options->names;
 
-    options->of_web = true;
     if (!is_host_name(name))
         return command_bad_value("--web-host", name,
                                  "a name, as in hv1.example.org, without a port");
-    if (pages->n_names == WEB_NAMES_MAX) {
-        command_error("--web-host: %d names at most", WEB_NAMES_MAX);
+    if (names->n_more == REQUEST_HOST_MORE) {
+        command_error("--web-host: %d names at most", REQUEST_HOST_MORE);
         return -EINVAL;
     }
-    pages->names[pages->n_names++] = name;
+    names->more[names->n_more++] = name;
     return 0;
 }
 
@@ -94,7 +93,7 @@ static const struct option_line lines[] = {
     {OPTION_CALL, 0, "web-since", "TIME", .call = set_since,
      .help = "how far back that report goes: 90m, 12h, 7d, 2w (1d)"},
     {OPTION_CALL, 0, "web-host", "NAME", .call = add_host,
-     .help = "a name of this host that browsers may use, beside its own and\n"
+     .help = "a name of this host that clients may use, beside its own and\n"
              "its addresses; repeatable"},
     {OPTION_CALL, 0, "page-to-stdout", .call = set_page,
      .help = "print the report of --web once instead"},
@@ -149,7 +148,7 @@ int exporter_options_parse(struct exporter_options *options, int argc, char **ar
         return -EINVAL;
     }
     if (rc == 0 && !options->web && options->of_web && options->mode != EXPORTER_PAGE) {
-        command_error("--web-since and --web-host need --web");
+        command_error("--web-since needs --web");
         return -EINVAL;
     }
     options->pages.database = options->metrics.database;

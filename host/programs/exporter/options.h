@@ -2,6 +2,7 @@
 /** @file options.h  vmwss-exporter's command line. */
 #pragma once
 
+#include "programs/exporter/request_host.h"
 #include "programs/exporter/web.h"
 #include "show/metrics/prometheus.h"
 
@@ -22,13 +23,14 @@ enum exporter_mode {
 struct exporter_options {
     struct prometheus_options metrics;
     enum exporter_mode mode;
-    const char *listen;       /* HTTP: ADDRESS:PORT */
-    const char *textfile;     /* path of the file, absolute or relative, ending in ".prom" */
-    double interval_s;        /* time between two writes of the file */
-    bool web;                 /* with EXPORTER_HTTP: also serve pages */
-    bool of_web;              /* an option was given that needs --web */
-    double web_since_s;       /* how far back the report reaches */
-    struct web_options pages; /* everything except how the report is made */
+    const char *listen;         /* HTTP: ADDRESS:PORT */
+    const char *textfile;       /* path of the file, absolute or relative, ending in ".prom" */
+    double interval_s;          /* time between two writes of the file */
+    bool web;                   /* with EXPORTER_HTTP: also serve pages */
+    bool of_web;                /* an option was given that needs --web */
+    struct request_names names; /* only the configured ones */
+    double web_since_s;         /* how far back the report reaches */
+    struct web_options pages;   /* everything except how the report is made */
 };
 
 /** Returns 0; 1 after printing help or the version; -EINVAL after printing the error. */

@@ -7,7 +7,6 @@
 #include "history/store.h"
 #include "programs/exporter/message.h"
 #include "programs/exporter/reply.h"
-#include "programs/exporter/request_host.h"
 #include "programs/exporter/status_json.h"
 #include "programs/exporter/web_assets.h"
 #include "show/html_assets.h"
@@ -17,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HTML "text/html; charset=utf-8"
 #define JSON "application/json"
@@ -30,7 +28,6 @@
 
 struct web {
     const struct web_options *options;
-    char own_name[256];
     struct web_page *page;
     /* The data of /status, or why there are none: used only by the server's thread. */
     struct body *status;
@@ -183,19 +180,6 @@ static enum MHD_Result answer_status(struct web *web, struct MHD_Connection *con
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static bool host_is_ours(const struct web *web, struct MHD_Connection *connection)
-{
-    const struct web_options *options = web->options;
-    const char *names[WEB_NAMES_MAX + 1];
-    size_t n = 0;
-
-    names[n++] = web->own_name;
-    for (size_t i = 0; i < options->n_names; i++)
-        names[n++] = options->names[i];
-    return request_host_is_ours(
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST), names, n);
-}
-
 static const char *header_of(struct MHD_Connection *connection, const char *name)
 {
     const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -229,10 +213,6 @@ enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, c
                            size_t *size)
 {
     *size = 0;
-    if (!host_is_ours(web, connection))
-        return reply_refusal(connection, MHD_HTTP_MISDIRECTED_REQUEST,
-                             "this host is not known by the name in the request: use its address, "
-                             "or start vmwss-exporter with --web-host NAME");
     if (is_embedded(connection))
         return reply_refusal(connection, MHD_HTTP_FORBIDDEN, "not for pages of another site");
     if (strcmp(path, "/status") == 0)
@@ -253,8 +233,6 @@ int web_start(struct web **out, const struct web_options *options, struct error 
     if (!web)
         return error_set(error, -ENOMEM, "out of memory");
     web->options = options;
-    if (gethostname(web->own_name, sizeof(web->own_name) - 1) < 0)
-        web->own_name[0] = '\0';
     rc = web_page_start(&web->page, options->make, options->context, clock_ns, error);
     if (rc < 0) {
         free(web);

@@ -10,7 +10,7 @@
  *
  * Answers contain no part of a request, and no request names a file: the path is one of these, or
  * the answer is 404. Every answer has a policy that allows the browser to run only our script, and
- * to send nothing elsewhere. A request whose Host is not ours is refused with 421 (request_host.h).
+ * to send nothing elsewhere.
  */
 #pragma once
 
@@ -20,13 +20,9 @@
 #include <stdbool.h>
 
 #define WEB_STATUS_FRESH_MS 2000
-#define WEB_NAMES_MAX 8
 
 struct web_options {
     const char *database;
-    /* names of this host that clients may use, in addition to its own */
-    const char *names[WEB_NAMES_MAX];
-    size_t n_names;
     web_page_make make; /* web_report_run(), and */
     void *context;      /* its argument */
 };

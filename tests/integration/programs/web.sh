@@ -151,7 +151,7 @@ check "made once" test "$(nonce <"$dir/answer")" = "$(get "$at/" | nonce)"
 
 status_as() { status -H "Host: $1" "$at$2"; }
 check "another's name is refused" test "$(status_as evil.example /)$(status_as evil.example /status.json)" = 421421
-check "but to a scraper" test "$(status_as evil.example /metrics)" = 200
+check "to a scraper, too" test "$(status_as evil.example /metrics)" = 421
 check "this host's is not" test "$(status_as "$(hostname)" /status)$(status_as localhost:1 /status)$(status_as HV1.example.org:19177 /)" = 200200200
 check "no other path" test "$(status --path-as-is "$at/../../etc/passwd")$(status "$at/%2e%2e/state/history.db")$(status "$at/status.html")" = 404404404
 check "no other method" test "$(status --data x "$at/status.json")$(status -X PUT "$at/")" = 405405

@@ -23,6 +23,7 @@
 /* --- over HTTP -------------------------------------------------------------------------------- */
 
 static struct prometheus_options metrics;
+static const struct request_names names = {.own = {"hv1"}, .n_own = 1};
 static struct web_options pages;
 static struct web *web;
 static struct http *http;
@@ -35,8 +36,7 @@ static void begin(void)
     kept = kept_dir_make();
     metrics = (struct prometheus_options){
         .database = kept.path, .stale_s = 300, .plan_window_s = 60};
-    pages = (struct web_options){
-        .database = kept.path, .names = {"hv1"}, .n_names = 1, .make = make, .context = &maker};
+    pages = (struct web_options){.database = kept.path, .make = make, .context = &maker};
     store_close(kept_open(kept.path));
 }
 
@@ -50,7 +50,8 @@ static void serve(bool with_web)
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     if (with_web)
         ck_assert_int_eq(web_start(&web, &pages, &error), 0);
-    ck_assert_int_eq(http_start(&http, fd, &metrics, web, &error), 0);
+    ck_assert_int_eq(http_start(&http, fd, &(struct http_options){&metrics, web, &names}, &error),
+                     0);
 }
 
 static void end(void)
@@ -114,13 +115,15 @@ TEST(served, the_socket_listens_on_when_it_ends)
     int listens = 0;
 
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    ck_assert_int_eq(http_start(&http, fd, &metrics, NULL, &error), 0);
+    ck_assert_int_eq(http_start(&http, fd, &(struct http_options){&metrics, NULL, &names}, &error),
+                     0);
     assert_status(get("/metrics"), 200);
     http_stop(http);
     size = sizeof(listens);
     ck_assert_int_eq(getsockopt(systemds, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size), 0);
     ck_assert_int_eq(listens, 1);
-    ck_assert_int_eq(http_start(&http, systemds, &metrics, NULL, &error), 0);
+    ck_assert_int_eq(
+        http_start(&http, systemds, &(struct http_options){&metrics, NULL, &names}, &error), 0);
     assert_status(get("/metrics"), 200);
 }
 
@@ -134,8 +137,6 @@ TEST(served, pages_are_off_by_default)
     assert_status(get("/"), 200);
     assert_has(get("/"), "<a href=\"/metrics\">metrics</a>");
     assert_status(get("/metrics"), 200);
-    /* /metrics does not depend on the Host header. */
-    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 200);
     ck_assert_uint_eq(begun(), 0);
 }
 
@@ -215,7 +216,21 @@ TEST(served, another_name_is_refused)
     }
     ck_assert_uint_eq(begun(), 0); /* and costs nothing */
     assert_status(fetch("GET /status HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n"), 200);
-    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 200);
+}
+
+/* Without --web, too: a page of another site would read the metrics. */
+TEST_EACH(served, metrics_are_for_our_names, 0, 2)
+{
+    serve(_i);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
+    assert_status(fetch("GET / HTTP/1.1\r\nHost: evil.example:19177\r\n\r\n"), 421);
+    assert_status(fetch("GET /none HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
+    assert_status(fetch("HEAD /metrics HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n"), 421);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:19177\r\n\r\n"), 200);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: localhost:19177\r\n\r\n"), 200);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: [::1]:19177\r\n\r\n"), 200);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: HV1\r\n\r\n"), 200);
+    assert_status(fetch("GET /metrics HTTP/1.0\r\n\r\n"), 200);
 }
 
 static const char *fetch_as(const char *path, const char *headers)
@@ -349,9 +364,9 @@ TEST(plain, options_of_pages)
     ck_assert_int_eq(parse(&options, "--web", "--database=/x"), 0);
     ck_assert_str_eq(options.pages.database, "/x");
     ck_assert_int_eq(parse(&options, "--web", "--web-host=b.example"), 0);
-    ck_assert_uint_eq(options.pages.n_names, 1);
-    ck_assert_str_eq(options.pages.names[0], "b.example");
-    ck_assert_int_eq(parse(&options, "--web-host=a", NULL), -EINVAL);
+    ck_assert_uint_eq(options.names.n_more, 1);
+    ck_assert_str_eq(options.names.more[0], "b.example");
+    ck_assert_int_eq(parse(&options, "--web-host=a", NULL), 0);
     ck_assert_int_eq(parse(&options, "--web-since=2h", NULL), -EINVAL);
     ck_assert_int_eq(parse(&options, "--page-to-stdout", "--web-since=2h"), 0);
     /* As it was before there was --web. */
@@ -375,12 +390,12 @@ TEST(plain, so_many_names_and_no_more)
     char name[] = "--web-host=a";
     char program[] = "vmwss-exporter";
     char web_too[] = "--web";
-    char *argv[WEB_NAMES_MAX + 4] = {program, web_too};
+    char *argv[REQUEST_HOST_MORE + 4] = {program, web_too};
 
-    for (int i = 2; i <= WEB_NAMES_MAX + 2; i++)
+    for (int i = 2; i <= REQUEST_HOST_MORE + 2; i++)
         argv[i] = name;
     optind = 0;
-    ck_assert_int_eq(exporter_options_parse(&options, WEB_NAMES_MAX + 2, argv), 0);
+    ck_assert_int_eq(exporter_options_parse(&options, REQUEST_HOST_MORE + 2, argv), 0);
     optind = 0;
-    ck_assert_int_eq(exporter_options_parse(&options, WEB_NAMES_MAX + 3, argv), -EINVAL);
+    ck_assert_int_eq(exporter_options_parse(&options, REQUEST_HOST_MORE + 3, argv), -EINVAL);
 }

@@ -38,7 +38,12 @@ static const struct {
     {"hv1", true},
     {"HV1:19177", true},
     {"hv1.example.org", true},
+    {"hv1.:80", true},
+    {"localhost.", true},
     {"evil.example", false},
+    {"evil.example.", false},
+    {".", false},
+    {"hv1..", false},
     {"hv1.evil.example", false},
     {"localhost.evil.example", false},
     {"127.0.0.1.evil.example", false},
@@ -62,14 +67,40 @@ static const struct {
 
 TEST_EACH(plain, only_our_names_are_ours, 0, sizeof(hosts) / sizeof(hosts[0]))
 {
-    const char *const names[] = {"hv1", "hv1.example.org"};
+    const struct request_names names = {
+        .own = {"hv1"}, .n_own = 1, .more = {"hv1.example.org"}, .n_more = 1};
     char longest[400];
 
-    ck_assert_msg(request_host_is_ours(hosts[_i].host, names, 2) == hosts[_i].ours, "%s",
+    ck_assert_msg(request_host_is_ours(hosts[_i].host, &names) == hosts[_i].ours, "%s",
                   hosts[_i].host);
     memset(longest, 'a', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
-    ck_assert(!request_host_is_ours(longest, names, 2));
+    ck_assert(!request_host_is_ours(longest, &names));
+}
+
+static const struct {
+    const char *hosts;
+    const char *names; /* those of "hv1" in it */
+} files[] = {
+    {"127.0.0.1 localhost\n127.0.1.1 hv1.example.org hv1\n", "hv1.example.org hv1"},
+    {"127.0.1.1\thv1 \t hv1.a # hv1.b\n#127.0.1.1 hv1 hv1.c\n10.0.0.1 evil.example\n", "hv1 hv1.a"},
+    {"hv1 evil.example\n10.0.0.2 xhv1 hv1x evil.example\n", ""},
+    {"::1 HV1 hv1.six", "HV1 hv1.six"},
+    {"", ""},
+    {"127.0.0.1 hv1 a b c d e f g h i j k", "hv1 a b c d e f g"},
+};
+
+TEST_EACH(plain, names_beside_ours_in_the_file_are_ours, 0, sizeof(files) / sizeof(files[0]))
+{
+    struct request_names names = {0};
+    char all[400] = "";
+
+    request_names_in(&names, files[_i].hosts, "hv1");
+    for (size_t i = 0; i < names.n_own; i++) {
+        strcat(all, i ? " " : "");
+        strcat(all, names.own[i]);
+    }
+    ck_assert_str_eq(all, files[_i].names);
 }
 
 /* --- a program's output ----------------------------------------------------------------------- */
