@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
@@ -56,27 +57,35 @@ static int no_process(pid_t pid, struct error *error)
     return error_set(error, -ESRCH, "process %d has ended", (int)pid);
 }
 
-/* Reads the line of version 2. If a line of version 1 has the memory controller, version 2 does
- * not. */
-static int read_path(const struct fsroot *root, pid_t pid, char path[1024], struct error *error)
+/* If a line of version 1 has the memory controller, version 2 does not. */
+int memcg_reclaim_parse(const char *text, pid_t pid, char path[MEMCG_PATH_MAX], struct error *error)
 {
-    cleanup_free char *text = NULL;
     const char *at;
 
-    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/%d/cgroup", (int)pid) < 0)
-        return no_process(pid, error);
     if (strstr(text, ":memory:") || strstr(text, ",memory:") || strstr(text, ":memory,"))
         return error_set(error, -EOPNOTSUPP,
                          "the memory controller is of cgroup v1, which has no memory.reclaim");
     at = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
     if (!at)
         return error_set(error, -EOPNOTSUPP, "process %d is in no control group", (int)pid);
-    at = strchr(at, '/');
-    if (!at || strcspn(at, "\n") >= 1024)
-        return error_set(error, -EXDEV, "the path of the control group of process %d is too long",
+    at = strchr(at, ':') + 2;
+    if (*at != '/' || strcspn(at, "\n") >= MEMCG_PATH_MAX)
+        return error_set(error, -EXDEV,
+                         "the path of the control group of process %d is invalid or too long",
                          (int)pid);
-    snprintf(path, 1024, "%.*s", (int)strcspn(at, "\n"), at);
+    snprintf(path, MEMCG_PATH_MAX, "%.*s", (int)strcspn(at, "\n"), at);
     return 0;
+}
+
+/* Reads the line of version 2. */
+static int read_path(const struct fsroot *root, pid_t pid, char path[MEMCG_PATH_MAX],
+                     struct error *error)
+{
+    cleanup_free char *text = NULL;
+
+    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/%d/cgroup", (int)pid) < 0)
+        return no_process(pid, error);
+    return memcg_reclaim_parse(text, pid, path, error);
 }
 
 /* Returns true if a component of the path names a machine. Paths of login sessions, services and
@@ -238,6 +247,30 @@ static int check_occupants(const struct fsroot *root, const struct memcg_reclaim
         rc = error_set(error, -ESRCH, "process %d is not in control group %s", (int)pid,
                        group->path);
     return rc;
+}
+
+/* The owner of the hierarchy is root, who alone moves processes between its groups. A group of
+ * another owner was delegated (Documentation/admin-guide/cgroup-v2.rst, Delegation). */
+static bool is_owners(const struct fsroot *root, const char *path)
+{
+    char directory[MEMCG_PATH_MAX + 16];
+    struct stat all;
+    struct stat group;
+
+    snprintf(directory, sizeof(directory), "sys/fs/cgroup%s", path);
+    return fstatat(root->dirfd, "sys/fs/cgroup", &all, 0) < 0 ||
+           fstatat(root->dirfd, directory, &group, 0) < 0 || group.st_uid == all.st_uid;
+}
+
+/* systemd puts all that users start below user.slice, and sessions into scopes that are root's. */
+bool memcg_reclaim_is_users(const struct fsroot *root, pid_t pid)
+{
+    static const char users[] = "/user.slice/";
+    char path[MEMCG_PATH_MAX];
+
+    if (read_path(root, pid, path, NULL) < 0)
+        return false;
+    return !strncmp(path, users, strlen(users)) || !is_owners(root, path);
 }
 
 int memcg_reclaim_open(const struct fsroot *root, pid_t pid, struct memcg_reclaim *out,

@@ -27,10 +27,22 @@
 
 #include <sys/types.h>
 
+#define MEMCG_PATH_MAX 1024
+
 struct memcg_reclaim {
     int fd; /* the group's directory */
-    char path[1024];
+    char path[MEMCG_PATH_MAX];
 };
+
+/** Finds the path of the group in @p text, which is that of /proc/PID/cgroup. Returns 0, or as
+ * memcg_reclaim_open(). */
+int memcg_reclaim_parse(const char *text, pid_t pid, char path[MEMCG_PATH_MAX],
+                        struct error *error);
+
+/** Returns true if a user, not the system, has started the process: its group is below /user.slice,
+ * or was delegated to a user. A user can give a process any name and command line, but cannot move
+ * it out of there. False if its group cannot be found. */
+bool memcg_reclaim_is_users(const struct fsroot *root, pid_t pid);
 
 /**
  * Finds and checks the group of @p pid.

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/proc_pid.h"
 #include "base/service/log.h"
 #include "base/service/privileges.h"
@@ -23,17 +24,21 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 
 /* --- the process ------------------------------------------------------------------------------ */
 
 #define MAX_CMDLINE (1UL << 20)
-#define KNOWN 256
+#define REST_MAX_NS 1000000000ULL
+#define KNOWN 4000
 
 /* A process found before: it is the same if its start time is the same. */
 struct known {
     char uuid[37];
     pid_t pid;
     uint64_t start_ticks;
+    uint64_t left_bytes; /* of its allowance, at that time */
+    uint64_t left_ns;
 };
 
 static bool is_emulator(const char *path)
@@ -80,7 +85,8 @@ static int search_process(const struct fsroot *root, const char *uuid, struct kn
 
     found->pid = 0;
     for (ssize_t i = 0; i < n; i++) {
-        if (!is_guest(root, pids[i], uuid) || !is_running(root, pids[i], &found->start_ticks))
+        if (!is_guest(root, pids[i], uuid) || memcg_reclaim_is_users(root, pids[i]) ||
+            !is_running(root, pids[i], &found->start_ticks))
             continue;
         if (found->pid)
             return error_set(error, -EAGAIN, "processes %d and %d are both this guest's",
@@ -91,41 +97,60 @@ static int search_process(const struct fsroot *root, const char *uuid, struct kn
     return found->pid ? 0 : error_set(error, -ESRCH, "its QEMU process was not found");
 }
 
-static int find_process(const struct fsroot *root, const char *uuid, struct known *found,
-                        struct error *error)
+/* Returns the guest's entry, which has no pid if it is new. */
+static struct known *entry_of(const char *uuid)
 {
     static struct known known[KNOWN];
     static unsigned next;
-    uint64_t start_ticks;
-    int rc;
+    struct known *entry;
 
-    for (unsigned i = 0; root->live && i < KNOWN; i++)
-        if (!strcmp(known[i].uuid, uuid)) {
-            *found = known[i];
-            if (is_running(root, found->pid, &start_ticks) && start_ticks == found->start_ticks)
-                return 0;
-            known[i].uuid[0] = '\0';
-        }
-    rc = search_process(root, uuid, found, error);
-    if (rc == 0 && root->live)
-        known[next++ % KNOWN] = *found;
-    return rc;
+    for (unsigned i = 0; i < KNOWN; i++)
+        if (!strcmp(known[i].uuid, uuid))
+            return &known[i];
+    entry = &known[next++ % KNOWN];
+    *entry = (struct known){.left_bytes = RECLAIMER_MAX_BYTES, .left_ns = clock_ns()};
+    return entry;
+}
+
+/* A captured tree may change between two calls. */
+static int find_process(const struct fsroot *root, const char *uuid, struct known **found,
+                        struct error *error)
+{
+    struct known *entry = entry_of(uuid);
+    uint64_t start_ticks;
+
+    *found = entry;
+    if (root->live && entry->pid && is_running(root, entry->pid, &start_ticks) &&
+        start_ticks == entry->start_ticks)
+        return 0;
+    return search_process(root, uuid, entry, error);
+}
+
+/* Returns how much of @p bytes the guest's allowance permits now. */
+static uint64_t allowed_bytes(struct known *guest, uint64_t bytes)
+{
+    const uint64_t now_ns = clock_ns();
+    const double more = (double)less(now_ns, guest->left_ns) / 1e9 * RECLAIMER_BYTES_PER_S;
+    const double left = fmin((double)guest->left_bytes + more, (double)RECLAIMER_MAX_BYTES);
+
+    guest->left_bytes = (uint64_t)left;
+    guest->left_ns = now_ns;
+    return smaller(bytes, guest->left_bytes);
 }
 
 /* --- one request ------------------------------------------------------------------------------ */
 
 /* Finds the process, opens and checks its group, and verifies that it is still the same process. */
 static int open_group(const struct fsroot *root, const char *uuid, struct memcg_reclaim *group,
-                      struct error *error)
+                      struct known **guest, struct error *error)
 {
-    struct known process;
     uint64_t start_ticks;
-    int rc = find_process(root, uuid, &process, error);
+    int rc = find_process(root, uuid, guest, error);
 
     if (rc == 0)
-        rc = memcg_reclaim_open(root, process.pid, group, error);
+        rc = memcg_reclaim_open(root, (*guest)->pid, group, error);
     if (rc == 0 &&
-        (!is_running(root, process.pid, &start_ticks) || start_ticks != process.start_ticks)) {
+        (!is_running(root, (*guest)->pid, &start_ticks) || start_ticks != (*guest)->start_ticks)) {
         memcg_reclaim_close(group);
         rc = error_set(error, -ESRCH, "its QEMU process has ended");
     }
@@ -184,15 +209,18 @@ void reclaimer_serve(const struct fsroot *root, bool any_swap,
                      const struct reclaimer_request *request, struct reclaimer_answer *answer)
 {
     struct memcg_reclaim group;
+    struct known *guest;
     struct error error = {0};
     int rc;
 
     *answer = (struct reclaimer_answer){.group.pressure_s = NAN};
     memcpy(answer->uuid, request->uuid, sizeof(answer->uuid));
     answer->uuid[sizeof(answer->uuid) - 1] = '\0';
-    rc = open_group(root, answer->uuid, &group, &error);
+    rc = open_group(root, answer->uuid, &group, &guest, &error);
     if (rc == 0) {
-        rc = serve_group(root, any_swap, request->bytes, &group, answer, &error);
+        rc = serve_group(root, any_swap, allowed_bytes(guest, request->bytes), &group, answer,
+                         &error);
+        guest->left_bytes = less(guest->left_bytes, answer->asked_bytes);
         memcg_reclaim_close(&group);
     }
     if (rc < 0) /* a process chooses its own name */
@@ -216,6 +244,33 @@ static void set_alarm(int seconds)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+bool reclaimer_request_valid(const void *message, size_t size)
+{
+    const struct reclaimer_request *request = message;
+
+    return size == sizeof(*request) && memchr(request->uuid, '\0', sizeof(request->uuid)) &&
+           strspn(request->uuid, "0123456789abcdefABCDEF-") == strlen(request->uuid);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Rests three times as long as the request took in CPU time, but no longer than a second: a search
+ * for a guest reads all of /proc. */
+static void rest_after(uint64_t spent_ns)
+{
+    const uint64_t rest_ns = smaller(3 * spent_ns, REST_MAX_NS);
+    const struct timespec rest = {.tv_sec = (time_t)(rest_ns / 1000000000),
+                                  .tv_nsec = (long)(rest_ns % 1000000000)};
+
+    nanosleep(&rest, NULL);
+}
+
 static int serve_all(int fd, bool any_swap)
 {
     struct reclaimer_request request;
@@ -225,17 +280,20 @@ static int serve_all(int fd, bool any_swap)
     if (fsroot_open(&root, "/") < 0)
         return 1;
     for (;;) {
-        ssize_t n = recv(fd, &request, sizeof(request), 0);
+        ssize_t n = recv(fd, &request, sizeof(request), MSG_TRUNC);
+        uint64_t began_ns;
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n != (ssize_t)sizeof(request)) /* the end, or an invalid request */
+        if (n <= 0 || !reclaimer_request_valid(&request, (size_t)n)) /* 0: the end */
             return n != 0;
+        began_ns = cpu_ns();
         set_alarm(RECLAIMER_WRITE_S);
         reclaimer_serve(&root, any_swap, &request, &answer);
         set_alarm(0);
         if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
             return 1;
+        rest_after(cpu_ns() - began_ns);
     }
 }
 

@@ -17,8 +17,17 @@
  * RECLAIMER_MAX_BYTES. A signal ends a write after RECLAIMER_WRITE_S, once the kernel checks for
  * signals; memory reclaimed until then counts.
  *
- * It handles one request at a time. It ends when the other end of its socket is closed for any
- * reason.
+ * A guest is a process whose command line has the UUID and whose control group is the system's:
+ * every user can give a process that command line, but only in a group of a user's
+ * (memcg_reclaim_is_users()). The command line of a QEMU that was taken over can change, but a
+ * process that was found stays the guest's as long as it runs.
+ *
+ * Each guest has an allowance of RECLAIMER_MAX_BYTES that is filled by RECLAIMER_BYTES_PER_S; and
+ * after each request the process rests three times as long as that took in CPU time, up to a
+ * second.
+ *
+ * It handles one request at a time. An invalid one ends it. It ends when the other end of its
+ * socket is closed for any reason.
  */
 #pragma once
 
@@ -27,6 +36,7 @@
 #include "decide/control/reclaim.h"
 
 #define RECLAIMER_MAX_BYTES (256 * DECIDE_MIB)
+#define RECLAIMER_BYTES_PER_S (32.0 * DECIDE_MIB)
 #define RECLAIMER_WRITE_S 2
 
 struct reclaimer_request {
@@ -40,6 +50,9 @@ struct reclaimer_answer {
     uint64_t asked_bytes;       /* at most got_bytes if the time ran out */
     uint64_t got_bytes;         /* decrease of memory.current */
 };
+
+/** Returns true if a message of @p size bytes is a request. */
+bool reclaimer_request_valid(const void *message, size_t size);
 
 /** Handles one request, in the calling process. @p any_swap: as swap_room(). */
 void reclaimer_serve(const struct fsroot *root, bool any_swap,

@@ -111,16 +111,28 @@ TEST(all, no_order_is_for_more_than_its_limits)
 {
     serve(UUID_1, UINT64_MAX);
     ck_assert_str_eq(written(), "268435456");
+    make_qemu(50, "/usr/bin/qemu-system-x86_64", UUID_2); /* with an allowance of its own */
     fake_write(&fake, CGROUP SCOPE "/memory.reclaim", "");
     fake_write(&fake, CGROUP SCOPE "/memory.swap.max", "4096\n");
     fake_write(&fake, CGROUP SCOPE "/memory.swap.current", "0\n");
-    serve(UUID_1, 20 * MIB);
+    serve(UUID_2, 20 * MIB);
     ck_assert_str_eq(written(), "4096");
     fake_write(&fake, CGROUP SCOPE "/memory.reclaim", "");
     fake_write(&fake, CGROUP SCOPE "/memory.swap.max", "0\n");
-    serve(UUID_1, 20 * MIB);
+    serve(UUID_2, 20 * MIB);
     ck_assert_str_eq(written(), "");
     ck_assert_uint_eq(answer.asked_bytes, 0);
+}
+
+/* However often it is asked: so much at once, and then as fast as that is filled. */
+TEST(all, a_guest_has_an_allowance)
+{
+    serve(UUID_1, 200 * MIB);
+    ck_assert_uint_eq(answer.asked_bytes, 200 * MIB);
+    serve(UUID_1, 200 * MIB);
+    ck_assert_uint_ge(answer.asked_bytes, 56 * MIB);
+    ck_assert_uint_lt(answer.asked_bytes, 150 * MIB); /* three seconds later */
+    ck_assert_str_eq(answer.group.refused, "");
 }
 
 TEST(all, a_quarter_of_the_swap_stays_free)
@@ -153,6 +165,52 @@ TEST(all, only_a_qemu_of_that_uuid_is_a_guest)
     is_refused(UUID_2, "was not found");
     make_qemu(70, "/usr/bin/qemu-system-x86_64", UUID_1);
     is_refused(UUID_1, "processes 50 and 70 are both this guest's");
+}
+
+static void put_into_group(int pid, const char *group)
+{
+    char path[64];
+    char text[256];
+
+    snprintf(path, sizeof(path), "proc/%d/cgroup", pid);
+    snprintf(text, sizeof(text), "0::/%s\n", group);
+    fake_write(&fake, path, text);
+}
+
+/* Any user can start a process with the name and the UUID of a guest's. */
+TEST(all, a_process_of_a_user_is_no_guest)
+{
+    char path[256];
+
+    make_qemu(70, "/tmp/qemu-kvm", UUID_1);
+    put_into_group(70, "user.slice/user-1000.slice/session-3.scope");
+    make_qemu(71, "/tmp/qemu-kvm", UUID_1);
+    put_into_group(71, "user.slice/user-1000.slice/user@1000.service/app.slice/qemu.scope");
+    make_qemu(72, "/tmp/qemu-kvm", UUID_1);
+    put_into_group(72, "delegated.scope");
+    fake_write(&fake, CGROUP "delegated.scope/cgroup.procs", "72\n");
+    snprintf(path, sizeof(path), "%s/" CGROUP "delegated.scope", fake.path);
+    if (chown(path, 1000, 1000) < 0) /* only root may */
+        put_into_group(72, "user.slice/delegated.scope");
+    serve(UUID_1, 20 * MIB);
+    ck_assert_str_eq(answer.group.refused, "");
+    ck_assert_str_eq(written(), "20971520");
+    fake_write(&fake, CGROUP SCOPE "/memory.reclaim", "");
+    make_qemu(50, "/usr/bin/qemu-system-x86_64", UUID_2);
+    is_refused(UUID_1, "its QEMU process was not found");
+}
+
+TEST(all, a_request_has_a_size_and_a_uuid)
+{
+    struct reclaimer_request request = {.uuid = UUID_1};
+
+    ck_assert(reclaimer_request_valid(&request, sizeof(request)));
+    ck_assert(!reclaimer_request_valid(&request, sizeof(request) - 1));
+    ck_assert(!reclaimer_request_valid(&request, sizeof(request) + 1));
+    request.uuid[0] = '/';
+    ck_assert(!reclaimer_request_valid(&request, sizeof(request)));
+    memset(request.uuid, 'a', sizeof(request.uuid));
+    ck_assert(!reclaimer_request_valid(&request, sizeof(request)));
 }
 
 /* "" would say that it can be reclaimed from. */
