@@ -27,6 +27,8 @@ packages_package=(python3-jsonschema debhelper dpkg-dev lintian debootstrap e2fs
 packages_prometheus=(prometheus prometheus-node-exporter curl openssl systemd)
 # By whose rules vmwss-balloond may set balloons: the real daemon decides in balloond_user.sh.
 packages_polkit=(polkitd dbus)
+# The compilers of the policies that the package brings.
+packages_policies=(apparmor checkpolicy semodule-utils)
 ! grep -qx 'VERSION_ID="12"' /etc/os-release || packages_prometheus+=(victoria-metrics)
 # In which a page is looked at: vmwss report --html.
 packages_browser=(chromium)
