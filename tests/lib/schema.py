@@ -38,6 +38,7 @@ NOT_JSON = {
     "value",
 }
 UNITS = {
+    "bytes_per_second": "bytes/s",
     "bytes_per_s": "bytes/s",
     "per_s": "1/s",
     "per_hour": "1/h",
