@@ -266,8 +266,8 @@ static void watch_listener(const struct agent *agent, bool yes)
     epoll_ctl(agent->epoll, EPOLL_CTL_MOD, agent->listener, &event);
 }
 
-/* Stops accepting for a while: a client that cannot be accepted, for lack of descriptors or memory,
- * stays in the queue, and epoll would report it at once. */
+/* Stops accepting for a while: a client that cannot be accepted, because descriptors or memory are
+ * short, stays in the queue, and epoll would report it at once. */
 static void rest(struct agent *agent)
 {
     agent->listen_ns = clock_ns() + LISTEN_PAUSE_MS * 1000000ULL;

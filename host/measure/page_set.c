@@ -61,8 +61,8 @@ static void draw_distinct(uint64_t *values, uint64_t n, uint64_t bound, uint64_t
             values[i] = random_below(state, bound);
 }
 
-/* Does the same in one pass over all numbers, without sorting, for a large @p n: selection sampling
- * (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
+/* As draw_distinct(), in one pass over all numbers, without sorting, for a large @p n: selection
+ * sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
 static void select_in_order(uint64_t *values, uint64_t n, uint64_t bound, uint64_t *state)
 {
     for (uint64_t i = 0, have = 0; have < n; i++)

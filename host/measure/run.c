@@ -300,8 +300,7 @@ static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
                (double)edges->vcpu_ns / (double)edges->time_ns;
 }
 
-/* If the host took the bits, or moved most pages, the method may see nothing without being
- * blind. */
+/* If the host took the bits, or moved most pages, a method that sees nothing need not be blind. */
 static bool saw_nothing(const struct tally *tally)
 {
     return tally->census && tally->touched_bytes == 0 && tally->missed_bytes == 0 &&

@@ -3,7 +3,8 @@
 """Comments begin with a subject, and users read no idiom of the house.
 
 A comment that begins with one of OPENINGS, or that is a question, has to be read twice: it names its subject late or never.
-Strings and manual pages avoid the phrases of IDIOMS.
+Strings and manual pages avoid the phrases of IDIOMS, comments those of WORDY. A comment of host/ or guest-agent/ that
+begins as one of BORROWED takes its sentence from a neighbour that the reader does not see.
 """
 
 import re
@@ -13,6 +14,13 @@ from pathlib import Path
 
 OPENINGS = re.compile(r"(?:Of|What|Who|Whoever|Whatever|That)\b(?!-)")
 IDIOMS = re.compile(r"(?<!there )\b(?:is|are) none\b|\b(?:is|are|was) told\b|\b(?:whoever|somebody|nobody)\b", re.I)
+WORDY = re.compile(
+    r"\b(?:whatever (?:is|this) returns?(?:ed)?|(?:stands?|stood) there|for (?:want|lack) of|(?:do|does) not mind"
+    r"|(?:is|are) no amount|(?:where|when|if) (?:the|this) kernel does not (?:say|tell)"
+    r"|all the same(?=[.,:;)]|$)|somebody|nobody|anybody|everybody|whoever)\b",
+    re.I,
+)
+BORROWED = re.compile(r"(?:Does the same|The same (?:for|of|on)|Likewise|As above)\b")
 C_COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|(/\*.*?\*/|(?://[^\n]*(?:\n[ \t]*(?=//))?)+)", re.S)
 C_STRING = re.compile(r"(?:\"(?:\\.|[^\"\\\n])*\"\s*)+")
 HASH_COMMENT = re.compile(r"(?:^[ \t]*#(?!!)[^\n]*\n)+|(?<=[ \t])# [^\n]*\n", re.M)
@@ -51,6 +59,11 @@ def faults(path, text):
             yield at, "begins without its subject", comment
         elif comment.endswith("?"):
             yield at, "is a question", comment
+        if path.parts[0] in PROSE:
+            if BORROWED.match(comment):
+                yield at, "borrows its sentence", comment
+            for wordy in WORDY.finditer(re.sub(r"\s+", " ", comment)):
+                yield at, f"has “{wordy[0]}”", comment
     if path.parts[0] in PROSE:
         for at, string in strings(path, text):
             for idiom in IDIOMS.finditer(string):

@@ -23,7 +23,7 @@ struct advising {
 };
 
 /** The caller has set the windows. @p uri: libvirt's URI; NULL: do not ask libvirt. Call
- * advising_end() whatever this returns. */
+ * advising_end() even after an error. */
 int advising_begin(struct advising *advising, const char *uri, struct error *error);
 void advising_end(struct advising *advising);
 

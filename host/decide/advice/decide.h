@@ -38,7 +38,7 @@
  * whether the balloon has moved since the statistics (unsettled).
  *
  * What a guest needs once a week or once a month is not in a day. So past holds what it needed
- * then; and the backtest says how often the law's target was exceeded all the same, by something
+ * then; and the backtest says how often the law's target was exceeded nevertheless, by something
  * new: above a stated share of its decisions nothing is taken. Before a day is known nothing is
  * taken either. All three are for guests, and give way where the host is short (below the level
  * soft): there the alternative is the OOM killer of the host. MemTotal minus available lacks what

@@ -25,5 +25,5 @@ struct migrate_guest {
 int migrate_curve_parse(const char *text, size_t size, struct migrate_guest *guest,
                         struct error *error);
 
-/** The same of a file, or of a pipe. Returns 0, or a negative errno. */
+/** Reads it from a file or a pipe. Returns 0, or a negative errno. */
 int migrate_curve_read(const char *path, struct migrate_guest *guest, struct error *error);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prom_doubt.h  Warnings of what a server answers: partial answers, values that are no
- * amount, and series without a label that the plan needs. */
+/** @file prom_doubt.h  Warnings of what a server answers: partial answers, values that are not
+ * amounts, and series without a label that the plan needs. */
 #pragma once
 
 #include "decide/plan/prom_client.h"
 #include "decide/plan/reading.h"
 
-/** Reads a point as prom_point(); returns false also if the value is no amount: below 0, or above
- * 2^60, which is more than any memory and any time. */
+/** Reads a point as prom_point(); returns false also if the value is not an amount: below 0, or
+ * above 2^60, which is more than any memory and any time. */
 bool prom_amount(const struct prom_answer *answer, size_t series, size_t point, double *time_s,
                  double *value);
 

@@ -24,8 +24,8 @@ struct prom_points {
     size_t n_arrays;
 };
 
-/** Reads the arrays of @p bytes; *rest: the remaining JSON, which the caller frees. Free the points
- * with prom_points_free(), whatever is returned. Returns 0; -E2BIG: there are more than @p most;
+/** Reads the arrays of @p bytes; *rest: the remaining JSON, which the caller frees. Call
+ * prom_points_free() even after an error. Returns 0; -E2BIG: there are more than @p most;
  * -ENOMEM */
 int prom_points_cut(const char *bytes, size_t size, size_t most, struct prom_points *points,
                     char **rest, size_t *rest_size);

@@ -31,7 +31,7 @@ struct url_hosts {
     size_t n;
 };
 
-/** Free it with url_hosts_free(), whatever is returned. Returns -ENODATA: there are no hosts;
+/** Call url_hosts_free() even after an error. Returns -ENODATA: there are no hosts;
  * -ENOTUNIQ: two hosts have one name; or as prom_query() */
 int url_hosts_read(struct prom_client *client, const struct plan_reading *reading,
                    struct url_hosts *hosts, struct error *error);

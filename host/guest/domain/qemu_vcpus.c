@@ -315,7 +315,7 @@ uint64_t qemu_process_vcpu_ns(const struct fsroot *root, const struct qemu_proce
                                                : vcpu_threads_ns(root, process);
 }
 
-/* The file has "NUMBER ...", "running", or nothing if the kernel does not tell. */
+/* The file has "NUMBER ...", "running", or nothing if the kernel does not report it. */
 static bool waits_outside_kvm(const struct fsroot *root, pid_t pid, pid_t tid)
 {
     char text[256];

@@ -56,8 +56,8 @@ int smaps_parse(const char *text, size_t length, vma_visitor visit, void *contex
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,
                struct error *error);
 
-/** The same of /proc/PID/task/TID/smaps, for a process whose first thread has ended: that has no
- * memory any more. */
+/** As smaps_walk(), but reads /proc/PID/task/TID/smaps: if the first thread of a process has ended,
+ * /proc/PID/smaps is empty. */
 int smaps_walk_thread(const struct fsroot *root, pid_t pid, pid_t tid, vma_visitor visit,
                       void *context, struct error *error);
 

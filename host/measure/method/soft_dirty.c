@@ -28,8 +28,8 @@
  * the number is right for it. Pages that were unmapped and are still in memory are in the upper
  * bound.
  *
- * The bit is set although nobody wrote: if khugepaged joins pages (pmd_mkdirty()), so a huge page
- * that was joined within the window is unmeasurable, but for its parts that were seen written
+ * The bit is set although no write happened: if khugepaged joins pages (pmd_mkdirty()), so a huge
+ * page that was joined within the window is unmeasurable, but for its parts that were seen written
  * before; and for all pages that one fault of a large folio brings, so their lower bound is that of
  * a huge page. A huge page is one unit.
  *

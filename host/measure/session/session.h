@@ -106,8 +106,9 @@ int session_measure_writes(struct session *session, const double *window_s, size
                            struct sample_record *record, struct error *error);
 
 /**
- * The same on pages that stay the same from one measurement to the next: session_ready(), then, for
- * the first and whenever the RAM was relocated, session_draw(), then session_measure_pages().
+ * As session_measure(), on pages that stay the same from one measurement to the next:
+ * session_ready(), then, for the first and whenever the RAM was relocated, session_draw(), then
+ * session_measure_pages().
  *
  * session_ready() locks the guest if it is not locked, and checks whether RAM was plugged, which
  * changes all pages. Errors as session_measure(), of which these are the parts.

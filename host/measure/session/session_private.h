@@ -12,7 +12,7 @@ int session_choose_method(struct session *session, const struct sampling_choice 
 
 bool session_wants_census(const struct session *session, const struct sampling_choice *choice);
 
-/** The same for the write working set, beside a session for the working set. */
+/** Chooses the method for the write working set, beside that of a session for the working set. */
 int session_choose_writes(struct session *session, struct error *error);
 
 /** Fills the session's plan; the method is chosen. */

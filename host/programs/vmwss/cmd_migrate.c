@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Uncertainties of what nobody measured: a connection shares its host, and moves. */
+/* Uncertainties of what was not measured: a connection shares its host, and moves. */
 #define BANDWIDTH_SHARE 0.05
 #define LINK_SHARE 0.25
 /* Standstill for the devices' state and for starting at the other end: QEMU 7.2, a guest of few

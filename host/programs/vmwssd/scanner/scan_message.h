@@ -187,7 +187,7 @@ size_t scan_sampled_size(const struct scan_sampled *sampled);
  * range. */
 bool scan_request_valid(const struct scan_request *request, size_t size);
 
-/** Does the same for a reply to @p op. */
+/** As scan_request_valid(), for a reply to @p op. */
 bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op);
 
 /** Returns 0 or -E2BIG. */

@@ -39,7 +39,7 @@ int scanner_receive(struct scanner *scanner, unsigned op, int *fd, int flags);
  * opened. */
 struct scanner_lane *scanner_lane_of(struct scanner *scanner, int *rc);
 
-/** Does the same for a lane with a bell. */
+/** As scanner_lane_of(), for a lane with a bell. */
 struct scanner_lane *scanner_lane_with_bell(struct scanner *scanner, int *rc);
 
 /** Drops a lane that failed: it could take a late reply for that to the next request. The next
