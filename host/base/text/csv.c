@@ -2,7 +2,9 @@
 /** @file csv.c  See csv.h. */
 #include "base/text/csv.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void separate(struct csv *csv)
@@ -11,17 +13,33 @@ static void separate(struct csv *csv)
         putchar(',');
 }
 
-void csv_text(struct csv *csv, const char *text)
+/* A spreadsheet runs such a text as a formula, which can start programs; a number it does not. */
+static bool is_formula(const char *text)
 {
-    separate(csv);
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, stdout);
-        return;
-    }
-    putchar('"');
+    char *end;
+
+    if (!text[0] || !text[1] || !strchr("=+-@\t\r", *text))
+        return false;
+    strtod(text, &end);
+    return end == text || *end != '\0';
+}
+
+/* Prints an apostrophe before a formula: a spreadsheet takes it as text. */
+static void print_quoted(const char *text)
+{
+    fputs(is_formula(text) ? "\"'" : "\"", stdout);
     for (const char *c = text; *c; c++)
         fputs(*c == '"' ? "\"\"" : (const char[]){*c, '\0'}, stdout);
     putchar('"');
+}
+
+void csv_text(struct csv *csv, const char *text)
+{
+    separate(csv);
+    if (strpbrk(text, ",\"\r\n") || is_formula(text))
+        print_quoted(text);
+    else
+        fputs(text, stdout);
 }
 
 void csv_whole(struct csv *csv, uint64_t value)
