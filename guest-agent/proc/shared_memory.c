@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Returns 0 if they share an address space, 1 or 2 by an order of the kernel's, -1 if it is
- * not known. */
+/* Returns 0 if they share an address space, 1 or 2 if not (by an order among address
+ * spaces), -1 if it is not known. */
 static long compare_threads(pid_t a, pid_t b)
 {
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0UL, 0UL);

@@ -79,7 +79,7 @@ struct regrow_result {
     uint64_t refault_pages; /* as regrow_refault_pages() */
     /* scanned or refaulted pages are above 0: reclaim may have limited the cache's growth */
     bool reclaim;
-    bool reclaim_unknown; /* neither is above 0, but one is not known */
+    bool reclaim_unknown; /* some of these numbers are unknown, and none is above 0 */
     /* need_low_bytes exceeds what was read from disks: for example files were written */
     bool written;
 };

@@ -46,7 +46,7 @@ struct agent_channel *agent_channel_new(const struct agent_endpoint *endpoint, u
     channel->ram_bytes = ram_bytes;
     channel->fd = -1;
     channel->uptime_s = NAN;
-    /* leaves room for as many questions again, far below INT64_MAX */
+    /* begins below 2^32, so that it never reaches INT64_MAX */
     channel->seq = random_seed() >> 32;
     channel->bytes = (struct agent_bucket){AGENT_UNASKED_BYTES, AGENT_UNREAD_BYTES,
                                            AGENT_UNASKED_BYTES_A_SECOND};

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RAM_ALIGN_BYTES 8192ULL /* softmmu/vl.c: ram_size is rounded up to it */
+#define RAM_ALIGN_BYTES 8192ULL /* QEMU rounds ram_size up to this: softmmu/vl.c */
 
 void reading_set_unknown(struct reading *r, const char *format, ...)
 {
