@@ -16,6 +16,7 @@ enum {
     TRANSLATE = 1 << ORACLE_TRANSLATE,
     HOST = 1 << ORACLE_HOST,
     WALK = 1 << ORACLE_WALK,
+    STORE = 1 << ORACLE_STORE,
 };
 
 /* As text, with all its digits, and in the form that --from and --to take. */
@@ -68,6 +69,7 @@ static json_t *bound_object(const struct bound *bound, bool lab)
     json_object_set_new(object, "data", count(bound->touched, bound->pages, DATA, 0));
     json_object_set_new(object, "fetch", count(bound->touched, bound->pages, FETCH, 0));
     json_object_set_new(object, "both", count(bound->touched, bound->pages, DATA | FETCH, 0));
+    json_object_set_new(object, "stores", count(bound->touched, bound->pages, STORE, 0));
     json_object_set_new(object, "visible",
                         count(bound->touched, bound->pages,
                               lab ? DATA | FETCH | HOST | WALK : DATA | TRANSLATE, 0));

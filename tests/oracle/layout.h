@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define ORACLE_MAGIC 0x33656c6361726f56ULL /* "Voracle3" */
+#define ORACLE_MAGIC 0x34656c6361726f56ULL /* "Voracle4" */
 #define ORACLE_PAGE_BYTES 4096ULL
 #define ORACLE_HUGE_PAGES 512ULL /* 4 KiB pages in one of 2 MiB */
 #define ORACLE_MAX_SLOTS 4096
@@ -32,6 +32,7 @@ enum oracle_kind {
     ORACLE_HOST,      /* of a lab: loads and stores outside of guest mode, by user addresses: by the
                          nested QEMU */
     ORACLE_WALK,      /* of a lab: page tables of the nested guest, walked by the emulated MMU */
+    ORACLE_STORE,     /* stores of executed instructions, which are data, too */
     ORACLE_KINDS,
 };
 

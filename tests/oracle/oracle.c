@@ -29,13 +29,13 @@ static const char usage[] =
     "  --from TIME, --to TIME  as vmwss records have it (2026-01-02T03:04:05.678Z), or seconds since 1970\n"
     "  --ago S                 the window ends S seconds before now\n"
     "  --window S              and is S seconds long\n"
-    "  --list                  instead: the numbers of the pages of the upper bound, one a line, with d, f\n"
-    "                          and t for data, fetch and translate, of a lab h for host, w for walk\n"
+    "  --list                  instead: the numbers of the pages of the upper bound, one a line, with d, s,\n"
+    "                          f and t for data, stores, fetch and translate, of a lab h for host, w for walk\n"
     "  --serve                 answer the lab whose map it is, from standard input to standard output (serve.h)\n"
     "  --help                  print this\n"
     "\n"
     "low counts the slots wholly within the window, high those that overlap it; of each the slots and times\n"
-    "are printed. data: loads and stores. fetch: executed instructions. both: data or fetch, the truth.\n"
+    "are printed. data: loads and stores. stores: the latter alone. fetch: executed instructions. both: data or fetch, the truth.\n"
     "visible: data, or code that the emulator read to translate it: all that a host can see of a TCG guest.\n"
     "Of a lab (lab=on) data and fetch are those of its KVM guests. host: by QEMU for them. tables: page tables of\n"
     "theirs that the MMU walked. Both without what is in data or fetch; visible is all of it.\n"
@@ -135,11 +135,12 @@ static void list(const uint8_t *touched, uint64_t pages)
 {
     for (uint64_t page = 0; page < pages; page++)
         if (touched[page])
-            printf(
-                "%llu %s%s%s%s%s\n", (unsigned long long)page,
-                letter(touched[page], ORACLE_DATA, "d"), letter(touched[page], ORACLE_FETCH, "f"),
-                letter(touched[page], ORACLE_TRANSLATE, "t"),
-                letter(touched[page], ORACLE_HOST, "h"), letter(touched[page], ORACLE_WALK, "w"));
+            printf("%llu %s%s%s%s%s%s\n", (unsigned long long)page,
+                   letter(touched[page], ORACLE_DATA, "d"),
+                   letter(touched[page], ORACLE_FETCH, "f"),
+                   letter(touched[page], ORACLE_TRANSLATE, "t"),
+                   letter(touched[page], ORACLE_HOST, "h"), letter(touched[page], ORACLE_WALK, "w"),
+                   letter(touched[page], ORACLE_STORE, "s"));
 }
 
 static int print_list(const struct oracle_map *map, const struct oracle_window *w,

@@ -271,6 +271,7 @@ static void start(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+/* An instruction that reads and writes makes two calls. */
 static void mark_access(enum oracle_kind kind, uint32_t info, uint64_t vaddr)
 {
     const struct qemu_plugin_hwaddr *address = qemu_plugin_get_hwaddr(info, vaddr);
@@ -286,6 +287,8 @@ static void mark_access(enum oracle_kind kind, uint32_t info, uint64_t vaddr)
 
     if (at < oracle.bytes) /* else firmware or video memory */
         mark(kind, at / ORACLE_PAGE_BYTES);
+    if (at < oracle.bytes && kind == ORACLE_DATA && qemu_plugin_mem_is_store(info))
+        mark(ORACLE_STORE, at / ORACLE_PAGE_BYTES);
 }
 
 /* The upper half of addresses is the kernel's. */

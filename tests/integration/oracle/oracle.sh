@@ -56,6 +56,15 @@ for pattern in contiguous "contiguous rest=no" "strided stride=64K" "random seed
 	fi
 done
 
+echo "# stores"
+params="total=64M hot=8M write=2M"
+stores() { ask_oracle --ago 0.2 --window 0.6 && test "$(answer '[.low, .high] | map(.stores.bytes) | join(",")')" = "$1,$1"; }
+if oracle_payload stores "$params" -m 128; then
+	check "of 8 MiB that are touched 2 are written, and its state" settles stores "$(truth "$params" written_bytes)"
+	check "stores are data" test "$(answer .low.data.bytes)" -ge $((8 << 20))
+	stop_guest "$pid"
+fi
+
 echo "# memfd"
 params="total=192M hot=$hot"
 if MACHINE=pc,memory-backend=mem oracle_payload memfd "$params" -m 256 \
