@@ -107,6 +107,8 @@ static int keep_file_until_signal(const struct exporter_options *options, struct
     int rc = main_loop_open(&loop, error);
 
     if (rc == 0)
+        sd_event_set_watchdog(loop, true); /* WatchdogSec of vmwss-textfile.service */
+    if (rc == 0)
         rc = main_loop_add(loop, keep_file, &keeping, error);
     if (rc == 0)
         rc = main_loop_run(loop, error);

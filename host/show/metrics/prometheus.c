@@ -212,6 +212,7 @@ static uint64_t size_of(const char *path, const char *suffix)
 
 /* The history's data for one page. */
 struct page {
+    double now_s; /* Unix time */
     struct current current;
     struct planning planning;
     struct balloon_metrics balloons; /* from vmwss-balloond's journal */
@@ -226,6 +227,7 @@ static int read_page(const struct prometheus_options *options, struct page *page
 
     if (rc < 0)
         return rc;
+    page->now_s = now_s;
     rc = current_read(store, now_s, options->stale_s, &page->current, error);
     if (rc == 0)
         rc = planning_read(store, now_s, options->plan_window_s, &page->planning, error);
@@ -242,6 +244,8 @@ static void write_page(FILE *out, const struct prometheus_options *options, cons
     prometheus_write(out, &page->current, &page->balloons,
                      size_of(options->database, "") + size_of(options->database, "-wal"));
     planning_write(out, &page->planning, options->capacity_bytes, options->reserve_bytes);
+    write_one(out, "vmwss_written_timestamp_seconds", "When these numbers were written, Unix time.",
+              page->now_s);
 }
 
 /* Returns NULL if out of memory. */

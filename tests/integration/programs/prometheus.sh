@@ -264,5 +264,32 @@ mv "$db" "$db.away"
 check "no history any more: no file" settles gone "$files/vmwss.prom"
 mv "$db.away" "$db"
 check "it comes back" settles test -s "$files/vmwss.prom"
+kill -KILL "$filing"
+wait "$filing" 2>/dev/null
+written() { awk '/^vmwss_written_timestamp_seconds / { print int($2) }' "$files/vmwss.prom"; }
+check "one that was killed leaves a file that says when it was written" test "$(($(date +%s) - $(written)))" -le 60
+"${nobody[@]}" "$exporter" --database "$db" --textfile "$files/vmwss.prom" --interval 0.2 2>"$guests_dir/filed" &
+filing=$!
+pids+=("$filing")
+left=$(written)
+later() { [[ $(written) -gt $left ]]; }
+check "which the next one replaces" settles later
+# The service manager is told that it works, as often as it wants to know.
+python3 -c 'import os, socket, sys
+watch = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+watch.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o666)
+watch.settimeout(60)
+print("bound", flush=True)
+while watch.recv(4096) != b"WATCHDOG=1":
+    pass
+print("fed", flush=True)' "$guests_dir/notify" >"$guests_dir/fed" &
+pids+=($!)
+check "a service manager listens" settles says_in "$guests_dir/fed" bound
+kill -TERM "$filing"
+NOTIFY_SOCKET=$guests_dir/notify WATCHDOG_USEC=1000000 "$exporter" --database "$db" --textfile "$files/vmwss.prom" 2>"$guests_dir/filed" &
+filing=$!
+pids+=("$filing")
+check "and its watchdog is fed" settles says_in "$guests_dir/fed" fed
 kill -TERM "$filing"
 finish
