@@ -16,11 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIND_GUEST, ADD_GUEST, RENAME_GUEST, ADD_LAST_REPORT, N_STATEMENTS };
+enum { FIND_GUEST, ADD_GUEST, RENAME_GUEST, SET_OWNER, ADD_LAST_REPORT, N_STATEMENTS };
 static const char *const statements[N_STATEMENTS] = {
-    [FIND_GUEST] = "SELECT id, name FROM guest WHERE host = ? AND uuid = ?",
+    [FIND_GUEST] =
+        ("SELECT g.id, g.name, coalesce(o.manager, ''), coalesce(o.owner, '') FROM guest g"
+         " LEFT JOIN owner o ON o.guest_id = g.id WHERE host = ? AND uuid = ?"),
     [ADD_GUEST] = "INSERT INTO guest(host, uuid, name) VALUES (?, ?, ?)",
     [RENAME_GUEST] = "UPDATE guest SET name = ? WHERE id = ?",
+    [SET_OWNER] = "INSERT OR REPLACE INTO owner(guest_id, manager, owner) VALUES (?, ?, ?)",
     [ADD_LAST_REPORT] =
         "INSERT OR REPLACE INTO last_report(guest_id, time_ms, lines) VALUES (?, ?, ?)",
 };
@@ -115,32 +118,64 @@ static int insert_guest(const struct adding *adding, const struct sample_record 
     return rc;
 }
 
-/* Returns the row of the guest, and updates its name. */
+/* The row of the guest, as it is known so far. */
+struct known_guest {
+    int64_t id;
+    char name[sizeof(((struct sample_record *)NULL)->domain)];
+    struct guest_owner owner;
+};
+
+/* Returns 1; 0: there is no row. */
+static int find_guest(const struct adding *adding, const struct sample_record *sample,
+                      struct known_guest *known, struct error *error)
+{
+    sqlite3_stmt *find = adding->sql[FIND_GUEST];
+
+    sql_bind_text(find, 1, sample->host);
+    sql_bind_text(find, 2, sample->uuid);
+
+    int rc = sql_step(adding->store, find, error);
+
+    *known = (struct known_guest){0};
+    if (rc == 1)
+        known->id = sqlite3_column_int64(find, 0);
+    if (rc == 1 && (sql_text(find, 1, known->name, sizeof(known->name)) < 0 ||
+                    sql_text(find, 2, known->owner.manager, sizeof(known->owner.manager)) < 0 ||
+                    sql_text(find, 3, known->owner.name, sizeof(known->owner.name)) < 0))
+        known->name[0] = known->owner.name[0] = '\0'; /* written again */
+    sqlite3_reset(find);
+    return rc;
+}
+
+/* Keeps the last known owner: while its manager ends, a guest may have none. */
+static int set_owner(const struct adding *adding, const struct known_guest *known,
+                     const struct guest_owner *owner, struct error *error)
+{
+    if (!*owner->manager ||
+        (!strcmp(known->owner.manager, owner->manager) && !strcmp(known->owner.name, owner->name)))
+        return 0;
+    sqlite3_bind_int64(adding->sql[SET_OWNER], 1, known->id);
+    sql_bind_text(adding->sql[SET_OWNER], 2, owner->manager);
+    sql_bind_text(adding->sql[SET_OWNER], 3, owner->name);
+    return sql_finish(adding->store, adding->sql[SET_OWNER], error);
+}
+
+/* Returns the row of the guest, updated to its current name and owner. */
 static int guest_id(const struct adding *adding, const struct sample_record *sample, int64_t *id,
                     struct error *error)
 {
-    char name[sizeof(sample->domain)];
-    bool same;
+    struct known_guest known;
+    int rc = find_guest(adding, sample, &known, error);
 
-    sql_bind_text(adding->sql[FIND_GUEST], 1, sample->host);
-    sql_bind_text(adding->sql[FIND_GUEST], 2, sample->uuid);
-
-    int rc = sql_step(adding->store, adding->sql[FIND_GUEST], error);
-
-    same = rc == 1 && sql_text(adding->sql[FIND_GUEST], 1, name, sizeof(name)) == 0 &&
-           !strcmp(name, sample->domain);
-    if (rc == 1)
-        *id = sqlite3_column_int64(adding->sql[FIND_GUEST], 0);
-    sqlite3_reset(adding->sql[FIND_GUEST]);
-    if (rc < 0)
-        return rc;
-    if (rc == 0)
-        return insert_guest(adding, sample, id, error);
-    if (same)
-        return 0;
-    sql_bind_text(adding->sql[RENAME_GUEST], 1, sample->domain);
-    sqlite3_bind_int64(adding->sql[RENAME_GUEST], 2, *id);
-    return sql_finish(adding->store, adding->sql[RENAME_GUEST], error);
+    if (rc == 0) {
+        rc = insert_guest(adding, sample, &known.id, error);
+    } else if (rc == 1 && strcmp(known.name, sample->domain) != 0) {
+        sql_bind_text(adding->sql[RENAME_GUEST], 1, sample->domain);
+        sqlite3_bind_int64(adding->sql[RENAME_GUEST], 2, known.id);
+        rc = sql_finish(adding->store, adding->sql[RENAME_GUEST], error);
+    }
+    *id = known.id;
+    return rc < 0 ? rc : set_owner(adding, &known, &sample->owner, error);
 }
 
 static int64_t time_ms(const struct timespec *time)

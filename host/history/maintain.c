@@ -167,6 +167,9 @@ static int delete_old(struct store *store, const struct store_retention *retenti
         rc = sql_run(store, "DELETE FROM last_report WHERE guest_id NOT IN (SELECT id FROM guest)",
                      error);
     if (rc == 0)
+        rc = sql_run(store, "DELETE FROM owner WHERE guest_id NOT IN (SELECT id FROM guest)",
+                     error);
+    if (rc == 0)
         rc = delete_events(store, now_s - retention->hour_s, error);
     return rc;
 }

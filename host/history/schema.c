@@ -45,6 +45,11 @@ static void own_columns(struct sql_text *sql)
     columns_append(sql, guest_stats_fields(), HOME_OWN_SET, ", # @");
 }
 
+static void owner_columns(struct sql_text *sql)
+{
+    columns_append(sql, sample_fields(), HOME_OWNER, ", # @");
+}
+
 static const struct table_ddl {
     const char *name;
     const char *sql;
@@ -55,6 +60,11 @@ static const struct table_ddl {
     {.name = "guest",
      .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
             "name TEXT NOT NULL, UNIQUE(host, uuid)) STRICT"},
+    /* For guests of a known manager: guest/domain/owner.h. */
+    {.name = "owner",
+     .sql = "CREATE TABLE owner(guest_id INTEGER PRIMARY KEY*) STRICT",
+     .columns = owner_columns,
+     .added = true},
     {.name = "sample",
      .sql = "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL*) STRICT",
      .columns = sample_columns},

@@ -45,6 +45,7 @@ struct guest {
     struct qemu_process process;
     char name[256]; /* empty if unknown (--pid and no -name) */
     char uuid[37];  /* empty if unknown */
+    struct guest_owner owner;
     bool from_libvirt;
     bool migrating; /* libvirt ran a job on it when it was opened */
     bool vfio;      /* a device of the host was assigned to it at the last check */

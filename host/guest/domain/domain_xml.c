@@ -9,6 +9,7 @@
 #include "guest/domain/domain_xml.h"
 
 #include "guest/domain/xml_agent_port.h"
+#include "guest/domain/xml_owner.h"
 #include "guest/domain/xml_tree.h"
 
 #include <ctype.h>
@@ -291,6 +292,7 @@ int domain_xml_parse(const char *xml, size_t length, struct domain_description *
     rc = read_identity(domain, out, error);
     if (rc < 0)
         return rc;
+    xml_owner_read(domain, out->name, &out->owner);
     xml_agent_port_read(xml_child(domain, "devices"), &out->agent_port);
     memcpy(out->agent_port.uuid, out->uuid, sizeof(out->agent_port.uuid));
     rc = read_ram(domain, &out->ram, error);

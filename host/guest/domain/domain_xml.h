@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "guest/domain/agent_port.h"
+#include "guest/domain/owner.h"
 #include "guest/domain/ram_config.h"
 
 struct domain_description {
@@ -18,6 +19,7 @@ struct domain_description {
     bool kvm;
     struct ram_config ram;
     struct agent_port agent_port;
+    struct guest_owner owner; /* by its metadata */
 };
 
 /** Frees the members. */

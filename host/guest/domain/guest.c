@@ -14,6 +14,7 @@ int guest_open_pid(const struct fsroot *root, pid_t pid, struct guest *out, stru
         return rc;
     memcpy(out->name, out->process.config.name, sizeof(out->name));
     memcpy(out->uuid, out->process.config.uuid, sizeof(out->uuid));
+    out->owner = out->process.owner;
     ram_config_move(&out->ram, &out->process.config.ram);
     return 0;
 }

@@ -65,6 +65,8 @@ static void fill_guest(struct guest *out, const struct domain_info *info,
 {
     memcpy(out->name, info->name, sizeof(out->name));
     memcpy(out->uuid, info->uuid, sizeof(out->uuid));
+    out->owner = out->process.owner;
+    owner_of_domain(&description->owner, info->name, &out->owner);
     out->from_libvirt = true;
     out->migrating = info->migrating;
     out->agent_port = description->agent_port;

@@ -3,6 +3,7 @@
  * its threads. */
 #pragma once
 
+#include "guest/domain/owner.h"
 #include "guest/domain/qemu_cmdline.h"
 #include "guest/domain/qemu_threads.h"
 
@@ -20,6 +21,7 @@ struct qemu_process {
     char exe[256];        /* target of /proc/PID/exe */
     bool other_vmm;       /* not a QEMU: its options are not known, and its RAM is found by proof */
     struct qemu_cmdline config;
+    struct guest_owner owner;
     /* found from the process itself: an open kvm-vm file, or names of vCPU threads */
     enum accel accel;
     /* false: the vCPU threads cannot be distinguished, and vcpus holds all threads */

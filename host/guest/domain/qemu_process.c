@@ -186,6 +186,7 @@ static int read_all(const struct fsroot *root, struct qemu_process *process, str
         rc = read_cmdline(root, process, error);
     if (rc < 0)
         return rc;
+    owner_read(root, process->pid, &process->owner);
     rc = qemu_vcpus_find(root, process);
     if (rc < 0)
         return cannot_look(error, process->pid, rc);

@@ -65,6 +65,7 @@ enum field_group {
 enum field_home {
     HOME_NONE,
     HOME_GUEST,
+    HOME_OWNER,
     HOME_SAMPLE,
     HOME_GUEST_STATS,
     HOME_OWN_SET,

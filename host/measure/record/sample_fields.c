@@ -38,6 +38,7 @@ static const struct names mode_names = NAMES(modes);
 #define CSV(name, how, member) .csv = (name), ROLLED(how, member)
 #define COLUMN(name) .home = HOME_SAMPLE, .column = (name)
 #define GUEST_COLUMN(name) .home = HOME_GUEST, .column = (name)
+#define OWNER_COLUMN(name) .home = HOME_OWNER, .column = (name)
 
 /* In the order of the JSON output. */
 static const struct field of_sample[] = {
@@ -51,6 +52,8 @@ static const struct field of_sample[] = {
     {FIELD_TEXT, GROUP_GUEST, TEXT(host), GUEST_COLUMN("host"), .json = "host"},
     {FIELD_TEXT, GROUP_GUEST, TEXT(domain), GUEST_COLUMN("name"), .json = "domain"},
     {FIELD_TEXT, GROUP_GUEST, TEXT(uuid), GUEST_COLUMN("uuid"), .json = "uuid"},
+    {FIELD_TEXT, GROUP_GUEST, TEXT(owner.manager), OWNER_COLUMN("manager"), .json = "manager"},
+    {FIELD_TEXT, GROUP_GUEST, TEXT(owner.name), OWNER_COLUMN("owner"), .json = "owner"},
     {FIELD_PID, GROUP_GUEST, AT(pid), COLUMN("pid"), .json = "pid"},
     {FIELD_NAME, GROUP_GUEST, NAMED(accel), .names = &accel_names, COLUMN("accel"),
      .json = "accel"},

@@ -209,6 +209,7 @@ static void fill_identity(struct sample_record *record, const struct guest *gues
         record->host[0] = '\0';
     snprintf(record->domain, sizeof(record->domain), "%s", guest->name);
     snprintf(record->uuid, sizeof(record->uuid), "%s", guest->uuid);
+    record->owner = guest->owner;
     record->pid = guest->process.pid;
     record->accel = guest->process.accel;
     record->ram_bytes = ram_bytes;

@@ -123,6 +123,7 @@ struct sample_record {
     char host[256];
     char domain[256]; /* empty if unknown */
     char uuid[37];    /* empty if unknown */
+    struct guest_owner owner;
     pid_t pid;
     enum accel accel;
     const char *method;

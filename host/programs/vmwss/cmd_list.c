@@ -14,6 +14,7 @@ struct row {
     char name[256];
     char uuid[37];
     pid_t pid;
+    struct guest_owner owner;
     const char *state;
     const char *accel;
     bool surveyed;
@@ -34,6 +35,7 @@ static const struct sheet_column columns[] = {
     {"backing", {.name = "BACKING", .rank = 6}},
     {"page", {.name = "PAGE", .right = true, .rank = 6}},
     {"chosen", {.name = "METHOD"}},
+    {"managed", {.name = "OWNER", .cut = true, .rank = 7}},
     {"reason", {.name = "REASON", .last = true}},
 };
 
@@ -129,6 +131,10 @@ static void fill_row(struct sheet *sheet, const struct row *row, bool verbose)
     sheet_here_and_now(sheet);
     sheet_text(sheet, "domain", *row->name ? row->name : NULL);
     sheet_text(sheet, "uuid", row->uuid);
+    sheet_text(sheet, "manager", *row->owner.manager ? row->owner.manager : NULL);
+    sheet_text(sheet, "owner", *row->owner.name ? row->owner.name : NULL);
+    if (*row->owner.manager)
+        sheet_cell(sheet, "managed", "%s %s", row->owner.manager, row->owner.name);
     sheet_count(sheet, "pid", row->pid ? (uint64_t)row->pid : UINT64_MAX);
     sheet_text(sheet, "state", row->state);
     sheet_text(sheet, "accel", row->accel);
@@ -156,6 +162,7 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
         return;
     }
     row->accel = accel_name(guest->process.accel);
+    row->owner = guest->owner;
     row->surveyed = survey_guest(root, guest, SURVEY_CHECK, &row->survey, &row->problem) == 0;
     if (!row->surveyed)
         note_process(root, row);

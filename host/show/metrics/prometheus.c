@@ -63,6 +63,8 @@ static void write_info(FILE *out, const struct current *current)
         exposition_label(labels, LABELS_MAX, "domain", sample->domain);
         exposition_label(labels, LABELS_MAX, "uuid", sample->uuid);
         exposition_label(labels, LABELS_MAX, "host", sample->host);
+        exposition_label(labels, LABELS_MAX, "manager", sample->owner.manager);
+        exposition_label(labels, LABELS_MAX, "owner", sample->owner.name);
         exposition_label(labels, LABELS_MAX, "accel", accel_name(sample->accel));
         exposition_label(labels, LABELS_MAX, "method", sample->method);
         exposition_label(labels, LABELS_MAX, "mode", sample->census ? "census" : "panel");

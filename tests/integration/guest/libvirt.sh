@@ -22,12 +22,13 @@ if embed_create web1 256 "$params"; then
 	check_census "cold, domain by name" "$t" 1 -c "$embed_uri" web1 -w 1
 	check "the record names the domain" record_has ".domain == \"web1\" and .uuid == \"$uuid\""
 	check "schema and keys are the documented ones" record_has '
-		(keys_unsorted == ["schema","time","host","domain","uuid","pid","accel","method","mode","samples",
+		(keys_unsorted == ["schema","time","host","domain","uuid","manager","owner","pid","accel","method","mode","samples",
 		"granularity_bytes","ram_bytes","resident_bytes","unmeasurable_bytes","vcpu_seconds","windows",
 		"cpu_seconds","pause_seconds","flags","marking_seconds","reading_seconds","fine"]) and .schema == "vmwss.sample.v1" and
 		(.windows[0] | keys_unsorted == ["window_s","est_window_s","vcpu_seconds","wss_bytes","wss_low_bytes",
 		"wss_high_bytes","wss_unit_low_bytes","touched_fraction","gone_bytes"]) and
 		(.time | test("^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$"))'
+	check "libvirt manages it" record_has '.manager == "libvirt" and .owner == "web1"'
 	check "by UUID" measure -c "$embed_uri" "$uuid" -w 0.5
 	check "by id" measure -c "$embed_uri" "$id" -w 0.5
 	expect_exit "no such domain" 2 'nosuch' "$vmwss" measure -c "$embed_uri" nosuch

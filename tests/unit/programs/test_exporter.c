@@ -43,6 +43,7 @@ static void add(const char *name, const char *uuid, double at_s, uint64_t mib)
 {
     struct ages_record record = kept_record(name, uuid, at_s, mib);
 
+    record.sample.owner = (struct guest_owner){"kubevirt", "shop/web"};
     ck_assert_ok(kept_add(store, &record, &error));
 }
 
@@ -153,8 +154,10 @@ TEST(text_tests, a_record_is_shown_as_it_is_kept)
     ck_assert_line(text, "vmwss_flag{domain=\"web1\",flag=\"thp\"} 1");
     ck_assert_line(text, "vmwss_flag{domain=\"web1\",flag=\"partial\"} 1");
     ck_assert_no_line(text, "vmwss_flag{domain=\"web1\",flag=\"swap\"} 1");
-    ck_assert_line(text, "vmwss_guest_info{domain=\"web1\",uuid=\"" UUID_1 "\",host=\"testhost\","
-                         "accel=\"kvm\",method=\"idle\",mode=\"panel\"} 1");
+    ck_assert_line(
+        text,
+        "vmwss_guest_info{domain=\"web1\",uuid=\"" UUID_1 "\",host=\"testhost\","
+        "manager=\"kubevirt\",owner=\"shop/web\",accel=\"kvm\",method=\"idle\",mode=\"panel\"} 1");
     free(text);
 }
 

@@ -228,6 +228,7 @@ static void identify(const struct fleet_guest *guest, struct sample_record *reco
 {
     memcpy(record->domain, guest->name, sizeof(record->domain));
     memcpy(record->uuid, guest->uuid, sizeof(record->uuid));
+    record->owner = guest->scan.owner;
 }
 
 /* Stores the size of a running guest that is not measured, if the scanner knows it. Returns when to

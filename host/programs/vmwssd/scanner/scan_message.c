@@ -273,7 +273,8 @@ static bool record_valid(const struct scan_record *record)
 
 static bool opened_valid(const struct scan_opened *opened)
 {
-    return opened->guest != 0 && opened->pid > 0 && ENDS(opened->name) && ENDS(opened->uuid);
+    return opened->guest != 0 && opened->pid > 0 && ENDS(opened->name) && ENDS(opened->uuid) &&
+           ENDS(opened->owner.manager) && ENDS(opened->owner.name);
 }
 
 static bool sampled_valid(const struct scan_sampled *sampled)

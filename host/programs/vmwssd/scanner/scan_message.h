@@ -115,6 +115,7 @@ struct scan_opened {
     uint64_t start_ticks;
     char name[256]; /* from its command line, or empty */
     char uuid[37];  /* from its command line, or empty */
+    struct guest_owner owner;
 };
 
 #define SCAN_MAX_BINS (RUN_MAX_WINDOWS + 1)

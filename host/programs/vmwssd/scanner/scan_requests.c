@@ -83,6 +83,7 @@ static int put_opened(const struct guest *guest, struct scan_opened *out, int *f
     out->start_ticks = guest->process.start_ticks;
     memcpy(out->name, guest->process.config.name, sizeof(out->name));
     memcpy(out->uuid, guest->process.config.uuid, sizeof(out->uuid));
+    out->owner = guest->process.owner;
     if (guest->process.pidfd < 0) /* from a captured tree */
         return 0;
     *fd = fcntl(guest->process.pidfd, F_DUPFD_CLOEXEC, 0);

@@ -254,6 +254,7 @@ static int open_guest(struct scanner *scanner, const struct scan_request *reques
                                    .start_ticks = reply.opened.start_ticks};
     memcpy(out->name, reply.opened.name, sizeof(out->name));
     memcpy(out->uuid, reply.opened.uuid, sizeof(out->uuid));
+    out->owner = reply.opened.owner;
     return 0;
 }
 
@@ -291,6 +292,7 @@ int scanner_adopt(struct scanner *scanner, struct guest *guest, struct scan_gues
     *out = (struct scan_guest_ref){.pid = guest->process.pid,
                                    .pidfd = dup(guest->process.pidfd),
                                    .start_ticks = guest->process.start_ticks,
+                                   .owner = guest->owner,
                                    .from_libvirt = guest->from_libvirt};
     memcpy(out->name, guest->name, sizeof(out->name));
     memcpy(out->uuid, guest->uuid, sizeof(out->uuid));

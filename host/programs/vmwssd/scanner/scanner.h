@@ -47,6 +47,7 @@ struct scan_guest_ref {
     uint64_t start_ticks;
     char name[256]; /* from its command line, or empty */
     char uuid[37];  /* from its command line, or empty */
+    struct guest_owner owner;
     bool from_libvirt;
 };
 

@@ -105,6 +105,8 @@ static int open_guest(struct connection *connection, const char *uuid, struct sc
         return rc;
     rc = scanner_open_domain(fleet_scanner(connection->fleet), domain_pid_dir(connection->libvirt),
                              &info, &description.ram, guest, error);
+    if (rc == 0)
+        owner_of_domain(&description.owner, info.name, &guest->owner);
     domain_description_free(&description);
     return rc == -ENOENT ? -ENODEV : rc;
 }
