@@ -143,8 +143,21 @@ TEST(plain, a_hot_set_converges_if_it_fits_into_the_downtime)
     ck_assert_int_eq(forecast.verdict, MIGRATE_DIVERGES);
     ck_assert(isnan(forecast.total_s.value) && isinf(forecast.total_s.high));
     /* It would with 8 MiB in 300 ms, or in 400 ms at 20 MiB/s. */
-    ck_assert(is_near(forecast.enough_bandwidth_bytes_s.value, 8 / 0.3 * MIB, 0.02));
-    ck_assert(is_near(forecast.enough_downtime_s.value, 0.4, 0.02));
+    ck_assert(is_near(forecast.enough_bandwidth_bytes_s.value, 8 / 0.3 * MIB, 0.03));
+    ck_assert(is_near(forecast.enough_downtime_s.value, 0.4, 0.03));
+}
+
+/* Seen with QEMU 7.2: 2 MiB of 24 at 4 MiB/s and 800 ms. Cold memory that the first round left adds
+ * to the hot set once; what later rounds leave is of the hot set, by all bounds. */
+TEST(plain, pages_that_are_left_are_written_again)
+{
+    const struct write_curve curve = flat(2 * MIB);
+    const struct migrate_memory guest = memory(64, 24, &curve);
+    struct migrate_path way = path(4, 0.8);
+
+    way.bandwidth_bytes_s.low = 3.8 * MIB;
+    way.bandwidth_bytes_s.high = 4.2 * MIB;
+    ck_assert_int_eq(foretell(&guest, &way).verdict, MIGRATE_CONVERGES);
 }
 
 TEST(plain, new_pages_all_the_time_need_more_than_their_rate)
