@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which guests are moved, and how: bandwidths that let them converge, and such that do not."""
+
+import os
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+MIB = 1 << 20
+
+# (bandwidth in MiB/s, allowed downtime in ms): each is one migration of the guest, which goes on where it has arrived.
+WAYS = [(10, 300), (20, 300), (40, 300), (12, 1000), (30, 500)]
+SLOW = [(6, 300), (10, 300), (20, 300), (8, 1000), (14, 500)]
+
+
+def payload(words, ways=None, memory=160):
+    return {"kind": "payload", "words": words, "memory": memory, "ways": ways or WAYS}
+
+
+def linux(work, ways=None, memory=256):
+    return {"kind": "linux", "words": work, "memory": memory, "ways": ways or WAYS}
+
+
+# Hot sets from none to more than any of these ways sends within its downtime: 10 MiB/s in 300 ms are 3 MiB, 12 in 1 s are 12.
+GUESTS = {
+    "idle": payload("total=64M idle=yes", [(20, 300), (40, 300)]),
+    "half-absent": payload("total=48M hot=1M op=write rest=yes populate=hot", [(20, 300), (10, 300)], 128),
+    "reads": payload("total=64M hot=48M op=read rest=yes", [(20, 300), (10, 300)]),
+    "hot-1M": payload("total=64M hot=1M op=write rest=yes"),
+    "hot-2M": payload("total=64M hot=2M op=write pattern=random rest=yes"),
+    "hot-5M": payload("total=64M hot=5M op=write pattern=random rest=yes"),
+    "hot-9M": payload("total=64M hot=9M op=write rest=yes"),
+    "hot-16M": payload("total=64M hot=16M op=write pattern=strided rest=yes stride=8K"),
+    "hot-40M": payload("total=64M hot=40M op=write rest=yes"),
+    "phases-1": payload("total=64M phases=2:1M,2:4M op=write rest=yes"),
+    "phases-2": payload("total=64M phases=1:2M,3:8M op=write rest=yes"),
+    "linux-idle": linux("", [(20, 300), (40, 300), (10, 300)]),
+    "linux-redis": linux("redis", SLOW),
+    "linux-compile": linux("compile", SLOW),
+}
+# Small ones and slow ways, for a machine without KVM: there the write curve is the payload's own truth.
+SMALL_WAYS = [(3, 300), (5, 300), (4, 800), (2, 1500), (8, 300)]
+SMALL = {
+    "small-idle": ("total=24M idle=yes", SMALL_WAYS[:3]),
+    "small-reads": ("total=24M hot=16M op=read rest=yes", SMALL_WAYS[:3]),
+    "small-256K": ("total=24M hot=256K op=write rest=yes", SMALL_WAYS),
+    "small-700K": ("total=24M hot=700K op=write rest=yes pattern=random", SMALL_WAYS),
+    "small-2M": ("total=24M hot=2M op=write rest=yes pattern=random", SMALL_WAYS),
+    "small-1200K": ("total=24M hot=1200K op=write rest=yes", SMALL_WAYS),
+    "small-6M": ("total=24M hot=6M op=write rest=yes pattern=strided stride=8K", SMALL_WAYS[:4]),
+    "small-16M": ("total=24M hot=16M op=write rest=yes", SMALL_WAYS[:3]),
+}
+GUESTS |= {name: payload(words, ways, 64) for name, (words, ways) in SMALL.items()}
+
+
+def images(kernel):
+    """The Linux guest's kernel and initrd, with the programs of tests/bench/matrix."""
+    from matrix_parts import linux_guest  # pylint: disable=import-outside-toplevel
+
+    return linux_guest.make_image(kernel)
+
+
+def qemu_options(guest, build, image):
+    options = ["-machine", "pc", "-m", str(guest["memory"])]
+    if guest["kind"] == "payload":
+        payload_elf = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
+        return options + ["-kernel", payload_elf, "-append", guest["words"]]
+    line = "console=ttyS0 quiet no_timer_check lapic=notscdeadline highres=off nohz=off toucher.total=2M toucher.hot=1M"
+    if guest["words"]:
+        line += f" guest.run={guest['words']}"
+    return options + ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz", "-append", line]
+
+
+def ready_pattern(guest):
+    if guest["kind"] == "payload":
+        return r"vmwss-payload ready .*\n"
+    return rf"vmwss-{guest['words'] or 'toucher'} ready"

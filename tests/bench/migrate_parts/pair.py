@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Two QEMUs and one guest that moves from the first to the second over a unix socket."""
+
+import time
+
+from payload_guest import Guest
+
+from .qmp import Monitor
+
+MIB = 1 << 20
+# A migration that has not ended after so many rounds, and so many seconds, is judged as one that does not converge.
+ROUNDS_MOST = 25
+SECONDS_MOST = 60
+POLL_S = 0.05
+
+
+class Side(Guest):
+    """A QEMU with a monitor: the source, or the one that waits for the guest."""
+
+    def __init__(self, build, accel, options, incoming=None):
+        super().__init__()
+        self.monitor = None
+        words = ["-qmp", f"unix:{self.dir}/qmp,server=on,wait=off", *options]
+        if incoming:
+            words += ["-incoming", f"unix:{incoming}"]
+        try:
+            self._run_qemu(build, accel, words)
+            self.monitor = Monitor(f"{self.dir}/qmp")
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait_for(self, pattern):
+        return self._wait_for(pattern)
+
+    def stop(self):
+        if self.monitor:
+            self.monitor.close()
+        super().stop()
+
+
+Side.name = "migrate"
+
+
+class Outcome(dict):
+    """What one migration did."""
+
+
+def watch(source, seconds_most=SECONDS_MOST, rounds_most=ROUNDS_MOST):
+    """Polls a migration that has begun until it ends, or does not: the last answer of query-migrate, with its rounds."""
+    begin = time.monotonic()
+    rounds, last, sent = [], -1, []
+    while True:
+        info = source.monitor.ask("query-migrate")
+        ram = info.get("ram", {})
+        count = ram.get("dirty-sync-count", 0)
+        sent.append((time.monotonic(), ram.get("transferred", 0)))
+        if count != last:
+            rounds.append(
+                {
+                    "at_s": round(time.monotonic() - begin, 3),
+                    "round": count,
+                    "remaining": ram.get("remaining"),
+                    "transferred": ram.get("transferred"),
+                    "rate": ram.get("dirty-pages-rate"),
+                }
+            )
+            last = count
+        # QEMU says that it is completed shortly before it says how long that took.
+        if info["status"] in ("failed", "cancelled") or (info["status"] == "completed" and info.get("total-time")):
+            return info, rounds, sent
+        if time.monotonic() - begin > seconds_most or count > rounds_most:
+            source.monitor.ask("migrate_cancel")
+            while source.monitor.ask("query-migrate")["status"] in ("cancelling", "active", "device"):
+                time.sleep(POLL_S)
+            return info | {"status": "gave-up"}, rounds, sent
+        time.sleep(POLL_S)
+
+
+def middle_speed(sent):
+    """Bytes a second while the middle of all bytes was sent; None: too few were."""
+    last = sent[-1][1]
+    middle = [(moment, count) for moment, count in sent if 0.2 * last <= count <= 0.9 * last]
+    if len(middle) < 2 or middle[-1][1] == middle[0][1]:
+        return None
+    return (middle[-1][1] - middle[0][1]) / (middle[-1][0] - middle[0][0])
+
+
+def migrate(source, there, stream, bandwidth, downtime_ms):
+    """Moves the guest. bandwidth in bytes a second, 0: no limit."""
+    parameters = {"max-bandwidth": bandwidth or 1 << 60, "downtime-limit": downtime_ms}
+    source.monitor.ask("migrate-set-parameters", **parameters)
+    source.monitor.ask("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+    source.monitor.events.clear()
+    begin = time.monotonic()
+    source.monitor.ask("migrate", uri=f"unix:{stream}")
+    info, rounds, sent = watch(source)
+    outcome = Outcome(
+        converged=info["status"] == "completed", status=info["status"], rounds=rounds, wall_s=time.monotonic() - begin
+    )
+    ram = info.get("ram", {})
+    outcome["sent_bytes"] = ram.get("transferred")
+    outcome["normal_pages"], outcome["zero_pages"] = ram.get("normal"), ram.get("duplicate")
+    outcome["sync_count"] = ram.get("dirty-sync-count")
+    outcome["total_s"] = info.get("total-time", 0) / 1000
+    outcome["setup_s"] = info.get("setup-time", 0) / 1000
+    outcome["speed_bytes_s"] = middle_speed(sent)
+    if outcome["converged"]:
+        outcome["qemu_downtime_s"] = info["downtime"] / 1000
+        if there.monitor.until_event("RESUME", 20) and "STOP" in source.monitor.events:
+            outcome["downtime_s"] = there.monitor.events["RESUME"] - source.monitor.events["STOP"]
+    return outcome
