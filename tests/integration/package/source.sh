@@ -34,6 +34,12 @@ check "its copyright is in the form of DEP 5" grep -qx 'Format: https://www.debi
 	"$root/host/package/debian/copyright"
 
 if (($# == 0)); then
+	echo "# licences"
+	check "each file has a licence and a copyright: REUSE" quietly "$root/host/package/sbom" --lint
+	"$root/host/package/sbom" >"$dir/spdx" 2>/dev/null
+	# Without empty files and the licence itself.
+	check "an SPDX document names them all" test "$(grep -c '^FileName: ' "$dir/spdx")" = \
+		"$(git -C "$root" ls-tree -r -l HEAD | awk '$1 ~ /^100/ && $4 > 0 && $5 !~ /^(LICENSE|.reuse\/dep5)$/' | wc -l)"
 	finish
 	exit
 fi
