@@ -25,6 +25,7 @@ struct minutes {
     struct roster *roster;
     struct plan_fleet *fleet;
     size_t source, noted;
+    double first_s;  /* Unix time of the first minute that the file has */
     double *known_s; /* for each guest: how long its need is known */
     struct minutes_guest *guests;
     struct store *store; /* the store being read, */
@@ -91,6 +92,7 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
     double bytes;
     int rc;
 
+    minutes->first_s = fmin(minutes->first_s, (double)start_s);
     if (!guest || guest->number == PLAN_NOT_THERE || !bucket_need(bucket, &bytes))
         return 0;
     rc = read_events(minutes, &minutes->guests[guest->number], id);
@@ -100,6 +102,20 @@ static int see_minute(int64_t id, int64_t start_s, const struct bucket *bucket, 
         note_span(minutes, guest->number, &span);
     if (minutes->noted++ % REPORT_EACH == 0)
         report_source(done_by(minutes, (double)start_s), minutes);
+    return 0;
+}
+
+/* Notes the largest need of an hour for all of it: whose minutes are not kept any more. */
+static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
+{
+    struct minutes *minutes = context;
+    const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
+    struct standing_span span = {.from_s = (double)start_s,
+                                 .known_s = (double)start_s + BUCKET_HOUR};
+
+    if (guest && guest->number != PLAN_NOT_THERE && span.known_s <= minutes->first_s &&
+        bucket_need(bucket, &span.bytes))
+        note_span(minutes, guest->number, &span);
     return 0;
 }
 
@@ -168,18 +184,22 @@ static int see_before(struct minutes *minutes, double from_s, struct error *erro
 static int read_file_minutes(struct minutes *minutes, struct error *error)
 {
     const struct plan_reading *reading = minutes->reading;
-    const struct history_query query = {BUCKET_MINUTE, reading->from_s, reading->to_s,
-                                        reading->window_s};
+    struct history_query query = {BUCKET_MINUTE, reading->from_s, reading->to_s, reading->window_s};
     int rc = history_open(reading->sources[minutes->source].path, &minutes->store, error);
 
     if (rc < 0)
         return rc;
     minutes->noted = 0;
+    minutes->first_s = reading->to_s;
     minutes->error = error;
     rc = see_before(minutes, reading->from_s, error);
     if (rc == 0)
         rc = history_buckets(minutes->store, &query, see_minute, minutes, error);
     end_minutes(minutes);
+    query.level_s = BUCKET_HOUR;
+    query.to_s = minutes->first_s;
+    if (rc == 0 && minutes->noted > 0)
+        rc = history_buckets(minutes->store, &query, see_hour, minutes, error);
     if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
         rc = no_such_window(reading, minutes->source, minutes->store, error);
     store_close(minutes->store);

@@ -67,6 +67,18 @@ check "one that is too large has none" says '.place == [{"ram_bytes": 6871947673
 check "with a reserve there is less" says '.hosts[0].headroom_bytes < 200 * 1048576' --reserve 256M
 check "another host takes c's guest when c fails" says '.hosts[2].unplaced_guests == 0'
 
+echo "# months: of hours whose minutes are not kept any more"
+made_history "$dir/monthly.db" $((now - 50 * day)) "$now" monthly:11:50:50:0
+made_history "$dir/job.db" $((now - 40 * day)) $((now - 40 * day + 3600)) monthly:11:400:400:0
+sqlite3 -batch "$dir/monthly.db" "ATTACH '$dir/job.db' AS job; DELETE FROM bucket WHERE level_s = 3600 AND start_s IN (SELECT start_s FROM job.bucket
+	WHERE level_s = 3600); INSERT INTO bucket SELECT * FROM job.bucket WHERE level_s = 3600;
+	DELETE FROM bucket WHERE level_s = 60 AND start_s < $((now - 31 * day))"
+month() { "$vmwss" plan m="$dir/monthly.db" --capacity 1G --json "$@"; }
+check "a job once a month is not in four weeks" test "$(month | jq '.guests[0].need_max_bytes / 1048576 | . < 110')" = true
+check "nor is it in what was never kept" test "$(month --since 60d | jq '.guests[0].days | . > 49 and . <= 50.1')" = true
+check "but in the hours of two months" test "$(month --since 60d | jq '.guests[0].need_max_bytes / 1048576 | . > 790 and . < 820')" = true
+check "and so it is at the risk" test "$(month --since 60d | jq '.hosts[0].need_risk_bytes / 1048576 | . > 790 and . < 820')" = true
+
 echo "# formats"
 check "csv" test "$(plan --csv --empty --running-only | cut -d, -f1 | sort | uniq -c | awk '{ print $2 $1 }' | tr -d '\n')" = \
 	"guest5host3move$(plan --json --empty --running-only | jq '.moves | length')scope1"
