@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# test: tcg libvirt cost=40
+#
+# A guest of a libvirt in a pod: in namespaces of its own for processes, mounts and the network, with a libvirtd that nobody
+# outside can reach. vmwssd with connect = processes finds it, names it, and measures it, while that libvirtd ends and starts
+# again; after the pod nothing is left.
+
+# The node is a namespace of processes: vmwssd would follow every QEMU of this machine, those of other tests too.
+[[ -n ${VMWSS_OWN_PROCESSES:-} ]] || VMWSS_OWN_PROCESSES=yes exec unshare --pid --fork --kill-child --mount-proc -- "$BASH" "$0" "$@"
+libs=(libvirtd guests vmwssd)
+# shellcheck source=../../lib/preamble.sh
+. "$(dirname "$0")/../../lib/preamble.sh"
+
+params="total=96M hot=16M"
+memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+
+# The pod: says in the files of $POD what it has done, and obeys those that it finds there.
+if [[ -n ${POD:-} ]]; then
+	trap 'libvirtd_end; end_guests' EXIT
+	libvirtd_begin && embed_create shop_web 128 "$params" "$memfd" || exit 1
+	virsh -c qemu:///system domuuid shop_web | head -n 1 >"$POD/uuid"
+	until [[ -e $POD/restart ]]; do sleep 0.2; done
+	libvirtd_stop
+	: >"$POD/stopped"
+	until [[ -e $POD/start ]]; do sleep 0.2; done
+	libvirtd_begin && : >"$POD/started"
+	until [[ -e $POD/end ]]; do sleep 0.2; done
+	exit
+fi
+
+pod=$guests_dir/pod
+mkdir "$pod"
+POD=$pod env -u VMWSS_LIBVIRTD_NAMESPACE unshare --pid --mount --net --fork --kill-child --mount-proc -- "$BASH" "$0" >"$pod/log" 2>&1 &
+pod_pid=$!
+vmwssd_conf 'connect = processes' 'window = 2,4' 'samples = 500' 'budget = 30%' 'guest-budget = 10%'
+vmwssd_begin --config "$guests_dir/conf"
+rows() { sql "SELECT count(*) FROM sample JOIN guest ON guest.id = guest_id WHERE uuid = '$uuid'"; }
+more_rows() { (($(rows) >= $1)); }
+near() {
+	sql "SELECT json_extract(windows, '\$[0]') FROM sample ORDER BY id DESC LIMIT 1" |
+		jq -e --argjson t "$(truth "$params")" '$t >= .[2] - 2 * (.[2] - .[3]) and $t <= .[2] + 2 * (.[4] - .[2])' >/dev/null
+}
+if ! eventually test -s "$pod/uuid"; then
+	fail "the pod's guest starts" "$(tail -n 5 "$pod/log")"
+	finish
+	exit
+fi
+uuid=$(<"$pod/uuid")
+check "no libvirtd answers on the node" bash -c '! virsh -r -c qemu:///system list >/dev/null 2>&1'
+check "the guest is found under its UUID" eventually more_rows 5
+check "by its name" test "$(sql "SELECT name FROM guest WHERE uuid = '$uuid'")" = shop_web
+check "and its manager's" test "$(sql "SELECT manager, owner FROM owner")" = 'libvirt|shop_web'
+check "16 MiB" eventually near
+listed() { "$vmwss" list --processes --json | jq -e 'select(.domain == "shop_web") | .manager == "libvirt" and .owner == "shop_web"' >/dev/null; }
+check "vmwss list names both" listed
+
+echo "# the pod's libvirtd ends, and starts again"
+: >"$pod/restart"
+check "it ends" eventually test -e "$pod/stopped"
+check "the guest is measured meanwhile" eventually more_rows $(($(rows) + 3))
+: >"$pod/start"
+check "it starts again" eventually test -e "$pod/started"
+check "it is the same guest" eventually more_rows $(($(rows) + 3))
+check "and the only one" test "$(sql "SELECT count(*) FROM guest")" = 1
+
+echo "# the pod ends"
+: >"$pod/end"
+wait "$pod_pid"
+check "vmwssd lets the guest go" eventually logged 'domain shop_web: (its process has ended|ended|no longer measured)'
+check "no QEMU is left" test -z "$("$vmwss" list --processes --json)"
+check "SIGTERM: exit 0" vmwssd_end TERM
+check "no lock is left" bash -c '! ls /run/vmwss/guest-*.lock >/dev/null 2>&1'
+finish
