@@ -14,7 +14,7 @@ from . import cases, pair
 MIB = 1 << 20
 VMWSS = "host/vmwss"
 WINDOWS = [0.1, 0.2, 0.5, 1, 2, 5]
-# What a guest of the bench does settles within this time.
+# A guest of the bench has settled after this time.
 SETTLES_S = {"payload": 1, "linux": 8}
 
 
