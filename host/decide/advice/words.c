@@ -125,7 +125,7 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
     case VETO_NOT_MEASURED:
         return add_words(text, "it is not measured");
     case VETO_WINDOW:
-        return add_words(text, "its long window is not answered, the longest that is has %g s",
+        return add_words(text, "its long window is not answered yet, only one of %g s",
                          input->long_wss.window_s);
     case VETO_PAUSED:
         return add_words(text, "it is suspended");
@@ -161,9 +161,8 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
     case VETO_VERDICT:
         return add_words(text, "by its statistics it needs about what it has, or more");
     case VETO_UNSETTLED:
-        return add_words(text,
-                         "its statistics are from before its balloon came to rest, or what it gave "
-                         "is not proven yet");
+        return add_words(text, "its balloon moved after its last statistics, or it gave memory so "
+                               "recently that they cannot show yet whether it misses it");
     case VETO_STATISTICS:
         return add_words(text,
                          "nothing is taken without fresh statistics of the guest that agree with "

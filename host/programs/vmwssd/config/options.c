@@ -27,7 +27,7 @@ static int set_debug(void *options, const char *value)
 
 static const struct option_line own[] = {
     {OPTION_CALL, 'f', "foreground", .call = stay,
-     .help = "do not leave the foreground: it never does"},
+     .help = "stay in the foreground, as it does without this option too"},
     {OPTION_TEXT, 0, "config", "FILE", offsetof(struct options, path),
      .help = "configuration (" CONFIG_DEFAULT_PATH ", if there is one)"},
     {OPTION_FLAG, 0, "dump-config", NULL, offsetof(struct options, dump),
