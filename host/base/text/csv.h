@@ -10,7 +10,8 @@ struct csv {
 };
 
 /** Appends a text. One that begins with = + - @, a tab or a carriage return, and is not a number,
- * gets an apostrophe before it: guests choose names, and a spreadsheet would run it as a formula. */
+ * gets an apostrophe before it: guests choose names, and a spreadsheet would run it as a formula.
+ */
 void csv_text(struct csv *csv, const char *text);
 void csv_whole(struct csv *csv, uint64_t value);
 /** Appends a number with up to nine significant digits. */
