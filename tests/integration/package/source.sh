@@ -61,7 +61,8 @@ build_in() {
 	cp -r "$dir"/one/* "$fresh/$1/"
 	quiet_inside sh -c "cd /$1/vmwss-* && apt-get build-dep -y -qq --no-install-recommends . && dpkg-buildpackage -us -uc && rm -r obj-*" ||
 		return 1
-	! grep -n 'warning:' "$dir/inside.log"
+	# vmwss-guest is static, so it has no symbols to look up.
+	! grep -n 'warning:' "$dir/inside.log" | grep -v 'dpkg-shlibdeps: warning: .*no symbols'
 }
 check "it is built, without a warning" build_in first
 check "and elsewhere" build_in the/second/place
