@@ -366,7 +366,7 @@ static void begin_measuring(struct members *members)
     }
 }
 
-/* A replay of a week takes a tenth of a second: the oldest are made, as long as there is time. */
+/* Replays take long, so the oldest ones are made first, as long as there is time. */
 #define PAST_EVERY_S 3600
 #define PAST_TIME_S 0.5
 
