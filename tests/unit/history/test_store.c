@@ -223,7 +223,7 @@ TEST(cases, another_version_is_refused_and_left_alone)
         ck_assert_ptr_nonnull(strstr(error.text, message));
         ck_assert_sql(kept.path, "PRAGMA user_version", versions[i]);
     }
-    ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", "10");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", "11");
 }
 
 /* --- damage ----------------------------------------------------------------------------------- */

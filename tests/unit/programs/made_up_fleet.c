@@ -174,10 +174,11 @@ void make_processes(int n)
     char command[512];
 
     dir = unit_dir();
-    snprintf(command, sizeof(command),
-             "mkdir %s/proc && cd %s/proc && for i in $(seq %d %d); do cp -r %s/libvirt/proc/%d $i "
-             "&& sed -i s/^%d/$i/ $i/stat; done",
-             dir, dir, FIRST_PID, FIRST_PID + n - 1, FIXTURES, FIXTURE_PID, FIXTURE_PID);
+    snprintf(
+        command, sizeof(command),
+        "mkdir %s/proc %s/run && cd %s/proc && for i in $(seq %d %d); do cp -r %s/libvirt/proc/%d $i "
+        "&& sed -i s/^%d/$i/ $i/stat; done",
+        dir, dir, dir, FIRST_PID, FIRST_PID + n - 1, FIXTURES, FIXTURE_PID, FIXTURE_PID);
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): names of our own making */
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
 }
