@@ -117,7 +117,7 @@ sqlite3 -batch "$journal" "WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT 
 check "all are released, however many" "$vmwss" balloon release -c "$embed_uri" --journal "$journal"
 check "none is left" test "$(journal "SELECT count(*) FROM balloon WHERE name LIKE 'many%'")" = 0
 configure maybe
-expect_exit "a word that means nothing" 2 'balloond.conf:10: act = maybe: expected yes or no' \
+expect_exit "a word that means nothing" 2 'balloond.conf:11: act = maybe: expected yes or no' \
 	"$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf"
 configure no
 "$build/host/vmwss-balloond" --config "$guests_dir/balloond.conf" --dump-config >"$guests_dir/dumped"
