@@ -8,9 +8,9 @@
  * only this process maps; shared pages (libraries) count if any process caused the kernel to mark
  * them as referenced.
  *
- * What it disturbs: reclaim uses the same bits, and so takes some used pages for unused.
+ * Side effect: reclaim reads the same bits, so it may evict pages that are in use.
  *
- * What it cannot see: touching a page whose translation is still in a TLB does not set its accessed
+ * Blind spot: an access through a translation that is still in a TLB does not set the accessed
  * bit. Up to Linux 5.5 the write ended with a TLB flush. Since 0758cd830494 ("asm-generic/tlb:
  * avoid potential double flush") it does not, and the repair ("mm: proc: Invalidate TLB after
  * clearing soft-dirty page state", 5.11) only flushes after writing 4, because ageing was thought

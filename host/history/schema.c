@@ -9,8 +9,8 @@
  *
  * A table is never altered, because schema_verify() requires that its text in the file equals its
  * text here. New tables are added to older files by the next writer; until then readers do without
- * them. Version 1 had the agents' last reports in a table called "told": the next writer converts
- * such a file, and readers read both. A file of any other version is refused.
+ * them. Version 1 kept the agents' last reports in the table "told"; the next writer converts such
+ * a file, and readers accept both. A file of any other version is refused.
  */
 #include "history/schema.h"
 

@@ -57,5 +57,5 @@
 /** Maximum size of a name or a reason, without a NUL; the sender truncates longer ones, and the
  * host refuses them. */
 #define WIRE_TEXT_MAX 128
-/** How long the host waits for an answer. */
+/** The host's time limit for an answer. */
 #define WIRE_DEADLINE_MS 2000

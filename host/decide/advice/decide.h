@@ -37,13 +37,13 @@
  * that moves balloons passes what the guest used while its balloon was at rest (used_bytes), and
  * whether the balloon has moved since the statistics (unsettled).
  *
- * What a guest needs once a week or once a month is not in a day. So past holds what it needed
- * then; and the backtest says how often the law's target was exceeded nevertheless, by something
- * new: above a stated share of its decisions nothing is taken. Before a day is known nothing is
- * taken either. All three are for guests, and give way where the host is short (below the level
- * soft): there the alternative is the OOM killer of the host. MemTotal minus available lacks what
- * the guest's kernel keeps for itself: that is M minus the largest MemTotal. Where MemTotal does
- * not follow the balloon (deflate-on-oom, Windows) what was used is not known.
+ * A day of history does not show needs that recur weekly or monthly, so past holds the largest need
+ * of a longer time. The backtest counts the decisions whose target would have been exceeded
+ * nevertheless; above a stated share of them nothing is taken. Nothing is taken before a day is
+ * known, either. These three rules protect the guest, and do not apply while the host is short
+ * (below the level soft), because then the alternative is the host's OOM killer. MemTotal minus
+ * available lacks what the guest's kernel keeps for itself: that is M minus the largest MemTotal.
+ * Where MemTotal does not follow the balloon (deflate-on-oom, Windows) what was used is not known.
  *
  * A controller gives no more than the limit, which its owner has set by the balloon's size at the
  * start

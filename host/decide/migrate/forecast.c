@@ -17,7 +17,7 @@
 static const double slice_late[] = {[DIRTY_LOW] = 1, [DIRTY_MIDDLE] = 1.02, [DIRTY_HIGH] = 1.1};
 /* Rounds after which a migration that has not come to its end never will. */
 #define ROUNDS_MOST 400
-/* How long the guest still runs after QEMU has decided to stop it. */
+/* The guest still runs for this time after QEMU has decided to stop it. */
 #define STOPPING_S 0.002
 #define PIECE_BYTES 0x1p30
 /* QEMU's cpu-throttle-initial, -increment, and max-cpu-throttle; it looks once a second. */

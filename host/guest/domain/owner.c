@@ -28,7 +28,7 @@ struct clue {
     const char *before, *after; /* of the name; after "": it ends at a slash or with the text */
 };
 
-/* How the text that was found becomes a name. False: it cannot be this manager's. */
+/* Turns the text that was found into a name. Returns false if it is not one of this manager. */
 typedef bool form(const struct owner_facts *facts, char text[OWNER_NAME_BYTES]);
 
 /* --- forms of names --------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@
 
 /** Numbers of sampled pages. */
 struct trace_change {
-    /* touched, and resident at the end of the period; likewise the members below */
+    /* touched, and resident at the end of the period */
     uint64_t touched;
     uint64_t kept;             /* part of touched: also touched in the previous period */
     uint64_t first;            /* part of touched: touched in no earlier period */
