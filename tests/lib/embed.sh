@@ -59,8 +59,11 @@ embed_begin() {
 
 embed_virsh() { virsh -q -c "$embed_uri" "$@"; }
 
+# embed_pid NAME: the process of a domain.
+embed_pid() { echo "$(<"/run/libvirt/qemu/$1.pid")"; }
+
 # embed_nice NAME NICENESS: of the whole guest: libvirt starts each in a session, and so in a scheduling group, of its own.
-embed_nice() { echo "$2" >"/proc/$(<"/run/libvirt/qemu/$1.pid")/autogroup"; }
+embed_nice() { echo "$2" >"/proc/$(embed_pid "$1")/autogroup"; }
 
 # qemus_below DIR: the pids of the QEMU processes, guests or libvirt's probes, whose command line names a file below DIR, in
 # this mount namespace; and of a virsh that is about to become one.

@@ -3,9 +3,9 @@
 #
 # What the table of vm-images/demo says.
 
-# right_figures FILE: each guest has rows in which it ran for at least 0.1 s, and these are within 1 % of the truth.
+# right_figures FILE: each guest has rows in which it got through its set, and these are within 1 % of the truth.
 right_figures() {
-	awk '$1 ~ /^(small|medium|large)$/ && $2 ~ /^[0-9]+$/ && $7 ~ /%$/ && $8 >= 0.1 {
+	awk '$1 ~ /^(small|medium|large)$/ && $2 ~ /^[0-9]+$/ && $7 ~ /%$/ {
 		rows[$1]++
 		error = ($5 - $4) / $4
 		if (error < -0.01 || error > 0.01) { print "# " $0; wrong = 1 }

@@ -4,6 +4,9 @@
 # Starts payload guests, whose working set is known to the page, and holds measurements against it.
 # Needs: root (the checkout), build (its build directory), check.sh.
 
+# shellcheck source=tests/lib/passes.sh
+. "$root/tests/lib/passes.sh"
+
 vmwss=$build/host/vmwss
 payload=$build/vm-images/payload/vmwss-payload.elf
 truth_tool=$build/vm-images/payload/payload-truth
@@ -14,6 +17,8 @@ qemu=qemu-system-x86_64 machine=pc
 # Short: the path of a QEMU socket below it may have 107 bytes.
 guests_dir=$(mktemp -d /tmp/vmwss-t.XXXX)
 pids=()
+# By process: the file of what the payload said on its serial port.
+declare -A serial_of=()
 
 end_guests() {
 	local pid
@@ -97,6 +102,7 @@ run_payload() {
 		-serial "file:$guests_dir/$name.out" -pidfile "$guests_dir/$name.pid" -daemonize "$@" || return 1
 	pid=$(<"$guests_dir/$name.pid")
 	pids+=("$pid")
+	serial_of[$pid]=$guests_dir/$name.out
 	wait_ready "$name"
 }
 
@@ -158,7 +164,13 @@ field() { jq "(.windows[-1] + .) | .$1" <<<"$record"; }
 
 # measure ARGS...: runs vmwss measure --json into $record; an empty record when it fails.
 measure() {
-	if record=$("$vmwss" measure --json "$@" 2>"$guests_dir/messages"); then return 0; fi
+	passes=()
+	measure_by "$@"
+}
+
+# measure_by ARGS...: likewise; $passes is empty, or as count_passes makes it.
+measure_by() {
+	if record=$("${passes[@]}" "$vmwss" measure --json "$@" 2>"$guests_dir/messages"); then return 0; fi
 	record=
 	cat "$guests_dir/messages" >&2
 	return 1
@@ -167,17 +179,32 @@ measure() {
 # measured_by GUEST PID: the guest of that process is locked by this one. The file of one that was killed remains.
 measured_by() { [[ $(cat "/run/vmwss/guest-$1.lock" 2>/dev/null) == "$2" ]]; }
 
-# The guest must have run, or a number says nothing; on a busy machine it may get little of a core. $ran_share: what it needs of
-# one to get through its set within the window.
+# The guest must have got through its set within the window, or a number says nothing: on a busy machine it may get little of a
+# core. Where its passes are not counted its processor time tells: $ran_share is what it needs of a core.
 ran_share=0.03
-guest_ran() { holds "$(field vcpu_seconds) > $ran_share * $(field est_window_s)"; }
+guest_ran() {
+	if ((${#passes[@]})); then
+		(($(whole_passes "$record" "$guests_dir/passes") >= 1))
+	else
+		holds "$(field vcpu_seconds) > $ran_share * $(field est_window_s)"
+	fi
+}
 
-# measure_it_running ARGS...: on a busy machine a guest may get no processor for the whole of a window, which says nothing:
-# then once more.
+# measure_it_running ARGS...: a window in which the guest ran. On a busy machine, or where each page costs it a fault, that may be
+# a longer one than -w among ARGS.
 measure_it_running() {
-	local i
-	for ((i = 0; i < 5; i++)); do
-		measure "$@" || return 1
+	local factor i args guest=''
+	for factor in 1 1 2 4 8; do
+		args=("$@")
+		for ((i = 0; i < $#; i++)); do
+			case ${args[i]} in
+			-w) args[i + 1]=$(longer "${args[i + 1]}" "$factor") ;;
+			--pid) guest=${args[i + 1]} ;;
+			esac
+		done
+		passes=()
+		if [[ -n ${serial_of[${guest:-0}]:-} ]]; then count_passes "${serial_of[$guest]}" "$guest" "$guests_dir/passes"; fi
+		measure_by "${args[@]}" || return 1
 		if guest_ran; then break; fi
 	done
 }
@@ -185,33 +212,11 @@ measure_it_running() {
 # longer SECONDS[,SECONDS...] FACTOR
 longer() { awk -F, -v OFS=, -v factor="$2" '{ for (i = 1; i <= NF; i++) $i *= factor; print }' <<<"$1"; }
 
-# census_of_all TRUTH ARGS...: measures, with -w SECONDS among ARGS, a window in which the guest got through its whole working
-# set. Where zap dropped the mappings each page costs it a fault, on a busy machine for longer than the window: what lacks
-# then was not touched. So, of zap only, a number below TRUTH is asked for again in windows of two and four times that.
-census_of_all() {
-	local truth=$1 args=() seconds factor factors=(1)
-	shift
-	[[ " $* " != *' -m zap'* ]] || factors=(1 2 4)
-	while (($#)); do
-		if [[ $1 == -w ]]; then
-			seconds=$2
-			shift
-		else
-			args+=("$1")
-		fi
-		shift
-	done
-	for factor in "${factors[@]}"; do
-		measure_it_running --census -w "$(longer "$seconds" "$factor")" "${args[@]}" || return 1
-		if holds "$(field wss_bytes) >= $truth"; then break; fi
-	done
-}
-
 # check_census WHAT TRUTH PERCENT ARGS...: census within PERCENT of the truth, the truth within its bounds.
 check_census() {
 	local what=$1 truth=$2 percent=$3
 	shift 3
-	if ! census_of_all "$(awk "BEGIN { print int($truth * (1 - $percent / 100)) }")" "$@"; then
+	if ! measure_it_running --census "$@"; then
 		fail "$what: census" "no measurement"
 		return
 	fi

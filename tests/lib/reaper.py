@@ -9,12 +9,13 @@ when COMMAND has ended.
 COMMAND gets SIGTERM when this process gets SIGTERM, SIGINT or SIGHUP, when nobody reads its standard output any more, which is how
 it learns that ctest was killed, and when this process is killed itself. The exit status is COMMAND's.
 
-With --nice, COMMAND has a session of its own, and so a scheduling group (sched(7), the autogroup feature), of this niceness. Each
+With --nice, what all of them used of the processors is printed in the end, and COMMAND has a session of its own, and so a scheduling group (sched(7), the autogroup feature), of this niceness. Each
 daemonized guest has one too, of niceness 0: what is tested then need not wait for the guests that it is tested on.
 """
 
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
@@ -132,6 +133,15 @@ def end_orphans():
             pass
 
 
+def print_processor_time():
+    """For ctest, which keeps it in LastTest.log: what takes long is looked for there."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        print(f"# {used.ru_utime + used.ru_stime:.0f} s of processor time", flush=True)
+    except OSError:
+        pass  # nobody reads it any more
+
+
 def main():
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     # Where SIGCHLD is ignored, a child that ends leaves no status.
@@ -145,6 +155,8 @@ def main():
         niceness, arguments = arguments[1], arguments[2:]
     status = wait_for(start(arguments, niceness, mask), ends)
     end_orphans()
+    if niceness is not None:
+        print_processor_time()
     return status
 
 

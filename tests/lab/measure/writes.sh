@@ -28,20 +28,10 @@ measure_writes() { measure --writes -w "$1" --pid "$pid" "${@:2}"; }
 slack=$((4 * 4096))
 holds_truth() { holds "$(point write_set_low_bytes) <= $1 + $slack && $(point write_set_high_bytes) >= $1"; }
 
-# Each page costs the guest a fault. On a busy machine a window may end before the guest has written all of its set, and the
-# number is smaller then. So such a window is repeated, longer.
-measure_writes_of_all() {
-	local factor
-	for factor in 1 2 4; do
-		measure_writes "$(longer "$2" $factor)" || return 1
-		if holds "$(point write_set_bytes) >= $1"; then break; fi
-	done
-}
-
 # check_writes WHAT TRUTH SECONDS: exact, and no doubt about it.
 check_writes() {
 	local what=$1 truth=$2
-	if ! measure_writes_of_all "$truth" "$3"; then
+	if ! measure_it_running --writes -w "$3" --pid "$pid"; then
 		fail "$what: writes" "no measurement"
 		return
 	fi
@@ -60,10 +50,10 @@ for accel in kvm tcg; do
 	echo "# $accel"
 	if start_payload anon-$accel $accel "$params" -m 160; then
 		check_writes "$accel, anon" "$t" 4
-		check "and of what it touches, which is more" census_of_all "$((all * 99 / 100))" --pid "$pid" -w 4 \
+		check "and of what it touches, which is more" measure_it_running --census --pid "$pid" -w 4 \
 			-m "$([[ $accel == kvm ]] && echo zap || echo referenced)"
 		check "the working set is $(field wss_bytes) of $all" holds "$(field wss_bytes) >= $all * 0.99"
-		check "a curve" measure_writes_of_all "$t" 0.05,0.2,0.5,1,2,4
+		check "a curve" measure_it_running --writes --pid "$pid" -w 0.05,0.2,0.5,1,2,4
 		printf '# %s\n' "$(jq -c '[.writes.windows[] | [.est_window_s, .write_set_bytes]]' <<<"$record")"
 		check "of one marking, so it ascends" curve_ascends
 		check "to the truth" holds "$(point write_set_bytes) >= $t && $(point write_set_bytes) <= $t * 1.01 + $slack"
@@ -96,7 +86,7 @@ for accel in kvm tcg; do
 	fi
 
 	if THP=yes start_payload thp-$accel $accel "total=96M hot=32M write=8M" -m 160; then
-		check "huge pages" measure_writes_of_all "$t" 4
+		check "huge pages" measure_it_running --writes --pid "$pid" -w 4
 		say "$accel, huge pages" "$t"
 		check "huge pages: the bounds hold the truth" holds_truth "$t"
 		check "huge pages: at most what they hold" holds "$(point write_set_bytes) <= $t + 4 * 2097152"

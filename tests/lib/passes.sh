@@ -1,0 +1,17 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts that source this
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# How often a payload guest got through its hot set while it was measured: on a busy machine it may not have done so once, and the
+# number then says nothing of the set. Needs: build.
+
+# count_passes SERIAL PID FILE: sets passes, to be put before a measurement of the guest in that process, which has written SERIAL.
+count_passes() { passes=("$build/vm-images/payload/payload-passes" "$1" "$2" "$3"); }
+
+# whole_passes RECORD FILE: between the moment when all pages were marked and that when the first was read.
+whole_passes() {
+	jq --slurpfile seen "$2" '
+		. as $r | (.time | (sub("\\..*"; "Z") | fromdate) + (capture("\\.(?<d>[0-9]+)").d // "0" | "0." + . | tonumber)) as $read |
+		($read - .reading_seconds / 2 - (.windows + (.writes.windows // []))[-1].est_window_s + .marking_seconds / 2) as $marked |
+		[$seen[] | select(.[0] >= $marked and .[0] <= $read - $r.reading_seconds)[1]] |
+		if length < 2 then 0 else [.[-1] - .[0] - 1, 0] | max end' <<<"$1"
+}
