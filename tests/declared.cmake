@@ -5,8 +5,9 @@
 #   # test: [LABEL...] [KEY=VALUE...]
 #
 # is one test; without such a line a script is one test with the label of its room. Labels: core (a change breaks these first:
-# part of tests/run without options), thorough (only of tests/run --thorough), turn (likewise, but on the kernel VMWSS_TURN also
-# of --all: old ones take turns), tcg, libvirt, and serial, of which one runs at a time. Keys, of which lists have commas:
+# part of tests/run without options), extra (of --all, if there is time when all else has ended), thorough (only of
+# tests/run --thorough), turn (likewise, but on the kernel VMWSS_TURN also of --all: old ones take turns), tcg, libvirt, and
+# serial, of which one runs at a time. Keys, of which lists have commas:
 #
 #   name=NAME     instead of the script's own
 #   args=LIST     arguments of the script; @BUILD@ is the build directory, here and below, @ROOT@ the checkout
@@ -16,7 +17,7 @@
 #   needs=LIST    files without which it cannot run
 #   lab=LIST      once in the lab with each of these kernels
 #   options=LIST  of vm-images/lab/lab
-set(declared_labels core thorough turn tcg libvirt serial)
+set(declared_labels core extra thorough turn tcg libvirt serial)
 set(VMWSS_TURN "" CACHE STRING "The lab's kernel whose tests labelled turn are not only thorough")
 set(declared_keys name args limit cost lock needs lab options)
 

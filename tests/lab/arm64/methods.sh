@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=arm64 cost=200 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
+# test: extra lab=arm64 cost=200 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
 #
 # In the arm64 lab, Debian's stock 6.12 with pages of 4 KiB: zap, damon, pageout and mglru against the truth under real KVM, in an
 # emulated EL2, on base pages and on huge pages of 2 MiB; what this kernel cannot do is refused by name. The programs are

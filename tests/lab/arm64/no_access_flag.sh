@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=arm64 options=--cpu,cortex-a72 cost=60 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
+# test: extra lab=arm64 options=--cpu,cortex-a72 cost=60 needs=@ROOT@/build/arm64/host/vmwss,@ROOT@/build/arm64/vm-images/payload/vmwss-payload.elf
 #
 # In the arm64 lab on a CPU without VHE and without a hardware access flag, as Graviton 1 has: each access to a page that was
 # marked is a fault, in which Linux sets the flag. MGLRU then walks no page tables, an ageing finds 0 pages touched, and mglru is

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=7.3 cost=150
+# test: extra lab=7.3 cost=150
 # test: lab=page_idle_7.3 thorough cost=330
 #
 # In the lab, Linux 7.3 as Debian has it, with DAMON_STAT on: it takes accessed bits of all memory, and idle and mglru give

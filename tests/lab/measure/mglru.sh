@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=6.1 cost=25
+# test: extra lab=6.1 cost=25
 # test: lab=page_idle,6.12 thorough cost=146
 #
 # In the lab, on every kernel: method mglru on KVM guests in a control group of their own. Its census is held against the

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle options=--numa cost=120
+# test: extra lab=page_idle options=--numa cost=120
 #
 # In the lab, kernel page_idle, two NUMA nodes: the host migrates the guest's pages to other frames within the window, or
 # splits its huge pages. KVM's mappings are dropped for that, and their accessed bits are lost where MGLRU is on or the

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=7.3 core cost=270
-# test: lab=6.12 turn cost=270
+# test: extra lab=6.12 turn cost=270
 #
 # In the lab, Debian's stock 7.3 and 6.12 (no page_idle): method zap under real KVM, for every backing; and that
 # nothing is left behind, also after kill -9. What auto takes there is damon, see damon.sh.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=6.1 turn cost=150
+# test: extra lab=6.1 turn cost=150
 #
 # In the lab, Debian's stock 6.1 (neither page_idle nor PAGEMAP_SCAN): method zap-all, and pageout as it works
 # before Linux 6.9.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle serial cost=170
+# test: extra lab=page_idle serial cost=170
 #
 # In the lab, kernel page_idle: somebody else touches the guest's memory, or takes its accessed bits, within the window. The
 # witness (host/measure/witness.h) knows none of these by name. Each disturbance of each method is flagged, and the truth stays

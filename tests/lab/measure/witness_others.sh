@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle cost=120
+# test: extra lab=page_idle cost=120
 #
 # In the lab, kernel page_idle: what comes of a dispute. `auto` goes on with a method that counts touches by vCPUs; mglru, which
 # works on no pages, has a witness of its own; huge pages of which QEMU reads one page each; and guests that are

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=7.3 libvirt cost=290
+# test: extra lab=7.3 libvirt cost=290
 # test: lab=page_idle libvirt thorough cost=290
 #
 # In the lab: a host where everything is at work at once while vmwssd follows its guests. An exporter is scraped and libvirt is
