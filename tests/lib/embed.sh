@@ -59,8 +59,8 @@ embed_begin() {
 
 embed_virsh() { virsh -q -c "$embed_uri" "$@"; }
 
-# embed_pid NAME: the process of a domain.
-embed_pid() { echo "$(<"/run/libvirt/qemu/$1.pid")"; }
+# embed_pid NAME: the process of a domain, also of the libvirtd of libvirtd.sh.
+embed_pid() { cat "$embed_dir/run/qemu/$1.pid" 2>/dev/null || cat "/run/libvirt/qemu/$1.pid"; }
 
 # embed_nice NAME NICENESS: of the whole guest: libvirt starts each in a session, and so in a scheduling group, of its own.
 embed_nice() { echo "$2" >"/proc/$(embed_pid "$1")/autogroup"; }
