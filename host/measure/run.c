@@ -321,14 +321,25 @@ static void doubt_blind(const struct target *target, const struct method *method
         tally_doubt(tally, DOUBT_BLIND, HIDDEN_ANY);
 }
 
-/* Checks whether the guest did anything that a reading could show. */
-static bool saw_too_little(const struct ran *inner, const struct ran *edges,
-                           const struct tally *tally)
+/* Returns true if the guest did something that a reading could show. */
+static bool ran_long(const struct ran *inner, const struct ran *edges)
 {
     const bool is_short = inner->time_ns < EVEN_NS;
 
-    return (is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS &&
-           saw_nothing(tally);
+    return (is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS;
+}
+
+/* A guest that ran for less than that may have touched nothing: the number is right, and says
+ * little of what it needs. */
+static void doubt_nothing(const struct running *running, const struct course *course,
+                          const struct ran *inner, const struct ran *edges, struct tally *tally)
+{
+    if (!saw_nothing(tally))
+        return;
+    if (ran_long(inner, edges))
+        doubt_blind(running->target, running->plan->method, course, tally);
+    else if (!method_sees_writes(running->plan->method))
+        tally_doubt(tally, DOUBT_IDLE, 0);
 }
 
 static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
@@ -350,8 +361,7 @@ static void note_vcpus(const struct running *running, const struct course *cours
                               .time_ns = reading->end_ns - marking->begin_ns - inner.time_ns};
 
     window->vcpu_s = ((double)inner.vcpu_ns + (double)edges.vcpu_ns / 2) / 1e9;
-    if (saw_too_little(&inner, &edges, &window->tally))
-        doubt_blind(running->target, running->plan->method, course, &window->tally);
+    doubt_nothing(running, course, &inner, &edges, &window->tally);
     doubt_vcpus(&inner, &edges, &window->tally);
 }
 

@@ -210,6 +210,16 @@ TEST(cases, a_tcg_guest_that_spins)
     ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
 }
 
+/* A starved guest may touch nothing in the little that it runs, which is more than 1 %. */
+TEST(cases, nothing_seen_of_a_vcpu_that_hardly_ran)
+{
+    seen_from = 2;
+    ran_in_window_ns[0] = SECOND / 100;
+    measure();
+    check_window(0, 0.01, 0, 0);
+    ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
+}
+
 /* The kernel adds to the CPU time at ticks. */
 TEST(cases, what_the_clock_can_tell)
 {
