@@ -95,6 +95,10 @@ int database_connect(sqlite3 **db, const char *path, int flags, struct error *er
          * truncating a mapped file causes SIGBUS. */
         result = sqlite3_exec(*db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL,
                               NULL);
+        /* Readers go guest by guest through pages that hold all guests: with the default of 2 MB
+         * a report of a week of 100 guests reads each page 15 times. */
+        if (result == SQLITE_OK && flags & SQLITE_OPEN_READONLY)
+            result = sqlite3_exec(*db, "PRAGMA cache_size = -16000", NULL, NULL, NULL);
     }
     return result == SQLITE_OK ? 0 : sql_error_of(*db, path, result, error);
 }
