@@ -206,10 +206,10 @@ static void fail_bins(FILE *out, const struct plan_shown *shown)
         const struct plan_host_result *host = &shown->result->hosts[h];
 
         put_in_bin(bins, COUNT(bins),
-                   host->n_guests == 0   ? 0
-                   : host->partial       ? 3
-                   : host->unplaced == 0 ? 1
-                                         : 2);
+                   host->n_guests == 0 && !host->fails.past       ? 0
+                   : host->partial                                ? 3
+                   : host->fails.guests == 0 && !host->fails.past ? 1
+                                                                  : 2);
     }
     draw_bins(out, bins, COUNT(bins), "If one host fails (N+1)", "Hosts");
 }

@@ -92,10 +92,12 @@ static void runway_cell(FILE *out, const struct plan_runway *runway)
 
 static void fails_cell(FILE *out, const struct plan_host_result *host, bool after)
 {
-    const bool any = (after ? host->n_guests_after : host->n_guests) > 0 && !host->partial;
+    const struct plan_fallen *fails = after ? &host->fails_after : &host->fails;
+    const size_t n_guests = after ? host->n_guests_after : host->n_guests;
+    const bool any = (n_guests > 0 || fails->past) && !host->partial;
     char text[60];
 
-    html_cell_number(out, any ? (double)(after ? host->unplaced_after : host->unplaced) : -1,
+    html_cell_number(out, any ? (double)(fails->guests + fails->past) : -1,
                      plan_unplaced_text(text, sizeof(text), host, after));
 }
 

@@ -83,13 +83,16 @@ static void fill_runway(struct sheet *sheet, const struct plan_runway *runway)
     sheet_close(sheet);
 }
 
-static void fill_unplaced(struct sheet *sheet, const char *key, const struct plan_host *host,
-                          size_t unplaced)
+static void fill_fails(struct sheet *sheet, const char *guests, const char *ended,
+                       const struct plan_host *host, const struct plan_fallen *fails)
 {
-    if (host->partial)
-        sheet_unknown(sheet, key);
-    else
-        sheet_count(sheet, key, unplaced);
+    if (host->partial) {
+        sheet_unknown(sheet, guests);
+        sheet_unknown(sheet, ended);
+        return;
+    }
+    sheet_count(sheet, guests, fails->guests);
+    sheet_bool(sheet, ended, fails->past);
 }
 
 static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_t h)
@@ -121,12 +124,12 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bytes_real(sheet, "planned_after_bytes", result->planned_after_bytes);
     sheet_bytes_real(sheet, "headroom_bytes", result->limit_bytes - result->planned_bytes);
     sheet_bytes_real(sheet, "swap_bytes", result->swap_bytes);
-    fill_unplaced(sheet, "unplaced_guests", host, result->unplaced);
-    fill_unplaced(sheet, "unplaced_guests_after", host, result->unplaced_after);
+    fill_fails(sheet, "unplaced_guests", "unplaced_ended", host, &result->fails);
+    fill_fails(sheet, "unplaced_guests_after", "unplaced_ended_after", host, &result->fails_after);
     sheet_bool(sheet, "drain", host->drain);
     sheet_count(sheet, "not_apart_guests", result->together);
     sheet_count(sheet, "not_apart_guests_after", result->together_after);
-    sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->unplaced_bytes);
+    sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->fails.bytes);
     fill_runway(sheet, &result->runway);
     sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
     sheet_cell(sheet, "fails", "%s", plan_unplaced_text(text, sizeof(text), result, false));
@@ -297,6 +300,7 @@ static void fill(struct sheet *sheet, const struct plan_shown *shown)
     sheet_count(sheet, "spare", shown->request->options.spare);
     sheet_bool(sheet, "spared_before", shown->result->spared_before);
     sheet_bool(sheet, "spared_after", shown->result->spared_after);
+    sheet_bool(sheet, "spared_with_new", shown->result->spared_with_new);
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */

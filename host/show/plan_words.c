@@ -79,14 +79,15 @@ const struct plan_why_text plan_why_texts[] = {
 
 char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result *host, bool after)
 {
-    const size_t unplaced = after ? host->unplaced_after : host->unplaced;
+    const struct plan_fallen *fails = after ? &host->fails_after : &host->fails;
+    const size_t n_guests = after ? host->n_guests_after : host->n_guests;
 
-    if ((after ? host->n_guests_after : host->n_guests) == 0 || host->partial)
+    if (host->partial || (n_guests == 0 && !fails->past))
         snprintf(text, size, "-");
-    else if (unplaced == 0)
-        snprintf(text, size, "others take it");
+    else if (fails->guests > 0)
+        snprintf(text, size, "%zu stay down", fails->guests);
     else
-        snprintf(text, size, "%zu stay down", unplaced);
+        snprintf(text, size, "%s", fails->past ? "ended do not fit" : "others take it");
     return text;
 }
 
@@ -126,7 +127,9 @@ static void say_place(const struct plan_voice *voice, const struct plan_shown *s
     }
     fprintf(voice->out, "%sA new guest of %s fits best on ", voice->begin, size);
     voice->name(voice->out, shown->fleet->hosts[host].name);
-    fprintf(voice->out, ".%s", voice->end);
+    fprintf(voice->out, "%s.%s",
+            shown->result->hosts[host].emptied ? ", which is then not to be emptied" : "",
+            voice->end);
 }
 
 void plan_say_places(const struct plan_voice *voice, const struct plan_shown *shown)
@@ -160,9 +163,20 @@ static void say_spare(const struct plan_voice *voice, const struct plan_shown *s
     const size_t spare = shown->request->options.spare;
 
     if (spare > 0)
-        say(voice, "If any %s, the others take all their guests: %s before, %s after.",
+        say(voice, "If any %s, the others take all their guests: %s before, %s after%s.",
             spare == 1 ? "host fails" : "two hosts fail at once",
-            result->spared_before ? "yes" : "no", result->spared_after ? "yes" : "no");
+            result->spared_before ? "yes" : "no", result->spared_after ? "yes" : "no",
+            shown->request->n_place == 0 ? ""
+            : result->spared_with_new    ? ", yes with the new guests"
+                                         : ", no with the new guests");
+}
+
+/* Returns true if no other host has room for guests of the host that have ended. */
+static bool is_past_left(const struct plan_shown *shown, size_t host)
+{
+    const struct plan_past *past = &shown->fleet->past[host];
+
+    return past->n_guests > 0 && !past->left_out && shown->result->hosts[host].past_at == host;
 }
 
 /* Writes "a: its 3 guests find places on the other hosts, one move after the other, in this
@@ -178,8 +192,9 @@ static void say_drains(const struct plan_voice *voice, const struct plan_shown *
         voice->name(voice->out, shown->fleet->hosts[h].name);
         if (host->n_guests_after == 0)
             fprintf(voice->out,
-                    " can be drained: its %zu guest%s find%s room when moved in this order.",
-                    host->n_guests, plural((double)host->n_guests), host->n_guests == 1 ? "s" : "");
+                    " can be drained: its %zu guest%s find%s room when moved in this order%s.",
+                    host->n_guests, plural((double)host->n_guests), host->n_guests == 1 ? "s" : "",
+                    is_past_left(shown, h) ? ", those that have ended do not" : "");
         else
             fprintf(voice->out, " cannot be drained: %zu of %zu guest%s stay%s, %s.",
                     host->n_guests_after, host->n_guests, plural((double)host->n_guests),

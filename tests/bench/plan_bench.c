@@ -149,7 +149,7 @@ static struct assignment by_planner(const struct generated *generated,
     struct plan_state state;
     struct plan_moves moves;
 
-    if (plan_profile(&fleet) < 0 || plan_moves_make(&moves, &fleet) < 0)
+    if (plan_profile(&fleet) < 0 || plan_moves_make(&moves, fleet.n_guests) < 0)
         must(NULL);
     plan_prepare(&fleet, &options);
     if (plan_state_make(&state, &fleet, &options) < 0)

@@ -91,7 +91,7 @@ struct plan_shape plan_shape_of_past(const struct plan_fleet *fleet, size_t host
     };
 }
 
-static bool has_past(const struct plan_fleet *fleet, size_t host)
+bool plan_has_past(const struct plan_fleet *fleet, size_t host)
 {
     return fleet->past[host].n_guests > 0 && !fleet->past[host].left_out;
 }
@@ -101,7 +101,7 @@ static void add_past(struct plan_state *state, size_t host, size_t to)
     const struct plan_shape shape = plan_shape_of_past(state->fleet, host);
 
     state->past_at[host] = to;
-    if (!has_past(state->fleet, host))
+    if (!plan_has_past(state->fleet, host))
         return;
     add_shape(state, &state->loads[to], &shape, 1);
     state->loads[to].n_past++;
@@ -112,7 +112,7 @@ void plan_move_past(struct plan_state *state, size_t host, size_t to)
     const struct plan_shape shape = plan_shape_of_past(state->fleet, host);
     struct plan_load *load = &state->loads[state->past_at[host]];
 
-    if (has_past(state->fleet, host)) {
+    if (plan_has_past(state->fleet, host)) {
         load->n_past--;
         add_shape(state, load, &shape, -1);
     }
@@ -186,6 +186,20 @@ void plan_move_guest(struct plan_state *state, size_t guest, size_t to)
     state->at[guest] = to;
     if (shape.apart)
         state->loads[from].apart = apart_on(state, from);
+}
+
+void plan_place_new(struct plan_state *state, const struct plan_shape *shape, size_t host)
+{
+    state->new_at[state->n_new] = host;
+    state->new_guest[state->n_new++] = *shape;
+    plan_load_add(state, &state->loads[host], shape);
+}
+
+void plan_move_new(struct plan_state *state, size_t i, size_t to)
+{
+    plan_load_remove(state, &state->loads[state->new_at[i]], &state->new_guest[i]);
+    plan_load_add(state, &state->loads[to], &state->new_guest[i]);
+    state->new_at[i] = to;
 }
 
 int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,

@@ -27,6 +27,18 @@ struct plan_load {
     size_t n_past; /* hosts whose past is here: 1, or more when they were emptied */
 };
 
+/** A new or existing guest, or the ended ones of a host, as used in planning. */
+struct plan_shape {
+    const uint8_t *series;
+    double unit_bytes, ram_bytes;
+    const struct plan_slot *slots;
+    uint64_t apart;
+    bool pinned;
+};
+
+/** Largest number of new guests. */
+#define PLAN_PLACE_MAX 64
+
 /** A fleet, and the current place of each guest while moves are planned. */
 struct plan_state {
     const struct plan_fleet *fleet;
@@ -39,6 +51,9 @@ struct plan_state {
     double *rank;    /* rank of each host, for placing */
     bool *gone;      /* hosts that take no guests: they fail, or the plan empties them */
     float *draft;    /* n_times values: scratch for plan_need_of() */
+    /* new guests that were placed, by plan_place_new() */
+    struct plan_shape new_guest[PLAN_PLACE_MAX];
+    size_t new_at[PLAN_PLACE_MAX], n_new;
 };
 
 /** Makes the state of a fleet after plan_prepare(). Returns 0 or -ENOMEM; free it with
@@ -47,14 +62,6 @@ int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,
                     const struct plan_options *options);
 void plan_state_free(struct plan_state *state);
 
-/** A new or existing guest, as used in planning. */
-struct plan_shape {
-    const uint8_t *series;
-    double unit_bytes, ram_bytes;
-    const struct plan_slot *slots;
-    uint64_t apart;
-    bool pinned;
-};
 struct plan_shape plan_shape_of(const struct plan_fleet *fleet, size_t guest);
 
 void plan_load_add(const struct plan_state *state, struct plan_load *load,
@@ -78,8 +85,17 @@ double plan_load_peak(const struct plan_load *load, const struct plan_shape *sha
 /** Returns the needs of the host's guests that have ended; they have no RAM. */
 struct plan_shape plan_shape_of_past(const struct plan_fleet *fleet, size_t host);
 
+/** Returns true if the host has guests that have ended and are planned for. */
+bool plan_has_past(const struct plan_fleet *fleet, size_t host);
+
 /** Makes another host have the room for them. */
 void plan_move_past(struct plan_state *state, size_t host, size_t to);
 
 /** Moves a guest; *state has its current place. */
 void plan_move_guest(struct plan_state *state, size_t guest, size_t to);
+
+/** Adds a new guest to a host. Its series and slots must outlive the state. */
+void plan_place_new(struct plan_state *state, const struct plan_shape *shape, size_t host);
+
+/** Moves one of the new guests. */
+void plan_move_new(struct plan_state *state, size_t i, size_t to);

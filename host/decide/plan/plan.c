@@ -83,7 +83,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         result->short_before += !plan_load_holds(state, load);
         if (request->n_place > 0)
             host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
-        rc = plan_host_fails(state, h, &host->unplaced, &host->unplaced_bytes);
+        rc = plan_host_fails(state, h, &host->fails);
         report(request, PART_FAILS, h + 1, n);
     }
     return rc;
@@ -104,9 +104,9 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
         result->short_after += !plan_load_holds(state, load);
         host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
         result->emptied += host->emptied;
-        host->unplaced_after = host->unplaced;
+        host->fails_after = host->fails;
         if (result->moves.n > 0)
-            rc = plan_host_fails(state, h, &host->unplaced_after, NULL);
+            rc = plan_host_fails(state, h, &host->fails_after);
     }
     return rc == 0 ? plan_survives(state, &result->spared_after) : rc;
 }
@@ -115,10 +115,13 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
 static int place(struct plan_state *state, const struct plan_request *request,
                  struct plan_result *result, uint64_t *random_state)
 {
-    cleanup_free uint8_t *series = malloc(state->fleet->n_times);
-    struct plan_slot slots[PLAN_SLOTS];
+    const size_t n_times = state->fleet->n_times;
+    cleanup_free uint8_t *series = malloc(request->n_place * n_times + 1);
+    cleanup_free struct plan_slot *slots = calloc(request->n_place * PLAN_SLOTS + 1,
+                                                  sizeof(*slots));
+    int rc;
 
-    if (!series)
+    if (!series || !slots)
         return -ENOMEM;
     for (size_t i = 0; i < request->n_place; i++) {
         struct plan_shape shape;
@@ -126,14 +129,20 @@ static int place(struct plan_state *state, const struct plan_request *request,
         result->place[i] = PLAN_NOWHERE;
         if (state->fleet->n_guests == 0)
             continue;
-        shape = plan_new_guest(state->fleet, request->place_bytes[i], random_state, series, slots);
+        shape = plan_new_guest(state->fleet, request->place_bytes[i], random_state,
+                               series + i * n_times, slots + i * PLAN_SLOTS);
         result->place[i] = plan_best_host(state, &shape, PLAN_NOWHERE, false);
         if (result->place[i] == PLAN_NOWHERE)
             result->place[i] = plan_best_host(state, &shape, PLAN_NOWHERE, true);
         if (result->place[i] != PLAN_NOWHERE)
-            plan_load_add(state, &state->loads[result->place[i]], &shape);
+            plan_place_new(state, &shape, result->place[i]);
     }
-    return 0;
+    for (size_t h = 0; h < state->fleet->n_hosts; h++)
+        state->gone[h] |= result->hosts[h].emptied && state->loads[h].n_guests == 0;
+    result->spared_with_new = result->spared_after;
+    rc = state->n_new > 0 ? plan_survives(state, &result->spared_with_new) : 0;
+    state->n_new = 0; /* their series are freed here */
+    return rc;
 }
 
 static int plan_with(struct plan_state *state, const struct plan_request *request,
@@ -181,7 +190,7 @@ int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
         memset(fleet->past_series, 0, fleet->n_hosts * fleet->n_times);
     *result = (struct plan_result){.hosts = calloc(fleet->n_hosts + 1, sizeof(*result->hosts))};
     if (rc == 0)
-        rc = result->hosts ? plan_moves_make(&result->moves, fleet) : -ENOMEM;
+        rc = result->hosts ? plan_moves_make(&result->moves, fleet->n_guests) : -ENOMEM;
     if (rc == 0)
         rc = need_of_hosts(fleet, request, result);
     if (rc == 0) {

@@ -18,20 +18,16 @@ struct plan_host_result {
     double planned_bytes;
     double planned_after_bytes; /* the same after the moves */
     double swap_bytes;          /* swap needed if all guests touch all their RAM */
-    /* guests without a place if this host fails; before the moves */
-    size_t unplaced;
-    double unplaced_bytes; /* RAM of the unplaced guests */
+    struct plan_fallen fails;   /* if this host fails; before the moves */
     size_t past_at; /* after the moves, the host with room for guests of this one that have ended */
     bool emptied;   /* by the moves */
-    size_t unplaced_after;           /* after the moves, without the hosts that they empty */
+    struct plan_fallen fails_after;  /* after the moves, without the hosts that they empty */
     size_t together, together_after; /* guests that must be apart from another one there */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
-    /* the host is partly known: how_many and unplaced are not known */
+    /* the host is partly known: how_many and fails are not known */
     bool partial;
 };
-
-#define PLAN_PLACE_MAX 64
 
 struct plan_request {
     struct plan_options options;
@@ -57,7 +53,9 @@ struct plan_result {
     struct plan_ratio ratio;
     double unknown; /* share of guest time without known needs; see prepare.h */
     size_t emptied, short_before, short_after; /* numbers of hosts */
-    bool spared_before, spared_after;          /* options.spare hosts may fail */
+    /* options.spare hosts may fail: before and after the moves, and when the new guests are there
+     */
+    bool spared_before, spared_after, spared_with_new;
 };
 
 /** Changes the fleet's series to those used in planning, so no second plan can be made from it.

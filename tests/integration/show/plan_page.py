@@ -67,7 +67,9 @@ def wrong_hosts(page, plan):
             "short": host["short_share"] * 43200,
             "longest": host["longest_short_seconds"],
             "swap": host["swap_bytes"],
-            "fails": host["unplaced_guests"] if host["guests"] else -1,
+            "fails": host["unplaced_guests"] + host["unplaced_ended"]
+            if host["guests"] or host["unplaced_ended"]
+            else -1,
         }
         if plan["moves"] is not None:
             want |= {"after": host["guests_after"], "later": host["planned_after_bytes"]}
@@ -156,8 +158,8 @@ def wrong_bins(page, plan):
     }
     want = {
         "Over 100 %": sum(f > 1 for f in full),
-        "Some stay down": sum(h["unplaced_guests"] > 0 for h in plan["hosts"]),
-        "Empty": sum(h["guests"] == 0 for h in plan["hosts"]),
+        "Some stay down": sum(h["unplaced_guests"] > 0 or h["unplaced_ended"] for h in plan["hosts"]),
+        "Empty": sum(h["guests"] == 0 and not h["unplaced_ended"] for h in plan["hosts"]),
         "Now": sum(h["runway"] is not None and h["runway"]["days"] == 0 for h in plan["hosts"]),
         "Over 110 %": sum((g["right_size_bytes"] or 0) > 1.1 * g["ram_bytes"] for g in plan["guests"]),
     }

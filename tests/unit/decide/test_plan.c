@@ -525,7 +525,7 @@ static void check_plan(uint64_t seed)
     for (size_t h = 0; h < fleet.n_hosts; h++) {
         ck_assert_double_ge(result.hosts[h].planned_bytes, 0);
         ck_assert_double_ge(result.hosts[h].swap_bytes, 0);
-        ck_assert_uint_le(result.hosts[h].unplaced, result.hosts[h].n_guests);
+        ck_assert_uint_le(result.hosts[h].fails.guests, result.hosts[h].n_guests);
     }
     plan_result_free(&result);
     plan_fleet_free(&fleet);
@@ -551,7 +551,7 @@ TEST(cases, hosts_are_emptied)
         ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
         ck_assert_uint_eq(result.emptied, max / 2);
         ck_assert_uint_eq(result.moves.n, max);
-        ck_assert_uint_eq(result.hosts[0].unplaced, 0);
+        ck_assert_uint_eq(result.hosts[0].fails.guests, 0);
         plan_result_free(&result);
         plan_fleet_free(&fleet);
     }
@@ -580,13 +580,34 @@ TEST(cases, what_a_failed_host_loses_is_told_for_after_the_moves)
     plan_spared(3, 12, 0, &fleet, &result);
     ck_assert_uint_eq(result.emptied, 1);
     for (size_t h = 0; h < 3; h++) {
-        ck_assert_uint_eq(result.hosts[h].unplaced, 0);
-        down += result.hosts[h].unplaced_after;
+        ck_assert_uint_eq(result.hosts[h].fails.guests, 0);
+        down += result.hosts[h].fails_after.guests;
         if (result.hosts[h].n_guests_after == 0)
-            ck_assert_uint_eq(result.hosts[h].unplaced_after, 0);
+            ck_assert_uint_eq(result.hosts[h].fails_after.guests, 0);
     }
     /* 5 of 8 guests fit beside 4, and 1 of 4 beside 8. */
     ck_assert_uint_eq(down, 6);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* Three hosts, of which one may fail: also with a new guest of 40 GiB, which needs 35, but not with
+ * two of them. */
+TEST_EACH(cases, a_host_to_spare_is_not_one_for_new_guests, 1, 3)
+{
+    struct plan_request request = {
+        .options = bare, .place_bytes = {40.0 * GIB, 40.0 * GIB}, .n_place = (size_t)_i};
+    struct plan_fleet fleet = make_fleet(3, 12, 15);
+    struct plan_result result;
+
+    request.options.spare = 1;
+    for (size_t g = 0; g < 12; g++)
+        note_all(&fleet, g, 7);
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    for (int i = 0; i < _i; i++)
+        ck_assert_uint_ne(result.place[i], PLAN_NOWHERE);
+    ck_assert(result.spared_before && result.spared_after);
+    ck_assert_int_eq(result.spared_with_new, _i == 1);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
@@ -726,7 +747,25 @@ TEST_EACH(cases, hosts_to_spare_are_kept, 0, sizeof(spared) / sizeof(spared[0]))
     ck_assert_int_eq(result.spared_before, spared[_i].before);
     ck_assert_int_eq(result.spared_after, spared[_i].after);
     for (size_t h = 0; h < fleet.n_hosts && spared[_i].spare > 0 && spared[_i].after; h++)
-        ck_assert_uint_eq(result.hosts[h].unplaced_after, 0);
+        ck_assert_uint_eq(result.hosts[h].fails_after.guests, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* A drain of three moves, where one is allowed: no host is emptied besides. */
+TEST(cases, a_drain_leaves_no_moves_to_empty_hosts)
+{
+    struct plan_request request = {.options = bare, .consolidate = true, .drain = true};
+    struct plan_fleet fleet = make_fleet(4, 12, 15);
+    struct plan_result result;
+
+    request.options.max_moves = 1;
+    fleet.hosts[0].drain = true;
+    for (size_t g = 0; g < 12; g++)
+        note_all(&fleet, g, 2);
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.moves.n, 3);
+    ck_assert_uint_eq(result.emptied, 1);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
@@ -776,6 +815,25 @@ TEST(cases, guests_that_have_ended_count_on_their_host)
     ck_assert_uint_eq(fleet.past[1].n_guests, 0);
     /* 42 and 30 are more than one host has; the other guest finds a place beside them. */
     ck_assert_uint_eq(result.emptied, 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* The other host has room for them or not: if host 0 fails, and if it is drained. */
+TEST_EACH(cases, guests_that_have_ended_need_room_elsewhere, 0, 4)
+{
+    const bool fits = _i & 1;
+    struct plan_request request = {.options = bare, .drain = _i & 2};
+    struct plan_fleet fleet = make_office(fits ? 4 : 30);
+    struct plan_result result;
+
+    request.options.spare = 1;
+    fleet.hosts[0].drain = _i & 2;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.hosts[0].fails.guests, 0);
+    ck_assert_int_eq(result.hosts[0].fails.past, !fits);
+    ck_assert_int_eq(result.spared_before, fits);
+    ck_assert_uint_eq(result.hosts[0].past_at, fits && request.drain);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
@@ -902,7 +960,7 @@ TEST(cases, a_host_that_is_short_is_relieved)
     ck_assert_uint_eq(result.moves.n, 1);
     ck_assert_uint_eq(result.moves.move[0].guest, 0);
     ck_assert_double_eq_tol(result.hosts[0].swap_bytes, 16.0 * GIB, 1);
-    ck_assert_uint_gt(result.hosts[0].unplaced, 0);
+    ck_assert_uint_gt(result.hosts[0].fails.guests, 0);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }
