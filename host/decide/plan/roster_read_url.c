@@ -95,6 +95,7 @@ static int see_ram(struct url_reading *from, const struct prom_answer *answer, s
 {
     const char *uuid = prom_label(answer, series, "uuid");
     struct url_guest *guest;
+    char name[sizeof(guest->row.name)];
 
     if (!prom_is_uuid(uuid) || !(bytes >= 1))
         return leave_out(from, answer, series);
@@ -104,11 +105,24 @@ static int see_ram(struct url_reading *from, const struct prom_answer *answer, s
     if (!guest->there && from->n_there++ == GUESTS_MAX)
         return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
                          url_of(from), from->host->name, GUESTS_MAX);
+    utf8_printable_copy(name, sizeof(name), prom_label(answer, series, "domain"));
+    if (guest->there && strcmp(guest->row.name, name) != 0)
+        return error_set(from->reader.error, -ENOTUNIQ,
+                         "%s: host %s: two guests have UUID %s, %s and %s: was the label uuid "
+                         "rewritten by relabelling?",
+                         url_of(from), from->host->name, uuid, guest->row.name, name);
     guest->there = true;
     guest->row.ram_bytes = larger(guest->row.ram_bytes, (uint64_t)bytes);
-    utf8_printable_copy(guest->row.name, sizeof(guest->row.name),
-                        prom_label(answer, series, "domain"));
+    memcpy(guest->row.name, name, sizeof(name));
     return 0;
+}
+
+/* A guest that has a need, but no RAM, has not ended: its RAM was dropped on the way. */
+static int see_need(struct url_reading *from, const struct prom_answer *answer, size_t series)
+{
+    const struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+
+    return guest && guest->there ? 0 : leave_out(from, answer, series);
 }
 
 static void see_state(const struct url_reading *from, struct roster_row *row, const char *state)
@@ -138,6 +152,8 @@ static int see_now(const struct prom_answer *answer, size_t series, void *contex
         return see_ram(from, answer, series, known ? bytes : NAN);
     if (!known)
         return 0;
+    if (strcmp(metric, "vmwss_plan_need_bytes") == 0)
+        return see_need(from, answer, series);
     if (strcmp(metric, "vmwss_plan_capacity_bytes") == 0) {
         if (plan->capacity_bytes == 0 || bytes < (double)plan->capacity_bytes)
             plan->capacity_bytes = (uint64_t)bytes;
@@ -275,11 +291,24 @@ static int add_row(struct url_reading *from, struct url_guest *guest, size_t hos
     return roster_add(from->roster, from->reader.reading, row, guest->uuid, from->reader.error);
 }
 
-/* A guest that is served without a recent need has no hour, or none that counts. As with a file, it
- * is present, and needs all of its RAM, or what it needed before. */
-static void mark_mute(const struct url_reading *from, struct url_guest *guest)
+/* Returns the last hour in which a guest that is present had a need. If that is long ago for all of
+ * them, vmwssd does not run there any more: as with a file, the host is stale. */
+static double last_hour(const struct url_reading *from)
 {
     const double now_s = floor(from->host->scraped_s / BUCKET_HOUR) * BUCKET_HOUR;
+    double last_s = 0;
+
+    for (size_t g = 0; g < from->n_guests; g++)
+        if (from->guests[g].there)
+            last_s = fmax(last_s,
+                          from->guests[g].row.has_event ? now_s : from->guests[g].row.last_s);
+    return last_s > 0 ? fmin(last_s, now_s) : now_s;
+}
+
+/* A guest that is served without a recent need has no hour, or none that counts. As with a file, it
+ * is present, and needs all of its RAM, or what it needed before. */
+static void mark_mute(const struct url_reading *from, struct url_guest *guest, double now_s)
+{
     struct roster_row *row = &guest->row;
     char text[768];
 
@@ -304,6 +333,7 @@ static bool any_hours(const struct url_reading *from)
 
 static int add_rows(struct url_reading *from, size_t *added)
 {
+    const double last_s = last_hour(from);
     ssize_t host = -1;
     int rc = 0;
 
@@ -311,7 +341,7 @@ static int add_rows(struct url_reading *from, size_t *added)
     if (!any_hours(from))
         return 0;
     for (size_t g = 0; rc == 0 && g < from->n_guests; g++) {
-        mark_mute(from, &from->guests[g]);
+        mark_mute(from, &from->guests[g], last_s);
         if (from->guests[g].row.last_s == 0)
             continue;
         if (host < 0 && (host = add_host(from)) < 0)
@@ -355,8 +385,8 @@ static int by_name_and_uuid(const void *a, const void *b)
 /* Engines return their series in different orders. */
 static int read_host(struct url_reading *from)
 {
-    static const char *const now[] = {"capacity_bytes", "reserve_bytes", "ram_bytes", "used_bytes",
-                                      "state"};
+    static const char *const now[] = {"capacity_bytes", "reserve_bytes", "ram_bytes",
+                                      "used_bytes",     "state",         "need_bytes"};
     size_t added = 0;
     int rc = 0;
 

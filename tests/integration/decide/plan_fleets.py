@@ -6,7 +6,8 @@ plan_fleets.py make NOW HOURS <FLEETS   prints what a Prometheus has scraped onc
 plan_fleets.py spoil URL                prints its port; the first folder of a path says how it spoils the answer
 
 FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacity"?, "guests"}; a guest is
-{"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet.
+{"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet. A guest may have "labels" that
+replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, and "burst": [need, from, to].
 """
 
 import http.server
@@ -45,10 +46,16 @@ def scrape(host, labels, now, at):
         if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", 0):
             continue
         own = dict(labels, domain=guest["name"], uuid=f"{guest['id']:08}-3333-4111-8111-111111111111")
-        series("vmwss_plan_ram_bytes", own, 1024, at)
+        own.update(guest.get("labels", {}))
+        burst, begin, end = guest.get("burst", (0, 0, 0))
+        need = burst if begin >= (now - at) / 3600 >= end else guest["need"]
+        if guest.get("lost") != "ram":
+            series("vmwss_plan_ram_bytes", own, 1024, at)
+        if (now - at) / 3600 < guest.get("mute", 0):
+            continue
         own["window"] = "60"
-        series("vmwss_plan_need_bytes", own, guest["need"], at)
-        series("vmwss_plan_size_bytes", own, guest["need"], at)
+        series("vmwss_plan_need_bytes", own, need, at)
+        series("vmwss_plan_size_bytes", own, need, at)
 
 
 def make(now, hours):

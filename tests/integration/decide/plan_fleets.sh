@@ -63,6 +63,15 @@ cat >"$dir/fleets.json" <<'END'
   {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "ci1", "id": 2, "need": 500, "from": 24, "to": 18},
     {"name": "ci2", "id": 3, "need": 300, "from": 20, "to": 16}, {"name": "ci3", "id": 4, "need": 700, "from": 8, "to": 3}]},
   {"host": "node2", "guests": [{"name": "b", "id": 5, "need": 150}]}],
+ "rewritten": [
+  {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 300, "labels": {"uuid": "00000009-3333-4111-8111-111111111111"}},
+    {"name": "b", "id": 2, "need": 400, "labels": {"uuid": "00000009-3333-4111-8111-111111111111"}}]}],
+ "lost": [
+  {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 100}, {"name": "b", "id": 2, "need": 100, "lost": "ram"}]},
+  {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "mute": [
+  {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 100, "mute": 5}, {"name": "b", "id": 2, "need": 100, "mute": 5}]},
+  {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
  "plain": [
   {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100}, {"name": "g2", "id": 2, "need": 300}]},
   {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100}, {"name": "g4", "id": 4, "need": 100}]},
@@ -110,6 +119,7 @@ expect_exit "two instances that serve different guests are two hosts" 2 'node1: 
 expect_exit "also of one that two servers scrape" 2 'several hosts .*replica="A" and replica="B", cluster="east" and cluster="west"' plan replicated
 check "nor does a label that changed, and the memory is that of now" says '[.guests[].domain] == ["j2"] and
 	.hosts[0].capacity_bytes == 1024 * 1048576' renamed
+expect_exit "a UUID that relabelling gave to several guests" 2 'host node1: two guests have UUID 00000009-.*, a and b: was the label' plan rewritten
 expect_exit "no such label" 2 'no vmwss_plan_reserve_bytes.fleet="none". of that time' plan none
 expect_exit "matchers that are none" 1 '--match cluster: expected matchers' plan sites --match cluster
 
@@ -153,6 +163,12 @@ from=$spoilt/inf check "guests without RAM are no guests, and nothing is moved" 
 	([.hosts[].partial] | all)' plain --empty
 check "but they are named" quietly grep -F 'vmwss_plan_ram_bytes{host="node1",fleet="plain",domain="g1"' "$dir/err"
 
+echo "# series that are missing"
+check "a guest without RAM has not ended" quietly grep -F 'host node1: guest b is left out: its vmwss_plan_ram_bytes has no valid value' <(plan lost 2>&1)
+check "and nothing is moved from or to its host" says '.moves == [] and [.hosts[].partial] == [true, false]' lost --empty
+check "nor where vmwssd is dead, but not the exporter" says '.moves == [] and [.hosts[].stale] == [true, false]' mute --empty
+check "which is said" quietly grep -E '^node1: no record since .*: nothing is moved from or to it' <(plan mute --empty)
+
 echo "# guests that are off when the plan is made"
 for fleet in "office 1 900" "nightly 3 900"; do
 	read -r name n mib <<<"$fleet"
@@ -161,5 +177,12 @@ for fleet in "office 1 900" "nightly 3 900"; do
 	check "and their host is not emptied" says '.emptied == 0 and .moves == []' "$name" --empty
 	check "which is said" quietly grep -E "^node1: $n guests? that ha(s|ve) ended needed up to 800\.[0-9] MiB here, which is planned for\.\$" <(plan "$name")
 	check "without them it is" says '.emptied == 1 and .running_only' "$name" --empty --running-only
+	check "no other host has room for them if their host fails" says '[.hosts[].unplaced_ended] == [true, false] and .spared_before == false' "$name" --spare 1
+	check "nor if it is drained" quietly grep -F 'node1 can be drained: its 1 guest finds room when moved in this order, those that have ended do not.' \
+		<(plan "$name" --drain node1)
 done
+
+echo "# new guests"
+check "two hosts may fail, but for new guests" says '[.spared_before, .spared_after, .spared_with_new] == [true, true, false]' plain --spare 1 --place 700M
+check "which is said" quietly grep -F 'yes before, yes after, no with the new guests.' <(plan plain --spare 1 --place 700M)
 finish
