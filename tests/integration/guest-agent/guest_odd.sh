@@ -396,10 +396,10 @@ check "in a PID namespace DAMON is not seen" quietly jq -e '.flags | index("damo
 	<(unshare --pid --fork --mount-proc "$guest" wss 1 0.01 --json 2>/dev/null)
 
 echo "# a /proc that hides processes"
-# hidden MODE COMMAND...: as nobody, where /proc is mounted with hidepid=MODE.
+# hidden MODE COMMAND...: as a user of nobody else, where /proc is mounted with hidepid=MODE.
 hidden() {
 	# shellcheck disable=SC2016 # for the other shell
-	unshare --mount bash -c 'mount -t proc -o hidepid="$1" none /proc && shift && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"' _ "$@"
+	unshare --mount bash -c 'mount -t proc -o hidepid="$1" none /proc && shift && exec setpriv --reuid=64199 --regid=64199 --clear-groups "$@"' _ "$@"
 }
 for mode in 2 4; do
 	if ! seen=$(hidden "$mode" sh -c 'ls /proc | grep -cx 1') && [[ $seen == 0 ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: tcg libvirt cost=315 limit=1500 lock=cpack
+# test: extra tcg libvirt cost=315 limit=1500 lock=cpack
 #
 # The packages in a Debian that boots with systemd (TCG): they are installed while it runs, and are there after a reboot. What
 # is checked in it is in systemd_inside; here is its machine, which has a port for the agent, and the host that asks it.
