@@ -25,8 +25,9 @@
  * each second at last. A page that had the bit stays written. If it is mapped without the bit later
  * on, bits were taken, and any page may have been written: flag, and the upper bound is all that is
  * resident. A guest whose written pages are all written again after the loss does not show it; then
- * the number is right for it. Pages that were unmapped and are still in memory are in the upper
- * bound.
+ * the number is right for it, except for pages that were first written between the last reading and
+ * the loss. Pages of shared memory that were unmapped and are still in memory are in the upper
+ * bound; if it is not known whether pages were discarded (files on disk), bits were taken.
  *
  * The bit is set although no write happened: if khugepaged joins pages (pmd_mkdirty()), so a huge
  * page that was joined within the window is unmeasurable, but for its parts that were seen written
@@ -71,13 +72,15 @@ struct soft_dirty {
     int timer_fd;
     uint64_t pause_ns;       /* between the last reading and the next */
     uint64_t collapses;      /* khugepaged's counter before the marking */
-    uint64_t merged;         /* pages that KSM had merged by then */
+    uint64_t merged;         /* pages that KSM had merged by then ... */
+    uint64_t copied;         /* ... and those that were copied because they were written */
     uint64_t unmapped_bytes; /* resident and not mapped by then */
     bool large_folios;       /* a fault may bring more pages than one */
     bool pinned;             /* pages may be pinned, and keep the bit */
     bool joined;             /* this reading: pages were joined since the marking */
     uint64_t vanished;       /* this reading: pages whose bit was there before */
-    uint64_t left;           /* pages of shared memory that were unmapped since the marking */
+    uint64_t left;           /* pages of shared memory that were unmapped since the marking ... */
+    uint64_t came;           /* ... and that appeared */
     bool taken;              /* bits were lost since the marking */
 };
 
@@ -103,22 +106,28 @@ static void see_written(struct soft_dirty *sd, uint64_t i, unsigned order)
         set->order[i] = (uint8_t)order;
 }
 
+/* A page that was written, left, and came back was written, too. */
 static void see_clean(struct soft_dirty *sd, uint64_t i, enum page_state now)
 {
     uint8_t *state = &sd->set->state[i];
 
     if (*state == PAGE_TOUCHED)
         sd->vanished++;
+    else if (page_is_gone((enum page_state)(*state)))
+        *state = PAGE_TOUCHED;
     else if (*state != PAGE_UNMEASURABLE)
         *state = (uint8_t)now;
 }
 
-static void see_absent(struct soft_dirty *sd, uint64_t i, bool shared)
+/* Whether a page of a file was discarded is known only if the file's size in memory is known. */
+static void see_absent(struct soft_dirty *sd, uint64_t i, const struct ram_block *block)
 {
     uint8_t *state = &sd->set->state[i];
 
-    if (shared && (*state == PAGE_IDLE || *state == PAGE_TOUCHED))
+    if (block->shared && (*state == PAGE_IDLE || *state == PAGE_TOUCHED)) {
         sd->left++;
+        sd->taken |= !block->whole_file;
+    }
     *state = (uint8_t)page_lost((enum page_state) * state, PAGE_ABSENT);
 }
 
@@ -172,10 +181,12 @@ static void see_run(void *context, const struct page_run *run)
         return;
     }
     for (uint64_t i = first; i < first + run->pages; i++) {
+        if (block->shared && state != PAGE_ABSENT && page_is_missing(sd->set->state[i]))
+            sd->came++;
         if (written)
             see_written(sd, i, order);
         else if (state == PAGE_ABSENT)
-            see_absent(sd, i, block->shared);
+            see_absent(sd, i, block);
         else
             see_clean(sd, i, state);
     }
@@ -207,18 +218,22 @@ static uint64_t unmapped_now(const struct soft_dirty *sd, uint64_t *error_bytes)
     return less(now.resident_bytes, now.mapped_bytes);
 }
 
-/* Looks whether pages that left are still in memory: unmapped, not discarded. */
+/* Looks whether pages that left are still in memory: unmapped, not discarded. Pages that appeared
+ * may have been unmapped before, which hides as many. */
 static void judge_left(struct soft_dirty *sd)
 {
     uint64_t error_bytes;
     const uint64_t bytes = unmapped_now(sd, &error_bytes);
+    const uint64_t came_bytes = smaller(sd->came * base_page_bytes(), sd->unmapped_bytes);
 
-    sd->taken |= bytes > sd->unmapped_bytes + error_bytes;
+    sd->taken |= bytes + came_bytes > sd->unmapped_bytes + error_bytes;
 }
 
+/* A merged page that is written is one less, and hides one that was merged meanwhile. */
 static uint64_t merged_since(const struct soft_dirty *sd)
 {
-    return less(ksm_merged_pages(sd->target), sd->merged);
+    return less(ksm_merged_pages(sd->target) + ksm_copied_pages(sd->target),
+                sd->merged + sd->copied);
 }
 
 static int read_bits(struct soft_dirty *sd, struct error *error)
@@ -264,8 +279,9 @@ static int soft_dirty_mark(void *state, struct error *error)
 
     sd->collapses = collapses_read(sd->target->root);
     sd->merged = ksm_merged_pages(sd->target);
+    sd->copied = ksm_copied_pages(sd->target);
     sd->unmapped_bytes = unmapped_now(sd, &error_bytes);
-    sd->left = 0;
+    sd->left = sd->came = 0;
     sd->taken = false;
 
     int rc = clear_refs(sd->target, CLEAR_REFS_SOFT_DIRTY, error);

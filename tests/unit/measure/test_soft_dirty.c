@@ -129,6 +129,59 @@ TEST(cases, merged_pages_are_in_the_upper_bound)
     end();
 }
 
+/* As many as are written again are merged meanwhile, so the number of merged pages stays. */
+TEST(cases, merged_pages_that_others_hide)
+{
+    fake_write(&fake, "proc/4242/ksm_merging_pages", "5\n");
+    fake_write(&fake, "proc/vmstat", "cow_ksm 10\n");
+    begin();
+    entry(3, WRITTEN);
+    entry(4, WRITTEN); /* merged before it is seen */
+    entry(4, PAGEMAP_PRESENT);
+    fake_write(&fake, "proc/vmstat", "cow_ksm 11\n");
+    collect();
+    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(tally.missed_bytes, PAGE);
+    ck_assert_uint_eq(tally.doubts, 0);
+    end();
+}
+
+/* Reclaim writes pages of a file on disk back and drops them, and the bit is gone. */
+TEST(cases, pages_of_a_file_that_leave)
+{
+    fake.block.shared = true;
+    begin();
+    entry(3, WRITTEN);
+    collect();
+    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(tally.doubts, 0);
+    entry(3, 0);
+    collect();
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    entry(3, PAGEMAP_PRESENT); /* read */
+    collect();
+    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
+    end();
+}
+
+/* The size of shared memory says whether it was discarded. */
+TEST(cases, shared_memory_that_is_discarded)
+{
+    fake.block.shared = fake.block.whole_file = true;
+    begin();
+    entry(3, WRITTEN);
+    entry(4, WRITTEN);
+    collect();
+    entry(3, 0);
+    collect();
+    ck_assert_uint_eq(tally.touched_bytes, PAGE);
+    ck_assert_uint_eq(tally.gone_bytes, PAGE);
+    ck_assert_uint_eq(tally.doubts, 0);
+    end();
+}
+
 /* Without PAGEMAP_SCAN it is not known which pages are huge, so all may be. */
 TEST(cases, huge_pages)
 {
