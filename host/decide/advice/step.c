@@ -126,9 +126,7 @@ static bool settled(const struct decide_pace *pace, const struct decide_policy *
            (!grew || input->host_short);
 }
 
-/* While the last step is being proven the target still counts as lower: proving does not restart
- * the ten minutes. */
-static bool is_lower(const struct decide_input *input, const struct decide_decision *decision)
+bool decide_is_lower(const struct decide_input *input, const struct decide_decision *decision)
 {
     return decision->action == ACTION_SHRINK ||
            (decision->vetoes == VETO_UNSETTLED &&
@@ -161,7 +159,7 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
     learn(pace, input, decision, now_s);
     note_pressure(pace, policy, input, decision->band_bytes);
     note_growth(pace, decision, now_s);
-    if (!is_lower(input, decision)) {
+    if (!decide_is_lower(input, decision)) {
         pace->n_lower = 0;
         pace->lower = false;
         return decision->target_bytes;

@@ -61,6 +61,10 @@ struct decide_pace {
 /** Copies what the pace remembers of a panic into the input. */
 void decide_remember(const struct decide_pace *pace, double now_s, struct decide_input *input);
 
+/** Returns true if less would be enough. While the last step is being proven the target still
+ * counts as lower: proving does not restart the ten minutes. */
+bool decide_is_lower(const struct decide_input *input, const struct decide_decision *decision);
+
 /** Returns true if twenty seconds are enough in place of the ten minutes. */
 bool decide_is_asked_early(const struct decide_pace *pace, const struct decide_policy *policy,
                            const struct decide_input *input, double now_s);

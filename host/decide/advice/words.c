@@ -211,10 +211,17 @@ static const char *term_phrase(enum decide_term term)
     return phrases[term];
 }
 
+static void add_growth(struct text *text, const struct decide_decision *decision)
+{
+    if (decision->action == ACTION_GROW && !decision->panics)
+        add_words(text, "it needs %.0f MiB: %s", mib(decision->wanted_bytes),
+                  term_phrase(decision->term));
+}
+
 static void add_outcome(struct text *text, const struct decide_input *input,
                         const struct decide_decision *decision)
 {
-    if (decision->panics)
+    if (decision->panics || decision->action == ACTION_GROW)
         return;
     if (decision->action != ACTION_KEEP || decision->term != TERM_ACTUAL)
         return add_words(text, "%s", term_phrase(decision->term));
@@ -249,6 +256,7 @@ char *decide_why(char *text, size_t size, const struct decide_policy *policy,
 
     text[0] = 0;
     add_panics(&why, input, decision->panics);
+    add_growth(&why, decision);
     for (unsigned v = 0; v < N_VETOES; v++)
         if (decision->vetoes & 1U << v)
             add_veto(&why, policy, input, (enum decide_veto)(1U << v));

@@ -174,9 +174,27 @@ static bool is_urgent(const struct control_guest *guest)
 
 static bool grows_before(const struct control_guest *a, const struct control_guest *b)
 {
+    if (a->aside != b->aside)
+        return b->aside;
     if (is_urgent(a) != is_urgent(b))
         return is_urgent(a);
     return a->decision.rho > b->decision.rho;
+}
+
+static bool gives_before(const struct control_guest *a, const struct control_guest *b)
+{
+    return a->aside == b->aside ? a->decision.rho < b->decision.rho : b->aside;
+}
+
+/* A dry run of all guests is one of what they would do together. */
+static void put_aside(struct control_guest *guests, size_t n)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++)
+        any = any || guests[i].acts;
+    for (size_t i = 0; i < n; i++)
+        guests[i].aside = any && !guests[i].acts;
 }
 
 static struct control_guest *next_to_grow(struct control_guest *guests, size_t n)
@@ -197,7 +215,7 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 
     for (size_t i = 0; i < n; i++)
         if (!guests[i].served && guests[i].wish_bytes < decide_actual(&guests[i].input) &&
-            (!best || guests[i].decision.rho < best->decision.rho))
+            (!best || gives_before(&guests[i], best)))
             best = &guests[i];
     return best;
 }
@@ -236,13 +254,15 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
         guest->hold = granted >= firm - firm % DECIDE_MIB && gap > firm ? HOLD_SHARE : HOLD_ROOM;
     }
 
-    uint64_t waits = less(firm - firm % DECIDE_MIB, granted);
+    uint64_t waits = guest->aside ? 0 : less(firm - firm % DECIDE_MIB, granted);
 
     budgets->waiting += waits;
     if (guest->state.trouble != TROUBLE_NO_DRIVER && !(guest->input.vetoes & VETO_PAUSED))
         budgets->pressing += waits;
-    budgets->firm = less(budgets->firm, granted);
-    budgets->loose = less(budgets->loose, granted);
+    if (!guest->aside) {
+        budgets->firm = less(budgets->firm, granted);
+        budgets->loose = less(budgets->loose, granted);
+    }
     if (granted == 0)
         return;
     guest->target_bytes = given + granted;
@@ -308,7 +328,7 @@ static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, 
 
     for (size_t i = 0; i < n; i++)
         if (guests[i].action == CONTROL_NONE && guests[i].reclaim_bytes > 0 &&
-            (!best || guests[i].decision.rho < best->decision.rho))
+            (!best || gives_before(&guests[i], best)))
             best = &guests[i];
     return best;
 }
@@ -382,6 +402,14 @@ static void split_target(struct control_guest *guest)
     guest->hold = HOLD_BLOCK;
 }
 
+uint64_t control_goal(const struct control_guest *guest)
+{
+    const struct decide_decision *decision = &guest->decision;
+
+    return decide_is_lower(&guest->input, decision) ? decision->wanted_bytes
+                                                    : decision->target_bytes;
+}
+
 /* --- together --------------------------------------------------------------------------------- */
 
 void control_run(const struct control_policy *policy, struct control_host *host,
@@ -395,6 +423,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
 
     const bool waits = host->waiting_bytes > 0;
 
+    put_aside(guests, n);
     for (size_t i = 0; i < n; i++) {
         guests[i].input.host_short = host->level >= LEVEL_SOFT || waits;
         guests[i].input.host_urgent = host->level >= LEVEL_HARD || waits;

@@ -82,6 +82,10 @@ struct control_guest {
     /* In: why an actuator that the guest has may not be used; NULL: it may be used */
     const char *refused[N_ACTUATORS];
     bool excluded;
+    /* Its decisions are carried out; false: a dry run. Beside guests that act, those in a
+     * dry run come last, and what they would give or get changes nothing for the others. */
+    bool acts;
+    bool aside; /* out: it is such a guest */
     /* busy with a job, or with the last reclaim: nothing is reclaimed */
     bool busy;
     bool served;                /* out, within a decision; placed here to avoid padding */
@@ -110,6 +114,10 @@ static inline enum actuator_number control_first(const struct control_guest *gue
         first++;
     return (enum actuator_number)first;
 }
+
+/** Returns the size that the guest would come to if nothing changed: its target without the pace of
+ * steps, and while the last step is being proven. */
+uint64_t control_goal(const struct control_guest *guest);
 
 /** Returns true if the guest has another sizing actuator than its balloon. */
 static inline bool control_is_split(const struct control_guest *guest)

@@ -27,7 +27,7 @@ static const char schema[] =
     " why TEXT NOT NULL, actual_5s INTEGER, actual_30s INTEGER, actual_60s INTEGER,"
     " resident_5s INTEGER, resident_30s INTEGER, resident_60s INTEGER,"
     " panic INTEGER NOT NULL DEFAULT 0, reclaim_bytes INTEGER, reclaimed_bytes INTEGER,"
-    " plug_bytes INTEGER) STRICT;"
+    " plug_bytes INTEGER, goal_bytes INTEGER) STRICT;"
     "CREATE TABLE IF NOT EXISTS host (id INTEGER PRIMARY KEY CHECK (id = 1),"
     " time_s REAL NOT NULL, level TEXT NOT NULL, free_bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
@@ -93,6 +93,7 @@ static int add_columns(struct journal *journal, struct error *error)
     rc = rc ? rc
             : add_column(journal, "balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0", error);
     rc = rc ? rc : add_column(journal, "decision", "panic", "INTEGER NOT NULL DEFAULT 0", error);
+    rc = rc ? rc : add_column(journal, "decision", "goal_bytes", "INTEGER", error);
     for (size_t i = 0; rc == 0 && i < N_ACTUATORS; i++) {
         const struct actuator_operations *own = actuators[i];
 

@@ -116,7 +116,8 @@ struct journal_entry {
     /* the guest has just become short of memory, whatever it was given; not read back */
     bool panic;
     char level[8], action[12], hold[12];
-    uint64_t target_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
+    /* goal_bytes: where its size would come to, of which target_bytes is the next step */
+    uint64_t target_bytes, goal_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
     /* Orders to each actuator that has a column for them, and their results, which journal_add()
      * does not set; DECIDE_UNKNOWN: no order, or not known yet */
@@ -165,6 +166,25 @@ struct journal_count {
 int journal_counts(struct journal *journal, double since_s,
                    int (*see)(const struct journal_count *count, void *context), void *context,
                    struct error *error);
+/** The sums of a guest's decisions within a span. Sizes are integrals over time. */
+struct journal_sum {
+    char uuid[37];
+    uint64_t decisions, acted, shrinks, grows;
+    uint64_t shortages;  /* times that it became short of memory */
+    double taken_byte_s; /* of the largest size that it had, if a balloon was set */
+    double would_byte_s; /* what would have been taken in a dry run, at its goals */
+    double host_short_s; /* the host was at the level soft or below */
+    /* The last row, which holds for an unknown time and is not in the integrals. */
+    double last_s;
+    double last_taken_bytes, last_would_bytes, last_host_short;
+};
+
+/** Calls @p see for each guest with a decision at any time, with the sums since @p since_s, Unix
+ * time. */
+int journal_sums(struct journal *journal, double since_s,
+                 int (*see)(const struct journal_sum *sum, void *context), void *context,
+                 struct error *error);
+
 /** Calls @p see for the last entry of each guest, by name. */
 int journal_latest(struct journal *journal,
                    int (*see)(const struct journal_entry *entry, void *context), void *context,

@@ -53,6 +53,7 @@ static const struct field further_fields[] = {
     {TEXT(action), .column = "action"},
     {TEXT(hold), .column = "hold"},
     {ENTRY(FIELD_BOOL, panic), .column = "panic"},
+    {BYTES(goal_bytes), .column = "goal_bytes"},
     {BYTES(assigned_bytes), .column = "assigned_bytes"},
     {BYTES(resident_bytes), .column = "resident_bytes"},
     {BYTES(wss_high_bytes), .column = "wss_high_bytes"},

@@ -108,3 +108,64 @@ int journal_counts(struct journal *journal, double since_s,
     }
     return rc == 0 && result != SQLITE_DONE ? journal_failed(journal, result, error) : rc;
 }
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* A row holds until the guest's next one. The largest size is that of all rows: at the beginning of
+ * the span the guest may have been shrunk already. */
+static const char sums[] =
+    "WITH held AS (SELECT *, lead(time_s) OVER guest AS end_s,"
+    " max(actual_bytes) OVER (PARTITION BY uuid) AS top_bytes,"
+    " max(acted) OVER (PARTITION BY uuid) AS ours FROM decision"
+    " WINDOW guest AS (PARTITION BY uuid ORDER BY id)),"
+    " rated AS (SELECT *, max(end_s - max(time_s, ?1), 0) AS lasts_s,"
+    " CASE WHEN ours THEN max(min(top_bytes, assigned_bytes)"
+    " - CASE WHEN acted THEN target_bytes ELSE actual_bytes END, 0) ELSE 0 END AS taken,"
+    " CASE WHEN NOT ours AND hold IN ('none', 'waiting', 'pause')"
+    " THEN max(actual_bytes - coalesce(goal_bytes, target_bytes), 0) ELSE 0 END AS would,"
+    " level IN ('soft', 'hard', 'low') AS short FROM held)"
+    " SELECT uuid, sum(time_s >= ?1), sum(time_s >= ?1 AND acted),"
+    " sum(time_s >= ?1 AND action IN ('shrink', 'reclaim')),"
+    " sum(time_s >= ?1 AND action IN ('grow', 'full', 'restore')), sum(time_s >= ?1 AND panic),"
+    " total(lasts_s * taken), total(lasts_s * would), total(lasts_s * short),"
+    " total(CASE WHEN end_s IS NULL THEN time_s END), total(CASE WHEN end_s IS NULL THEN taken END),"
+    " total(CASE WHEN end_s IS NULL THEN would END),"
+    " total(CASE WHEN end_s IS NULL THEN short END) FROM rated GROUP BY uuid";
+
+static int read_sum(sqlite3_stmt *statement, struct journal_sum *sum)
+{
+    uint64_t *const counts[] = {&sum->decisions, &sum->acted, &sum->shrinks, &sum->grows,
+                                &sum->shortages};
+    double *const reals[] = {&sum->taken_byte_s,   &sum->would_byte_s,     &sum->host_short_s,
+                             &sum->last_s,         &sum->last_taken_bytes, &sum->last_would_bytes,
+                             &sum->last_host_short};
+    int column = 0;
+    int rc = sql_text(statement, column++, sum->uuid, sizeof(sum->uuid));
+
+    for (size_t i = 0; rc == 0 && i < sizeof(counts) / sizeof(counts[0]); i++)
+        rc = sql_u64(statement, column++, counts[i]);
+    for (size_t i = 0; rc == 0 && i < sizeof(reals) / sizeof(reals[0]); i++)
+        *reals[i] = sqlite3_column_double(statement, column++);
+    return rc;
+}
+
+int journal_sums(struct journal *journal, double since_s,
+                 int (*see)(const struct journal_sum *sum, void *context), void *context,
+                 struct error *error)
+{
+    cleanup_statement sqlite3_stmt *statement = NULL;
+    int result = SQLITE_DONE;
+    int rc = journal_prepare(journal, sums, &statement, error);
+
+    if (rc == 0)
+        sqlite3_bind_double(statement, 1, since_s);
+    while (rc == 0 && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct journal_sum sum = {0};
+
+        if (read_sum(statement, &sum) < 0)
+            return error_set(error, -EUCLEAN, "%s: a row that is not a valid decision",
+                             journal->path);
+        rc = see(&sum, context);
+    }
+    return rc == 0 && result != SQLITE_DONE ? journal_failed(journal, result, error) : rc;
+}

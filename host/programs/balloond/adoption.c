@@ -111,7 +111,7 @@ static int adopt(const struct journal_balloon *row, void *context)
     if (is_there(row, member->memory.current_bytes) ||
         !is_of(row, &member->memory, member->memory.saved))
         return 0;
-    if (balloond->config->act)
+    if (guest->acts)
         take_over(balloond, (size_t)i, row);
     else if (row->restored_s == 0)
         log_line(LOG_CLASS_GUEST, LOG_WARNING,
@@ -231,15 +231,14 @@ static void refuse_two_sections(const struct balloon_guest *member)
 static int look_up_mark(struct balloond *balloond, size_t i, struct error *error)
 {
     struct balloon_guest *member = &balloond->members.members[i];
-    const struct balloon_state *state = &balloond->members.guests[i].state;
-    int rc = balloond->config->act && state->before_bytes == 0 ? adopt_by_mark(balloond, i, error)
-                                                               : 0;
+    const struct control_guest *guest = &balloond->members.guests[i];
+    int rc = guest->acts && guest->state.before_bytes == 0 ? adopt_by_mark(balloond, i, error) : 0;
 
     if (rc < 0)
         return rc;
     member->fresh = false;
     refuse_two_sections(member);
-    if (member->owned && balloond->config->act)
+    if (member->owned && guest->acts)
         adoption_renew(balloond, i);
     return 0;
 }

@@ -138,7 +138,7 @@ static int carry_out(struct balloond *balloond, const struct control_host *host,
 
     if (balloond->alive)
         balloond->alive();
-    if (orders && balloond->config->act) {
+    if (orders && balloond->members.guests[i].acts) {
         rc = is_reclaim ? order_all(balloond, i, &error) : set_balloon(balloond, i, &error);
         entry.acted = rc >= 0;
         if (rc < 0 && !member->failing)
@@ -262,7 +262,7 @@ static void note_loss(struct balloond *balloond, size_t i)
     struct balloon_guest *member = &balloond->members.members[i];
     struct error error = {0};
 
-    if (balloond->config->act && member->owned &&
+    if (balloond->members.guests[i].acts && member->owned &&
         balloond->members.guests[i].state.before_bytes == 0 &&
         adoption_give_up(balloond, i, &error) < 0)
         log_failure(member, "not journalled", &error);
@@ -289,11 +289,12 @@ static void alert_contest(struct balloond *balloond, size_t i)
 static void note_plug(struct balloond *balloond, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
-    const struct balloon_state *state = &balloond->members.guests[i].state;
+    const struct control_guest *guest = &balloond->members.guests[i];
+    const struct balloon_state *state = &guest->state;
     uint64_t was_bytes = member->owned_assigned_bytes;
 
     member->owned_assigned_bytes = state->plug.assigned_bytes;
-    if (!balloond->config->act || !member->owned || state->before_bytes == 0 || was_bytes == 0 ||
+    if (!guest->acts || !member->owned || state->before_bytes == 0 || was_bytes == 0 ||
         was_bytes == state->plug.assigned_bytes)
         return;
     log_line(LOG_CLASS_GUEST, LOG_NOTICE,
@@ -483,7 +484,7 @@ int balloond_end(struct balloond *balloond)
     int rc;
 
     reclaiming_end(balloond); /* reclaimed memory comes back when it is touched */
-    rc = balloond->config->act ? restore_balloons(balloond) : 0;
+    rc = balloond_config_acts_at_all(balloond->config) ? restore_balloons(balloond) : 0;
     if (balloond->libvirt)
         domain_disconnect(balloond->libvirt);
     members_free(&balloond->members);

@@ -2,6 +2,7 @@
 /** @file config.c  See config.h. */
 #include "programs/balloond/config.h"
 
+#include "base/bytes.h"
 #include "base/option.h"
 #include "base/parse.h"
 #include "base/service/ini_file.h"
@@ -14,6 +15,7 @@
 
 #define SECTION "vmwss-balloond"
 #define GUEST_PREFIX "guest "
+#define OTHERS "*" /* every guest without a section */
 
 void balloond_config_init(struct balloond_config *config)
 {
@@ -52,7 +54,30 @@ const struct balloond_guest_config *balloond_config_guest(const struct balloond_
     for (size_t i = 0; i < config->n_guests; i++)
         if (balloond_config_is_of(&config->guests[i], name, uuid))
             return &config->guests[i];
-    return NULL;
+    return &config->others;
+}
+
+bool balloond_config_acts(const struct balloond_config *config,
+                          const struct balloond_guest_config *guest)
+{
+    return guest->act == ACT_DEFAULT ? config->act : guest->act == ACT_YES;
+}
+
+bool balloond_config_acts_at_all(const struct balloond_config *config)
+{
+    bool acts = balloond_config_acts(config, &config->others);
+
+    for (size_t i = 0; i < config->n_guests; i++)
+        acts = acts || balloond_config_acts(config, &config->guests[i]);
+    return acts;
+}
+
+uint64_t balloond_config_reservation(const struct balloond_guest_config *guest,
+                                     uint64_t assigned_bytes)
+{
+    uint64_t share = (uint64_t)((double)assigned_bytes * guest->reserved_share);
+
+    return larger(guest->reserved_bytes, share);
 }
 
 /* --- keys with a form of their own -------------------------------------------------------------
@@ -172,6 +197,32 @@ static void dump_history(const void *at, const char *key, FILE *out)
     fprintf(out, "%s = %.10g\n", key, *(const double *)at);
 }
 
+static int set_reservation(void *at, const char *value)
+{
+    struct balloond_guest_config *guest = at;
+    uint64_t bytes = 0;
+    double percent = 0;
+    int rc = 0;
+
+    if (strcmp(value, "none") != 0)
+        rc = strchr(value, '%') ? parse_percent(value, 100, &percent) : parse_size(value, &bytes);
+    guest->reserved_bytes = bytes;
+    guest->reserved_share = percent / 100;
+    return rc;
+}
+
+static void dump_reservation(const void *at, const char *key, FILE *out)
+{
+    const struct balloond_guest_config *guest = at;
+
+    if (guest->reserved_share > 0)
+        fprintf(out, "%s = %.10g%%\n", key, guest->reserved_share * 100);
+    else if (guest->reserved_bytes > 0)
+        fprintf(out, "%s = %llu\n", key, (unsigned long long)guest->reserved_bytes);
+    else
+        fprintf(out, "%s = none\n", key);
+}
+
 /* "start": what the guest had then; "assigned": all of it. */
 static int parse_limit(const char *value, uint64_t *bytes)
 {
@@ -258,9 +309,13 @@ static const struct option_line keys[] = {
 
 #define OF_GUEST(member) .offset = offsetof(struct balloond_guest_config, member)
 
+static const char *const act_words[] = {"default", "no", "yes", NULL};
+
 static const struct option_line guest_keys[] = {
-    {OPTION_SIZE, .name = "reservation", OF_GUEST(reserved_bytes), .none = "none",
-     .expect = "a number, as in 512M, or none"},
+    {OPTION_WORD, .name = "act", OF_GUEST(act), .words = act_words,
+     .expect = "yes, no, or default: as in [" SECTION "]"},
+    {OPTION_KEY, .name = "reservation", .set = set_reservation, .dump = dump_reservation,
+     .expect = "a size, as in 512M, a share of its memory, as in 25%, or none"},
     {OPTION_KEY, .name = "shares", OF_GUEST(shares), .set = set_shares, .dump = dump_shares,
      .expect = "a number, 1 to 1000000000"},
     {OPTION_KEY, .name = "limit", .set = set_own_limit, .dump = dump_own_limit,
@@ -273,6 +328,8 @@ void balloond_config_dump(const struct balloond_config *config, FILE *out)
 {
     fputs("[" SECTION "]\n", out);
     options_dump(keys, config, out);
+    fputs("\n[" GUEST_PREFIX OTHERS "]\n", out);
+    options_dump(guest_keys, &config->others, out);
     for (size_t i = 0; i < config->n_guests; i++) {
         fprintf(out, "\n[" GUEST_PREFIX "%s]\n", config->guests[i].name);
         options_dump(guest_keys, &config->guests[i], out);
@@ -289,6 +346,7 @@ static struct balloond_guest_config *guest_section(struct balloond_config *confi
     if (config->n_guests == BALLOOND_MAX_GUESTS)
         return NULL;
     guest = &config->guests[config->n_guests];
+    *guest = config->others;
     if (parse_text(name, guest->name, sizeof(guest->name)) < 0)
         return NULL;
     config->n_guests++;
@@ -314,6 +372,8 @@ static int take_guest(struct balloond_config *config, const char *section, const
     struct balloond_guest_config *guest;
 
     trim(guest_name, sizeof(guest_name), section);
+    if (!strcmp(guest_name, OTHERS)) /* taken before */
+        return 0;
     guest = guest_section(config, guest_name);
     if (!guest)
         return error_set(error, -EINVAL, "guest %s: no name, or more than %d sections", guest_name,
@@ -334,9 +394,25 @@ static int take_key(void *context, const char *section, const char *name, const 
                      section);
 }
 
+/* The sections of guests begin with these settings, wherever in the file they are. */
+static int take_others(void *context, const char *section, const char *name, const char *value,
+                       struct error *error)
+{
+    struct balloond_config *config = context;
+    char text[8];
+
+    if (strncmp(section, GUEST_PREFIX, strlen(GUEST_PREFIX)) != 0)
+        return 0;
+    trim(text, sizeof(text), section + strlen(GUEST_PREFIX));
+    return strcmp(text, OTHERS) != 0 ? 0
+                                     : option_set(guest_keys, &config->others, name, value, error);
+}
+
 int balloond_config_load(struct balloond_config *config, const char *path, struct error *error)
 {
-    int rc = ini_file_read(path, take_key, config, error);
+    int rc = ini_file_read(path, take_others, config, error);
+
+    rc = rc < 0 ? rc : ini_file_read(path, take_key, config, error);
 
     config->policy.reclaim.stale_s = fmax(config->policy.reclaim.stale_s, 2 * config->interval_s);
     return rc;

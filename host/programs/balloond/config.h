@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
  * @file config.h  vmwss-balloond's configuration: an INI file (inih) with the section
- * [vmwss-balloond], and one section [guest NAME] or [guest UUID] for each guest with its own
- * settings.
+ * [vmwss-balloond], one section [guest NAME] or [guest UUID] for each guest with its own settings,
+ * and [guest *] for all other guests, whose settings the sections of guests begin with.
  */
 #pragma once
 
@@ -16,9 +16,14 @@
 #define BALLOOND_USER "vmwss-balloond" /* the package creates this user */
 #define BALLOOND_MAX_GUESTS 256        /* maximum number of guests with a section */
 
+/** Whether a guest's balloon is set. */
+enum balloond_act { ACT_DEFAULT /* as in [vmwss-balloond] */, ACT_NO, ACT_YES };
+
 struct balloond_guest_config {
-    char name[256]; /* the guest's name or UUID */
-    uint64_t reserved_bytes;
+    char name[256];          /* the guest's name or UUID */
+    uint64_t reserved_bytes; /* the larger of both counts */
+    double reserved_share;   /* of M */
+    enum balloond_act act;
     double shares; /* 0: as many as its assigned MiB */
     bool excluded;
     bool has_limit; /* a limit of its own: limit_bytes, as in balloond_config */
@@ -38,7 +43,8 @@ struct balloond_config {
     struct control_policy policy; /* mode, times and reclaim are configurable */
     /* actuators with a device that may be changed: virtio-mem */
     bool uses[N_ACTUATORS];
-    bool reclaim_any_swap; /* false: reclaim only into compressed memory (zram) */
+    bool reclaim_any_swap;               /* false: reclaim only into compressed memory (zram) */
+    struct balloond_guest_config others; /* [guest *] */
     size_t n_guests;
     struct balloond_guest_config guests[BALLOOND_MAX_GUESTS];
 };
@@ -62,6 +68,17 @@ bool balloond_config_is_of(const struct balloond_guest_config *section, const ch
 bool balloond_config_is_ambiguous(const struct balloond_config *config, const char *name,
                                   const char *uuid);
 
-/** Returns the guest's section; NULL: it has none. */
+/** Returns the guest's section, or that of all others. */
 const struct balloond_guest_config *balloond_config_guest(const struct balloond_config *config,
                                                           const char *name, const char *uuid);
+
+/** Returns true if that guest's balloon is set, and not only in a dry run. */
+bool balloond_config_acts(const struct balloond_config *config,
+                          const struct balloond_guest_config *guest);
+
+/** Returns true if the balloon of any guest may be set. */
+bool balloond_config_acts_at_all(const struct balloond_config *config);
+
+/** Returns what the guest's size never falls below, of @p assigned_bytes. */
+uint64_t balloond_config_reservation(const struct balloond_guest_config *guest,
+                                     uint64_t assigned_bytes);

@@ -120,7 +120,8 @@ static int balloond_run(struct balloond *balloond, sd_event *loop, struct error 
         return rc;
     log_line(LOG_CLASS_DAEMON, LOG_NOTICE, "%s, %s",
              balloond->config->policy.proactive ? "proactive" : "lazy",
-             balloond->config->act ? "acting" : "a dry run: no balloon is set");
+             balloond_config_acts_at_all(balloond->config) ? "acting"
+                                                           : "a dry run: no balloon is set");
     sd_event_set_watchdog(loop, true);
     return main_loop_run(loop, error);
 }

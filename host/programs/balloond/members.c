@@ -250,7 +250,8 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     member->seen = true;
     member->ambiguous = balloond_config_is_ambiguous(config, memory->name, memory->uuid);
     guest->busy = memory->busy || member->reclaim.sent_bytes > 0;
-    guest->excluded = member->ambiguous || (own && own->excluded);
+    guest->excluded = member->ambiguous || own->excluded;
+    guest->acts = balloond_config_acts(config, own);
     *input = members_input(&member->measured,
                            member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
                            &current, wall_s);
@@ -258,9 +259,9 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
                                                             : memory->current_bytes;
-    input->reserved_bytes = own ? own->reserved_bytes : 0;
-    input->shares = own ? own->shares : 0;
-    guest->allowed_bytes = own && own->has_limit ? own->limit_bytes : config->limit_bytes;
+    input->reserved_bytes = balloond_config_reservation(own, input->assigned_bytes);
+    input->shares = own->shares;
+    guest->allowed_bytes = own->has_limit ? own->limit_bytes : config->limit_bytes;
     if (memory->suspended)
         input->vetoes |= VETO_PAUSED;
     take_devices(member, guest, config);
@@ -394,7 +395,7 @@ static int replay_one(struct advising *advising, struct store *store,
     struct history_guest found;
     int rc = history_find(store, member->uuid, &found, error);
 
-    advising->reserved_bytes = own ? own->reserved_bytes : 0;
+    advising->reserved_bytes = balloond_config_reservation(own, member->memory.maximum_bytes);
     if (rc == 0)
         rc = advising_replay(advising, store, &found, ADVISING_BACKTEST_S, &replayed, error);
     if (rc < 0 && rc != -ENOENT)

@@ -22,7 +22,7 @@ static bool is_on(const struct balloond *balloond)
 int reclaiming_begin(struct balloond *balloond, const struct account *account, struct error *error)
 {
     const struct reclaimer_plan plan = {.account = account,
-                                        .act = balloond->config->act,
+                                        .act = balloond_config_acts_at_all(balloond->config),
                                         .any_swap = balloond->config->reclaim_any_swap};
 
     balloond->reclaimer = RECLAIMER_NONE;

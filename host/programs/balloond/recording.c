@@ -25,6 +25,7 @@ struct journal_entry recording_entry(const struct balloond *balloond,
     struct journal_entry entry = {
         .time_s = balloond_wall_s(),
         .target_bytes = guest->target_bytes,
+        .goal_bytes = control_goal(guest),
         .wish_bytes = guest->wish_bytes,
         .assigned_bytes = input->assigned_bytes,
         .actual_bytes = input->actual_bytes,
@@ -88,6 +89,9 @@ static bool is_paid_for(struct balloon_guest *member)
     return true;
 }
 
+/* A goal that changes by less is no news. */
+#define GOAL_BYTES (64 * DECIDE_MIB)
+
 static bool is_news(struct balloon_guest *member, const struct control_guest *guest,
                     const struct journal_entry *entry)
 {
@@ -97,8 +101,9 @@ static bool is_news(struct balloon_guest *member, const struct control_guest *gu
     /* The wait for a record after a reclaim belongs to that reclaim. */
     if (!always && guest->reclaim_hold == RECLAIM_SETTLING)
         return false;
-    snprintf(key, sizeof(key), "%s %s %s %llu %x %x %u", entry->action, entry->hold, entry->level,
-             (unsigned long long)entry->target_bytes, guest->decision.vetoes,
+    snprintf(key, sizeof(key), "%s %s %s %llu %llu %x %x %u", entry->action, entry->hold,
+             entry->level, (unsigned long long)entry->target_bytes,
+             (unsigned long long)(entry->goal_bytes / GOAL_BYTES), guest->decision.vetoes,
              guest->decision.panics, (unsigned)guest->reclaim_hold);
     if (!always && (!strcmp(key, member->recorded.key) || !is_paid_for(member)))
         return false;
@@ -119,6 +124,7 @@ static bool goes_on(const struct balloon_guest *member, const struct control_gue
 static void log_order(const struct journal_entry *entry)
 {
     const uint64_t reclaim_bytes = entry->ordered_bytes[ACTUATOR_RECLAIM];
+    char goal[48] = "";
 
     if (reclaim_bytes != DECIDE_UNKNOWN) {
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %sreclaim %llu MiB: %s", entry->name,
@@ -126,10 +132,13 @@ static void log_order(const struct journal_entry *entry)
                  entry->why);
         return;
     }
-    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB: %s", entry->name,
+    if (entry->goal_bytes < entry->target_bytes)
+        snprintf(goal, sizeof(goal), ", on the way to %llu",
+                 (unsigned long long)(entry->goal_bytes / DECIDE_MIB));
+    log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: %s%s from %llu to %llu MiB%s: %s", entry->name,
              entry->acted ? "" : "would ", entry->action,
              (unsigned long long)(entry->actual_bytes / DECIDE_MIB),
-             (unsigned long long)(entry->target_bytes / DECIDE_MIB), entry->why);
+             (unsigned long long)(entry->target_bytes / DECIDE_MIB), goal, entry->why);
 }
 
 static void begin_after(struct balloon_guest *member, const struct journal_entry *entry)

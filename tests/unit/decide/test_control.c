@@ -286,6 +286,28 @@ TEST(rules, the_idlest_gives_first)
     ck_assert_int_eq(g[0].action, CONTROL_NONE);
 }
 
+/* The memory that others would give does not come. */
+TEST(rules, one_guest_is_tried_beside_a_dry_run_of_others)
+{
+    struct control_host h = host(3250);
+    struct control_guest g[2] = {guest(), guest()};
+
+    g[0].input.mid_wss.high_bytes = 100 * MIB; /* its rho is the lowest */
+    g[1].acts = true;
+    settle(&h, g, 2);
+    h.free_bytes = 2620 * MIB;
+    run(&h, g, 2);
+    h.free_bytes = 3172 * MIB; /* 104 are missing */
+    run(&h, g, 2);
+    ck_assert_int_eq(g[1].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[0].hold, HOLD_OTHERS);
+    g[0].acts = true;
+    run(&h, g, 2);
+    ck_assert_int_eq(g[0].action, CONTROL_SHRINK);
+    ck_assert_int_eq(g[1].hold, HOLD_OTHERS);
+    ck_assert_uint_lt(control_goal(&g[0]), g[0].target_bytes);
+}
+
 TEST(rules, room_is_made_on_demand)
 {
     struct control_host h = host(30000);
@@ -397,6 +419,27 @@ TEST(rules, growth_has_two_phases_when_the_host_is_short)
     ck_assert_int_eq(g[1].action, CONTROL_GROW);
     ck_assert_uint_le(g[1].target_bytes - g[1].input.actual_bytes, 205 * MIB);
     ck_assert_uint_ge(g[1].target_bytes - g[1].input.actual_bytes, 203 * MIB);
+}
+
+/* Nor does it get what it would be given. */
+TEST(rules, growth_in_a_dry_run_takes_nothing_from_guests_that_act)
+{
+    struct control_host h = host(1338); /* 500 above hard */
+    struct control_guest g[3] = {guest(), hungry(), hungry()};
+
+    g[0].acts = g[2].acts = true;
+    g[1].input.shares = 1000000;
+    h.level = LEVEL_HIGH;
+    run(&h, g, 3);
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    ck_assert_uint_ge(g[2].target_bytes, 1499 * MIB);
+    ck_assert_uint_le(h.waiting_bytes, 2048 * MIB);
+    ck_assert_ptr_nonnull(strstr(why(&h, &g[2]), "MiB: what it touches, and headroom"));
+    g[2] = guest();
+    g[2].acts = true;
+    run(&h, g, 3);
+    ck_assert_int_eq(g[1].action, CONTROL_GROW);
+    ck_assert_uint_eq(h.waiting_bytes, 0);
 }
 
 static struct control_guest rested(void)

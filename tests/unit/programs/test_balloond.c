@@ -114,7 +114,35 @@ TEST(all, every_key_is_taken)
     ck_assert_uint_eq(config.limit_bytes, UINT64_MAX);
     ck_assert(!balloond_config_guest(&config, "any", UUID_1)->has_limit);
     ck_assert(balloond_config_guest(&config, "any", UUID_1)->excluded);
-    ck_assert_ptr_null(balloond_config_guest(&config, "any", UUID_2));
+    ck_assert(!balloond_config_guest(&config, "any", UUID_2)->excluded);
+}
+
+/* [guest *] is below the sections that begin with it. */
+TEST(all, the_others_have_settings_and_one_guest_can_be_tried)
+{
+    const struct balloond_guest_config *guest;
+
+    ck_assert_int_eq(load("[guest db1]\nact = yes\n[guest b]\nreservation = 2G\n"
+                          "[guest *]\nreservation = 25%\nshares = 3\n"),
+                     0);
+    ck_assert(balloond_config_acts_at_all(&config));
+    guest = balloond_config_guest(&config, "db1", UUID_1);
+    ck_assert(balloond_config_acts(&config, guest));
+    ck_assert_uint_eq(balloond_config_reservation(guest, 4096 * MIB), 1024 * MIB);
+    guest = balloond_config_guest(&config, "b", UUID_2);
+    ck_assert(!balloond_config_acts(&config, guest));
+    ck_assert_uint_eq(balloond_config_reservation(guest, 4096 * MIB), 2048 * MIB);
+    guest = balloond_config_guest(&config, "another", UUID_2);
+    ck_assert(!balloond_config_acts(&config, guest));
+    ck_assert_double_eq(guest->shares, 3);
+    ck_assert_uint_eq(balloond_config_reservation(guest, 8192 * MIB), 2048 * MIB);
+    ck_assert_int_eq(load("[vmwss-balloond]\nact = yes\n[guest *]\nact = no\n"
+                          "[guest a]\nact = default\nreservation = none\n"),
+                     0);
+    ck_assert(!balloond_config_acts(&config, balloond_config_guest(&config, "b", UUID_1)));
+    ck_assert(balloond_config_acts(&config, balloond_config_guest(&config, "a", UUID_1)));
+    ck_assert_int_eq(load("[vmwss-balloond]\nact = yes\n[guest *]\nact = no\n"), 0);
+    ck_assert(!balloond_config_acts_at_all(&config));
 }
 
 /* A group is looked at once an interval. */
@@ -157,7 +185,8 @@ TEST(all, what_is_dumped_can_be_read)
             "window = %s\nshrink-after = 61\nmin-uptime = 62\nprove-after = 63\n"
             "min-history = 0\nmax-exceeded = 2%%\n"
             "pause-after-panic = 64\npause-after-growth = 65\nshrink-without-statistics = yes\n"
-            "[guest a]\nreservation = 512M\nshares = 7\n[guest b]\nexclude = yes\n",
+            "[guest a]\nreservation = 512M\nshares = 7\n[guest b]\nexclude = yes\nact = no\n"
+            "[guest *]\nreservation = 12.5%%\nact = yes\n",
             windows[i]);
         ck_assert_int_eq(load(given), 0);
         balloond_config_dump(&config, out);
@@ -191,6 +220,8 @@ TEST(all, what_is_wrong_is_named)
     is_refused("[vmwss-balloond]\nnosuch = 1\n", ":2: unknown key 'nosuch'");
     is_refused("[vmwssd]\nact = yes\n", ":2: section [vmwssd]: there are [vmwss-balloond] and");
     is_refused("[guest a]\nshares = none\n", ":2: shares = none: expected a number");
+    is_refused("[guest a]\nreservation = 101%\n", ":2: reservation = 101%: expected a size");
+    is_refused("[guest *]\nact = perhaps\n", ":2: act = perhaps: expected yes, no, or default");
     is_refused("[guest a]\nceiling = 1G\n", ":2: unknown key 'ceiling'");
     is_refused("[vmwss-balloond]\nact yes\n", ":2: neither [section] nor key = value");
 }
@@ -310,6 +341,54 @@ static unsigned count_balloons(void)
 
     ck_assert_int_eq(journal_balloons(journal, see_balloon, &n, &error), 0);
     return n;
+}
+
+static void add_row(const char *name, const char *uuid, double time_s, const uint64_t mib[3],
+                    const char *hold, bool acted)
+{
+    struct journal_entry entry = entry_of(name, uuid, time_s);
+
+    snprintf(entry.hold, sizeof(entry.hold), "%s", hold);
+    entry.acted = acted;
+    entry.assigned_bytes = 2000 * MIB;
+    entry.actual_bytes = mib[0] * MIB;
+    entry.target_bytes = mib[1] * MIB;
+    entry.goal_bytes = mib[2] * MIB;
+    ck_assert_int_eq(journal_add(journal, &entry, &error), 0);
+}
+
+static struct journal_sum summed[4];
+static size_t n_summed;
+
+static int see_sum(const struct journal_sum *sum, void *context)
+{
+    (void)context;
+    summed[n_summed++ % 4] = *sum;
+    return 0;
+}
+
+/* web1 acts, and had 1000 MiB; db1 is in a dry run. */
+TEST(all, what_decisions_came_to_is_summed_over_time)
+{
+    add_row("web1", UUID_1, 1000, (const uint64_t[]){1000, 900, 500}, "none", true);
+    add_row("web1", UUID_1, 1100, (const uint64_t[]){900, 900, 500}, "waiting", false);
+    add_row("web1", UUID_1, 1200, (const uint64_t[]){900, 800, 500}, "none", true);
+    add_row("db1", UUID_2, 1000, (const uint64_t[]){1000, 900, 400}, "none", false);
+    add_row("db1", UUID_2, 1300, (const uint64_t[]){1000, 1000, 400}, "ample", false);
+    n_summed = 0;
+    ck_assert_int_eq(journal_sums(journal, 1050, see_sum, NULL, &error), 0);
+    ck_assert_uint_eq(n_summed, 2);
+    ck_assert_uint_eq(summed[0].decisions, 2);
+    ck_assert_uint_eq(summed[0].acted, 1);
+    ck_assert_double_eq(summed[0].taken_byte_s, (50 * 100 + 100 * 100) * (double)MIB);
+    ck_assert_double_eq(summed[0].last_taken_bytes, 200 * (double)MIB);
+    ck_assert_double_eq(summed[0].last_s, 1200);
+    ck_assert_double_eq(summed[0].host_short_s, 0);
+    ck_assert_double_eq(summed[0].would_byte_s, 0);
+    ck_assert_uint_eq(summed[1].acted, 0);
+    ck_assert_double_eq(summed[1].taken_byte_s, 0);
+    ck_assert_double_eq(summed[1].would_byte_s, 250 * 600 * (double)MIB);
+    ck_assert_double_eq(summed[1].last_would_bytes, 0);
 }
 
 TEST(all, a_balloon_is_known_until_it_is_disowned)
@@ -657,7 +736,7 @@ static void appear(int domain_id, uint64_t current_bytes)
     one.memory.current_bytes = current_bytes;
     one.memory.maximum_bytes = 4096 * MIB;
     one_guest = (struct control_guest){
-        .input = {.assigned_bytes = 4096 * MIB, .actual_bytes = current_bytes}};
+        .input = {.assigned_bytes = 4096 * MIB, .actual_bytes = current_bytes}, .acts = true};
     config.act = true;
     controller = (struct balloond){.config = &config,
                                    .journal = journal,
