@@ -31,6 +31,7 @@ NOT_JSON = {
     "error",
     "first_touch_after_s",
     "first_touch_by_s",
+    "goal",
     "kind",
     "period",
     "resident",

@@ -157,10 +157,18 @@ struct replaying {
     int64_t run_s, last_s; /* when the guest's run began, and its last minute */
     double until_s;        /* how long that minute holds if no other follows */
     struct decide_input last;
-    uint64_t reserved_bytes;
+    const struct advising *advising;
     bool begun;
     struct replayed *out;
 };
+
+/* A working set as large as all its memory may last, and is no shortage. */
+static void note_short(const struct advising *advising, int64_t start_s,
+                       const struct decide_input *input)
+{
+    if (advising->see_short && decide_panics(&decide_policy_default, input) & ~(unsigned)PANIC_WSS)
+        advising->see_short(start_s, advising->context);
+}
 
 static void replay(struct replaying *replaying, int64_t start_s, const struct decide_input *input,
                    uint64_t reached_bytes)
@@ -169,7 +177,7 @@ static void replay(struct replaying *replaying, int64_t start_s, const struct de
 
     if (start_s < replaying->from_s)
         return;
-    reserved.reserved_bytes = replaying->reserved_bytes;
+    reserved.reserved_bytes = replaying->advising->reserved_bytes;
     backtest_see(&replaying->backtest, start_s, &reserved, reached_bytes);
     if (replaying->out->from_s <= 0)
         replaying->out->from_s = (double)start_s;
@@ -207,6 +215,8 @@ static int see_minute(const struct history_moment *moment, void *context)
     decide_from_moment(&replaying->last, windows, moment, replaying->gathering.day,
                        (double)(moment->start_s + BUCKET_MINUTE - replaying->run_s));
     replay(replaying, moment->start_s, &replaying->last, decide_reached(windows, moment));
+    if (moment->start_s >= replaying->from_s)
+        note_short(replaying->advising, moment->start_s, &replaying->last);
     return 0;
 }
 
@@ -235,7 +245,7 @@ int advising_replay(struct advising *advising, struct store *store,
     replaying->gathering = (struct gathering){advising->day, &advising->windows};
     replaying->from_s = (int64_t)(advising->now_s - span_s);
     replaying->out = out;
-    replaying->reserved_bytes = advising->reserved_bytes;
+    replaying->advising = advising;
     backtest_begin(&replaying->backtest, &policy, long_s, BUCKET_MINUTE, pending);
     rc = history_moments(store, guest, &query, see_minute, replaying, error);
     if (rc == 0 && replaying->begun)

@@ -13,6 +13,9 @@ struct advising {
     struct decide_windows windows;
     uint64_t reserved_bytes; /* the reservation of the guest that is replayed */
     double day_min_s;        /* records of the past without which a replay takes nothing */
+    /* called for each replayed minute in which the guest was short of memory; NULL: for none */
+    void (*see_short)(int64_t start_s, void *context);
+    void *context;
     double now_s;
     struct decide_day *day;   /* of one guest after the other */
     struct kept_sample *kept; /* reused for each guest */

@@ -1,44 +1,46 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_balloon.c  vmwss balloon: shows vmwss-balloond's decisions and reasons from its
- * journal, and gives back the memory that it took, if it does not run. */
-#include "base/array.h"
-#include "base/bytes.h"
+ * journal. */
 #include "base/option.h"
 #include "base/parse.h"
 #include "base/run_lock.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "decide/journal/journal.h"
-#include "guest/domain/domain_mark.h"
-#include "guest/domain/domain_memory.h"
 #include "history/store.h"
+#include "programs/vmwss/balloon_command.h"
 #include "programs/vmwss/cli.h"
 #include "show/sheet.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
-struct options {
-    const char *journal, *uri;
-    uint64_t last;
-    double for_s;
-    const char *verb, *domain; /* domain; for make-room: the size */
-};
+static int set_windows(void *options, const char *value)
+{
+    return decide_windows_parse(&((struct balloon_options *)options)->windows, value) == 0
+               ? 0
+               : command_bad_value("--window", value, DECIDE_WINDOWS_EXPECTED);
+}
 
 static const struct option_line lines[] = {
-    {OPTION_COUNT, 'n', "last", "N", offsetof(struct options, last),
+    {OPTION_COUNT, 'n', "last", "N", offsetof(struct balloon_options, last),
      .help = "the number of decisions to show (20)", 1, 1000000,
      "a number of decisions, 1 to 1000000"},
-    {OPTION_SECONDS, 'f', "for", "S", offsetof(struct options, for_s),
+    {OPTION_SECONDS, 'f', "for", "S", offsetof(struct balloon_options, for_s),
      .help = "how long the request of make-room lasts (3600)"},
-    {OPTION_TEXT, 'c', "connect", "URI", offsetof(struct options, uri),
+    {OPTION_TEXT, 'c', "connect", "URI", offsetof(struct balloon_options, uri),
      .help = "libvirt connection, for release (qemu:///system)"},
-    {OPTION_TEXT, 'J', "journal", "FILE", offsetof(struct options, journal),
+    {OPTION_CALL, 's', "since", "TIME", 0,
+     .help = "the beginning of the report, in the forms of vmwss history (7d)",
+     .call = kept_set_since},
+    {OPTION_CALL, 'w', "window", "S,S,S", 0,
+     .help = "the windows of the report's backtest (60,600,3600)", .call = set_windows},
+    KEPT_JSON("report as JSON"),
+    KEPT_DATABASE(offsetof(struct balloon_options, kept.database)),
+    {OPTION_TEXT, 'J', "journal", "FILE", offsetof(struct balloon_options, journal),
      .help = "the journal (" JOURNAL_DEFAULT_PATH ")"},
     {.type = OPTION_END},
 };
@@ -48,10 +50,12 @@ static const struct command_options command_options = {
         "Usage: vmwss balloon status [OPTIONS]\n"
         "       vmwss balloon why DOMAIN [OPTIONS]\n"
         "       vmwss balloon log [DOMAIN] [OPTIONS]\n"
+        "       vmwss balloon report [OPTIONS]\n"
         "       vmwss balloon make-room SIZE [OPTIONS]\n"
         "       vmwss balloon release [DOMAIN] [OPTIONS]\n\n"
         "Shows vmwss-balloond's decisions, from its journal. status shows the last decision about each guest,\n"
-        "why the last one about DOMAIN with its figures, log the last ones in order. make-room asks it to keep\n"
+        "why the last one about DOMAIN with its figures, log the last ones in order. report shows what came of\n"
+        "them since --since, or would have, and a replay of that time. make-room asks vmwss-balloond to keep\n"
         "SIZE free on the host, and prints which guests give memory, or would in a dry run; 0 withdraws the\n"
         "request. release restores balloons that it set and did not restore, and takes no memory;\n"
         "vmwss-balloond must not run meanwhile.\n",
@@ -59,9 +63,13 @@ static const struct command_options command_options = {
 };
 
 /* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
+static int parse_options(struct balloon_options *options, int argc, char **argv)
 {
-    *options = (struct options){.journal = JOURNAL_DEFAULT_PATH, .last = 20, .for_s = 3600};
+    *options = (struct balloon_options){.kept = KEPT_CHOICE_DEFAULT,
+                                        .windows = decide_windows_default,
+                                        .journal = JOURNAL_DEFAULT_PATH,
+                                        .last = 20,
+                                        .for_s = 3600};
 
     int rc = options_read(&command_options, options, argc, argv);
 
@@ -104,6 +112,7 @@ static int add_row(const struct journal_entry *entry, void *context)
     sheet_bytes(sheet, "actual", entry->actual_bytes);
     sheet_bytes(sheet, "resident", entry->resident_bytes);
     sheet_bytes(sheet, "target", entry->target_bytes);
+    sheet_bytes(sheet, "goal", entry->goal_bytes);
     sheet_cell(sheet, "action", "%s%s%s%s",
                entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
                reclaims ? " " : "",
@@ -117,7 +126,8 @@ static int no_decision(const char *domain, struct error *error)
     return error_set(error, -ENOENT, "domain %s: the journal has no decision about it", domain);
 }
 
-static int print_table(const struct options *options, struct journal *journal, struct error *error)
+static int print_table(const struct balloon_options *options, struct journal *journal,
+                       struct error *error)
 {
     static const struct sheet_column columns[] = {
         {"time", {.name = "TIME", .rank = 2}},
@@ -126,6 +136,7 @@ static int print_table(const struct options *options, struct journal *journal, s
         {"actual", {.name = "ACTUAL", .right = true, .rank = 1}},
         {"resident", {.name = "RESIDENT", .right = true, .rank = 3}},
         {"target", {.name = "TARGET", .right = true}},
+        {"goal", {.name = "GOAL", .right = true}},
         {"action", {.name = "ACTION"}},
         {"why", {.name = "WHY", .last = true}},
     };
@@ -162,7 +173,8 @@ static void print_terms(const struct journal_entry *entry)
     print_term("touched in the middle window, at most", entry->wss_high_bytes);
     print_term("floor", entry->floor_bytes);
     print_term("wished, without the host's limits", entry->wish_bytes);
-    print_term("target", entry->target_bytes);
+    print_term("target, the next step", entry->target_bytes);
+    print_term("goal, where it would come to", entry->goal_bytes);
     for (size_t i = 0; i < N_ACTUATORS; i++) {
         print_term(actuators[i]->ordered_column.term, entry->ordered_bytes[i]);
         print_term(actuators[i]->done_column.term, entry->done_bytes[i]);
@@ -188,185 +200,14 @@ static int explain_entry(const struct journal_entry *entry, void *context)
     return 0;
 }
 
-static int print_why(const struct options *options, struct journal *journal, struct error *error)
+static int print_why(const struct balloon_options *options, struct journal *journal,
+                     struct error *error)
 {
     unsigned n = 0;
     int rc = journal_entries(journal, options->domain, 1, explain_entry, &n, error);
 
     if (rc == 0 && n == 0)
         return no_decision(options->domain, error);
-    return rc;
-}
-
-/* --- giving back ------------------------------------------------------------------------------ */
-
-struct releasing {
-    const struct options *options;
-    struct domain_connection *libvirt;
-    char boot_id[JOURNAL_BOOT_ID];
-    struct error error; /* the last error */
-    size_t found;       /* number of requested balloons */
-    size_t n;
-    struct journal_balloon *done; /* not removed while rows are read */
-};
-
-/* Restores devices first, and leaves the rest to the balloon. */
-static int set_back(struct domain_connection *libvirt, const struct journal_balloon *row,
-                    uint64_t target, struct error *error)
-{
-    uint64_t rest = row->before_bytes;
-    struct domain_virtio_mem device = {0};
-    int restored = 0;
-
-    for (size_t a = 0; a < N_ACTUATORS; a++) {
-        int rc = actuators[a]->restore && row->part_bytes[a] > 0
-                     ? actuators[a]->restore(libvirt, row->uuid, row->part_bytes[a], &device, error)
-                     : 0;
-
-        if (rc < 0)
-            return rc;
-        restored += rc;
-        rest = less(rest, row->part_bytes[a]);
-    }
-    if (restored == 0)
-        return domain_memory_set(libvirt, row->uuid, target, error);
-    if (!device.balloon)
-        return 0;
-    return domain_balloon_set(libvirt, row->uuid,
-                              larger(rest, device.total_bytes - device.current_bytes), error);
-}
-
-/* Never takes memory from the guest: it may use all that it was given since. The row then has the
- * size that it is set to: its balloon may be moving there for a while. */
-static int give_back(struct releasing *releasing, struct journal_balloon *balloon,
-                     const struct domain_memory *memory, struct error *error)
-{
-    bool is_less = memory->current_bytes < balloon->before_bytes ||
-                   memory->current_bytes == DOMAIN_MEMORY_UNKNOWN;
-    uint64_t target = is_less ? balloon->before_bytes : memory->current_bytes;
-    char text[32];
-    int rc = set_back(releasing->libvirt, balloon, target, error);
-
-    if (rc == 0)
-        printf("%s: %s%s\n", balloon->name, show_bytes(text, sizeof(text), target),
-               target > balloon->before_bytes ? ", kept: more than it had before" : "");
-    if (rc == 0) {
-        journal_balloon_restored(balloon, target, store_clock_now().wall_s);
-        rc = domain_mark_set(releasing->libvirt, balloon->uuid, &(struct domain_mark){0}, error);
-    }
-    return rc;
-}
-
-static bool is_asked_for(const char *domain, const struct journal_balloon *balloon)
-{
-    return balloon->before_bytes > 0 && balloon->restored_s == 0 &&
-           (!domain || !strcmp(domain, balloon->name) || !strcasecmp(domain, balloon->uuid));
-}
-
-/* Called before anything is given, so that the row can be updated. */
-static int make_space(struct releasing *releasing)
-{
-    struct journal_balloon *more = array_grow(releasing->done, releasing->n, sizeof(*more));
-
-    if (!more)
-        return error_set(&releasing->error, -ENOMEM, "out of memory");
-    releasing->done = more;
-    return 0;
-}
-
-static bool is_of(const struct journal_balloon *balloon, const char *boot_id,
-                  const struct domain_memory *memory)
-{
-    const struct journal_run run = {.boot_id = boot_id,
-                                    .domain_id = memory->id,
-                                    .saved = memory->saved,
-                                    .current_bytes = memory->current_bytes};
-
-    return journal_balloon_is_of(balloon, &run, store_clock_now().wall_s);
-}
-
-static int release_one(const struct journal_balloon *balloon, void *context)
-{
-    struct releasing *releasing = context;
-    struct journal_balloon row = *balloon;
-    struct domain_memory memory;
-    struct error error = {0};
-    int rc;
-
-    if (!is_asked_for(releasing->options->domain, balloon) || make_space(releasing) < 0)
-        return 0;
-    releasing->found++;
-    rc = domain_memory_fetch(releasing->libvirt, balloon->uuid, &memory, &error);
-    if (rc == 0 && is_of(balloon, releasing->boot_id, &memory))
-        rc = give_back(releasing, &row, &memory, &error);
-    else if (rc == 0 || rc == -ENOENT) { /* its run has ended, and so has its balloon's state */
-        row.before_bytes = 0;
-        rc = 0;
-    }
-    if (rc == 0)
-        releasing->done[releasing->n++] = row;
-    else
-        releasing->error = error;
-    return 0;
-}
-
-/* The size learned from its last panic stays. */
-static int forget_balloon(struct journal *journal, const struct journal_balloon *balloon,
-                          struct error *error)
-{
-    return balloon->before_bytes > 0 || balloon->panic_bytes > 0
-               ? journal_own(journal, balloon, error)
-               : journal_disown(journal, balloon->uuid, error);
-}
-
-static int release_from(struct journal *journal, struct releasing *releasing, struct error *error)
-{
-    const char *domain = releasing->options->domain;
-    int rc = domain_connect_writable(releasing->options->uri, &releasing->libvirt, error);
-
-    if (rc < 0)
-        return rc;
-    journal_boot_id(releasing->boot_id);
-    rc = journal_balloons(journal, release_one, releasing, error);
-    domain_disconnect(releasing->libvirt);
-    for (size_t i = 0; rc == 0 && i < releasing->n; i++)
-        rc = forget_balloon(journal, &releasing->done[i], error);
-    if (rc == 0 && releasing->error.code)
-        rc = error_set(error, releasing->error.code, "%s", releasing->error.text);
-    if (rc == 0 && domain && releasing->found == 0)
-        rc = error_set(error, -ENOENT, "domain %s: it has no balloon to restore", domain);
-    return rc;
-}
-
-static int release_all(const struct options *options, struct error *error)
-{
-    struct releasing releasing = {.options = options};
-    struct journal *journal = NULL;
-    int rc = journal_open_read(options->journal, &journal, error);
-
-    journal_close(journal);
-    journal = NULL;
-    if (rc == 0)
-        rc = journal_open(options->journal, &journal, error);
-    if (rc == 0)
-        rc = release_from(journal, &releasing, error);
-    free(releasing.done);
-    journal_close(journal);
-    return rc;
-}
-
-static int release(const struct options *options, struct error *error)
-{
-    static const struct lock_wait at_once = {.pidfd = -1};
-    struct run_lock lock = RUN_LOCK_NONE;
-    struct fsroot root;
-    int rc = fsroot_open(&root, "/");
-
-    if (rc == 0)
-        rc = run_lock_host(&lock, &root, "balloond", &at_once, error);
-    if (rc == 0)
-        rc = release_all(options, error);
-    run_lock_release(&lock);
     return rc;
 }
 
@@ -394,7 +235,7 @@ static int wait_for_answer(struct journal *journal, double asked_s, struct error
     return rc;
 }
 
-static int ask_room(const struct options *options, uint64_t bytes, struct error *error)
+static int ask_room(const struct balloon_options *options, uint64_t bytes, struct error *error)
 {
     const double now_s = store_clock_now().wall_s;
     struct journal *journal = NULL;
@@ -416,7 +257,7 @@ static int ask_room(const struct options *options, uint64_t bytes, struct error 
 
 /* A process that holds the lock reads the journal; without such a process there are no decisions.
  */
-static int make_room(const struct options *options, struct error *error)
+static int make_room(const struct balloon_options *options, struct error *error)
 {
     static const struct lock_wait at_once = {.pidfd = -1};
     struct run_lock lock = RUN_LOCK_NONE;
@@ -442,7 +283,7 @@ static int make_room(const struct options *options, struct error *error)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int show_journal(const struct options *options, struct error *error)
+static int show_journal(const struct balloon_options *options, struct error *error)
 {
     struct journal *journal = NULL;
     int rc = journal_open_read(options->journal, &journal, error);
@@ -455,21 +296,24 @@ static int show_journal(const struct options *options, struct error *error)
 
 int cmd_balloon(int argc, char **argv)
 {
-    struct options options;
+    struct balloon_options options;
     struct error error = {0};
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);
     if (!strcmp(options.verb, "release"))
-        rc = release(&options, &error);
+        rc = balloon_release(&options, &error);
+    else if (!strcmp(options.verb, "report") && !options.domain)
+        rc = balloon_report(&options, &error);
     else if (!strcmp(options.verb, "make-room") && options.domain)
         rc = make_room(&options, &error);
     else if (!strcmp(options.verb, "status") || !strcmp(options.verb, "log") ||
              (!strcmp(options.verb, "why") && options.domain))
         rc = show_journal(&options, &error);
     else {
-        command_error("balloon %s: expected status, why DOMAIN, log, make-room SIZE or release",
+        command_error("balloon %s: expected status, why DOMAIN, log, report, make-room SIZE or "
+                      "release",
                       options.verb);
         return EXIT_USAGE;
     }

@@ -28,7 +28,8 @@ echo "# a dry run"
 configure no
 controller_begin
 check "it would shrink the cold guest" eventually decided "name = 'cold' AND action = 'shrink' AND NOT acted AND why <> ''"
-check "it logs that" eventually controller_logged 'domain cold: would shrink from 256 to 244 MiB: '
+check "it logs that" eventually controller_logged 'domain cold: would shrink from 256 to 244 MiB, on the way to [0-9]+: '
+check "status shows where it would come to" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E ' cold +.* 244.0 MiB +(1[0-9][0-9]|[0-9][0-9])\.[0-9] MiB')"
 for name in cold spared deaf; do check "$name has what it had" is $name -eq 256; done
 check "no balloon is its own" test "$(journal 'SELECT count(*) FROM balloon')" = 0
 check "SIGTERM: exit 0" controller_end TERM
@@ -49,6 +50,16 @@ check "asked for room, the cold guest would give" eventually latest 'lazy none s
 make_room 0 >/dev/null
 check "withdrawn, it would not" eventually latest 'lazy ample none'
 check "SIGTERM: exit 0" controller_end TERM
+
+echo "# one guest is tried"
+configure no
+printf '%s\n' '[guest *]' 'reservation = 60%' '[guest cold]' 'act = yes' 'reservation = none' >>"$guests_dir/balloond.conf"
+controller_begin
+check "it shrinks" eventually is cold -lt 250
+check "the others would, to the reservation of all" eventually decided "name = 'deaf' AND action = 'shrink' AND NOT acted AND goal_bytes >> 20 = 154"
+check "and have what they had" is deaf -eq 256
+check "SIGTERM: exit 0" controller_end TERM
+check "it has what it had" eventually is cold -eq 256
 
 echo "# acting"
 configure yes
@@ -74,7 +85,12 @@ check "status" test -n "$("$vmwss" balloon status --journal "$journal" | grep -E
 exported() { "$build/host/vmwss-exporter" --print --database "$db" --journal "$journal" | grep -E "$1"; }
 check "the exporter" test -n "$(exported '^vmwss_balloon_state\{domain="deaf",action="none",hold="inhibited",mode="proactive"\} 1')"
 check "why" test -n "$("$vmwss" balloon why cold --journal "$journal" | grep -E '^  actual +[0-9.]+ MiB')"
-check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +shrink')"
+check "log" test -n "$("$vmwss" balloon log cold --last 1000 --journal "$journal" | grep -E ' cold .* 256.0 MiB .* 244.0 MiB +[0-9.]+ MiB +shrink')"
+report() { "$vmwss" balloon report --database "$db" --journal "$journal" --window 2,4 --since 1h "$@"; }
+report | sed 's/^/# /'
+check "report" test -n "$(report | grep -E '^cold +yes ')"
+check "who is in a dry run is not acted on in it" test -n "$(report | grep -E '^spared +no ')"
+check "report, as its schema says" test -n "$(report --json | "$root/tests/lib/schema.py" "${SCHEMA_MODE:-check}" | tee "$guests_dir/schema")"
 for verb in why log; do
 	expect_exit "$verb of no such guest" 2 'domain nosuch: the journal has no decision' "$vmwss" balloon $verb nosuch --journal "$journal"
 done
@@ -109,6 +125,9 @@ controller_begin
 check "it shrinks again" eventually is cold -lt 250
 controller_end KILL
 expect_exit "nothing of no such guest is released" 2 'domain nosuch: it has no balloon' "$vmwss" balloon release nosuch -c "$embed_uri" --journal "$journal"
+# As if 64 MiB had been plugged since the balloon was set.
+sqlite3 -batch "$journal" "UPDATE balloon SET before_bytes = before_bytes - (64 << 20), set_bytes = set_bytes - (64 << 20),
+	assigned_bytes = assigned_bytes - (64 << 20) WHERE name = 'cold'"
 check "released" test -n "$("$vmwss" balloon release -c "$embed_uri" --journal "$journal" | grep '^cold: 256.0 MiB')"
 check "it has what it had" eventually is cold -eq 256
 expect_exit "what is restored is not released again" 2 'domain cold: it has no balloon' "$vmwss" balloon release cold -c "$embed_uri" --journal "$journal"
