@@ -52,10 +52,49 @@ static void run_ours(struct rules_state *state, struct sim *sim)
     }
 }
 
+const char *const sim_terms[N_TERMS] = {
+    "nothing", "day",  "past",    "backtest",   "first-day", "statistics",
+    "reserve", "band", "learned", "turn-pause", "headroom",  "pace",
+};
+
+static void leave_out_of_policy(enum sim_term without, struct decide_policy *policy)
+{
+    if (without == WITHOUT_BACKTEST)
+        policy->past.exceeded_max = 1;
+    if (without == WITHOUT_FIRST_DAY)
+        policy->past.day_min_s = 0;
+    if (without == WITHOUT_STATISTICS)
+        policy->needs_statistics = false;
+    if (without == WITHOUT_RESERVE)
+        policy->reserve.share = (double)(policy->reserve.min_bytes = 0);
+    if (without == WITHOUT_BAND)
+        policy->band_share = (double)(policy->band_min_bytes = 0);
+    if (without == WITHOUT_LEARNED)
+        policy->learned_half_life_s = 1;
+    if (without == WITHOUT_TURN_PAUSE)
+        policy->turn_pause_s = 0;
+    if (without == WITHOUT_HEADROOM)
+        policy->short_factor = policy->mid_factor = policy->long_factor = 1;
+    if (without == WITHOUT_PACE) {
+        policy->down_after_s = 0;
+        policy->down_share = 1;
+        policy->down_max_bytes = UINT64_MAX;
+    }
+}
+
+static void leave_out_of_input(enum sim_term without, struct decide_input *input)
+{
+    if (without == WITHOUT_DAY)
+        input->day_bytes = 0;
+    if (without == WITHOUT_PAST)
+        input->past.touched_bytes = input->past.used_bytes = 0;
+}
+
 static void ours_begin(struct rules_state *state, struct sim *sim)
 {
     state->policy.decide.past.day_min_s = 86400;
     state->policy.decide.past.needed = true;
+    leave_out_of_policy(state->without, &state->policy.decide);
     for (size_t i = 0; i < sim->n; i++)
         past_begin(&state->pasts[i]);
 }
@@ -72,6 +111,7 @@ static void ours(struct rules_state *state, struct sim *sim)
             past_see(&state->pasts[i], sim->now_s, &state->guests[i].input);
         else
             past_know(&state->pasts[i], &state->guests[i].input);
+        leave_out_of_input(state->without, &state->guests[i].input);
         panic = panic || panics_now(state, sim, i);
     }
     if (panic || is_every(sim, SIM_BUCKET_S))

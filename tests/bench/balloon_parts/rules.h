@@ -20,8 +20,27 @@
 
 #include "past.h"
 
+/** Terms of our rule that can be left out, one at a time, to see what each costs. */
+enum sim_term {
+    WITHOUT_NOTHING,
+    WITHOUT_DAY,        /* the largest working set of 24 h */
+    WITHOUT_PAST,       /* what was needed within 31 days */
+    WITHOUT_BACKTEST,   /* its veto */
+    WITHOUT_FIRST_DAY,  /* the wait until a day is known */
+    WITHOUT_STATISTICS, /* the veto for guests that report none; their floor is half of assigned */
+    WITHOUT_RESERVE,
+    WITHOUT_BAND,
+    WITHOUT_LEARNED,
+    WITHOUT_TURN_PAUSE, /* of an hour after growth */
+    WITHOUT_HEADROOM,   /* the factors of the windows */
+    WITHOUT_PACE,       /* ten minutes, and the steps */
+};
+#define N_TERMS 12
+extern const char *const sim_terms[N_TERMS];
+
 struct rules_state {
     struct control_policy policy;
+    enum sim_term without;
     enum control_level level;
     uint64_t waiting_bytes;
     double ample_since_s;
