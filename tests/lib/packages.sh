@@ -21,7 +21,7 @@ packages_fuzz=(clang "libclang-rt-$(grep -qx 'VERSION_ID="12"' /etc/os-release &
 packages_lint=(git python3 clang-format clang-tidy cppcheck shellcheck black pyflakes3 man-db groff systemd
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 # The packages: what finds fault with them, and a fresh Debian to install one in, and to boot.
-packages_package=(python3-jsonschema reuse debhelper dpkg-dev lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
+packages_package=(python3-jsonschema python3-yaml python3-kubernetes reuse debhelper dpkg-dev lintian debootstrap e2fsprogs systemd rpm rpmlint rpm2cpio cpio)
 # The exporter and plans of a URL are tested with these. Not every Debian has victoria-metrics; without it that part is
 # skipped.
 packages_prometheus=(prometheus prometheus-node-exporter curl openssl systemd)

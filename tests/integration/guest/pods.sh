@@ -39,7 +39,7 @@ rows() { sql "SELECT count(*) FROM sample JOIN guest ON guest.id = guest_id WHER
 more_rows() { (($(rows) >= $1)); }
 near() {
 	sql "SELECT json_extract(windows, '\$[0]') FROM sample ORDER BY id DESC LIMIT 1" |
-		jq -e --argjson t "$(truth "$params")" '$t >= .[2] - 2 * (.[2] - .[3]) and $t <= .[2] + 2 * (.[4] - .[2])' >/dev/null
+		jq -e --argjson t "$(truth "$params")" '.[2] > 0 and $t >= .[2] - 2 * (.[2] - .[3]) and $t <= .[2] + 2 * (.[4] - .[2])' >/dev/null
 }
 if ! eventually test -s "$pod/uuid"; then
 	fail "the pod's guest starts" "$(tail -n 5 "$pod/log")"
