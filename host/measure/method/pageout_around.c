@@ -87,56 +87,57 @@ static uint16_t mapped_of(const struct around *around)
     return mapped;
 }
 
-/* Finds a page of the file in the range of page @p page that is not mapped; UINT64_MAX: every page
- * is mapped. */
-static uint64_t find_unmapped(struct ram_walk *walk, uint64_t page)
+/* Finds a page of the file in this range that is not mapped; UINT64_MAX: every page is mapped. */
+static uint64_t find_unmapped(struct ram_walk *walk, const struct around *around)
 {
-    struct around around;
-
-    if (read_around(walk->by, page, &around) < 0)
-        return UINT64_MAX;
-    for (uint64_t k = 0; k < around.n; k++)
-        if (is_unmapped(around.entry[k]) && pageout_in_file(walk, around.first + k))
-            return around.first + k;
+    for (uint64_t k = 0; k < around->n; k++)
+        if (is_unmapped(around->entry[k]) && pageout_in_file(walk, around->first + k))
+            return around->first + k;
     return UINT64_MAX;
 }
 
-/* Notes the mapped pages around each page. */
-static void note_neighbours(const struct marking *marking)
+/* Notes the mapped pages around each page; for those that are not all mapped, finds one in there[]
+ * whose read fault maps them. Returns their number. */
+static uint64_t look_around(const struct marking *marking, struct iovec *there)
 {
+    struct ram_walk walk = {.by = marking->states[0]};
+    struct around around;
+    uint64_t n = 0;
+
     for (uint64_t k = 0; k < marking->merge->n; k++) {
         const struct page_place place = marking->merge->place[k];
         struct pageout *pageout = state_at(marking, place);
-        struct around around;
+        const bool live = pageout->target->root->live;
 
-        if (is_looked_at(pageout, place.i) && is_wanted(marking, k, is_idle_advised) &&
-            read_around(pageout, marking->merge->page[k], &around) == 0)
+        if (!is_wanted(marking, k, is_idle_advised) || (!live && !is_looked_at(pageout, place.i)) ||
+            read_around(walk.by, marking->merge->page[k], &around) < 0)
+            continue;
+        if (is_looked_at(pageout, place.i))
             pageout->neighbours[place.i] = mapped_of(&around);
+
+        const uint64_t page = live ? find_unmapped(&walk, &around) : UINT64_MAX;
+
+        if (page != UINT64_MAX)
+            there[n++] = (struct iovec){
+                .iov_base = (void *)(uintptr_t)guest_ram_hva(pageout->target->ram, page),
+                .iov_len = 1};
     }
+    return n;
 }
 
 int64_t pageout_map_around(const struct marking *marking)
 {
     const struct pageout *first = marking->states[0];
-    struct ram_walk walk = {.by = first};
     cleanup_free struct iovec *there = calloc(marking->merge->n + 1, sizeof(*there));
-    uint64_t n = 0;
+    uint64_t n;
 
     if (!there)
         return -ENOMEM;
-    for (uint64_t k = 0; first->target->root->live && k < marking->merge->n; k++) {
-        uint64_t page = is_wanted(marking, k, is_idle_advised)
-                            ? find_unmapped(&walk, marking->merge->page[k])
-                            : UINT64_MAX;
-
-        if (page != UINT64_MAX)
-            there[n++] = (struct iovec){
-                .iov_base = (void *)(uintptr_t)guest_ram_hva(first->target->ram, page),
-                .iov_len = 1};
-    }
+    n = look_around(marking, there);
     for (uint64_t k = 0; k < n; k += TOUCH_AT_ONCE)
         touch_pages(first->target->process->pid, there + k, smaller(n - k, TOUCH_AT_ONCE));
-    note_neighbours(marking);
+    if (n > 0)
+        look_around(marking, there);
     return (int64_t)n;
 }
 

@@ -23,6 +23,7 @@ struct reading {
     void *const *states;
     size_t n;
     struct qemu_io now;
+    bool lost_pair; /* of any of the sets: see sentinels_lost_pair() */
 };
 
 static bool is_sentinel(const struct reading *reading, uint64_t page)
@@ -105,18 +106,22 @@ static bool came_back(const struct pageout *pageout, const struct qemu_io *now, 
                         (double)less(now->faults, pageout->io.faults) >= lost * (double)ranges / 4);
 }
 
+static bool lost_pair(void *const *states, size_t n)
+{
+    for (size_t s = 0; n > 1 && s < n; s++)
+        if (sentinels_lost_pair(&((const struct pageout *)states[s])->sentinels))
+            return true;
+    return false;
+}
+
 /* When the sets of a panel are marked, they take the flags of each other's sentinels, but not those
  * of two neighbours. */
 static bool were_sentinels_unmapped(const struct reading *reading, bool readers)
 {
     const struct pageout *first = reading->states[0];
 
-    if (reading->n == 1)
-        return !readers && sentinels_lost(&first->sentinels, true) > 0;
-    for (size_t s = 0; !readers && s < reading->n; s++)
-        if (sentinels_lost_pair(&((const struct pageout *)reading->states[s])->sentinels))
-            return true;
-    return false;
+    return !readers &&
+           (reading->n == 1 ? sentinels_lost(&first->sentinels, true) > 0 : reading->lost_pair);
 }
 
 /* A process that only takes bits, by MADV_COLD or clear_refs, unmaps nothing: pages that read idle
@@ -144,7 +149,10 @@ static void note_unmapping(const struct reading *reading, struct pageout *pageou
 void pageout_count(void *const *states, size_t n, struct tally *tallies)
 {
     const struct target *target = ((const struct pageout *)states[0])->target;
-    const struct reading reading = {.states = states, .n = n, .now = pageout_readers_io(target)};
+    const struct reading reading = {.states = states,
+                                    .n = n,
+                                    .now = pageout_readers_io(target),
+                                    .lost_pair = lost_pair(states, n)};
 
     for (size_t s = 0; s < n; s++) {
         struct pageout *pageout = states[s];

@@ -60,6 +60,7 @@ bool ram_frames_look(const struct ram_frames *frames, uint64_t page, struct ram_
         return false;
     seen->head = folio->head;
     seen->active = folio->flags & KPF_ACTIVE;
+    seen->flagged = folio->flags & KPF_REFERENCED;
     return true;
 }
 

@@ -17,7 +17,8 @@ struct ram_frames {
 /** A page of guest RAM, the frame behind it, and the head of its folio. */
 struct ram_frame {
     uint64_t page, pfn, head;
-    bool active; /* the folio is on an active list */
+    bool active;  /* the folio is on an active list */
+    bool flagged; /* it had PG_referenced when it was last read */
 };
 
 /** False without privileges, or below a root that is not live; close it in both cases. */

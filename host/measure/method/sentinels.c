@@ -16,6 +16,8 @@
 
 /* Number of sentinels whose flag cannot be cleared again. */
 #define SENTINELS_KEPT 16
+/* The place of each pair is checked once in so many renewals. */
+#define SENTINEL_TURNS 8
 #define PAGES_AT_ONCE 4096ULL
 
 void sentinels_open(const struct target *target, struct sentinels *sentinels)
@@ -114,21 +116,53 @@ static bool has_flag(const struct sentinels *sentinels, size_t i)
     return read_sentinel(sentinels, &sentinels->at[i], &folio) && (folio.flags & KPF_REFERENCED);
 }
 
-static bool is_in_place(const struct sentinels *sentinels, size_t i)
+static bool is_flagged_frame(const struct sentinels *sentinels, const struct ram_frame *sentinel,
+                             struct folio *folio)
 {
-    struct folio folio;
-
-    return read_sentinel(sentinels, &sentinels->at[i], &folio);
+    return ram_frames_folio(&sentinels->frames, sentinel->pfn, folio) == 0 &&
+           (folio->flags & KPF_REFERENCED);
 }
 
-/* Reads the sentinels that have the flag, or those that do not. */
+/* The place is read last, because nearly all sentinels have the flag. */
+static bool has_lost_flag(const struct sentinels *sentinels, size_t i, struct folio *folio)
+{
+    const struct ram_frame *sentinel = &sentinels->at[i];
+
+    return !is_flagged_frame(sentinels, sentinel, folio) &&
+           read_sentinel(sentinels, sentinel, folio) && !(folio->flags & KPF_REFERENCED);
+}
+
+/* A frame loses the flag when the page leaves it, so the place of a sentinel that has the flag is
+ * checked only in turn: else each scan would read 128 entries of the pagemap, one by one. */
+static bool is_in_place(struct sentinels *sentinels, size_t i)
+{
+    struct ram_frame *sentinel = &sentinels->at[i];
+    struct folio folio;
+
+    sentinel->flagged = is_flagged_frame(sentinels, sentinel, &folio);
+    return (sentinel->flagged && i / 2 % SENTINEL_TURNS != sentinels->turn) ||
+           read_sentinel(sentinels, sentinel, &folio);
+}
+
+static bool is_noted(struct sentinels *sentinels, size_t i)
+{
+    return sentinels->at[i].flagged;
+}
+
+static void note_flags(struct sentinels *sentinels)
+{
+    for (size_t i = 0; i < sentinels->n; i++)
+        sentinels->at[i].flagged = has_flag(sentinels, i);
+}
+
+/* Reads the sentinels whose flag was noted, or the others. */
 static void touch_those(const struct sentinels *sentinels, bool flagged)
 {
     struct iovec there[SENTINELS_MOST];
     size_t n = 0;
 
     for (size_t i = 0; i < sentinels->n; i++)
-        if (has_flag(sentinels, i) == flagged)
+        if (sentinels->at[i].flagged == flagged)
             there[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)guest_ram_hva(
                                             sentinels->target->ram, sentinels->at[i].page),
                                         .iov_len = 1};
@@ -137,16 +171,19 @@ static void touch_those(const struct sentinels *sentinels, bool flagged)
 
 /* Drops sentinels for which @p wanted returns false; of a pair, both. */
 static void keep_those(struct sentinels *sentinels,
-                       bool (*wanted)(const struct sentinels *sentinels, size_t i))
+                       bool (*wanted)(struct sentinels *sentinels, size_t i))
 {
     const size_t step = sentinels->pairs ? 2 : 1;
     size_t kept = 0;
 
-    for (size_t i = 0; i < sentinels->n; i += step)
-        if (wanted(sentinels, i) && wanted(sentinels, i + step - 1)) {
+    for (size_t i = 0; i < sentinels->n; i += step) {
+        const bool first = wanted(sentinels, i);
+
+        if ((step == 1 || wanted(sentinels, i + 1)) && first) {
             memmove(&sentinels->at[kept], &sentinels->at[i], step * sizeof(sentinels->at[0]));
             kept += step;
         }
+    }
     sentinels->n = kept;
 }
 
@@ -156,12 +193,11 @@ static void draw_sentinels(struct planting *planting)
         ram_frames_draw(&planting->sentinels->frames, add_sentinel, planting);
 }
 
-void sentinels_plant(struct sentinels *sentinels)
+/* Draws more, and reads those whose flag was not noted. */
+static void plant_more(struct sentinels *sentinels)
 {
     struct planting planting = {.sentinels = sentinels};
 
-    if (!sentinels->works)
-        return;
     /* pairs stay where they are, so any pages will do; preferring inactive ones would leave out
      * those that another process unmapped, because these are active when they come back */
     if (!is_mglru(sentinels) && !sentinels->pairs)
@@ -169,7 +205,18 @@ void sentinels_plant(struct sentinels *sentinels)
     planting.kept = true;
     draw_sentinels(&planting);
     touch_those(sentinels, false);
-    keep_those(sentinels, has_flag);
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (!sentinels->at[i].flagged)
+            sentinels->at[i].flagged = has_flag(sentinels, i);
+    keep_those(sentinels, is_noted);
+}
+
+void sentinels_plant(struct sentinels *sentinels)
+{
+    if (!sentinels->works)
+        return;
+    note_flags(sentinels);
+    plant_more(sentinels);
 }
 
 void sentinels_begin(struct sentinels *sentinels)
@@ -180,8 +227,11 @@ void sentinels_begin(struct sentinels *sentinels)
 
 void sentinels_renew(struct sentinels *sentinels)
 {
+    if (!sentinels->works)
+        return;
+    sentinels->turn = (sentinels->turn + 1) % SENTINEL_TURNS;
     keep_those(sentinels, is_in_place);
-    sentinels_plant(sentinels);
+    plant_more(sentinels);
 }
 
 /* --- taking them back ------------------------------------------------------------------------- */
@@ -202,8 +252,7 @@ static size_t count_lost(const struct sentinels *sentinels, bool activated)
     size_t n = 0;
 
     for (size_t i = 0; i < sentinels->n; i++)
-        n += read_sentinel(sentinels, &sentinels->at[i], &folio) &&
-             !(folio.flags & KPF_REFERENCED) &&
+        n += has_lost_flag(sentinels, i, &folio) &&
              (!sentinels->at[i].active && (folio.flags & KPF_ACTIVE)) == activated;
     return n;
 }
@@ -228,9 +277,11 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
     if (!sentinels->works)
         return;
     see_lost(sentinels, seen);
-    keep_those(sentinels, has_flag);
+    note_flags(sentinels);
+    keep_those(sentinels, is_noted);
     touch_those(sentinels, true);
-    keep_those(sentinels, has_flag);
+    note_flags(sentinels);
+    keep_those(sentinels, is_noted);
     for (size_t i = 0; i < sentinels->n; i++)
         if (read_sentinel(sentinels, &sentinels->at[i], &folio))
             seen->kept_bytes += base_page_bytes() << folio.order;
@@ -261,8 +312,7 @@ static bool came_off(const struct sentinels *sentinels, size_t i, bool by_genera
 {
     struct folio folio;
 
-    return read_sentinel(sentinels, &sentinels->at[i], &folio) && !(folio.flags & KPF_REFERENCED) &&
-           (by_generations || (folio.flags & KPF_ACTIVE));
+    return has_lost_flag(sentinels, i, &folio) && (by_generations || (folio.flags & KPF_ACTIVE));
 }
 
 bool sentinels_lost_pair(const struct sentinels *sentinels)

@@ -41,9 +41,10 @@
 struct sentinels {
     const struct target *target;
     struct ram_frames frames;
-    bool works; /* false: no sentinels are planted */
-    bool pairs; /* each is followed by its neighbour */
-    bool large; /* some are in large folios, which one fault may map at once */
+    bool works;  /* false: no sentinels are planted */
+    bool pairs;  /* each is followed by its neighbour */
+    bool large;  /* some are in large folios, which one fault may map at once */
+    size_t turn; /* which pairs the next renewal checks for their place */
     size_t n;
     struct ram_frame at[SENTINELS_MOST];
 };
