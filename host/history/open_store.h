@@ -27,6 +27,9 @@ struct store {
     struct adding *adding;
     char notice[640];
     bool left_open;
+    /* used by history.c: what a reader may still spend, and that it had to be interrupted */
+    uint64_t steps_left;
+    bool spent;
     /* used by wal.c */
     uint64_t wal_held_pages; /* pages of the WAL while a reader prevents its truncation */
     uint64_t wal_max_bytes;

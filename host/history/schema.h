@@ -16,7 +16,7 @@ int schema_make(struct store *store, struct error *error);
 /** Returns 1 if the file has the table; 0 if not; or a negative errno. */
 int schema_has(struct store *store, const char *table, struct error *error);
 
-/** Verifies that the tables that we read equal those that we create, so that no other content of a
- * file runs: no views, triggers, generated columns or virtual tables. Returns -EINVAL: another
- * version; -EBUSY: no tables yet; -EUCLEAN: other tables. */
+/** Verifies that the tables that we read, and their indexes, equal those that we create, so that no
+ * other content of a file runs: no views, triggers, generated columns or virtual tables. Returns
+ * -EINVAL: another version; -EBUSY: no tables yet; -EUCLEAN: other tables. */
 int schema_verify(struct store *store, struct error *error);
