@@ -225,7 +225,7 @@ static void size_bins(FILE *out, const struct plan_fleet *fleet)
     };
 
     for (size_t g = 0; g < fleet->n_guests; g++) {
-        const double size = plan_right_size(&fleet->guests[g]);
+        const double size = fleet->guests[g].right_size_bytes;
 
         put_in_bin(bins, COUNT(bins),
                    size > 0 ? size / (double)fleet->guests[g].ram_bytes : HUGE_VAL);

@@ -256,7 +256,7 @@ static int by_change(const void *a, const void *b)
 static void guest_row(FILE *out, const struct plan_fleet *fleet, const struct plan_guest *guest)
 {
     const double ram = (double)guest->ram_bytes;
-    const double size = trunc(plan_right_size(guest));
+    const double size = trunc(guest->right_size_bytes);
     char text[100];
 
     fputs("<tr><th scope=\"row\"><bdi>", out);
@@ -297,7 +297,7 @@ int html_plan_guests(FILE *out, const struct plan_shown *shown)
     if (!sized)
         return -ENOMEM;
     for (size_t g = 0; g < fleet->n_guests; g++) {
-        const double size = plan_right_size(&fleet->guests[g]);
+        const double size = fleet->guests[g].right_size_bytes;
 
         sized[g] = (struct sized){g,
                                   size > 0 ? fabs(size - (double)fleet->guests[g].ram_bytes) : -1};

@@ -129,6 +129,8 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bool(sheet, "drain", host->drain);
     sheet_count(sheet, "not_apart_guests", result->together);
     sheet_count(sheet, "not_apart_guests_after", result->together_after);
+    sheet_count(sheet, "parted_guests", result->parted);
+    sheet_count(sheet, "parted_guests_after", result->parted_after);
     sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->fails.bytes);
     fill_runway(sheet, &result->runway);
     sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
@@ -155,7 +157,7 @@ static const struct sheet_column guest_columns[] = {
 static void fill_guest(struct sheet *sheet, const struct plan_fleet *fleet,
                        const struct plan_guest *guest)
 {
-    const double size = plan_right_size(guest);
+    const double size = guest->right_size_bytes;
     char text[100];
 
     sheet_row(sheet);
@@ -168,16 +170,20 @@ static void fill_guest(struct sheet *sheet, const struct plan_fleet *fleet,
     sheet_bool(sheet, "watched", !guest->unwatched);
     sheet_bool(sheet, "pinned", guest->pinned);
     sheet_bool(sheet, "apart", guest->apart != 0);
+    sheet_bool(sheet, "together", guest->together != 0);
     sheet_bytes(sheet, "ram_bytes", guest->ram_bytes);
     sheet_real(sheet, "days", guest->days);
     sheet_bytes_real(sheet, "need_p50_bytes", guest->p50_bytes);
     sheet_bytes_real(sheet, "need_p95_bytes", guest->p95_bytes);
     sheet_bytes_real(sheet, "need_p99_bytes", guest->p99_bytes);
     sheet_bytes_real(sheet, "need_max_bytes", guest->max_bytes);
+    sheet_bytes_real(sheet, "need_before_bytes",
+                     guest->before_bytes > 0 ? guest->before_bytes : NAN);
     sheet_real(sheet, "trend_bytes_day", guest->trend_bytes_day);
     sheet_real(sheet, "factor", guest->factor);
     sheet_bytes_real(sheet, "right_size_bytes", size > 0 ? size : NAN);
     sheet_real(sheet, "right_size_window_s", size > 0 ? guest->size_window_s : NAN);
+    sheet_real(sheet, "right_size_risk", size > 0 ? guest->right_size_risk : NAN);
     sheet_cell(sheet, "history", "%.1fd", guest->days);
     sheet_cell(sheet, "note", "%s", plan_guest_note(text, sizeof(text), guest));
 }
@@ -270,6 +276,8 @@ static void fill_head(struct sheet *sheet, const struct plan_shown *shown)
     sheet_count(sheet, "step_s", (uint64_t)fleet->step_s);
     sheet_real(sheet, "window_s", shown->window_s);
     sheet_real(sheet, "risk", risk);
+    sheet_real(sheet, "size_quantile", shown->size_quantile);
+    sheet_real(sheet, "size_margin", fleet->size_margin);
     sheet_bool(sheet, "running_only", shown->request->options.running_only);
     sheet_real(sheet, "unknown", shown->result->unknown);
 }
@@ -353,6 +361,7 @@ static const char *const csv_names[] = {
     "days",
     "right_size_bytes",
     "right_size_window_s",
+    "right_size_risk",
     NULL,
 };
 

@@ -10,4 +10,5 @@ struct plan_shown {
     const struct plan_request *request;
     const struct plan_result *result;
     double window_s;
+    double size_quantile; /* of right sizes */
 };

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 
 #define MONTH_MINUTES (30 * 24 * 60)
+#define DAY_S 86400.0
 
 static void say(const struct plan_voice *voice, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -72,6 +73,7 @@ char *plan_runway_text(char *text, size_t size, const struct plan_runway *runway
 
 const struct plan_why_text plan_why_texts[] = {
     [PLAN_RELIEVE] = {"relieve", "relieves"},
+    [PLAN_JOIN] = {"join", "joins guests of"},
     [PLAN_SEPARATE] = {"separate", "separates guests of"},
     [PLAN_DRAIN] = {"drain", "drains"},
     [PLAN_EMPTY] = {"empty", "empties"},
@@ -97,9 +99,10 @@ char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest)
     char window[32];
 
     show_seconds(window, sizeof(window), guest->size_window_s);
-    snprintf(text, size, "%s%s%s%s%s%s%s", guest->unmeasured ? "not measured " : "",
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s", guest->unmeasured ? "not measured " : "",
              guest->suspended ? "suspended " : "", guest->unwatched ? "not watched " : "",
              guest->pinned ? "pinned " : "", guest->apart ? "apart " : "",
+             guest->together ? "together " : "", plan_needed_more(guest) ? "more before " : "",
              by_less ? "size of window " : "", by_less ? window : "");
     return text;
 }
@@ -304,20 +307,56 @@ static void say_past(const struct plan_voice *voice, const struct plan_shown *sh
         say(voice, "%zu more hosts have guests that have ended.", n - NAMED);
 }
 
+/* "web1 on a needed up to 812 MiB before this time, and up to 300 MiB in it: ..." */
+static void say_before(const struct plan_voice *voice, const struct plan_fleet *fleet)
+{
+    const double to_s = fleet->from_s + (double)fleet->n_times * fleet->step_s;
+    size_t n = 0;
+    char before[32];
+    char since[32];
+
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        const struct plan_guest *guest = &fleet->guests[g];
+
+        if (!plan_needed_more(guest) || n++ >= NAMED)
+            continue;
+        fputs(voice->begin, voice->out);
+        voice->name(voice->out, guest->name);
+        fputs(" on ", voice->out);
+        voice->name(voice->out, fleet->hosts[guest->host].name);
+        fprintf(voice->out,
+                " needed up to %s before this time, and up to %s in it: --since %.0fd plans for "
+                "that.%s",
+                show_bytes(before, sizeof(before), (uint64_t)guest->before_bytes),
+                show_bytes(since, sizeof(since), (uint64_t)guest->max_bytes),
+                ceil((to_s - guest->before_s) / DAY_S) + 1, voice->end);
+    }
+    if (n > NAMED)
+        say(voice, "%zu more guests needed more before this time.", n - NAMED);
+}
+
+static void say_broken(const struct plan_voice *voice, const struct plan_shown *shown, size_t host,
+                       const size_t n[2], const char *what)
+{
+    if (n[0] + n[1] == 0)
+        return;
+    fputs(voice->begin, voice->out);
+    voice->name(voice->out, shown->fleet->hosts[host].name);
+    fprintf(voice->out, ": %zu guest%s must be %s", n[0], plural((double)n[0]), what);
+    if (plan_has_moves(shown->request))
+        fprintf(voice->out, ", %zu after the moves", n[1]);
+    fprintf(voice->out, ".%s", voice->end);
+}
+
 static void say_together(const struct plan_voice *voice, const struct plan_shown *shown)
 {
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         const struct plan_host_result *host = &shown->result->hosts[h];
 
-        if (host->together + host->together_after == 0)
-            continue;
-        fputs(voice->begin, voice->out);
-        voice->name(voice->out, shown->fleet->hosts[h].name);
-        fprintf(voice->out, ": %zu guest%s must be apart from another guest here", host->together,
-                plural((double)host->together));
-        if (plan_has_moves(shown->request))
-            fprintf(voice->out, ", %zu after the moves", host->together_after);
-        fprintf(voice->out, ".%s", voice->end);
+        say_broken(voice, shown, h, (size_t[]){host->together, host->together_after},
+                   "apart from another guest here");
+        say_broken(voice, shown, h, (size_t[]){host->parted, host->parted_after},
+                   "together with a guest elsewhere");
     }
 }
 
@@ -378,6 +417,38 @@ static double missed_share(const struct plan_shown *shown)
     return n > 0 ? missed / n : 0;
 }
 
+/* The risk is by the plan's window: the guest's working set of that time would not have fitted. */
+static void say_size_risk(const struct plan_voice *voice, const struct plan_shown *shown)
+{
+    const struct plan_fleet *fleet = shown->fleet;
+    const struct plan_guest *worst = NULL;
+    double risks = 0;
+    double n = 0;
+
+    for (size_t g = 0; g < fleet->n_guests; g++) {
+        const struct plan_guest *guest = &fleet->guests[g];
+
+        if (guest->right_size_bytes <= 0)
+            continue;
+        n++;
+        risks += guest->right_size_risk;
+        if (!worst || guest->right_size_risk > worst->right_size_risk)
+            worst = guest;
+    }
+    if (!worst)
+        return;
+    fprintf(voice->out,
+            "%sRight sizes, p%g and %g%% more: guests needed more than that for %.2g%% of their "
+            "time",
+            voice->begin, 100 * shown->size_quantile, 100 * fleet->size_margin, 100 * risks / n);
+    if (worst->right_size_risk > 0) {
+        fprintf(voice->out, ", at most %.2g%% (", 100 * worst->right_size_risk);
+        voice->name(voice->out, worst->name);
+        fputc(')', voice->out);
+    }
+    fprintf(voice->out, ".%s", voice->end);
+}
+
 void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *shown)
 {
     const struct plan_fleet *fleet = shown->fleet;
@@ -386,8 +457,10 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
     say_stale(voice, fleet);
     say_partial(voice, fleet);
     say_past(voice, shown);
+    say_before(voice, fleet);
     say_together(voice, shown);
     say_assumed(voice, fleet);
+    say_size_risk(voice, shown);
     if (shown->result->unknown > 0.005)
         say(voice,
             "For %.1f%% of the guests' time there is no record: a guest then counts as at the same "

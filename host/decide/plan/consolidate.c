@@ -21,6 +21,67 @@ static bool received(const struct plan_state *state, const struct plan_moves *mo
     return false;
 }
 
+/* Returns true if the moves that are left suffice for the unit. */
+static bool has_moves(const struct plan_state *state, const struct plan_moves *moves,
+                      const struct plan_shape *shape)
+{
+    return moves->n <= state->options.max_moves &&
+           1 + shape->more <= state->options.max_moves - moves->n;
+}
+
+/* --- joining ---------------------------------------------------------------------------------- */
+
+static bool is_elsewhere(const struct plan_state *state, size_t g, size_t together, size_t host)
+{
+    return state->fleet->guests[g].together == together && state->at[g] != host &&
+           state->unit[g].leader == g;
+}
+
+/* Returns true if all guests of the group could be moved to the host. */
+static bool join_on(struct plan_state *state, struct plan_moves *moves, size_t together,
+                    size_t host)
+{
+    const size_t before = moves->n;
+    bool joined = !state->gone[host] && !plan_is_fixed(&state->fleet->hosts[host]);
+
+    for (size_t g = 0; joined && g < state->fleet->n_guests; g++) {
+        const struct plan_shape shape = plan_shape_at(state, g);
+
+        if (!is_elsewhere(state, g, together, host))
+            continue;
+        joined = !shape.pinned && !plan_is_fixed(&state->fleet->hosts[state->at[g]]) &&
+                 has_moves(state, moves, &shape) &&
+                 plan_load_fits(state, &state->loads[host], &shape);
+        if (joined)
+            plan_move(state, moves, g, host, PLAN_JOIN);
+    }
+    if (!joined)
+        plan_undo(state, moves, before);
+    return joined;
+}
+
+/* Joins each group on the first host of its guests that has room for all. */
+static int join(struct plan_state *state, struct plan_moves *moves)
+{
+    const struct plan_guest *guests = state->fleet->guests;
+    int rc = 0;
+
+    for (size_t g = 0; rc == 0 && g < state->fleet->n_guests; g++)
+        if (plan_is_parted(state, g) && join_on(state, moves, guests[g].together, state->at[g]))
+            rc = plan_unite(state, guests[g].together, state->at[g]);
+    return rc;
+}
+
+bool plan_is_parted(const struct plan_state *state, size_t guest)
+{
+    const size_t together = state->fleet->guests[guest].together;
+
+    for (size_t g = 0; together > 0 && g < state->fleet->n_guests; g++)
+        if (state->fleet->guests[g].together == together && state->at[g] != state->at[guest])
+            return true;
+    return false;
+}
+
 /* --- separating --------------------------------------------------------------------------------
  */
 
@@ -49,10 +110,10 @@ static void separate_host(struct plan_state *state, struct plan_moves *moves, si
         if (state->fleet->guests[guests[i].index].pinned)
             kept |= state->fleet->guests[guests[i].index].apart;
     for (size_t i = 0; i < n && moves->n < state->options.max_moves; i++) {
-        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        const struct plan_shape shape = plan_shape_at(state, guests[i].index);
         size_t to = PLAN_NOWHERE;
 
-        if (!shape.pinned && shape.apart & kept)
+        if (!shape.pinned && shape.apart & kept && has_moves(state, moves, &shape))
             to = plan_best_host(state, &shape, host, true);
         if (to != PLAN_NOWHERE)
             plan_move(state, moves, guests[i].index, to, PLAN_SEPARATE);
@@ -90,10 +151,10 @@ static bool relieve_once(struct plan_state *state, struct plan_moves *moves, siz
     size_t to = PLAN_NOWHERE;
 
     for (size_t i = n; i-- > 0;) {
-        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        const struct plan_shape shape = plan_shape_at(state, guests[i].index);
         size_t place;
 
-        if (shape.pinned || was_moved(moves, guests[i].index))
+        if (shape.pinned || was_moved(moves, guests[i].index) || !has_moves(state, moves, &shape))
             continue;
         place = plan_best_host(state, &shape, host, true);
         if (place == PLAN_NOWHERE)
@@ -124,7 +185,7 @@ static bool place_all(struct plan_state *state, struct plan_moves *moves, size_t
                       const struct plan_ordered *guests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        const struct plan_shape shape = plan_shape_at(state, guests[i].index);
         const size_t to = plan_best_host(state, &shape, host, false);
 
         if (to == PLAN_NOWHERE)
@@ -206,7 +267,7 @@ static void drain_host(struct plan_state *state, struct plan_moves *moves, size_
     const size_t n = plan_guests_of(state, host, guests);
 
     for (size_t i = 0; i < n; i++) {
-        const struct plan_shape shape = plan_shape_of(state->fleet, guests[i].index);
+        const struct plan_shape shape = plan_shape_at(state, guests[i].index);
         size_t to = PLAN_NOWHERE;
 
         if (!shape.pinned)
@@ -245,6 +306,8 @@ int plan_consolidate(struct plan_state *state, struct plan_moves *moves)
     struct plan_failing failing = {0};
     int rc = hosts && guests ? plan_failing_make(&failing, state) : -ENOMEM;
 
+    if (rc == 0)
+        rc = join(state, moves);
     if (rc == 0) {
         separate(state, moves, guests);
         relieve(state, moves, guests);

@@ -2,12 +2,16 @@
 /** @file fleet.c  See fleet.h. */
 #include "decide/plan/fleet.h"
 
+#include "decide/plan/reading.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DAY_S 86400
+/* A need before the fleet's time is far more if it is larger than any in it by this factor. */
+#define MORE 1.1
 
 /* Each step divides an hour. */
 static const int steps[] = {60, 120, 180, 300, 600, 900, 1800, 3600};
@@ -50,6 +54,7 @@ int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, d
         .n_times = n_times,
         .from_s = first_s,
         .step_s = step_s,
+        .size_margin = PLAN_SIZE_MARGIN,
         .hosts = calloc(n_hosts + 1, sizeof(*fleet->hosts)),
         .guests = calloc(n_guests + 1, sizeof(*fleet->guests)),
         .series = malloc(n_guests * n_times + 1),
@@ -139,6 +144,19 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
     for (size_t t = first; t < end; t++)
         if (series[t] == PLAN_CODE_NONE || series[t] < value)
             series[t] = value;
+}
+
+void plan_note_before(struct plan_fleet *fleet, size_t g, double time_s, double bytes)
+{
+    if (g >= fleet->n_guests || bytes <= fleet->guests[g].before_bytes)
+        return;
+    fleet->guests[g].before_bytes = bytes;
+    fleet->guests[g].before_s = time_s;
+}
+
+bool plan_needed_more(const struct plan_guest *guest)
+{
+    return guest->before_bytes > MORE * guest->max_bytes;
 }
 
 bool plan_is_fixed(const struct plan_host *host)

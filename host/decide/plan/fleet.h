@@ -25,6 +25,10 @@
 /** With less history a host's need is also derived from mean and deviation: plan_is_short(). */
 #define PLAN_DAYS_ENOUGH 14
 
+/** How long before the time of a plan a need is looked for that is not in it: a job of each month.
+ */
+#define PLAN_BEFORE_S (31 * 86400.0)
+
 /** Codes of a series: 0 .. PLAN_CODE_MAX times ram_bytes / PLAN_CODE_MAX, or not known. */
 #define PLAN_CODE_MAX 254
 #define PLAN_CODE_NONE 255
@@ -43,15 +47,21 @@ struct plan_guest {
     /* memory in use as the guest reports it, if it cannot swap; 0: not known, or it can swap */
     uint64_t used_bytes;
     double size_window_s;      /* its longest window, up to an hour; 0: none */
-    double size_p99_bytes;     /* p99 of the WSS's upper bound at that window; 0: not known */
+    double size_bytes;         /* quantile of its WSS's upper bound at that window; 0: not known */
     uint64_t apart;            /* bit set: two guests with a common bit may not be on one host */
+    size_t together;           /* guests with the same number belong on one host; 0: none */
     bool pinned;               /* the guest may not be moved */
     bool unmeasured;           /* no method can follow it: its need is its resident memory */
     bool suspended, unwatched; /* it therefore has no records: its need is as it was before */
+    /* its largest need in the PLAN_BEFORE_S before the time that is read, and a Unix time of it or
+     * up to a day later; 0: not known */
+    double before_bytes, before_s;
 
     /* Set by plan_profile(), for the series as read: */
     double days; /* days of history */
     double p50_bytes, p95_bytes, p99_bytes, max_bytes;
+    /* right size; 0: not known; and the share of the steps in which it needed more */
+    double right_size_bytes, right_size_risk;
     double trend_bytes_day; /* nonzero only if the trend has 95 % confidence */
     /* Set by plan_prepare(), for the series used in planning: */
     double factor; /* factor for a short history and the trend */
@@ -98,6 +108,7 @@ struct plan_fleet {
     size_t n_hosts, n_guests, n_times;
     double from_s; /* Unix time of the first cell */
     int step_s;
+    double size_margin; /* of right sizes */
     struct plan_host *hosts;
     struct plan_guest *guests;
     uint8_t *series;          /* n_times codes of each guest */
@@ -139,6 +150,12 @@ double plan_unit(const struct plan_guest *guest);
 /** Notes a guest's need from @p time_s on for @p for_s; a cell that already has a value keeps the
  * larger one. Times outside of the fleet's time are ignored. */
 void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for_s, double bytes);
+
+/** Notes a need from before the fleet's time. */
+void plan_note_before(struct plan_fleet *fleet, size_t guest, double time_s, double bytes);
+
+/** Returns true if the guest needed far more before the fleet's time. After plan_profile() */
+bool plan_needed_more(const struct plan_guest *guest);
 
 /** Returns the length of the fleet's time in days. */
 double plan_days(const struct plan_fleet *fleet);

@@ -119,6 +119,18 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     return 0;
 }
 
+static int see_earlier(int64_t id, int64_t start_s, const struct bucket *bucket, void *context)
+{
+    struct minutes *minutes = context;
+    const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
+    double bytes;
+
+    if (guest && (double)start_s + BUCKET_HOUR <= minutes->reading->from_s &&
+        bucket_need(bucket, &bytes))
+        plan_note_before(minutes->fleet, guest->number, (double)start_s, bytes);
+    return 0;
+}
+
 /* Lets the last record of each guest hold until its next one is due. */
 static void end_minutes(struct minutes *minutes)
 {
@@ -200,6 +212,10 @@ static int read_file_minutes(struct minutes *minutes, struct error *error)
     query.to_s = minutes->first_s;
     if (rc == 0 && minutes->noted > 0)
         rc = history_buckets(minutes->store, &query, see_hour, minutes, error);
+    query.from_s = reading->from_s - PLAN_BEFORE_S;
+    query.to_s = reading->from_s;
+    if (rc == 0)
+        rc = history_buckets(minutes->store, &query, see_earlier, minutes, error);
     if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
         rc = no_such_window(reading, minutes->source, minutes->store, error);
     store_close(minutes->store);
@@ -322,6 +338,8 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
                          "no memory for %zu guests over %.0f days: look less far "
                          "back with --since",
                          n, (end_s - from_s) / 86400);
+    if (reading->size_margin > 0)
+        fleet->size_margin = reading->size_margin;
     for (size_t h = 0; h < roster->n_hosts; h++)
         fleet->hosts[h] = roster->hosts[h].host;
     for (size_t g = 0; g < roster->n_guests; g++)

@@ -15,6 +15,7 @@
 /* If a host is scraped once a minute, at least this share of the minutes is known in the hours of
  * which it has any minutes. */
 #define SCRAPED_OFTEN 0.75
+#define DAY_S 86400
 
 struct number {
     const char *uuid;
@@ -62,6 +63,19 @@ static int see_needs(const struct prom_answer *answer, size_t series, void *cont
             plan_note(fleet, number->of, fleet->from_s + cell * fleet->step_s, fleet->step_s,
                       bytes);
         }
+    return 0;
+}
+
+static int see_earlier(const struct prom_answer *answer, size_t series, void *context)
+{
+    const struct needs *needs = context;
+    const struct number *number = find_number(needs, prom_label(answer, series, "uuid"));
+    double end_s;
+    double bytes;
+
+    for (size_t p = 0; number && p < prom_n_points(answer, series); p++)
+        if (prom_amount(answer, series, p, &end_s, &bytes))
+            plan_note_before(needs->minutes->fleet, number->of, end_s, bytes);
     return 0;
 }
 
@@ -181,12 +195,33 @@ static int ask_for_needs(struct needs *needs)
     return rc;
 }
 
+/* Asks for the largest need of each day before the time of the plan. */
+static int ask_for_earlier(const struct needs *needs)
+{
+    struct prom_reader reader = needs->reader;
+    const struct prom_span days = {.from_s = reader.reading->from_s - PLAN_BEFORE_S + DAY_S +
+                                             PROM_MINUTE_LATE_S,
+                                   .n_times = (size_t)(PLAN_BEFORE_S / DAY_S),
+                                   .step_s = DAY_S,
+                                   .n_series = needs->n_numbers};
+    char of[PROM_SELECT_MAX];
+
+    reader.see = see_earlier;
+    prom_select(of, reader.reading, needs->minutes->roster->hosts[needs->host].host.name);
+    return prom_each(&reader, &days,
+                     "max by (uuid) (max_over_time(vmwss_plan_need_bytes{%s,window=\"%.10g\"}"
+                     "[%ds]))",
+                     of, reader.reading->window_s, DAY_S);
+}
+
 static int read_host(struct needs *needs)
 {
     int rc = number_guests(needs);
 
     if (rc == 0 && needs->n_numbers > 0)
         rc = ask_for_needs(needs);
+    if (rc == 0 && needs->n_numbers > 0)
+        rc = ask_for_earlier(needs);
     if (rc == 0 && needs->n_numbers > 0) {
         needs->minutes->fleet->hosts[needs->host].missed_share = missed_share(needs);
         warn_of_gaps(needs);

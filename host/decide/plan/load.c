@@ -33,6 +33,7 @@ void plan_state_free(struct plan_state *state)
     for (size_t h = 0; state->loads && h < state->fleet->n_hosts; h++)
         free(state->loads[h].joint);
     free(state->loads);
+    plan_units_free(state);
     free(state->at);
     free(state->past_at);
     free(state->rank);
@@ -78,7 +79,7 @@ void plan_load_add(const struct plan_state *state, struct plan_load *load,
 {
     add_shape(state, load, shape, 1);
     load->apart |= shape->apart;
-    load->n_guests++;
+    load->n_guests += 1 + shape->more;
     load->n_pinned += shape->pinned;
 }
 
@@ -119,6 +120,20 @@ void plan_move_past(struct plan_state *state, size_t host, size_t to)
     add_past(state, host, to);
 }
 
+/* Guests that belong together, but are on two hosts, are two units. */
+static int unite_all(struct plan_state *state)
+{
+    int rc = 0;
+
+    for (size_t g = 0; rc == 0 && g < state->fleet->n_guests; g++) {
+        const size_t together = state->fleet->guests[g].together;
+
+        if (together > 0 && state->unit[g].leader == g)
+            rc = plan_unite(state, together, state->at[g]);
+    }
+    return rc;
+}
+
 static int make_loads(struct plan_state *state)
 {
     const struct plan_fleet *fleet = state->fleet;
@@ -141,9 +156,10 @@ static int make_loads(struct plan_state *state)
         const struct plan_shape shape = plan_shape_of(fleet, g);
 
         state->at[g] = fleet->guests[g].host;
+        state->unit[g].leader = g;
         plan_load_add(state, &state->loads[state->at[g]], &shape);
     }
-    return 0;
+    return unite_all(state);
 }
 
 /* Clears the sums, and with them any rounding errors. */
@@ -158,7 +174,7 @@ static void clear_load(const struct plan_state *state, struct plan_load *load)
 void plan_load_remove(const struct plan_state *state, struct plan_load *load,
                       const struct plan_shape *shape)
 {
-    load->n_guests--;
+    load->n_guests -= 1 + shape->more;
     load->n_pinned -= shape->pinned;
     if (load->n_guests + load->n_past == 0)
         clear_load(state, load);
@@ -178,12 +194,15 @@ static uint64_t apart_on(const struct plan_state *state, size_t host)
 
 void plan_move_guest(struct plan_state *state, size_t guest, size_t to)
 {
-    const struct plan_shape shape = plan_shape_of(state->fleet, guest);
+    const struct plan_shape shape = plan_shape_of_unit(state, guest);
     const size_t from = state->at[guest];
 
     plan_load_remove(state, &state->loads[from], &shape);
     plan_load_add(state, &state->loads[to], &shape);
     state->at[guest] = to;
+    for (size_t g = guest; shape.more > 0 && g < state->fleet->n_guests; g++)
+        if (state->unit[g].leader == guest)
+            state->at[g] = to;
     if (shape.apart)
         state->loads[from].apart = apart_on(state, from);
 }
@@ -211,14 +230,15 @@ int plan_state_make(struct plan_state *state, const struct plan_fleet *fleet,
         .z = z_of(options, longest_history(fleet)),
         .allowed = (size_t)(options->risk * (double)fleet->n_times),
         .loads = calloc(fleet->n_hosts + 1, sizeof(*state->loads)),
+        .unit = calloc(fleet->n_guests + 1, sizeof(*state->unit)),
         .at = calloc(fleet->n_guests + 1, sizeof(*state->at)),
         .past_at = calloc(fleet->n_hosts + 1, sizeof(*state->past_at)),
         .rank = calloc(fleet->n_hosts + 1, sizeof(*state->rank)),
         .gone = calloc(fleet->n_hosts + 1, sizeof(*state->gone)),
         .draft = calloc(fleet->n_times, sizeof(*state->draft)),
     };
-    if (state->loads && state->at && state->past_at && state->rank && state->gone && state->draft &&
-        make_loads(state) == 0)
+    if (state->loads && state->at && state->unit && state->past_at && state->rank && state->gone &&
+        state->draft && make_loads(state) == 0)
         return 0;
     plan_state_free(state);
     return -ENOMEM;

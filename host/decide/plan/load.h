@@ -33,7 +33,16 @@ struct plan_shape {
     double unit_bytes, ram_bytes;
     const struct plan_slot *slots;
     uint64_t apart;
+    size_t more; /* guests besides the first: all of a unit */
     bool pinned;
+};
+
+/** Guests of a host that belong together move as one. */
+struct plan_unit {
+    size_t leader;     /* the first guest of the unit; alone, the guest itself */
+    uint8_t *series;   /* of the leader's unit if it has several guests; else NULL */
+    double unit_bytes; /* of a code */
+    struct plan_slot *slots;
 };
 
 /** Largest number of new guests. */
@@ -46,11 +55,12 @@ struct plan_state {
     double z;       /* for a host with the fleet's longest history */
     size_t allowed; /* number of steps that may be above the limit */
     struct plan_load *loads;
-    size_t *at;      /* the host of each guest */
-    size_t *past_at; /* the host that has room for each host's past */
-    double *rank;    /* rank of each host, for placing */
-    bool *gone;      /* hosts that take no guests: they fail, or the plan empties them */
-    float *draft;    /* n_times values: scratch for plan_need_of() */
+    size_t *at;             /* the host of each guest */
+    struct plan_unit *unit; /* of each guest */
+    size_t *past_at;        /* the host that has room for each host's past */
+    double *rank;           /* rank of each host, for placing */
+    bool *gone;             /* hosts that take no guests: they fail, or the plan empties them */
+    float *draft;           /* n_times values: scratch for plan_need_of() */
     /* new guests that were placed, by plan_place_new() */
     struct plan_shape new_guest[PLAN_PLACE_MAX];
     size_t new_at[PLAN_PLACE_MAX], n_new;
@@ -66,7 +76,7 @@ struct plan_shape plan_shape_of(const struct plan_fleet *fleet, size_t guest);
 
 void plan_load_add(const struct plan_state *state, struct plan_load *load,
                    const struct plan_shape *shape);
-/** Removes the guest's need. Its bits in apart stay until plan_load_rebuild(). */
+/** Removes the guest's need. Its bits in apart stay. */
 void plan_load_remove(const struct plan_state *state, struct plan_load *load,
                       const struct plan_shape *shape);
 
@@ -91,7 +101,15 @@ bool plan_has_past(const struct plan_fleet *fleet, size_t host);
 /** Makes another host have the room for them. */
 void plan_move_past(struct plan_state *state, size_t host, size_t to);
 
-/** Moves a guest; *state has its current place. */
+/** Returns the shape of the unit that a guest leads. */
+struct plan_shape plan_shape_of_unit(const struct plan_state *state, size_t leader);
+
+/** Makes one unit of those on a host that have that number of plan_guest.together. Returns 0 or
+ * -ENOMEM. */
+int plan_unite(struct plan_state *state, size_t together, size_t host);
+void plan_units_free(struct plan_state *state);
+
+/** Moves the unit of a guest that leads one; *state has their current place. */
 void plan_move_guest(struct plan_state *state, size_t guest, size_t to);
 
 /** Adds a new guest to a host. Its series and slots must outlive the state. */

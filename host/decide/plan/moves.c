@@ -35,7 +35,7 @@ struct plan_shape plan_shape_at(const struct plan_state *state, size_t g)
     const size_t pasts = state->fleet->n_guests;
     const size_t news = pasts + state->fleet->n_hosts;
 
-    return g < pasts  ? plan_shape_of(state->fleet, g)
+    return g < pasts  ? plan_shape_of_unit(state, g)
            : g < news ? plan_shape_of_past(state->fleet, g - pasts)
                       : state->new_guest[g - news];
 }
@@ -53,10 +53,26 @@ static void move_to(struct plan_state *state, size_t g, size_t to)
         plan_move_new(state, g - news, to);
 }
 
+static bool is_unit(const struct plan_state *state, size_t g)
+{
+    return g < state->fleet->n_guests && state->unit[g].series;
+}
+
+/* Returns true if the guest moves when another one does. */
+static bool follows(const struct plan_state *state, size_t g)
+{
+    return g < state->fleet->n_guests && state->unit[g].leader != g;
+}
+
 void plan_move(struct plan_state *state, struct plan_moves *moves, size_t guest, size_t to,
                enum plan_why why)
 {
-    moves->move[moves->n++] = (struct plan_move){guest, host_of(state, guest), to, why};
+    const size_t from = host_of(state, guest);
+
+    moves->move[moves->n++] = (struct plan_move){guest, from, to, why};
+    for (size_t g = guest + 1; is_unit(state, guest) && g < state->fleet->n_guests; g++)
+        if (state->unit[g].leader == guest)
+            moves->move[moves->n++] = (struct plan_move){g, from, to, why};
     move_to(state, guest, to);
 }
 
@@ -65,7 +81,8 @@ void plan_undo(struct plan_state *state, struct plan_moves *moves, size_t down_t
     while (moves->n > down_to) {
         const struct plan_move *last = &moves->move[--moves->n];
 
-        move_to(state, last->guest, last->from);
+        if (!follows(state, last->guest))
+            move_to(state, last->guest, last->from);
     }
 }
 
@@ -137,7 +154,7 @@ size_t plan_guests_of(const struct plan_state *state, size_t host, struct plan_o
     size_t n = 0;
 
     for (size_t g = 0; g < placed; g++)
-        if (host_of(state, g) == host && !is_past(state, g))
+        if (host_of(state, g) == host && !is_past(state, g) && !follows(state, g))
             guests[n++] = (struct plan_ordered){.index = g, .first = -peak_of(state, g)};
     qsort(guests, n, sizeof(*guests), plan_compare_ordered);
     return n;

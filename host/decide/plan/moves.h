@@ -11,6 +11,7 @@
 
 enum plan_why {
     PLAN_RELIEVE,  /* the host is short */
+    PLAN_JOIN,     /* it belongs together with a guest of another host */
     PLAN_SEPARATE, /* it must be apart from another guest of the host */
     PLAN_DRAIN,    /* the host is to be empty: plan_host.drain */
     PLAN_EMPTY,    /* the host could be emptied */
@@ -46,8 +47,8 @@ struct plan_ordered {
 };
 int plan_compare_ordered(const void *a, const void *b);
 
-/** Lists the guests of a host by decreasing peaks, and returns their number. Guests that have ended
- * are not among them. @p guests: plan_count_placed() */
+/** Lists the guests of a host by decreasing peaks, and returns their number. Guests that belong
+ * together are one; those that have ended are not among them. @p guests: plan_count_placed() */
 size_t plan_guests_of(const struct plan_state *state, size_t host, struct plan_ordered *guests);
 
 /** Returns the best host for the shape: the fullest one on which it fits, never @p but; or

@@ -64,6 +64,15 @@ static double planned(const struct plan_state *state, size_t host)
     return need.risk_bytes;
 }
 
+static size_t count_parted(const struct plan_state *state, size_t host)
+{
+    size_t n = 0;
+
+    for (size_t g = 0; g < state->fleet->n_guests; g++)
+        n += state->at[g] == host && plan_is_parted(state, g);
+    return n;
+}
+
 static int before_moves(struct plan_state *state, const struct plan_request *request,
                         struct plan_result *result, double *draws, uint64_t *random_state)
 {
@@ -80,6 +89,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         host->swap_bytes = fmax(load->ram_bytes - load->limit_bytes, 0);
         host->planned_bytes = planned(state, h);
         host->together = plan_count_together(state, h);
+        host->parted = count_parted(state, h);
         result->short_before += !plan_load_holds(state, load);
         if (request->n_place > 0)
             host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
@@ -101,6 +111,7 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
         host->planned_after_bytes = planned(state, h);
         host->past_at = state->past_at[h];
         host->together_after = plan_count_together(state, h);
+        host->parted_after = count_parted(state, h);
         result->short_after += !plan_load_holds(state, load);
         host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
         result->emptied += host->emptied;

@@ -23,6 +23,7 @@ struct plan_host_result {
     bool emptied;   /* by the moves */
     struct plan_fallen fails_after;  /* after the moves, without the hosts that they empty */
     size_t together, together_after; /* guests that must be apart from another one there */
+    size_t parted, parted_after;     /* guests that belong together with one elsewhere */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
     /* the host is partly known: how_many and fails are not known */

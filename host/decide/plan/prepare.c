@@ -13,8 +13,6 @@
 
 #define DAY_S 86400.0
 #define CODES (PLAN_CODE_MAX + 1)
-/* The margin of the vertical pod autoscaler. */
-#define SIZE_MARGIN 1.15
 /* A guest that touches this share of its RAM may need more than it has: no measurement can show how
  * much. */
 #define SIZE_FULL 0.95
@@ -55,6 +53,16 @@ static unsigned quantile(const struct codes *codes, double q)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
+/* Returns the share of the known steps with a larger code, 0 .. 1. */
+static double share_above(const struct codes *codes, double code)
+{
+    double above = 0;
+
+    for (unsigned c = 0; c < CODES; c++)
+        above += c > code ? codes->n[c] : 0;
+    return codes->total > 0 ? above / codes->total : 0;
+}
+
 /* The p99 of each day; NAN if most of the day is unknown. */
 static void daily_p99(const struct plan_fleet *fleet, size_t guest, double *day, size_t n_days)
 {
@@ -82,6 +90,8 @@ static void profile(const struct plan_fleet *fleet, size_t g, double *day, size_
     guest->p95_bytes = quantile(&codes, 0.95) * unit;
     guest->p99_bytes = quantile(&codes, 0.99) * unit;
     guest->max_bytes = quantile(&codes, 1) * unit;
+    guest->right_size_bytes = plan_right_size(guest, fleet->size_margin);
+    guest->right_size_risk = share_above(&codes, guest->right_size_bytes / unit);
     daily_p99(fleet, g, day, n_days);
     trend = trend_of(day, n_days);
     guest->trend_bytes_day = trend.pairs > 0 && trend.low > 0 ? trend.slope : 0;
@@ -214,8 +224,8 @@ static void summarise(const struct codes *codes, double unit, struct plan_slot *
     slot->variance = total > 0 ? (float)(fmax(squares / total - mean * mean, 0) * unit * unit) : 0;
 }
 
-static void fill_slots(const struct plan_fleet *fleet, const uint8_t *series, double unit,
-                       struct plan_slot slots[PLAN_SLOTS])
+void plan_fill_slots(const struct plan_fleet *fleet, const uint8_t *series, double unit,
+                     struct plan_slot slots[PLAN_SLOTS])
 {
     struct codes all[PLAN_SLOTS] = {0}; /* 48 KiB */
 
@@ -253,7 +263,7 @@ void plan_prepare(struct plan_fleet *fleet, const struct plan_options *options)
 
         guest->factor = factor(guest, options);
         scale(guest, plan_series(fleet, g), fleet->n_times);
-        fill_slots(fleet, plan_series(fleet, g), plan_unit(guest), guest->slots);
+        plan_fill_slots(fleet, plan_series(fleet, g), plan_unit(guest), guest->slots);
     }
     for (size_t h = 0; h < fleet->n_hosts; h++)
         if (fleet->past[h].n_guests > 0)
@@ -276,15 +286,15 @@ double plan_z(double risk)
     return high;
 }
 
-double plan_right_size(const struct plan_guest *guest)
+double plan_right_size(const struct plan_guest *guest, double margin)
 {
     const double ram = (double)guest->ram_bytes;
-    double size = fmax(SIZE_MARGIN * guest->size_p99_bytes, (double)guest->used_bytes);
+    double size = fmax((1 + margin) * guest->size_bytes, (double)guest->used_bytes);
 
-    if (guest->size_p99_bytes <= 0 || guest->days <= 0)
+    if (guest->size_bytes <= 0 || guest->days <= 0)
         return 0;
     size *= 1 + 1 / guest->days;
-    if (guest->size_p99_bytes >= SIZE_FULL * ram)
+    if (guest->size_bytes >= SIZE_FULL * ram)
         size = fmax(size, ram);
     return fmin(size, SIZE_MAX_GROWTH * ram);
 }

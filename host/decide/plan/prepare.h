@@ -27,18 +27,22 @@ struct plan_options {
 };
 #define PLAN_SPARE_MAX 2
 
-/** Computes quantiles, days and trend of all guests from their series, and the days of their hosts;
- * then fills the series in. Call once. Returns 0 or -ENOMEM. */
+/** Computes quantiles, days, right size and trend of all guests from their series, and the days of
+ * their hosts; then fills the series in. Call once. Returns 0 or -ENOMEM. */
 int plan_profile(struct plan_fleet *fleet);
 
 /** Applies the factors to the series, and summarises the slots. Call once, after plan_profile(). */
 void plan_prepare(struct plan_fleet *fleet, const struct plan_options *options);
 
+/** Summarises a series of codes of @p unit bytes. */
+void plan_fill_slots(const struct plan_fleet *fleet, const uint8_t *series, double unit,
+                     struct plan_slot slots[PLAN_SLOTS]);
+
 /** Returns the number of deviations above the mean that a normal distribution exceeds with
  * probability @p risk. */
 double plan_z(double risk);
 
-/** Returns the size that the guest should have been assigned: max(1.15 x p99 of the WSS's upper
- * bound, used) x (1 + 1 / days), at most four times its RAM; 0: not known. A WSS close to the
- * assigned RAM is a lower bound: then the size is at least the RAM. */
-double plan_right_size(const struct plan_guest *guest);
+/** Returns the size that the guest should have been assigned: max((1 + margin) x quantile of the
+ * WSS's upper bound, used) x (1 + 1 / days), at most four times its RAM; 0: not known. A WSS close
+ * to the assigned RAM is a lower bound: then the size is at least the RAM. */
+double plan_right_size(const struct plan_guest *guest, double margin);

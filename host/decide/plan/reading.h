@@ -12,6 +12,10 @@
  * older than the end of the span. */
 #define PLAN_RECENT_S 3600
 
+/** The margin is that of the Kubernetes vertical pod autoscaler. */
+#define PLAN_SIZE_QUANTILE 0.99
+#define PLAN_SIZE_MARGIN 0.15
+
 struct prom_options;
 
 struct plan_source {
@@ -27,6 +31,8 @@ struct plan_reading {
     int step_s;          /* step of the fleet; 0: plan_step_s() */
     /* window of the needs; sizes use the guest's longest window up to an hour */
     double window_s;
+    /* a right size is this quantile of the WSS, and this margin more; 0: PLAN_SIZE_* */
+    double size_quantile, size_margin;
     const struct prom_options *prometheus; /* NULL: no source is a URL */
     /* Called with a sentence about data that a URL did not have; NULL: not called. */
     void (*warn)(const char *text, void *context);
@@ -35,6 +41,12 @@ struct plan_reading {
     void (*progress)(double done, void *context);
     void *context;
 };
+
+/** Returns the quantile of right sizes. */
+static inline double plan_size_quantile(const struct plan_reading *reading)
+{
+    return reading->size_quantile > 0 ? reading->size_quantile : PLAN_SIZE_QUANTILE;
+}
 
 /** Warns the caller of plan_read() that something is incomplete. */
 void plan_warn(const struct plan_reading *reading, const char *text);

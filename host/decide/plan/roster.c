@@ -172,9 +172,9 @@ static void merge_size(struct roster_guest *guest, const struct roster_row *row)
     if (row->size_window_s < guest->size_window_s)
         return;
     if (row->size_window_s > guest->size_window_s)
-        guest->size_p99_bytes = 0;
+        guest->size_bytes = 0;
     guest->size_window_s = row->size_window_s;
-    guest->size_p99_bytes = fmax(guest->size_p99_bytes, row->size_p99_bytes);
+    guest->size_bytes = fmax(guest->size_bytes, row->size_bytes);
 }
 
 /* All hosts of a URL have the same source. */
@@ -272,7 +272,7 @@ struct plan_guest roster_plan_guest(const struct roster *roster, const struct ro
         .ram_bytes = row->ram_bytes,
         .used_bytes = row->used_bytes,
         .size_window_s = guest->size_window_s,
-        .size_p99_bytes = guest->size_p99_bytes,
+        .size_bytes = guest->size_bytes,
         .unmeasured = row->unmeasured,
         .suspended = is_event(row, EVENT_SUSPEND),
         .unwatched = is_event(row, EVENT_UNWATCH),

@@ -28,7 +28,7 @@ struct roster_row {
     /* one bit for each hour with records, back from the end of the span */
     uint64_t hours[ROSTER_HOURS / 64];
     uint64_t ram_bytes, used_bytes; /* as in plan_guest */
-    double size_window_s, size_p99_bytes;
+    double size_window_s, size_bytes;
     bool unmeasured;
     bool has_event; /* the last event: */
     enum event_kind event;
@@ -40,7 +40,7 @@ struct roster_guest {
     char uuid[37];
     size_t first;  /* its first row; or PLAN_NOT_THERE */
     size_t latest; /* the row with its current host and size */
-    double size_window_s, size_p99_bytes;
+    double size_window_s, size_bytes;
     /* its index in the fleet, behind the guests there if it has ended; or PLAN_NOT_THERE */
     size_t number;
 };

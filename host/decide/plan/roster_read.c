@@ -127,7 +127,7 @@ static int add_guest(const struct file *file, const struct history_guest *guest,
     row->id = guest->id;
     row->source = file->source;
     row->host = (size_t)host;
-    row->size_p99_bytes = sketch_quantile(&hours->sketch, 0.99);
+    row->size_bytes = sketch_quantile(&hours->sketch, plan_size_quantile(file->reading));
     snprintf(row->name, sizeof(row->name), "%s", guest->name);
     rc = read_event(file, row, error);
     if (rc == 0)

@@ -212,11 +212,12 @@ static int see_size(const struct prom_answer *answer, size_t series, void *conte
         !prom_amount(answer, series, 0, &time_s, &bytes))
         return 0;
     guest->row.size_window_s = window_s;
-    guest->row.size_p99_bytes = guest->there ? fmin(bytes, (double)guest->row.ram_bytes) : bytes;
+    guest->row.size_bytes = guest->there ? fmin(bytes, (double)guest->row.ram_bytes) : bytes;
     return 0;
 }
 
-/* Reads the p99 of the sizes: of what the rules have recorded if they were always evaluated. */
+/* Reads the quantile of the sizes: of what the rules have recorded if they were always evaluated.
+ */
 static int read_sizes(const struct url_reading *from, bool recorded)
 {
     const double span_s = from->reader.reading->to_s - from->reader.reading->from_s;
@@ -227,7 +228,8 @@ static int read_sizes(const struct url_reading *from, bool recorded)
     snprintf(over, sizeof(over), recorded ? "%.0fs" : "%.0fs:%.0fs", span_s,
              fmax(900, ceil(span_s / 10000)));
     return prom_each(&reader, PROM_AT(reader.reading->to_s),
-                     "max by (uuid,window) (quantile_over_time(0.99, %s{%s}[%s]))",
+                     "max by (uuid,window) (quantile_over_time(%.10g, %s{%s}[%s]))",
+                     plan_size_quantile(reader.reading),
                      recorded ? "vmwss:plan_size_bytes:max" : "vmwss_plan_size_bytes", from->of,
                      over);
 }

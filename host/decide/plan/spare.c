@@ -42,7 +42,7 @@ static struct plan_fallen fail(struct plan_state *state, struct plan_moves *move
         const size_t to = plan_best_host(state, &shape, host, true);
 
         if (to == PLAN_NOWHERE) {
-            fallen.guests++;
+            fallen.guests += 1 + shape.more;
             fallen.bytes += shape.ram_bytes;
         } else {
             plan_move(state, moves, guests[i].index, to, PLAN_RELIEVE);

@@ -128,7 +128,8 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
                          "out of memory for a plan of %zu guests: choose a later --since",
                          fleet->n_guests);
 
-    const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s};
+    const struct plan_shown shown = {fleet, &choice->request, &result, choice->kept.window_s,
+                                     choice->size_quantile};
 
     rc = print_plan(choice, &shown, showing, error);
     plan_result_free(&result);
@@ -144,6 +145,8 @@ static int plan_run(struct plan_choice *choice, struct error *error)
         .n_sources = choice->n_sources,
         .step_s = choice->step_s,
         .window_s = choice->kept.window_s,
+        .size_quantile = choice->size_quantile,
+        .size_margin = choice->size_margin,
         .prometheus = &prometheus,
         .warn = show_warning,
         .progress = show_progress,

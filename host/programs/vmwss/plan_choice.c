@@ -2,14 +2,12 @@
 /** @file plan_choice.c  See plan_choice.h. */
 #include "programs/vmwss/plan_choice.h"
 
-#include "base/own_memory.h"
 #include "base/parse.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* A smaller size is refused: most likely the number was meant in another unit. */
@@ -18,9 +16,7 @@
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Returns the length of the name in "NAME=VALUE"; 0: there is no name. A path of this form can be
- * given as "./NAME=VALUE". */
-static size_t name_length(const char *value)
+size_t plan_name_length(const char *value)
 {
     const size_t n = strcspn(value, "=/");
 
@@ -54,7 +50,7 @@ static bool is_address(const char *value)
 int plan_choice_source(void *base, const char *value)
 {
     struct plan_choice *choice = base;
-    const size_t n = name_length(value);
+    const size_t n = plan_name_length(value);
     struct plan_source *more;
     char *host = NULL;
 
@@ -126,7 +122,7 @@ static int add_match(void *base, const char *value)
 
 static int add_size(struct plan_sizes *sizes, const char *option, const char *value)
 {
-    const size_t n = name_length(value);
+    const size_t n = plan_name_length(value);
     uint64_t bytes;
     const char **more;
 
@@ -210,6 +206,13 @@ static int add_apart(void *base, const char *value)
     return add_list("--apart", choice->apart, &choice->n_apart, value);
 }
 
+static int add_together(void *base, const char *value)
+{
+    struct plan_choice *choice = base;
+
+    return add_list("--together", choice->together, &choice->n_together, value);
+}
+
 static int add_pinned(void *base, const char *value)
 {
     struct plan_choice *choice = base;
@@ -258,6 +261,10 @@ static const struct option_line lines[] = {
      .call = add_reserve},
     {OPTION_SHARE, 0, "risk", "P%", AT(request.options.risk),
      .help = "the share of the time for which a host may be short (0.1%)", RISK_RANGE},
+    {OPTION_SHARE, 0, "size-percentile", "P%", AT(size_quantile),
+     .help = "of its WSS, for the right size of a guest (99%)", 500000, 1000000, "50% to 100%"},
+    {OPTION_SHARE, 0, "size-margin", "P%", AT(size_margin), .help = "and how much more (15%)", 100,
+     9000000, "0.01% to 900%"},
     {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
      .help = "show where new guests of that RAM fit best, and how many more would",
      .call = set_places},
@@ -276,6 +283,8 @@ static const struct option_line lines[] = {
      .help = "leave out the needs of guests that have ended"},
     {OPTION_CALL, 0, "apart", "GUEST,...", 0,
      .help = "guests of which no two may be on one host; repeatable", .call = add_apart},
+    {OPTION_CALL, 0, "together", "GUEST,...", 0,
+     .help = "guests that belong on one host; repeatable", .call = add_together},
     {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",
      .call = add_pinned},
     {OPTION_SPAN, 0, "horizon", "TIME", AT(request.options.horizon_s),
@@ -302,148 +311,6 @@ const struct command_options plan_options_table = {
              "each,\nor from a Prometheus that scrapes them.\n",
     .lines = lines,
 };
-
-/* --- the fleet -------------------------------------------------------------------------------- */
-
-static bool is_name(const char *name, size_t n, const char *of)
-{
-    return strlen(of) == n && strncmp(name, of, n) == 0;
-}
-
-/* Returns the last one for this host; otherwise the last one for all hosts. */
-static uint64_t size_of(const struct plan_sizes *sizes, const char *host)
-{
-    uint64_t own = 0;
-    uint64_t all = 0;
-
-    for (size_t i = 0; i < sizes->n; i++) {
-        const char *value = sizes->all[i];
-        const size_t n = name_length(value);
-
-        if (n == 0)
-            parse_size(value, &all);
-        else if (is_name(value, n, host))
-            parse_size(value + n + 1, &own);
-    }
-    return own ? own : all;
-}
-
-static int check_sizes(const struct plan_sizes *sizes, const char *option,
-                       const struct plan_fleet *fleet, struct error *error)
-{
-    for (size_t i = 0; i < sizes->n; i++) {
-        const char *value = sizes->all[i];
-        const size_t n = name_length(value);
-        bool is_there = n == 0;
-
-        for (size_t h = 0; h < fleet->n_hosts; h++)
-            is_there |= is_name(value, n, fleet->hosts[h].name);
-        if (!is_there)
-            return error_set(error, -EINVAL, "%s %s: no such host: there are %s%s", option, value,
-                             fleet->hosts[0].name, fleet->n_hosts > 1 ? " and others" : "");
-    }
-    return 0;
-}
-
-static int set_capacities(const struct plan_choice *choice, struct plan_fleet *fleet,
-                          struct error *error)
-{
-    char own[256] = "";
-    int rc;
-
-    gethostname(own, sizeof(own) - 1);
-    for (size_t h = 0; h < fleet->n_hosts; h++) {
-        struct plan_host *host = &fleet->hosts[h];
-
-        const uint64_t given = size_of(&choice->capacities, host->name);
-        const uint64_t reserve = size_of(&choice->reserves, host->name);
-
-        if (given > 0)
-            host->capacity_bytes = given;
-        if (host->capacity_bytes == 0 && strcmp(host->name, own) == 0)
-            host->capacity_bytes = own_memory_for_guests();
-        if (host->capacity_bytes == 0)
-            return error_set(error, -EINVAL,
-                             "host %s: set with --capacity %s=SIZE how much memory it has for "
-                             "guests, or with --capacity SIZE for all hosts",
-                             host->name, host->name);
-        if (reserve > 0)
-            host->reserve_bytes = reserve;
-        if (host->reserve_bytes == PLAN_RESERVE_UNKNOWN)
-            return error_set(error, -EINVAL,
-                             "host %s: its vmwss_plan_reserve_bytes cannot be read: set with "
-                             "--reserve %s=SIZE how much of its memory is kept free",
-                             host->name, host->name);
-        if (host->reserve_bytes >= host->capacity_bytes)
-            return error_set(error, -EINVAL,
-                             "host %s: --reserve leaves nothing of its memory for guests",
-                             host->name);
-    }
-    rc = check_sizes(&choice->capacities, "--capacity", fleet, error);
-    return rc == 0 ? check_sizes(&choice->reserves, "--reserve", fleet, error) : rc;
-}
-
-/* Marks all guests with that name or UUID. */
-static int mark_guests(struct plan_fleet *fleet, const char *option, const char *name, size_t n,
-                       uint64_t apart, struct error *error)
-{
-    size_t found = 0;
-
-    for (size_t g = 0; g < fleet->n_guests; g++) {
-        struct plan_guest *guest = &fleet->guests[g];
-
-        if (!is_name(name, n, guest->name) &&
-            (strlen(guest->uuid) != n || strncasecmp(name, guest->uuid, n) != 0))
-            continue;
-        guest->apart |= apart;
-        guest->pinned |= apart == 0;
-        found++;
-    }
-    return found > 0 ? 0
-                     : error_set(error, -EINVAL,
-                                 "%s %.*s: no guest of that name or UUID runs on these hosts",
-                                 option, (int)n, name);
-}
-
-static int mark_list(struct plan_fleet *fleet, const char *option, const char *list, uint64_t apart,
-                     struct error *error)
-{
-    int rc = 0;
-
-    for (const char *at = list; rc == 0;) {
-        const size_t n = strcspn(at, ",");
-
-        rc = mark_guests(fleet, option, at, n, apart, error);
-        at += n;
-        if (*at++ == '\0')
-            break;
-    }
-    return rc;
-}
-
-static int mark_host(struct plan_fleet *fleet, const char *name, struct error *error)
-{
-    for (size_t h = 0; h < fleet->n_hosts; h++)
-        if (strcmp(fleet->hosts[h].name, name) == 0) {
-            fleet->hosts[h].drain = true;
-            return 0;
-        }
-    return error_set(error, -EINVAL, "--drain %s: no such host", name);
-}
-
-int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet,
-                      struct error *error)
-{
-    int rc = set_capacities(choice, fleet, error);
-
-    for (size_t i = 0; rc == 0 && i < choice->n_apart; i++)
-        rc = mark_list(fleet, "--apart", choice->apart[i], 1ULL << i, error);
-    for (size_t i = 0; rc == 0 && i < choice->n_pinned; i++)
-        rc = mark_list(fleet, "--pin", choice->pinned[i], 0, error);
-    for (size_t i = 0; rc == 0 && i < choice->n_drains; i++)
-        rc = mark_host(fleet, choice->drains[i], error);
-    return rc;
-}
 
 void plan_choice_free(struct plan_choice *choice)
 {

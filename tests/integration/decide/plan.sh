@@ -45,8 +45,14 @@ check "with less memory it was, for two hours at a stretch" says '.hosts[0] |
 	.longest_short_seconds >= 7200 and .longest_short_seconds <= 9300 and (.short_share * 12 | . > 0.95 and . < 1.3)' --capacity a=512M
 check "the worst case: both touch all they have" says '.hosts[0].swap_bytes == 1024 * 1048576'
 check "a right size has its margins" says "$mib"' .guests[0].right_size_bytes | mib | . > 300 * 1.15 and . < 300 * 1.3'
+check "which hold almost always" says '[.guests[].right_size_risk == 0] | all'
+check "a lower percentile is a smaller size, with its risk" says "$mib"' .guests[0] | (.right_size_bytes | mib | . > 100 * 1.05 and . < 120 * 1.3) and
+	(.right_size_risk * 12 | . > 0.9 and . < 1.3)' --size-percentile 80% --size-margin 5%
+check "which is said" quietly grep -E '^Right sizes, p80 and 5% more: guests needed more than that for [0-9.]+% of their time, at most [0-9.]+% \(' \
+	<(plan --size-percentile 80% --size-margin 5%)
+expect_exit "a percentile that is none" 1 '--size-percentile 101%: expected 50% to 100%' plan --size-percentile 101%
 check "the memory of the fleet does not run out" says '[.hosts[].runway | .slope_bytes_day == 0 and .days == null] | all'
-check "and is of a window that is said" test "$(plan --csv | tr -d '\r' | awk -F, '$1 == "guest" { print $NF }' | sort -u)" = 60
+check "and is of a window that is said" test "$(plan --csv | tr -d '\r' | awk -F, '$1 == "guest" { print $(NF - 1) }' | sort -u)" = 60
 check "in the table as well" test "$(plan | grep -c 'size of window 60s')" = 5
 check "a ratio above 1" says '.overcommit.ratio > 1'
 
@@ -75,6 +81,9 @@ sqlite3 -batch "$dir/monthly.db" "ATTACH '$dir/job.db' AS job; DELETE FROM bucke
 	DELETE FROM bucket WHERE level_s = 60 AND start_s < $((now - 31 * day))"
 month() { "$vmwss" plan m="$dir/monthly.db" --capacity 1G --json "$@"; }
 check "a job once a month is not in four weeks" test "$(month | jq '.guests[0].need_max_bytes / 1048576 | . < 110')" = true
+check "which is said" quietly grep -xE 'monthly on m needed up to 80[0-9]\.[0-9] MiB before this time, and up to 10[0-9]\.[0-9] MiB in it: --since 4[12]d plans for that\.' \
+	<("$vmwss" plan m="$dir/monthly.db" --capacity 1G)
+check "but not if the plan has it" test "$("$vmwss" plan m="$dir/monthly.db" --capacity 1G --since 42d | grep -c 'before this time')" = 0
 check "nor is it in what was never kept" test "$(month --since 60d | jq '.guests[0].days | . > 49 and . <= 50.1')" = true
 check "but in the hours of two months" test "$(month --since 60d | jq '.guests[0].need_max_bytes / 1048576 | . > 790 and . < 820')" = true
 check "and so it is at the risk" test "$(month --since 60d | jq '.hosts[0].need_risk_bytes / 1048576 | . > 790 and . < 820')" = true

@@ -72,6 +72,8 @@ cat >"$dir/fleets.json" <<'END'
  "mute": [
   {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 100, "mute": 5}, {"name": "b", "id": 2, "need": 100, "mute": 5}]},
   {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "burst": [
+  {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 100, "burst": [600, 20, 18]}, {"name": "b", "id": 2, "need": 100}]}],
  "plain": [
   {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100}, {"name": "g2", "id": 2, "need": 300}]},
   {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100}, {"name": "g4", "id": 4, "need": 100}]},
@@ -143,6 +145,16 @@ check "which is said" quietly grep -F 'node1: 1 guest must be apart from another
 check "and are separated by a move" says '[.hosts[].not_apart_guests_after] == [0, 0, 0] and .moves[0].why == "separate"' "${apart[@]}" --empty
 check "unless they are pinned" says '[.hosts[].not_apart_guests_after] == [1, 0, 0]' "${apart[@]}" --pin g1,g2 --empty
 
+echo "# guests that belong together"
+check "they are counted" says '[.hosts[].parted_guests] == [1, 1, 0] and [.guests[].together] == [true, false, true, false, false]' plain --together g1,g3
+check "which is said" quietly grep -F 'node1: 1 guest must be together with a guest elsewhere.' <(plan plain --together g1,g3)
+check "and are joined" says '[.hosts[].parted_guests_after] == [0, 0, 0] and (.moves[0] | .why == "join" and (.domain == "g1" or .domain == "g3"))' \
+	plain --together g1,g3 --moves 1
+check "unless they are pinned" says '[.hosts[].parted_guests_after] == [1, 1, 0] and .moves == []' plain --together g1,g3 --pin g1,g5 --apart g2,g3 --moves 1
+check "they leave a host together" says '[.moves[] | select(.domain == "g3" or .domain == "g4") | .to] | length == 2 and .[0] == .[1]' plain --together g3,g4 --drain node2
+expect_exit "not if they are to be apart" 2 '--together: --apart keeps g1 and g3 apart' plan plain --together g1,g2 --together g2,g3 --apart g1,g3
+expect_exit "nor if they are pinned on two hosts" 2 '--together: --pin keeps g1 on node1 and g3 on node2' plan plain --together g1,g3 --pin g1,g3
+
 echo "# a host is drained"
 check "its guests go one after the other" says '[.moves[] | [.domain, .from, .why]] == [["g4", "node2", "drain"], ["g3", "node2", "drain"]] or
 	[.moves[] | [.domain, .from, .why]] == [["g3", "node2", "drain"], ["g4", "node2", "drain"]]' plain --drain node2
@@ -168,6 +180,12 @@ check "a guest without RAM has not ended" quietly grep -F 'host node1: guest b i
 check "and nothing is moved from or to its host" says '.moves == [] and [.hosts[].partial] == [true, false]' lost --empty
 check "nor where vmwssd is dead, but not the exporter" says '.moves == [] and [.hosts[].stale] == [true, false]' mute --empty
 check "which is said" quietly grep -E '^node1: no record since .*: nothing is moved from or to it' <(plan mute --empty)
+
+echo "# a time that is shorter than the period of a load"
+check "what a guest needed before is said" test "$(plan burst --since 12h | grep 'before this time')" = \
+	'a on node1 needed up to 600.0 MiB before this time, and up to 100.8 MiB in it: --since 2d plans for that.'
+check "and noted" says '[.guests[].need_before_bytes / 1048576 | round] == [600, 100]' burst --since 12h
+check "but not if it is in the plan" says '[.guests[] | .need_before_bytes == null] | all' burst
 
 echo "# guests that are off when the plan is made"
 for fleet in "office 1 900" "nightly 3 900"; do

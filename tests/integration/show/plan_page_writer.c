@@ -51,7 +51,7 @@ static void make_guest(struct plan_guest *guest, size_t h, size_t g, size_t numb
     guest->host = h % 10 == 4 ? h - 1 : h;
     guest->ram_bytes = (4 + number % 5 * 2) * GIB;
     guest->size_window_s = g == 3 ? 600 : 3600;
-    guest->size_p99_bytes = g == 2 ? 0 : (0.3 + 0.06 * (double)(number % 11)) * 6e9;
+    guest->size_bytes = g == 2 ? 0 : (0.3 + 0.06 * (double)(number % 11)) * 6e9;
     guest->pinned = h % 10 == 0 && g == 0;
     guest->suspended = g == 1;
     guest->unmeasured = g == 2;
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
         plan_make(&fleet, &request, &result) < 0)
         return 1;
 
-    const struct plan_shown shown = {&fleet, &request, &result, 60};
+    const struct plan_shown shown = {&fleet, &request, &result, 60, 0.99};
 
     rc = write_both(&shown, argv);
     plan_result_free(&result);

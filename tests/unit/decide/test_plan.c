@@ -107,19 +107,19 @@ TEST(cases, z_of_a_risk)
 
 TEST(cases, a_size_has_its_margins)
 {
-    struct plan_guest guest = {.ram_bytes = 8 * GIB, .size_p99_bytes = 2.0 * GIB, .days = 10};
+    struct plan_guest guest = {.ram_bytes = 8 * GIB, .size_bytes = 2.0 * GIB, .days = 10};
 
-    ck_assert_double_eq_tol(plan_right_size(&guest), 1.15 * 2 * 1.1 * GIB, 1);
+    ck_assert_double_eq_tol(plan_right_size(&guest, 0.15), 1.15 * 2 * 1.1 * GIB, 1);
     guest.used_bytes = 4 * GIB; /* without swap it cannot give that back */
-    ck_assert_double_eq_tol(plan_right_size(&guest), 4 * 1.1 * GIB, 1);
+    ck_assert_double_eq_tol(plan_right_size(&guest, 0.15), 4 * 1.1 * GIB, 1);
     guest.days = 0.1; /* hardly known */
-    ck_assert_double_eq_tol(plan_right_size(&guest), 32.0 * GIB, 1);
+    ck_assert_double_eq_tol(plan_right_size(&guest, 0.15), 32.0 * GIB, 1);
     guest.days = 1e9;
     guest.used_bytes = 0;
-    guest.size_p99_bytes = 7.9 * GIB; /* it may need more than it has */
-    ck_assert_double_ge(plan_right_size(&guest), 8.0 * GIB);
-    guest.size_p99_bytes = 0;
-    ck_assert_double_eq(plan_right_size(&guest), 0);
+    guest.size_bytes = 7.9 * GIB; /* it may need more than it has */
+    ck_assert_double_ge(plan_right_size(&guest, 0.15), 8.0 * GIB);
+    guest.size_bytes = 0;
+    ck_assert_double_eq(plan_right_size(&guest, 0.15), 0);
 }
 
 /* A day of each week is far off, and one day is missing: the slope is still that of all others. */
@@ -424,6 +424,8 @@ static struct plan_fleet random_fleet(uint64_t *random_state)
         guest->host = random_below(random_state, n_hosts);
         guest->pinned = random_below(random_state, 8) == 0;
         guest->apart = random_below(random_state, 4) ? 0 : 1ULL << random_below(random_state, 3);
+        if (guest->apart == 0 && random_below(random_state, 4) == 0)
+            guest->together = 1 + random_below(random_state, 3);
         plan_note(&fleet, g, from_s, end_s - from_s,
                   0.1 * (double)random_below(random_state, 20) * GIB);
         for (double t = from_s + 3600.0 * (double)random_below(random_state, 6); t < end_s;
@@ -474,6 +476,24 @@ static void check_moves(const struct plan_fleet *fleet, const struct plan_moves 
         ck_assert(!has_clash(fleet, at, moves->move[m].guest));
 }
 
+/* Guests of a group that were on one host still are; *parted: how many pairs are not. */
+static size_t check_together(const struct plan_fleet *fleet, const size_t *before,
+                             const size_t *after)
+{
+    size_t parted = 0;
+
+    for (size_t a = 0; a < fleet->n_guests; a++)
+        for (size_t b = 0; b < a; b++) {
+            if (fleet->guests[a].together == 0 ||
+                fleet->guests[a].together != fleet->guests[b].together)
+                continue;
+            if (before[a] == before[b])
+                ck_assert_uint_eq(after[a], after[b]);
+            parted += after[a] != after[b];
+        }
+    return parted;
+}
+
 static void check_hosts(const struct plan_fleet *fleet, const struct plan_options *options,
                         const size_t *before, const size_t *after)
 {
@@ -522,6 +542,8 @@ static void check_plan(uint64_t seed)
     ck_assert_uint_le(result.short_after, result.short_before);
     check_moves(&fleet, &result.moves, after);
     check_hosts(&fleet, &request.options, before, after);
+    ck_assert_uint_le(check_together(&fleet, before, after),
+                      check_together(&fleet, before, before));
     for (size_t h = 0; h < fleet.n_hosts; h++) {
         ck_assert_double_ge(result.hosts[h].planned_bytes, 0);
         ck_assert_double_ge(result.hosts[h].swap_bytes, 0);
@@ -721,6 +743,58 @@ TEST(cases, guests_that_are_together_and_must_not_be_are_separated)
         ck_assert_uint_ne(result.moves.move[m].guest, 1);
     }
     ck_assert_uint_ne(result.moves.move[0].to, result.moves.move[1].to);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* Guests 0 and 1 of two hosts, of which the second has room for both, and a third host for one. */
+static struct plan_fleet make_group(void)
+{
+    struct plan_fleet fleet = make_fleet(3, 6, 15);
+    static const double gib[] = {30, 20, 30, 30, 10, 1};
+
+    for (size_t g = 0; g < 6; g++) {
+        fleet.guests[g].ram_bytes = 32 * GIB;
+        note_all(&fleet, g, gib[g]);
+    }
+    fleet.guests[0].together = fleet.guests[1].together = 1;
+    return fleet;
+}
+
+TEST(cases, guests_that_belong_together_are_joined)
+{
+    struct plan_request request = {.options = bare, .consolidate = true};
+    struct plan_fleet fleet = make_group();
+    struct plan_result result;
+
+    request.options.max_moves = 1;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.moves.n, 1);
+    ck_assert_int_eq(result.moves.move[0].why, PLAN_JOIN);
+    ck_assert_uint_eq(result.moves.move[0].guest, 0);
+    ck_assert_uint_eq(result.moves.move[0].to, 1);
+    ck_assert(result.hosts[0].parted == 1 && result.hosts[1].parted == 1);
+    ck_assert(result.hosts[0].parted_after == 0 && result.hosts[1].parted_after == 0);
+    plan_result_free(&result);
+    plan_fleet_free(&fleet);
+}
+
+/* Alone, each of them finds a place when host 1 fails; together they do not. They are drained
+ * together, or not at all. */
+TEST_EACH(cases, guests_that_belong_together_fall_and_are_drained_together, 0, 2)
+{
+    struct plan_request request = {.options = bare, .drain = true};
+    struct plan_fleet fleet = make_group();
+    struct plan_result result;
+
+    fleet.guests[0].host = 1;
+    fleet.guests[4].host = 2;
+    fleet.guests[0].together = fleet.guests[1].together = (size_t)_i;
+    fleet.hosts[1].drain = true;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_uint_eq(result.hosts[1].n_guests, 2);
+    ck_assert_uint_eq(result.hosts[1].fails.guests, 2 * (size_t)_i);
+    ck_assert_uint_eq(result.moves.n, _i ? 0 : 2);
     plan_result_free(&result);
     plan_fleet_free(&fleet);
 }

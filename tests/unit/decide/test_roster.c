@@ -140,9 +140,9 @@ TEST_EACH(cases, a_guest_that_has_just_migrated_is_there, 0, 2)
     ck_assert_msg(read_two(_i) == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_guests, 1);
     ck_assert_str_eq(host_of(0)->name, "b");
-    ck_assert_str_eq(fleet.guests[0].name, "web2");                   /* its name now */
-    ck_assert_uint_eq(fleet.guests[0].used_bytes, 0);                 /* which b does not know */
-    ck_assert_double_ge(fleet.guests[0].size_p99_bytes, 160.0 * MIB); /* the largest */
+    ck_assert_str_eq(fleet.guests[0].name, "web2");               /* its name now */
+    ck_assert_uint_eq(fleet.guests[0].used_bytes, 0);             /* which b does not know */
+    ck_assert_double_ge(fleet.guests[0].size_bytes, 160.0 * MIB); /* the largest */
     ck_assert_uint_eq(fleet.n_hosts, 2);
     ck_assert(!fleet.hosts[0].stale && !fleet.hosts[1].stale);
 }
@@ -187,9 +187,9 @@ TEST(cases, a_size_is_from_the_longest_window_of_the_guest)
     write_stay("a", &newest, EVENT_START);
     ck_assert_msg(read_since(28 * DAY, &source, 1) == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_guests, 2);
-    ck_assert_double_eq_tol(fleet.guests[0].size_p99_bytes, 101.0 * MIB, 2.0 * MIB);
+    ck_assert_double_eq_tol(fleet.guests[0].size_bytes, 101.0 * MIB, 2.0 * MIB);
     ck_assert_double_eq(fleet.guests[0].size_window_s, 600);
-    ck_assert_double_eq_tol(fleet.guests[1].size_p99_bytes, 141.0 * MIB, 3.0 * MIB);
+    ck_assert_double_eq_tol(fleet.guests[1].size_bytes, 141.0 * MIB, 3.0 * MIB);
     ck_assert_double_eq(fleet.guests[1].size_window_s, 60);
 }
 
@@ -202,7 +202,7 @@ TEST_EACH(cases, of_two_files_the_longer_window_counts, 0, 2)
     write_stay("b", &to, EVENT_START);
     ck_assert_msg(read_two(_i) == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_guests, 1);
-    ck_assert_double_eq_tol(fleet.guests[0].size_p99_bytes, 101.0 * MIB, 2.0 * MIB);
+    ck_assert_double_eq_tol(fleet.guests[0].size_bytes, 101.0 * MIB, 2.0 * MIB);
     ck_assert_double_eq(fleet.guests[0].size_window_s, 600);
 }
 

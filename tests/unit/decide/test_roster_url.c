@@ -548,11 +548,11 @@ TEST(cases, sizes_are_those_that_are_recorded_if_all_of_them_are)
     add_of("vmwss_plan_size_bytes", "a", "web", 60 * MIB, 0)->since_s = 9 * HOUR_S;
     add_of("vmwss:plan_size_bytes:max", "a", "web", 65 * MIB, 0)->since_s = 9 * HOUR_S;
     ck_assert_msg(read_url() == 0, "%s", error.text);
-    ck_assert_double_eq(fleet.guests[0].size_p99_bytes, 60 * MIB);
+    ck_assert_double_eq(fleet.guests[0].size_bytes, 60 * MIB);
     ck_assert_uint_eq(scraped_sizes, 1);
     add_recorded(9 * HOUR_S, 900);
     ck_assert_msg(read_url() == 0, "%s", error.text);
-    ck_assert_double_eq(fleet.guests[0].size_p99_bytes, 65 * MIB);
+    ck_assert_double_eq(fleet.guests[0].size_bytes, 65 * MIB);
     ck_assert_uint_eq(scraped_sizes, 1);
 }
 
