@@ -226,6 +226,8 @@ struct budgets {
     uint64_t firm, loose; /* free above hard, and free above the minimum of an ample host */
     uint64_t waiting;     /* growth that did not fit */
     uint64_t pressing;    /* part of it that would reach a guest */
+    uint64_t urgent;      /* for panics, beyond firm: free, and promised to guests that may not
+                           * touch it, but low stays free if they do */
 };
 
 /* The need that the host has measured itself, or that the owner has reserved. */
@@ -245,7 +247,10 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
     uint64_t firm_most = larger(given, larger(proven(guest), guest->share_bytes));
     uint64_t firm = smaller(guest->wish_bytes, firm_most) - given;
     uint64_t gap = guest->wish_bytes - given;
-    uint64_t granted = smaller(firm, budgets->firm);
+    uint64_t urgent = guest->decision.panics
+                          ? smaller(budgets->urgent, guest->decision.reserve_bytes)
+                          : 0;
+    uint64_t granted = smaller(firm, larger(budgets->firm, urgent));
 
     guest->served = true;
     granted += smaller(gap - firm, less(budgets->loose, granted));
@@ -260,6 +265,7 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
     if (guest->state.trouble != TROUBLE_NO_DRIVER && !(guest->input.vetoes & VETO_PAUSED))
         budgets->pressing += waits;
     if (!guest->aside) {
+        budgets->urgent = less(budgets->urgent, granted);
         budgets->firm = less(budgets->firm, granted);
         budgets->loose = less(budgets->loose, granted);
     }
@@ -436,6 +442,8 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     if (host->level == LEVEL_AMPLE)
         budgets.loose = less(budget_above(host, LEVEL_AMPLE, pending(guests, n)),
                              less(host->room_bytes, host->levels.threshold_bytes[LEVEL_AMPLE]));
+    budgets.urgent = smaller(budget_above(host, LEVEL_HARD, 0),
+                             budget_above(host, LEVEL_LOW, pending(guests, n)));
     host->budget_bytes = budgets.firm;
     while ((guest = next_to_grow(guests, n)) != NULL)
         grow_guest(guest, &budgets);

@@ -692,6 +692,31 @@ TEST(rules, panics_are_served_first)
     ck_assert_int_eq(g[0].hold, HOLD_ROOM);
 }
 
+/* Another guest has been given all that is free above hard, and has not touched it. */
+TEST(rules, a_panic_takes_what_is_free_and_promised_to_another)
+{
+    struct control_host h = host(1338); /* 500 above hard, 919 above low */
+    struct control_guest g[2] = {guest(), hungry()};
+
+    run(&h, g, 2);
+    rest(&g[0]);
+    resize(&g[0], 4096 * MIB, 3596 * MIB);
+    g[0].state.pending_bytes = 500 * MIB;
+    g[1] = hungry();
+    run(&h, g, 2);
+    ck_assert_int_eq(g[1].hold, HOLD_ROOM);
+    ck_assert_int_eq(g[1].action, CONTROL_NONE);
+    g[1].input.short_wss.low_bytes = 950 * MIB;
+    run(&h, g, 2);
+    ck_assert_int_eq(g[1].action, CONTROL_GROW);
+    ck_assert_uint_ge(g[1].target_bytes, 1200 * MIB); /* its reserve */
+    ck_assert_uint_le(g[1].target_bytes, 1205 * MIB);
+    g[0].state.pending_bytes = 900 * MIB; /* less than low would be left */
+    resize(&g[0], 4096 * MIB, 3196 * MIB);
+    run(&h, g, 2);
+    ck_assert_uint_le(g[1].target_bytes, 1020 * MIB);
+}
+
 /* --- trust ------------------------------------------------------------------------------------ */
 
 TEST(rules, a_claim_beyond_the_share_takes_only_what_is_free_above_high)
