@@ -49,12 +49,26 @@ static uint64_t cached_in(const struct fsroot *root, const char *group)
                 number_of(text, value, "file_dirty "));
 }
 
-/* "max" is not a number: the group has no limit. */
+/* "max" is not a number: there is no such limit. Above memory.high the kernel slows the group's
+ * tasks down while it swaps them out, so memory ends there. */
+static uint64_t limit_of(const struct fsroot *root, const char *group)
+{
+    static const char *const names[] = {"max", "high"};
+    uint64_t least = UINT64_MAX;
+    uint64_t limit;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (fsroot_read_u64(root, &limit, "sys/fs/cgroup/%s/memory.%s", group, names[i]) == 0)
+            least = smaller(least, limit);
+    return least;
+}
+
 static void bind_group(const struct fsroot *root, const char *group, struct guest_scope *scope)
 {
-    uint64_t limit, current, available;
+    const uint64_t limit = limit_of(root, group);
+    uint64_t current, available;
 
-    if (fsroot_read_u64(root, &limit, "sys/fs/cgroup/%s/memory.max", group) < 0 ||
+    if (limit == UINT64_MAX ||
         fsroot_read_u64(root, &current, "sys/fs/cgroup/%s/memory.current", group) < 0)
         return;
     available = smaller(less(limit, less(current, cached_in(root, group))), limit);

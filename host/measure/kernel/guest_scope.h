@@ -6,9 +6,9 @@
  * libvirt puts its guests below machine.slice, or below "machine" without systemd (libvirt,
  * docs/cgroups.rst). The available memory of such a group is the unused part of its limit plus
  * clean page cache, which the kernel drops as the group reaches the limit
- * (Documentation/admin-guide/cgroup-v2.rst, memory.max, memory.stat). /proc/meminfo does not count
- * ZFS's cache, the ARC. It shrinks to its minimum when memory is short (OpenZFS, module/zfs/arc.c;
- * arcstats: size, c_min), so the excess over that minimum is available, too.
+ * (Documentation/admin-guide/cgroup-v2.rst, memory.max, memory.high, memory.stat). /proc/meminfo
+ * does not count ZFS's cache, the ARC. It shrinks to its minimum when memory is short (OpenZFS,
+ * module/zfs/arc.c; arcstats: size, c_min), so the excess over that minimum is available, too.
  */
 #pragma once
 

@@ -67,6 +67,12 @@ TEST(cases, the_group_of_the_guests_binds)
     scope_is(NULL, 60 * GIB, 8 * GIB);
     fake_write(&fake, SLICE "max", "21474836480\n"); /* lowered below what is used */
     scope_is("machine.slice", 20 * GIB, 0);
+    /* Above memory.high the kernel slows the guests down and swaps. */
+    fake_write(&fake, SLICE "max", "max\n");
+    fake_write(&fake, SLICE "high", "37580963840\n");
+    scope_is("machine.slice", 35 * GIB, 5 * GIB);
+    fake_write(&fake, SLICE "max", "21474836480\n");
+    scope_is("machine.slice", 20 * GIB, 0);
     fake_write(&fake, "sys/fs/cgroup/machine/memory.max", "1073741824\n");
     fake_write(&fake, "sys/fs/cgroup/machine/memory.current", "18446744073709551615\n");
     scope_is("machine.slice", 20 * GIB, 0);
