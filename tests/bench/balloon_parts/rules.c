@@ -53,40 +53,40 @@ static void run_ours(struct rules_state *state, struct sim *sim)
 }
 
 const char *const sim_terms[N_TERMS] = {
-    "nothing", "day",  "past",    "backtest",   "first-day", "statistics",
-    "reserve", "band", "learned", "turn-pause", "headroom",  "pace",
+    "day",  "past",    "backtest",   "first-day", "statistics", "reserve",
+    "band", "learned", "turn-pause", "headroom",  "pace",
 };
 
-static void leave_out_of_policy(enum sim_term without, struct decide_policy *policy)
+static void leave_out_of_policy(unsigned without, struct decide_policy *policy)
 {
-    if (without == WITHOUT_BACKTEST)
+    if (without & WITHOUT_BACKTEST)
         policy->past.exceeded_max = 1;
-    if (without == WITHOUT_FIRST_DAY)
+    if (without & WITHOUT_FIRST_DAY)
         policy->past.day_min_s = 0;
-    if (without == WITHOUT_STATISTICS)
+    if (without & WITHOUT_STATISTICS)
         policy->needs_statistics = false;
-    if (without == WITHOUT_RESERVE)
+    if (without & WITHOUT_RESERVE)
         policy->reserve.share = (double)(policy->reserve.min_bytes = 0);
-    if (without == WITHOUT_BAND)
+    if (without & WITHOUT_BAND)
         policy->band_share = (double)(policy->band_min_bytes = 0);
-    if (without == WITHOUT_LEARNED)
+    if (without & WITHOUT_LEARNED)
         policy->learned_half_life_s = 1;
-    if (without == WITHOUT_TURN_PAUSE)
+    if (without & WITHOUT_TURN_PAUSE)
         policy->turn_pause_s = 0;
-    if (without == WITHOUT_HEADROOM)
+    if (without & WITHOUT_HEADROOM)
         policy->short_factor = policy->mid_factor = policy->long_factor = 1;
-    if (without == WITHOUT_PACE) {
+    if (without & WITHOUT_PACE) {
         policy->down_after_s = 0;
         policy->down_share = 1;
         policy->down_max_bytes = UINT64_MAX;
     }
 }
 
-static void leave_out_of_input(enum sim_term without, struct decide_input *input)
+static void leave_out_of_input(unsigned without, struct decide_input *input)
 {
-    if (without == WITHOUT_DAY)
+    if (without & WITHOUT_DAY)
         input->day_bytes = 0;
-    if (without == WITHOUT_PAST)
+    if (without & WITHOUT_PAST)
         input->past.touched_bytes = input->past.used_bytes = 0;
 }
 

@@ -20,27 +20,26 @@
 
 #include "past.h"
 
-/** Terms of our rule that can be left out, one at a time, to see what each costs. */
+/** Terms of our rule that can be left out, to see what each costs; a set of bits. */
 enum sim_term {
-    WITHOUT_NOTHING,
-    WITHOUT_DAY,        /* the largest working set of 24 h */
-    WITHOUT_PAST,       /* what was needed within 31 days */
-    WITHOUT_BACKTEST,   /* its veto */
-    WITHOUT_FIRST_DAY,  /* the wait until a day is known */
-    WITHOUT_STATISTICS, /* the veto for guests that report none; their floor is half of assigned */
-    WITHOUT_RESERVE,
-    WITHOUT_BAND,
-    WITHOUT_LEARNED,
-    WITHOUT_TURN_PAUSE, /* of an hour after growth */
-    WITHOUT_HEADROOM,   /* the factors of the windows */
-    WITHOUT_PACE,       /* ten minutes, and the steps */
+    WITHOUT_DAY = 1 << 0,        /* the largest working set of 24 h */
+    WITHOUT_PAST = 1 << 1,       /* the needs of 31 days */
+    WITHOUT_BACKTEST = 1 << 2,   /* its veto */
+    WITHOUT_FIRST_DAY = 1 << 3,  /* the wait until a day is known */
+    WITHOUT_STATISTICS = 1 << 4, /* the veto for guests that report none */
+    WITHOUT_RESERVE = 1 << 5,
+    WITHOUT_BAND = 1 << 6,
+    WITHOUT_LEARNED = 1 << 7,
+    WITHOUT_TURN_PAUSE = 1 << 8, /* of an hour after growth */
+    WITHOUT_HEADROOM = 1 << 9,   /* the factors of the windows */
+    WITHOUT_PACE = 1 << 10,      /* ten minutes, and the steps */
 };
-#define N_TERMS 12
+#define N_TERMS 11
 extern const char *const sim_terms[N_TERMS];
 
 struct rules_state {
     struct control_policy policy;
-    enum sim_term without;
+    unsigned without; /* enum sim_term */
     enum control_level level;
     uint64_t waiting_bytes;
     double ample_since_s;

@@ -116,8 +116,8 @@ static const struct scenario scenarios[] = {
 struct options {
     double days;
     uint64_t seed;
-    enum sim_term without;
-    bool ours; /* no other rule */
+    unsigned without; /* enum sim_term */
+    bool ours;        /* no other rule */
     bool json;
 };
 
@@ -273,23 +273,28 @@ static int run(const struct options *options, const struct scenario *scenario)
 }
 
 static const char help[] =
-    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--without TERM] [--ours] [--json]\n\n"
+    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--without TERM[,TERM...]] [--ours] [--json]\n\n"
     "Generated guests under each rule, for 7 days each. Eight guests of 4 GiB, of which two have no\n"
     "statistics and two keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
     "than they needed; REVERSALS/H: of the guest that has most; OF HOUR, OF DAY: memory saved, of what\n"
     "one could who knows the next hour, or day; BELOW HARD, NOTHING FREE: seconds of the host.\n"
-    "--without leaves a term of the rule of vmwss out, and checks nothing; --ours leaves out the others. Exit\n"
+    "--without leaves terms of the rule of vmwss out, and checks nothing; --ours leaves out the others. Exit\n"
     "status 1: vmwss killed (in night: after the first day), turned more than twice an hour, or left\n"
     "the host below hard (but for fresh).\n\n";
 
-static int find_term(const char *name, enum sim_term *term)
+/* Changes the list. */
+static int find_terms(char *list, unsigned *terms)
 {
-    for (unsigned t = 0; t < N_TERMS; t++)
-        if (!strcmp(name, sim_terms[t])) {
-            *term = (enum sim_term)t;
-            return 0;
-        }
-    return -1;
+    for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
+        unsigned t = 0;
+
+        while (t < N_TERMS && strcmp(name, sim_terms[t]) != 0)
+            t++;
+        if (t == N_TERMS)
+            return -1;
+        *terms |= 1U << t;
+    }
+    return 0;
 }
 
 static int parse(struct options *options, const char **only, int argc, char **argv)
@@ -308,7 +313,7 @@ static int parse(struct options *options, const char **only, int argc, char **ar
             options->seed = strtoull(optarg, NULL, 10);
         else if (option == 'o')
             *only = optarg;
-        else if (option == 'w' && find_term(optarg, &options->without) < 0)
+        else if (option == 'w' && find_terms(optarg, &options->without) < 0)
             return -1;
         else if (option == 'u')
             options->ours = true;
@@ -332,7 +337,7 @@ int main(int argc, char **argv)
             fprintf(rc > 0 ? stdout : stderr, "  %-10s  %s\n", scenarios[s].name,
                     scenarios[s].what);
         fputs("\nTERM:", rc > 0 ? stdout : stderr);
-        for (size_t t = 1; t < N_TERMS; t++)
+        for (size_t t = 0; t < N_TERMS; t++)
             fprintf(rc > 0 ? stdout : stderr, " %s", sim_terms[t]);
         fputc('\n', rc > 0 ? stdout : stderr);
         return rc < 0;
