@@ -57,6 +57,7 @@ static void add_window(struct sheet *sheet, const struct decide_wss *wss, double
     char term[CELL];
     char bounds[2][CELL];
     char other[CELL];
+    bool bounded = (double)demand_bytes + 1 < factor * (double)wss->high_bytes;
     bool same = fabs(wss->window_s - wanted_s) < 0.0005;
 
     show_seconds(window, sizeof(window), wanted_s);
@@ -64,12 +65,13 @@ static void add_window(struct sheet *sheet, const struct decide_wss *wss, double
     if (wss->window_s <= 0)
         add_term(sheet, term, NAN, "not measured");
     else
-        add_term(sheet, term, (double)demand_bytes, "WSS %s to %s%s%s%s",
+        add_term(sheet, term, (double)demand_bytes, "WSS %s to %s%s%s%s%s",
                  show_bytes(bounds[0], CELL, wss->low_bytes),
                  show_bytes(bounds[1], CELL, wss->high_bytes),
                  same ? "" : "; no such window, taken from ",
                  same ? "" : show_seconds(other, sizeof(other), wss->window_s),
-                 wss->window_s < wanted_s - 0.0005 ? ", which is too short" : "");
+                 wss->window_s < wanted_s - 0.0005 ? ", which is too short" : "",
+                 bounded ? "; at most H + W, or M" : "");
 }
 
 static void add_demand(struct sheet *sheet, const struct advice *advice)

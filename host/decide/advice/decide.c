@@ -71,10 +71,17 @@ uint64_t decide_most(const struct decide_input *input)
 
 /* --- the terms -------------------------------------------------------------------------------- */
 
-static uint64_t demand_of(const struct decide_input *input, const struct decide_wss *wss,
-                          double factor)
+/* The headroom is a share of the working set, but no more than the reserve: that is what a load
+ * grows by until it is answered, however large it was. */
+static uint64_t demand_of(const struct decide_policy *policy, const struct decide_input *input,
+                          const struct decide_wss *wss, double factor)
 {
-    return wss->window_s > 0 ? scaled(wss->high_bytes, factor, input->assigned_bytes) : 0;
+    uint64_t most = input->assigned_bytes;
+
+    if (wss->window_s <= 0)
+        return 0;
+    return smaller(scaled(wss->high_bytes, factor, most),
+                   sum_bounded(wss->high_bytes, decide_reserve(policy, most), most));
 }
 
 uint64_t decide_demand(const struct decide_policy *policy, const struct decide_input *input,
@@ -82,9 +89,10 @@ uint64_t decide_demand(const struct decide_policy *policy, const struct decide_i
 {
     uint64_t most = input->assigned_bytes;
 
-    decision->demand_short_bytes = demand_of(input, &input->short_wss, policy->short_factor);
-    decision->demand_mid_bytes = demand_of(input, &input->mid_wss, policy->mid_factor);
-    decision->demand_long_bytes = demand_of(input, &input->long_wss, policy->long_factor);
+    decision->demand_short_bytes = demand_of(policy, input, &input->short_wss,
+                                             policy->short_factor);
+    decision->demand_mid_bytes = demand_of(policy, input, &input->mid_wss, policy->mid_factor);
+    decision->demand_long_bytes = demand_of(policy, input, &input->long_wss, policy->long_factor);
     decision->demand_day_bytes = input->day_s > 0 ? smaller(input->day_bytes, most) : 0;
     return larger(larger(decision->demand_short_bytes, decision->demand_mid_bytes),
                   larger(decision->demand_long_bytes, decision->demand_day_bytes));

