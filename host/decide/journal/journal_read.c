@@ -114,7 +114,8 @@ int journal_counts(struct journal *journal, double since_s,
 /* A row holds until the guest's next one. The largest size is that of all rows: at the beginning of
  * the span the guest may have been shrunk already. */
 static const char sums[] =
-    "WITH held AS (SELECT *, lead(time_s) OVER guest AS end_s,"
+    "WITH held AS (SELECT uuid, time_s, acted, action, hold, level, panic, target_bytes, goal_bytes,"
+    " assigned_bytes, actual_bytes, lead(time_s) OVER guest AS end_s,"
     " max(actual_bytes) OVER (PARTITION BY uuid) AS top_bytes,"
     " max(acted) OVER (PARTITION BY uuid) AS ours FROM decision"
     " WINDOW guest AS (PARTITION BY uuid ORDER BY id)),"
