@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define N_GUESTS 8
+/* Sizes below are of guests of 4 GiB, and change with --size. */
 #define ASSIGNED (4096 * MIB)
 #define BASE (2048 * MIB)
 
@@ -117,7 +118,8 @@ struct options {
     double days;
     uint64_t seed;
     unsigned without; /* enum sim_term */
-    bool ours;        /* no other rule */
+    double size_gib;
+    bool ours; /* no other rule */
     bool json;
 };
 
@@ -128,8 +130,18 @@ struct outcome {
     double saved_byte_s;
 };
 
+/* How fast a guest allocates and reads does not change with its size. */
+static void resize(struct sim_guest *guest, double times)
+{
+    uint64_t *const sizes[] = {&guest->assigned_bytes, &guest->low_bytes,    &guest->high_bytes,
+                               &guest->file_bytes,     &guest->actual_bytes, &guest->kernel_bytes};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        *sizes[i] = (uint64_t)((double)*sizes[i] * times) / MIB * MIB;
+}
+
 static void make_guest(struct sim_guest *guest, const struct scenario *scenario, size_t i,
-                       uint64_t seed, uint64_t *need)
+                       const struct options *options, uint64_t *need)
 {
     bool explodes = scenario->trace[i % 4] == TRACE_EXPLODING;
     bool small = scenario->overcommitted;
@@ -148,12 +160,13 @@ static void make_guest(struct sim_guest *guest, const struct scenario *scenario,
         .phase_s = scenario->period_s[i % 4] * (double)i / N_GUESTS,
         .ramp_bytes_s = scenario->ramp_mib_s * (double)MIB,
         .read_bytes_s = 0.02 * (double)MIB,
-        .random = seed * 1000 + i,
+        .random = options->seed * 1000 + i,
         .next_s = explodes ? 21600 : 0,
         .actual_bytes = scenario->overcommitted ? ASSIGNED * (scenario->fresh ? 60 : 45) / 100
                                                 : ASSIGNED,
         .need = need,
     };
+    resize(guest, options->size_gib / 4);
     guest->target_bytes = guest->actual_bytes;
     guest->extreme_bytes = guest->actual_bytes;
     guest->anon_bytes = guest->low_bytes;
@@ -167,11 +180,13 @@ static void begin(struct sim *sim, struct rules_state *state, const struct scena
     const size_t buckets = (size_t)(options->days * 86400 / SIM_BUCKET_S) + 1;
 
     *sim = (struct sim){.base_bytes = BASE, .n = N_GUESTS, .end_s = options->days * 86400};
-    sim->total_bytes = BASE + N_GUESTS * ASSIGNED / (scenario->overcommitted ? 2 : 1) +
-                       (scenario->overcommitted ? 0 : 4096 * MIB);
+    sim->total_bytes = BASE +
+                       (uint64_t)(options->size_gib / 4 *
+                                  (double)(scenario->overcommitted ? N_GUESTS * ASSIGNED / 2
+                                                                   : (N_GUESTS + 1) * ASSIGNED));
     memset(needs, 0, N_GUESTS * buckets * sizeof(*needs));
     for (size_t i = 0; i < N_GUESTS; i++)
-        make_guest(&sim->guests[i], scenario, i, options->seed, needs + i * buckets);
+        make_guest(&sim->guests[i], scenario, i, options, needs + i * buckets);
     *state = (struct rules_state){.without = options->without};
     control_policy_init(&state->policy);
     state->policy.proactive = !scenario->overcommitted;
@@ -273,8 +288,8 @@ static int run(const struct options *options, const struct scenario *scenario)
 }
 
 static const char help[] =
-    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--without TERM[,TERM...]] [--ours] [--json]\n\n"
-    "Generated guests under each rule, for 7 days each. Eight guests of 4 GiB, of which two have no\n"
+    "Usage: balloon_simulate [--days N] [--seed N] [--scenario NAME] [--size GIB] [--without TERM[,TERM...]] [--ours] [--json]\n\n"
+    "Generated guests under each rule, for 7 days each. Eight guests of 4 GiB, or --size, of which two have no\n"
     "statistics and two keep the heap that they allocated once. SHORT MIN: guest minutes with less\n"
     "than they needed; REVERSALS/H: of the guest that has most; OF HOUR, OF DAY: memory saved, of what\n"
     "one could who knows the next hour, or day; BELOW HARD, NOTHING FREE: seconds of the host.\n"
@@ -299,11 +314,15 @@ static int find_terms(char *list, unsigned *terms)
 
 static int parse(struct options *options, const char **only, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"days", required_argument, NULL, 'd'},     {"seed", required_argument, NULL, 's'},
-        {"scenario", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'},
-        {"without", required_argument, NULL, 'w'},  {"ours", no_argument, NULL, 'u'},
-        {"help", no_argument, NULL, 'h'},           {0}};
+    static const struct option longs[] = {{"days", required_argument, NULL, 'd'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"scenario", required_argument, NULL, 'o'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"without", required_argument, NULL, 'w'},
+                                          {"size", required_argument, NULL, 'z'},
+                                          {"ours", no_argument, NULL, 'u'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "", longs, NULL)) >= 0) {
@@ -315,6 +334,8 @@ static int parse(struct options *options, const char **only, int argc, char **ar
             *only = optarg;
         else if (option == 'w' && find_terms(optarg, &options->without) < 0)
             return -1;
+        else if (option == 'z')
+            options->size_gib = strtod(optarg, NULL);
         else if (option == 'u')
             options->ours = true;
         else if (option == 'j')
@@ -322,12 +343,15 @@ static int parse(struct options *options, const char **only, int argc, char **ar
         else if (option != 'w')
             return option == 'h' ? 1 : -1;
     }
-    return options->days > 0 && options->days <= 3650 && optind == argc ? 0 : -1;
+    return options->size_gib >= 0.25 && options->size_gib <= 4096 && options->days > 0 &&
+                   options->days <= 3650 && optind == argc
+               ? 0
+               : -1;
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {.days = 7, .seed = 1};
+    struct options options = {.days = 7, .seed = 1, .size_gib = 4};
     const char *only = NULL;
     int rc = parse(&options, &only, argc, argv);
 
