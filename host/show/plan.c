@@ -129,6 +129,9 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bool(sheet, "drain", host->drain);
     sheet_count(sheet, "not_apart_guests", result->together);
     sheet_count(sheet, "not_apart_guests_after", result->together_after);
+    sheet_real(sheet, "cpus", shown->request->cpus ? result->cpus : NAN);
+    sheet_real(sheet, "cpus_after", shown->request->cpus ? result->cpus_after : NAN);
+    sheet_real(sheet, "cpu_limit", host->cpus > 0 ? host->cpus : NAN);
     sheet_count(sheet, "parted_guests", result->parted);
     sheet_count(sheet, "parted_guests_after", result->parted_after);
     sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->fails.bytes);
@@ -172,13 +175,14 @@ static void fill_guest(struct sheet *sheet, const struct plan_fleet *fleet,
     sheet_bool(sheet, "apart", guest->apart != 0);
     sheet_bool(sheet, "together", guest->together != 0);
     sheet_bytes(sheet, "ram_bytes", guest->ram_bytes);
+    sheet_real(sheet, "cpus", guest->cpus);
     sheet_real(sheet, "days", guest->days);
     sheet_bytes_real(sheet, "need_p50_bytes", guest->p50_bytes);
     sheet_bytes_real(sheet, "need_p95_bytes", guest->p95_bytes);
     sheet_bytes_real(sheet, "need_p99_bytes", guest->p99_bytes);
     sheet_bytes_real(sheet, "need_max_bytes", guest->max_bytes);
     sheet_bytes_real(sheet, "need_before_bytes",
-                     guest->before_bytes > 0 ? guest->before_bytes : NAN);
+                     guest->before.bytes > 0 ? guest->before.bytes : NAN);
     sheet_real(sheet, "trend_bytes_day", guest->trend_bytes_day);
     sheet_real(sheet, "factor", guest->factor);
     sheet_bytes_real(sheet, "right_size_bytes", size > 0 ? size : NAN);

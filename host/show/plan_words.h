@@ -15,6 +15,10 @@ struct plan_voice {
     const char *begin, *end; /* written before and after each sentence: "", "\n" */
 };
 
+/** Writes a whole sentence. */
+__attribute__((format(printf, 2, 3))) void plan_say(const struct plan_voice *voice,
+                                                    const char *format, ...);
+
 /** Writes where the new guests of the request fit, and how many more would fit; nothing if the
  * request has no new guests. */
 void plan_say_places(const struct plan_voice *voice, const struct plan_shown *shown);

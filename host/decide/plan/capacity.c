@@ -42,6 +42,20 @@ static void mix_slots(const struct plan_fleet *fleet, double ram_bytes, struct p
     }
 }
 
+/* Returns the CPUs of a new guest: as many for its RAM as the fleet's guests have for theirs. */
+static double cpus_of(const struct plan_fleet *fleet, double ram_bytes)
+{
+    double cpus = 0;
+    double bytes = 0;
+
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        if (!isnan(fleet->guests[g].cpus)) {
+            cpus += fleet->guests[g].cpus;
+            bytes += (double)fleet->guests[g].ram_bytes;
+        }
+    return bytes > 0 ? cpus / bytes * ram_bytes : 0;
+}
+
 struct plan_shape plan_new_guest(const struct plan_fleet *fleet, double ram_bytes,
                                  uint64_t *random_state, uint8_t *series, struct plan_slot *slots)
 {
@@ -52,6 +66,7 @@ struct plan_shape plan_new_guest(const struct plan_fleet *fleet, double ram_byte
         .series = series,
         .unit_bytes = ram_bytes / PLAN_CODE_MAX,
         .ram_bytes = ram_bytes,
+        .cpus = cpus_of(fleet, ram_bytes),
         .slots = slots,
     };
 }
@@ -97,7 +112,8 @@ double plan_how_many(const struct plan_state *state, size_t host, double ram_byt
         draws[n_draws++] = packing_fit(like, n, load->limit_bytes - (double)load->joint[t],
                                        ram_bytes, random_state);
     }
-    return packing_reached(draws, n_draws, state->options.risk);
+    return fmin(packing_reached(draws, n_draws, state->options.risk),
+                plan_cpus_left(load, cpus_of(fleet, ram_bytes)));
 }
 
 /* --- the ratio -------------------------------------------------------------------------------- */

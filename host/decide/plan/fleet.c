@@ -148,15 +148,15 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
 
 void plan_note_before(struct plan_fleet *fleet, size_t g, double time_s, double bytes)
 {
-    if (g >= fleet->n_guests || bytes <= fleet->guests[g].before_bytes)
+    if (g >= fleet->n_guests || bytes <= fleet->guests[g].before.bytes)
         return;
-    fleet->guests[g].before_bytes = bytes;
-    fleet->guests[g].before_s = time_s;
+    fleet->guests[g].before.bytes = bytes;
+    fleet->guests[g].before.time_s = time_s;
 }
 
 bool plan_needed_more(const struct plan_guest *guest)
 {
-    return guest->before_bytes > MORE * guest->max_bytes;
+    return guest->before.bytes > MORE * guest->max_bytes;
 }
 
 bool plan_is_fixed(const struct plan_host *host)

@@ -49,13 +49,16 @@ struct plan_guest {
     double size_window_s;      /* its longest window, up to an hour; 0: none */
     double size_bytes;         /* quantile of its WSS's upper bound at that window; 0: not known */
     uint64_t apart;            /* bit set: two guests with a common bit may not be on one host */
+    double cpus;               /* CPUs that it uses at most times; NAN: not known */
     size_t together;           /* guests with the same number belong on one host; 0: none */
     bool pinned;               /* the guest may not be moved */
     bool unmeasured;           /* no method can follow it: its need is its resident memory */
     bool suspended, unwatched; /* it therefore has no records: its need is as it was before */
     /* its largest need in the PLAN_BEFORE_S before the time that is read, and a Unix time of it or
      * up to a day later; 0: not known */
-    double before_bytes, before_s;
+    struct {
+        double bytes, time_s;
+    } before;
 
     /* Set by plan_profile(), for the series as read: */
     double days; /* days of history */
@@ -72,6 +75,7 @@ struct plan_host {
     char name[256];
     uint64_t capacity_bytes; /* memory for guests */
     uint64_t reserve_bytes;  /* part of capacity_bytes that is kept free */
+    double cpus;             /* CPUs for guests; 0: not limited */
 #define PLAN_RESERVE_UNKNOWN UINT64_MAX
     double last_s; /* Unix time of its last record; 0: none in the span */
     /* the last record is too long ago, though the host should have newer ones */

@@ -50,6 +50,7 @@ struct plan_shape plan_shape_of(const struct plan_fleet *fleet, size_t g)
         .series = plan_series(fleet, g),
         .unit_bytes = plan_unit(guest),
         .ram_bytes = (double)guest->ram_bytes,
+        .cpus = isnan(guest->cpus) ? 0 : guest->cpus,
         .slots = guest->slots,
         .apart = guest->apart,
         .pinned = guest->pinned,
@@ -72,6 +73,7 @@ static void add_shape(const struct plan_state *state, struct plan_load *load,
         load->variance[s] += (float)sign * shape->slots[s].variance;
     }
     load->ram_bytes += sign * shape->ram_bytes;
+    load->cpus += sign * shape->cpus;
 }
 
 void plan_load_add(const struct plan_state *state, struct plan_load *load,
@@ -146,6 +148,7 @@ static int make_loads(struct plan_state *state)
         if (!load->joint)
             return -ENOMEM;
         load->z = z_of(&state->options, host->days);
+        load->limit_cpus = host->cpus;
         load->limit_bytes = host->capacity_bytes > host->reserve_bytes
                                 ? (double)(host->capacity_bytes - host->reserve_bytes)
                                 : 0;
@@ -169,6 +172,7 @@ static void clear_load(const struct plan_state *state, struct plan_load *load)
     memset(load->mean_bytes, 0, sizeof(load->mean_bytes));
     memset(load->variance, 0, sizeof(load->variance));
     load->ram_bytes = 0;
+    load->cpus = 0;
 }
 
 void plan_load_remove(const struct plan_state *state, struct plan_load *load,
@@ -293,10 +297,22 @@ static bool replay_holds(const struct plan_state *state, const struct plan_load 
     return above <= state->allowed;
 }
 
+double plan_cpus_left(const struct plan_load *load, double cpus)
+{
+    /* what was added and subtracted again is no more than this */
+    const double left = load->limit_cpus * (1 + 1e-9) - load->cpus;
+
+    if (load->limit_cpus <= 0)
+        return HUGE_VAL;
+    if (left < 0)
+        return 0;
+    return cpus > 0 ? floor(left / cpus) : HUGE_VAL;
+}
+
 bool plan_load_fits(const struct plan_state *state, const struct plan_load *load,
                     const struct plan_shape *shape)
 {
-    if (load->apart & shape->apart)
+    if (load->apart & shape->apart || plan_cpus_left(load, shape->cpus) < 1)
         return false;
     if (!state->options.bare && plan_load_peak(load, shape) > load->limit_bytes)
         return false;

@@ -5,6 +5,7 @@
  *
  * A guest fits when
  *   - no guest on the host must be apart from it;
+ *   - with its CPUs the sum is within those of the host, if both are known;
  *   - in the replay, the sum is above the limit in at most the share `risk` of the steps;
  *   - in each of the 48 slots mean + z sqrt(sum of variances) is within the limit: z is that of the
  *     risk, or 5 where the host has less than 14 days of history (N-sigma: Bashir et al., "Take it
@@ -20,6 +21,8 @@ struct plan_load {
     float *joint; /* bytes, for each time */
     float mean_bytes[PLAN_SLOTS], variance[PLAN_SLOTS];
     double limit_bytes; /* capacity less reserve */
+    double limit_cpus;  /* 0: none */
+    double cpus;        /* used by all its guests */
     double z;           /* number of deviations above the mean that must be within the limit */
     double ram_bytes;   /* assigned */
     uint64_t apart;     /* bits of all its guests */
@@ -31,6 +34,7 @@ struct plan_load {
 struct plan_shape {
     const uint8_t *series;
     double unit_bytes, ram_bytes;
+    double cpus; /* 0: not known */
     const struct plan_slot *slots;
     uint64_t apart;
     size_t more; /* guests besides the first: all of a unit */
@@ -79,6 +83,9 @@ void plan_load_add(const struct plan_state *state, struct plan_load *load,
 /** Removes the guest's need. Its bits in apart stay. */
 void plan_load_remove(const struct plan_state *state, struct plan_load *load,
                       const struct plan_shape *shape);
+
+/** Returns how many times that many CPUs are left; HUGE_VAL: they are not limited. */
+double plan_cpus_left(const struct plan_load *load, double cpus);
 
 bool plan_load_fits(const struct plan_state *state, const struct plan_load *load,
                     const struct plan_shape *shape);

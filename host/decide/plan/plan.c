@@ -90,6 +90,7 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
         host->planned_bytes = planned(state, h);
         host->together = plan_count_together(state, h);
         host->parted = count_parted(state, h);
+        host->cpus = load->cpus;
         result->short_before += !plan_load_holds(state, load);
         if (request->n_place > 0)
             host->how_many = plan_how_many(state, h, request->place_bytes[0], random_state, draws);
@@ -112,6 +113,7 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
         host->past_at = state->past_at[h];
         host->together_after = plan_count_together(state, h);
         host->parted_after = count_parted(state, h);
+        host->cpus_after = load->cpus;
         result->short_after += !plan_load_holds(state, load);
         host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
         result->emptied += host->emptied;

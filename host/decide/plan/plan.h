@@ -23,6 +23,7 @@ struct plan_host_result {
     bool emptied;   /* by the moves */
     struct plan_fallen fails_after;  /* after the moves, without the hosts that they empty */
     size_t together, together_after; /* guests that must be apart from another one there */
+    double cpus, cpus_after;         /* used by its guests */
     size_t parted, parted_after;     /* guests that belong together with one elsewhere */
     struct plan_runway runway;
     double how_many; /* guests of place_bytes[0] that would fit, before the moves */
@@ -36,6 +37,7 @@ struct plan_request {
     size_t n_place;
     bool consolidate; /* look for moves */
     bool drain;       /* some hosts are to be drained */
+    bool cpus;        /* the CPUs of guests were asked for */
     /* Called with the progress, 0 .. 1; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;

@@ -33,6 +33,8 @@ struct plan_reading {
     double window_s;
     /* a right size is this quantile of the WSS, and this margin more; 0: PLAN_SIZE_* */
     double size_quantile, size_margin;
+    /* PromQL for the CPUs of each guest, with the label uuid; "": plan_cpu_query(); NULL: none */
+    const char *cpu_query;
     const struct prom_options *prometheus; /* NULL: no source is a URL */
     /* Called with a sentence about data that a URL did not have; NULL: not called. */
     void (*warn)(const char *text, void *context);

@@ -103,7 +103,7 @@ static ssize_t guest_index(struct roster *roster, const char *uuid)
         return -ENOMEM;
     roster->guests = guest;
     guest += roster->n_guests++;
-    *guest = (struct roster_guest){.first = PLAN_NOT_THERE, .latest = PLAN_NOT_THERE};
+    *guest = (struct roster_guest){.first = PLAN_NOT_THERE, .latest = PLAN_NOT_THERE, .cpus = NAN};
     snprintf(guest->uuid, sizeof(guest->uuid), "%s", uuid);
     return (ssize_t)(roster->n_guests - 1);
 }
@@ -271,6 +271,7 @@ struct plan_guest roster_plan_guest(const struct roster *roster, const struct ro
         .host = row->host,
         .ram_bytes = row->ram_bytes,
         .used_bytes = row->used_bytes,
+        .cpus = guest->cpus,
         .size_window_s = guest->size_window_s,
         .size_bytes = guest->size_bytes,
         .unmeasured = row->unmeasured,

@@ -41,6 +41,7 @@ struct roster_guest {
     size_t first;  /* its first row; or PLAN_NOT_THERE */
     size_t latest; /* the row with its current host and size */
     double size_window_s, size_bytes;
+    double cpus; /* NAN: not known */
     /* its index in the fleet, behind the guests there if it has ended; or PLAN_NOT_THERE */
     size_t number;
 };

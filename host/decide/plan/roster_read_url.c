@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Upper limit of guests on a host at one time. */
 #define GUESTS_MAX 5000
@@ -421,6 +422,54 @@ static int read_all(struct url_reading *from)
     return rc;
 }
 
+/* --- their CPUs ------------------------------------------------------------------------------- */
+
+/* Some exporters name a guest by its label domain only. */
+static bool is_of(const struct roster *roster, size_t g, const struct prom_answer *answer,
+                  size_t series)
+{
+    const struct roster_guest *guest = &roster->guests[g];
+    const char *uuid = prom_label(answer, series, "uuid");
+
+    if (uuid[0] != '\0')
+        return strcasecmp(guest->uuid, uuid) == 0;
+    return guest->latest != PLAN_NOT_THERE &&
+           strcmp(roster->rows[guest->latest].name, prom_label(answer, series, "domain")) == 0;
+}
+
+static int see_cpus(const struct prom_answer *answer, size_t series, void *context)
+{
+    struct roster *roster = ((const struct url_reading *)context)->roster;
+    double time_s;
+    double cpus;
+
+    for (size_t g = 0; g < roster->n_guests; g++)
+        if (is_of(roster, g, answer, series) && prom_amount(answer, series, 0, &time_s, &cpus))
+            roster->guests[g].cpus = fmax(roster->guests[g].cpus, cpus);
+    return 0;
+}
+
+/* By default asks for what the exporter serves of each window, every 15 minutes. */
+static int read_cpus(const struct url_reading *from)
+{
+    const struct plan_reading *reading = from->reader.reading;
+    const double span_s = reading->to_s - reading->from_s;
+    struct prom_reader reader = from->reader;
+    char of[PROM_SELECT_MAX];
+
+    reader.see = see_cpus;
+    if (reading->cpu_query[0] != '\0')
+        return prom_each(&reader, PROM_AT(reading->to_s), "%s", reading->cpu_query);
+    prom_select(of, reading, NULL);
+    return prom_each(&reader, PROM_AT(reading->to_s),
+                     "quantile_over_time(0.99, "
+                     "(max by (uuid) (vmwss_window_vcpu_seconds{window=\"%.10g\",%s}) / "
+                     "max by (uuid) (vmwss_window_measured_seconds{window=\"%.10g\",%s}))"
+                     "[%.0fs:%.0fs])",
+                     reading->window_s, of, reading->window_s, of, span_s,
+                     fmax(900, ceil(span_s / 10000)));
+}
+
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
                     struct error *error)
 {
@@ -435,6 +484,8 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
     if (rc < 0)
         return rc;
     rc = read_all(&from);
+    if (rc == 0 && reading->cpu_query)
+        rc = read_cpus(&from);
     for (size_t h = 0; partial && h < roster->n_hosts; h++)
         if (roster->hosts[h].source == source)
             roster->hosts[h].host.partial = true;

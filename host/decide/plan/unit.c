@@ -19,6 +19,7 @@ struct plan_shape plan_shape_of_unit(const struct plan_state *state, size_t lead
         if (g == leader || state->unit[g].leader != leader)
             continue;
         shape.ram_bytes += (double)guest->ram_bytes;
+        shape.cpus += isnan(guest->cpus) ? 0 : guest->cpus;
         shape.apart |= guest->apart;
         shape.pinned |= guest->pinned;
         shape.more++;

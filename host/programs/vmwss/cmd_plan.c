@@ -25,6 +25,7 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
     choice->request.consolidate |= choice->moves != UINT64_MAX;
     choice->request.options.max_moves = (size_t)choice->moves;
     choice->request.options.spare = (size_t)choice->spare;
+    choice->request.cpus = choice->cpus.n > 0 || choice->cpu_query;
     if (rc == 0 && choice->n_sources == 0) {
         command_error("name the histories of the hosts to plan, as in vmwss plan --from "
                       "a=/srv/a.db --from b=/srv/b.db");
@@ -147,6 +148,9 @@ static int plan_run(struct plan_choice *choice, struct error *error)
         .window_s = choice->kept.window_s,
         .size_quantile = choice->size_quantile,
         .size_margin = choice->size_margin,
+        .cpu_query = choice->cpu_query    ? choice->cpu_query
+                     : choice->cpus.n > 0 ? ""
+                                          : NULL,
         .prometheus = &prometheus,
         .warn = show_warning,
         .progress = show_progress,

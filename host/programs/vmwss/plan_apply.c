@@ -33,6 +33,24 @@ static uint64_t size_of(const struct plan_sizes *sizes, const char *host)
     return own ? own : all;
 }
 
+/* Returns the last number for this host; otherwise the last one for all hosts; or 0. */
+static double cpus_of(const struct plan_sizes *cpus, const char *host)
+{
+    uint64_t own = 0;
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < cpus->n; i++) {
+        const char *value = cpus->all[i];
+        const size_t n = plan_name_length(value);
+
+        if (n == 0)
+            parse_u64(value, 1, UINT64_MAX, &all);
+        else if (is_name(value, n, host))
+            parse_u64(value + n + 1, 1, UINT64_MAX, &own);
+    }
+    return (double)(own ? own : all);
+}
+
 static int check_sizes(const struct plan_sizes *sizes, const char *option,
                        const struct plan_fleet *fleet, struct error *error)
 {
@@ -63,6 +81,7 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
         const uint64_t given = size_of(&choice->capacities, host->name);
         const uint64_t reserve = size_of(&choice->reserves, host->name);
 
+        host->cpus = cpus_of(&choice->cpus, host->name);
         if (given > 0)
             host->capacity_bytes = given;
         if (host->capacity_bytes == 0 && strcmp(host->name, own) == 0)
@@ -85,6 +104,8 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
                              host->name);
     }
     rc = check_sizes(&choice->capacities, "--capacity", fleet, error);
+    if (rc == 0)
+        rc = check_sizes(&choice->cpus, "--cpus", fleet, error);
     return rc == 0 ? check_sizes(&choice->reserves, "--reserve", fleet, error) : rc;
 }
 
@@ -153,6 +174,13 @@ static int mark_list(struct plan_fleet *fleet, const struct list *list, struct e
     return rc;
 }
 
+/* A guest whose CPUs are not known stays where it is. */
+static void pin_unknown(const struct plan_choice *choice, struct plan_fleet *fleet)
+{
+    for (size_t g = 0; choice->cpus.n > 0 && g < fleet->n_guests; g++)
+        fleet->guests[g].pinned |= isnan(fleet->guests[g].cpus);
+}
+
 /* Names two guests that cannot be together. */
 static int check_together(const struct plan_fleet *fleet, struct error *error)
 {
@@ -198,6 +226,7 @@ int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet
                        error);
     if (rc == 0)
         rc = check_together(fleet, error);
+    pin_unknown(choice, fleet);
     for (size_t i = 0; rc == 0 && i < choice->n_drains; i++)
         rc = mark_host(fleet, choice->drains[i], error);
     return rc;

@@ -120,20 +120,25 @@ static int add_match(void *base, const char *value)
                                    "matchers of labels, as in cluster=\"east\",zone=~\"a|b\"");
 }
 
-static int add_size(struct plan_sizes *sizes, const char *option, const char *value)
+static int keep_size(struct plan_sizes *sizes, const char *value)
 {
-    const size_t n = plan_name_length(value);
-    uint64_t bytes;
-    const char **more;
+    const char **more = reallocarray(sizes->all, sizes->n + 1, sizeof(*more));
 
-    if (parse_size(n > 0 ? value + n + 1 : value, &bytes) < 0 || bytes < SIZE_MIN)
-        return command_bad_value(option, value, SIZE_EXPECTED);
-    more = reallocarray(sizes->all, sizes->n + 1, sizeof(*more));
     if (!more)
         return no_memory();
     sizes->all = more;
     more[sizes->n++] = value;
     return 0;
+}
+
+static int add_size(struct plan_sizes *sizes, const char *option, const char *value)
+{
+    const size_t n = plan_name_length(value);
+    uint64_t bytes;
+
+    if (parse_size(n > 0 ? value + n + 1 : value, &bytes) < 0 || bytes < SIZE_MIN)
+        return command_bad_value(option, value, SIZE_EXPECTED);
+    return keep_size(sizes, value);
 }
 
 static int add_capacity(void *base, const char *value)
@@ -144,6 +149,17 @@ static int add_capacity(void *base, const char *value)
 static int add_reserve(void *base, const char *value)
 {
     return add_size(&((struct plan_choice *)base)->reserves, "--reserve", value);
+}
+
+static int add_cpus(void *base, const char *value)
+{
+    struct plan_sizes *cpus = &((struct plan_choice *)base)->cpus;
+    const size_t n = plan_name_length(value);
+    uint64_t number;
+
+    if (parse_u64(n > 0 ? value + n + 1 : value, 1, 1000000, &number) < 0)
+        return command_bad_value("--cpus", value, "a number of CPUs, as in 64, or HOST=NUMBER");
+    return keep_size(cpus, value);
 }
 
 static int add_list(const char *option, const char **lists, size_t *n, const char *value)
@@ -259,6 +275,11 @@ static const struct option_line lines[] = {
      .help = "of it, kept free on each host; HOST=SIZE: on that host only (what the URL has;\n"
              "0); repeatable",
      .call = add_reserve},
+    {OPTION_CALL, 0, "cpus", "N", 0,
+     .help = "CPUs for guests, which no move exceeds; HOST=N: of that host only; repeatable",
+     .call = add_cpus},
+    {OPTION_TEXT, 0, "cpu-query", "QUERY", AT(cpu_query),
+     .help = "PromQL for the CPUs of each guest, by uuid (what vmwss-exporter has of them)"},
     {OPTION_SHARE, 0, "risk", "P%", AT(request.options.risk),
      .help = "the share of the time for which a host may be short (0.1%)", RISK_RANGE},
     {OPTION_SHARE, 0, "size-percentile", "P%", AT(size_quantile),
@@ -319,5 +340,6 @@ void plan_choice_free(struct plan_choice *choice)
     free(choice->sources);
     free(choice->capacities.all);
     free(choice->reserves.all);
+    free(choice->cpus.all);
     free(choice->match);
 }

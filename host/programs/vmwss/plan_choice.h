@@ -10,7 +10,7 @@
 
 #define PLAN_LISTS_MAX 64
 
-/** "SIZE", or "HOST=SIZE". */
+/** "SIZE", or "HOST=SIZE"; or numbers. */
 struct plan_sizes {
     const char **all;
     size_t n;
@@ -20,7 +20,8 @@ struct plan_choice {
     struct kept_choice kept; /* must be first: see kept.h; its database is not used */
     struct plan_source *sources;
     size_t n_sources;
-    struct plan_sizes capacities, reserves;
+    struct plan_sizes capacities, reserves, cpus;
+    const char *cpu_query; /* --cpu-query */
     const char *apart[PLAN_LISTS_MAX];
     size_t n_apart;
     const char *together[PLAN_LISTS_MAX];

@@ -7,7 +7,7 @@ plan_fleets.py spoil URL                prints its port; the first folder of a p
 
 FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacity"?, "guests"}; a guest is
 {"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet. A guest may have "labels" that
-replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, and "burst": [need, from, to].
+replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, "burst": [need, from, to], and "cpus".
 """
 
 import http.server
@@ -54,6 +54,9 @@ def scrape(host, labels, now, at):
         if (now - at) / 3600 < guest.get("mute", 0):
             continue
         own["window"] = "60"
+        if "cpus" in guest:
+            series("vmwss_window_vcpu_seconds", own, guest["cpus"] * 60 / MIB, at)
+            series("vmwss_window_measured_seconds", own, 60 / MIB, at)
         series("vmwss_plan_need_bytes", own, need, at)
         series("vmwss_plan_size_bytes", own, need, at)
 

@@ -74,6 +74,10 @@ cat >"$dir/fleets.json" <<'END'
   {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
  "burst": [
   {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 100, "burst": [600, 20, 18]}, {"name": "b", "id": 2, "need": 100}]}],
+ "cpus": [
+  {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100, "cpus": 3}, {"name": "g2", "id": 2, "need": 100, "cpus": 1.5}]},
+  {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100, "cpus": 2}]},
+  {"host": "node3", "guests": [{"name": "g4", "id": 4, "need": 100, "cpus": 5}, {"name": "g5", "id": 5, "need": 100}]}],
  "plain": [
   {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100}, {"name": "g2", "id": 2, "need": 300}]},
   {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100}, {"name": "g4", "id": 4, "need": 100}]},
@@ -144,6 +148,19 @@ check "they are counted" says '[.hosts[].not_apart_guests] == [1, 0, 0]' "${apar
 check "which is said" quietly grep -F 'node1: 1 guest must be apart from another guest here.' <(plan "${apart[@]}")
 check "and are separated by a move" says '[.hosts[].not_apart_guests_after] == [0, 0, 0] and .moves[0].why == "separate"' "${apart[@]}" --empty
 check "unless they are pinned" says '[.hosts[].not_apart_guests_after] == [1, 0, 0]' "${apart[@]}" --pin g1,g2 --empty
+
+echo "# CPUs"
+check "memory alone empties two hosts" says '.emptied == 2 and [.hosts[].cpus] == [null, null, null]' cpus --empty
+check "what guests use, and what hosts have, is said" says '[.hosts[] | [(.cpus | round), .cpu_limit]] == [[5, 8], [2, 8], [5, 6]] and
+	[.guests[].cpus] == [3, 1.5, 2, 5, null]' cpus --cpus 8 --cpus node3=6
+check "no move lands where CPUs are short" says '.emptied == 1 and [.moves[] | [.domain, .to]] == [["g3", "node1"]]' cpus --empty --cpus 7 --cpus node3=5
+check "nor any at all" says '.moves == []' cpus --empty --cpus 6
+check "a guest whose CPUs are not known stays" quietly grep -F 'Of 1 guest the CPUs are not known: it is not moved.' <(plan cpus --cpus 8)
+check "nor do others take a host's guests without CPUs" says '[.hosts[].unplaced_guests] == [1, 1, 1]' cpus --cpus 5
+check "nor do new guests go there" says '.place[0].host == "node2" and .hosts[0].more_guests == 0' cpus --cpus 5 --place 1G
+check "CPUs of a query by name" says '[.guests[].cpus] == [0.5, null, null, null, null]' cpus --cpus 8 --cpu-query \
+	'label_replace(vector(0.5), "domain", "g1", "", "")'
+expect_exit "no CPUs" 1 '--cpus 0: expected a number of CPUs' plan cpus --cpus 0
 
 echo "# guests that belong together"
 check "they are counted" says '[.hosts[].parted_guests] == [1, 1, 0] and [.guests[].together] == [true, false, true, false, false]' plain --together g1,g3

@@ -415,6 +415,7 @@ static struct plan_fleet random_fleet(uint64_t *random_state)
         fleet.hosts[h].capacity_bytes = (8 + random_below(random_state, 57)) * GIB;
         fleet.hosts[h].reserve_bytes = random_below(random_state, 4) * GIB;
         fleet.hosts[h].stale = random_below(random_state, 10) == 0;
+        fleet.hosts[h].cpus = random_below(random_state, 2) ? 0 : 4 + (double)h;
     }
     for (size_t g = 0; g < n_guests; g++) {
         struct plan_guest *guest = &fleet.guests[g];
@@ -423,6 +424,7 @@ static struct plan_fleet random_fleet(uint64_t *random_state)
 
         guest->host = random_below(random_state, n_hosts);
         guest->pinned = random_below(random_state, 8) == 0;
+        guest->cpus = 0.25 * (double)random_below(random_state, 12);
         guest->apart = random_below(random_state, 4) ? 0 : 1ULL << random_below(random_state, 3);
         if (guest->apart == 0 && random_below(random_state, 4) == 0)
             guest->together = 1 + random_below(random_state, 3);
@@ -503,12 +505,16 @@ static void check_hosts(const struct plan_fleet *fleet, const struct plan_option
         size_t n_before = 0;
         size_t n_after = 0;
         size_t came = 0;
+        double cpus = 0;
 
         for (size_t g = 0; g < fleet->n_guests; g++) {
             n_before += before[g] == h;
             n_after += after[g] == h;
             came += after[g] == h && before[g] != h;
+            cpus += after[g] == h ? fleet->guests[g].cpus : 0;
         }
+        if (came > 0 && fleet->hosts[h].cpus > 0)
+            ck_assert_double_le(cpus, fleet->hosts[h].cpus);
         if (came > 0)
             ck_assert_uint_le(times_short(fleet, after, h), allowed);
         else
