@@ -6,6 +6,7 @@
 #include "measure/kernel/numa_balancing.h"
 #include "measure/record/disturbance.h"
 #include "programs/vmwss/cli.h"
+#include "programs/vmwss/denial.h"
 #include "programs/vmwss/survey.h"
 #include "show/sheet.h"
 
@@ -111,12 +112,21 @@ static void check_damon(struct report *report, const struct fsroot *root)
     add_finding(report, "damon-active", OUTCOME_WARNING, text);
 }
 
+static void check_denials(struct report *report, const struct fsroot *root)
+{
+    char text[DENIAL_TEXT];
+
+    if (denial_find(root, text) > 0)
+        add_finding(report, "denied", OUTCOME_WARNING, text);
+}
+
 static void check_disturbances(struct report *report, const struct fsroot *root)
 {
     if (geteuid() != 0)
         add_finding(
             report, "root", OUTCOME_WARNING,
             "not running as root: frame numbers, page flags and other users' processes are not visible");
+    check_denials(report, root);
     check_damon(report, root);
     if (numa_balancing_on(root))
         add_finding(
