@@ -194,6 +194,27 @@ static void tally_pages(struct tally *tally, enum page_state state, unsigned ord
 /* Larger than any folio; order[] never has this value. */
 #define ORDERS 64
 
+static bool is_filled(enum page_state state)
+{
+    return state != PAGE_ABSENT && state != PAGE_GONE;
+}
+
+/* Firmware leaves its tables at the end. In shared memory a page that is not mapped may be a page
+ * of the file. */
+static uint64_t sparse_end_bytes(const struct page_set *set)
+{
+    uint64_t filled = 0, sparse = 0;
+
+    if (set->ram->n_blocks != 1 || set->ram->blocks[0].shared)
+        return 0;
+    for (uint64_t n = 1; n <= set->n; n++) {
+        filled += is_filled((enum page_state)set->state[set->n - n]);
+        if (filled * SPARSE_PART <= n)
+            sparse = n;
+    }
+    return sparse * base_page_bytes();
+}
+
 /* Counts by kind first: a census may have millions of pages, but only a few kinds. */
 static void tally_census(const struct page_set *set, struct tally *tally)
 {
@@ -205,6 +226,7 @@ static void tally_census(const struct page_set *set, struct tally *tally)
         for (enum page_state state = 0; state < PAGE_STATES; state++)
             if (count[order][state] > 0)
                 tally_pages(tally, state, order, count[order][state]);
+    tally->sparse_end_bytes = sparse_end_bytes(set);
 }
 
 struct unit {

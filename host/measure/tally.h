@@ -42,6 +42,8 @@ enum tally_doubt {
 
 #define HIDDEN_ANY UINT64_MAX
 
+#define SPARSE_PART 64
+
 struct tally {
     bool census;
     /* idle: some pages are unmeasurable, not only because DAMON took their bits */
@@ -56,6 +58,9 @@ struct tally {
     /* part of the touched bytes that others may have touched, or that were touched earlier */
     uint64_t surplus_bytes;
     uint64_t missed_bytes; /* further bytes that the guest may have touched */
+    /* the longest end of guest RAM of which at most one part in SPARSE_PART is filled; 0: there is
+     * none, or it is not known (several blocks, shared memory) */
+    uint64_t sparse_end_bytes;
     /* panel, in pages drawn */
     uint64_t drawn_absent;
     /* part of drawn_absent: touched within the window, but no longer resident */

@@ -68,6 +68,7 @@ static void fill_points(struct sheet *sheet, const struct write_curve *writes)
     sheet_group(sheet, "writes");
     sheet_text(sheet, "method", writes->method);
     sheet_bytes(sheet, "granularity_bytes", writes->granularity_bytes);
+    sheet_bytes(sheet, "sparse_end_bytes", writes->sparse_end_bytes);
     sheet_bits(sheet, "flags", writes->flags, sample_flag_name);
     sheet_list(sheet, "windows", NULL, 0);
     for (size_t i = 0; i < writes->n; i++) {

@@ -55,8 +55,9 @@ static json_t *writes_json(const struct write_curve *curve)
     }
     for (size_t i = 0; i < curve->n; i++)
         json_array_append_new(windows, point_json(&curve->points[i]));
-    return json_pack("{sssIsoso}", "method", curve->method, "granularity_bytes",
-                     (json_int_t)curve->granularity_bytes, "flags", flags_json(curve->flags),
+    return json_pack("{sssIsIsoso}", "method", curve->method, "granularity_bytes",
+                     (json_int_t)curve->granularity_bytes, "sparse_end_bytes",
+                     (json_int_t)curve->sparse_end_bytes, "flags", flags_json(curve->flags),
                      "windows", windows);
 }
 

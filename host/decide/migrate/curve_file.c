@@ -96,6 +96,7 @@ static const char *fill(const json_t *root, struct migrate_guest *guest)
     guest->writes.method = "file";
     guest->writes.flags = get_flags(json_object_get(writes, "flags"));
     get_bytes(writes, "granularity_bytes", &guest->writes.granularity_bytes);
+    get_bytes(writes, "sparse_end_bytes", &guest->writes.sparse_end_bytes);
     if (json_array_size(windows) > 0)
         get_bytes(json_array_get(windows, json_array_size(windows) - 1), "wss_bytes",
                   &guest->wss_bytes);

@@ -2,6 +2,8 @@
 /** @file forecast.c  See forecast.h. */
 #include "decide/migrate/forecast.h"
 
+#include "measure/tally.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -116,12 +118,17 @@ static void keep_round(struct course *course, double seconds, double wire_bytes)
 }
 
 /* The share of filled pages among the last of RAM, which the first round leaves: QEMU counts zero
- * pages as left, too, and they cost nothing afterwards. Where they lie is not known. */
+ * pages as left, too, and they cost nothing afterwards. Before the sparse end it is not known where
+ * they lie, within it that there are few. */
 static double filled_tail(const struct way *way)
 {
-    if (way->bound == DIRTY_HIGH || way->ram_bytes - way->filled_bytes < threshold_bytes(way))
-        return 1;
-    return way->bound == DIRTY_LOW ? 0 : way->filled_bytes / way->ram_bytes;
+    const double threshold = threshold_bytes(way);
+    const double sparse = (double)way->writes->sparse_end_bytes;
+    const double rest = fmax(0, threshold - sparse) / threshold;
+
+    if (way->bound == DIRTY_HIGH || way->ram_bytes - way->filled_bytes < threshold)
+        return fmin(1, rest + sparse / SPARSE_PART / threshold);
+    return way->bound == DIRTY_LOW ? 0 : rest * way->filled_bytes / way->ram_bytes;
 }
 
 /* The first round: all of RAM, down to the threshold. */

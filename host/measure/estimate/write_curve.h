@@ -34,6 +34,9 @@ struct write_curve {
     const char *method; /* the method's name, a static string; NULL: not measured */
     unsigned flags;     /* enum sample_flag, for the measurement of writes only */
     uint64_t granularity_bytes;
+    /* The longest end of guest RAM of which at most one part in SPARSE_PART is filled, and the
+     * rest absent. 0: there is none, or it is not known. */
+    uint64_t sparse_end_bytes;
     size_t n;
     struct write_point points[WRITE_POINTS_MAX]; /* windows ascending */
 };

@@ -327,6 +327,8 @@ static int fill_window(struct sample_record *record, const struct guest_ram *ram
         .damon_told = plan->method->tells_damon && !(result->windows[w].tally.doubts & DOUBT_DAMON),
         .dispute = result->windows[w].tally.within,
     };
+    if (method_sees_writes(plan->method))
+        record->writes.sparse_end_bytes = result->windows[w].tally.sparse_end_bytes;
     if (estimate.disputed)
         record->flags |= FLAG_DISPUTED;
     if (estimate.unsettled)

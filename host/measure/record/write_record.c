@@ -8,7 +8,8 @@ void write_record_take(struct sample_record *record)
 
     *curve = (struct write_curve){.method = record->method,
                                   .flags = record->flags,
-                                  .granularity_bytes = record->granularity_bytes};
+                                  .granularity_bytes = record->granularity_bytes,
+                                  .sparse_end_bytes = curve->sparse_end_bytes};
     for (size_t w = 0; w < record->n_windows && w < WRITE_POINTS_MAX; w++) {
         const struct window_record *window = &record->windows[w];
 

@@ -39,6 +39,7 @@ def parse_options():
     parser.add_argument(
         "--again", action="store_true", help="with --from: foretell once more, of the kept write curves"
     )
+    parser.add_argument("--wire", type=int, default=0, metavar="MIB", help="a connection of so many MiB/s")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no migration after so many seconds")
     parser.add_argument("--image", metavar="DIR", help="of make-linux-guest; without it, payload guests only")
     parser.add_argument("--first", type=int, metavar="N", help="only the first N ways of each guest")
@@ -107,7 +108,7 @@ def journey_of(options, name, path, moves, end):
             if not journey or cases.GUESTS[name]["kind"] == "payload":
                 if journey:
                     journey.stop()
-                journey = one.Journey(BUILD, options.accel, name, options.image)
+                journey = one.Journey(BUILD, options.accel, name, options.image, options.wire * cases.MIB)
             runs.append(one_move(journey, path, way, turn))
             keep(options, runs[-1])
     finally:
@@ -126,7 +127,7 @@ def run_all(options, runs):
         if not moves or (cases.GUESTS[name]["kind"] == "linux" and not options.image) or time.monotonic() > end:
             continue
         try:
-            path = path or one.calibrate(BUILD, options.accel)
+            path = path or one.calibrate(BUILD, options.accel, options.wire * cases.MIB)
             print("# path: " + json.dumps(path), flush=True)
             runs += journey_of(options, name, path, moves, end)
         except (CannotStart, qmp.Refused, OSError) as error:

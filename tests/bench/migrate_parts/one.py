@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import statistics
 import subprocess
 import time
 
@@ -14,6 +15,8 @@ from . import cases, pair
 MIB = 1 << 20
 VMWSS = "host/vmwss"
 WINDOWS = [0.1, 0.2, 0.5, 1, 2, 5]
+# So many moves of a guest at rest say how long it stands still at least, and how much that varies.
+STANDSTILLS = 7
 # A guest of the bench has settled after this time.
 SETTLES_S = {"payload": 1, "linux": 8}
 
@@ -26,11 +29,28 @@ def written_bytes(words):
     return int(hot[1]) * {"K": 1 << 10, "M": MIB}[hot[2]] + 4096
 
 
+def sparse_end(pid, memory):
+    """The longest end of the guest's RAM, the mapping of memory bytes, of which at most a 64th is filled."""
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
+        ranges = [[int(x, 16) for x in line.split()[0].split("-")] for line in maps]
+    begin = next((begin for begin, end in ranges if end - begin == memory), None)
+    if begin is None:
+        return 0
+    with open(f"/proc/{pid}/pagemap", "rb", 0) as pagemap:
+        pagemap.seek(begin // 4096 * 8)
+        entries = memoryview(pagemap.read(memory // 4096 * 8)).cast("Q")
+    sparse, filled = 0, 0
+    for n, entry in enumerate(reversed(entries), 1):
+        filled += entry >> 62 != 0  # present or swapped out
+        sparse = n if 64 * filled <= n else sparse
+    return 4096 * sparse
+
+
 class Journey:
     """A guest on its way."""
 
-    def __init__(self, build, accel, name, image):
-        self.build, self.accel, self.name = build, accel, name
+    def __init__(self, build, accel, name, image, wire=0):
+        self.build, self.accel, self.name, self.wire = build, accel, name, wire
         self.guest = cases.GUESTS[name]
         self.options = cases.qemu_options(self.guest, build, image)
         self.here, self.there = pair.Side(build, accel, self.options), None
@@ -46,7 +66,12 @@ class Journey:
         if not self.there:
             self.stream = self.here.dir + "/stream"
             self.there = pair.Side(self.build, self.accel, self.options, incoming=self.stream)
-        outcome = pair.migrate(self.here, self.there, self.stream, bandwidth, downtime_ms)
+        if self.wire:
+            wire = pair.Wire(self.stream, self.wire)
+            outcome = pair.migrate(self.here, self.there, wire.path, bandwidth, downtime_ms)
+            wire.close()
+        else:
+            outcome = pair.migrate(self.here, self.there, self.stream, bandwidth, downtime_ms)
         if outcome["converged"]:
             self.here.stop()
             self.here, self.there = self.there, None
@@ -66,6 +91,7 @@ class Journey:
         for point in points:
             point |= {f"write_set_{bound}bytes": written for bound in ("", "low_", "high_")}
         record["writes"] = {"method": "truth", "granularity_bytes": 4096, "flags": [], "windows": points}
+        record["writes"]["sparse_end_bytes"] = sparse_end(self.here.pid, self.guest["memory"] * MIB)
         return json.dumps(record)
 
     def _measure(self, *options):
@@ -103,26 +129,26 @@ def foretell(build, record, bandwidth, downtime_ms, path):
     return json.loads(run.stdout)
 
 
-def calibrate(build, accel):
+def calibrate(build, accel, wire=0):
     """The way between two QEMUs of this machine, by guests at rest: how fast it is without a limit, how long the guest
     stands still at least, how fast memory that is absent is passed over."""
-    found = {}
-    for name, words in (
-        ("filled", "total=96M idle=yes"),
-        ("again", "total=2M idle=yes"),
-        ("absent", "total=2M idle=yes"),
-    ):
+
+    def move(words):
         cases.GUESTS["calibration"] = cases.payload(words, memory=128)
-        journey = Journey(build, accel, "calibration", None)
+        journey = Journey(build, accel, "calibration", None, wire)
         try:
-            found[name] = journey.move(0, 300)
+            return journey.move(0, 300)
         finally:
             journey.stop()
-    absent, filled = found["absent"], found["filled"]
-    zero_s = absent["total_s"] / absent["zero_pages"]
+
+    filled = move("total=96M idle=yes")
+    absent = [move("total=2M idle=yes") for _ in range(STANDSTILLS)]
+    states = sorted(max(0.001, one["downtime_s"]) for one in absent)
+    zero_s = statistics.median(one["total_s"] / one["zero_pages"] for one in absent)
     return {
         "link_bytes_s": filled["speed_bytes_s"] or 4104 * filled["normal_pages"] / filled["total_s"],
-        "state_s": max(0.001, min(absent["downtime_s"], found["again"]["downtime_s"])),
+        "state_s": statistics.median(states),
+        "states_s": states,
         "zeroes_bytes_s": 4096 / zero_s,
     }
 

@@ -205,6 +205,25 @@ TEST(plain, auto_converge_slows_a_guest_down)
     ck_assert(forecast.throttle > 0.3 && forecast.throttle < 0.9);
 }
 
+/* The first round leaves the last of RAM, so it matters how much of that is filled. */
+TEST(plain, a_sparse_end_leaves_little)
+{
+    struct write_curve curve = flat(MIB);
+    const struct migrate_memory guest = memory(64, 24, &curve);
+    struct migrate_path way = path(4, 0.8);
+    struct migrate_forecast forecast;
+
+    way.link_bytes_s = exactly(8 * MIB);
+    ck_assert(foretell(&guest, &way).downtime_s.value > 0.2);
+    curve.sparse_end_bytes = 32 * MIB;
+    forecast = foretell(&guest, &way);
+    ck_assert(is_near(forecast.downtime_s.value, 0.01 + 1.0 / 8, 0.02));
+    ck_assert(forecast.downtime_s.high > forecast.downtime_s.value);
+    /* shorter than the threshold, 3.2 MiB */
+    curve.sparse_end_bytes = 2 * MIB;
+    ck_assert(foretell(&guest, &way).downtime_s.value > forecast.downtime_s.value);
+}
+
 /* --- what it costs ---------------------------------------------------------------------------- */
 
 TEST(plain, zero_pages_cost_nine_bytes_and_time)

@@ -163,6 +163,27 @@ TEST(plain, census_tally)
     page_set_free(&set);
 }
 
+/* Of the end of RAM at most one page in 64 is filled: firmware's tables, say. */
+TEST(plain, census_tells_the_sparse_end)
+{
+    struct page_set set;
+    struct tally tally;
+
+    resize(1024);
+    page_set_census(&set, &ram);
+    memset(set.state, PAGE_IDLE, 400);
+    for (uint64_t i = 1020; i < 1024; i++)
+        set.state[i] = PAGE_SWAPPED;
+    page_set_tally(&set, &tally);
+    /* 400 to 1023, with 9 filled pages: 4 at the end, and 5 more before it */
+    ck_assert_uint_eq(tally.sparse_end_bytes, (1024 - 400 + 5) * base_page_bytes());
+    ram.blocks[0].shared = true;
+    page_set_tally(&set, &tally);
+    ck_assert_uint_eq(tally.sparse_end_bytes, 0);
+    ram.blocks[0].shared = false;
+    page_set_free(&set);
+}
+
 TEST(plain, panel_tally_counts_units)
 {
     struct page_set set;
