@@ -59,12 +59,11 @@ static int spend(void *context)
  */
 static void limit_steps(struct store *store)
 {
-    struct stat st;
+    struct stat st = {0};
+    const uint64_t held = stat(store->path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 
     store->spent = false;
-    store->steps_left = READ_LEAST;
-    if (stat(store->path, &st) == 0)
-        store->steps_left += (uint64_t)st.st_blocks * 512 * READ_STEPS_A_BYTE / READ_STEPS;
+    store->steps_left = READ_LEAST + held * READ_STEPS_A_BYTE / READ_STEPS;
     sqlite3_progress_handler(store->db, READ_STEPS, spend, store);
 }
 

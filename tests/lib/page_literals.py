@@ -45,6 +45,7 @@ HOST = [
     ("guest/domain/qemu_io.c", "BYTES_A_WAIT (2ULL << 20)", "requests of a disk, which are no pages"),
     ("guest/ram/plugged.c", "ANON_UNIT_BYTES (2ULL << 20)", "QEMU_VMALLOC_ALIGN: 512 * 4096 whatever the page"),
     ("guest/ram/ram_backing.c", "st.st_blocks * 512", "stat(2) counts blocks of 512 bytes"),
+    ("history/history.c", "st.st_blocks * 512", "the same"),
     ("history/quarantine.c", "char from[4096]", TEXT),
     ("history/quarantine.c", "char to[4096]", TEXT),
     ("history/store.c", "char name[4096]", TEXT),
