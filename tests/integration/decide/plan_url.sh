@@ -52,7 +52,8 @@ event c gone end $((now - went - 60))
 history c $begin $((over - 100)) brief:10:20:20:0
 # Measured each four hours, the last time two and a half hours ago. What it needs is in the middle of a bin of a sketch.
 period=14400 history c $((last - 9000 - 6 * 14400)) $last seldom:11:99:99:0
-# The last record of e holds over the end of its hour, and then its guest ends: in the middle of a step as well, and ten seconds into a
+# The first record of e is up to half an hour before those of others, in the second half of an hour; its scrapes begin before it.
+# The last one holds over the end of its hour, and then its guest ends: in the middle of a step as well, and ten seconds into a
 # minute, so that one minute of it is missing from what was scraped.
 boundary=$((now / 3600 * 3600 - 3600)) quit=$((boundary + 430))
 history e $((boundary - 60 - 99000)) $((boundary - 60)) only:8:25:25:0
@@ -77,7 +78,7 @@ left=$((first + (went - first) / 60 * 60))
 	# A guest of each was scraped until it ended.
 	scrape before $first $left
 	scrape c $((left + 60)) $ended
-	scrape e $first $late
+	scrape e $((first - 3600)) $late
 	event c brief end $((now - over))
 	event e only end $((now - quit))
 	scrape c $((ended + 60)) "$(date +%s)"
