@@ -91,6 +91,8 @@ check "and so it is at the risk" test "$(month --since 60d | jq '.hosts[0].need_
 echo "# formats"
 check "csv" test "$(plan --csv --empty --running-only | cut -d, -f1 | sort | uniq -c | awk '{ print $2 $1 }' | tr -d '\n')" = \
 	"guest5host3move$(plan --json --empty --running-only | jq '.moves | length')scope1"
+plan --json --empty --running-only --place 512M,64G --together web1,web2 >"$dir/json"
+check "json with moves and places is what the schema promises" quietly "$root/tests/lib/schema.py" check "$dir/json"
 check "csv has as many fields in each line" test "$(plan --csv --empty | tr -d '\r' | awk -F, '{ print NF }' | sort -u | wc -l)" = 1
 check "the table has the hosts" test "$(plan | grep -cE '^[abc] ')" = 3
 
