@@ -43,6 +43,24 @@ check "it asks for the libraries that it is linked with" \
 check "what is unpacked runs" test "$("$dir/tree/vmwss/usr/bin/vmwss" --version)" = "$("$build/host/vmwss" --version)"
 check "so does the guest's" bash -c "'$dir/tree/vmwss-guest/usr/bin/vmwss-guest' memory --json | grep -q total_bytes"
 
+echo "# a distribution's, from source"
+spec=$root/host/package/vmwss.spec
+check "rpmlint finds nothing in the spec" bash -c "rpmlint -c '$root/host/package/rpmlint.toml' '$spec' | grep -q ' 0 errors, 0 warnings'"
+check "its version is the program's" test "$(rpmspec -q --srpm --qf '%{VERSION}' "$spec")" = "$("$build/host/vmwss" --version | awk '{ print $2 }')"
+mkdir -p "$dir/top/SOURCES"
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null -T - --transform "s,^,vmwss-$(rpmspec -q --srpm --qf '%{VERSION}' "$spec")/," \
+	-czf "$dir/top/SOURCES/$(basename "$(rpmspec -P "$spec" | sed -n 's/^Source0: *//p')")") 2>/dev/null
+# Its dependencies are of another distribution's names.
+from_source() { rpmbuild -ba --nodeps --define "_topdir $dir/top" "$spec" >"$dir/rpmbuild.log" 2>&1 || { tail "$dir/rpmbuild.log"; return 1; }; }
+check "rpmbuild makes both packages" from_source
+for package in vmwss vmwss-guest; do
+	rpm=$(find "$dir/top/RPMS" -name "$package-[0-9]*.rpm")
+	mkdir -p "$dir/source/$package"
+	check "$package: it unpacks" bash -c "cd '$dir/source/$package' && rpm2cpio '$rpm' | cpio -idm --quiet"
+	check "$package: the files of cpack's" diff <(names "$dir/source/$package" | grep -vE '^usr/(share/(doc|licenses)|lib/.build-id)/') \
+		<(names "$dir/tree/$package" | grep -v '^usr/share/doc/')
+done
+
 echo "# built again elsewhere"
 mkdir "$dir/again"
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp -d --parents -t "$dir/again") 2>/dev/null
