@@ -241,6 +241,9 @@ static uint64_t proven(const struct control_guest *guest)
                    input->assigned_bytes);
 }
 
+/* With all of its reserve at once the host is below hard twice as long. */
+#define URGENT_PART 4
+
 static void grow_guest(struct control_guest *guest, struct budgets *budgets)
 {
     uint64_t given = balloon_given(&guest->state, &guest->input);
@@ -248,7 +251,7 @@ static void grow_guest(struct control_guest *guest, struct budgets *budgets)
     uint64_t firm = smaller(guest->wish_bytes, firm_most) - given;
     uint64_t gap = guest->wish_bytes - given;
     uint64_t urgent = guest->decision.panics
-                          ? smaller(budgets->urgent, guest->decision.reserve_bytes)
+                          ? smaller(budgets->urgent, guest->decision.reserve_bytes / URGENT_PART)
                           : 0;
     uint64_t granted = smaller(firm, larger(budgets->firm, urgent));
 

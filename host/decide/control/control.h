@@ -20,9 +20,10 @@
  *               given now, or was given and is not touched yet, leaves the threshold hard free.
  *               Growth that does not fit waits until free memory shows that the donors' resident
  *               memory has fallen: growth in two phases. Panics first, then the highest rho.
- *               A panic may take what was given to others and is not touched yet, up to its
- *               working reserve, as long as low stays free if they do touch it: otherwise its OOM
- *               killer runs while memory is free that another guest may never use.
+ *               A panic may take what was given to others and is not touched yet, up to a
+ *               quarter of its working reserve a decision, as long as low stays free if they do
+ *               touch it: otherwise its OOM killer runs while memory is free that another guest
+ *               may never use.
  *               Guests that touch memory which they had all the time can take the host below hard;
  *               leaving more than hard free would cost more (tests/bench/results/balloons.md).
  *   give back   While the host is ample, what guests had comes back in steps: giving_back.h.

@@ -709,8 +709,8 @@ TEST(rules, a_panic_takes_what_is_free_and_promised_to_another)
     g[1].input.short_wss.low_bytes = 950 * MIB;
     run(&h, g, 2);
     ck_assert_int_eq(g[1].action, CONTROL_GROW);
-    ck_assert_uint_ge(g[1].target_bytes, 1200 * MIB); /* its reserve */
-    ck_assert_uint_le(g[1].target_bytes, 1205 * MIB);
+    ck_assert_uint_ge(g[1].target_bytes, 1050 * MIB); /* a quarter of its reserve */
+    ck_assert_uint_le(g[1].target_bytes, 1052 * MIB);
     g[0].state.pending_bytes = 900 * MIB; /* less than low would be left */
     resize(&g[0], 4096 * MIB, 3196 * MIB);
     run(&h, g, 2);
