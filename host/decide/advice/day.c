@@ -45,15 +45,13 @@ void decide_day_add(struct decide_day *day, int64_t start_s, const struct sketch
     slot->max_bytes = larger(slot->max_bytes, sketch->max);
 }
 
-void decide_day_add_used(struct decide_day *day, int64_t start_s, uint64_t used_bytes,
-                         uint64_t total_bytes)
+void decide_day_add_used(struct decide_day *day, int64_t start_s, uint64_t used_bytes)
 {
     struct decide_hour *slot = begin_hour(day, hour_of(start_s));
 
-    if (used_bytes == DECIDE_UNKNOWN || total_bytes == DECIDE_UNKNOWN)
+    if (used_bytes == DECIDE_UNKNOWN)
         return;
     slot->used_bytes = larger(slot->used_bytes, used_bytes);
-    slot->total_bytes = larger(slot->total_bytes, total_bytes);
 }
 
 struct sum {
@@ -93,7 +91,7 @@ void decide_day_past(const struct decide_day *day, double now_s, struct decide_p
     int64_t hour = hour_of((int64_t)floor(now_s));
     struct sum sum = {0};
 
-    past->used_bytes = past->total_bytes = 0;
+    past->used_bytes = 0;
     for (size_t i = 0; i < DECIDE_PAST_HOURS; i++) {
         const struct decide_hour *slot = &day->hours[i];
 
@@ -101,7 +99,6 @@ void decide_day_past(const struct decide_day *day, double now_s, struct decide_p
             continue;
         add_hour(&sum, slot);
         past->used_bytes = larger(past->used_bytes, slot->used_bytes);
-        past->total_bytes = larger(past->total_bytes, slot->total_bytes);
     }
     past->touched_bytes = highest(&sum);
     past->span_s = sum.total_ms / 1000;

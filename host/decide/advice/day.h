@@ -22,11 +22,11 @@
 struct decide_day {
     struct decide_hour {
         bool used;
-        int64_t hour;                     /* since 1970 */
-        double above;                     /* byte ms: distance of the upper bound from the WSS */
-        uint64_t total_ms;                /* of records */
-        uint64_t max_bytes;               /* largest WSS */
-        uint64_t used_bytes, total_bytes; /* largest that the guest reported; 0: not reported */
+        int64_t hour;        /* since 1970 */
+        double above;        /* byte ms: distance of the upper bound from the WSS */
+        uint64_t total_ms;   /* of records */
+        uint64_t max_bytes;  /* largest WSS */
+        uint64_t used_bytes; /* largest that the guest reported; 0: not reported */
     } hours[DECIDE_PAST_HOURS];
 };
 
@@ -38,8 +38,7 @@ void decide_day_add(struct decide_day *day, int64_t start_s, const struct sketch
                     double above_bytes);
 
 /** Adds what the guest reported of that minute or hour; AGENT_UNKNOWN: not reported. */
-void decide_day_add_used(struct decide_day *day, int64_t start_s, uint64_t used_bytes,
-                         uint64_t total_bytes);
+void decide_day_add_used(struct decide_day *day, int64_t start_s, uint64_t used_bytes);
 
 /** Fills in what the guest has needed in the DECIDE_PAST_S before @p now_s; not the backtest. */
 void decide_day_past(const struct decide_day *day, double now_s, struct decide_past *past);

@@ -178,19 +178,19 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
                        most);
 }
 
-/* Adds what the guest's kernel keeps for itself. Where MemTotal is more than B it has the balloon
- * in it, and so has what was used. */
+/* Adds what the guest's kernel keeps for itself, by the present MemTotal: memory may have been
+ * plugged or unplugged since. Where MemTotal is more than B it has the balloon in it, and so has
+ * what was used. */
 static uint64_t past_used(const struct decide_input *input)
 {
     const struct decide_past *past = &input->past;
     uint64_t total = input->guest.total_bytes;
+    uint64_t actual = decide_actual(input);
 
-    if (past->used_bytes == 0 || past->total_bytes == 0 || !input->guest.reported ||
-        total == DECIDE_UNKNOWN || total > decide_actual(input) ||
-        past->total_bytes > input->assigned_bytes)
+    if (past->used_bytes == 0 || !input->guest.reported || total == DECIDE_UNKNOWN ||
+        total > actual)
         return 0;
-    return sum_bounded(past->used_bytes, input->assigned_bytes - past->total_bytes,
-                       input->assigned_bytes);
+    return sum_bounded(past->used_bytes, actual - total, input->assigned_bytes);
 }
 
 /* Swap can take then what it can take now. */

@@ -48,7 +48,7 @@
  * nevertheless; above a stated share of them nothing is taken. Nothing is taken before a day is
  * known, either. These three rules protect the guest, and do not apply while the host is short
  * (below the level soft), because then the alternative is the host's OOM killer. MemTotal minus
- * available lacks what the guest's kernel keeps for itself: that is M minus the largest MemTotal.
+ * available lacks what the guest's kernel keeps for itself: that is B minus MemTotal.
  * Where MemTotal does not follow the balloon (deflate-on-oom, Windows) what was used is not known.
  *
  * A controller gives no more than the limit, which its owner has set by the balloon's size at the
@@ -228,7 +228,6 @@ struct decide_past {
     double span_s;             /* seconds of records behind it; 0: nothing is known */
     uint64_t touched_bytes;    /* largest H_mid */
     uint64_t used_bytes;       /* most that its statistics showed as used; 0: not known */
-    uint64_t total_bytes;      /* largest MemTotal; 0: not known */
     bool tested;               /* the backtest was run */
     uint64_t scored, exceeded; /* its decisions, and those that were too small */
     uint64_t worst_bytes;      /* largest excess */

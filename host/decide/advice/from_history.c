@@ -219,8 +219,7 @@ void decide_day_from_moment(struct decide_day *day, const struct decide_windows 
     if (window)
         decide_day_add(day, moment->start_s, &window->sketch, (double)above(window));
     if (moment->guest.source != GUEST_STATS_NONE)
-        decide_day_add_used(day, moment->start_s, moment->guest.used_bytes,
-                            moment->guest.total_bytes);
+        decide_day_add_used(day, moment->start_s, moment->guest.used_bytes);
 }
 
 uint64_t decide_reached(const struct decide_windows *windows, const struct history_moment *moment)

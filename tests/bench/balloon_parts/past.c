@@ -32,8 +32,7 @@ static void note_minute(struct sim_past *past, int64_t start_s, const struct dec
     minute.max = wss;
     decide_day_add(&past->day, start_s, &minute, (double)(input->mid_wss.high_bytes - wss));
     if (guest->reported)
-        decide_day_add_used(&past->day, start_s, less(guest->total_bytes, guest->available_bytes),
-                            guest->total_bytes);
+        decide_day_add_used(&past->day, start_s, less(guest->total_bytes, guest->available_bytes));
 }
 
 static void sum_week(struct sim_past *past, double now_s)

@@ -370,10 +370,8 @@ TEST(plain, what_it_used_within_a_month_is_not_taken)
     struct decide_input input = healthy();
 
     input.guest.total_bytes = 3996 * MIB;
-    input.past = (struct decide_past){.span_s = 20 * 86400,
-                                      .touched_bytes = 1500 * MIB,
-                                      .used_bytes = 2500 * MIB,
-                                      .total_bytes = 3996 * MIB};
+    input.past = (struct decide_past){
+        .span_s = 20 * 86400, .touched_bytes = 1500 * MIB, .used_bytes = 2500 * MIB};
     ck_assert_uint_eq(decided(&input).target_bytes, 2805 * MIB); /* 2500 + 100 + 204.8 */
     input.guest.total_bytes = 4000 * MIB; /* with deflate-on-oom it has the balloon in it */
     input.actual_bytes = 3900 * MIB;
@@ -840,6 +838,24 @@ TEST(plain, panics_without_calm_between_are_one)
     }
     step(&pace, &alarmed, 1080 + 60);
     ck_assert_double_eq(pace.pause_s, 1200);
+}
+
+/* A guest booted with 160 MiB, of which its kernel kept 19, and got the rest plugged; it used 145
+ * MiB of 653 at most. */
+TEST(plain, what_was_used_is_compared_with_the_memory_of_now)
+{
+    struct decide_input input = healthy();
+
+    input.assigned_bytes = input.actual_bytes = 768 * MIB;
+    input.short_wss.high_bytes = input.mid_wss.high_bytes = input.long_wss.high_bytes = 20 * MIB;
+    input.day_bytes = 20 * MIB;
+    input.guest.total_bytes = 653 * MIB;
+    input.guest.available_bytes = 700 * MIB;
+    input.past.span_s = 300;
+    input.past.used_bytes = 145 * MIB;
+    ck_assert_uint_eq(decided(&input).memory.past_bytes, (145 + 115 + 128) * MIB);
+    input.guest.total_bytes = 800 * MIB; /* it has the balloon in it */
+    ck_assert_uint_eq(decided(&input).memory.past_bytes, 0);
 }
 
 /* A quarter of 2.4 GiB would be three times the reserve. */
