@@ -164,6 +164,12 @@ static bool add_warning(struct prom_answer *answer, const char *warning)
     return true;
 }
 
+/* A proxy may have made a text or a number of the value. */
+static bool is_said(const json_t *doubt)
+{
+    return doubt && !json_is_false(doubt) && !json_is_null(doubt);
+}
+
 /* "warnings": ["...", ...]: Prometheus, and Thanos and Mimir for stores that did not answer.
  * "isPartial": true: VictoriaMetrics' cluster, for a storage node that did not
  * (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics/#cluster-availability).
@@ -176,8 +182,8 @@ static void take_doubts(struct prom_answer *answer)
     size_t more = 0;
     size_t i;
 
-    answer->partial = json_is_true(json_object_get(answer->root, "isPartial")) ||
-                      json_is_true(json_object_get(data, "isPartial")) ||
+    answer->partial = is_said(json_object_get(answer->root, "isPartial")) ||
+                      is_said(json_object_get(data, "isPartial")) ||
                       json_array_size(warnings) > 0 || json_string_length(warnings) > 0;
     if (json_is_string(warnings))
         add_warning(answer, json_string_value(warnings));

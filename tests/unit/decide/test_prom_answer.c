@@ -219,6 +219,8 @@ static const struct {
     {"", false, ""},
     {"\"isPartial\":false,", false, ""},
     {"\"isPartial\":true,", true, ""},
+    {"\"isPartial\":\"true\",", true, ""},
+    {"\"isPartial\":null,", false, ""},
     {"\"isPartial\":true,\"warnings\":[\"b is gone\"],", true, "b is gone"},
     {"\"warnings\":[],", false, ""},
     {"\"warnings\":null,", false, ""},
