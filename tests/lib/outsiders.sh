@@ -3,7 +3,7 @@
 #
 # What other processes do to the memory of the guest $pid, which has 256 MiB in one block. Needs guests.sh.
 
-# outsider ACT FROM MIB: to that part of the guest's RAM: cold, pageout, readv, or mem for /proc/PID/mem.
+# outsider ACT FROM MIB: to that part of the guest's RAM: cold, pageout, collapse, readv, or mem for /proc/PID/mem.
 outsider() {
 	python3 - "$pid" "$@" <<-'EOP'
 		import ctypes, os, sys
@@ -15,9 +15,10 @@ outsider() {
 		        a, b = (int(x, 16) for x in line.split()[0].split("-"))
 		        if "rw" in line.split()[1] and b - a == 256 << 20: yield a
 		start = next(ranges()) + begin
-		if act in ("cold", "pageout"):
+		advice = {"cold": 20, "pageout": 21, "collapse": 25}
+		if act in advice:
 		    there = Iovec(start, size)
-		    sys.exit(libc.syscall(440, os.pidfd_open(pid), ctypes.byref(there), 1, 20 if act == "cold" else 21, 0) != size)
+		    sys.exit(libc.syscall(440, os.pidfd_open(pid), ctypes.byref(there), 1, advice[act], 0) != size)
 		if act == "mem":
 		    mem = open(f"/proc/{pid}/mem", "rb", 0)
 		    for at in range(start, start + size, 1 << 20):

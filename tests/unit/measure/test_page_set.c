@@ -163,7 +163,7 @@ TEST(plain, census_tally)
     page_set_free(&set);
 }
 
-/* Of the end of RAM at most one page in 64 is filled: firmware's tables, say. */
+/* Firmware's tables are at the end of RAM: at most one page in 64 is filled there. */
 TEST(plain, census_tells_the_sparse_end)
 {
     struct page_set set;
