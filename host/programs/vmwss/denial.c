@@ -17,6 +17,7 @@
 
 struct search {
     unsigned found;
+    bool guest; /* the text is about a guest's profile, which says more than any other */
     char *text;
 };
 
@@ -41,7 +42,7 @@ static bool is_ours(const char *name)
 }
 
 /* AppArmor asks both profiles, the reader's and that of the process that is read. */
-static bool read_apparmor(const char *line, char text[DENIAL_TEXT])
+static bool read_apparmor(const char *line, char text[DENIAL_TEXT], bool *guest)
 {
     char profile[FIELD];
     char peer[FIELD];
@@ -53,7 +54,8 @@ static bool read_apparmor(const char *line, char text[DENIAL_TEXT])
     get_field(line, "peer", peer);
     get_field(line, "operation", operation);
     get_field(line, "name", name);
-    if (!is_ours(profile) && is_ours(peer) && strcmp(operation, "ptrace") == 0)
+    *guest = !is_ours(profile) && is_ours(peer) && strcmp(operation, "ptrace") == 0;
+    if (*guest)
         snprintf(text, DENIAL_TEXT,
                  "AppArmor's profile %s denies that %s reads the guest: append "
                  "/usr/share/vmwss/apparmor/libvirt-qemu to "
@@ -86,8 +88,15 @@ static bool read_selinux(const char *line, char text[DENIAL_TEXT])
 
 static void read_line(struct search *search, const char *line)
 {
-    if (read_apparmor(line, search->text) || read_selinux(line, search->text))
-        search->found++;
+    char text[DENIAL_TEXT];
+    bool guest = false;
+
+    if (!read_apparmor(line, text, &guest) && !read_selinux(line, text))
+        return;
+    search->found++;
+    if (guest || !search->guest)
+        snprintf(search->text, DENIAL_TEXT, "%s", text);
+    search->guest |= guest;
 }
 
 /* One record each; the records of a file, as in auditd's, are its lines. */

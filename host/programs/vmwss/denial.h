@@ -15,5 +15,6 @@
 #define DENIAL_TEXT 512
 
 /** Reads the kernel's log and the end of auditd's. Returns the number of denials; @p text names the
- * last one and the remedy. 0 also if neither log can be read, which needs root. */
+ * last one, of a guest's profile if there is one, and the remedy. 0 also if neither log can be
+ * read, which needs root. */
 unsigned denial_find(const struct fsroot *root, char text[DENIAL_TEXT]);

@@ -54,7 +54,7 @@ TEST(cases, denials_of_others)
 
 TEST(cases, the_profile_of_a_guest)
 {
-    ck_assert_uint_eq(found(KMSG GUEST MASK KMSG GUEST MASK, ""), 2);
+    ck_assert_uint_eq(found(KMSG GUEST MASK KMSG GUEST MASK KMSG FILE_DENIED, ""), 3);
     ck_assert_ptr_nonnull(strstr(text, "profile libvirt-1111 denies that vmwssd reads the guest"));
     ck_assert_ptr_nonnull(strstr(text, "/etc/apparmor.d/local/abstractions/libvirt-qemu"));
 }
