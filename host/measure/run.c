@@ -8,6 +8,7 @@
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/ageing.h"
 #include "measure/kernel/kvm_stats.h"
+#include "measure/ran.h"
 #include "measure/read_all.h"
 #include "measure/wait.h"
 #include "measure/witness.h"
@@ -17,9 +18,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-/* A vCPU that ran this long in a window touched some page; a census that saw no touch was blind. */
-#define RAN_NS 20000000ULL
 
 /* Replaces an error by "vanished" if the guest has ended. */
 static int explain(const struct target *target, int rc, struct error *error)
@@ -255,11 +253,6 @@ static int wake_fd(const struct running *running)
     return running->witness ? witness_wake_fd(running->witness) : -1;
 }
 
-/* Time, and vCPU time of all vCPUs within it. */
-struct ran {
-    uint64_t vcpu_ns, time_ns;
-};
-
 /* State kept from before marking to the end. */
 struct course {
     struct own_time own;
@@ -287,69 +280,6 @@ static uint64_t course_vcpu_ns(struct course *course, const struct target *targe
     return vcpu_clock_read(&course->vcpus, target->root, target->process);
 }
 
-/* Whether the vCPUs ran evenly is not judged for shorter times, in which scheduler ticks matter too
- * much. */
-#define EVEN_NS 100000000ULL
-
-/* Returns true if the guest ran mostly while pages were marked and read, and hardly in between: no
- * reading shows touches before a page was marked. */
-static bool ran_at_edges(const struct ran *inner, const struct ran *edges)
-{
-    return inner->time_ns >= EVEN_NS && edges->vcpu_ns > inner->vcpu_ns &&
-           2.0 * (double)inner->vcpu_ns / (double)inner->time_ns <
-               (double)edges->vcpu_ns / (double)edges->time_ns;
-}
-
-/* If the host took the bits, or moved most pages, a method that sees nothing need not be blind. */
-static bool saw_nothing(const struct tally *tally)
-{
-    return tally->census && tally->touched_bytes == 0 && tally->missed_bytes == 0 &&
-           tally->unmeasurable_bytes <= tally->resident_bytes / 2 &&
-           !(tally->doubts & (DOUBT_AGEING | DOUBT_BITS_TAKEN));
-}
-
-/* Doubts that follow from a reading in which a guest that ran touched nothing. A vCPU of KVM's that
- * runs at least fetches its code from guest RAM. One of TCG's runs a translation of it, in QEMU's
- * own memory, and need not touch guest RAM at all: such a guest spins. A guest need not write, but
- * if KVM has resolved no fault since the marking, it did not drop its mappings. */
-static void doubt_blind(const struct target *target, const struct method *method,
-                        const struct course *course, struct tally *tally)
-{
-    if (target->process->accel == ACCEL_TCG)
-        tally_doubt(tally, method_sees_writes(method) ? 0 : DOUBT_IDLE, 0);
-    else if (!method_sees_writes(method) || kvm_faults_fixed(target) == course->kvm_faults)
-        tally_doubt(tally, DOUBT_BLIND, HIDDEN_ANY);
-}
-
-/* Returns true if the guest did something that a reading could show. */
-static bool ran_long(const struct ran *inner, const struct ran *edges)
-{
-    const bool is_short = inner->time_ns < EVEN_NS;
-
-    return (is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS;
-}
-
-/* A guest that ran for less than that may have touched nothing: the number is right, and says
- * little of what it needs. */
-static void doubt_nothing(const struct running *running, const struct course *course,
-                          const struct ran *inner, const struct ran *edges, struct tally *tally)
-{
-    if (!saw_nothing(tally))
-        return;
-    if (ran_long(inner, edges))
-        doubt_blind(running->target, running->plan->method, course, tally);
-    else if (!method_sees_writes(running->plan->method))
-        tally_doubt(tally, DOUBT_IDLE, 0);
-}
-
-static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
-{
-    if (ran_at_edges(inner, edges))
-        tally_doubt(tally, DOUBT_IDLE, HIDDEN_ANY);
-    else if (vcpus_hardly_ran((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9))
-        tally_doubt(tally, DOUBT_IDLE, 0);
-}
-
 /* @p ran_ns: vCPU time since before marking. */
 static void note_vcpus(const struct running *running, const struct course *course,
                        const struct span *reading, uint64_t ran_ns, struct sample_window *window)
@@ -361,8 +291,8 @@ static void note_vcpus(const struct running *running, const struct course *cours
                               .time_ns = reading->end_ns - marking->begin_ns - inner.time_ns};
 
     window->vcpu_s = ((double)inner.vcpu_ns + (double)edges.vcpu_ns / 2) / 1e9;
-    doubt_nothing(running, course, &inner, &edges, &window->tally);
-    doubt_vcpus(&inner, &edges, &window->tally);
+    ran_doubt(running->target, running->plan->method, course->kvm_faults,
+              &(struct ran_window){.inner = inner, .edges = edges}, &window->tally);
 }
 
 static void note_window(const struct running *running, struct course *course,

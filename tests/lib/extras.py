@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 
-# Of the cost that ctest is told, what says who begins first: see tests/declared.cmake.
+# The cost that ctest is told has a rank, which says who begins first: see tests/declared.cmake.
 RANK = 10000
 # Labs end one after the other, and the last of them alone.
 MARGIN = 1.3

@@ -132,7 +132,7 @@ static pid_t start(char **command)
 
     if (child != 0)
         return child;
-    /* Whoever ends this program means the command. */
+    /* The command ends with this program. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent)
         execvp(command[0], command);

@@ -53,7 +53,7 @@ version_is() { test "$(sql 'PRAGMA user_version')" = "$1"; }
 daemon_runs() {
 	inside bash -c 'timeout --preserve-status --signal TERM 8 vmwssd --foreground' >"$dir/messages" 2>&1
 }
-# What a person reads of it: of a time that has passed, so that it stays.
+# The report and the history as a person reads them, of a time that has passed, so that they stay the same.
 figures() {
 	inside bash -c "vmwss report --until '$until' --since '$since' --json; vmwss history web --since '$since' --until '$until' --json" |
 		jq -S 'del(.time, .host, .size_bytes) | [.. | numbers]'

@@ -110,7 +110,7 @@ joins() {
 	outsider collapse 0 128
 	(($(huge_mib) >= 2))
 }
-# Of what it works on, for splitting takes a lab long.
+# The pages that it works on are split: to split all of them takes a lab long.
 splits() {
 	local before begin
 	before=$(huge_mib)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/**
+ * @file ran.h  What the vCPU time of a window says about its number.
+ *
+ * A guest that hardly ran has a number that is right, and says little of what it needs. One that
+ * ran and touched nothing was not seen, unless TCG emulates it.
+ */
+#pragma once
+
+#include "measure/method.h"
+#include "measure/tally.h"
+
+#include <stdint.h>
+
+/** Time, and vCPU time of all vCPUs within it, in nanoseconds. */
+struct ran {
+    uint64_t vcpu_ns, time_ns;
+};
+
+/** Between marking and reading, and while pages were marked and read. */
+struct ran_window {
+    struct ran inner, edges;
+};
+
+/** Adds the doubts to the window's @p tally. @p kvm_faults: the faults that KVM had resolved before
+ * marking (kvm_stats.h); 0 for a method that does not see writes only. */
+void ran_doubt(const struct target *target, const struct method *method, uint64_t kvm_faults,
+               const struct ran_window *ran, struct tally *tally);
