@@ -177,6 +177,28 @@ quietly cmake -S "$dir/again" -B "$dir/again/build"
 check "a test without a guest has failed" test "$(failed_tests "$dir/again/build")" = bare.0
 check "is not run again" fails once_more "$dir/again/build" "$dir/again/build/Testing/logs"
 
+# unit_failed LINE...: ctest's log of a unit test that printed these.
+unit_failed() {
+	mkdir -p "$dir/unit/Testing/Temporary"
+	{
+		echo '1/2 Testing: unit.a'
+		printf '%s\n' "$@"
+		printf '%s\n' '"unit.a" end time: now' '2/2 Testing: unit.b' 'x.c:1:F:tests:y:0: false' '"unit.b" end time: now'
+	} >"$dir/unit/Testing/Temporary/LastTest.log"
+}
+death='==12==LeakSanitizer has encountered a fatal error.' early='x.c:460:E:tests:z:0: (after this point) Early exit with return value 1'
+unit_failed "$death" "$early"
+check "LeakSanitizer failed itself" sanitizer_died "$dir/unit" unit.a
+check "but not in the other test" fails sanitizer_died "$dir/unit" unit.b
+unit_failed "$death" "$early" 'x.c:5:F:tests:w:0: false'
+check "nor where a check failed, too" fails sanitizer_died "$dir/unit" unit.a
+unit_failed "$death" "$early" '==13==ERROR: AddressSanitizer: heap-use-after-free'
+check "or a sanitizer found something" fails sanitizer_died "$dir/unit" unit.a
+unit_failed "$death" "$early" "$early"
+check "or a process ended early without it" fails sanitizer_died "$dir/unit" unit.a
+unit_failed "$early"
+check "or it did not fail at all" fails sanitizer_died "$dir/unit" unit.a
+
 check "ctest -L" test "$(cd "$dir/build" && ctest -N -L core | grep -c '#')" = 1
 sed -i 's/# test: /&wrong /' "$dir/integration/passes.sh"
 expect_exit "no such label" 1 'passes.sh: .*wrong is[[:space:]]+no label' cmake -S "$dir" -B "$dir/build"
