@@ -15,3 +15,10 @@ whole_passes() {
 		[$seen[] | select(.[0] >= $marked and .[0] <= $read - $r.reading_seconds)[1]] |
 		if length < 2 then 0 else [.[-1] - .[0] - 1, 0] | max end' <<<"$1"
 }
+
+# steady_passes SECONDS FILE: whether it got through its set within any stretch of so many seconds.
+steady_passes() {
+	jq -es --argjson seconds "$1" 'reduce .[] as $at ({since: .[0], longest: 0};
+		if $at[1] > .since[1] then {since: $at, longest: ([.longest, $at[0] - .since[0]] | max)} else . end) as $r |
+		[$r.longest, .[-1][0] - $r.since[0]] | max < $seconds / 2' "$2" >/dev/null
+}
