@@ -18,7 +18,7 @@ whole_passes() {
 
 # steady_passes SECONDS FILE: whether it got through its set within any stretch of so many seconds.
 steady_passes() {
-	jq -es --argjson seconds "$1" 'reduce .[] as $at ({since: .[0], longest: 0};
-		if $at[1] > .since[1] then {since: $at, longest: ([.longest, $at[0] - .since[0]] | max)} else . end) as $r |
+	jq -es --argjson seconds "$1" '(reduce .[] as $at ({since: .[0], longest: 0};
+		if $at[1] > .since[1] then {since: $at, longest: ([.longest, $at[0] - .since[0]] | max)} else . end)) as $r |
 		[$r.longest, .[-1][0] - $r.since[0]] | max < $seconds / 2' "$2" >/dev/null
 }
