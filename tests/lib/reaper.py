@@ -9,8 +9,9 @@ when COMMAND has ended.
 COMMAND gets SIGTERM when this process gets SIGTERM, SIGINT or SIGHUP, when nobody reads its standard output any more, which is how
 it learns that ctest was killed, and when this process is killed itself. The exit status is COMMAND's.
 
-With --nice, what all of them used of the processors is printed in the end, and COMMAND has a session of its own, and so a scheduling group (sched(7), the autogroup feature), of this niceness. Each
-daemonized guest has one too, of niceness 0: what is tested then need not wait for the guests that it is tested on.
+With --nice, COMMAND has a session of its own, and so a scheduling group (sched(7), the autogroup feature), of this niceness. Each
+daemonized guest has one too, of niceness 0: what is tested then need not wait for the guests that it is tested on. What all of them
+used of the processors is printed in the end.
 """
 
 import ctypes
