@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: tcg libvirt cost=200
+# test: extra tcg libvirt cost=200
 #
 # A TCG guest that vmwssd or `vmwss ages` follows, and others at its memory: what they unmap, clear or read between two readings is
 # flagged, and the bounds of each window that has it hold the truth; left alone, there is no flag.
