@@ -30,17 +30,29 @@ if start_payload anon4k tcg "$params" -m 512; then
 fi
 
 echo "# QEMU's own memory is not the guest's"
-# own_memory KIND "MEASURE-OPTIONS" QEMU-OPTION...: of a guest with RAM of this kind, of which QEMU takes some for itself.
-own_memory() {
-	local resident measuring
+# own_series KIND "MEASURE-OPTIONS" QEMU-OPTION...: measures a guest with RAM of this kind twice, and between that QEMU takes some
+# for itself.
+own_series() {
+	local measuring passes
 	start_payload "own-$1" tcg "total=192M hot=64M" -m 512 -qmp "unix:$guests_dir/qmp,server=on,wait=off" "${@:3}" || return
+	count_passes "${serial_of[$pid]}" "$pid" "$guests_dir/passes"
 	rm -f "$guests_dir/series"
 	# shellcheck disable=SC2086 # words
-	"$vmwss" measure --pid "$pid" -w 1 $2 -i 8 -k 2 --json >"$guests_dir/series" &
+	"${passes[@]}" "$vmwss" measure --pid "$pid" -w 1 $2 -i 8 -k 2 --json >"$guests_dir/series" &
 	measuring=$!
 	settles test -s "$guests_dir/series"
 	check "$1: QEMU takes 64 MiB for itself" qemu_takes 67108864 "$1"
 	wait "$measuring"
+}
+# own_memory: as own_series; with another guest if a busy machine left this one no time for its set.
+own_memory() {
+	local i resident
+	for ((i = 0; i < 4; i++)); do
+		own_series "$@" || return
+		if steady_passes 1 "$guests_dir/passes"; then break; fi
+		stop_guest "$pid"
+		rm -f "$guests_dir/own-$1.out" "$guests_dir/own-$1.pid" "$guests_dir/qmp"
+	done
 	resident=$(jq -s -r 'map(.resident_bytes) | join(" ")' "$guests_dir/series")
 	check "$1: resident stays: $resident" holds "${resident#* } - ${resident% *} < 2097152 && ${resident#* } > 0"
 	# All of it may be the guest's, for all that QEMU's mappings tell; but the number is of what is.
