@@ -15,40 +15,38 @@ static bool is_name(const char *name, size_t n, const char *of)
     return strlen(of) == n && strncmp(name, of, n) == 0;
 }
 
-/* Returns the last one for this host; otherwise the last one for all hosts. */
-static uint64_t size_of(const struct plan_sizes *sizes, const char *host)
+/* Returns the last value for this host; otherwise the last one for all hosts; or 0. */
+static uint64_t value_of(const struct plan_sizes *values, const char *host,
+                         int (*parse)(const char *text, uint64_t *value))
 {
     uint64_t own = 0;
     uint64_t all = 0;
 
-    for (size_t i = 0; i < sizes->n; i++) {
-        const char *value = sizes->all[i];
+    for (size_t i = 0; i < values->n; i++) {
+        const char *value = values->all[i];
         const size_t n = plan_name_length(value);
 
         if (n == 0)
-            parse_size(value, &all);
+            parse(value, &all);
         else if (is_name(value, n, host))
-            parse_size(value + n + 1, &own);
+            parse(value + n + 1, &own);
     }
     return own ? own : all;
 }
 
-/* Returns the last number for this host; otherwise the last one for all hosts; or 0. */
+static int parse_cpus(const char *text, uint64_t *cpus)
+{
+    return parse_u64(text, 1, UINT64_MAX, cpus);
+}
+
+static uint64_t size_of(const struct plan_sizes *sizes, const char *host)
+{
+    return value_of(sizes, host, parse_size);
+}
+
 static double cpus_of(const struct plan_sizes *cpus, const char *host)
 {
-    uint64_t own = 0;
-    uint64_t all = 0;
-
-    for (size_t i = 0; i < cpus->n; i++) {
-        const char *value = cpus->all[i];
-        const size_t n = plan_name_length(value);
-
-        if (n == 0)
-            parse_u64(value, 1, UINT64_MAX, &all);
-        else if (is_name(value, n, host))
-            parse_u64(value + n + 1, 1, UINT64_MAX, &own);
-    }
-    return (double)(own ? own : all);
+    return (double)value_of(cpus, host, parse_cpus);
 }
 
 static int check_sizes(const struct plan_sizes *sizes, const char *option,
