@@ -5,13 +5,13 @@
 #   # test: [LABEL...] [KEY=VALUE...]
 #
 # is one test; without such a line a script is one test with the label of its room. Labels: core (a change breaks these first:
-# part of tests/run without options), extra (of --all, if there is time when all else has ended), thorough (only of
+# part of tests/run without options, and first in --all), extra (of --all, the last if there is time), thorough (only of
 # tests/run --thorough), turn (likewise, but on the kernel VMWSS_TURN also of --all: old ones take turns), tcg, libvirt, and
 # serial, of which one runs at a time. Keys, of which lists have commas:
 #
 #   name=NAME     instead of the script's own
 #   args=LIST     arguments of the script; @BUILD@ is the build directory, here and below, @ROOT@ the checkout
-#   limit=S       time limit (900; in the lab 1500)
+#   limit=S       time limit (1500; in the lab 2400)
 #   cost=S        how long it takes on two cores: the longest begins first
 #   lock=LIST     tests with a lock in common do not run at the same time
 #   needs=LIST    files without which it cannot run
@@ -21,13 +21,14 @@ set(declared_labels core extra thorough turn tcg libvirt serial)
 set(VMWSS_TURN "" CACHE STRING "The lab's kernel whose tests labelled turn are not only thorough")
 set(declared_keys name args limit cost lock needs lab options)
 
-# Lint and fuzz begin first, then labs, two at a time, then scripts, the longest first.
+# Lint and fuzz begin first, then labs and what is serial, then scripts, the longest first.
 set(rank_lint 30000)
 set(rank_fuzz 30000)
 set(rank_lab 10000)
+set(rank_serial 10000)
 
-# tests/run gives ctest eight processors on two cores, see slots_at_once there. A lab emulates two CPUs, and both are busy; a
-# script of integration mostly waits, for its guests rest.
+# tests/run gives ctest six processors on two cores, see slots_at_once there. A lab's CPU is busy, and a guest beside two labs
+# gets too little to touch its working set in time; a script of integration mostly waits, for its guests rest.
 set(processors_lab 3)
 set(processors_integration 1)
 set(processors_bare 2)
@@ -64,7 +65,7 @@ endfunction()
 function(declared_add name room script)
     set(limit ${d_limit})
     if(NOT limit)
-        set(limit 900)
+        set(limit 1500)
     endif()
     set(twice 1)
     if(room STREQUAL "lab")
@@ -73,9 +74,13 @@ function(declared_add name room script)
     if(NOT d_cost)
         set(d_cost 60)
     endif()
-    math(EXPR cost "0${rank_${room}} + ${d_cost}")
-    # The runner ends a test in time, and lets it clean up; ctest's own limit is for a runner that hangs.
-    math(EXPR ctest_limit "(${limit} + 120) * ${twice}")
+    set(rank 0${rank_${room}})
+    if("serial" IN_LIST labels)
+        set(rank ${rank_serial})
+    endif()
+    math(EXPR cost "${rank} + ${d_cost}")
+    # The runner ends a test in time, and lets it clean up; ctest's own limit is for a runner that hangs, at a patience of two.
+    math(EXPR ctest_limit "(${limit} * 2 + 120) * ${twice}")
     # Measurements of TCG guests go before all others, and guests come last. A lab does what a script and its guest do, and
     # takes longest; other scripts have work to do, as a browser has.
     set(niceness 0)
@@ -116,7 +121,7 @@ function(declared_tests room)
             endif()
             foreach(kernel IN LISTS d_lab)
                 if(NOT d_limit)
-                    set(d_limit 1500)
+                    set(d_limit 2400)
                 endif()
                 set(lab_options "")
                 foreach(option IN LISTS d_options)

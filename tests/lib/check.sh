@@ -5,6 +5,8 @@
 # exit status: 0, 1, or 77 when everything was skipped, which ctest and automake take for that.
 
 passed=0 failed=0 skipped=0
+# So many times as long may take what only a failure waits for: tests/run knows slow machines.
+patience=${VMWSS_PATIENCE:-1}
 
 # result "ok" | "not ok" NAME [DIRECTIVE]: the line of a check that was just counted. A "#" in its name is not one.
 result() {
@@ -74,9 +76,9 @@ quietly() { "$@" >/dev/null; }
 holds() { awk "BEGIN { exit !($1) }"; }
 
 # settles COMMAND...: COMMAND succeeds in a while. How long that is on a busy machine nobody knows; only a failure waits: for
-# two minutes, and for three hundred tries where each takes long, as in a machine that is emulated.
+# two minutes, times the patience, and for three hundred tries where each takes long, as in a machine that is emulated.
 settles() {
-	local i end=$((SECONDS + 120))
+	local i end=$((SECONDS + 120 * patience))
 	for ((i = 0; i < 300 || SECONDS < end; i++)); do
 		if "$@"; then return 0; fi
 		sleep 0.1
@@ -87,7 +89,7 @@ settles() {
 # eventually COMMAND...: likewise, of what takes some periods of vmwssd: three minutes at most.
 eventually() {
 	local i
-	for ((i = 0; i < 360; i++)); do
+	for ((i = 0; i < 360 * patience; i++)); do
 		if "$@"; then return 0; fi
 		sleep 0.5
 	done

@@ -111,9 +111,9 @@ stop_guest() {
 	while kill -0 "$1" 2>/dev/null; do sleep 0.05; done
 }
 
-# qmp COMMAND: to the guest that was started with -qmp unix:$guests_dir/qmp,server=on,wait=off.
+# qmp COMMAND: to the guest that was started with -qmp unix:$guests_dir/qmp,server=on,wait=off; its answer is in $guests_dir/answer.
 qmp() {
-	python3 - "$guests_dir/qmp" "$1" <<-'END' >/dev/null
+	python3 - "$guests_dir/qmp" "$1" <<-'END' >"$guests_dir/answer"
 	import json, socket, sys
 	stream = socket.socket(socket.AF_UNIX)
 	stream.connect(sys.argv[1])
@@ -125,6 +125,7 @@ qmp() {
 	    answer = json.loads(lines.readline())
 	    while "event" in answer:
 	        answer = json.loads(lines.readline())
+	    print(json.dumps(answer))
 	    if "return" not in answer:
 	        sys.exit(1)
 	END
@@ -200,6 +201,13 @@ measure_it_running() {
 			case ${args[i]} in
 			-w) args[i + 1]=$(longer "${args[i + 1]}" "$factor") ;;
 			--pid) guest=${args[i + 1]} ;;
+			*)
+				# A domain of embed.sh.
+				if grep -qs 'vmwss-payload ready' "${embed_dir:-}/${args[i]}.out"; then
+					guest=$(embed_pid "${args[i]}")
+					serial_of[$guest]=$embed_dir/${args[i]}.out
+				fi
+				;;
 			esac
 		done
 		passes=()
@@ -254,7 +262,12 @@ record_has() { jq -e "$1" <<<"$record" >/dev/null; }
 
 # ended_in_time WHEN: what ended then, in seconds since 1970, was over before the record's pages were read. On a busy machine an
 # event comes after the window that it was meant for, and then says nothing.
-ended_in_time() { record_has ".time | (sub(\"\\\\..*\"; \"Z\") | fromdate) + (capture(\"\\\\.(?<d>[0-9]+)\").d // \"0\" | \"0.\" + . | tonumber) > $1"; }
+ended_in_time() { record_has ".reading_seconds as \$reading | .time | (sub(\"\\\\..*\"; \"Z\") | fromdate) + (capture(\"\\\\.(?<d>[0-9]+)\").d // \"0\" | \"0.\" + . | tonumber) - \$reading > $1"; }
+
+# witness_counts: in words, by the messages of --debug. On a busy machine pages are dropped so long after they were marked that the
+# guest itself may have touched those that differ: the noise, of which no witness can accuse others.
+witness_counts() { grep -ho 'witness: of.*' "$guests_dir/messages" | tail -n 1; }
+witness_was_prompt() { ! [[ $(witness_counts) =~ noise\ ([0-9.]+) ]] || holds "${BASH_REMATCH[1]} < 0.05"; }
 
 has_flag() { record_has ".flags | index(\"$1\") != null"; }
 lacks_flag() { record_has ".flags | index(\"$1\") == null"; }

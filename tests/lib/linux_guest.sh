@@ -58,10 +58,10 @@ linux_create() {
 	"$nothp" virsh -q -c "$embed_uri" create "$embed_dir/$name.xml"
 }
 
-# linux_says NAME PATTERN [SECONDS]: its console has said so within SECONDS (60).
+# linux_says NAME PATTERN [SECONDS]: its console has said so within SECONDS (60), times the patience.
 linux_says() {
 	local i
-	for ((i = 0; i < ${3:-60} * 5; i++)); do
+	for ((i = 0; i < ${3:-60} * 5 * patience; i++)); do
 		if grep -qsE "$2" "$embed_dir/$1.out"; then return 0; fi
 		sleep 0.2
 	done
@@ -91,7 +91,7 @@ told() {
 # busy machine makes long.
 until_so() {
 	local i
-	for ((i = 0; i < $1; i++)); do
+	for ((i = 0; i < $1 * patience; i++)); do
 		if "${@:2}"; then return 0; fi
 		sleep 1
 	done

@@ -3,8 +3,11 @@
 #
 # A machine shared with others stands still for seconds now and then, and of two hundred tests of real guests one is late. What
 # failed so is run once more with nothing beside it: a defect fails twice. The first failure is not hidden, but printed in the end
-# as FLAKY, to be looked into. Five at once are no accident; nor is anything that failed without a guest, unless it was the
+# as FLAKY, to be looked into. A dozen at once are no accident; nor is anything that failed without a guest, unless it was the
 # sanitizer that failed.
+
+# None begins later than so many seconds after the beginning of tests/run.
+no_repeat_after=4300
 
 # failed_tests BUILD: names, as ctest has noted them.
 failed_tests() { sed 's/^[0-9]*://' "$1/Testing/Temporary/LastTestsFailed.log" 2>/dev/null; }
@@ -25,10 +28,10 @@ sanitizer_died() {
 # once_more BUILD LOGS [PRESET]: runs what failed in ctest's last run of BUILD again; 0 if all of that passed now. LOGS/NAME.first
 # is what the first run of each printed.
 once_more() {
-	local build=$1 logs=$2 where=(--test-dir "$1") failed name pattern
+	local build=$1 logs=$2 noted=$1/Testing/Temporary/LastTestsFailed.log where=(--test-dir "$1") failed name first
 	[[ -z ${3:-} ]] || where=(--preset "$3")
 	mapfile -t failed < <(failed_tests "$build")
-	((${#failed[@]} >= 1 && ${#failed[@]} <= 4)) || return 1
+	((${#failed[@]} >= 1 && ${#failed[@]} <= 12)) || return 1
 	for name in "${failed[@]}"; do
 		if sanitizer_died "$build" "$name"; then
 			output_of "$build" "$name" >"$logs/$name.log"
@@ -37,16 +40,23 @@ once_more() {
 		fi
 	done
 	printf '\n== once more, alone: %s (%d s)\n' "${failed[*]}" "$SECONDS"
-	for name in "${failed[@]}"; do cp -- "$logs/$name.log" "$logs/$name.first" || return 1; done
-	rm -- "$build/Testing/Temporary/LastTestsFailed.log"
-	pattern=$(IFS='|' && echo "${failed[*]//./\\.}")
-	if setpriv --pdeathsig TERM ctest "${where[@]}" --parallel 1 --output-on-failure --no-tests=error -R "^($pattern)\$" </dev/null; then return 0; fi
+	first=$(<"$noted")
 	for name in "${failed[@]}"; do
-		failed_tests "$build" | grep -qxF -- "$name" || continue
-		# Twice: no accident.
-		rm -- "$logs/$name.first"
+		cp -- "$logs/$name.log" "$logs/$name.first" || return 1
+		if ((SECONDS < no_repeat_after)) &&
+			setpriv --pdeathsig TERM ctest "${where[@]}" --output-on-failure --no-tests=error -R "^${name//./\\.}\$" </dev/null; then
+			first=$(grep -vx "[0-9]*:${name//./\\.}" <<<"$first")
+		else
+			# Twice: no accident.
+			rm -- "$logs/$name.first"
+		fi
 	done
-	return 1
+	# Each ctest wrote what failed in it.
+	rm -f -- "$noted"
+	[[ -z $first ]] || {
+		printf '%s\n' "$first" >"$noted"
+		return 1
+	}
 }
 
 # print_flaky LOGS: what passed the second time only, and what had failed.

@@ -32,6 +32,32 @@ outsider() {
 		        libc.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
 	EOP
 }
+
+# map_ram FROM MIB: another process maps that part of the guest's file, which has 256 MiB, and reads it as a backup would, until
+# unmap_ram. The kernel leaves no trace in the pages when a mapping that is read in sequence ends.
+map_ram() {
+	mkfifo "$guests_dir/mapped" "$guests_dir/unmap"
+	python3 - "$pid" "$@" "$guests_dir" <<-'EOP' &
+		import mmap, os, sys
+		pid, begin, size, directory = int(sys.argv[1]), int(sys.argv[2]) << 20, int(sys.argv[3]) << 20, sys.argv[4]
+		files = (f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd"))
+		file = next(file for file in files if os.path.exists(file) and os.stat(file).st_size == 256 << 20)
+		with open(file, "rb") as ram:
+		    memory = mmap.mmap(ram.fileno(), size, mmap.MAP_SHARED, mmap.PROT_READ, offset=begin)
+		memory.madvise(mmap.MADV_SEQUENTIAL)
+		for at in range(0, size, 4096):
+		    memory[at]
+		open(f"{directory}/mapped", "w").close()
+		open(f"{directory}/unmap").close()
+	EOP
+	mapper=$!
+	timeout 60 cat "$guests_dir/mapped"
+}
+unmap_ram() {
+	: >"$guests_dir/unmap"
+	wait "$mapper"
+	rm -f -- "$guests_dir/mapped" "$guests_dir/unmap"
+}
 clear_refs() { echo 1 >"/proc/$pid/clear_refs"; }
 
 # monitor: QEMU itself reads 32 MiB; the guest was started with -qmp unix:$guests_dir/qmp,server=on,wait=off.

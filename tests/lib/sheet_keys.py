@@ -5,7 +5,8 @@
 A key that no code sets is a column that is always empty, silently. So each key of a table of struct sheet_column, and each name
 of a list csv, csv_names or row_names, has to stand in the same file once more, outside of such tables: as a whole, or in two
 parts, "runway" and "days", if it is a value of a group. What a function of another file sets that takes a sheet first,
-sheet_guest(), counts where it is called.
+sheet_guest(), counts where it is called. A file that sets each field of a table of fields by its name (field->json) sets those of
+host/measure/record.
 """
 
 import re
@@ -18,6 +19,7 @@ MEMBERS = re.compile(r"struct sheet_column column;.*?\} \w+\[\] = \{(.*?)\n\};",
 KEY = re.compile(r'\{"(\w+)",\s*\{\s*\.name')
 NAMES = re.compile(r"const char \*const (?:csv|csv_names|row_names)\[\] = \{(.*?)\};", re.S)
 FILLS = re.compile(r"^(?:void|int) (\w+)\(struct sheet \*sheet\b[^;{]*\)\n\{(.*?)\n\}", re.M | re.S)
+FIELD_TABLES = sorted(Path("host/measure/record").glob("*_fields.c"))
 WORD = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
@@ -37,6 +39,8 @@ def unset(path, fills):
     for pattern in (COLUMNS, MEMBERS, NAMES):
         rest = pattern.sub("", rest)
     words = set(WORD.findall(rest)) | {word for name, words in fills.items() if f"{name}(" in rest for word in words}
+    if "field->json" in rest:
+        words |= {word for table in FIELD_TABLES for word in WORD.findall(table.read_text())}
     return [f"{path}: no value is set for {key}" for key in keys if not is_set(key, words)]
 
 

@@ -10,6 +10,7 @@ own (130: of two cores about two thirds). Nothing else on the machine is changed
 import argparse
 import ctypes
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -76,7 +77,10 @@ def main():
             add_filter()
 
     try:
-        return subprocess.run(arguments.command, check=False, preexec_fn=become_slow).returncode
+        command = subprocess.Popen(arguments.command, preexec_fn=become_slow)
+        for number in signal.SIGTERM, signal.SIGHUP:
+            signal.signal(number, lambda number, _: command.send_signal(number))
+        return command.wait()
     finally:
         if group:
             os.rmdir(group)

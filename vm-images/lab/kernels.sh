@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Kernels for the lab and for test guests, kept in a cache outside the tree.
-# Nothing is installed on this machine: Debian packages are downloaded and unpacked, three kernels are built.
+# Nothing is installed on this machine: Debian packages are downloaded and unpacked, three kernels and a module are built.
 #
 # A finished kernel is a directory $CACHE/kernels/NAME-KEY with vmlinuz, config, release and, for a stock kernel,
 # lib/modules. KEY names the inputs, so a change of configuration or package makes a new directory beside the old one.
@@ -35,6 +35,7 @@ usage() {
 
 	  page_idle      built from Debian's linux-source-6.12 with page_idle_kernel.config, x86-64 (minutes)
 	  page_idle_7.3  likewise from linux-source-7.3, with DAMON_STAT, which is off until it is switched on
+	  page_idle_module  6.12 with the kernel's own page_idle.c as a module (seconds)
 	  7.3            Debian's stock linux-image-amd64 of Debian 13's backports, DAMON_STAT on
 	  6.12           Debian's stock linux-image-6.12-amd64 (security updates of Debian 12)
 	  6.1            Debian 12's stock linux-image-amd64
@@ -148,6 +149,9 @@ prefix() {
 	if [[ -v config_of[$1] ]]; then
 		hash=$(configuration "$1" | sha256sum)
 		hash=${hash:0:12}-
+	elif [[ $1 == page_idle_module ]]; then
+		hash=$(sha256sum <"$here/page_idle_module.c")
+		hash=${hash:0:12}-
 	fi
 	printf '%s-%s' "$1" "$hash"
 }
@@ -245,9 +249,8 @@ built_kernel() {
 		tree=$scratch/tree log=$scratch/build.log
 		mkdir "$tree"
 		# Left out: what neither Kconfig nor this build reads, more than half of all bytes.
-		dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards "*/$package.tar.xz" |
-			tar -xJ -C "$tree" --strip-components=1 \
-				--exclude='*/drivers/gpu/drm/*.[ch]' --exclude='*/tools/testing' --exclude='*/Documentation/*.rst'
+		unpack_source "$deb" "$package" "$tree" \
+			--exclude='*/drivers/gpu/drm/*.[ch]' --exclude='*/tools/testing' --exclude='*/Documentation/*.rst'
 		say "$name: building with $(nproc) jobs"
 		configuration "$name" >"$scratch/wanted"
 		make -s -C "$tree" "${how[@]:0:${#how[@]}-1}" KCONFIG_ALLCONFIG="$scratch/wanted" allnoconfig >"$log" 2>&1 ||
@@ -260,6 +263,47 @@ built_kernel() {
 		rm -rf -- "$tree" "$scratch/wanted"
 		finish "$dir"
 		say "$name: built in $SECONDS s"
+	fi
+	printf '%s\n' "$dir"
+}
+
+# unpack_source PACKAGE-FILE PACKAGE DIR TAR-OPTION...: the kernel's source, as far as these say.
+unpack_source() {
+	dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards "*/$2.tar.xz" | tar -xJ -C "$3" --strip-components=1 "${@:4}"
+}
+
+# module_kernel NAME: the stock 6.12, which has the page flags, but not what reads them. Debian's headers build a module of its
+# source's page_idle.c, see page_idle_module.c.
+module_kernel() {
+	local name=$1 stock version dir release flavour part deb log
+	stock=$("$here/kernels.sh" --update 6.12)
+	version=$(basename "$stock") version=${version#6.12-} release=$(<"$stock/release")
+	dir=$cache/kernels/$(prefix "$name")$version
+	if [[ ! -e $dir/vmlinuz ]]; then
+		need dpkg-deb dpkg depmod kmod gcc-12 gcc-12 make make xz xz-utils perl perl
+		new_scratch
+		mkdir "$scratch/tree" "$scratch/source"
+		log=$scratch/build.log flavour=${release%-amd64}
+		for part in "linux-headers-$release" "linux-headers-$flavour-common" "linux-kbuild-$flavour"; do
+			deb=$(download "$part" "$version")
+			dpkg-deb -x "$deb" "$scratch/tree"
+		done
+		deb=$(download linux-source-6.12 "$version")
+		say "$name: building the module"
+		unpack_source "$deb" linux-source-6.12 "$scratch/source" --wildcards 'linux-source-6.12/mm/*.h' linux-source-6.12/mm/page_idle.c
+		cp -- "$here/page_idle_module.c" "$scratch/source/mm/"
+		echo "obj-m := page_idle_module.o" >"$scratch/source/mm/Kbuild"
+		# The package is made for one place.
+		sed -i "s|include /usr/src/|include $scratch/tree/usr/src/|" "$scratch/tree/usr/src/linux-headers-$release/Makefile"
+		# BTF, which describes its types, needs another program.
+		make -C "$scratch/tree/usr/src/linux-headers-$release" M="$scratch/source/mm" CONFIG_DEBUG_INFO_BTF_MODULES= modules >"$log" 2>&1 ||
+			build_failed "$name" "$log"
+		cp -a -- "$stock"/{vmlinuz,config,release,lib} "$scratch/"
+		mkdir "$scratch/lib/modules/$release/extra"
+		mv -- "$scratch/source/mm/page_idle_module.ko" "$scratch/lib/modules/$release/extra/"
+		depmod -b "$scratch" "$release"
+		rm -rf -- "$scratch/tree" "$scratch/source"
+		finish "$dir"
 	fi
 	printf '%s\n' "$dir"
 }
@@ -295,7 +339,7 @@ for arg in "$@"; do
 		done
 		exit 0
 		;;
-	page_idle | page_idle_7.3 | 7.3 | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k | arm64_64k) names+=("$arg") ;;
+	page_idle | page_idle_7.3 | page_idle_module | 7.3 | 6.12 | 6.1 | 5.10 | arm64 | arm64_16k | arm64_64k) names+=("$arg") ;;
 	*) usage >&2; exit 2 ;;
 	esac
 done
@@ -311,6 +355,7 @@ obtain() {
 	fi
 	case $name in
 	page_idle | arm64_64k) built_kernel "$name" ;;
+	page_idle_module) module_kernel "$name" ;;
 	page_idle_7.3)
 		other_release trixie-backports
 		built_kernel "$name"

@@ -71,7 +71,7 @@ echo '125 running: QEMU: killed by signal 11' >"$dir/ends.died_once"
 printf '125 running: %s\n' one two >"$dir/ends.died_twice"
 echo '125 running: QEMU: it left something' >"$dir/ends.died_and_left"
 echo '124 booting: x' >"$dir/ends.time_up"
-export VMWSS_LAB_PROGRAM=$dir/a_lab
+export VMWSS_LAB_PROGRAM=$dir/a_lab VMWSS_PATIENCE=2
 
 cat >"$dir/CMakeLists.txt" <<-END
 	cmake_minimum_required(VERSION 3.25)
@@ -101,7 +101,7 @@ is integration.ends_early Failed '^not ok - .* did not come to its end'
 is integration.dies Failed '^not ok - .* did not come to its end: status 137'
 is integration.counts_none Failed '^not ok - .* ended with status 1'
 is integration.unseen Failed '^not ok 1 - in a subshell'
-is integration.hangs Failed 'had not come to its end after 5 s'
+is integration.hangs Failed 'had not come to its end after 10 s'
 check "what hangs cleans up" test -e "$dir/cleaned_up"
 is integration.leaves Failed 'left a process behind, which holds its output'
 is integration.leaves_quietly Failed 'left a process behind: [0-9]*, sleep 1000'
@@ -130,7 +130,7 @@ check "but not a third time" test "$(labs_of died_twice)" = 2
 check "failed: not again" test "$(labs_of fails)" = 1
 check "its time was up: not again" test "$(labs_of time_up)" = 1
 check "kernel, limit and options" \
-	grep -q "^--kernel 6.12 --timeout 1500 --deaths [^ ]* --icount env BUILD=$dir/build bash .*/passes.sh\$" "$dir/labs"
+	grep -q "^--kernel 6.12 --timeout 4800 --deaths [^ ]* --icount env BUILD=$dir/build VMWSS_PATIENCE=2 bash .*/passes.sh\$" "$dir/labs"
 
 print_summary "$dir/build/Testing/logs" >"$dir/summary"
 prints() { check "the summary: $1" grep -qxE -- "$1" "$dir/summary"; }
@@ -169,6 +169,10 @@ print_flaky "$dir/again/build/Testing/logs" >"$dir/flaky"
 check "that is not flaky" test "$(grep -c 'FLAKY' "$dir/flaky")" = 1
 check "ctest knows which" test "$(failed_tests "$dir/again/build")" = integration.1
 check "three are not run again" fails again "$late" 'fail b; finish' 'fail c; finish'
+# shellcheck disable=SC2034 # once_more's
+too_late() { (no_repeat_after=0 && again "$@"); }
+check "nor is any when the time is over" fails too_late "$late" 'pass a; finish'
+check "which has failed" test "$(failed_tests "$dir/again/build")" = integration.0
 rm "$dir/again/integration"/*
 script again/integration/0 "cost=1" 'fail a; finish'
 sed -i 's/declared_tests(integration/declared_tests(bare/' "$dir/again/CMakeLists.txt"
