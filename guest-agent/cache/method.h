@@ -61,9 +61,9 @@ struct cache_count {
     ((struct cache_count){CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, CACHE_UNKNOWN, \
                           CACHE_UNKNOWN, CACHE_UNKNOWN})
 
-/** As the number of pages of a count: all pages to the file's last, including those behind its end.
- * mincore checks pages one by one, so it counts those only for tmpfs, and only to the end of the
- * huge page that contains the first one. */
+/** A number of pages that means: count to the file's last cached page, even beyond the file's end.
+ * mincore checks pages one by one, so it counts beyond the end only for tmpfs, and only to the end
+ * of the huge page that contains the first page of the count. */
 #define CACHE_TO_THE_LAST UINT64_MAX
 
 /** A file whose pages are counted. */

@@ -22,13 +22,7 @@ static int append_run(struct cache_runs *runs, uint64_t first, uint64_t pages)
         return 0;
     }
 
-    struct cache_run *grown = array_grow(runs->run, runs->n, sizeof(*grown));
-
-    if (!grown)
-        return -ENOMEM;
-    runs->run = grown;
-    runs->run[runs->n++] = (struct cache_run){first, pages};
-    return 0;
+    return array_put(&runs->run, &runs->n, &(struct cache_run){first, pages}, sizeof(*runs->run));
 }
 
 /* The recursion depth is the logarithm of the number of pages, 52 at most. */

@@ -8,7 +8,6 @@
 #include "proc/kernel_memory.h"
 #include "proc/meminfo.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

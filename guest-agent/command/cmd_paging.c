@@ -6,10 +6,8 @@
 #include "command/repeat.h"
 #include "print/columns.h"
 #include "print/record.h"
-#include "proc/keyed.h"
 #include "proc/paging_rates.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

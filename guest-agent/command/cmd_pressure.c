@@ -6,8 +6,6 @@
 #include "command/repeat.h"
 #include "command/triggers.h"
 
-#include <errno.h>
-
 struct options {
     struct pressure_scope scope;
     struct repeat repeat;
@@ -54,8 +52,7 @@ static const struct command_options command_line = {
 
 static int complain(const char *what)
 {
-    command_error("%s", what);
-    return -EINVAL;
+    return command_refuse("%s", what);
 }
 
 /* As options_read(). */

@@ -7,13 +7,11 @@
 #include "base/text/units.h"
 #include "command/command.h"
 #include "command/regrow_output.h"
-#include "print/record.h"
 #include "proc/keyed.h"
 #include "regrow/drop.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Each point takes some 130 bytes of memory, and 250 of JSON. */
@@ -54,8 +52,7 @@ static int check_options(const struct options *options)
 {
     if (options->duration_s / options->output.window_s <= POINTS_MAX)
         return 0;
-    command_error("--duration and --window make more than %d readings", POINTS_MAX);
-    return -EINVAL;
+    return command_refuse("--duration and --window make more than %d readings", POINTS_MAX);
 }
 
 /* Without --drop-caches, prints what it would do. */

@@ -7,9 +7,7 @@
 #include "proc/rights.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #define TOP 20
@@ -69,10 +67,8 @@ static int add_named(const struct fsroot *root, const char *text, struct process
 {
     uint64_t pid;
 
-    if (parse_u64(text, 1, INT_MAX, &pid) < 0) {
-        command_error("'%s' is no PID", text);
-        return -EINVAL;
-    }
+    if (parse_u64(text, 1, INT_MAX, &pid) < 0)
+        return command_refuse("'%s' is no PID", text);
     if (is_among(processes, (pid_t)pid))
         return 0;
 

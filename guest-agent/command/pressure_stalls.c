@@ -53,12 +53,6 @@ static struct violation find_violation(const struct stalls *stalls, unsigned i)
     return violation;
 }
 
-static void set_whole(json_t *object, const char *key, uint64_t value)
-{
-    if (value != KEYED_UNKNOWN)
-        json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 static int print_json(const struct stall_trigger *trigger, const struct violation *violation)
 {
     char time[RECORD_TIME];
@@ -66,9 +60,9 @@ static int print_json(const struct stall_trigger *trigger, const struct violatio
                               "threshold_us", (json_int_t)trigger->threshold_us, "window_us",
                               (json_int_t)trigger->window_us);
 
-    set_whole(stall, "stalled_us", violation->stalled_us);
-    set_whole(stall, "over_us", violation->over_us);
-    set_whole(stall, "total_us", violation->total_us);
+    json_set_known(stall, "stalled_us", violation->stalled_us);
+    json_set_known(stall, "over_us", violation->over_us);
+    json_set_known(stall, "total_us", violation->total_us);
     if (!isnan(violation->avg10))
         json_object_set_new(stall, "avg10", json_real(violation->avg10));
     return json_print_line(json_pack("{ss ss so}", "schema", "vmwss.guest_pressure.v1", "time",

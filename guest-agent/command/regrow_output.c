@@ -7,7 +7,6 @@
 #include "print/record.h"
 #include "proc/keyed.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,15 +70,13 @@ void regrow_output_point(const struct regrow_output *output, const struct regrow
     uint64_t back = regrow_back_bytes(curve, last);
     double of_dropped = share(back, regrow_result(curve).dropped_bytes);
     struct text after, back_text, read, wait;
-    char time[RECORD_TIME], bar[64];
 
     if (output->json)
         return;
-    printf("%-24s %8s %10s %10s %8s %5.1f%% %s\n", show_time(time, sizeof(time), point->unix_s, 3),
+    printf("%-24s %8s %10s %10s %8s %5.1f%% %s\n", TIME_TEXT(point->unix_s, 3),
            seconds(point->after_s, &after), bytes(back, &back_text),
            bytes(regrow_disk_read_bytes(curve, last), &read),
-           seconds(regrow_io_wait_s(curve, last), &wait), 100 * of_dropped,
-           show_bar(bar, sizeof(bar), of_dropped));
+           seconds(regrow_io_wait_s(curve, last), &wait), 100 * of_dropped, BAR_TEXT(of_dropped));
     fflush(stdout); /* the measurement may take long */
 }
 
@@ -156,12 +153,11 @@ static json_t *point_json(const struct regrow_curve *curve, size_t i)
 {
     const struct regrow_point *point = &curve->point[i];
     double wait_s = regrow_io_wait_s(curve, i);
-    char time[RECORD_TIME];
-    json_t *object = json_pack(
-        "{ss sf sI sI sI}", "time", show_time(time, sizeof(time), point->unix_s, 3), "after_s",
-        point->after_s, "cache_bytes", (json_int_t)regrow_cache_bytes(&point->reading),
-        "back_bytes", (json_int_t)regrow_back_bytes(curve, i), "disk_read_bytes",
-        (json_int_t)regrow_disk_read_bytes(curve, i));
+    json_t *object = json_pack("{ss sf sI sI sI}", "time", TIME_TEXT(point->unix_s, 3), "after_s",
+                               point->after_s, "cache_bytes",
+                               (json_int_t)regrow_cache_bytes(&point->reading), "back_bytes",
+                               (json_int_t)regrow_back_bytes(curve, i), "disk_read_bytes",
+                               (json_int_t)regrow_disk_read_bytes(curve, i));
 
     json_set_known(object, "refault_pages", regrow_refault_pages(curve, i));
     json_set_known(object, "buffers_bytes", point->reading.buffers_bytes);

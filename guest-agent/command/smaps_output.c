@@ -8,7 +8,6 @@
 #include "print/record.h"
 #include "proc/keyed.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #define CELL 32

@@ -25,10 +25,8 @@ static int parse_time(const char *option, const char *text, double *seconds)
 /* -C, -P and -s exclude each other. */
 static int set_kind(struct plan *plan, enum plan_kind kind)
 {
-    if (plan->kind != PLAN_ONCE && plan->kind != kind) {
-        command_error("only one of --cumulative, --profile and --snapshot");
-        return -EINVAL;
-    }
+    if (plan->kind != PLAN_ONCE && plan->kind != kind)
+        return command_refuse("only one of --cumulative, --profile and --snapshot");
     plan->kind = kind;
     return 0;
 }
@@ -115,17 +113,14 @@ static int parse_pids(struct wss_options *options, char *list)
     for (char *one = strtok_r(list, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
         uint64_t pid;
 
-        if (parse_u64(one, 1, INT_MAX, &pid) < 0 || options->n_pids == WSS_PIDS_MAX) {
-            command_error("'%s': expected a PID, at most %d of them", one, WSS_PIDS_MAX);
-            return -EINVAL;
-        }
+        if (parse_u64(one, 1, INT_MAX, &pid) < 0 || options->n_pids == WSS_PIDS_MAX)
+            return command_refuse("'%s': expected a PID, at most %d of them", one, WSS_PIDS_MAX);
         if (!is_named(options, (pid_t)pid))
             options->pid[options->n_pids++] = (pid_t)pid;
     }
     if (options->n_pids > 0)
         return 0;
-    command_error("expected a PID, or --all; see vmwss-guest wss --help");
-    return -EINVAL;
+    return command_refuse("expected a PID, or --all; see vmwss-guest wss --help");
 }
 
 static int parse_operands(struct wss_options *options, int n, char **operand)
@@ -147,10 +142,8 @@ static int check_options(struct wss_options *options)
 {
     const struct plan *plan = &options->plan;
 
-    if (plan->total_s > 0 && plan->kind != PLAN_GROWTH && plan->kind != PLAN_SNAPSHOTS) {
-        command_error("--total is for --cumulative and --snapshot");
-        return -EINVAL;
-    }
+    if (plan->total_s > 0 && plan->kind != PLAN_GROWTH && plan->kind != PLAN_SNAPSHOTS)
+        return command_refuse("--total is for --cumulative and --snapshot");
     options->output.names = options->all || options->n_pids > 1;
     if (options->all && options->output.top == 0)
         options->output.top = TOP;

@@ -8,7 +8,6 @@
 #include "base/text/json.h"
 #include "print/record.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* The members of a count, with their names in CSV and JSON. */

@@ -4,9 +4,9 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/open_dir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,15 +61,12 @@ static int add_cgroup(struct cgroups *cgroups, const char *parent, const char *n
 static int children(const struct fsroot *root, const char *mount, const char *parent,
                     struct cgroups *found)
 {
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "%s%s", mount, parent);
-    cleanup_dir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    cleanup_dir DIR *dir = NULL;
     const struct dirent *entry;
-    int rc = 0;
+    int rc = fsroot_opendir(root, &dir, "%s%s", mount, parent);
 
-    if (!dir) {
-        found->refused += fd == -EACCES || fd == -EPERM;
-        if (fd >= 0)
-            close(fd);
+    if (rc < 0) {
+        found->refused += rc == -EACCES || rc == -EPERM;
         return 0;
     }
     while (rc == 0 && (entry = readdir(dir)))

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -139,15 +139,8 @@ static int parse_lines(char *text, struct file file, struct kernel_items *items)
             items->n_unread++;
             continue;
         }
-        if (item.bytes == 0)
-            continue;
-
-        struct kernel_item *grown = array_grow(items->item, items->n, sizeof(*grown));
-
-        if (!grown)
+        if (item.bytes != 0 && array_put(&items->item, &items->n, &item, sizeof(item)) < 0)
             return -ENOMEM;
-        items->item = grown;
-        items->item[items->n++] = item;
     }
     if (items->n > 0)
         qsort(items->item, items->n, sizeof(*items->item), largest_first);

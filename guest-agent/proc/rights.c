@@ -2,7 +2,6 @@
 /** @file rights.c  See rights.h. */
 #include "proc/rights.h"
 
-#include <stdint.h>
 #include <sys/syscall.h>
 
 bool rights_have(int capability)

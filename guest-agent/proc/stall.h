@@ -20,7 +20,7 @@ struct stall_trigger {
     uint64_t threshold_us, window_us;
 };
 
-/** The expected form, for the message about any other. */
+/** Describes a valid trigger, for the message that refuses another text. */
 #define STALL_TRIGGER_EXPECTED \
     "as in memory:some:150000:1000000, a window of 500000 to 10000000 and a threshold within it"
 

@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "proc/keyed.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,13 +13,7 @@
 
 int regrow_curve_add(struct regrow_curve *curve, const struct regrow_point *point)
 {
-    struct regrow_point *grown = array_grow(curve->point, curve->n, sizeof(*grown));
-
-    if (!grown)
-        return -ENOMEM;
-    curve->point = grown;
-    curve->point[curve->n++] = *point;
-    return 0;
+    return array_put(&curve->point, &curve->n, point, sizeof(*curve->point));
 }
 
 void regrow_curve_free(struct regrow_curve *curve)

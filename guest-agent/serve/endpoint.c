@@ -31,7 +31,7 @@ int endpoint_device(const char *path, struct error *error)
     const char *remedy = "";
 
     if (rc == -ENOENT)
-        remedy = "; give the guest a virtio-serial port of this name (see vmwss-guest(1))";
+        remedy = "; give the guest a virtio-serial port of this name (see vmwss-guest-serve(1))";
     else if (rc == -EBUSY)
         remedy = "; another agent has it open";
     return error_set(error, rc, "%s: %s%s", path, strerror(-rc), remedy);

@@ -97,8 +97,12 @@ if start_guest plain "toucher.total=48M toucher.hot=1M psi=0 guest.zram=32M"; th
 		test "$(told .report.memory.total_bytes)" = $(($(watched MemTotal) * 1024))
 	check "its swap: $(told .report.memory.swap_total_bytes)" \
 		test "$(told .report.memory.swap_total_bytes)" = $(($(watched SwapTotal) * 1024))
-	check "what is anonymous, within 1 MiB: $(told .report.memory.anon_bytes)" \
-		holds "($(told .report.memory.anon_bytes) - $(watched AnonPages) * 1024)^2 < 1048576^2 && $(watched AnonPages) > 48 * 1024"
+	# Once the toucher has come to its end, which on a busy machine takes a while.
+	anonymous() {
+		ask report .report &&
+			holds "($(told .report.memory.anon_bytes) - $(watched AnonPages) * 1024)^2 < 1048576^2 && $(watched AnonPages) > 48 * 1024"
+	}
+	check "what is anonymous, within 1 MiB" settles anonymous
 	# Within a second, or it is told without its size.
 	check "the toucher is the largest process, with its 48 MiB" \
 		settles ask report '.report.processes[0] | .name == "toucher" and .pss_bytes >= 48 * 1048576 and .pss_bytes < 50 * 1048576'
@@ -150,15 +154,16 @@ if start_guest above "psi=1 toucher.total=130M toucher.hot=120M guest.zram=200M 
 	# The vCPU may stand still in a stall, which then goes on.
 	check "within a window or two of its begin, and two in which it stood still" \
 		test "$(jq '.total_us <= .threshold_us + 4 * .window_us' <<<"$answer")" = true
+	# A stall may be told before the first page is out.
 	check "pages are scanned, and swapped out" \
-		ask report '.report.paging | .swap_out_pages > 0 and .scanned_kswapd_pages + .scanned_direct_pages > 0'
-	check "there is pressure" ask report '.report.pressure.memory.some.total_us >= 150000'
+		settles ask report '.report.paging | .swap_out_pages > 0 and .scanned_kswapd_pages + .scanned_direct_pages > 0'
+	check "there is pressure" settles ask report '.report.pressure.memory.some.total_us >= 150000'
 	for ((i = 0; i < 180; i++)); do
 		look=$(tr -d '\r' <"$dir/above.out" | sed -n 's/^look: //p' | tail -n 1)
 		[[ $look != *'"above"'* ]] || break
 		sleep 1
 	done
-	check "and in" ask report '.report.paging.swap_in_pages > 0'
+	check "and in" settles ask report '.report.paging.swap_in_pages > 0'
 	check "the verdict in the guest is above: $(jq -r .reason <<<"$look")" test "$(jq -r .verdict <<<"$look")" = above
 else
 	fail "the guest starts"

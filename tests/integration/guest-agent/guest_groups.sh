@@ -178,6 +178,7 @@ echo "# stalls, when they happen"
 said stall | sed 's/^/# /'
 check "four, each as it was asked for" is stall 'length == 4 and all(.[]; .schema == "vmwss.guest_pressure.v1" and (.time | test("^[0-9]{4}-")) and
 	(.stall | .resource == "memory" and .threshold_us == 50000 and .window_us == 1000000))'
+check "as the schema has them" quietly "$root/tests/lib/schema.py" check <(said stall)
 check "of both kinds" is stall 'map(.stall.kind) | unique == ["full", "some"]'
 check "for people: $(said stall-text)" test -n "$(said stall-text | grep -E ' memory some: more than 50 ms of 1000 ms: [0-9]+ ms of [0-9]+ ms, avg10 [0-9.]+%$')"
 check "with what violated the trigger" is stall 'all(.[].stall; .stalled_us > 0 and .stalled_us <= .over_us and .total_us >= .stalled_us)'

@@ -22,11 +22,10 @@
 static void expect_name(const char *name, const char *want, bool want_escaped)
 {
     bool escaped;
-    char *text = escape_name(name, &escaped);
+    cleanup_free char *text = escape_name(name, &escaped);
 
     ck_assert_str_eq(text, want);
     ck_assert_int_eq(escaped, want_escaped);
-    free(text);
 }
 
 TEST(plain, names_are_escaped_only_where_they_must)
@@ -126,8 +125,8 @@ TEST(plain, runs_are_found_in_few_calls)
     struct cache_runs runs;
 
     n_asked = 0;
-    ck_assert_int_eq(
-        cache_runs_find(&made_method, &(struct cache_target){0, 1ULL << 41, NULL}, &runs), 0);
+    ck_assert_zero(
+        cache_runs_find(&made_method, &(struct cache_target){0, 1ULL << 41, NULL}, &runs));
     ck_assert_uint_eq(runs.n, 3);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_uint_eq(runs.run[i].first, made[i].first);
@@ -156,9 +155,8 @@ TEST(plain, parts_cover_a_file_once)
                 ck_assert_uint_le(cache_part_first(sizes[s], i, n),
                                   cache_part_first(sizes[s], i + 1, n));
         }
-    ck_assert_int_eq(
-        cache_parts_count(&made_method, &(struct cache_target){0, 104, NULL}, cached, 13),
-        0); /* 8 pages each */
+    ck_assert_zero(cache_parts_count(&made_method, &(struct cache_target){0, 104, NULL}, cached,
+                                     13)); /* 8 pages each */
     ck_assert_uint_eq(cached[0], 5);
     ck_assert_uint_eq(cached[12], 1);
     ck_assert_uint_eq(cached[1] + cached[11], 0);
@@ -254,7 +252,7 @@ static bool has_cachestat(int fd)
 TEST(plain, both_methods_find_the_pages_of_a_file)
 {
     static const uint64_t written[] = {0, 3, 4, 5, 70000, 140000};
-    int fd = sparse_memfd(140001, written, 6); /* three windows of mincore */
+    cleanup_close int fd = sparse_memfd(140001, written, 6); /* three windows of mincore */
     const struct cache_method *const methods[] = {&cache_mincore, &cache_cachestat};
     const struct cache_target target = {fd, 140001, NULL};
 
@@ -273,7 +271,6 @@ TEST(plain, both_methods_find_the_pages_of_a_file)
         ck_assert_uint_eq(runs.run[3].first, 140000);
         free(runs.run);
     }
-    close(fd);
 }
 
 /* Says so many times yes. */
@@ -289,7 +286,7 @@ static bool so_often(void *context, double position)
 /* A hole of 8 TiB, which would take mincore a minute. */
 TEST(plain, patience_ends_within_a_file)
 {
-    int fd = sparse_memfd(1ULL << 31, NULL, 0);
+    cleanup_close int fd = sparse_memfd(1ULL << 31, NULL, 0);
     unsigned times = 3;
     const struct cache_patience patience = {so_often, &times};
     struct cache_target target = {fd, 1ULL << 31, &patience};
@@ -297,14 +294,13 @@ TEST(plain, patience_ends_within_a_file)
 
     ck_assert_int_eq(cache_mincore.count(&target, 0, target.pages, &count), -EINTR);
     ck_assert_uint_eq(times, UINT32_MAX);
-    close(fd);
 }
 
 /* As of a huge page of tmpfs of which the file fills a part; and of one that is empty. */
 TEST(plain, pages_behind_the_end_of_the_file_are_counted_apart)
 {
     static const uint64_t written[] = {0};
-    int fd = sparse_memfd(1, written, 1);
+    cleanup_close int fd = sparse_memfd(1, written, 1);
     const struct cache_method *const methods[] = {&cache_mincore, &cache_cachestat};
     /* mincore does not report pages as resident that were never written. */
     const uint64_t all[] = {1, 8};
@@ -324,7 +320,6 @@ TEST(plain, pages_behind_the_end_of_the_file_are_counted_apart)
             ck_assert_uint_eq(runs.n, target.pages);
             free(runs.run);
         }
-    close(fd);
 }
 
 /* Every other page of a mebibyte of pages, and how often the kernel is asked for it. */
@@ -359,13 +354,12 @@ TEST(plain, single_pages_are_read_once)
 TEST(plain, a_file_that_shrank_has_no_pages_there)
 {
     static const uint64_t written[] = {0, 9};
-    int fd = sparse_memfd(10, written, 2);
+    cleanup_close int fd = sparse_memfd(10, written, 2);
     struct cache_count count;
 
     ck_assert_int_eq(ftruncate(fd, 1), 0);
     ck_assert_int_eq(cache_mincore.count(&(struct cache_target){fd, 10, NULL}, 0, 10, &count), 0);
     ck_assert_uint_eq(count.cached, 1);
-    close(fd);
 }
 
 static char dir[] = "/tmp/test_guest_cache.XXXXXX";
@@ -393,21 +387,20 @@ static void make_tree(void)
 
 static void remove_tree(void)
 {
-    char command[64];
+    const char *command = TEXT_OF(64, "rm -rf %s", dir);
 
-    snprintf(command, sizeof(command), "rm -rf %s", dir);
     ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
 }
 
 /* Surveys DIR/NAME with the rest of *survey as it is. */
 static void survey_at(struct survey *survey, const struct fsroot *root, const char *name)
 {
-    char path[128];
-
     survey->question.root = root;
     survey->fault = note_fault;
     n_faults = 0;
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+    const char *path = TEXT_OF(128, "%s/%s", dir, name);
+
     ck_assert_int_eq(survey_path(survey, path), 0);
 }
 
@@ -448,7 +441,6 @@ TEST(plain, patience_ends_between_files)
     struct survey survey = {.fault = note_fault};
     unsigned times = 5; /* the directory, and two files of one piece each */
     const struct cache_patience patience = {so_often, &times};
-    char path[96];
     struct fsroot root;
 
     make_tree();
@@ -457,7 +449,9 @@ TEST(plain, patience_ends_between_files)
     survey.question.root = &root;
     survey.question.method = &cache_mincore;
     survey.question.patience = &patience;
-    snprintf(path, sizeof(path), "%s/many", dir);
+
+    const char *path = TEXT_OF(96, "%s/many", dir);
+
     ck_assert_int_eq(survey_path(&survey, path), -EINTR);
     ck_assert_uint_eq(survey.total.files, 2);
     ck_assert_uint_eq(survey.total.unknown_files, 0);
@@ -542,7 +536,7 @@ TEST(plain, our_own_mapped_files)
     struct error error = {0};
     struct fsroot root;
     struct survey survey = {.fault = note_fault, .question.runs = true};
-    int fd = sparse_memfd(10, written, 2);
+    cleanup_close int fd = sparse_memfd(10, written, 2);
     void *at = mmap(NULL, 10 * base_page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
     const struct cache_file *found = NULL;
 
@@ -567,5 +561,4 @@ TEST(plain, our_own_mapped_files)
     survey_free(&survey);
     fsroot_close(&root);
     munmap(at, 10 * base_page_bytes());
-    close(fd);
 }

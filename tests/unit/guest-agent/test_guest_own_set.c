@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_guest_own_set.c  The guest's own working set: what its processes touched, and rounds
  * beside the agent. */
+#include "base/text/json.h"
 #include "fixture.h"
 #include "proc/touched.h"
 #include "serve/own_round.h"
@@ -27,9 +28,8 @@ static char complaint[256];
 
 static void put(const char *path, const char *text)
 {
-    char whole[128];
+    const char *whole = TEXT_OF(128, "proc/%s", path);
 
-    snprintf(whole, sizeof(whole), "proc/%s", path);
     unit_write(dir, whole, text);
 }
 
@@ -118,10 +118,9 @@ TEST(cases, what_was_touched_is_of_two_kinds)
 /* So many that they are read in pieces, which end anywhere in them. */
 static void put_many_mappings(void)
 {
-    char path[64];
     FILE *file;
+    const char *path = TEXT_OF(64, "%s/proc/42/smaps", dir);
 
-    snprintf(path, sizeof(path), "%s/proc/42/smaps", dir);
     file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     for (int i = 0; i < MANY; i++)
@@ -153,7 +152,7 @@ static json_int_t number(const json_t *told, const char *key)
 TEST(cases, a_round_marks_waits_and_reads)
 {
     char text[16];
-    json_t *told = own_round(&root, 0.01, NULL);
+    cleanup_json json_t *told = own_round(&root, 0.01, NULL);
     const json_t *first = json_array_get(json_object_get(told, "processes"), 0);
 
     ck_assert_ptr_nonnull(told);
@@ -167,26 +166,23 @@ TEST(cases, a_round_marks_waits_and_reads)
     /* The one that touched most, not the largest. */
     ck_assert_int_eq(json_integer_value(json_object_get(first, "pid")), 41);
     ck_assert_int_eq(json_integer_value(json_object_get(first, "referenced_bytes")), 1020 * KIB);
-    json_decref(told);
 }
 
 TEST(cases, it_is_not_more_than_there_is)
 {
     put("meminfo", "MemTotal: 100 kB\nMemFree: 1 kB\n");
 
-    json_t *told = own_round(&root, 0.01, NULL);
+    cleanup_json json_t *told = own_round(&root, 0.01, NULL);
 
     ck_assert_int_eq(number(told, "anon_bytes"), 100 * KIB);
     ck_assert_int_eq(number(told, "file_bytes"), 100 * KIB);
-    json_decref(told);
 }
 
 TEST(cases, without_clear_refs_it_does_not_begin)
 {
     struct error error = {0};
-    char path[64];
+    const char *path = TEXT_OF(64, "%s/proc/self/clear_refs", dir);
 
-    snprintf(path, sizeof(path), "%s/proc/self/clear_refs", dir);
     unlink(path);
     ck_assert_int_eq(own_set_new(&own, &root, 1, 1, complain, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
@@ -244,7 +240,7 @@ TEST(cases, its_share_of_a_cpu_is_small)
 /* Its pid is another's when the window ends: not marked, so not read. */
 TEST(cases, who_took_a_pid_meanwhile_is_not_counted)
 {
-    json_t *report;
+    cleanup_json json_t *report;
 
     ck_assert_int_eq(own_set_new(&own, &root, 0.5, 5, complain, NULL), 0);
     own_set_turn(own);
@@ -252,14 +248,12 @@ TEST(cases, who_took_a_pid_meanwhile_is_not_counted)
     put("41/stat", "41 (redis) S 1 1 1 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 778 1000000 500\n");
     report = until_told();
     ck_assert_int_eq(number(report, "anon_bytes"), 4 * KIB);
-    json_decref(report);
 }
 
 static void make_fifo(const char *path)
 {
-    char whole[64];
+    const char *whole = TEXT_OF(64, "%s/proc/%s", dir, path);
 
-    snprintf(whole, sizeof(whole), "%s/proc/%s", dir, path);
     ck_assert_int_eq(unlink(whole), 0);
     ck_assert_int_eq(mkfifo(whole, 0600), 0);
 }
@@ -306,13 +300,12 @@ TEST(cases, the_child_has_none_of_our_files_and_ends_with_us)
     ck_assert_int_eq(read(ends[0], &byte, 1), 0); /* nobody has the other end */
     close(ends[0]);
 
-    int fd = dup(own_set_fd(own));
+    cleanup_close int fd = dup(own_set_fd(own));
 
     own_set_free(own);
     own = NULL;
     fcntl(fd, F_SETFL, 0);
     ck_assert_int_eq(read(fd, &byte, 1), 0);
-    close(fd);
 }
 
 int unit_begin(void)

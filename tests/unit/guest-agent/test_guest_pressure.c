@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_guest_pressure.c  Pressure, its triggers, paging, and the kernel's own memory, as
  * kernels 4.19 to 6.12 tell them. */
+#include "base/text/json.h"
 #include "fixture.h"
 #include "proc/cgroup.h"
 #include "proc/kernel_memory.h"
@@ -18,7 +19,7 @@
 
 TEST(plain, pressure_is_read)
 {
-    struct fsroot root = fixture_open("guest-6.12");
+    cleanup_root struct fsroot root = fixture_open("guest-6.12");
     struct pressure pressure;
 
     ck_assert_int_eq(pressure_read(&root, NULL, "memory", &pressure, NULL), 0);
@@ -26,16 +27,14 @@ TEST(plain, pressure_is_read)
     ck_assert_double_eq(pressure.some.avg300, 0.10);
     ck_assert_double_eq(pressure.full.avg60, 0.20);
     ck_assert_uint_eq(pressure.full.total_us, 2100456);
-    ck_assert_int_eq(
-        pressure_read(&root, "sys/fs/cgroup/system.slice/db.service", "memory", &pressure, NULL),
-        0);
+    ck_assert_zero(
+        pressure_read(&root, "sys/fs/cgroup/system.slice/db.service", "memory", &pressure, NULL));
     ck_assert_double_eq(pressure.some.avg10, 33);
-    fsroot_close(&root);
 }
 
 TEST(plain, a_cpu_is_not_full_before_5_13)
 {
-    struct fsroot root = fixture_open("guest-5.10");
+    cleanup_root struct fsroot root = fixture_open("guest-5.10");
     struct pressure pressure;
 
     ck_assert_int_eq(pressure_read(&root, NULL, "cpu", &pressure, NULL), 0);
@@ -43,16 +42,14 @@ TEST(plain, a_cpu_is_not_full_before_5_13)
     ck_assert_uint_eq(pressure.full.total_us, KEYED_UNKNOWN);
     ck_assert(isnan(pressure.full.avg10));
 
-    json_t *json = pressure_json(&pressure);
+    cleanup_json json_t *json = pressure_json(&pressure);
 
     ck_assert_uint_eq(json_object_size(json), 1);
-    json_decref(json);
-    fsroot_close(&root);
 }
 
 TEST(plain, pressure_that_is_off_says_how_to_turn_it_on)
 {
-    struct fsroot root = fixture_open("guest-4.19");
+    cleanup_root struct fsroot root = fixture_open("guest-4.19");
     struct error error = {0};
     struct pressure pressure;
 
@@ -66,7 +63,6 @@ TEST(plain, pressure_that_is_off_says_how_to_turn_it_on)
     /* For a cgroup, the message names the missing cgroup. */
     pressure_why_not(&root, "sys/fs/cgroup/x", -ENOENT, "sys/fs/cgroup/x/io.pressure", &error);
     ck_assert_str_eq(error.text, "/sys/fs/cgroup/x: there is no such control group");
-    fsroot_close(&root);
 }
 
 TEST(plain, what_is_no_pressure_is_refused)
@@ -256,7 +252,7 @@ TEST(plain, what_is_unknown_or_fell_has_no_rate)
 
 TEST(plain, cgroups_of_version_2_are_found)
 {
-    struct fsroot root = fixture_open("guest-6.12");
+    cleanup_root struct fsroot root = fixture_open("guest-6.12");
     struct cgroups cgroups;
 
     ck_assert_int_eq(cgroups_list(&root, &cgroups, NULL), 0);
@@ -265,7 +261,6 @@ TEST(plain, cgroups_of_version_2_are_found)
     ck_assert_str_eq(cgroups.path[1], "/system.slice/db.service");
     ck_assert_str_eq(cgroups.path[2], "/user.slice");
     cgroups_free(&cgroups);
-    fsroot_close(&root);
 }
 
 TEST(plain, without_version_2_it_is_said)
@@ -284,12 +279,12 @@ TEST(plain, without_version_2_it_is_said)
 
 TEST(plain, all_groups_are_surveyed)
 {
-    struct fsroot root = fixture_open("guest-6.12");
+    cleanup_root struct fsroot root = fixture_open("guest-6.12");
     struct pressure_survey survey;
     struct error error = {0};
 
-    ck_assert_int_eq(
-        pressure_survey_take(&root, &(struct pressure_scope){.all = true}, &survey, &error), 0);
+    ck_assert_ok(
+        pressure_survey_take(&root, &(struct pressure_scope){.all = true}, &survey, &error));
     ck_assert_uint_eq(survey.n, 4);
 
     const struct pressure_group *db = pressure_survey_find(&survey, "/system.slice/db.service");
@@ -301,14 +296,12 @@ TEST(plain, all_groups_are_surveyed)
     ck_assert_int_lt(
         pressure_survey_take(&root, &(struct pressure_scope){.cgroup = "/x"}, &survey, &error), 0);
     ck_assert_ptr_nonnull(strstr(error.text, "/sys/fs/cgroup/x: "));
-    fsroot_close(&root);
 }
 
 static void write_group(const char *dir, const char *name, const char *text)
 {
-    char path[160];
+    const char *path = TEXT_OF(160, "sys/fs/cgroup/g/%s", name);
 
-    snprintf(path, sizeof(path), "sys/fs/cgroup/g/%s", name);
     unit_write(dir, path, text);
 }
 
@@ -320,7 +313,7 @@ TEST(plain, a_group_without_pressure_is_named_with_the_reason)
     struct pressure_scope all = {.all = true}, one = {.cgroup = "/g"};
     struct pressure_survey survey;
     struct error error = {0};
-    struct fsroot root;
+    cleanup_root struct fsroot root;
 
     snprintf(command, sizeof(command),
              "cd %s && mkdir -p sys/fs/cgroup/g proc && cp -r %s/guest-6.12/proc/pressure proc && "
@@ -348,7 +341,6 @@ TEST(plain, a_group_without_pressure_is_named_with_the_reason)
     ck_assert_ptr_null(survey.group[1].off);
     ck_assert_uint_eq(survey.group[1].of[1].some.total_us, 5);
     pressure_survey_free(&survey);
-    fsroot_close(&root);
 }
 
 #define MANY_TIMEOUT_S 60
@@ -455,13 +447,12 @@ TEST(plain, the_kernel_s_own_memory_is_read)
 
 TEST(plain, profiling_that_is_off_says_how_to_turn_it_on)
 {
-    struct fsroot root = fixture_open("guest-alloc-off");
+    cleanup_root struct fsroot root = fixture_open("guest-alloc-off");
     struct kernel_items items;
     struct error error = {0};
 
     ck_assert_int_lt(allocinfo_read(&root, &items, &error), 0);
     ck_assert_ptr_nonnull(strstr(error.text, "echo 1 >/proc/sys/vm/mem_profiling"));
-    fsroot_close(&root);
 }
 
 /* A total that grows by 10 % of the time, but stood still in the second before the last sample. */

@@ -2,6 +2,7 @@
 /** @file test_guest_processes.c  What vmwss-guest reads of processes: other kernels' files, hostile
  * names, processes that end or
  *  may not be looked at. */
+#include "base/text/json.h"
 #include "base/utf8.h"
 #include "proc/keyed.h"
 #include "proc/process_groups.h"
@@ -23,17 +24,15 @@ static struct fsroot root;
 
 static void write_file(int pid, const char *name, const char *text)
 {
-    char path[160];
+    const char *path = TEXT_OF(160, "proc/%d/%s", pid, name);
 
-    snprintf(path, sizeof(path), "proc/%d/%s", pid, name);
     unit_write(dir, path, text);
 }
 
 static void write_thread_file(int pid, int tid, const char *name, const char *text)
 {
-    char file[64];
+    const char *file = TEXT_OF(64, "task/%d/%s", tid, name);
 
-    snprintf(file, sizeof(file), "task/%d/%s", tid, name);
     write_file(pid, file, text);
 }
 
@@ -60,10 +59,10 @@ static void make_process(int pid, const char *name, unsigned rss_kib, int pss_ki
 
 static void make_root(void)
 {
-    char path[80];
-
     dir = unit_dir();
-    snprintf(path, sizeof(path), "%s/proc", dir);
+
+    const char *path = TEXT_OF(80, "%s/proc", dir);
+
     mkdir(path, 0755);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
 }
@@ -107,7 +106,7 @@ FIXTURE(made, .setup = make_root, .teardown = remove_root);
 
 TEST(made, processes_are_listed_with_what_is_known_cheaply)
 {
-    struct processes processes;
+    cleanup_processes struct processes processes;
 
     make_process(20, "b) (c", 400, 100);
     make_process(3, "a", 40, 40);
@@ -121,7 +120,6 @@ TEST(made, processes_are_listed_with_what_is_known_cheaply)
     ck_assert_uint_eq(processes.process[1].start_ticks, 200);
     ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 400 * KIB);
     ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
-    processes_free(&processes);
 }
 
 /* The first thread of process 8 has ended, and so has its second; the third has the memory. */
@@ -147,7 +145,7 @@ static void make_zombie_leader(void)
 TEST(made, a_process_whose_first_thread_has_ended_has_the_memory_of_another)
 {
     struct process_memory memory;
-    struct processes processes;
+    cleanup_processes struct processes processes;
     struct touched touched;
 
     make_zombie_leader();
@@ -162,7 +160,6 @@ TEST(made, a_process_whose_first_thread_has_ended_has_the_memory_of_another)
     ck_assert_uint_eq(processes.n, 1);
     ck_assert_uint_eq(processes.process[0].memory.rss_bytes, 65536 * KIB);
     ck_assert_uint_eq(processes.process[0].start_ticks, 80);
-    processes_free(&processes);
 }
 
 /* The first segment of System V shared memory has inode 0; anonymous memory has no device either.
@@ -231,7 +228,7 @@ TEST(made, a_proc_that_hides_processes_is_found_out)
 TEST(made, a_zombie_without_threads_has_none)
 {
     struct process_memory memory;
-    struct processes processes;
+    cleanup_processes struct processes processes;
 
     make_zombie_leader();
     write_thread_file(8, 12, "statm", "0 0 0 0 0 0 0\n");
@@ -240,7 +237,6 @@ TEST(made, a_zombie_without_threads_has_none)
     ck_assert_uint_eq(memory.rss_bytes, 0);
     ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
     ck_assert_uint_eq(processes.n, 0);
-    processes_free(&processes);
 }
 
 TEST(made, memory_is_summed_up_from_smaps_where_there_is_no_rollup)
@@ -269,7 +265,7 @@ TEST(made, memory_is_summed_up_from_smaps_where_there_is_no_rollup)
 TEST(made, what_cannot_be_read_says_why)
 {
     struct process_memory memory;
-    struct processes processes;
+    cleanup_processes struct processes processes;
     struct error error = {0};
 
     ck_assert_int_eq(process_memory_read(&root, 7, &memory), -ESRCH);
@@ -286,30 +282,27 @@ TEST(made, what_cannot_be_read_says_why)
     ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
     ck_assert_int_eq(processes_read(&root, &processes, &error), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
-    processes_free(&processes);
 }
 
 /* A directory opens for reading and cannot be read, for root too: it stands for a file that may not
  * be opened. */
 static void make_unreadable(int pid)
 {
-    char path[160];
+    const char *path = TEXT_OF(160, "%s/proc/%d/smaps_rollup", dir, pid);
 
-    snprintf(path, sizeof(path), "%s/proc/%d/smaps_rollup", dir, pid);
     ck_assert_int_eq(mkdir(path, 0755), 0);
 }
 
 static void remove_process(int pid)
 {
-    char command[160];
+    const char *command = TEXT_OF(160, "rm -r %s/proc/%d", dir, pid);
 
-    snprintf(command, sizeof(command), "rm -r %s/proc/%d", dir, pid);
     ck_assert_int_eq(system(command), 0);
 }
 
 TEST(made, one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
 {
-    struct processes processes;
+    cleanup_processes struct processes processes;
 
     make_process(1, "fine", 40, 20);
     make_process(2, "broken", 80, -1);
@@ -332,13 +325,12 @@ TEST(made, one_that_cannot_be_read_keeps_its_rss_and_one_that_ended_is_dropped)
     ck_assert_str_eq(processes.process[0].name, "fine"); /* by RSS nothing is known of the swap */
     processes_sort(&processes, PROCESS_RSS);
     ck_assert_str_eq(processes.process[0].name, "broken");
-    processes_free(&processes);
 }
 
 /* As somebody who is not root, for whom a file may be closed. */
 TEST(made, what_is_refused_is_told_from_what_has_ended)
 {
-    struct processes processes;
+    cleanup_processes struct processes processes;
     char path[160];
 
     make_process(1, "fine", 40, 20);
@@ -362,14 +354,12 @@ TEST(made, what_is_refused_is_told_from_what_has_ended)
     ck_assert_uint_eq(processes.process[1].memory.rss_bytes, 80 * KIB);
     ck_assert_uint_eq(processes.process[1].memory.pss_bytes, KEYED_UNKNOWN);
     ck_assert_uint_eq(processes.process[1].memory.swap_bytes, 900 * KIB);
-    processes_free(&processes);
 }
 
 static void set_user(int pid, unsigned effective)
 {
-    char text[64];
+    const char *text = TEXT_OF(64, "Name:\tx\nUid:\t0\t%u\t0\t0\n", effective);
 
-    snprintf(text, sizeof(text), "Name:\tx\nUid:\t0\t%u\t0\t0\n", effective);
     write_file(pid, "status", text);
 }
 
@@ -381,11 +371,10 @@ static void write_passwd(const char *text)
     ck_assert_int_eq(mkdir(path, 0755), 0);
     snprintf(path, sizeof(path), "%s/etc/passwd", dir);
 
-    FILE *file = fopen(path, "w");
+    cleanup_file FILE *file = fopen(path, "w");
 
     ck_assert_ptr_nonnull(file);
     fputs(text, file);
-    fclose(file);
 }
 
 static void expect_group(const struct process_group *group, const char *name, size_t n,
@@ -399,7 +388,7 @@ static void expect_group(const struct process_group *group, const char *name, si
 
 TEST(made, programs_and_users_are_summed_up)
 {
-    struct processes processes;
+    cleanup_processes struct processes processes;
     struct process_groups groups;
 
     make_process(1, "web", 100, 60);
@@ -414,8 +403,7 @@ TEST(made, programs_and_users_are_summed_up)
     ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
     ck_assert_int_eq(processes_read(&root, &processes, NULL), 0);
 
-    ck_assert_int_eq(process_groups_make(&root, &processes, GROUP_PROGRAM, PROCESS_PSS, &groups),
-                     0);
+    ck_assert_zero(process_groups_make(&root, &processes, GROUP_PROGRAM, PROCESS_PSS, &groups));
     ck_assert_uint_eq(groups.n, 3);
     expect_group(&groups.group[0], "db", 2, 500, 90);
     ck_assert_uint_eq(groups.group[0].unread, 1);
@@ -430,12 +418,11 @@ TEST(made, programs_and_users_are_summed_up)
     expect_group(&groups.group[1], "www?", 2, 180, 100);
     expect_group(&groups.group[2], "(ended)", 1, 40, 20); /* it has no status */
     process_groups_free(&groups);
-    processes_free(&processes);
 }
 
 static void expect_largest(size_t n, uint64_t walk_bytes, const char *expected)
 {
-    struct processes processes;
+    cleanup_processes struct processes processes;
     char text[64] = "";
 
     ck_assert_int_eq(processes_largest(&root, n, walk_bytes, &processes, NULL), 0);
@@ -443,7 +430,6 @@ static void expect_largest(size_t n, uint64_t walk_bytes, const char *expected)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d", i ? " " : "",
                  processes.process[i].pid);
     ck_assert_str_eq(text, expected);
-    processes_free(&processes);
 }
 
 TEST(made, the_largest_by_pss_are_found)
@@ -508,8 +494,8 @@ static const struct {
 
 TEST_EACH(plain, other_kernels_are_understood, 0, sizeof(trees) / sizeof(trees[0]))
 {
-    struct fsroot tree = fixture_open(trees[_i].tree);
-    struct processes processes;
+    cleanup_root struct fsroot tree = fixture_open(trees[_i].tree);
+    cleanup_processes struct processes processes;
 
     ck_assert_int_eq(processes_list(&tree, &processes, NULL), 0);
     ck_assert_int_eq(processes_read(&tree, &processes, NULL), 0);
@@ -527,26 +513,22 @@ TEST_EACH(plain, other_kernels_are_understood, 0, sizeof(trees) / sizeof(trees[0
                       trees[_i].split ? 68 * KIB : KEYED_UNKNOWN);
     ck_assert_uint_eq(processes.process[0].memory.pss_shmem_bytes,
                       trees[_i].split ? 0 : KEYED_UNKNOWN);
-    processes_free(&processes);
-    fsroot_close(&tree);
 }
 
 TEST(plain, json_is_as_on_the_wire)
 {
     struct process process = {.pid = 7, .name = "a) \"b\\n", .memory = {8, 4, 3, KEYED_UNKNOWN}};
     struct processes processes = {.process = &process, .n = 1};
-    json_t *array = processes_json(&processes, true);
-    char *text = json_dumps(array, JSON_COMPACT);
+    cleanup_json json_t *array = processes_json(&processes, true);
+    cleanup_free char *text = json_dumps(array, JSON_COMPACT);
 
     ck_assert_str_eq(text, "[{\"pid\":7,\"name\":\"a) \\\"b\\\\n\",\"rss_bytes\":8,\"pss_bytes\":4,"
                            "\"referenced_bytes\":3}]");
-    free(text);
-    json_decref(array);
 }
 
 TEST(plain, this_process_is_as_large_as_the_kernel_says)
 {
-    struct fsroot live;
+    cleanup_root struct fsroot live;
     struct process process;
     struct process_memory memory;
 
@@ -557,5 +539,4 @@ TEST(plain, this_process_is_as_large_as_the_kernel_says)
     ck_assert_uint_gt(memory.rss_bytes, 100 * KIB);
     ck_assert_uint_le(memory.pss_bytes, memory.rss_bytes);
     ck_assert_uint_le(memory.referenced_bytes, memory.rss_bytes);
-    fsroot_close(&live);
 }

@@ -22,7 +22,7 @@
 
 TEST(plain, shared_memory_is_no_page_cache_of_files)
 {
-    struct fsroot root = fixture_open("guest-4.19");
+    cleanup_root struct fsroot root = fixture_open("guest-4.19");
     struct regrow_reading reading;
 
     ck_assert_int_eq(regrow_read(&root, &reading, NULL), 0);
@@ -38,7 +38,6 @@ TEST(plain, shared_memory_is_no_page_cache_of_files)
     ck_assert_uint_eq(reading.io_wait_us, KEYED_UNKNOWN); /* no PSI */
     reading.shmem_bytes = reading.cached_bytes + 4096;
     ck_assert_uint_eq(regrow_cache_bytes(&reading), 0);
-    fsroot_close(&root);
 }
 
 TEST(plain, what_the_disks_read_must_be_known)
@@ -106,7 +105,7 @@ TEST(plain, what_comes_back_is_what_was_needed)
 
 TEST(plain, what_was_read_during_the_drop_has_come_back)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
     size_t knee;
 
     /* More than is there: direct I/O, or dropped again. */
@@ -120,23 +119,21 @@ TEST(plain, what_was_read_during_the_drop_has_come_back)
     ck_assert_uint_eq(regrow_result(&curve).need_high_bytes, 12 * MIB);
     ck_assert(regrow_knee(&curve, &knee)); /* it was there at once */
     ck_assert_uint_eq(knee, 0);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, tmpfs_that_grows_is_not_what_comes_back)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     add(&curve, 1, 20, 1010);
     curve.point[1].reading.cached_bytes += 50 * MIB;
     curve.point[1].reading.shmem_bytes += 50 * MIB;
     ck_assert_uint_eq(regrow_result(&curve).back_bytes, 11 * MIB);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, counters_that_fall_or_are_unknown_add_nothing)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     add(&curve, 1, 5, 3); /* less than was kept, and a guest that was restored */
     curve.before.scanned_pages = KEYED_UNKNOWN;
@@ -155,12 +152,11 @@ TEST(plain, counters_that_fall_or_are_unknown_add_nothing)
     curve.before.io_wait_us = 500000;
     curve.point[1].reading.io_wait_us = 2000000;
     ck_assert_double_eq(regrow_io_wait_s(&curve, 1), 1.5);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, growth_has_ended_when_nothing_came_for_so_long)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     ck_assert(!regrow_settled(&curve, 5));
     for (unsigned i = 1; i <= 10; i++) {
@@ -174,12 +170,11 @@ TEST(plain, growth_has_ended_when_nothing_came_for_so_long)
     add(&curve, 15, 211, 1001);
     ck_assert(regrow_settled(&curve, 5));
     ck_assert(!regrow_settled(&curve, 6));
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, a_machine_that_needs_nothing_has_settled)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     add(&curve, 4, 10, 1001);
     ck_assert(!regrow_settled(&curve, 5));
@@ -187,12 +182,11 @@ TEST(plain, a_machine_that_needs_nothing_has_settled)
     ck_assert(regrow_settled(&curve, 5));
     add(&curve, 6, 8, 1001); /* and what was mapped went */
     ck_assert(regrow_settled(&curve, 5));
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, a_drop_that_took_long_is_no_time_without_growth)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     curve.point[0].after_s = 40;
     add(&curve, 41, 10, 1001);
@@ -201,12 +195,11 @@ TEST(plain, a_drop_that_took_long_is_no_time_without_growth)
     ck_assert(!regrow_settled(&curve, 30));
     add(&curve, 70, 10, 1001);
     ck_assert(regrow_settled(&curve, 30));
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, what_came_back_after_reclaim_says_that_there_was_some)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     add(&curve, 1, 20, 1011);
     ck_assert(!regrow_result(&curve).reclaim);
@@ -223,12 +216,11 @@ TEST(plain, what_came_back_after_reclaim_says_that_there_was_some)
     curve.before.scanned_pages = 0;
     curve.point[1].reading.scanned_pages = 1; /* one of the two is enough */
     ck_assert(regrow_result(&curve).reclaim && !regrow_result(&curve).reclaim_unknown);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, more_than_was_read_has_been_written)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     add(&curve, 1, 30, 1021); /* 20 MiB, all of them read */
     ck_assert(!regrow_result(&curve).written);
@@ -238,12 +230,11 @@ TEST(plain, more_than_was_read_has_been_written)
     ck_assert(regrow_result(&curve).written);
     curve.point[1].reading.disk_read_bytes = 1000 * MIB; /* what was read before is not counted */
     ck_assert(regrow_result(&curve).written);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
 
     /* 2 MiB between the two readings of the first point: in the later counter, not in the cache. */
     curve.point[0].reading.disk_read_bytes += 2 * MIB;
@@ -251,12 +242,11 @@ TEST(plain, what_is_read_as_the_cache_is_looked_at_is_not_taken_for_written)
     ck_assert(!regrow_result(&curve).written);
     curve.point[1].reading.disk_read_bytes -= 2 * REGROW_SETTLED_BYTES;
     ck_assert(regrow_result(&curve).written);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, the_knee_is_where_growth_ends)
 {
-    struct regrow_curve curve = dropped();
+    cleanup_regrow_curve struct regrow_curve curve = dropped();
     size_t knee = 0;
 
     ck_assert(!regrow_knee(&curve, &knee));
@@ -265,7 +255,6 @@ TEST(plain, the_knee_is_where_growth_ends)
     ck_assert(regrow_knee(&curve, &knee));
     ck_assert_uint_eq(knee, 8);
     ck_assert_uint_eq(regrow_back_bytes(&curve, knee), 97 * MIB);
-    regrow_curve_free(&curve);
 }
 
 TEST(plain, an_even_growth_and_none_have_no_knee)
@@ -394,7 +383,7 @@ TEST(drop, a_container_may_not)
 
 TEST(drop, clean_page_cache_only_is_dropped)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     struct error error = {0};
     char text[16];
 
@@ -405,5 +394,4 @@ TEST(drop, clean_page_cache_only_is_dropped)
     unlink(path_of("proc/sys/vm/drop_caches"));
     ck_assert_int_eq(drop_clean_caches(&root, &error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error.text, "/proc/sys/vm/drop_caches: "));
-    fsroot_close(&root);
 }

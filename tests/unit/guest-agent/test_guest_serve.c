@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_guest_serve.c  The agent at one end of a socket, all kinds of hosts at the other. */
 #include "base/clock.h"
+#include "base/text/json.h"
 #include "base/wire/inbox.h"
 #include "base/wire/wire.h"
 #include "fixture.h"
@@ -123,7 +124,7 @@ static json_int_t last_seq(const char *text, int *n_lines)
 
 TEST(cases, hello_says_who_it_is)
 {
-    json_t *answer = answer_to("{\"ask\":\"hello\",\"seq\":7}\n");
+    cleanup_json json_t *answer = answer_to("{\"ask\":\"hello\",\"seq\":7}\n");
     const json_t *hello = json_object_get(answer, "hello");
 
     ck_assert_int_eq(json_integer_value(json_object_get(answer, "seq")), 7);
@@ -132,12 +133,11 @@ TEST(cases, hello_says_who_it_is)
     ck_assert_str_eq(json_string_value(json_object_get(hello, "kernel")), "6.12.9-amd64");
     ck_assert_str_eq(json_string_value(json_object_get(hello, "agent")), VMWSS_VERSION);
     ck_assert_int_eq((int)json_string_length(json_object_get(hello, "boot_id")), 36);
-    json_decref(answer);
 }
 
 TEST(cases, a_report_says_what_proc_does)
 {
-    json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":0}\n");
+    cleanup_json json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":0}\n");
     json_t *report = json_object_get(answer, "report");
     double avg10;
     json_int_t total_us;
@@ -146,15 +146,13 @@ TEST(cases, a_report_says_what_proc_does)
     ck_assert_int_eq(number(report, "memory", "total_bytes"), 1014576 * 1024);
     ck_assert_int_eq(number(report, "memory", "anon_bytes"), 263640 * 1024);
     ck_assert_int_eq(number(report, "paging", "refault_anon_pages"), 210);
-    ck_assert_int_eq(json_unpack(report, "{s{s{s{sF sI}}}}", "pressure", "memory", "full", "avg10",
-                                 &avg10, "total_us", &total_us),
-                     0);
+    ck_assert_zero(json_unpack(report, "{s{s{s{sF sI}}}}", "pressure", "memory", "full", "avg10",
+                               &avg10, "total_us", &total_us));
     ck_assert_double_eq(avg10, 0.75);
     ck_assert_int_eq(total_us, 2100456);
     ck_assert_ptr_null(json_object_get(report, "pressure_off"));
     ck_assert(json_is_array(json_object_get(report, "processes")));
     ck_assert_ptr_null(json_object_get(report, "working_set"));
-    json_decref(answer);
 }
 
 TEST(cases, why_there_is_no_pressure_is_said)
@@ -162,7 +160,7 @@ TEST(cases, why_there_is_no_pressure_is_said)
     teardown();
     setup_with("guest-4.19");
 
-    json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":1}\n");
+    cleanup_json json_t *answer = answer_to("{\"ask\":\"report\",\"seq\":1}\n");
     const json_t *report = json_object_get(answer, "report");
     const char *why = json_string_value(json_object_get(report, "pressure_off"));
 
@@ -170,7 +168,6 @@ TEST(cases, why_there_is_no_pressure_is_said)
     ck_assert_ptr_nonnull(why);
     ck_assert_ptr_nonnull(strstr(why, "psi=1"));
     ck_assert_uint_le(strlen(why), WIRE_TEXT_MAX);
-    json_decref(answer);
 }
 
 TEST(cases, what_is_no_question_is_not_answered)
@@ -181,11 +178,10 @@ TEST(cases, what_is_no_question_is_not_answered)
     turns(8);
     ck_assert_str_eq(heard(), "");
 
-    json_t *answer = answer_to("{\"ask\":\"format\",\"seq\":5,\"new\":[{}]}\n");
+    cleanup_json json_t *answer = answer_to("{\"ask\":\"format\",\"seq\":5,\"new\":[{}]}\n");
 
     ck_assert_int_eq(json_integer_value(json_object_get(answer, "seq")), 5);
     ck_assert(json_is_string(json_object_get(answer, "error")));
-    json_decref(answer);
 }
 
 TEST(cases, of_each_kind_the_newest_is_answered)
@@ -374,9 +370,8 @@ static int connect_to(const char *path)
 TEST(cases, who_connected_first_keeps_the_agent)
 {
     const char *dir = unit_dir();
-    char path[64];
+    const char *path = TEXT_OF(64, "%s/socket", dir);
 
-    snprintf(path, sizeof(path), "%s/socket", dir);
     close(host);
 
     int listener = endpoint_listen_unix(path, NULL);
@@ -415,9 +410,9 @@ TEST(cases, the_next_host_is_answered_directly_after_the_one_before)
 {
     static const char *const left[] = {"", "{\"ask\":\"hel", "{\"ask\":\"report\",\"seq\":3}\n"};
     const char *dir = unit_dir();
-    char path[64], text[WIRE_LINE_MAX];
+    char text[WIRE_LINE_MAX];
+    const char *path = TEXT_OF(64, "%s/socket", dir);
 
-    snprintf(path, sizeof(path), "%s/socket", dir);
     close(host);
     ck_assert_int_eq(agent_listen(agent, endpoint_listen_unix(path, NULL)), 0);
     host = connect_to(path);
@@ -448,11 +443,10 @@ TEST(cases, the_next_host_is_answered_directly_after_the_one_before)
 TEST(cases, without_descriptors_it_rests)
 {
     const char *dir = unit_dir();
-    char path[64];
     struct rlimit before, none;
     int listener, n = 0;
+    const char *path = TEXT_OF(64, "%s/socket", dir);
 
-    snprintf(path, sizeof(path), "%s/socket", dir);
     listener = endpoint_listen_unix(path, NULL);
     ck_assert_int_eq(agent_listen(agent, listener), 0);
     close(host);
@@ -542,8 +536,8 @@ TEST(cases, a_process_that_cannot_be_looked_at_delays_nobody)
 {
     const char *dir = unit_dir();
     char command[512];
-    struct fsroot tree;
-    json_t *all;
+    cleanup_root struct fsroot tree;
+    cleanup_json json_t *all;
 
     snprintf(command, sizeof(command), "cp -r %s/guest-processes-6.18/proc %s/", FIXTURES, dir);
     ck_assert_int_eq(system(command), 0);
@@ -564,8 +558,6 @@ TEST(cases, a_process_that_cannot_be_looked_at_delays_nobody)
         ck_assert_ptr_nonnull(json_object_get(json_array_get(some, 0), "rss_bytes"));
         json_decref(some);
     }
-    json_decref(all);
-    fsroot_close(&tree);
 }
 
 int unit_begin(void)

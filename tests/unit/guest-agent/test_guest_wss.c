@@ -58,36 +58,29 @@ static const struct wss_subject subject = {&root, PID, &interrupted};
 
 static void write_bytes(const char *name, const void *data, size_t size)
 {
-    char path[160];
+    const char *path = TEXT_OF(160, "%s/%s", dir, name);
 
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-    FILE *file = fopen(path, "r+");
+    cleanup_file FILE *file = fopen(path, "r+");
 
     file = file ? file : fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(data, 1, size, file), size);
-    fclose(file);
 }
 
 static void write_u64(const char *name, uint64_t index, uint64_t value)
 {
-    char path[160];
+    const char *path = TEXT_OF(160, "%s/%s", dir, name);
 
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-    int fd = open(path, O_RDWR | O_CREAT, 0644);
+    cleanup_close int fd = open(path, O_RDWR | O_CREAT, 0644);
 
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(pwrite(fd, &value, sizeof(value), (off_t)(index * sizeof(value))), 8);
-    close(fd);
 }
 
 static void remove_file(const char *name)
 {
-    char path[160];
+    const char *path = TEXT_OF(160, "%s/%s", dir, name);
 
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
     ck_assert_int_eq(unlink(path), 0);
 }
 
@@ -232,13 +225,14 @@ TEST_EACH(made, base_pages_are_the_kernels, 0, 3)
 {
     static const struct page_sizes kernels[] = {{12, 21}, {14, 25}, {16, 29}};
     const unsigned shift = kernels[_i].base_shift;
-    char text[96];
     void *state = NULL;
     struct wss_reading reading;
 
     page_sizes_now = kernels[_i];
-    snprintf(text, sizeof(text), "%x-%x rw-p 00000000 00:00 0\nRss: 640 kB\nVmFlags: rd wr\n",
-             16U << shift, 32U << shift);
+
+    const char *text = TEXT_OF(96, "%x-%x rw-p 00000000 00:00 0\nRss: 640 kB\nVmFlags: rd wr\n",
+                               16U << shift, 32U << shift);
+
     remove_file("proc/7/smaps");
     write_bytes("proc/7/smaps", text, strlen(text));
     ck_assert_int_eq(wss_page_idle.mark(&subject, &state), 0);
@@ -343,10 +337,9 @@ TEST(made, an_interruption_ends_it_before_anything_more_is_marked)
 static bool huge(const char *more)
 {
     struct watch watch = watch_of(&wss_clear_refs, 0);
-    char text[256];
     bool answer;
+    const char *text = TEXT_OF(256, ROLLUP "%s", more);
 
-    snprintf(text, sizeof(text), ROLLUP "%s", more);
     write_bytes("proc/7/smaps_rollup", text, strlen(text));
     ck_assert_int_eq(watch_mark(&watch, NULL), 0);
     ck_assert_int_eq(watch_read(&watch, NULL), 0);
@@ -364,10 +357,9 @@ TEST(made, huge_pages_are_told_of)
 
 static void make_vmstat(unsigned kswapd, unsigned direct)
 {
-    char text[96];
+    const char *text = TEXT_OF(96, "pgscan_kswapd %06u\npgscan_direct %06u\npgscan_anon 000007\n",
+                               kswapd, direct);
 
-    snprintf(text, sizeof(text), "pgscan_kswapd %06u\npgscan_direct %06u\npgscan_anon 000007\n",
-             kswapd, direct);
     write_bytes("proc/vmstat", text, strlen(text));
 }
 
@@ -459,13 +451,14 @@ static const struct wss_method *find(const char *name, struct error *error)
 TEST(made, auto_takes_page_idle_where_it_is)
 {
     struct error error = {0};
-    char path[160];
 
     ck_assert_ptr_eq(find("auto", &error), &wss_page_idle);
     ck_assert_ptr_eq(find("clear_refs", &error), &wss_clear_refs);
     ck_assert_ptr_null(find("magic", &error));
     ck_assert_ptr_nonnull(strstr(error.text, "'magic' is no method"));
-    snprintf(path, sizeof(path), "%s/%s", dir, IDLE_BITMAP_PATH);
+
+    const char *path = TEXT_OF(160, "%s/%s", dir, IDLE_BITMAP_PATH);
+
     unlink(path);
     ck_assert_ptr_eq(find("auto", &error), &wss_clear_refs);
     ck_assert_ptr_null(find("page_idle", &error));
