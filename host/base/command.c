@@ -38,8 +38,7 @@ void command_error(const char *format, ...)
 
 int command_bad_value(const char *option, const char *value, const char *expected)
 {
-    command_error("%s %s: expected %s", option, value, expected);
-    return -EINVAL;
+    return command_refuse("%s %s: expected %s", option, value, expected);
 }
 
 int command_cannot(const struct error *error)

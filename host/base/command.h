@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -44,6 +45,9 @@ void command_name(const char *program);
 /** Prints "PROGRAM: MESSAGE" to standard error, red on a terminal. It stays one line, even with
  * names that guests or files chose: unprintable characters become '?' (utf8_printable()). */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** As command_error(), for an argument that is wrong; returns -EINVAL. */
+#define command_refuse(...) (command_error(__VA_ARGS__), -EINVAL)
 
 /** Prints "OPTION VALUE: expected WHAT"; returns -EINVAL. */
 int command_bad_value(const char *option, const char *value, const char *expected);

@@ -66,6 +66,7 @@ static _Noreturn void stand_guard(const struct guardian *guardian, int watch_fd,
 {
     ignore_signals();
     let_go_of_terminal();
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* if it is stopped at that time, it goes on */
     prctl(PR_SET_NAME, "vmwss-guardian");
     close(guardian->alive_fd);
     if (duty->serve)
@@ -159,6 +160,11 @@ void *guardian_shared(struct guardian *guardian)
     return guardian->shared;
 }
 
+void guardian_wake(const struct guardian *guardian)
+{
+    kill(guardian->pid, SIGCONT);
+}
+
 void guardian_dismiss(struct guardian *guardian)
 {
     if (!guardian)
@@ -166,6 +172,7 @@ void guardian_dismiss(struct guardian *guardian)
     /* the child may be gone already */
     send(guardian->alive_fd, "d", 1, MSG_NOSIGNAL);
     shutdown(guardian->alive_fd, SHUT_RDWR); /* ends an employed child: its next read is empty */
+    guardian_wake(guardian);
     while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     discard(guardian);

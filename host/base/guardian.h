@@ -7,6 +7,7 @@
  * pages, a suspended guest. The child waits on a pipe whose other end only this process has; when
  * that end closes without a message, also by kill -9, the child calls undo and exits. It has a
  * session of its own, so ctrl-C at a terminal does not reach it, and it ignores SIGTERM and SIGHUP.
+ * If it was stopped (SIGSTOP), the end of this process, or its dismissal, lets it go on.
  * A signal that kills both at once (a SIGKILL to a whole cgroup) leaves the change behind; callers
  * document the consequences.
  *
@@ -49,6 +50,9 @@ int guardian_socket(const struct guardian *guardian);
 
 /** The child's pid. */
 pid_t guardian_pid(const struct guardian *guardian);
+
+/** Lets the child go on if it was stopped: for a caller that has waited for it too long. */
+void guardian_wake(const struct guardian *guardian);
 
 /** The shared area, page-aligned. Write each change there before you make it. */
 void *guardian_shared(struct guardian *guardian);

@@ -21,6 +21,7 @@ struct walk {
     int fds[DEPTH_MAX]; /* the directories on the way; the first is the root, and not ours */
     unsigned depth;     /* number of directories below the root */
     unsigned links;
+    bool socket;         /* open a socket, instead of a file to read */
     char rest[PATH_MAX]; /* the part of the path that is left */
 };
 
@@ -67,6 +68,19 @@ static int follow(struct walk *walk, int link_fd)
     return 0;
 }
 
+/* Opens the file at the end of the way. @p fd: its descriptor that only names it (O_PATH). */
+static int open_last(const struct walk *walk, const char *component, int fd, mode_t mode)
+{
+    int last;
+
+    if (walk->socket && !S_ISSOCK(mode))
+        return -ENOTSOCK;
+    last = walk->socket ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+                        : openat(walk->fds[walk->depth], component,
+                                 O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return last < 0 ? -errno : last;
+}
+
 /* Goes into a directory or along a link; returns a descriptor of any other file. -EAGAIN: the way
  * goes on. */
 static int enter(struct walk *walk, const char *component)
@@ -82,12 +96,8 @@ static int enter(struct walk *walk, const char *component)
         rc = follow(walk, fd);
         return rc < 0 ? rc : -EAGAIN;
     }
-    if (!S_ISDIR(status.st_mode)) {
-        if (walk->rest[0])
-            return -ENOTDIR;
-        rc = openat(here, component, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        return rc < 0 ? -errno : rc;
-    }
+    if (!S_ISDIR(status.st_mode))
+        return walk->rest[0] ? -ENOTDIR : open_last(walk, component, fd, status.st_mode);
     if (walk->depth + 1 == DEPTH_MAX)
         return -ENAMETOOLONG;
     rc = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -97,9 +107,9 @@ static int enter(struct walk *walk, const char *component)
     return -EAGAIN;
 }
 
-int open_below(int root_fd, const char *path)
+static int walk_below(int root_fd, const char *path, bool socket)
 {
-    struct walk walk = {.fds = {root_fd}};
+    struct walk walk = {.fds = {root_fd}, .socket = socket};
     char component[NAME_MAX + 1];
     int rc = -EAGAIN;
 
@@ -113,4 +123,14 @@ int open_below(int root_fd, const char *path)
     }
     go_up_to(&walk, 0);
     return rc == -EAGAIN ? -EISDIR : rc;
+}
+
+int open_below(int root_fd, const char *path)
+{
+    return walk_below(root_fd, path, false);
+}
+
+int open_socket_below(int root_fd, const char *path)
+{
+    return walk_below(root_fd, path, true);
 }

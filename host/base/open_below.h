@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file open_below.h  Opens a file of another process's tree for reading, whatever symbolic links
- * that process has put there. */
+/** @file open_below.h  Opens a file of another process's tree, whatever symbolic links that process
+ * has put there. */
 #pragma once
 
 /**
@@ -8,6 +8,10 @@
  * symbolic links and ".." do not leave it, and "magic" links of /proc are taken as text. The same
  * as openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS, which the scanner may not call,
  * because a filter of system calls does not see for what that opens a file.
- * @return a descriptor, which does not block, or a negative errno
+ * @return a descriptor for reading, which does not block, or a negative errno
  */
 int open_below(int root_fd, const char *path);
+
+/** As open_below(), for a socket, which cannot be opened for reading: the descriptor (O_PATH) only
+ * names it, for connect(2) by /proc/self/fd. -ENOTSOCK if it is another file. */
+int open_socket_below(int root_fd, const char *path);

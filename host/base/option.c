@@ -145,6 +145,8 @@ static int set_none(const struct option_line *line, void *at)
 {
     if (line->type == OPTION_COPY)
         *(char *)at = '\0';
+    else if (line->type == OPTION_SECONDS)
+        *(double *)at = 0;
     else
         *(uint64_t *)at = 0;
     return 0;
@@ -199,7 +201,7 @@ static int take_option(const struct option_line *line, void *base, const char *v
 }
 
 /* The tables for getopt; an option's number is 256 plus its index, that of -h is 'h'. */
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 48
 #define FIRST_NUMBER 256
 
 struct getopt_tables {
@@ -290,10 +292,8 @@ int options_read(const struct command_options *options, void *base, int argc, ch
     make_tables(&tables, options);
     while (rc == 0 && (number = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) >= 0)
         rc = take_number(options, &tables, base, number);
-    if (rc == 0 && options->no_arguments && optind < argc) {
-        command_error("'%s' is too much; see --help", argv[optind]);
-        return -EINVAL;
-    }
+    if (rc == 0 && options->no_arguments && optind < argc)
+        return command_refuse("'%s' is too much; see --help", argv[optind]);
     return rc;
 }
 
@@ -331,6 +331,8 @@ static void dump_size(uint64_t bytes, FILE *out)
 
 static bool is_none(const struct option_line *key, const void *at)
 {
+    if (key->type == OPTION_SECONDS)
+        return key->none && *(const double *)at <= 0;
     return key->none &&
            (key->type == OPTION_COPY ? !*(const char *)at : *(const uint64_t *)at == 0);
 }

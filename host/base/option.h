@@ -55,7 +55,7 @@ struct option_line {
     /* writes the text that replaces "@names@" in the help */
     char *(*names)(char *text, size_t size);
     size_t size; /* OPTION_COPY */
-    /* OPTION_COPY, OPTION_SIZE: the word that stands for the empty text, or for 0 */
+    /* OPTION_COPY, OPTION_SECONDS, OPTION_SIZE: the word for the empty text, or for 0 */
     const char *none;
     const char *const *words; /* OPTION_WORD: ends with NULL; "" stands for no word */
     /* OPTION_KEY. @p at: as for .call. set() returns 0 or -EINVAL, and does not print. dump()

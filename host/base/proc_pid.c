@@ -2,12 +2,13 @@
 /** @file proc_pid.c  See proc_pid.h. */
 #include "base/proc_pid.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
+#include "base/open_dir.h"
 #include "base/utf8.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
@@ -26,16 +27,17 @@ int proc_stat_parse(const char *text, struct proc_stat *stat)
 {
     const char *state = field_after(strrchr(text, ')'), 1);
     const char *minor = field_after(state, 7);
-    const char *utime = field_after(minor, 4);
+    const char *major = field_after(minor, 2);
+    const char *utime = field_after(major, 2);
     const char *stime = field_after(utime, 1);
     const char *start = field_after(stime, 7);
     const char *stack = field_after(start, 6);
     const char *guest = field_after(stack, 15);
     struct proc_stat s = {.state = state ? *state : '\0'};
 
-    if (!kernel_u64(minor, &s.minor_faults) || !kernel_u64(utime, &s.utime_ticks) ||
-        !kernel_u64(stime, &s.stime_ticks) || !kernel_u64(start, &s.start_ticks) ||
-        (stack && !kernel_u64(stack, &s.start_stack)) ||
+    if (!kernel_u64(minor, &s.minor_faults) || !kernel_u64(major, &s.major_faults) ||
+        !kernel_u64(utime, &s.utime_ticks) || !kernel_u64(stime, &s.stime_ticks) ||
+        !kernel_u64(start, &s.start_ticks) || (stack && !kernel_u64(stack, &s.start_stack)) ||
         (guest && !kernel_u64(guest, &s.guest_ticks)))
         return -EINVAL;
     *stat = s;
@@ -85,50 +87,20 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static int append_number(struct proc_number **numbers, size_t *n, size_t *room,
-                         struct proc_number number)
-{
-    if (*n == *room) {
-        size_t larger_room = *room ? *room * 2 : 64;
-        struct proc_number *larger = realloc(*numbers, larger_room * sizeof(**numbers));
-
-        if (!larger)
-            return -ENOMEM;
-        *numbers = larger;
-        *room = larger_room;
-    }
-    (*numbers)[(*n)++] = number;
-    return 0;
-}
-
-static int open_directory(const struct fsroot *root, const char *path, DIR **dir)
-{
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "%s", path);
-
-    if (fd < 0)
-        return fd;
-    *dir = fdopendir(fd);
-    if (*dir)
-        return 0;
-    close(fd);
-    return -ENOMEM;
-}
-
 ssize_t proc_numbers_inodes(const struct fsroot *root, const char *path,
                             struct proc_number **numbers)
 {
     cleanup_dir DIR *dir = NULL;
     cleanup_free struct proc_number *found = NULL;
     size_t n = 0;
-    size_t room = 0;
-    int rc = open_directory(root, path, &dir);
+    int rc = fsroot_opendir(root, &dir, "%s", path);
 
     for (const struct dirent *entry; rc == 0 && (entry = readdir(dir));) {
         long number = whole_number(entry->d_name);
 
         if (number >= 0)
-            rc = append_number(&found, &n, &room,
-                               (struct proc_number){(pid_t)number, entry->d_ino});
+            rc = array_put(&found, &n, &(struct proc_number){(pid_t)number, entry->d_ino},
+                           sizeof(*found));
     }
     if (rc < 0)
         return rc;

@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define REDRAW_NS 100000000ULL

@@ -31,7 +31,7 @@ static const char *const statements[N_STATEMENTS] = {
 struct adding {
     struct store *store;
     sqlite3_stmt *sql[N_STATEMENTS];
-    sqlite3_stmt *add_sample;
+    sqlite3_stmt *add_sample, *add_writes;
     struct rollup rollup;
     struct guest_stats_adding stats;
     struct kept_sample *kept; /* the sample being added */
@@ -62,6 +62,25 @@ static bool has_numbers(const struct ages_record *record)
 static bool is_estimate(uint64_t low_bytes, uint64_t bytes, uint64_t high_bytes)
 {
     return low_bytes <= bytes && bytes <= high_bytes && high_bytes <= RAM_CONFIG_MAX_BYTES;
+}
+
+/* As row_points_parse() reads them. */
+static bool has_curve(const struct write_curve *curve)
+{
+    double before_s = 0;
+
+    if (curve->n == 0 || curve->n > WRITE_POINTS_MAX)
+        return false;
+    for (size_t i = 0; i < curve->n; i++) {
+        const struct write_point *point = &curve->points[i];
+
+        if (!(point->window_s > 0) || !(point->est_window_s > before_s) ||
+            !isfinite(point->est_window_s) ||
+            !is_estimate(point->low_bytes, point->bytes, point->high_bytes))
+            return false;
+        before_s = point->est_window_s;
+    }
+    return true;
 }
 
 /* Readers would refuse other sizes, and thus the guest's whole history. */
@@ -99,6 +118,8 @@ static int check(const struct store *store, const struct store_entry *entry, str
         why = "a number is not finite, or below 0";
     else if (!has_sizes(entry->record))
         why = "a working set is not within its bounds";
+    else if (sample->writes.method && !has_curve(&sample->writes))
+        why = "its write working set is not valid";
     return why ? error_set(error, -EINVAL, "%s: domain %s: %s", store->path, sample->domain, why)
                : 0;
 }
@@ -195,6 +216,18 @@ static int prepare_sample(struct adding *adding, struct error *error)
     return sql_prepare(adding->store, sql.text, &adding->add_sample, error);
 }
 
+static int prepare_writes(struct adding *adding, struct error *error)
+{
+    struct sql_text sql = {0};
+
+    sql_append(&sql, "INSERT OR REPLACE INTO write_set(guest_id, time_ms");
+    columns_append(&sql, write_fields(), HOME_WRITE_SET, ", #");
+    sql_append(&sql, ") VALUES (?, ?");
+    columns_append(&sql, write_fields(), HOME_WRITE_SET, ", ?");
+    sql_append(&sql, ")");
+    return sql_prepare(adding->store, sql.text, &adding->add_writes, error);
+}
+
 static int insert_sample(const struct adding *adding, int64_t guest, struct error *error)
 {
     sqlite3_bind_int64(adding->add_sample, 1, guest);
@@ -216,6 +249,17 @@ static int insert_guest_stats(const struct adding *adding, const struct store_en
     };
 
     return guest_stats_add(&adding->stats, &place, &sample->guest, error);
+}
+
+static int insert_writes(const struct adding *adding, const struct sample_record *sample,
+                         int64_t guest, struct error *error)
+{
+    if (!sample->writes.method)
+        return 0;
+    sql_bind_all(adding->add_writes, 1, guest, time_ms(&sample->time));
+    if (columns_bind(adding->add_writes, 3, write_fields(), HOME_WRITE_SET, &sample->writes) < 0)
+        return sql_no_memory(adding->store, error);
+    return sql_finish(adding->store, adding->add_writes, error);
 }
 
 static int insert_last_report(const struct adding *adding, const struct store_entry *entry,
@@ -242,6 +286,8 @@ static int add_entry(struct adding *adding, const struct store_entry *entry, str
     if (rc == 0)
         rc = insert_guest_stats(adding, entry, guest, error);
     if (rc == 0)
+        rc = insert_writes(adding, &entry->record->sample, guest, error);
+    if (rc == 0)
         rc = insert_last_report(adding, entry, guest, error);
     return rc == 0 ? rollup_add(&adding->rollup, guest, adding->kept, error) : rc;
 }
@@ -258,6 +304,8 @@ static int prepare(struct adding *adding, struct error *error)
     if (rc == 0)
         rc = prepare_sample(adding, error);
     if (rc == 0)
+        rc = prepare_writes(adding, error);
+    if (rc == 0)
         rc = guest_stats_adding_begin(&adding->stats, store, error);
     if (rc == 0)
         rc = rollup_begin(&adding->rollup, store, error);
@@ -270,6 +318,7 @@ void adding_free(struct adding *adding)
         return;
     sql_finalize_all(adding->sql, N_STATEMENTS);
     sqlite3_finalize(adding->add_sample);
+    sqlite3_finalize(adding->add_writes);
     guest_stats_adding_end(&adding->stats);
     rollup_end(&adding->rollup);
     free(adding->kept);

@@ -6,7 +6,6 @@
 #include "history/open_store.h"
 #include "history/sql.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static const char before_sql[] = " WHERE guest_id = ? AND level_s = 60 AND start_s <= ?"

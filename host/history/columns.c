@@ -105,18 +105,30 @@ static void bind_value(sqlite3_stmt *s, int parameter, const struct field_value 
     }
 }
 
-/* Windows and ages are arrays; they are stored as text. */
+/* Windows, ages and points are arrays; they are stored as text. */
+static bool is_array(enum field_type type)
+{
+    return type == FIELD_WINDOWS || type == FIELD_AGES || type == FIELD_POINTS;
+}
+
+static char *array_text(enum field_type type, const void *base)
+{
+    if (type == FIELD_WINDOWS)
+        return row_windows_text(base);
+    return type == FIELD_AGES ? row_ages_text(base) : row_points_text(base);
+}
+
 static int bind_field(sqlite3_stmt *s, int parameter, const struct field *field, const void *base)
 {
     struct field_value value;
     char *text;
 
-    if (field->type != FIELD_WINDOWS && field->type != FIELD_AGES) {
+    if (!is_array(field->type)) {
         field_get(field, base, &value);
         bind_value(s, parameter, &value);
         return 0;
     }
-    text = field->type == FIELD_WINDOWS ? row_windows_text(base) : row_ages_text(base);
+    text = array_text(field->type, base);
     if (!text)
         return -ENOMEM;
     sqlite3_bind_text(s, parameter, text, -1, free);
@@ -230,7 +242,9 @@ static int read_array(sqlite3_stmt *s, int column, enum field_type type, void *b
 
     if (sql_text(s, column, text, sizeof(text)) < 0)
         return -EUCLEAN;
-    return type == FIELD_WINDOWS ? row_windows_parse(base, text) : row_ages_parse(base, text);
+    if (type == FIELD_WINDOWS)
+        return row_windows_parse(base, text);
+    return type == FIELD_AGES ? row_ages_parse(base, text) : row_points_parse(base, text);
 }
 
 static int read_field(sqlite3_stmt *s, int column, const struct field *field, void *base)

@@ -6,7 +6,6 @@
 #include "history/sql.h"
 #include "history/wal.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

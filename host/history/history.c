@@ -12,7 +12,6 @@
 #include "history/sql.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -139,17 +138,6 @@ static int read_guest(struct store *store, sqlite3_stmt *statement, struct histo
     return 0;
 }
 
-static int append_guest(struct history_guest **guests, size_t n, const struct history_guest *guest)
-{
-    struct history_guest *more = array_grow(*guests, n, sizeof(*more));
-
-    if (!more)
-        return -ENOMEM;
-    *guests = more;
-    more[n] = *guest;
-    return 0;
-}
-
 ssize_t history_guests(struct store *store, struct history_guest **guests, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
@@ -163,11 +151,10 @@ ssize_t history_guests(struct store *store, struct history_guest **guests, struc
         return rc;
     while ((rc = sql_step(store, statement, error)) == 1) {
         rc = read_guest(store, statement, &guest, error);
-        if (rc == 0 && append_guest(guests, n, &guest) < 0)
+        if (rc == 0 && array_put(guests, &n, &guest, sizeof(guest)) < 0)
             rc = sql_no_memory(store, error);
         if (rc < 0)
             break;
-        n++;
     }
     if (rc == 0)
         return (ssize_t)n;

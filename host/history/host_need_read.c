@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "history/bucket_beside.h"
-#include "history/bucket_need.h"
 #include "history/host_need.h"
 #include "history/numbers.h"
 #include "history/open_store.h"
@@ -168,13 +167,7 @@ static int add_guests(struct store *store, const struct history_query *query, st
 
 static int put(struct host_needs *needs, const struct host_need *need)
 {
-    struct host_need *all = array_grow(needs->all, needs->n, sizeof(*all));
-
-    if (!all)
-        return -ENOMEM;
-    needs->all = all;
-    all[needs->n++] = *need;
-    return 0;
+    return array_put(&needs->all, &needs->n, need, sizeof(*needs->all));
 }
 
 static int take_minutes(struct store *store, const struct adding_up *sum, struct host_needs *needs,

@@ -133,6 +133,11 @@ static int delete_guest_stats(struct store *store, struct error *error)
                    : rc;
 }
 
+/* By guest, because the key begins with it. */
+#define DELETE_OLD_WRITES                                                                         \
+    "DELETE FROM write_set WHERE (guest_id, time_ms) IN (SELECT w.guest_id, w.time_ms FROM guest" \
+    " g JOIN write_set w ON w.guest_id = g.id AND w.time_ms < ?1 LIMIT ?2)"
+
 /* Events are kept as long as hours, but not longer than their guest. */
 static int delete_events(struct store *store, double before_s, struct error *error)
 {
@@ -153,6 +158,10 @@ static int delete_old(struct store *store, const struct store_retention *retenti
 
     if (rc == 0)
         rc = delete_guest_stats(store, error);
+    if (rc == 0)
+        rc = delete_in_turns(store, DELETE_OLD_WRITES,
+                             (int64_t)floor((now_s - retention->minute_s) * 1000), ROWS_AT_ONCE,
+                             error);
     for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
         rc = delete_buckets(store, tables[i], BUCKET_MINUTE, now_s - retention->minute_s, error);
         if (rc == 0)
@@ -161,7 +170,8 @@ static int delete_old(struct store *store, const struct store_retention *retenti
     if (rc == 0)
         rc = sql_run(store,
                      "DELETE FROM guest WHERE NOT EXISTS (SELECT 1 FROM sample WHERE guest_id ="
-                     " guest.id) AND NOT EXISTS (SELECT 1 FROM bucket WHERE guest_id = guest.id)",
+                     " guest.id) AND NOT EXISTS (SELECT 1 FROM bucket WHERE guest_id = guest.id)"
+                     " AND NOT EXISTS (SELECT 1 FROM write_set WHERE guest_id = guest.id)",
                      error);
     if (rc == 0)
         rc = sql_run(store, "DELETE FROM last_report WHERE guest_id NOT IN (SELECT id FROM guest)",

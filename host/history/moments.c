@@ -9,7 +9,6 @@
 #include "history/rollup.h"
 #include "history/sql.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 struct walk {

@@ -7,8 +7,6 @@
 #include "history/open_store.h"
 #include "history/sql.h"
 
-#include <errno.h>
-
 int rollup_begin(struct rollup *rollup, struct store *store, struct error *error)
 {
     int rc;

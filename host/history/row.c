@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The order of a window's numbers; newer numbers come last. */
@@ -15,6 +14,7 @@ static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED
                                           GROUP_RAN};
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 #define N_ALWAYS 6
+#define N_POINT 5         /* of a curve */
 #define UNIT_LOW N_ALWAYS /* its index */
 
 static json_t *bytes(uint64_t value)
@@ -23,30 +23,37 @@ static json_t *bytes(uint64_t value)
 }
 
 /* Appends a number; if the last one is unknown, it is omitted. */
-static int append_number(json_t *array, const struct field *field,
-                         const struct window_record *window)
+static int append_number(json_t *array, const struct field *field, const void *base)
 {
     struct field_value value;
 
-    field_get(field, window, &value);
+    field_get(field, base, &value);
     if (value.kind == VALUE_NONE)
         return 0;
     return json_array_append_new(array, value.kind == VALUE_REAL ? json_real(value.real)
                                                                  : bytes(value.whole));
 }
 
-/* Returns NULL if the array or one of its numbers could not be made. */
-static json_t *window_array(const struct window_record *window)
+/* The numbers of the struct at @p base, which the table describes. Returns NULL if the array or one
+ * of its numbers could not be made. */
+static json_t *number_array(const struct field *fields, const void *base)
 {
     json_t *array = json_array();
 
     for (size_t g = 0; g < N_GROUPS; g++)
-        for (const struct field *field = field_of_group(window_fields(), groups[g]); field;
+        for (const struct field *field = field_of_group(fields, groups[g]); field;
              field = field_next_of_group(field))
-            if (field->home == HOME_WINDOW && append_number(array, field, window) < 0) {
+            if (field->home == HOME_WINDOW && append_number(array, field, base) < 0) {
                 json_decref(array);
                 return NULL;
             }
+    return array;
+}
+
+static json_t *window_array(const struct window_record *window)
+{
+    json_t *array = number_array(window_fields(), window);
+
     if (window->unit_low_bytes <= window->wss_low_bytes)
         json_array_set_new(array, UNIT_LOW, json_integer(0));
     return array;
@@ -89,6 +96,17 @@ char *row_ages_text(const struct ages_record *record)
     return array_text(array, complete);
 }
 
+char *row_points_text(const struct write_curve *curve)
+{
+    json_t *array = json_array();
+    bool complete = array != NULL;
+
+    for (size_t i = 0; i < curve->n && complete; i++)
+        complete = json_array_append_new(
+                       array, number_array(write_point_fields(), &curve->points[i])) == 0;
+    return array_text(array, complete);
+}
+
 static int parse_number(const struct field *field, const json_t *value, void *at)
 {
     if (field->type == FIELD_REAL && json_is_number(value)) {
@@ -102,18 +120,18 @@ static int parse_number(const struct field *field, const json_t *value, void *at
 }
 
 /* Takes the numbers that are present; returns how many, or -EUCLEAN. */
-static ssize_t parse_numbers(struct window_record *window, const json_t *array)
+static ssize_t parse_numbers(const struct field *fields, void *base, const json_t *array)
 {
     size_t n = 0;
 
     if (!json_is_array(array))
         return -EUCLEAN;
     for (size_t g = 0; g < N_GROUPS; g++)
-        for (const struct field *field = field_of_group(window_fields(), groups[g]); field;
+        for (const struct field *field = field_of_group(fields, groups[g]); field;
              field = field_next_of_group(field)) {
             if (field->home != HOME_WINDOW || n == json_array_size(array))
                 continue;
-            if (parse_number(field, json_array_get(array, n++), (char *)window + field->offset) < 0)
+            if (parse_number(field, json_array_get(array, n++), (char *)base + field->offset) < 0)
                 return -EUCLEAN;
         }
     return n == json_array_size(array) ? (ssize_t)n : -EUCLEAN;
@@ -123,7 +141,7 @@ static int parse_window(struct window_record *window, const json_t *array)
 {
     *window = (struct window_record){.vcpu_s = NAN};
 
-    const ssize_t n = parse_numbers(window, array);
+    const ssize_t n = parse_numbers(window_fields(), window, array);
 
     if (n < N_ALWAYS)
         return -EUCLEAN;
@@ -134,6 +152,16 @@ static int parse_window(struct window_record *window, const json_t *array)
                    window->wss_bytes >= window->unit_low_bytes &&
                    window->wss_high_bytes >= window->wss_bytes && window->window_s > 0 &&
                    !(window->vcpu_s < 0)
+               ? 0
+               : -EUCLEAN;
+}
+
+static int parse_point(struct write_point *point, const json_t *array)
+{
+    *point = (struct write_point){0};
+    return parse_numbers(write_point_fields(), point, array) == N_POINT &&
+                   point->low_bytes <= point->bytes && point->bytes <= point->high_bytes &&
+                   point->window_s > 0 && point->est_window_s > 0
                ? 0
                : -EUCLEAN;
 }
@@ -186,6 +214,24 @@ int row_ages_parse(struct ages_record *record, const char *text)
     record->n_bins = 0;
     for (size_t i = 0; rc == 0 && i < json_array_size(array); i++)
         rc = parse_bin(&record->bins[record->n_bins++], json_array_get(array, i));
+    json_decref(array);
+    return rc;
+}
+
+int row_points_parse(struct write_curve *curve, const char *text)
+{
+    json_t *array = load_array(text, WRITE_POINTS_MAX);
+    int rc = array && json_array_size(array) > 0 ? 0 : -EUCLEAN;
+
+    curve->n = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++) {
+        rc = parse_point(&curve->points[i], json_array_get(array, i));
+        /* readers divide by the distance of two */
+        if (rc == 0 && i > 0 &&
+            !(curve->points[i].est_window_s > curve->points[i - 1].est_window_s))
+            rc = -EUCLEAN;
+        curve->n++;
+    }
     json_decref(array);
     return rc;
 }

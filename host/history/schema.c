@@ -45,6 +45,11 @@ static void own_columns(struct sql_text *sql)
     columns_append(sql, guest_stats_fields(), HOME_OWN_SET, ", # @");
 }
 
+static void write_set_columns(struct sql_text *sql)
+{
+    columns_append(sql, write_fields(), HOME_WRITE_SET, ", # @");
+}
+
 static void owner_columns(struct sql_text *sql)
 {
     columns_append(sql, sample_fields(), HOME_OWNER, ", # @");
@@ -113,6 +118,12 @@ static const struct table_ddl {
      .sql = "CREATE TABLE told(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
             "lines TEXT NOT NULL) STRICT",
      .old = true},
+    /* Write working sets: history/writes.h. The time is that of the sample with which one came. */
+    {.name = "write_set",
+     .sql = "CREATE TABLE write_set(guest_id INTEGER NOT NULL, time_ms INTEGER NOT NULL*, "
+            "PRIMARY KEY(guest_id, time_ms)) STRICT, WITHOUT ROWID",
+     .columns = write_set_columns,
+     .added = true},
     /* Start, suspension and end of a guest: history/event.h. */
     {.name = "event",
      .sql = "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "

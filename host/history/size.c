@@ -5,7 +5,6 @@
 #include "history/event.h"
 #include "history/open_store.h"
 #include "history/sql.h"
-#include "history/store.h"
 
 #include <stdbool.h>
 
@@ -33,6 +32,8 @@ static const char *const steps[] = {
     "BEGIN; DELETE FROM own_set WHERE sample_id IN " OLDEST
     "; DELETE FROM word WHERE sample_id IN " OLDEST "; DELETE FROM sample WHERE id IN " OLDEST
     "; COMMIT",
+    "DELETE FROM write_set WHERE (guest_id, time_ms) IN (SELECT guest_id, time_ms FROM write_set"
+    " ORDER BY time_ms LIMIT 5000)",
     OLDEST_BUCKETS("word_bucket", "60"),
     OLDEST_BUCKETS("bucket", "60"),
     OLDEST_BUCKETS("host_need", "60"),

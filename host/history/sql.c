@@ -16,7 +16,7 @@ static int system_errno(sqlite3 *db, int otherwise)
     return number > 0 ? -number : otherwise;
 }
 
-int sql_errno(sqlite3 *db, int result)
+static int errno_of(sqlite3 *db, int result)
 {
     switch (result & 0xff) {
     case SQLITE_OK:
@@ -65,7 +65,7 @@ static const char *remedy(int code)
 
 int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error)
 {
-    int rc = sql_errno(db, result);
+    int rc = errno_of(db, result);
     const char *message = db ? sqlite3_errmsg(db) : sqlite3_errstr(result);
 
     if ((result & 0xff) == SQLITE_IOERR || (result & 0xff) == SQLITE_CANTOPEN)

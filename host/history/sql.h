@@ -21,12 +21,9 @@ static inline void cleanup_statement_at(sqlite3_stmt **statement)
 }
 #define cleanup_statement __attribute__((cleanup(cleanup_statement_at)))
 
-/** Returns the negative errno for an SQLite result code; -EUCLEAN: the file is damaged, or not a
- * database. */
-int sql_errno(sqlite3 *db, int result);
-
 /** Sets the error for the last call on @p db (NULL if it could not be opened), with the file's path
- * and the remedy; returns sql_errno(). */
+ * and the remedy. Returns the negative errno for the result code; -EUCLEAN: the file is damaged, or
+ * not a database. */
 int sql_error_of(sqlite3 *db, const char *path, int result, struct error *error);
 
 /** As sql_error_of(), for the history's database. */

@@ -15,16 +15,11 @@
 static int see_event(enum event_kind kind, double time_s, void *context)
 {
     struct standing_events *events = context;
-    struct standing_event *all;
 
     if (kind != EVENT_START && kind != EVENT_END)
         return 0;
-    all = array_grow(events->all, events->n, sizeof(*all));
-    if (!all)
-        return -ENOMEM;
-    events->all = all;
-    all[events->n++] = (struct standing_event){time_s, kind == EVENT_END};
-    return 0;
+    return array_put(&events->all, &events->n, &(struct standing_event){time_s, kind == EVENT_END},
+                     sizeof(*events->all));
 }
 
 int standing_events_read(struct store *store, int64_t guest_id, double to_s,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file windows.c  See history.h: lists the windows in the history. */
 #include "base/cleanup.h"
-#include "history/bucket_row.h"
 #include "history/history.h"
 #include "history/open_store.h"
 #include "history/schema.h"
 #include "history/sql.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -22,7 +22,6 @@
 /* Pages of the kernel have none of the following flags (include/uapi/linux/kernel-page-flags.h). */
 #define KPF_UPTODATE KPF(3)
 #define KPF_MMAP KPF(11)
-#define KPF_ANON KPF(12)
 #define KPF_SWAPBACKED KPF(14)
 #define OF_USERS (KPF_LRU | KPF_UPTODATE | KPF_MMAP | KPF_ANON | KPF_SWAPBACKED)
 

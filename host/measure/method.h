@@ -151,8 +151,8 @@ char *method_names(char *text, size_t size, bool follow);
 /** NULL if there is no method of that name. */
 const struct method *method_by_name(const char *name);
 
-/** If KSM has merged more than one page in this many of a KVM guest, methods that can measure
- * merged pages come first. */
+/** If KSM has merged more than a twentieth of a KVM guest's pages, methods that can measure merged
+ * pages come first. */
 #define MUCH_MERGED 20
 
 /**

@@ -71,6 +71,17 @@ static inline uint64_t page_set_hva(const struct page_set *set, uint64_t i)
     return guest_ram_hva(set->ram, page_set_page(set, i));
 }
 
+/** The begin of the page's folio or mapping, which in QEMU's memory need not be at a multiple of
+ * its size. A census does not record it; then units of that size are assumed to be aligned. */
+static inline uint64_t page_set_unit_hva(const struct page_set *set, uint64_t i)
+{
+    const uint64_t hva = page_set_hva(set, i);
+
+    if (set->order[i] == 0)
+        return hva;
+    return set->unit ? set->unit[i] : hva & ~((base_page_bytes() << set->order[i]) - 1);
+}
+
 /** The index of the first page of the set whose number is @p page or more; n if there is none. */
 uint64_t page_set_find(const struct page_set *set, uint64_t page);
 

@@ -50,12 +50,18 @@ static bool ran_long(const struct ran *inner, const struct ran *edges)
     return (is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS;
 }
 
+void ran_doubt_idle(double vcpu_s, double time_s, struct tally *tally)
+{
+    if (vcpus_hardly_ran(vcpu_s, time_s))
+        tally_doubt(tally, DOUBT_IDLE, vcpu_s > 0 ? 0 : HIDDEN_ANY);
+}
+
 static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
 {
     if (ran_at_edges(inner, edges))
         tally_doubt(tally, DOUBT_IDLE, HIDDEN_ANY);
-    else if (vcpus_hardly_ran((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9))
-        tally_doubt(tally, DOUBT_IDLE, 0);
+    else
+        ran_doubt_idle((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9, tally);
 }
 
 void ran_doubt(const struct target *target, const struct method *method, uint64_t kvm_faults,

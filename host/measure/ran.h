@@ -22,6 +22,11 @@ struct ran_window {
     struct ran inner, edges;
 };
 
+/** Adds the doubt that the vCPUs hardly ran, if so. A guest that did not run at all touched
+ * nothing, whatever it needs when it runs: as one that is paused, it has all that is resident for
+ * its upper bound. */
+void ran_doubt_idle(double vcpu_s, double time_s, struct tally *tally);
+
 /** Adds the doubts to the window's @p tally. @p kvm_faults: the faults that KVM had resolved before
  * marking (kvm_stats.h); 0 for a method that does not see writes only. */
 void ran_doubt(const struct target *target, const struct method *method, uint64_t kvm_faults,

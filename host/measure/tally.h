@@ -97,6 +97,16 @@ static inline void tally_doubt(struct tally *tally, unsigned doubts, uint64_t hi
                               : tally->hidden_units + hidden_units;
 }
 
+/** The measurable present pages drawn, of all strata. */
+static inline uint64_t tally_draws(const struct tally *tally)
+{
+    uint64_t draws = 0;
+
+    for (size_t i = 0; i < tally->n_strata; i++)
+        draws += tally->strata[i].draws;
+    return draws;
+}
+
 /** The stratum for @p granularity_bytes, added if it is new; NULL if there is no more room. */
 static inline struct stratum *tally_stratum(struct tally *tally, uint64_t granularity_bytes)
 {

@@ -198,22 +198,11 @@ static bool can_be_watched(const struct page_set *set, uint64_t i)
     return set->state[i] == PAGE_IDLE && !guest_ram_block(set->ram, page_set_page(set, i))->dimm;
 }
 
-/* The begin of a page's unit. A census does not record it; then units of that size are assumed to
- * be aligned. */
-static uint64_t unit_hva(const struct page_set *set, uint64_t i)
-{
-    const uint64_t hva = page_set_hva(set, i);
-
-    if (set->order[i] == 0)
-        return hva;
-    return set->unit ? set->unit[i] : hva & ~((base_page_bytes() << set->order[i]) - 1);
-}
-
 static void watch(struct witness *witness, const struct page_set *set, size_t number, uint64_t i)
 {
     const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
-    const uint64_t begin = larger(unit_hva(set, i), block->hva);
-    const uint64_t end = smaller(unit_hva(set, i) + (base_page_bytes() << set->order[i]),
+    const uint64_t begin = larger(page_set_unit_hva(set, i), block->hva);
+    const uint64_t end = smaller(page_set_unit_hva(set, i) + (base_page_bytes() << set->order[i]),
                                  block->hva + block->bytes);
     const uint64_t first = block->first_page + base_pages(begin - block->hva);
 

@@ -9,8 +9,6 @@
 #include "measure/kernel/pagemap.h"
 #include "measure/page_probe.h"
 
-#include <math.h>
-
 /* One false alarm in 2,000 periods, as in the test by pairs: dispute.c. */
 #define Z_DISPUTE 3.5
 
@@ -57,10 +55,10 @@ bool witness_alone_judge(const struct tally *tally, struct witness_count *count)
     count->missed = 0;
     if (count->n <= 0)
         return false;
-    if (!count->incomplete && low > chance.high + (double)count->noise)
+    if (!count->incomplete && low > chance.high)
         count->others = (float)(low * (double)count->n) - faulted;
     else if (high < chance.low)
         count->missed = faulted - (float)(high * (double)count->n);
     count->both -= count->missed;
-    return count->others > 0 || count->missed > 0;
+    return (count->others > 0 && low > chance.high + (double)count->noise) || count->missed > 0;
 }

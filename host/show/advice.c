@@ -132,14 +132,13 @@ static void print_sum(const struct advice *all, size_t n)
 {
     uint64_t give_back = 0;
     size_t vetoed = 0;
-    char text[CELL];
 
     for (size_t i = 0; i < n; i++) {
         give_back += all[i].decision.give_back_bytes;
         vetoed += all[i].decision.vetoes != 0;
     }
     printf("%zu guest%s, %zu of which may not be shrunk; %s could be given back.\n", n,
-           plural((double)n), vetoed, show_bytes(text, sizeof(text), give_back));
+           plural((double)n), vetoed, BYTES_TEXT(give_back));
 }
 
 int advice_print(const struct advice *all, size_t n, enum show_format format)
@@ -218,7 +217,6 @@ static void print_past_sum(const struct replayed *all, size_t n)
     uint64_t exceeded = 0;
     uint64_t changes = 0;
     double saved = 0;
-    char window[CELL];
 
     for (size_t i = 0; i < n; i++) {
         scored += all[i].result.scored;
@@ -227,8 +225,7 @@ static void print_past_sum(const struct replayed *all, size_t n)
         saved += all[i].result.saved_byte_s;
     }
     printf("Of %llu decisions the WSS of the next %s would have exceeded %llu",
-           (unsigned long long)scored,
-           n ? show_seconds(window, sizeof(window), all[0].horizon_s) : "hour",
+           (unsigned long long)scored, n ? SECONDS_TEXT(all[0].horizon_s) : "hour",
            (unsigned long long)exceeded);
     if (scored > 0)
         printf(" (%.3f%%)", 100 * (double)exceeded / (double)scored);

@@ -39,10 +39,9 @@ static void add_term(struct sheet *sheet, const char *term, double bytes, const 
 static void add_sizes(struct sheet *sheet, const struct decide_input *input)
 {
     const bool known = input->actual_bytes != DECIDE_UNKNOWN;
-    char age[CELL];
 
     add_term(sheet, "M", (double)input->assigned_bytes, "assigned, by vmwssd's record of %s ago",
-             show_seconds(age, sizeof(age), fmax(input->age_s, 0)));
+             SECONDS_TEXT(fmax(input->age_s, 0)));
     add_term(sheet, "B", (double)(known ? input->actual_bytes : input->assigned_bytes), "%s",
              known ? "what the balloon leaves it, by libvirt"
                    : "not known, so taken to be M; --connect asks libvirt");
@@ -55,8 +54,6 @@ static void add_window(struct sheet *sheet, const struct decide_wss *wss, double
 {
     char window[CELL / 2];
     char term[CELL];
-    char bounds[2][CELL];
-    char other[CELL];
     bool bounded = (double)demand_bytes + 1 < factor * (double)wss->high_bytes;
     bool same = fabs(wss->window_s - wanted_s) < 0.0005;
 
@@ -66,10 +63,9 @@ static void add_window(struct sheet *sheet, const struct decide_wss *wss, double
         add_term(sheet, term, NAN, "not measured");
     else
         add_term(sheet, term, (double)demand_bytes, "WSS %s to %s%s%s%s%s",
-                 show_bytes(bounds[0], CELL, wss->low_bytes),
-                 show_bytes(bounds[1], CELL, wss->high_bytes),
+                 BYTES_TEXT(wss->low_bytes), BYTES_TEXT(wss->high_bytes),
                  same ? "" : "; no such window, taken from ",
-                 same ? "" : show_seconds(other, sizeof(other), wss->window_s),
+                 same ? "" : SECONDS_TEXT(wss->window_s),
                  wss->window_s < wanted_s - 0.0005 ? ", which is too short" : "",
                  bounded ? "; at most H + W, or M" : "");
 }
@@ -79,8 +75,6 @@ static void add_demand(struct sheet *sheet, const struct advice *advice)
     const struct decide_policy *policy = &decide_policy_default;
     const struct decide_input *input = &advice->input;
     const struct decide_decision *decision = &advice->decision;
-    char window[CELL];
-    char span[CELL];
 
     add_window(sheet, &input->short_wss, advice->windows.short_s, policy->short_factor,
                decision->demand_short_bytes);
@@ -89,9 +83,8 @@ static void add_demand(struct sheet *sheet, const struct advice *advice)
     add_window(sheet, &input->long_wss, advice->windows.long_s, policy->long_factor,
                decision->demand_long_bytes);
     add_term(sheet, "max(24h)", input->day_s > 0 ? (double)decision->demand_day_bytes : NAN,
-             "of H(%s), from %s of records",
-             show_seconds(window, sizeof(window), advice->windows.mid_s),
-             show_seconds(span, sizeof(span), input->day_s));
+             "of H(%s), from %s of records", SECONDS_TEXT(advice->windows.mid_s),
+             SECONDS_TEXT(input->day_s));
     add_term(sheet, "D", decision->measured ? (double)decision->demand_bytes : NAN,
              "demand: the largest of these");
 }
@@ -125,12 +118,10 @@ static void add_floor(struct sheet *sheet, const struct advice *advice)
 
 static void add_past(struct sheet *sheet, const struct decide_past *past, uint64_t past_bytes)
 {
-    char span[CELL];
-
     add_term(
         sheet, "past", past->span_s > 0 ? (double)past_bytes : NAN,
         "what it needed in %s of records; too little in %llu of %llu decisions of the backtest",
-        show_seconds(span, sizeof(span), past->span_s), (unsigned long long)past->exceeded,
+        SECONDS_TEXT(past->span_s), (unsigned long long)past->exceeded,
         (unsigned long long)past->scored);
 }
 
@@ -152,14 +143,11 @@ static void print_head(const struct advice *advice)
 {
     const struct decide_decision *decision = &advice->decision;
     char why[DECIDE_WHY_TEXT];
-    char target[CELL];
-    char assigned[CELL];
     char name[256];
 
     printf("%s: %s of %s, confidence %s",
            utf8_printable_copy(name, sizeof(name), advice->guest.name),
-           show_bytes(target, CELL, decision->target_bytes),
-           show_bytes(assigned, CELL, advice->input.assigned_bytes),
+           BYTES_TEXT(decision->target_bytes), BYTES_TEXT(advice->input.assigned_bytes),
            decide_confidence_name(decision->confidence));
     for (unsigned u = 0; u < N_UNSURE; u++)
         if (decision->unsure & 1U << u)

@@ -77,13 +77,11 @@ static const struct sheet_column cache_columns[] = {
 
 static void cell_bandwidth(struct sheet *sheet, uint64_t loaded_bytes, double seconds)
 {
-    char text[32];
-
     if (loaded_bytes == CACHE_UNKNOWN || !(seconds > 0))
         sheet_cell(sheet, "bandwidth", "-");
     else
         sheet_cell(sheet, "bandwidth", "%s/s",
-                   show_bytes(text, sizeof(text), (uint64_t)((double)loaded_bytes / seconds)));
+                   BYTES_TEXT((uint64_t)((double)loaded_bytes / seconds)));
 }
 
 static void fill_use(struct sheet *sheet, const struct cache_use *use, double seconds)

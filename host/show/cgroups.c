@@ -64,7 +64,6 @@ static void fill_usage(struct sheet *sheet, const struct group_usage *usage)
 {
     const bool csv = sheet->format == SHOW_CSV;
     const double share = usage->bytes ? (double)usage->touched / (double)usage->bytes : 0;
-    char error[64];
 
     sheet_bytes(sheet, "bytes", usage->bytes);
     sheet_bytes(sheet, "touched_bytes", usage->touched);
@@ -72,8 +71,7 @@ static void fill_usage(struct sheet *sheet, const struct group_usage *usage)
     sheet_bytes(sheet, csv ? "high_bytes" : "touched_high_bytes", usage->high);
     sheet_bytes(sheet, "unmeasurable_bytes", usage->unmeasurable);
     sheet_bytes(sheet, "gone_bytes", usage->gone);
-    sheet_cell(sheet, "error", "%s",
-               show_error(error, sizeof(error), usage->touched, usage->low, usage->high));
+    sheet_cell(sheet, "error", "%s", ERROR_TEXT(usage->touched, usage->low, usage->high));
     sheet_cell(sheet, "share", "%.1f%%", 100 * share);
 }
 

@@ -111,26 +111,23 @@ static bool is_one_guest(const struct sample_record *const *records, size_t n)
 static void name_curve(struct drawn *drawn, const struct sample_record *record, bool with_name)
 {
     char name[300];
-    char time[40];
 
     sample_name(name, sizeof(name), record);
     snprintf(drawn->name, sizeof(drawn->name), "%s%s%s", with_name ? name : "",
-             with_name ? ", " : "", show_time(time, sizeof(time), timespec_s(&record->time), 0));
+             with_name ? ", " : "", TIME_TEXT(timespec_s(&record->time), 0));
 }
 
 static void subtitle_of_several(char *text, size_t size, const struct sample_record *const *records,
                                 size_t n)
 {
     char host[sizeof(records[0]->host)];
-    char names[SAMPLE_FLAGS_TEXT];
     unsigned flags = 0;
 
     for (size_t i = 0; i < n; i++)
         flags |= records[i]->flags;
-    sample_flags_text(names, sizeof(names), flags);
     snprintf(text, size, "%s; bands are 95 %% intervals%s%s",
              utf8_printable_copy(host, sizeof(host), records[0]->host),
-             flags ? "; flags of any: " : "", names);
+             flags ? "; flags of any: " : "", SAMPLE_FLAGS(flags));
 }
 
 int curve_svg_write(const struct sample_record *const *records, size_t n, const char *title,

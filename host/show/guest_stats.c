@@ -79,70 +79,49 @@ static char *rate_text(char *text, size_t size, double bytes_s)
         snprintf(text, size, "-");
     return text;
 }
+#define RATE_TEXT(bytes_s) rate_text(UNITS_BUFFER, UNITS_TEXT, bytes_s)
 
 static void memory_lines(char lines[2][GUEST_STATS_LINE], const struct guest_stats *stats)
 {
-    char a[32];
-    char b[32];
-    char c[32];
-
     snprintf(lines[0], GUEST_STATS_LINE, "the guest says (%s): %s used, %s available of %s",
-             guest_stats_source_name(stats->source),
-             guest_stats_bytes_text(a, sizeof(a), stats->used_bytes),
-             guest_stats_bytes_text(b, sizeof(b), stats->available_bytes),
-             guest_stats_bytes_text(c, sizeof(c), stats->total_bytes));
+             guest_stats_source_name(stats->source), GUEST_STATS_BYTES(stats->used_bytes),
+             GUEST_STATS_BYTES(stats->available_bytes), GUEST_STATS_BYTES(stats->total_bytes));
     snprintf(lines[1], GUEST_STATS_LINE, "  page cache %s warm, %s cold",
-             guest_stats_bytes_text(a, sizeof(a), stats->cache_warm_bytes),
-             guest_stats_bytes_text(b, sizeof(b), stats->cache_cold_bytes));
+             GUEST_STATS_BYTES(stats->cache_warm_bytes),
+             GUEST_STATS_BYTES(stats->cache_cold_bytes));
 }
 
 static void rate_lines(char *line, const struct guest_stats *stats)
 {
-    char a[32];
-    char b[32];
-    char c[32];
-    char d[32];
-
     snprintf(line, GUEST_STATS_LINE, "  waits for memory: some %s, all %s; swap in %s, refaults %s",
-             guest_stats_share_text(a, sizeof(a), stats->psi_some),
-             guest_stats_share_text(b, sizeof(b), stats->psi_full),
-             rate_text(c, sizeof(c), stats->swap_in_bytes_s),
-             rate_text(d, sizeof(d), stats->refault_bytes_s));
+             GUEST_STATS_SHARE(stats->psi_some), GUEST_STATS_SHARE(stats->psi_full),
+             RATE_TEXT(stats->swap_in_bytes_s), RATE_TEXT(stats->refault_bytes_s));
 }
 
 static void split_line(char *line, const struct guest_stats *stats)
 {
-    char a[32];
-    char b[32];
-    char c[32];
-    char d[32];
-
     snprintf(line, GUEST_STATS_LINE,
              "  of the WSS over %gs: page cache %s to %s, processes %s to %s", stats->window_s,
-             guest_stats_bytes_text(a, sizeof(a), stats->wss_cache_low_bytes),
-             guest_stats_bytes_text(b, sizeof(b), stats->wss_cache_high_bytes),
-             guest_stats_bytes_text(c, sizeof(c), stats->wss_anon_low_bytes),
-             guest_stats_bytes_text(d, sizeof(d), stats->wss_anon_high_bytes));
+             GUEST_STATS_BYTES(stats->wss_cache_low_bytes),
+             GUEST_STATS_BYTES(stats->wss_cache_high_bytes),
+             GUEST_STATS_BYTES(stats->wss_anon_low_bytes),
+             GUEST_STATS_BYTES(stats->wss_anon_high_bytes));
 }
 
 /* The guest's own working set has another window than the host's WSS, and excludes the kernel and
  * the page cache that is only accessed by read(2) and write(2). */
 static void own_line(char *line, const struct guest_stats *stats)
 {
-    char a[32];
-    char b[32];
-
     snprintf(line, GUEST_STATS_LINE,
              "  touched by its processes in %.3gs: anonymous %s, mapped files %s",
-             stats->own_window_s, guest_stats_bytes_text(a, sizeof(a), stats->own_anon_bytes),
-             guest_stats_bytes_text(b, sizeof(b), stats->own_file_bytes));
+             stats->own_window_s, GUEST_STATS_BYTES(stats->own_anon_bytes),
+             GUEST_STATS_BYTES(stats->own_file_bytes));
 }
 
 static void judgement_lines(char lines[2][GUEST_STATS_LINE], const struct guest_stats *stats)
 {
     char reasons[128];
     char inconsistencies[64];
-    char share[32];
 
     guest_stats_reasons_text(reasons, sizeof(reasons), stats->reasons);
     guest_stats_inconsistencies_text(inconsistencies, sizeof(inconsistencies),
@@ -152,8 +131,8 @@ static void judgement_lines(char lines[2][GUEST_STATS_LINE], const struct guest_
              *reasons ? " (" : "", reasons, *reasons ? ")" : "",
              stats->verdict == VERDICT_UNKNOWN ? ": it has not reported enough" : "");
     snprintf(lines[1], GUEST_STATS_LINE, "  agrees with what the host sees: %s%s%s%s",
-             guest_stats_share_text(share, sizeof(share), stats->consistency),
-             *inconsistencies ? " (not with: " : "", inconsistencies, *inconsistencies ? ")" : "");
+             GUEST_STATS_SHARE(stats->consistency), *inconsistencies ? " (not with: " : "",
+             inconsistencies, *inconsistencies ? ")" : "");
 }
 
 size_t guest_stats_lines(char lines[GUEST_STATS_LINES][GUEST_STATS_LINE],

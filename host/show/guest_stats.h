@@ -3,6 +3,7 @@
  * the host's numbers, and marked as guest-reported. */
 #pragma once
 
+#include "base/text/units.h"
 #include "measure/estimate/guest_stats.h"
 
 #include <jansson.h>
@@ -20,8 +21,10 @@ json_t *guest_stats_json(const struct guest_stats *stats);
 
 /** "103.2 MiB"; "-" if it was not reported. Returns @p text, like the functions below. */
 char *guest_stats_bytes_text(char *text, size_t size, uint64_t bytes);
+#define GUEST_STATS_BYTES(bytes) guest_stats_bytes_text(UNITS_BUFFER, UNITS_TEXT, bytes)
 /** "12.3%"; "-" */
 char *guest_stats_share_text(char *text, size_t size, double share);
+#define GUEST_STATS_SHARE(share) guest_stats_share_text(UNITS_BUFFER, UNITS_TEXT, share)
 /** "below", "near", "above"; ">= RAM" if the working set is at least the guest's RAM; "-" if it is
  * not known. */
 char *guest_stats_verdict_text(char *text, size_t size, const struct guest_stats *stats);

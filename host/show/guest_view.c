@@ -40,12 +40,11 @@ static void add_windows(struct table *table, const struct guest_view *view)
 
     for (size_t w = 0; record && w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
-        char what[96], span[32], half[32], age[32];
+        char what[96];
 
-        snprintf(what, sizeof(what), "touched in %s, %s %s, %s ago",
-                 show_seconds(span, sizeof(span), window->window_s), show_plus_minus(),
-                 show_bytes(half, sizeof(half), window_half_width(window)),
-                 show_seconds(age, sizeof(age), ceil(view->record_age_s)));
+        snprintf(what, sizeof(what), "touched in %s, %s %s, %s ago", SECONDS_TEXT(window->window_s),
+                 show_plus_minus(), BYTES_TEXT(window_half_width(window)),
+                 SECONDS_TEXT(ceil(view->record_age_s)));
         memory_row(table, "host", what, window->wss_bytes, view->assigned_bytes);
     }
 }
@@ -349,7 +348,6 @@ static void print_missing(const struct guest_view *view)
 static void print_heading(const struct guest_view *view)
 {
     char up[32] = "?";
-    char age[32];
     char domain[256];
 
     if (!view->report) {
@@ -364,8 +362,7 @@ static void print_heading(const struct guest_view *view)
            domain, *view->hello->agent ? view->hello->agent : "?",
            *view->hello->kernel ? view->hello->kernel : "?", up);
     if (!isnan(view->report_age_s))
-        printf(", and its report to vmwssd %s ago",
-               show_seconds(age, sizeof(age), ceil(view->report_age_s)));
+        printf(", and its report to vmwssd %s ago", SECONDS_TEXT(ceil(view->report_age_s)));
     putchar('\n');
 }
 

@@ -54,11 +54,9 @@ static json_t *balloon_json(const struct domain_memory *memory)
 int guest_view_print_json(const struct guest_view *view)
 {
     json_t *object = json_object();
-    char time[40];
 
     json_object_set_new(object, "schema", json_string("vmwss.guest.v1"));
-    json_object_set_new(object, "time",
-                        json_string(show_time(time, sizeof(time), view->unix_s, 3)));
+    json_object_set_new(object, "time", json_string(TIME_TEXT(view->unix_s, 3)));
     json_object_set_new(object, "domain", json_text(view->domain));
     json_object_set_new(object, "uuid", json_text(view->uuid));
     json_object_set_new(object, "pid", json_integer(view->pid));

@@ -7,7 +7,6 @@
 #include "show/field_json.h"
 #include "show/guest_stats.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,17 +106,15 @@ static void fill_record(struct history_output *output, const struct record_summa
 {
     struct sheet *sheet = &output->sheet;
     struct field_value value;
-    char flags[SAMPLE_FLAGS_TEXT];
 
     for (size_t i = 0; output->of_record[i]; i++) {
         field_get_summary(output->of_record[i], summary, &value);
         set_value(sheet, output->of_record[i], &value);
     }
-    sample_flags_text(flags, sizeof(flags), summary->flags);
     sheet_cell_bytes(sheet, "resident", summary->resident_bytes);
     sheet_cell_bytes(sheet, "ram", summary->ram_bytes);
     sheet_cell(sheet, "shown_method", "%s", summary->method);
-    sheet_cell(sheet, "shown_flags", "%s", flags);
+    sheet_cell(sheet, "shown_flags", "%s", SAMPLE_FLAGS(summary->flags));
 }
 
 /* Sets the CSV fields for which JSON has an object. */
@@ -147,17 +144,14 @@ static void fill_guest_stats(struct history_output *output, const struct guest_s
     else if (guest_stats_requested(stats))
         sheet_json(sheet, "guest", guest_stats_json(stats));
     sheet_cell(sheet, "avail", "%s",
-               guest_stats_bytes_text(text, sizeof(text),
-                                      reported ? stats->available_bytes : AGENT_UNKNOWN));
-    sheet_cell(sheet, "psi", "%s",
-               guest_stats_share_text(text, sizeof(text), reported ? stats->psi_some : NAN));
+               GUEST_STATS_BYTES(reported ? stats->available_bytes : AGENT_UNKNOWN));
+    sheet_cell(sheet, "psi", "%s", GUEST_STATS_SHARE(reported ? stats->psi_some : NAN));
     sheet_cell(sheet, "needs", "%s", guest_stats_verdict_text(text, sizeof(text), stats));
 }
 
 void history_output_point(struct history_output *output, const struct history_point *point)
 {
     struct sheet *sheet = &output->sheet;
-    char error[64];
 
     output->has_stats = output->has_stats || guest_stats_requested(&point->guest);
     snprintf(output->unavailable, sizeof(output->unavailable), "%s", point->guest.unavailable);
@@ -176,8 +170,7 @@ void history_output_point(struct history_output *output, const struct history_po
     sheet_bytes(sheet, "wss_p95_bytes", point->wss_p95_bytes);
     sheet_bytes(sheet, "wss_max_bytes", point->wss_max_bytes);
     sheet_cell(sheet, "error", "%s",
-               show_error(error, sizeof(error), point->wss_bytes, point->wss_low_bytes,
-                          point->wss_high_bytes));
+               ERROR_TEXT(point->wss_bytes, point->wss_low_bytes, point->wss_high_bytes));
     fill_record(output, &point->summary);
     fill_guest_stats(output, &point->guest);
 }

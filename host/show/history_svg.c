@@ -108,17 +108,12 @@ static int write_chart(const struct history_picture *picture, const struct drawn
     const struct history_query *query = picture->query;
     char title[sizeof(guest->name) + sizeof(guest->host) + 8];
     char subtitle[400];
-    char from[40];
-    char to[40];
-    char window[24];
 
     snprintf(title, sizeof(title), "%s on %s", guest->name, guest->host);
     utf8_end(title);
     utf8_printable(title);
     snprintf(subtitle, sizeof(subtitle), "working set over %s, from %s to %s",
-             show_seconds(window, sizeof(window), query->window_s),
-             show_time(from, sizeof(from), query->from_s, 0),
-             show_time(to, sizeof(to), query->to_s, 0));
+             SECONDS_TEXT(query->window_s), TIME_TEXT(query->from_s, 0), TIME_TEXT(query->to_s, 0));
 
     const struct chart chart = {
         .title = title,

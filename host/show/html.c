@@ -38,6 +38,13 @@ void html_text(FILE *out, const char *text)
     }
 }
 
+void html_name(FILE *out, const char *before, const char *name, const char *after)
+{
+    fprintf(out, "%s<bdi>", before);
+    html_text(out, name);
+    fprintf(out, "</bdi>%s", after);
+}
+
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* Opens a file without a name in the directory of @p path (open(2), O_TMPFILE), so that a killed

@@ -12,14 +12,13 @@
 /* The height of a chart, in its own units. */
 #define HEIGHT 1000
 
-char *html_value(char *text, size_t size, enum html_unit unit, double value)
+/* "1.2 GiB", "3.4 %", as in the page's table of values at a time. */
+static char *value_text(char *text, size_t size, enum html_unit unit, double value)
 {
-    char bytes[32];
-
     if (unit == HTML_SHARE)
         snprintf(text, size, "%.3g %%", 100 * value);
     else
-        snprintf(text, size, "%s%s", show_bytes(bytes, sizeof(bytes), (uint64_t)fmax(value, 0)),
+        snprintf(text, size, "%s%s", BYTES_TEXT((uint64_t)fmax(value, 0)),
                  unit == HTML_BYTES ? "" : "/s");
     return text;
 }
@@ -132,7 +131,7 @@ static void y_axis(FILE *out, enum html_unit unit, double top)
 
     fputs("<div class=\"y\" aria-hidden=\"true\">", out);
     for (int half = 2; half >= 0; half--)
-        fprintf(out, "<span>%s</span>", html_value(text, sizeof(text), unit, top * half / 2));
+        fprintf(out, "<span>%s</span>", value_text(text, sizeof(text), unit, top * half / 2));
     fputs("</div>", out);
 }
 
@@ -323,9 +322,9 @@ static void alternative(FILE *out, const struct timeline_span *span,
 
         if (e.n > 0)
             fprintf(out, " %s: %s to %s, %s last.", chart->series[s].label,
-                    html_value(text[0], sizeof(text[0]), chart->unit, e.least),
-                    html_value(text[1], sizeof(text[1]), chart->unit, e.most),
-                    html_value(text[2], sizeof(text[2]), chart->unit, e.last));
+                    value_text(text[0], sizeof(text[0]), chart->unit, e.least),
+                    value_text(text[1], sizeof(text[1]), chart->unit, e.most),
+                    value_text(text[2], sizeof(text[2]), chart->unit, e.last));
     }
     fputc('"', out);
 }

@@ -51,6 +51,3 @@ void html_strips(FILE *out, const struct timeline_span *span, const struct timel
 
 /** Writes labels below a figure: days, or hours. */
 void html_time_axis(FILE *out, const struct timeline_span *span);
-
-/** "1.2 GiB", "3.4 %", as in the page's table of values at a time. */
-char *html_value(char *text, size_t size, enum html_unit unit, double value);

@@ -68,9 +68,9 @@ static void table_row(FILE *out, const struct html_report *page, size_t g)
     const struct report_guest *guest = &page->report->guests[g];
     const bool known = guest->records > 0;
 
-    fprintf(out, "<tr data-for=\"g%zu\"><th scope=\"row\"><a href=\"#g%zu\"><bdi>", g, g);
-    html_text(out, guest->guest.name);
-    fprintf(out, "</bdi></a></th><td>%s</td>", state_of(guest));
+    fprintf(out, "<tr data-for=\"g%zu\"><th scope=\"row\"><a href=\"#g%zu\">", g, g);
+    html_name(out, "", guest->guest.name, "</a></th>");
+    fprintf(out, "<td>%s</td>", state_of(guest));
     html_cell_bytes(out, true, (double)guest->ram_bytes);
     html_cell_bytes(out, true, (double)guest->resident_bytes);
     html_cell_bytes(out, known, guest->wss_p50);
@@ -123,19 +123,14 @@ static const struct html_series refault_series[] = {
 
 static void facts(FILE *out, const struct report_guest *guest)
 {
-    char text[5][32];
-
-    fprintf(out, "<p>%s; %s assigned, %s resident", state_of(guest),
-            show_bytes(text[0], sizeof(text[0]), guest->ram_bytes),
-            show_bytes(text[1], sizeof(text[1]), guest->resident_bytes));
+    fprintf(out, "<p>%s; %s assigned, %s resident", state_of(guest), BYTES_TEXT(guest->ram_bytes),
+            BYTES_TEXT(guest->resident_bytes));
     if (guest->records > 0)
         fprintf(out, "; working set %s (p50), %s (p95), %s at most",
-                show_bytes(text[2], sizeof(text[2]), (uint64_t)guest->wss_p50),
-                show_bytes(text[3], sizeof(text[3]), (uint64_t)guest->wss_p95),
-                show_bytes(text[4], sizeof(text[4]), (uint64_t)guest->wss_max));
+                BYTES_TEXT((uint64_t)guest->wss_p50), BYTES_TEXT((uint64_t)guest->wss_p95),
+                BYTES_TEXT((uint64_t)guest->wss_max));
     if (!guest->not_measured && guest->reclaimable_bytes > 0)
-        fprintf(out, "; could give back %s",
-                show_bytes(text[0], sizeof(text[0]), guest->reclaimable_bytes));
+        fprintf(out, "; could give back %s", BYTES_TEXT(guest->reclaimable_bytes));
     fputs(".</p>\n", out);
 }
 

@@ -58,15 +58,13 @@ void html_time(FILE *out, double time_s)
 
 static void draw_bar(FILE *out, const struct html_bar *bar, double scale)
 {
-    char bytes[32];
-
     fprintf(
         out,
         "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td><td class=\"wide\"><svg class=\"bar\" "
         "viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
         "class=\"%s\" width=\"%.0f\" height=\"10\"/></svg></td><td>%s</td></tr>\n",
-        bar->name, bar->text ? bar->text : show_bytes(bytes, sizeof(bytes), (uint64_t)bar->value),
-        bar->style, 1000 * bar->value / scale, bar->note);
+        bar->name, bar->text ? bar->text : BYTES_TEXT((uint64_t)bar->value), bar->style,
+        1000 * bar->value / scale, bar->note);
 }
 
 void html_bars(FILE *out, const struct html_bars *bars)

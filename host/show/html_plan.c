@@ -16,8 +16,6 @@
 static void print_heading(FILE *out, const struct plan_shown *shown)
 {
     const struct plan_fleet *fleet = shown->fleet;
-    char window[24];
-    char step[24];
 
     fprintf(out,
             "<body>\n<a class=\"skip\" href=\"#hosts-table\">To the table of hosts</a>\n<header>"
@@ -31,9 +29,8 @@ static void print_heading(FILE *out, const struct plan_shown *shown)
             ", and what is planned so that no host is short for more than %g %% of the time. A "
             "need is the upper bound of the memory touched within %s; it is added up in steps of "
             "%s. All times are UTC.</p></header>\n<main>\n",
-            100 * shown->request->options.risk,
-            show_seconds_short(window, sizeof(window), shown->window_s),
-            show_seconds_short(step, sizeof(step), fleet->step_s));
+            100 * shown->request->options.risk, SECONDS_SHORT_TEXT(shown->window_s),
+            SECONDS_SHORT_TEXT(fleet->step_s));
 }
 
 /* --- all hosts together ----------------------------------------------------------------------- */
@@ -98,28 +95,6 @@ static void ratio_bars(FILE *out, const struct plan_shown *shown, const struct s
     html_bars(out, &table);
 }
 
-static void use_bars(FILE *out, const struct plan_shown *shown)
-{
-    size_t before = 0;
-    char text[2][24];
-
-    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
-        before += shown->result->hosts[h].n_guests > 0;
-
-    const size_t after = before - shown->result->emptied;
-    const struct html_bar bars[] = {
-        {"assigned", "Now", "have guests", (double)before, text[0]},
-        {"give", "After the moves", "have guests", (double)after, text[1]},
-    };
-    const struct html_bars table = {"Hosts in use", "Hosts", bars, COUNT(bars)};
-
-    if (!plan_has_moves(shown->request))
-        return;
-    snprintf(text[0], sizeof(text[0]), "%zu", before);
-    snprintf(text[1], sizeof(text[1]), "%zu", after);
-    html_bars(out, &table);
-}
-
 /* --- histograms of hosts and guests ----------------------------------------------------------- */
 
 struct bin {
@@ -152,6 +127,21 @@ static void draw_bins(FILE *out, const struct bin *bins, size_t n, const char *c
                                     text[b]};
     }
     html_bars(out, &table);
+}
+
+static void use_bins(FILE *out, const struct plan_shown *shown)
+{
+    struct bin bins[] = {
+        {"assigned", "Now", "have guests", 0, 0},
+        {"give", "After the moves", "have guests", 0, 0},
+    };
+
+    if (!plan_has_moves(shown->request))
+        return;
+    for (size_t h = 0; h < shown->fleet->n_hosts; h++)
+        bins[0].n += shown->result->hosts[h].n_guests > 0;
+    bins[1].n = bins[0].n - shown->result->emptied;
+    draw_bins(out, bins, COUNT(bins), "Hosts in use", "Hosts");
 }
 
 static void full_bins(FILE *out, const struct plan_shown *shown)
@@ -237,9 +227,7 @@ static void size_bins(FILE *out, const struct plan_fleet *fleet)
 
 static void write_name(FILE *out, const char *name)
 {
-    fputs("<bdi>", out);
-    html_text(out, name);
-    fputs("</bdi>", out);
+    html_name(out, "", name, "");
 }
 
 static void sentences(FILE *out, const struct html_plan *page)
@@ -277,7 +265,7 @@ static void fleet_section(FILE *out, const struct html_plan *page)
     sentences(out, page);
     fputs("<div class=\"some-bars\">", out);
     ratio_bars(out, shown, &sums);
-    use_bars(out, shown);
+    use_bins(out, shown);
     full_bins(out, shown);
     runway_bins(out, shown);
     fail_bins(out, shown);

@@ -3,7 +3,6 @@
 #include "show/html_plan_tables.h"
 
 #include "base/cleanup.h"
-#include "base/plural.h"
 #include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_table.h"
@@ -25,18 +24,9 @@ static void count_cell(FILE *out, size_t n)
 static void signed_cell(FILE *out, double bytes)
 {
     char text[40];
-    char size[32];
 
-    snprintf(text, sizeof(text), "%s%s", bytes < 0 ? "-" : "",
-             show_bytes(size, sizeof(size), (uint64_t)fabs(bytes)));
+    snprintf(text, sizeof(text), "%s%s", bytes < 0 ? "-" : "", BYTES_TEXT((uint64_t)fabs(bytes)));
     html_cell_number(out, trunc(bytes), text);
-}
-
-static void name_cell(FILE *out, const char *name)
-{
-    fputs("<td><bdi>", out);
-    html_text(out, name);
-    fputs("</bdi></td>", out);
 }
 
 /* Draws a bar from @p from to @p to, and a mark, as shares of its width 0 .. 1; parts outside are
@@ -129,12 +119,8 @@ static void host_row(FILE *out, const struct plan_shown *shown, size_t h)
     const double share = result->planned_bytes / limit;
     const char *note = plan_host_note(host, result);
 
-    fputs("<tr><th scope=\"row\"><bdi>", out);
-    html_text(out, host->name);
-    fprintf(out,
-            note[0] ? "</bdi></th><td><span class=\"chip\">%s</span></td>"
-                    : "</bdi></th><td>%s</td>",
-            note);
+    html_name(out, "<tr><th scope=\"row\">", host->name, "</th>");
+    fprintf(out, note[0] ? "<td><span class=\"chip\">%s</span></td>" : "<td>%s</td>", note);
     count_cell(out, result->n_guests);
     html_cell_bytes(out, true, result->ram_bytes);
     html_cell_bytes(out, true, result->limit_bytes);
@@ -180,11 +166,17 @@ void html_plan_hosts(FILE *out, const struct plan_shown *shown)
 
 static void one_move(FILE *out, const struct plan_fleet *fleet, const struct plan_move *move)
 {
-    fputs("<li><bdi>", out);
-    html_text(out, fleet->guests[move->guest].name);
-    fputs("</bdi> to <bdi>", out);
-    html_text(out, fleet->hosts[move->to].name);
-    fputs("</bdi></li>", out);
+    const struct plan_price *price = plan_price_of(fleet, move->guest);
+    char takes[100];
+    char hour[20];
+
+    html_name(out, "<li>", fleet->guests[move->guest].name, " to ");
+    html_name(out, "", fleet->hosts[move->to].name, "");
+    if (price)
+        fprintf(out, ", %s, %s%s", plan_takes_text(takes, sizeof(takes), price),
+                plan_hour_text(hour, sizeof(hour), price->hour),
+                price->hour == PLAN_ANY_HOUR ? " hour" : " UTC");
+    fputs("</li>", out);
 }
 
 /* Writes the moves that begin at @p first and have the same host and reason; returns the index of
@@ -198,9 +190,8 @@ static size_t moves_row(FILE *out, const struct plan_shown *shown, size_t first,
     while (last < end && moves[last].from == moves[first].from &&
            moves[last].why == moves[first].why)
         last++;
-    fputs("<tr><th scope=\"row\"><bdi>", out);
-    html_text(out, shown->fleet->hosts[moves[first].from].name);
-    fprintf(out, "</bdi></th><td>%s it</td><td class=\"n\">%zu</td><td><ul class=\"moves\">",
+    html_name(out, "<tr><th scope=\"row\">", shown->fleet->hosts[moves[first].from].name, "</th>");
+    fprintf(out, "<td>%s it</td><td class=\"n\">%zu</td><td><ul class=\"moves\">",
             plan_why_texts[moves[first].why].gain, last - first);
     for (size_t m = first; m < last; m++)
         one_move(out, shown->fleet, &moves[m]);
@@ -259,10 +250,8 @@ static void guest_row(FILE *out, const struct plan_fleet *fleet, const struct pl
     const double size = trunc(guest->right_size_bytes);
     char text[100];
 
-    fputs("<tr><th scope=\"row\"><bdi>", out);
-    html_text(out, guest->name);
-    fputs("</bdi></th>", out);
-    name_cell(out, fleet->hosts[guest->host].name);
+    html_name(out, "<tr><th scope=\"row\">", guest->name, "</th>");
+    html_name(out, "<td>", fleet->hosts[guest->host].name, "</td>");
     html_cell_bytes(out, true, ram);
     html_cell_bytes(out, true, trunc(guest->p50_bytes));
     html_cell_bytes(out, true, trunc(guest->p95_bytes));

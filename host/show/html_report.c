@@ -19,23 +19,18 @@
 static void print_heading(FILE *out, const struct html_report *page)
 {
     const struct report *report = page->report;
-    char window[24];
-    char cell[24];
 
-    fputs(
-        "<body>\n<a class=\"skip\" href=\"#guests-table\">To the table of guests</a>\n<header><h1>Memory "
-        "of <bdi>",
-        out);
-    html_text(out, report->host);
-    fputs("</bdi></h1>\n<p>What its guests had and needed, from ", out);
+    html_name(out,
+              "<body>\n<a class=\"skip\" href=\"#guests-table\">To the table of guests</a>\n"
+              "<header><h1>Memory of ",
+              report->host, "</h1>\n<p>What its guests had and needed, from ");
     html_time(out, report->from_s);
     fputs(" to ", out);
     html_time(out, report->to_s);
     fprintf(out,
             ". A working set is the memory touched within %s. One step of a curve is %s. All times "
             "are UTC.</p>%s</header>\n<main>\n",
-            show_seconds_short(window, sizeof(window), report->options.window_s),
-            show_seconds_short(cell, sizeof(cell), page->span->cell_s),
+            SECONDS_SHORT_TEXT(report->options.window_s), SECONDS_SHORT_TEXT(page->span->cell_s),
             page->served ? "\n<nav aria-label=\"Pages\"><a href=\"status\">Guests now</a> "
                            "<a href=\"metrics\">Metrics</a></nav>"
                          : "");
@@ -70,14 +65,13 @@ static void print_verdict(FILE *out, const struct report *report)
     const struct report_voice voice = {out, " %", " ", ""};
     const struct report_options *options = &report->options;
     const bool asked = options->capacity_bytes && options->guest_bytes;
-    char size[32];
 
     fputs("<p>", out);
     report_say_need(&voice, report);
     if (asked)
         fprintf(out, " %.0f more guest%s of %s like these would fit at a risk of %g %%.",
-                report->fit, plural(report->fit),
-                show_bytes(size, sizeof(size), options->guest_bytes), 100 * options->risk);
+                report->fit, plural(report->fit), BYTES_TEXT(options->guest_bytes),
+                100 * options->risk);
     report_say_gaps(&voice, report);
     if (asked && report->level_s == BUCKET_HOUR)
         fputs(

@@ -47,10 +47,8 @@ void html_table_end(FILE *out)
 
 void html_cell_bytes(FILE *out, bool known, double bytes)
 {
-    char text[32];
-
     if (known)
-        html_cell_number(out, bytes, show_bytes(text, sizeof(text), (uint64_t)bytes));
+        html_cell_number(out, bytes, BYTES_TEXT((uint64_t)bytes));
     else
         fputs("<td data-v=\"-1\"><abbr title=\"not known\">–</abbr></td>", out);
 }

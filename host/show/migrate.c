@@ -43,6 +43,11 @@ static char *range_text(char *text, size_t size, const struct migrate_range *ran
     return text;
 }
 
+char *migrate_seconds_text(char *text, size_t size, const struct migrate_range *seconds)
+{
+    return range_text(text, size, seconds, seconds_text);
+}
+
 /* --- the sheet -------------------------------------------------------------------------------- */
 
 static const struct sheet_column columns[] = {
@@ -142,19 +147,14 @@ static void fill(struct sheet *sheet, const struct migrate_report *report)
 
 static void print_guest(const struct migrate_guest *guest)
 {
-    char ram[32], resident[32], flags[SAMPLE_FLAGS_TEXT];
+    const char *flags = SAMPLE_FLAGS(guest->writes.flags);
 
     printf("%s: %s resident of %s; written", *guest->domain ? guest->domain : "guest",
-           show_bytes(resident, sizeof(resident), guest->resident_bytes),
-           show_bytes(ram, sizeof(ram), guest->ram_bytes));
+           BYTES_TEXT(guest->resident_bytes), BYTES_TEXT(guest->ram_bytes));
     for (size_t i = 0; i < guest->writes.n; i++) {
-        char bytes[32], window[32];
-
-        printf("%s %s in %s", i ? "," : "",
-               show_bytes(bytes, sizeof(bytes), guest->writes.points[i].bytes),
-               show_seconds_short(window, sizeof(window), guest->writes.points[i].window_s));
+        printf("%s %s in %s", i ? "," : "", BYTES_TEXT(guest->writes.points[i].bytes),
+               SECONDS_SHORT_TEXT(guest->writes.points[i].window_s));
     }
-    sample_flags_text(flags, sizeof(flags), guest->writes.flags);
     printf(" (%s%s%s)\n", guest->writes.method, *flags ? ", " : "", flags);
 }
 

@@ -17,3 +17,6 @@ struct migrate_report {
 
 /** Returns 0 or -ENOMEM. JSON: schema vmwss.migrate.v1. */
 int migrate_print(const struct migrate_report *report, enum show_format format);
+
+/** "14s [12s, 17s]", "120ms [80ms, no end]", "never [12s, no end]". */
+char *migrate_seconds_text(char *text, size_t size, const struct migrate_range *seconds);

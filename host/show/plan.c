@@ -198,9 +198,45 @@ static const struct sheet_column move_columns[] = {
     {"domain", {.name = "MOVE", .cut = true}},
     {"from", {.name = "FROM"}},
     {"to", {.name = "TO"}},
-    {"need", {.name = "NEED P99", .right = true, .rank = 1}},
+    {"need", {.name = "NEED P99", .right = true, .rank = 3}},
+    {"migration_takes", {.name = "TAKES", .right = true, .rank = 1}},
+    {"migration_sends", {.name = "SENDS", .right = true, .rank = 4}},
+    {"migration_hour", {.name = "WHEN", .rank = 1}},
     {"gain", {.name = "GAIN", .last = true, .rank = 2}},
 };
+
+static void fill_seconds(struct sheet *sheet, const char *const keys[3],
+                         const struct migrate_range *seconds)
+{
+    sheet_real(sheet, keys[0], sheet_rounded(seconds->value, 1e-3));
+    sheet_real(sheet, keys[1], sheet_rounded(seconds->low, 1e-3));
+    sheet_real(sheet, keys[2], sheet_rounded(seconds->high, 1e-3));
+}
+
+static void fill_price(struct sheet *sheet, const struct plan_price *price)
+{
+    static const char *const total[] = {"total_seconds", "total_low_seconds", "total_high_seconds"};
+    static const char *const downtime[] = {"downtime_seconds", "downtime_low_seconds",
+                                           "downtime_high_seconds"};
+    char text[100];
+
+    if (!price) {
+        sheet_unknown(sheet, "migration");
+        return;
+    }
+    sheet_group(sheet, "migration");
+    sheet_text(sheet, "verdict", migrate_verdict_name(price->verdict));
+    sheet_text(sheet, "hour", plan_hour_text(text, sizeof(text), price->hour));
+    fill_seconds(sheet, total, &price->total_s);
+    fill_seconds(sheet, downtime, &price->downtime_s);
+    sheet_bytes_real(sheet, "sent_bytes", price->sent_bytes.value);
+    sheet_bytes_real(sheet, "sent_low_bytes", price->sent_bytes.low);
+    sheet_bytes_real(sheet, "sent_high_bytes", price->sent_bytes.high);
+    sheet_count(sheet, "curves", price->n_curves);
+    sheet_cell(sheet, "takes", "%s", plan_takes_text(text, sizeof(text), price));
+    sheet_cell_bytes(sheet, "sends", price->sent_bytes.value);
+    sheet_close(sheet);
+}
 
 static void fill_move(struct sheet *sheet, const struct plan_fleet *fleet,
                       const struct plan_move *move)
@@ -216,6 +252,7 @@ static void fill_move(struct sheet *sheet, const struct plan_fleet *fleet,
     sheet_text(sheet, "to", fleet->hosts[move->to].name);
     sheet_text(sheet, "why", plan_why_texts[move->why].why);
     sheet_cell_bytes(sheet, "need", guest->p99_bytes);
+    fill_price(sheet, plan_price_of(fleet, move->guest));
     sheet_cell(sheet, "gain", "%s %s", plan_why_texts[move->why].gain, from);
 }
 
@@ -259,22 +296,28 @@ static void fill_ratio(struct sheet *sheet, const struct plan_ratio *ratio)
     sheet_close(sheet);
 }
 
+static void fill_terms(struct sheet *sheet, const struct migrate_terms *terms)
+{
+    const struct migrate_path path = migrate_path_of(terms, true);
+
+    sheet_group(sheet, "migration");
+    sheet_real(sheet, "bandwidth_bytes_per_second", path.bandwidth_bytes_s.value);
+    sheet_real(sheet, "link_bytes_per_second", path.link_bytes_s.value);
+    sheet_real(sheet, "allowed_downtime_s", path.downtime_s);
+    sheet_bool(sheet, "auto_converge", path.auto_converge);
+    sheet_close(sheet);
+}
+
 static void fill_head(struct sheet *sheet, const struct plan_shown *shown)
 {
     const struct plan_fleet *fleet = shown->fleet;
     const double to_s = fleet->from_s + (double)fleet->n_times * fleet->step_s;
     const double risk = shown->request->options.risk;
-    char from[40];
-    char to[40];
-    char window[32];
-    char step[32];
 
     sheet_note(sheet, "%zu guest%s on %zu host%s, %s to %s, window %s, in steps of %s, risk %g%%",
                fleet->n_guests, plural((double)fleet->n_guests), fleet->n_hosts,
-               plural((double)fleet->n_hosts), show_time(from, sizeof(from), fleet->from_s, 0),
-               show_time(to, sizeof(to), to_s, 0),
-               show_seconds(window, sizeof(window), shown->window_s),
-               show_seconds(step, sizeof(step), fleet->step_s), 100 * risk);
+               plural((double)fleet->n_hosts), TIME_TEXT(fleet->from_s, 0), TIME_TEXT(to_s, 0),
+               SECONDS_TEXT(shown->window_s), SECONDS_TEXT(fleet->step_s), 100 * risk);
     sheet_time(sheet, "from", fleet->from_s, 0);
     sheet_time(sheet, "to", to_s, 0);
     sheet_count(sheet, "step_s", (uint64_t)fleet->step_s);
@@ -284,6 +327,7 @@ static void fill_head(struct sheet *sheet, const struct plan_shown *shown)
     sheet_real(sheet, "size_margin", fleet->size_margin);
     sheet_bool(sheet, "running_only", shown->request->options.running_only);
     sheet_real(sheet, "unknown", shown->result->unknown);
+    fill_terms(sheet, &shown->request->terms);
 }
 
 static void fill(struct sheet *sheet, const struct plan_shown *shown)
@@ -310,6 +354,8 @@ static void fill(struct sheet *sheet, const struct plan_shown *shown)
     sheet_count(sheet, "short_before", shown->result->short_before);
     sheet_count(sheet, "short_after", shown->result->short_after);
     sheet_count(sheet, "spare", shown->request->options.spare);
+    if (plan_is_partial(fleet))
+        return;
     sheet_bool(sheet, "spared_before", shown->result->spared_before);
     sheet_bool(sheet, "spared_after", shown->result->spared_after);
     sheet_bool(sheet, "spared_with_new", shown->result->spared_with_new);
@@ -366,6 +412,13 @@ static const char *const csv_names[] = {
     "right_size_bytes",
     "right_size_window_s",
     "right_size_risk",
+    "migration_verdict",
+    "migration_hour",
+    "migration_total_seconds",
+    "migration_total_low_seconds",
+    "migration_total_high_seconds",
+    "migration_downtime_seconds",
+    "migration_sent_bytes",
     NULL,
 };
 

@@ -78,7 +78,6 @@ static void say_past(const struct plan_voice *voice, const struct plan_shown *sh
         plan_say(voice, "%zu more hosts have guests that have ended.", n - NAMED);
 }
 
-/* "web1 on a needed up to 812 MiB before this time, and up to 300 MiB in it: ..." */
 /* "b: its guests use 9.2 of 8 CPUs, 7.1 after the moves." */
 static void say_cpus(const struct plan_voice *voice, const struct plan_shown *shown)
 {
@@ -104,31 +103,57 @@ static void say_cpus(const struct plan_voice *voice, const struct plan_shown *sh
                  plural((double)unknown), unknown == 1 ? "it is" : "they are");
 }
 
-static void say_before(const struct plan_voice *voice, const struct plan_fleet *fleet)
+/* Ends "web1 on a needed up to 812 MiB before this time, and up to 300 MiB in it: ...". ram_bytes:
+ * what it can need at most. */
+static void say_more(const struct plan_voice *voice, const struct plan_fleet *fleet, size_t host,
+                     const struct plan_before *before, double max_bytes, double ram_bytes)
 {
     const double to_s = fleet->from_s + (double)fleet->n_times * fleet->step_s;
+    char more[32];
+    char most[32];
+
+    fputs(" on ", voice->out);
+    voice->name(voice->out, fleet->hosts[host].name);
+    show_bytes(more, sizeof(more), (uint64_t)before->bytes);
+    show_bytes(most, sizeof(most), (uint64_t)max_bytes);
+    if (!plan_needed_more(&(struct plan_before){.bytes = fmin(before->bytes, ram_bytes)},
+                          max_bytes))
+        fprintf(voice->out, " needed up to %s, more than its RAM: it is planned with up to %s.%s",
+                more, most, voice->end);
+    else
+        fprintf(voice->out,
+                " needed up to %s before this time, and up to %s in it: --since %.0fd plans for "
+                "that.%s",
+                more, most, ceil((to_s - before->time_s) / DAY_S) + 1, voice->end);
+}
+
+static void say_before(const struct plan_voice *voice, const struct plan_fleet *fleet)
+{
     size_t n = 0;
-    char before[32];
-    char since[32];
 
     for (size_t g = 0; g < fleet->n_guests; g++) {
         const struct plan_guest *guest = &fleet->guests[g];
 
-        if (!plan_needed_more(guest) || n++ >= NAMED)
+        if (!plan_needed_more(&guest->before, guest->max_bytes) || n++ >= NAMED)
             continue;
         fputs(voice->begin, voice->out);
         voice->name(voice->out, guest->name);
-        fputs(" on ", voice->out);
-        voice->name(voice->out, fleet->hosts[guest->host].name);
-        fprintf(voice->out,
-                " needed up to %s before this time, and up to %s in it: --since %.0fd plans for "
-                "that.%s",
-                show_bytes(before, sizeof(before), (uint64_t)guest->before.bytes),
-                show_bytes(since, sizeof(since), (uint64_t)guest->max_bytes),
-                ceil((to_s - guest->before.time_s) / DAY_S) + 1, voice->end);
+        say_more(voice, fleet, guest->host, &guest->before, guest->max_bytes,
+                 (double)guest->ram_bytes);
     }
     if (n > NAMED)
         plan_say(voice, "%zu more guests needed more before this time.", n - NAMED);
+    n = 0;
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        const struct plan_past *past = &fleet->past[h];
+
+        if (past->left_out || !plan_needed_more(&past->before, past->max_bytes) || n++ >= NAMED)
+            continue;
+        fprintf(voice->out, "%sGuests that have ended", voice->begin);
+        say_more(voice, fleet, h, &past->before, past->max_bytes, HUGE_VAL);
+    }
+    if (n > NAMED)
+        plan_say(voice, "Those of %zu more hosts needed more before this time.", n - NAMED);
 }
 
 static void say_broken(const struct plan_voice *voice, const struct plan_shown *shown, size_t host,
@@ -253,6 +278,7 @@ void plan_say_doubts(const struct plan_voice *voice, const struct plan_shown *sh
 
     say_stale(voice, fleet);
     say_partial(voice, fleet);
+    plan_say_stuck(voice, shown);
     say_past(voice, shown);
     say_before(voice, fleet);
     say_cpus(voice, shown);

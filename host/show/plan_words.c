@@ -97,7 +97,8 @@ char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest)
     snprintf(text, size, "%s%s%s%s%s%s%s%s%s", guest->unmeasured ? "not measured " : "",
              guest->suspended ? "suspended " : "", guest->unwatched ? "not watched " : "",
              guest->pinned ? "pinned " : "", guest->apart ? "apart " : "",
-             guest->together ? "together " : "", plan_needed_more(guest) ? "more before " : "",
+             guest->together ? "together " : "",
+             plan_needed_more(&guest->before, guest->max_bytes) ? "more before " : "",
              by_less ? "size of window " : "", by_less ? window : "");
     return text;
 }
@@ -162,7 +163,12 @@ static void say_spare(const struct plan_voice *voice, const struct plan_shown *s
     const struct plan_result *result = shown->result;
     const size_t spare = shown->request->options.spare;
 
-    if (spare > 0)
+    if (spare > 0 && plan_is_partial(shown->fleet))
+        plan_say(voice,
+                 "Whether the others take all guests if any %s is not known, as hosts are "
+                 "partly known.",
+                 spare == 1 ? "host fails" : "two hosts fail at once");
+    else if (spare > 0)
         plan_say(voice, "If any %s, the others take all their guests: %s before, %s after%s.",
                  spare == 1 ? "host fails" : "two hosts fail at once",
                  result->spared_before ? "yes" : "no", result->spared_after ? "yes" : "no",
@@ -201,7 +207,7 @@ static void say_drains(const struct plan_voice *voice, const struct plan_shown *
                     host->n_guests_after == 1 ? "s" : "",
                     plan_is_fixed(&shown->fleet->hosts[h])
                         ? "for it is stale or partly known"
-                        : "pinned, or without room on another host");
+                        : "pinned, writing too fast to be moved, or without room on another host");
         fputs(voice->end, voice->out);
     }
 }
@@ -219,6 +225,7 @@ void plan_say_moves(const struct plan_voice *voice, const struct plan_shown *sho
             result->emptied, shown->fleet->n_hosts, plural((double)shown->fleet->n_hosts),
             result->moves.n, plural((double)result->moves.n), result->short_before,
             result->short_after);
+    plan_say_prices(voice, shown);
     say_spare(voice, shown);
 }
 

@@ -27,6 +27,12 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
  * requested. */
 void plan_say_moves(const struct plan_voice *voice, const struct plan_shown *shown);
 
+/** Writes what the moves cost; nothing if there are none. */
+void plan_say_prices(const struct plan_voice *voice, const struct plan_shown *shown);
+
+/** Writes which guests are not moved because their migrations would not converge. */
+void plan_say_stuck(const struct plan_voice *voice, const struct plan_shown *shown);
+
 /** Writes the overcommit ratio; nothing if it is not known. */
 void plan_say_ratio(const struct plan_voice *voice, const struct plan_shown *shown);
 
@@ -53,6 +59,12 @@ char *plan_unplaced_text(char *text, size_t size, const struct plan_host_result 
 
 /** "suspended pinned ", "size of window 10m". */
 char *plan_guest_note(char *text, size_t size, const struct plan_guest *guest);
+
+/** "any", or an hour of the week, UTC: "Sun 03:00". */
+char *plan_hour_text(char *text, size_t size, unsigned hour);
+
+/** "14s [12s, 17s]", "at best 12s". */
+char *plan_takes_text(char *text, size_t size, const struct plan_price *price);
 
 /** Converts a share of time to minutes of a month. */
 double plan_month_minutes(double share);

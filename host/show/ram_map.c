@@ -73,11 +73,9 @@ static uint64_t row_bytes(const struct ram_map *map, size_t chunk, size_t row)
 static void row_label(char *text, size_t size, const struct sample_record *record, size_t row)
 {
     static const char *const names[] = {"resident", "huge pages", "unmeasured", "swapped"};
-    char window[24];
 
     if (row < ROW_RESIDENT)
-        snprintf(text, size, "in %s",
-                 show_seconds(window, sizeof(window), record->windows[row].window_s));
+        snprintf(text, size, "in %s", SECONDS_TEXT(record->windows[row].window_s));
     else
         snprintf(text, size, "%s", names[row - ROW_RESIDENT]);
 }
@@ -200,11 +198,10 @@ static void print_halves(const struct line *line, const struct strip *strip)
 static void print_sum(const struct line *line, const struct strip *strip)
 {
     uint64_t sum = 0;
-    char text[32];
 
     for (size_t c = 0; c < strip->n; c++)
         sum += row_bytes(line->map, strip->first + c, line->row);
-    printf("|%*s\n", SUM - 1, show_bytes(text, sizeof(text), sum));
+    printf("|%*s\n", SUM - 1, BYTES_TEXT(sum));
 }
 
 static void print_strip(const struct picture *picture, const struct strip *strip)
@@ -238,7 +235,6 @@ const char *map_region_place(const struct map_region *region)
 
 static void print_region_head(const struct map_region *region)
 {
-    char bytes[32];
     char block[64];
 
     printf("\n%s%s",
@@ -248,8 +244,7 @@ static void print_region_head(const struct map_region *region)
            utf8_printable_copy(block, sizeof(block), region->block));
     if (region->node >= 0)
         printf(", node %d", region->node);
-    printf("%s, %s\n", map_region_place(region),
-           show_bytes(bytes, sizeof(bytes), region->n_pages * base_page_bytes()));
+    printf("%s, %s\n", map_region_place(region), BYTES_TEXT(region->n_pages * base_page_bytes()));
 }
 
 static void print_strip_head(const struct picture *picture, const struct strip *strip)
@@ -346,13 +341,11 @@ void ram_map_print(const struct ram_map *map, const struct sample_record *record
 {
     struct line lines[RUN_MAX_WINDOWS + 4];
     struct picture picture = {.map = map, .style = style, .lines = lines};
-    char bytes[32];
 
     choose_rows(&picture, record);
     sample_head_print(record);
     printf("Each character stands for %s: the %s, the more of it was touched within the window.\n",
-           show_bytes(bytes, sizeof(bytes), map->chunk_bytes),
-           has_halves(style) ? "lighter" : "denser");
+           BYTES_TEXT(map->chunk_bytes), has_halves(style) ? "lighter" : "denser");
     print_precision(map);
     print_regions(&picture);
     print_nodes(map, record);
@@ -383,18 +376,15 @@ static void print_series_head(const struct map_series *series, bool two_in_a_lin
 {
     const struct sample_record head = map_series_head(series);
     const unsigned some_flags = map_series_some_flags(series);
-    char seconds[32], begin[32], flags[SAMPLE_FLAGS_TEXT];
 
     sample_head_print(&head);
     printf("%zu period%s of %s, from %s on, each at the time (UTC) at which it ended%s; what is "
            "resident is as of the last.\n",
-           series->n, series->n == 1 ? "" : "s",
-           show_seconds(seconds, sizeof(seconds), head.windows[0].window_s),
-           show_time(begin, sizeof(begin), map_series_begin_s(series), 0),
-           two_in_a_line ? ", two in a line" : "");
-    sample_flags_text(flags, sizeof(flags), some_flags);
+           series->n, series->n == 1 ? "" : "s", SECONDS_TEXT(head.windows[0].window_s),
+           TIME_TEXT(map_series_begin_s(series), 0), two_in_a_line ? ", two in a line" : "");
     if (some_flags)
-        printf("Periods with flags that not all have are marked with *: %s.\n", flags);
+        printf("Periods with flags that not all have are marked with *: %s.\n",
+               SAMPLE_FLAGS(some_flags));
 }
 
 int map_series_print(const struct map_series *series, const struct map_style *style)
@@ -402,7 +392,6 @@ int map_series_print(const struct map_series *series, const struct map_style *st
     const struct map_period *last = &series->period[series->n - 1];
     const unsigned some_flags = map_series_some_flags(series);
     struct picture picture = {.map = &last->map, .style = style, .n_lines = series->n};
-    char bytes[32];
 
     picture.lines = calloc(series->n, sizeof(*picture.lines));
     if (!picture.lines)
@@ -413,8 +402,7 @@ int map_series_print(const struct map_series *series, const struct map_style *st
     }
     print_series_head(series, has_halves(style));
     printf("Each character stands for %s: the %s, the more of it was touched in the period.\n",
-           show_bytes(bytes, sizeof(bytes), last->map.chunk_bytes),
-           has_halves(style) ? "lighter" : "denser");
+           BYTES_TEXT(last->map.chunk_bytes), has_halves(style) ? "lighter" : "denser");
     print_precision(&last->map);
     if (!ram_map_is_complete(&last->map))
         printf("Of a character, that share is right to within %.0f points (95 %%), at worst.\n",

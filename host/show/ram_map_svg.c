@@ -144,12 +144,11 @@ static void draw_region(struct svg *svg, const struct drawing *drawing,
                         const struct map_region *region, double y)
 {
     const struct ram_map *map = drawing->map;
-    char size[32];
     char text[128];
 
     snprintf(text, sizeof(text), "%s%s%s, %s", region->dimm ? "DIMM " : "",
              *region->block ? region->block : "guest RAM", map_region_place(region),
-             show_bytes(size, sizeof(size), region->n_pages * base_page_bytes()));
+             BYTES_TEXT(region->n_pages * base_page_bytes()));
     svg_label(svg, LEFT, y + 14, "start", 12, text);
     for (size_t row = 0; row < rows_of(drawing); row++) {
         const double at = y + 20 + (double)row * drawing->row;
@@ -163,14 +162,14 @@ static void draw_region(struct svg *svg, const struct drawing *drawing,
 
 static void draw_subtitle(struct svg *svg, const struct drawing *drawing)
 {
-    char text[1000], flags[SAMPLE_FLAGS_TEXT];
+    char text[1000];
 
     sample_picture_subtitle(text, sizeof(text), drawing->record);
-    sample_flags_text(flags, sizeof(flags), drawing->some_flags);
     if (drawing->some_flags) {
         const size_t used = strlen(text);
 
-        snprintf(text + used, sizeof(text) - used, " (orange: periods with %s)", flags);
+        snprintf(text + used, sizeof(text) - used, " (orange: periods with %s)",
+                 SAMPLE_FLAGS(drawing->some_flags));
     }
     svg_label_within(svg, LEFT, 44, WIDTH - LEFT - RIGHT, 12, text);
 }

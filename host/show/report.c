@@ -103,7 +103,6 @@ static void fill_guest(struct sheet *sheet, const struct report *report,
                        const struct report_guest *guest)
 {
     const bool known = guest->records > 0;
-    char last[40];
 
     sheet_row(sheet);
     begin_line(sheet, "guest", report);
@@ -126,7 +125,7 @@ static void fill_guest(struct sheet *sheet, const struct report *report,
     sheet_bytes(sheet, "reclaimable_bytes",
                 known && !guest->not_measured ? guest->reclaimable_bytes : UINT64_MAX);
     sheet_cell(sheet, "running_or_last", "%s",
-               !guest->running       ? show_time(last, sizeof(last), guest->last_s, 0)
+               !guest->running       ? TIME_TEXT(guest->last_s, 0)
                : guest->not_measured ? "not measured"
                                      : "running");
 }
@@ -192,16 +191,11 @@ static void fill_fit(struct sheet *sheet, const struct report *report)
 static void print_head(const struct report *report)
 {
     char host[256];
-    char from[40];
-    char to[40];
-    char window[32];
     char memory[HOST_MEMORY_TEXT];
 
     printf("%s, %s to %s, window %s, from each %s\n",
-           utf8_printable_copy(host, sizeof(host), report->host),
-           show_time(from, sizeof(from), report->from_s, 0),
-           show_time(to, sizeof(to), report->to_s, 0),
-           show_seconds(window, sizeof(window), report->options.window_s), level_name(report));
+           utf8_printable_copy(host, sizeof(host), report->host), TIME_TEXT(report->from_s, 0),
+           TIME_TEXT(report->to_s, 0), SECONDS_TEXT(report->options.window_s), level_name(report));
     if (isatty(STDOUT_FILENO) && *host_memory_of(memory, report->host, report->ram_bytes))
         printf("host now: %s\n", memory);
 }
@@ -209,14 +203,12 @@ static void print_head(const struct report *report)
 /* The sums include assumed needs; this line says so even if the terminal is narrow. */
 void report_say_gaps(const struct report_voice *voice, const struct report *report)
 {
-    char bytes[32];
-
     if (report->n_assumed > 0)
         fprintf(voice->out,
                 "%s%zu guest%s could not be measured at some time: all of the memory that was "
                 "resident then, up to %s, counts as needed.%s",
                 voice->begin, report->n_assumed, plural((double)report->n_assumed),
-                show_bytes(bytes, sizeof(bytes), (uint64_t)report->assumed_bytes), voice->end);
+                BYTES_TEXT((uint64_t)report->assumed_bytes), voice->end);
     if (report_gap_share(report) > 0.005)
         fprintf(voice->out,
                 "%sFor %.1f%s of that time there is no record: it is in none of these figures.%s",
@@ -226,14 +218,11 @@ void report_say_gaps(const struct report_voice *voice, const struct report *repo
 void report_say_need(const struct report_voice *voice, const struct report *report)
 {
     const struct report_options *options = &report->options;
-    char capacity[32];
-    char needed[32];
 
     if (!options->capacity_bytes)
         return;
     fprintf(voice->out, "Of %s all guests together need %s or less for %g%s of the time",
-            show_bytes(capacity, sizeof(capacity), options->capacity_bytes),
-            show_bytes(needed, sizeof(needed), (uint64_t)report->total_risk),
+            BYTES_TEXT(options->capacity_bytes), BYTES_TEXT((uint64_t)report->total_risk),
             100 * (1 - options->risk), voice->percent);
     if (report->short_share > 0)
         fprintf(voice->out, ", and more than there is for %s%.3g%s",
@@ -266,7 +255,6 @@ static void print_sentences(const struct report *report)
 {
     const struct report_voice voice = {stdout, "%", "", "\n"};
     const struct report_options *options = &report->options;
-    char size[32];
 
     report_say_gaps(&voice, report);
     if (!options->capacity_bytes)
@@ -277,8 +265,7 @@ static void print_sentences(const struct report *report)
     if (options->guest_bytes)
         printf("%.0f%s more guest%s of %s like these fit%s at a risk of %g%%.\n", report->fit,
                report->fit >= 10000 ? " or" : "", plural(report->fit),
-               show_bytes(size, sizeof(size), options->guest_bytes), report->fit == 1 ? "s" : "",
-               100 * options->risk);
+               BYTES_TEXT(options->guest_bytes), report->fit == 1 ? "s" : "", 100 * options->risk);
     report_say_few(&voice, report);
 }
 

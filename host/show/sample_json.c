@@ -8,23 +8,14 @@
 
 #include <math.h>
 
-static json_t *flags_json(unsigned flags)
-{
-    json_t *array = json_array();
-
-    for (unsigned bit = 0; sample_flag_name(bit); bit++)
-        if (flags & (1U << bit))
-            json_array_append_new(array, json_string(sample_flag_name(bit)));
-    return array;
-}
-
-static json_t *window_json(const struct window_record *window)
+/* The fields with a name in JSON of a struct that the table describes. */
+static json_t *fields_json(const struct field *fields, const void *base)
 {
     json_t *object = json_object();
 
-    for (const struct field *field = window_fields(); field->type; field++)
+    for (const struct field *field = fields; field->type; field++)
         if (field->json)
-            field_json_set(object, field, window);
+            field_json_set(object, field, base);
     return object;
 }
 
@@ -33,32 +24,20 @@ json_t *sample_windows_json(const struct sample_record *record)
     json_t *windows = json_array();
 
     for (size_t w = 0; w < record->n_windows; w++)
-        json_array_append_new(windows, window_json(&record->windows[w]));
+        json_array_append_new(windows, fields_json(window_fields(), &record->windows[w]));
     return windows;
 }
 
-static json_t *point_json(const struct write_point *point)
-{
-    return json_pack("{sfsfsIsIsI}", "window_s", round(point->window_s * 1e3) / 1e3, "est_window_s",
-                     round(point->est_window_s * 1e4) / 1e4, "write_set_bytes",
-                     (json_int_t)point->bytes, "write_set_low_bytes", (json_int_t)point->low_bytes,
-                     "write_set_high_bytes", (json_int_t)point->high_bytes);
-}
-
+/* The curve was measured. */
 static json_t *writes_json(const struct write_curve *curve)
 {
+    json_t *object = fields_json(write_fields(), curve);
     json_t *windows = json_array();
 
-    if (!curve->method) {
-        json_decref(windows);
-        return json_null();
-    }
     for (size_t i = 0; i < curve->n; i++)
-        json_array_append_new(windows, point_json(&curve->points[i]));
-    return json_pack("{sssIsIsoso}", "method", curve->method, "granularity_bytes",
-                     (json_int_t)curve->granularity_bytes, "sparse_end_bytes",
-                     (json_int_t)curve->sparse_end_bytes, "flags", flags_json(curve->flags),
-                     "windows", windows);
+        json_array_append_new(windows, fields_json(write_point_fields(), &curve->points[i]));
+    json_object_set_new(object, "windows", windows);
+    return object;
 }
 
 json_t *sample_json(const struct sample_record *record)

@@ -69,28 +69,23 @@ void sample_method(char *text, size_t size, const struct sample_record *record)
 
 void sample_subtitle(char *text, size_t size, const struct sample_record *record)
 {
-    char resident[32];
-    char ram[32];
+    const char *flags = SAMPLE_FLAGS(record->flags);
     char method[64];
-    char flags[SAMPLE_FLAGS_TEXT];
 
     sample_method(method, sizeof(method), record);
-    sample_flags_text(flags, sizeof(flags), record->flags);
-    snprintf(text, size, "%s resident of %s, %s, %s%s%s",
-             show_bytes(resident, sizeof(resident), record->resident_bytes),
-             show_bytes(ram, sizeof(ram), record->ram_bytes), accel_name(record->accel), method,
-             *flags ? ", " : "", flags);
+    snprintf(text, size, "%s resident of %s, %s, %s%s%s", BYTES_TEXT(record->resident_bytes),
+             BYTES_TEXT(record->ram_bytes), accel_name(record->accel), method, *flags ? ", " : "",
+             flags);
 }
 
 void sample_picture_subtitle(char *text, size_t size, const struct sample_record *record)
 {
     char host[sizeof(record->host)];
-    char time[40];
     char rest[400];
 
     sample_subtitle(rest, sizeof(rest), record);
     snprintf(text, size, "%s, %s: %s", utf8_printable_copy(host, sizeof(host), record->host),
-             show_time(time, sizeof(time), timespec_s(&record->time), 0), rest);
+             TIME_TEXT(timespec_s(&record->time), 0), rest);
 }
 
 void sample_head_print(const struct sample_record *record)
@@ -142,18 +137,14 @@ static void begin_row(struct sheet *sheet, const char *unknown, const struct sam
 static void fill_wss(struct sheet *sheet, double est_window_s, uint64_t bytes, uint64_t low,
                      uint64_t high)
 {
-    char text[64];
-
     sheet_cell(sheet, "est", "%.2fs", est_window_s);
     sheet_cell_bytes(sheet, "wss", (double)bytes);
-    sheet_cell(sheet, "error", "%s", show_error(text, sizeof(text), bytes, low, high));
+    sheet_cell(sheet, "error", "%s", ERROR_TEXT(bytes, low, high));
 }
 
 static void fill_window_length(struct sheet *sheet, double window_s)
 {
-    char text[32];
-
-    sheet_cell(sheet, "window", "%s", show_seconds(text, sizeof(text), window_s));
+    sheet_cell(sheet, "window", "%s", SECONDS_TEXT(window_s));
 }
 
 /* Shows only the time of day if the date is today. */
@@ -171,14 +162,11 @@ static void fill_time(struct sheet *sheet, const struct timespec *time)
 
 static void fill_record(struct sheet *sheet, const struct sample_record *record)
 {
-    char flags[SAMPLE_FLAGS_TEXT];
-
     sheet_cell_bytes(sheet, "resident", (double)record->resident_bytes);
     sheet_cell_bytes(sheet, "ram", (double)record->ram_bytes);
     sheet_cell(sheet, "method", "%s", record->method);
     fill_time(sheet, &record->time);
-    sample_flags_text(flags, sizeof(flags), record->flags);
-    sheet_cell(sheet, "flags", "%s", flags);
+    sheet_cell(sheet, "flags", "%s", SAMPLE_FLAGS(record->flags));
 }
 
 static void fill_window(struct sheet *sheet, const struct sample_record *record,
@@ -210,7 +198,6 @@ static void fill_writes(struct sheet *sheet, const struct sample_record *record,
     const double share = record->resident_bytes > 0
                              ? (double)point->bytes / (double)record->resident_bytes
                              : 0;
-    char flags[SAMPLE_FLAGS_TEXT];
 
     begin_row(sheet, "-", record);
     fill_record(sheet, record);
@@ -220,8 +207,7 @@ static void fill_writes(struct sheet *sheet, const struct sample_record *record,
         sheet_cell(sheet, "touched", "%.1f%%", 100 * share);
     sheet_cell(sheet, "vcpu", "%.2fs", record->vcpu_s);
     sheet_cell(sheet, "method", "%s", record->writes.method);
-    sample_flags_text(flags, sizeof(flags), record->writes.flags);
-    sheet_cell(sheet, "flags", "%s", flags);
+    sheet_cell(sheet, "flags", "%s", SAMPLE_FLAGS(record->writes.flags));
 }
 
 static void fill_fine(struct sheet *sheet, const struct sample_record *record)

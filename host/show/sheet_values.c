@@ -37,12 +37,9 @@ void sheet_bytes(struct sheet *sheet, const char *key, uint64_t bytes)
 /* Writes "-1.2 GiB", or "-" if not known. */
 static const char *real_bytes_text(char *text, size_t size, double bytes)
 {
-    char amount[32];
-
     if (!(fabs(bytes) < 0x1p63))
         return "-";
-    snprintf(text, size, "%s%s", bytes < 0 ? "-" : "",
-             show_bytes(amount, sizeof(amount), (uint64_t)fabs(bytes)));
+    snprintf(text, size, "%s%s", bytes < 0 ? "-" : "", BYTES_TEXT((uint64_t)fabs(bytes)));
     return text;
 }
 
@@ -70,9 +67,7 @@ void sheet_real(struct sheet *sheet, const char *key, double value)
 
 void sheet_seconds(struct sheet *sheet, const char *key, double seconds)
 {
-    char text[32];
-
-    sheet_put(sheet, key, real_json(seconds), show_seconds(text, sizeof(text), seconds));
+    sheet_put(sheet, key, real_json(seconds), SECONDS_TEXT(seconds));
 }
 
 double sheet_rounded(double value, double unit)

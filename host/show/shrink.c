@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *shrink_end_name(enum shrink_end end)
+static const char *end_name(enum shrink_end end)
 {
     static const char *const names[] = {"goes-on", "complaint",   "floor", "no-more",
                                         "silent",  "interrupted", "failed"};
@@ -51,14 +51,11 @@ static const struct sheet_column columns[] = {
 
 static void cell_rate(struct sheet *sheet, const char *key, double bytes_s)
 {
-    char text[32];
-
     if (isnan(bytes_s))
         sheet_cell(sheet, key, "-");
     else /* the guest's own figure may be anything */
-        sheet_cell(
-            sheet, key, "%s/s",
-            show_bytes(text, sizeof(text), bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63));
+        sheet_cell(sheet, key, "%s/s",
+                   BYTES_TEXT(bytes_s < 0x1p63 ? (uint64_t)bytes_s : 1ULL << 63));
 }
 
 static void fill_step(struct sheet *sheet, const struct shrink_step *step)
@@ -85,8 +82,6 @@ static void fill_step(struct sheet *sheet, const struct shrink_step *step)
 
 static void fill_windows(struct sheet *sheet, const struct sample_record *record)
 {
-    char flags[SAMPLE_FLAGS_TEXT] = "";
-
     sheet_list(sheet, "windows", NULL, 0);
     for (size_t w = 0; record && w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
@@ -98,9 +93,7 @@ static void fill_windows(struct sheet *sheet, const struct sample_record *record
         sheet_bytes(sheet, "wss_high_bytes", window->wss_high_bytes);
     }
     sheet_close(sheet);
-    if (record)
-        sample_flags_text(flags, sizeof(flags), record->flags);
-    sheet_text(sheet, "wss_flags", flags);
+    sheet_text(sheet, "wss_flags", record ? SAMPLE_FLAGS(record->flags) : "");
 }
 
 /* 0: not found */
@@ -116,7 +109,7 @@ static void fill(struct sheet *sheet, const struct shrink_report *report)
     sheet_text(sheet, "uuid", report->uuid);
     sheet_text(sheet, "statistics", report->source);
     sheet_real(sheet, "settle_s", report->settle_s);
-    sheet_text(sheet, "end", shrink_end_name(report->end));
+    sheet_text(sheet, "end", end_name(report->end));
     sheet_bytes(sheet, "full_bytes", report->full_bytes);
     sheet_bytes(sheet, "restored_bytes", report->restored_bytes);
     fill_knee(sheet, "knee_low_bytes", shrink_knee_low(report));
@@ -132,19 +125,14 @@ static void fill(struct sheet *sheet, const struct shrink_report *report)
 
 static void print_windows(const struct sample_record *record)
 {
-    char flags[SAMPLE_FLAGS_TEXT] = "";
+    const char *flags = record ? SAMPLE_FLAGS(record->flags) : "";
 
-    if (record)
-        sample_flags_text(flags, sizeof(flags), record->flags);
     for (size_t w = 0; record && w < record->n_windows; w++) {
         const struct window_record *window = &record->windows[w];
-        char span[32], wss[32], low[32], high[32];
 
-        printf("WSS %s: %s (%s to %s)%s%s\n",
-               show_seconds_short(span, sizeof(span), window->window_s),
-               show_bytes(wss, sizeof(wss), window->wss_bytes),
-               show_bytes(low, sizeof(low), window->wss_low_bytes),
-               show_bytes(high, sizeof(high), window->wss_high_bytes), *flags ? " " : "", flags);
+        printf("WSS %s: %s (%s to %s)%s%s\n", SECONDS_SHORT_TEXT(window->window_s),
+               BYTES_TEXT(window->wss_bytes), BYTES_TEXT(window->wss_low_bytes),
+               BYTES_TEXT(window->wss_high_bytes), *flags ? " " : "", flags);
     }
 }
 
@@ -159,11 +147,10 @@ static void print_end(const struct shrink_report *report)
         [SHRINK_INTERRUPTED] = "interrupted",
         [SHRINK_FAILED] = "ended before the guest complained",
     };
-    char low[32], high[32];
 
     if (shrink_knee_high(report))
-        printf("knee: between %s and %s\n", show_bytes(low, sizeof(low), shrink_knee_low(report)),
-               show_bytes(high, sizeof(high), shrink_knee_high(report)));
+        printf("knee: between %s and %s\n", BYTES_TEXT(shrink_knee_low(report)),
+               BYTES_TEXT(shrink_knee_high(report)));
     else if (report->end == SHRINK_COMPLAINT)
         printf("no knee: the guest complains at its full size\n");
     else
@@ -173,10 +160,9 @@ static void print_end(const struct shrink_report *report)
         puts("not restored: the message says why");
     else if (report->restored_bytes < report->full_bytes)
         printf("restored: %s of %s so far, the rest follows as the guest's driver takes it\n",
-               show_bytes(low, sizeof(low), report->restored_bytes),
-               show_bytes(high, sizeof(high), report->full_bytes));
+               BYTES_TEXT(report->restored_bytes), BYTES_TEXT(report->full_bytes));
     else
-        printf("restored: %s\n", show_bytes(high, sizeof(high), report->full_bytes));
+        printf("restored: %s\n", BYTES_TEXT(report->full_bytes));
 }
 
 int shrink_print(const struct shrink_report *report, enum show_format format)

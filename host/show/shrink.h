@@ -19,9 +19,6 @@ enum shrink_end {
     SHRINK_FAILED,      /* libvirt or the guest is gone or busy */
 };
 
-/** "complaint", "floor", ... */
-const char *shrink_end_name(enum shrink_end end);
-
 struct shrink_step {
     /* sizes of the balloon; the first step has the full size */
     uint64_t target_bytes, actual_bytes;

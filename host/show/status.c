@@ -332,7 +332,7 @@ static void fill_guest(struct sheet *sheet, const struct windows *windows,
 
 struct sums {
     uint64_t assigned, resident, wss, reclaimable;
-    size_t measured;
+    size_t measured, reclaimables; /* numbers of guests of which it is known */
 };
 
 static struct sums add_up(const struct status *status)
@@ -353,7 +353,10 @@ static struct sums add_up(const struct status *status)
             continue;
         sums.measured++;
         sums.wss += sample->windows[0].wss_bytes;
-        sums.reclaimable += sample_reclaimable(sample, &bytes) ? bytes : 0;
+        if (!sample_reclaimable(sample, &bytes))
+            continue;
+        sums.reclaimables++;
+        sums.reclaimable += bytes;
     }
     return sums;
 }
@@ -432,7 +435,14 @@ static void print_daemon(const struct status *status)
                show_seconds(text, sizeof(text), (double)(long)(status->now_s - status->newest_s)));
     putchar('\n');
     if (*status->no_history)
-        printf("%sno history: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
+        printf("%shistory: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
+}
+
+/* @p known: number of guests of which it is known. */
+static const char *sum_text(char text[32], const struct status *status, size_t known,
+                            uint64_t bytes)
+{
+    return known > 0 || status->n == 0 ? show_bytes(text, 32, bytes) : "-";
 }
 
 static void print_host(const struct status *status)
@@ -446,8 +456,8 @@ static void print_host(const struct status *status)
            status->n, plural((double)status->n), sums.measured,
            show_bytes(text[0], sizeof(text[0]), sums.assigned),
            show_bytes(text[1], sizeof(text[1]), sums.resident),
-           show_bytes(text[2], sizeof(text[2]), sums.wss),
-           show_bytes(text[3], sizeof(text[3]), sums.reclaimable));
+           sum_text(text[2], status, sums.measured, sums.wss),
+           sum_text(text[3], status, sums.reclaimables, sums.reclaimable));
 }
 
 static void print_reasons(const struct status *status)

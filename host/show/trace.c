@@ -29,12 +29,10 @@ static void fill_seconds(struct sheet *sheet, const char *key, double value)
 
 static void fill_wss(struct sheet *sheet, uint64_t bytes, uint64_t low, uint64_t high)
 {
-    char error[64];
-
     sheet_bytes(sheet, "wss_bytes", bytes);
     sheet_bytes(sheet, "wss_low_bytes", low);
     sheet_bytes(sheet, "wss_high_bytes", high);
-    sheet_cell(sheet, "error", "%s", show_error(error, sizeof(error), bytes, low, high));
+    sheet_cell(sheet, "error", "%s", ERROR_TEXT(bytes, low, high));
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
@@ -67,14 +65,12 @@ static void fill_readings(struct sheet *sheet, const struct trace_period *period
 static void cell_reading(struct sheet *sheet, const struct trace_period *period)
 {
     const struct trace_reading *last = &period->readings[period->n_readings - 1];
-    char text[64];
 
-    sheet_cell(sheet, "time", "%s", show_time(text, sizeof(text), period->end_unix_s, 1));
-    sheet_cell(sheet, "window", "%s", show_seconds(text, sizeof(text), last->est_window_s));
+    sheet_cell(sheet, "time", "%s", TIME_TEXT(period->end_unix_s, 1));
+    sheet_cell(sheet, "window", "%s", SECONDS_TEXT(last->est_window_s));
     sheet_cell_bytes(sheet, "wss", (double)last->wss_bytes);
-    sheet_cell(
-        sheet, "error", "%s",
-        show_error(text, sizeof(text), last->wss_bytes, last->wss_low_bytes, last->wss_high_bytes));
+    sheet_cell(sheet, "error", "%s",
+               ERROR_TEXT(last->wss_bytes, last->wss_low_bytes, last->wss_high_bytes));
 }
 
 static void fill_pages(struct sheet *sheet, const char *key, const struct trace_layout *layout,
@@ -186,8 +182,6 @@ static void print_head(const struct trace_printer *printer, bool cut)
 {
     const struct trace_head *head = &printer->reader->head;
     char text[300];
-    char time[40];
-    char window[40];
 
     if (*head->domain)
         printf("%s: ", utf8_printable_copy(text, sizeof(text), head->domain));
@@ -198,24 +192,20 @@ static void print_head(const struct trace_printer *printer, bool cut)
            head->census ? "census" : "panel");
     printf("%llu period%s of %s from %s; ", (unsigned long long)printer->reader->periods,
            printer->reader->periods == 1 ? "" : "s",
-           show_seconds(window, sizeof(window), head->window_s[head->n_windows - 1]),
-           show_time(time, sizeof(time), printer->first_s, 0));
+           SECONDS_TEXT(head->window_s[head->n_windows - 1]), TIME_TEXT(printer->first_s, 0));
     printf("%s\n", cut ? "cut: it was not ended properly"
                        : utf8_printable_copy(text, sizeof(text), printer->reader->end.reason));
 }
 
 static void print_claim(const struct trace_printer *printer)
 {
-    char bytes[40];
-
     if (printer->reader->head.census)
         puts(
             "A census: each period sampled every page; figures are counts of pages, not estimates.");
     else if (printer->reader->periods > 0)
         printf("A panel of %llu pages, the same in each period: one stands for about %s, and ± is "
                "the 95 %% interval.\n",
-               (unsigned long long)printer->pages,
-               show_bytes(bytes, sizeof(bytes), (uint64_t)printer->page_bytes));
+               (unsigned long long)printer->pages, BYTES_TEXT((uint64_t)printer->page_bytes));
 }
 
 static void fill_head(struct sheet *sheet, const struct trace_reader *reader, bool cut)

@@ -115,17 +115,15 @@ static bool put_reclaimable(xmlNodePtr node, const struct sample_record *record)
 
 static bool put_all(xmlNodePtr node, const struct sample_record *record, double precision)
 {
-    char flags[SAMPLE_FLAGS_TEXT];
     bool ok = put_time(node, &record->time) && put_host(node, record->host) &&
               put_attribute(node, "method", record->method) && put_precision(node, precision) &&
               put_names(node, record);
 
     for (size_t w = 0; ok && w < record->n_windows; w++)
         ok = put_window(node, &record->windows[w]);
-    sample_flags_text(flags, sizeof(flags), record->flags);
     return ok && put_bytes(node, "ram", record->ram_bytes) &&
            put_bytes(node, "resident", record->resident_bytes) && put_reclaimable(node, record) &&
-           put_attribute(node, "flags", flags);
+           put_attribute(node, "flags", SAMPLE_FLAGS(record->flags));
 }
 
 char *wss_element_text(const struct sample_record *record, double precision)

@@ -8,7 +8,7 @@
  *        wss-1m="67239936" low-1m="65011712" high-1m="69337088" ... ram="1073741824"
  *        resident="536870912" reclaimable="402653184" flags="thp,partial"/>
  *
- * Sizes are in bytes, "at" is UTC. The attributes are described in vmwssd(8).
+ * Sizes are in bytes, "at" is UTC. The attributes are described in vmwssd.conf(5).
  */
 #pragma once
 

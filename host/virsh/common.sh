@@ -52,7 +52,7 @@ ask_about() {
 	# Where there is none virsh fails, or since libvirt 12 ends with 0 and an empty line.
 	case $element in
 	*'<wss'*) ;;
-	*) refuse "domain $1: nothing is published of it; see publish in vmwssd(8)" 2 ;;
+	*) refuse "domain $1: nothing is published of it; see publish in vmwssd.conf(5)" 2 ;;
 	esac
 }
 

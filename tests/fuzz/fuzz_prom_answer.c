@@ -5,36 +5,47 @@
 #include "fuzz.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Every accessor holds for every index, also beyond the end. */
-static void read_series(const struct prom_answer *answer, size_t series)
+/* Returns how many amounts the series has. */
+static size_t read_series(struct prom_series series)
 {
-    const size_t n = prom_n_points(answer, series);
     double time_s;
     double value;
+    size_t n = 0;
 
-    CLAIM(n <= PROM_POINTS_MAX);
-    CLAIM(prom_label(answer, series, "host") != NULL);
-    for (size_t p = 0; p <= n; p++)
-        if (prom_point(answer, series, p, &time_s, &value))
-            CLAIM(isfinite(time_s) && isfinite(value));
+    CLAIM(prom_label(&series, "host") != NULL);
+    for (; prom_next(&series, &time_s, &value); n++)
+        CLAIM(isfinite(time_s) && value >= 0 && value <= 0x1p60);
+    return n;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct prom_answer answer;
     struct error error = {0};
-    int rc = prom_answer_parse((const char *)data, size, &answer, &error);
+    char *bytes = malloc(size + 1);
+    size_t n = 0;
+    int rc;
+
+    CLAIM(bytes != NULL);
+    memcpy(bytes, data, size);
+    bytes[size] = '\0';
+    rc = prom_answer_parse(bytes, size, &answer, &error);
 
     CLAIM(rc <= 0 && rc == error.code);
     for (const char *c = error.text; *c; c++)
         CLAIM((unsigned char)*c >= ' ');
-    if (rc < 0)
+    if (rc < 0) {
+        free(bytes);
         return 0;
+    }
     CLAIM(strlen(answer.warning) < sizeof(answer.warning));
-    for (size_t s = 0; s <= answer.n; s++)
-        read_series(&answer, s);
+    for (size_t s = 0; s < answer.n; s++)
+        n += read_series(prom_series_of(&answer, s));
+    CLAIM(n <= answer.n_points && answer.n_points <= PROM_POINTS_MAX);
     prom_answer_free(&answer);
+    free(bytes);
     return 0;
 }

@@ -46,6 +46,17 @@ static void check_record(const struct scan_sampled *sampled)
         CLAIM(record.bins[i].to_s >= record.bins[i].from_s);
 }
 
+static void check_curve(const struct scan_written *written)
+{
+    struct write_curve curve;
+
+    scan_curve_take(written, &curve);
+    CLAIM(curve.method && *curve.method && curve.n > 0 && curve.n <= WRITE_POINTS_MAX);
+    for (size_t i = 0; i < curve.n; i++)
+        CLAIM(curve.points[i].low_bytes <= curve.points[i].high_bytes &&
+              curve.points[i].est_window_s > 0);
+}
+
 static void check_reply(const struct scan_reply *reply, size_t size)
 {
     if (size < sizeof(reply->op) || !scan_reply_valid(reply, size, reply->op))
@@ -56,6 +67,8 @@ static void check_reply(const struct scan_reply *reply, size_t size)
     CLAIM(strlen(reply->error) < sizeof(reply->error));
     if (reply->op == SCAN_SAMPLE && reply->sampled.has_record)
         check_record(&reply->sampled);
+    if (reply->op == SCAN_WRITES && reply->rc == 0)
+        check_curve(&reply->written);
 }
 
 /* In memory that ends where the message does. */

@@ -37,11 +37,10 @@ static void make_directories(char *path)
 static int open_below(struct fake_kernel *fake, const char *path, int flags)
 {
     char full[512];
+    int fd;
 
     snprintf(full, sizeof(full), "%s/%s", fake->path, path);
-
-    int fd = open(full, flags, 0600);
-
+    fd = open(full, flags, 0600);
     if (fd < 0 && errno == ENOENT) {
         make_directories(full);
         fd = open(full, flags, 0600);
@@ -57,10 +56,9 @@ void fake_write(struct fake_kernel *fake, const char *path, const char *text)
 
 void fake_set_u64(struct fake_kernel *fake, const char *path, uint64_t index, uint64_t value)
 {
-    int fd = open_below(fake, path, O_WRONLY | O_CREAT);
+    cleanup_close int fd = open_below(fake, path, O_WRONLY | O_CREAT);
 
     must(pwrite(fd, &value, 8, (off_t)(index * 8)) == 8, path);
-    close(fd);
 }
 
 uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index)
@@ -76,10 +74,9 @@ uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index
 /* QEMU has nothing but the guest's RAM. */
 static void fake_maps(struct fake_kernel *fake)
 {
-    char text[128];
+    const char *text = TEXT_OF(128, "%llx-%llx rw-p 00000000 00:00 0 \n", FAKE_HVA,
+                               FAKE_HVA + (unsigned long long)fake->block.bytes);
 
-    snprintf(text, sizeof(text), "%llx-%llx rw-p 00000000 00:00 0 \n", FAKE_HVA,
-             FAKE_HVA + (unsigned long long)fake->block.bytes);
     fake_write(fake, "proc/4242/maps", text);
 }
 

@@ -15,9 +15,8 @@
 static inline struct fsroot fixture_open(const char *name)
 {
     struct fsroot root;
-    char path[4096];
+    const char *path = TEXT_OF(4096, "%s/%s", FIXTURES, name);
 
-    snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
     ck_assert_msg(fsroot_open(&root, path) == 0, "no fixture %s", path);
     ck_assert(!root.live);
     return root;

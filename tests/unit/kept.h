@@ -95,6 +95,12 @@ static inline int kept_add(struct store *store, const struct ages_record *record
     return store_add(store, &entry, 1, error);
 }
 
+static inline void cleanup_store_at(struct store **store)
+{
+    store_close(*store);
+}
+#define cleanup_store __attribute__((cleanup(cleanup_store_at)))
+
 static inline struct store *kept_open(const char *path)
 {
     struct store *store = NULL;

@@ -36,22 +36,21 @@ static inline void kernels_begin(void)
 /* The sizes are this host's again. */
 static inline void kernels_end(void)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
 
     ck_assert_int_eq(fsroot_open(&root, "/"), 0);
     page_sizes_read(&root, (uint64_t)sysconf(_SC_PAGESIZE));
-    fsroot_close(&root);
 }
 
 /* A host of kernel number @p k, with a guest of N_HUGE huge pages. */
 static inline void boot(int k)
 {
-    char text[32];
-
     base = kernels[k].base;
     huge = kernels[k].huge;
     per_huge = huge / base;
-    snprintf(text, sizeof(text), "%llu\n", (unsigned long long)huge);
+
+    const char *text = TEXT_OF(32, "%llu\n", (unsigned long long)huge);
+
     fake_write(&fake, HUGE_SIZE, text);
     page_sizes_read(&fake.root, base);
     fake_kernel_make(&fake, N_HUGE * per_huge);

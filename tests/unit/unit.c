@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,16 @@ static void end_with_parent(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != forking) /* it has ended already */
         _exit(1);
+}
+
+const char *unit_text(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, size, format, args);
+    va_end(args);
+    return text;
 }
 
 static char top[32]; /* of all directories of this process */
@@ -70,20 +81,18 @@ const char *unit_dir(void)
 
 void unit_write_bytes(const char *dir, const char *path, const void *data, size_t size)
 {
-    char full[512];
+    const char *full = TEXT_OF(512, "%s/%s", dir, path);
 
-    snprintf(full, sizeof(full), "%s/%s", dir, path);
     for (char *slash = strchr(full + strlen(dir) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         ck_assert(mkdir(full, 0755) == 0 || errno == EEXIST);
         *slash = '/';
     }
 
-    int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    cleanup_close int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
     ck_assert_msg(fd >= 0, "%s: %s", full, strerror(errno));
     ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
-    close(fd);
 }
 
 void unit_write(const char *dir, const char *path, const char *text)

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "base/cleanup.h"
+
 #include <check.h>
 #include <stdbool.h>
 
@@ -62,6 +64,26 @@ void unit_end(void) __attribute__((weak));
         struct error error = {0};                     \
         ck_assert_msg((call) == 0, "%s", error.text); \
     } while (0)
+
+/** Fails the test unless @p call returns 0. */
+#define ck_assert_zero(call) ck_assert_int_eq(call, 0)
+
+/** As snprintf(3); returns @p text. */
+__attribute__((format(printf, 3, 4))) const char *unit_text(char *text, size_t size,
+                                                            const char *format, ...);
+
+/** Returns the formatted text, in @p size bytes that live until the end of the block. */
+#define TEXT_OF(size, ...) unit_text((char[size]){""}, size, __VA_ARGS__)
+
+/* Locals that are released at the end of their block, as those of base/cleanup.h. */
+#define cleanup_plan_fleet __attribute__((cleanup(plan_fleet_free)))
+#define cleanup_plan_result __attribute__((cleanup(plan_result_free)))
+#define cleanup_page_set __attribute__((cleanup(page_set_free)))
+#define cleanup_processes __attribute__((cleanup(processes_free)))
+#define cleanup_ram_config __attribute__((cleanup(ram_config_free)))
+#define cleanup_regrow_curve __attribute__((cleanup(regrow_curve_free)))
+#define cleanup_root __attribute__((cleanup(fsroot_close)))
+#define cleanup_run_lock __attribute__((cleanup(run_lock_release)))
 
 /** Makes a directory on a tmpfs, where a busy disk does not delay an fsync(). It is removed, with
  * all in it, when the process ends that made its first one. */

@@ -24,7 +24,7 @@ enum call_filter_role {
     CALLS_AGENTS = 2,    /* the same, and connects to guests' agents */
     CALLS_REST = 4,      /* speaks with libvirt, and writes a database of its own */
     CALLS_RECLAIMER = 8, /* writes to memory.reclaim */
-    CALLS_KEEPER = 16,   /* opens the scanner's locks (base/lock_keeper.h) */
+    CALLS_KEEPER = 16,   /* opens the scanner's locks and events */
     CALLS_EXPORTER = 32, /* answers HTTP requests */
     CALLS_ALL = 63,
 };

@@ -67,6 +67,7 @@
 #define ADVISE_COLD 20
 #define ADVISE_PAGEOUT 21
 #define ADVISE_COLLAPSE 25
+#define GUARDS 102         /* MADV_GUARD_INSTALL and _REMOVE: the C library guards stacks by them */
 #define SET_VMA 0x53564d41 /* PR_SET_VMA: the C library names its memory */
 #define MOVE_OWN 2         /* MPOL_MF_MOVE */
 
@@ -86,7 +87,10 @@ static const struct call_line table[] = {
     CALL(munmap, ALL),
     CALL(mremap, ALL),
     CALL(mprotect, ALL),
-    CALL(madvise, ALL),
+    /* advice 100 and 101 (MADV_HWPOISON, MADV_SOFT_OFFLINE) takes frames from the kernel, and
+     * kills other processes that map them */
+    IF(madvise, ALL, 2, INT & ~0x1fULL, 0),
+    IF(madvise, ALL, 2, INT & ~1ULL, GUARDS),
     CALL(mincore, ALL),
     CALL(msync, ALL),
     CALL(mlock, ALL),
@@ -330,7 +334,7 @@ static const struct call_line table[] = {
     {SCMP_SYS(move_pages), SCANNERS, {{0, INT, 0}, {5, INT, MOVE_OWN}}},
     /* Events of one thread, not of a CPU (pid -1) or a control group (PERF_FLAG_PID_CGROUP). */
     {SCMP_SYS(perf_event_open),
-     SCANNERS,
+     CALLS_KEEPER,
      {{1, 0x80000000, 0}, {4, INT & ~(uint64_t)PERF_FLAG_FD_CLOEXEC, 0}}},
     /* --- sockets --- */
     CALL(sendto, ALL),

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -31,6 +32,20 @@ static int keep_scanners(bool agents)
     return capabilities_apply(what);
 }
 
+/* If the process is not root, it has no use for the capability. */
+static int keep_override(void)
+{
+    const capng_select_t what = capabilities_may_change();
+
+    if (geteuid() != 0)
+        return 0;
+    capng_clear(CAPNG_SELECT_BOTH);
+    if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
+                     CAP_DAC_OVERRIDE) != 0)
+        return -EPERM;
+    return capabilities_apply(what);
+}
+
 static int keep_none(void)
 {
     /* another user's capabilities differ from those that were read */
@@ -41,6 +56,46 @@ static int keep_none(void)
 
     capng_clear(CAPNG_SELECT_BOTH);
     return capabilities_apply(what);
+}
+
+/* Some distributions' kernels ask for CAP_SYS_ADMIN: kernel.perf_event_paranoid above 2 of
+ * Ubuntu's, and of older ones of Debian's. */
+static bool may_open_events(void)
+{
+    const struct perf_event_attr none = {.type = PERF_TYPE_SOFTWARE,
+                                         .config = PERF_COUNT_SW_DUMMY,
+                                         .size = sizeof(none),
+                                         .exclude_kernel = 1};
+    cleanup_close int fd = (int)syscall(SYS_perf_event_open, &none, 0, -1, -1,
+                                        PERF_FLAG_FD_CLOEXEC);
+
+    return fd >= 0;
+}
+
+/* Keeps CAP_PERFMON, or where that does not suffice CAP_SYS_ADMIN; both only if it has them. */
+static int keep_keepers(void)
+{
+    if (capng_get_caps_process() != 0)
+        return -EPERM;
+
+    const capng_select_t what = capabilities_may_change();
+    const capng_type_t all = CAPNG_EFFECTIVE | CAPNG_PERMITTED;
+    const bool perfmon = capng_have_capability(CAPNG_PERMITTED, CAP_PERFMON);
+    const bool admin = capng_have_capability(CAPNG_PERMITTED, CAP_SYS_ADMIN);
+
+    capng_clear(CAPNG_SELECT_BOTH);
+    if ((perfmon && capng_update(CAPNG_ADD, all, CAP_PERFMON)) ||
+        (admin && capng_update(CAPNG_ADD, CAPNG_PERMITTED, CAP_SYS_ADMIN)))
+        return -EPERM;
+
+    int rc = capabilities_apply(what);
+
+    if (rc < 0 || !admin)
+        return rc;
+    if (capng_get_caps_process() != 0 ||
+        capng_update(perfmon && may_open_events() ? CAPNG_DROP : CAPNG_ADD, all, CAP_SYS_ADMIN))
+        return -EPERM;
+    return capabilities_apply(CAPNG_SELECT_CAPS);
 }
 
 /* Call it before the process leaves user 0, which drops CAP_SETPCAP. */
@@ -155,9 +210,19 @@ int privileges_drop_keeper(int dir_fd, struct error *error)
                               LANDLOCK_ACCESS_FS_REMOVE_FILE;
     int rc = drop_bounding_set();
 
-    rc = rc < 0 ? rc : keep_none();
+    rc = rc < 0 ? rc : keep_keepers();
     rc = filter_calls(rc, CALLS_KEEPER, error);
     if (rc == 0 && limit_writes("the keeper of locks", dir_fd, accesses) < 0)
+        rc = error_set(error, -EPERM, "what files may be written could not be limited");
+    return rc;
+}
+
+int privileges_drop_clearer(int dir_fd, struct error *error)
+{
+    int rc = filter_calls(keep_override(), CALLS_KEEPER, error);
+
+    if (rc == 0 &&
+        limit_writes("the keeper of clear_refs", dir_fd, LANDLOCK_ACCESS_FS_WRITE_FILE) < 0)
         rc = error_set(error, -EPERM, "what files may be written could not be limited");
     return rc;
 }

@@ -4,7 +4,7 @@
  *
  * The scanner, started as root, keeps
  *
- *   CAP_SYS_ADMIN        frame numbers in pagemap, /proc/PID/map_files, tracepoints
+ *   CAP_SYS_ADMIN        frame numbers in pagemap, /proc/PID/map_files
  *   CAP_SYS_PTRACE       pagemap, smaps and process_madvise() of a QEMU that runs as another user
  *   CAP_SYS_NICE         process_madvise() (mm/madvise.c)
  *   CAP_DAC_READ_SEARCH  /proc/PID/pagemap belongs to that user, mode 0400
@@ -26,7 +26,10 @@
  * refused calls that advise on another process's memory, or count its events. The scanner is
  * refused all sockets except those to agents, and to open any file for writing: neither root's
  * files nor /proc/PID/mem. It writes page_idle's bitmap by a descriptor from before, and has its
- * locks created by another process (programs/vmwssd/scanner/lock_keeper.h).
+ * locks created, and its tracepoints opened, by another process
+ * (programs/vmwssd/scanner/lock_keeper.h): the attributes of perf_event_open(2), which no filter
+ * sees, may ask for SIGTRAP in the thread that is counted (Linux 5.13). If writes are to be
+ * measured, a third process opens clear_refs (clear_keeper.h).
  */
 #pragma once
 
@@ -49,9 +52,15 @@ int privileges_drop_rest(const struct account *account, struct error *error);
  * only files below /sys/fs/cgroup, and makes and removes no file. */
 int privileges_drop_reclaimer(struct error *error);
 
-/** For the process that creates the scanner's locks: no capability, and writes, creates and removes
- * only files below the directory @p dir_fd, if the kernel has Landlock. */
+/** For the process that creates the scanner's locks: no capability but that to open events
+ * (CAP_PERFMON; CAP_SYS_ADMIN where the kernel asks for it), and writes, creates and removes only
+ * files below the directory @p dir_fd, if the kernel has Landlock. */
 int privileges_drop_keeper(int dir_fd, struct error *error);
+
+/** For the process that opens /proc/PID/clear_refs for the scanner: CAP_DAC_OVERRIDE only, and
+ * writes only files below the directory @p dir_fd, /proc, if the kernel has Landlock. Without
+ * CAP_SYS_PTRACE these do not include the memory of other users' processes. */
+int privileges_drop_clearer(int dir_fd, struct error *error);
 
 /** Limits the process in the same way to files below /sys/fs/cgroup, and in no other way: for the
  * user of a dry run. Without Landlock it logs that, and changes nothing. */

@@ -13,12 +13,27 @@ static void separate(struct csv *csv)
         putchar(',');
 }
 
+/* Returns @p text after the characters that make it a formula, which may be of full width (U+FF0B,
+ * FF0D, FF1D, FF20) or follow blanks; or @p text. */
+static const char *after_sign(const char *text)
+{
+    static const char *const signs[] = {
+        "=", "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
+    const char *at = text + strspn(text, " \t\r\n");
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (!strncmp(at, signs[i], strlen(signs[i])))
+            return at + strlen(signs[i]);
+    return text;
+}
+
 /* A spreadsheet runs such a text as a formula, which can start programs; a number it does not. */
 static bool is_formula(const char *text)
 {
+    const char *after = after_sign(text);
     char *end;
 
-    if (!text[0] || !text[1] || !strchr("=+-@\t\r", *text))
+    if (after == text || !*after)
         return false;
     strtod(text, &end);
     return end == text || *end != '\0';

@@ -21,5 +21,11 @@ static inline void json_set_known(json_t *object, const char *key, uint64_t valu
         json_object_set_new(object, key, json_u64(value));
 }
 
+static inline void cleanup_json_at(json_t **json)
+{
+    json_decref(*json);
+}
+#define cleanup_json __attribute__((cleanup(cleanup_json_at)))
+
 /** Prints the object as one line to standard output, flushes, and releases it. -ENOMEM or 0. */
 int json_print_line(json_t *object);

@@ -28,3 +28,14 @@ char *show_bar(char *text, size_t size, double share);
 
 /** Unix time as UTC, "2026-01-02T03:04:05Z", with @p digits decimals of the second (0 .. 6). */
 char *show_time(char *text, size_t size, double unix_s, int digits);
+
+/* The functions above without a named buffer, for the arguments of one call: the text lives until
+ * the end of the enclosing block. */
+#define UNITS_TEXT 64
+#define UNITS_BUFFER ((char[UNITS_TEXT]){""})
+#define BYTES_TEXT(bytes) show_bytes(UNITS_BUFFER, UNITS_TEXT, bytes)
+#define BAR_TEXT(share) show_bar(UNITS_BUFFER, UNITS_TEXT, share)
+#define ERROR_TEXT(bytes, low, high) show_error(UNITS_BUFFER, UNITS_TEXT, bytes, low, high)
+#define SECONDS_TEXT(seconds) show_seconds(UNITS_BUFFER, UNITS_TEXT, seconds)
+#define SECONDS_SHORT_TEXT(seconds) show_seconds_short(UNITS_BUFFER, UNITS_TEXT, seconds)
+#define TIME_TEXT(unix_s, digits) show_time(UNITS_BUFFER, UNITS_TEXT, unix_s, digits)

@@ -3,6 +3,7 @@
 #include "decide/advice/advising.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "guest/domain/domain.h"
 #include "history/bucket_need.h"
 
@@ -109,16 +110,11 @@ static int read_last_report(struct advising *advising, struct store *store,
                                    advising->last_report, NULL) == 0;
 }
 
-static double time_of(const struct sample_record *sample)
-{
-    return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
-}
-
 static int decide_now(struct advising *advising, struct store *store,
                       const struct history_guest *guest, struct advice *advice, struct error *error)
 {
     const struct sample_record *sample = &advising->kept->record.sample;
-    double first_s = time_of(sample);
+    double first_s = timespec_s(&sample->time);
     double reported_s = 0;
     int found = 0;
     int rc = history_first_of_process(store, guest->id, sample->pid, &first_s, error);
@@ -130,7 +126,7 @@ static int decide_now(struct advising *advising, struct store *store,
     if (rc < 0)
         return rc;
     *advice = (struct advice){.guest = *guest,
-                              .time_s = time_of(sample),
+                              .time_s = timespec_s(&sample->time),
                               .windows = advising->windows,
                               .source = sample->guest.source};
     decide_from_record(&advice->input, &advising->windows, advising->kept, advising->day,

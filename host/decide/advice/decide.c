@@ -26,6 +26,7 @@ const struct decide_policy decide_policy_default = {
     .refault_share_min = 0.002,
     .psi_some_panic = 0.1,
     .psi_full_panic = 0.01,
+    .stalls_panic = 1,
     .available_share_panic = 0.025,
     .available_min_panic_bytes = 64 * DECIDE_MIB,
     .wss_share_panic = 0.9,
@@ -107,22 +108,29 @@ uint64_t decide_reserve(const struct decide_policy *policy, uint64_t assigned_by
 
 static bool is_fresh(const struct decide_policy *policy, double age_s, double period_s)
 {
-    return fabs(age_s) <= policy->stale_periods * period_s;
+    return age_s >= -DECIDE_SKEW_S && age_s <= policy->stale_periods * period_s;
 }
 
 static bool is_reported(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
 
-    return guest->reported && guest->age_s >= -DECIDE_SKEW_S &&
+    return guest->reported &&
            is_fresh(policy, guest->age_s, guest->period_s > 0 ? guest->period_s : input->period_s);
+}
+
+/* Its kernel uses some of what it has. Statistics from before its balloon moved may be of more. */
+static bool is_possible(const struct decide_input *input)
+{
+    return input->guest.available_bytes < decide_actual(input) ||
+           (input->unsettled && input->guest.available_bytes < input->assigned_bytes);
 }
 
 bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
 
-    return is_reported(policy, input) && guest->available_bytes != DECIDE_UNKNOWN &&
+    return is_reported(policy, input) && is_possible(input) &&
            !(guest->consistency < policy->trust_min);
 }
 
@@ -227,8 +235,7 @@ uint64_t decide_band(const struct decide_policy *policy, const struct decide_inp
 double decide_rho(const struct decide_policy *policy, const struct decide_input *input)
 {
     double pages = (double)decide_actual(input) / (double)DECIDE_MIB;
-    double shares = input->shares > 0 ? input->shares
-                                      : (double)input->assigned_bytes / (double)DECIDE_MIB;
+    double shares = decide_shares(input);
     double active = 1;
 
     if (pages <= 0)
@@ -254,7 +261,7 @@ static unsigned guest_vetoes(const struct decide_policy *policy, const struct de
 {
     unsigned vetoes = 0;
 
-    if (input->guest.psi_some >= policy->psi_some_veto)
+    if (input->guest.psi_some >= policy->psi_some_veto || input->guest.stalls_s > 0)
         vetoes |= VETO_PRESSURE;
     if (refaults_much(policy, input))
         vetoes |= VETO_REFAULTS;
@@ -341,6 +348,8 @@ static unsigned guest_panics(const struct decide_policy *policy, const struct de
         panics |= PANIC_PSI_SOME;
     if (helps && guest->psi_full >= policy->psi_full_panic)
         panics |= PANIC_PSI_FULL;
+    if (helps && guest->stalls_s >= policy->stalls_panic)
+        panics |= PANIC_STALLS;
     if (guest->available_bytes < little)
         panics |= PANIC_AVAILABLE;
     if (guest->oom_kill)

@@ -63,7 +63,8 @@
  * PSI is a panic only while little is available, less than 2 W (a stall that was reported since the
  * statistics: less than B / 2 as well), and only until more memory has not lowered it: containers
  * at limits of their own raise the guest's PSI while gigabytes are available, and no growth cures
- * that. It remains a veto.
+ * that. It remains a veto. The same holds for allocations that wait (direct reclaim), which the
+ * balloon drivers of Linux 6.12 and later count: a few are a veto, one a second or more a panic.
  *
  * struct decide_policy holds the thresholds. The sources of the rules are: the floor and the
  * reserve, the experience of users of balloon managers that look at the host or at WSS only; the
@@ -118,9 +119,10 @@ enum decide_panic {
     PANIC_PSI_FULL = 1 << 1,
     PANIC_AVAILABLE = 1 << 2, /* hardly any memory is available to the guest */
     PANIC_OOM_KILL = 1 << 3,
-    PANIC_WSS = 1 << 4, /* the lower bound of its WSS is nearly all of its memory */
+    PANIC_WSS = 1 << 4,    /* the lower bound of its WSS is nearly all of its memory */
+    PANIC_STALLS = 1 << 5, /* allocations keep waiting for memory to be freed */
 };
-#define N_PANICS 5
+#define N_PANICS 6
 
 /** Reasons why the advice is less certain; a set of bits. */
 enum decide_unsure {
@@ -168,6 +170,7 @@ struct decide_policy {
     double psi_some_veto;                  /* share of time: 0.001 */
     double refault_share_min;              /* share of the WSS, per minute: 0.002 */
     double psi_some_panic, psi_full_panic; /* share of time: 0.1, 0.01 */
+    double stalls_panic;                   /* allocations per second: 1 */
     double available_share_panic;          /* share of M: 0.025 */
     uint64_t available_min_panic_bytes;    /* 64 MiB */
     double wss_share_panic;                /* L_short of B: 0.9 */
@@ -217,9 +220,10 @@ struct decide_guest {
     uint64_t cold_anon_bytes;  /* anonymous memory on the inactive list */
     double psi_some, psi_full; /* share of the time between the last two reports: 0 .. 1 */
     double refault_bytes_s, swap_in_bytes_s; /* bytes per second */
-    bool near_or_above;                      /* the guest's own verdict */
-    bool unhelped; /* it was given more, and its PSI is no lower: step.h */
-    bool oom_kill; /* between the last two reports */
+    double stalls_s;    /* allocations that waited, per second, as its balloon driver counts them */
+    bool near_or_above; /* the guest's own verdict */
+    bool unhelped;      /* it was given more, and its PSI is no lower: step.h */
+    bool oom_kill;      /* between the last two reports */
 };
 
 /** Needs of the guest in the last DECIDE_PAST_S, and what the law would have made of them
@@ -316,6 +320,12 @@ uint64_t decide_floor(const struct decide_policy *policy, const struct decide_in
                       struct decide_decision *decision);
 uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input);
 uint64_t decide_band(const struct decide_policy *policy, const struct decide_input *input);
+
+/** Returns S: by default as many as its assigned MiB. */
+static inline double decide_shares(const struct decide_input *input)
+{
+    return input->shares > 0 ? input->shares : (double)input->assigned_bytes / (double)DECIDE_MIB;
+}
 
 /** rho = S / (P (f + k (1 - f))), P = B in MiB, f = H_mid / B: the upper bound, so that uncertainty
  * is not taxed. */

@@ -2,7 +2,7 @@
 /** @file from_history.c  See from_history.h. */
 #include "decide/advice/from_history.h"
 
-#include "base/bytes.h"
+#include "base/clock.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -121,6 +121,7 @@ static void take_guest_stats(struct decide_guest *guest, const struct guest_stat
         .psi_full = stats->psi_full,
         .refault_bytes_s = stats->refault_bytes_s,
         .swap_in_bytes_s = stats->swap_in_bytes_s,
+        .stalls_s = NAN,
         .near_or_above = stats->verdict == VERDICT_NEAR || stats->verdict == VERDICT_ABOVE,
         .oom_kill = (stats->reasons & REASON_OOM_KILL) != 0,
     };
@@ -132,11 +133,33 @@ static void take_last_report(struct decide_guest *guest,
 {
     const struct agent_memory *memory = &last_report->report.memory;
 
-    if (!guest->reported || !(fabs(age_s) <= REPORT_PERIODS * fmax(period_s, REPORT_EVERY_S)))
+    if (!guest->reported ||
+        !(age_s >= -DECIDE_SKEW_S && age_s <= REPORT_PERIODS * fmax(period_s, REPORT_EVERY_S)))
         return;
     guest->swap_total_bytes = memory->swap_total_bytes;
     guest->swap_free_bytes = memory->swap_free_bytes;
     guest->cold_anon_bytes = memory->inactive_anon_bytes;
+}
+
+void decide_add_counters(struct decide_guest *guest, const struct guest_tracker *tracker,
+                         double now_s)
+{
+    const struct guest_report *before = &tracker->before, *now = &tracker->now;
+    const struct host_sample none = {0};
+    struct guest_stats stats;
+
+    if (!guest->reported || !tracker->has_before || now_s - now->host_s > REPORT_LATE_S)
+        return;
+    guest_stats_make(&stats, before, now, &none);
+    if (isnan(stats.interval_s))
+        return;
+    guest->oom_kill = guest->oom_kill || (stats.reasons & REASON_OOM_KILL);
+    guest->near_or_above = guest->near_or_above || stats.verdict == VERDICT_NEAR ||
+                           stats.verdict == VERDICT_ABOVE;
+    if (stats.reasons & REASON_DIRECT_RECLAIM)
+        guest->stalls_s = (double)(now->report.paging.direct_stalls -
+                                   before->report.paging.direct_stalls) /
+                          stats.interval_s;
 }
 
 static void clear_input(struct decide_input *input)
@@ -145,11 +168,6 @@ static void clear_input(struct decide_input *input)
 }
 
 /* --- a record --------------------------------------------------------------------------------- */
-
-static double time_of(const struct sample_record *sample)
-{
-    return (double)sample->time.tv_sec + (double)sample->time.tv_nsec / 1e9;
-}
 
 /* A guest that does not change is measured rarely: with its shortest window between records,
  * however short the last period was. A guest that is not measured has no windows. */
@@ -173,9 +191,9 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
     input->assigned_bytes = sample->ram_bytes;
     input->resident_bytes = sample->resident_bytes;
     input->unmeasurable_bytes = sample->unmeasurable_bytes;
-    input->age_s = now_s - time_of(sample);
+    input->age_s = now_s - timespec_s(&sample->time);
     input->period_s = longest_period_s(kept);
-    input->up_s = time_of(sample) - first_s;
+    input->up_s = timespec_s(&sample->time) - first_s;
     input->day_s = decide_day_max(day, now_s, &input->day_bytes);
     for (size_t w = 0; w < sample->n_windows; w++)
         add_window(&all, sample->windows[w].window_s, sample->windows[w].wss_low_bytes,

@@ -13,6 +13,7 @@
 #include "decide/advice/day.h"
 #include "decide/advice/decide.h"
 #include "history/moments.h"
+#include "measure/record/guest_tracker.h"
 
 /** The three windows of the demand, in seconds, ascending. */
 struct decide_windows {
@@ -48,6 +49,12 @@ void decide_from_record(struct decide_input *input, const struct decide_windows 
                         const struct kept_sample *kept, struct decide_day *day, double now_s,
                         const struct agent_last_report *last_report, double reported_s,
                         double first_s);
+
+/** Adds what the balloon driver's reports show of pressure. A counter that went backward belongs to
+ * a guest that was reset: then nothing is known.
+ * @p now_s: by the clock of the reports */
+void decide_add_counters(struct decide_guest *guest, const struct guest_tracker *tracker,
+                         double now_s);
 
 /** Fills in what a minute in the history says, as if at its end: the largest WSS of each window and
  * the mean distance of its bounds. Minutes do not keep the guest's swap: it counts as having none.

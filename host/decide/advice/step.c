@@ -82,11 +82,19 @@ static void note_pressure(struct decide_pace *pace, const struct decide_policy *
         pace->pressure.unhelped = true;
 }
 
+/* 256 MiB of 64 GiB */
+#define STEP_PARTS 256
+
+uint64_t decide_step_most(const struct decide_policy *policy, const struct decide_input *input)
+{
+    return larger(policy->down_max_bytes, input->assigned_bytes / STEP_PARTS);
+}
+
 static uint64_t step_bytes(const struct decide_policy *policy, const struct decide_input *input)
 {
     uint64_t actual = decide_actual(input);
     uint64_t step = smaller((uint64_t)((double)actual * policy->down_share),
-                            policy->down_max_bytes);
+                            decide_step_most(policy, input));
 
     if (input->guest.reported && input->guest.available_bytes != DECIDE_UNKNOWN)
         step = smaller(step, input->guest.available_bytes / 2);

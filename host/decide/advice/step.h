@@ -5,9 +5,10 @@
  *
  * Up: the whole way at once. Down: only after the target has been below for a number of decisions
  * in a row and a length of time, and then each decision takes at most the smallest of 5 % of B, 256
- * MiB and half of what the guest has available. After a panic nothing is taken for ten minutes. A
- * panic within an hour of the end of that pause makes a pause twice as long as the last one, up to
- * an hour. Panics less than a minute apart are one panic.
+ * MiB and half of what the guest has available. Of a guest of more than 64 GiB it is M / 256 in
+ * place of 256 MiB: a quarter of 1 TiB would take half a day otherwise. After a panic nothing is
+ * taken for ten minutes. A panic within an hour of the end of that pause makes a pause twice as
+ * long as the last one, up to an hour. Panics less than a minute apart are one panic.
  *
  * While free memory is below the level hard, or growth waits for donors, a guest is asked early:
  * after three decisions and twenty seconds, which is how long three ordinary decisions take (while
@@ -68,6 +69,9 @@ bool decide_is_lower(const struct decide_input *input, const struct decide_decis
 /** Returns true if twenty seconds are enough in place of the ten minutes. */
 bool decide_is_asked_early(const struct decide_pace *pace, const struct decide_policy *policy,
                            const struct decide_input *input, double now_s);
+
+/** Returns the largest step down, and of what is given back, whatever the guest has. */
+uint64_t decide_step_most(const struct decide_policy *policy, const struct decide_input *input);
 
 /** Returns the size to set next, which may be the current one. @p now_s: of any clock that is never
  * set back. */

@@ -14,7 +14,7 @@ static const char *const veto_names[N_VETOES] = {
     "refaults",     "verdict",  "unsettled", "statistics", "day",          "past",
 };
 static const char *const panic_names[N_PANICS] = {
-    "psi-some", "psi-full", "available", "oom-kill", "wss",
+    "psi-some", "psi-full", "available", "oom-kill", "wss", "stalls",
 };
 static const char *const unsure_names[N_UNSURE] = {
     "no-guest-statistics", "short-history", "wide-interval", "flags",
@@ -140,6 +140,11 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
     case VETO_EXCLUDED:
         return add_words(text, "it is excluded");
     case VETO_STALE:
+        if (input->period_s <= 0)
+            return add_words(text, "there is no record of it");
+        if (input->age_s < -DECIDE_SKEW_S)
+            return add_words(text, "the newest record is dated %.0f s later than now",
+                             -input->age_s);
         return add_words(text, "the newest record is %.0f s old, more than %g periods of %.0f s",
                          input->age_s, policy->stale_periods, input->period_s);
     case VETO_YOUNG:
@@ -152,6 +157,9 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
     case VETO_PRESSURE:
         if (input->stalled)
             return add_words(text, "it waited for memory a moment ago");
+        if (!(guest->psi_some >= policy->psi_some_veto))
+            return add_words(text, "%.2g of its allocations a second wait for memory",
+                             guest->stalls_s);
         return add_words(text, "it waits for memory, PSI some %.2g%%%s", 100 * guest->psi_some,
                          guest->unhelped ? ", which more memory did not lower" : "");
     case VETO_REFAULTS:
@@ -191,6 +199,9 @@ static void add_panics(struct text *text, const struct decide_input *input, unsi
                   mib(guest->available_bytes));
     if (panics & PANIC_OOM_KILL)
         add_words(text, "all of it at once: its OOM killer ran");
+    if (panics & PANIC_STALLS)
+        add_words(text, "all of it at once: %.2g of its allocations a second wait for memory",
+                  guest->stalls_s);
     if (panics & PANIC_WSS)
         add_words(text, "all of it at once: at least %.1f MiB of %.1f are touched",
                   mib(input->short_wss.low_bytes), mib(decide_actual(input)));

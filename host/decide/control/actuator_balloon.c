@@ -30,7 +30,8 @@ static const char *trouble(const struct control_guest *guest)
     return guest->state.has_driver
                ? "inhibited: its balloon moved before, and did not for three targets: the guest has "
                  "nothing left to give, or its driver is stuck"
-               : "inhibited: its balloon does not move, so the guest has no driver for it";
+               : "inhibited: its balloon does not move: the guest has no driver for it, or another "
+                 "program sets it back at once";
 }
 
 const struct actuator_operations actuator_balloon = {

@@ -30,11 +30,19 @@ static uint64_t moved_by(uint64_t bytes, uint64_t from_bytes, uint64_t to_bytes)
 void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes)
 {
     uint64_t *const sizes[] = {
-        &state->before_bytes, &state->seen_bytes, &state->set_bytes,   &state->from_bytes,
-        &state->mark_bytes,   &state->rest_bytes, &state->limit_bytes,
+        &state->before_bytes,
+        &state->seen_bytes,
+        &state->set_bytes,
+        &state->from_bytes,
+        &state->mark_bytes,
+        &state->rest_bytes,
+        &state->limit_bytes,
+        &state->rival.lost.before_bytes,
+        &state->rival.lost.limit_bytes,
+        &state->rival.lost.set_bytes,
     };
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    for (size_t i = 0; state->plug.assigned_bytes > 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++)
         *sizes[i] = moved_by(*sizes[i], state->plug.assigned_bytes, assigned_bytes);
     state->plug.assigned_bytes = assigned_bytes;
     state->plug.since_s = 0;
@@ -102,9 +110,23 @@ static void note_contest(struct balloon_state *state, const struct balloon_polic
                                policy->foreign_s);
 }
 
+/* Either another program gives it more, or its system was reset: then there is no balloon at first,
+ * and QEMU's last target, which it still remembers, is reached again later. */
+static void note_lost(struct balloon_state *state, const struct balloon_policy *policy,
+                      uint64_t actual, double now_s)
+{
+    if (state->before_bytes == 0 || actual <= state->before_bytes + policy->still_bytes)
+        return;
+    state->rival.lost.before_bytes = state->before_bytes;
+    state->rival.lost.limit_bytes = state->limit_bytes;
+    state->rival.lost.set_bytes = state->set_bytes;
+    state->rival.lost.until_s = now_s + policy->start_s;
+}
+
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
                              uint64_t actual, double now_s)
 {
+    note_lost(state, policy, actual, now_s);
     state->moving = state->stalled = state->proving = false;
     state->limit_bytes = larger(state->limit_bytes, larger(state->seen_bytes, actual));
     state->before_bytes = 0;
@@ -117,12 +139,40 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
     state->rival.until_s = now_s + policy->foreign_s;
 }
 
+/* The balloon is back at our target: the guest was reset. */
+static void regain(struct balloon_state *state, const struct balloon_policy *policy,
+                   uint64_t actual, double now_s)
+{
+    if (state->trouble != TROUBLE_FOREIGN || state->rival.lost.before_bytes == 0 ||
+        now_s >= state->rival.lost.until_s ||
+        distance(actual, state->rival.lost.set_bytes) > policy->still_bytes)
+        return;
+    state->trouble = TROUBLE_NONE;
+    state->before_bytes = state->rival.lost.before_bytes;
+    state->limit_bytes = state->rival.lost.limit_bytes;
+    state->set_bytes = state->seen_bytes = actual;
+    state->rival.lost.before_bytes = 0;
+    state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->own_pause_s);
+}
+
 /* Its driver has just been loaded, and takes what libvirt told QEMU at the start. */
 static bool starts_smaller(const struct balloon_state *state, const struct balloon_policy *policy,
                            const struct decide_input *input)
 {
     return state->before_bytes == 0 && !(input->up_s >= policy->start_s) &&
            state->seen_bytes + policy->still_bytes >= input->assigned_bytes;
+}
+
+/* Returns true if all that was taken came back, as often as another program would do it. */
+static bool insists(struct balloon_state *state, const struct balloon_policy *policy,
+                    uint64_t actual, double now_s)
+{
+    if (actual + policy->still_bytes < state->before_bytes)
+        return false;
+    if (now_s - state->rival.back_s > 2 * policy->foreign_s)
+        state->rival.n_back = 0;
+    state->rival.back_s = now_s;
+    return ++state->rival.n_back >= policy->contests_max;
 }
 
 /* Handles a move without a target of ours: the guest takes back what it had, or another controller
@@ -137,7 +187,8 @@ static void move_unasked(struct balloon_state *state, const struct balloon_polic
         state->limit_bytes = 0;
         return;
     }
-    if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes) {
+    if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes ||
+        insists(state, policy, actual, now_s)) {
         leave_to_another(state, policy, actual, now_s);
         return;
     }
@@ -156,9 +207,11 @@ static void arrive(struct balloon_state *state, double now_s)
     state->settled_at_s = now_s;
 }
 
-static void stall(struct balloon_state *state, const struct balloon_policy *policy, uint64_t actual,
-                  double now_s)
+/* The driver of a suspended guest does not run, which proves nothing about it. */
+static void stall(struct balloon_state *state, const struct balloon_policy *policy,
+                  const struct decide_input *input, double now_s)
 {
+    uint64_t actual = decide_actual(input);
     bool moved = distance(actual, state->from_bytes) > policy->still_bytes;
 
     state->moving = false;
@@ -171,7 +224,7 @@ static void stall(struct balloon_state *state, const struct balloon_policy *poli
         state->n_stalls = 0;
     else if (state->rival.raised && state->trouble == TROUBLE_FOREIGN) /* between two decisions */
         note_contest(state, policy, now_s);
-    else if (!state->unsure)
+    else if (!state->unsure && !(input->vetoes & VETO_PAUSED))
         state->n_stalls++;
     if (state->n_stalls >= policy->stalls_max && state->trouble == TROUBLE_NONE)
         state->trouble = TROUBLE_NO_DRIVER;
@@ -190,6 +243,14 @@ static bool is_there(const struct balloon_state *state, const struct balloon_pol
 {
     return state->set_bytes < state->from_bytes ? actual < state->set_bytes + policy->still_bytes
                                                 : actual + policy->still_bytes > state->set_bytes;
+}
+
+/* A driver stops at its target. */
+static bool is_beyond(const struct balloon_state *state, const struct balloon_policy *policy,
+                      uint64_t actual)
+{
+    return is_there(state, policy, actual) &&
+           distance(actual, state->set_bytes) > policy->still_bytes;
 }
 
 /* The mark moves with each progress. */
@@ -212,10 +273,12 @@ static void follow_move(struct balloon_state *state, const struct balloon_policy
 
     if (came(state, state->seen_bytes, actual) < -still) {
         move_unasked(state, policy, input, now_s);
+    } else if (is_beyond(state, policy, actual)) {
+        leave_to_another(state, policy, actual, now_s);
     } else if (is_there(state, policy, actual)) {
         arrive(state, now_s);
     } else if (is_stuck(state, policy, actual, now_s)) {
-        stall(state, policy, actual, now_s);
+        stall(state, policy, input, now_s);
     }
 }
 
@@ -228,11 +291,17 @@ static void note_rest(struct balloon_state *state, const struct balloon_policy *
     state->rest_since_s = now_s;
 }
 
+/* A record that seems to be from later than now was made before the host's clock was set back. */
+static bool is_made_after(double age_s, double then_s, double now_s)
+{
+    return age_s >= -DECIDE_SKEW_S && now_s - fmax(age_s, 0) >= then_s;
+}
+
 /* Only a record from after the wait counts. */
 static void prove(struct balloon_state *state, const struct balloon_policy *policy,
                   const struct decide_input *input, double now_s)
 {
-    if (now_s - fmax(input->age_s, 0) < state->settled_at_s + policy->return_s)
+    if (!is_made_after(input->age_s, state->settled_at_s + policy->return_s, now_s))
         return;
     state->proving = false;
     if (input->resident_bytes > state->set_bytes + policy->return_bytes)
@@ -241,14 +310,32 @@ static void prove(struct balloon_state *state, const struct balloon_policy *poli
 
 /* A record from before the order does not show what came after it: if a balloon on its way down is
  * given memory at once, the memory that was resident then is gone, and does not count as touched.
- */
-static void note_touched(struct balloon_state *state, const struct decide_input *input,
-                         uint64_t actual, double now_s)
+ * After an hour without a record (vmwssd has ended, or cannot measure it) all of it counts as
+ * touched: what is free by then shows it, and other guests may need that. */
+static void note_touched(struct balloon_state *state, const struct balloon_policy *policy,
+                         const struct decide_input *input, uint64_t actual, double now_s)
 {
     uint64_t given = state->moving ? larger(state->set_bytes, actual) : actual;
 
-    if (now_s - fmax(input->age_s, 0) > state->issued_at_s) /* a clock may be set back */
+    if (input->resident_bytes > 0 && is_made_after(input->age_s, state->issued_at_s, now_s))
         state->pending_bytes = smaller(state->pending_bytes, less(given, input->resident_bytes));
+    else if (now_s - state->issued_at_s >= policy->foreign_s)
+        state->pending_bytes = 0;
+}
+
+/* A guest whose balloon has moved may just have had no time to run, or nothing left to give. */
+static void end_trouble(struct balloon_state *state, const struct balloon_policy *policy,
+                        double now_s)
+{
+    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->rival.until_s) {
+        state->trouble = TROUBLE_NONE;
+        state->rival.n = 0;
+    }
+    if (state->trouble == TROUBLE_NO_DRIVER && state->has_driver && !state->moving &&
+        now_s - state->settled_at_s >= policy->foreign_s) {
+        state->trouble = TROUBLE_NONE;
+        state->n_stalls = 0;
+    }
 }
 
 void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
@@ -258,13 +345,11 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
 
     if (input->actual_bytes == DECIDE_UNKNOWN)
         return;
-    if (state->trouble == TROUBLE_FOREIGN && now_s >= state->rival.until_s) {
-        state->trouble = TROUBLE_NONE;
-        state->rival.n = 0;
-    }
+    end_trouble(state, policy, now_s);
     if (follow_plug(state, policy, input, now_s))
         return;
     note_rest(state, policy, actual, now_s);
+    regain(state, policy, actual, now_s);
     if (state->moving)
         follow_move(state, policy, input, now_s);
     else if (state->rested && !state->quiet &&
@@ -277,22 +362,27 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
         state->quiet = false;
     if (state->proving)
         prove(state, policy, input, now_s);
-    note_touched(state, input, actual, now_s);
-    state->seen_bytes = actual;
+    note_touched(state, policy, input, actual, now_s);
+    /* Small moves add up. */
+    if (!state->rested || state->moving || state->quiet ||
+        distance(actual, state->seen_bytes) > policy->still_bytes)
+        state->seen_bytes = actual;
 }
 
 void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
                   struct decide_input *input, double now_s)
 {
     struct decide_guest *guest = &input->guest;
-    double made_s = now_s - (guest->reported ? guest->age_s + guest->late_s : input->age_s);
+    double age_s = guest->reported ? guest->age_s : input->age_s;
 
-    if (guest->reported && guest->available_bytes != DECIDE_UNKNOWN && !state->moving &&
-        !balloon_is_plugging(state) && made_s >= state->rest_since_s)
-        state->used_bytes = larger(less(decide_actual(input), guest->available_bytes), 1);
+    if (age_s >= -DECIDE_SKEW_S)
+        age_s += guest->reported ? guest->late_s : 0;
+    if (guest->reported && guest->available_bytes < decide_actual(input) && !state->moving &&
+        !balloon_is_plugging(state) && is_made_after(age_s, state->rest_since_s, now_s))
+        state->used_bytes = decide_actual(input) - guest->available_bytes;
     guest->used_bytes = state->used_bytes;
     input->unsettled = state->moving || state->proving || balloon_is_plugging(state) ||
-                       made_s < state->rest_since_s + policy->return_s;
+                       !is_made_after(age_s, state->rest_since_s + policy->return_s, now_s);
 }
 
 void balloon_adopt(struct balloon_state *state, const struct balloon_policy *policy,
@@ -321,15 +411,12 @@ uint64_t balloon_before(const struct balloon_state *state, const struct decide_i
     return state->rested ? decide_actual(input) : input->assigned_bytes;
 }
 
-uint64_t balloon_limit(const struct balloon_state *state, const struct balloon_policy *policy,
-                       const struct decide_input *input, uint64_t allowed_bytes)
+uint64_t balloon_limit(const struct balloon_state *state, const struct decide_input *input,
+                       uint64_t allowed_bytes)
 {
-    uint64_t limit = input->assigned_bytes;
+    uint64_t limit = state->rested ? larger(state->limit_bytes, state->before_bytes)
+                                   : decide_actual(input);
 
-    if (state->rested)
-        limit = larger(state->limit_bytes, state->before_bytes);
-    else if (input->up_s < policy->start_s)
-        limit = decide_actual(input);
     return smaller(larger(limit, allowed_bytes), input->assigned_bytes);
 }
 
@@ -357,7 +444,10 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     state->rival.raised = state->rival.raised ||
                           (state->trouble == TROUBLE_FOREIGN && target_bytes > actual);
     state->from_bytes = state->seen_bytes = state->mark_bytes = actual;
+    if (state->moving && target_bytes > actual) /* it may have gone on since libvirt was asked */
+        state->seen_bytes = smaller(actual, state->set_bytes);
     state->set_bytes = target_bytes;
+    state->rival.lost.before_bytes = 0;
     state->stalled = state->unsure = false;
     state->moving = target_bytes != actual;
     state->proving = state->proving && !state->moving;

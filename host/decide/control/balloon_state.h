@@ -17,7 +17,9 @@
  *     compared with its current size;
  *   - a balloon that rises by itself to no more than what the guest had is deflated by the guest,
  *     which had no other memory left (deflate-on-oom): its current size becomes its target, and
- *     nothing is taken for ten minutes;
+ *     nothing is taken for ten minutes. A program that sets the same size again and again looks the
+ *     same: if all that was taken comes back three times in a row, less than two hours apart, it is
+ *     left alone as below;
  *   - a balloon that moves in any other way without a target of ours is moved by another program
  *     (MOM, virsh setmem): it is left alone for an hour after the last such move, except on a
  *     panic, and is no longer ours to restore. If it takes back what a panic was given three times
@@ -97,11 +99,18 @@ struct balloon_state {
     bool has_driver;   /* its balloon has moved to a target of ours, or as far as it could */
     enum balloon_trouble trouble;
     struct {
-        double until_s;     /* end of TROUBLE_FOREIGN */
-        bool raised;        /* a panic was served since its last move */
-        unsigned n;         /* it took that back so often in a row */
-        double hold_s;      /* no panic is served before this */
-    } rival;                /* another program that moves the balloon */
+        double until_s;  /* end of TROUBLE_FOREIGN */
+        bool raised;     /* a panic was served since its last move */
+        unsigned n;      /* it took that back so often in a row */
+        double hold_s;   /* no panic is served before this */
+        unsigned n_back; /* all that was taken was back so often, in a row; the last time: */
+        double back_s;
+        struct {
+            uint64_t before_bytes; /* 0: nothing */
+            uint64_t limit_bytes, set_bytes;
+            double until_s;
+        } lost; /* of a balloon that rose above what the guest had: ours again if it comes back */
+    } rival;    /* another program that moves the balloon */
     uint64_t pending_bytes; /* given and not touched yet */
 };
 
@@ -130,10 +139,10 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
 uint64_t balloon_before(const struct balloon_state *state, const struct decide_input *input);
 
 /** Returns the most that the guest may be given: what it had at the start, or @p allowed_bytes if
- * that is more. Not known, for a balloon that has not been seen at rest: M, or what a guest that is
- * still starting has. */
-uint64_t balloon_limit(const struct balloon_state *state, const struct balloon_policy *policy,
-                       const struct decide_input *input, uint64_t allowed_bytes);
+ * that is more. Of a balloon that has not been seen at rest it is what the guest has: five seconds
+ * later more is known. */
+uint64_t balloon_limit(const struct balloon_state *state, const struct decide_input *input,
+                       uint64_t allowed_bytes);
 
 /** Returns its size, or the size that it will have once it has moved up. */
 uint64_t balloon_given(const struct balloon_state *state, const struct decide_input *input);
@@ -150,7 +159,8 @@ static inline bool balloon_is_plugging(const struct balloon_state *state)
     return state->plug.since_s > 0;
 }
 
-/** Shifts all sizes of the state by a change of M from @p assigned_bytes. */
+/** Shifts all sizes of the state by a change of M to @p assigned_bytes, whether B has followed or
+ * not. */
 void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes);
 
 /** Shifts by a change of M a size that was noted with the balloon at @p set_bytes and M at @p

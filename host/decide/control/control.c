@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "decide/control/giving_back.h"
 
-#include <math.h>
 #include <string.h>
 
 void control_policy_init(struct control_policy *policy)
@@ -99,7 +98,7 @@ static void decide_one(const struct control_policy *policy, struct control_guest
 
     balloon_observe(state, &policy->balloon, input, now_s);
     balloon_date(state, &policy->balloon, input, now_s);
-    input->limit_bytes = balloon_limit(state, &policy->balloon, input, guest->allowed_bytes);
+    input->limit_bytes = balloon_limit(state, input, guest->allowed_bytes);
     decide_remember(&state->pace, now_s, input);
     decide(&policy->decide, input, &guest->decision);
     guest->wish_bytes = wish_of(
@@ -112,8 +111,9 @@ static void decide_one(const struct control_policy *policy, struct control_guest
     if (guest->served)
         return;
     guest->hold = hold_of(guest, now_s);
-    if (state->stalled && guest->wish_bytes <= guest->target_bytes) {
+    if (state->stalled) /* if growth is granted, that is ordered instead */
         guest->action = CONTROL_SETTLE;
+    if (state->stalled && guest->wish_bytes <= guest->target_bytes) {
         guest->hold = balloon_is_inhibited(state) ? HOLD_INHIBITED : HOLD_NONE;
         guest->served = true;
     } else if (state->moving && guest->wish_bytes <= balloon_given(state, input)) {
@@ -126,11 +126,6 @@ static void decide_one(const struct control_policy *policy, struct control_guest
 
 /* --- the host's memory ------------------------------------------------------------------------ */
 
-static double shares_of(const struct decide_input *input)
-{
-    return input->shares > 0 ? input->shares : (double)input->assigned_bytes / (double)DECIDE_MIB;
-}
-
 static void share_out(const struct control_host *host, struct control_guest *guests, size_t n)
 {
     double pool = (double)less(host->free_bytes, host->levels.threshold_bytes[LEVEL_HIGH]);
@@ -138,11 +133,11 @@ static void share_out(const struct control_host *host, struct control_guest *gue
 
     for (size_t i = 0; i < n; i++) {
         pool += (double)guests[i].input.resident_bytes;
-        shares += shares_of(&guests[i].input);
+        shares += decide_shares(&guests[i].input);
     }
     for (size_t i = 0; i < n; i++) {
         const struct decide_input *input = &guests[i].input;
-        double part = shares > 0 ? pool * shares_of(input) / shares : 0;
+        double part = shares > 0 ? pool * decide_shares(input) / shares : 0;
 
         guests[i].share_bytes = smaller(larger((uint64_t)part, input->reserved_bytes),
                                         input->assigned_bytes);
@@ -414,9 +409,11 @@ static void split_target(struct control_guest *guest)
 uint64_t control_goal(const struct control_guest *guest)
 {
     const struct decide_decision *decision = &guest->decision;
+    bool lower = decide_is_lower(&guest->input, decision);
 
-    return decide_is_lower(&guest->input, decision) ? decision->wanted_bytes
-                                                    : decision->target_bytes;
+    if (guest->target_bytes > decide_actual(&guest->input)) /* what it had, or what it needs */
+        return larger(guest->target_bytes, lower ? 0 : decision->target_bytes);
+    return lower ? decision->wanted_bytes : decision->target_bytes;
 }
 
 /* --- together --------------------------------------------------------------------------------- */
@@ -424,10 +421,11 @@ uint64_t control_goal(const struct control_guest *guest)
 void control_run(const struct control_policy *policy, struct control_host *host,
                  struct control_guest *guests, size_t n)
 {
+    const struct levels_pool shared = {host->total_bytes, host->free_bytes};
     struct control_guest *guest;
     struct budgets budgets = {0};
 
-    host->levels = levels_of(&policy->levels, host->total_bytes, host->growth_bytes);
+    host->levels = levels_within(&policy->levels, &shared, &host->around, host->growth_bytes);
     host->level = levels_next(&policy->levels, &host->levels, host->level, host->free_bytes);
 
     const bool waits = host->waiting_bytes > 0;
@@ -475,6 +473,8 @@ void control_restore(const struct control_host *host, enum control_restore resto
 {
     uint64_t budget = budget_above(host, LEVEL_HARD, pending(guests, n));
 
+    for (size_t i = 0; i < n; i++) /* no later decision will see whether B follows M */
+        balloon_shift(&guests[i].state, guests[i].input.assigned_bytes);
     for (size_t i = 0; i < n; i++) {
         struct control_guest *guest = &guests[i];
         uint64_t given = balloon_given(&guest->state, &guest->input);

@@ -53,7 +53,8 @@ struct control_host {
     /* Memory that guests share, without pools of huge pages, and what of it is usable without
      * swapping (measure/kernel/guest_scope.h) */
     uint64_t total_bytes, free_bytes;
-    const char *group; /* the control group whose limit this is; NULL: the host */
+    const char *group;         /* the control group whose limit this is; NULL: the host */
+    struct levels_pool around; /* with a group: the same of the host; all 0: not known */
     /* share of the last minute in which tasks waited for a CPU; NAN: not known */
     double cpu_some;
     uint64_t growth_bytes;    /* p99.9 of the guests' joint growth in 60 s; 0: not known */
@@ -73,8 +74,8 @@ struct control_guest {
     /* In. control_run() sets limit_bytes, panic_bytes, panic_age_s, host_short and host_urgent of
      * the input. */
     struct decide_input input;
-    /* In, for a guest with several sizing actuators: these, which add up to actual_bytes. For other
-     * guests all are zero, and the balloon is the only one. */
+    /* Input: the guest's sizing actuators, whose sizes add up to actual_bytes. If the guest has
+     * only the balloon, all are zero. */
     struct actuator limits[N_ACTUATORS];
     /* In: the most that its owner allows it to have, where that is more than it had at the start;
      * 0: no more */

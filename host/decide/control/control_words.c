@@ -36,12 +36,15 @@ static void write_waiting(char *text, size_t size, const struct control_policy *
     if (turn_s > after_s - lower_s && !guest->input.host_short)
         snprintf(text, size, "less is enough, and nothing is taken for %.0f s after it has grown",
                  turn_s);
+    else if (lower_s > after_s && pace->n_lower < decide->down_decisions)
+        snprintf(text, size, "less is enough, in %u of %u decisions so far", pace->n_lower,
+                 decide->down_decisions);
     else
         snprintf(text, size, "less is enough, for %.0f s of %.0f so far", lower_s, after_s);
 }
 
-static void write_rival(char *text, size_t size, const struct control_host *host,
-                        const struct balloon_state *state)
+static void write_rival(char *text, size_t size, const struct control_policy *policy,
+                        const struct control_host *host, const struct balloon_state *state)
 {
     if (balloon_is_contested(state, host->now_s))
         snprintf(
@@ -49,6 +52,11 @@ static void write_rival(char *text, size_t size, const struct control_host *host
             "two controllers are at work: another program, as MOM or pvestatd, took back what it "
             "was given %u times in a row, last to %.0f MiB: its panics are not served for %.0f s",
             state->rival.n, control_mib(state->seen_bytes), state->rival.hold_s - host->now_s);
+    else if (state->rival.n_back >= policy->balloon.contests_max)
+        snprintf(text, size,
+                 "another program, or the guest itself, took back all that was taken %u times in a "
+                 "row: it is left alone for %.0f s",
+                 state->rival.n_back, fmax(state->rival.until_s - host->now_s, 0));
     else
         snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
                  fmax(state->rival.until_s - host->now_s, 0));
@@ -71,7 +79,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
         snprintf(text, size, "it is excluded");
         return;
     case HOLD_FOREIGN:
-        return write_rival(text, size, host, state);
+        return write_rival(text, size, policy, host, state);
     case HOLD_INHIBITED:
         snprintf(text, size, "%s", actuators[control_first(guest)]->trouble(guest));
         return;
@@ -89,8 +97,11 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
     case HOLD_WAITING:
         return write_waiting(text, size, policy, host, guest);
     case HOLD_PAUSE:
-        snprintf(text, size, "nothing is taken for %.0f s after its last panic",
-                 state->pace.paused_until_s - host->now_s);
+        snprintf(text, size, "nothing is taken for %.0f s after its %s",
+                 state->pace.paused_until_s - host->now_s,
+                 state->pace.paused_until_s > state->pace.panicked_s + state->pace.pause_s
+                     ? "balloon moved by itself"
+                     : "last panic");
         return;
     case HOLD_AMPLE:
         snprintf(text, size, "the host has enough: %.0f MiB are free",
@@ -106,7 +117,7 @@ static void write_hold(char *text, size_t size, const struct control_policy *pol
                  control_mib(guest->wish_bytes));
         return;
     case HOLD_SHARE:
-        snprintf(text, size, "it claims %.0f MiB, but its share of the short host is %.0f",
+        snprintf(text, size, "it claims %.0f MiB, but its share of the host is %.0f",
                  control_mib(guest->wish_bytes), control_mib(guest->share_bytes));
         return;
     case HOLD_BLOCK:

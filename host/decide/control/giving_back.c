@@ -6,6 +6,8 @@
 
 #define STEP_SHARE 20 /* of what it has */
 #define STEP_MIN_BYTES (64 * DECIDE_MIB)
+/* A record that shows what the last step came to is made within this time, if any is made. */
+#define RECORD_S 180
 
 #define WAITS ((unsigned)(VETO_PRESSURE | VETO_REFAULTS | VETO_VERDICT))
 
@@ -21,23 +23,26 @@ static uint64_t lacks(const struct control_guest *guest)
     return less(most, decide_actual(&guest->input));
 }
 
-static bool may_get(const struct control_guest *guest)
+static bool may_get(const struct control_guest *guest, double now_s)
 {
     const struct balloon_state *state = &guest->state;
+    bool settles = (guest->decision.vetoes & VETO_UNSETTLED) &&
+                   now_s - state->rest_since_s < RECORD_S;
 
     return !guest->served && guest->action == CONTROL_NONE && !state->moving &&
-           state->trouble == TROUBLE_NONE && lacks(guest) >= DECIDE_MIB &&
-           !(guest->decision.vetoes & (VETO_UNSETTLED | VETO_PAUSED));
+           state->trouble == TROUBLE_NONE && lacks(guest) >= DECIDE_MIB && !settles &&
+           !(guest->decision.vetoes & VETO_PAUSED);
 }
 
-static struct control_guest *next_to_get(struct control_guest *guests, size_t n, bool all)
+static struct control_guest *next_to_get(struct control_guest *guests, size_t n, double now_s,
+                                         bool all)
 {
     struct control_guest *best = NULL;
 
     for (size_t i = 0; i < n; i++) {
         struct control_guest *guest = &guests[i];
 
-        if (!may_get(guest) || !(all || waits(guest)))
+        if (!may_get(guest, now_s) || !(all || waits(guest)))
             continue;
         if (!best || waits(guest) > waits(best) ||
             (waits(guest) == waits(best) && guest->decision.rho > best->decision.rho))
@@ -50,7 +55,7 @@ static uint64_t step_of(const struct decide_policy *policy, const struct control
 {
     uint64_t step = larger(decide_actual(&guest->input) / STEP_SHARE, STEP_MIN_BYTES);
 
-    return smaller(smaller(step, policy->down_max_bytes), lacks(guest));
+    return smaller(smaller(step, decide_step_most(policy, &guest->input)), lacks(guest));
 }
 
 void giving_back(const struct control_policy *policy, struct control_host *host,
@@ -66,9 +71,12 @@ void giving_back(const struct control_policy *policy, struct control_host *host,
     if (host->ample_since_s == 0)
         host->ample_since_s = host->now_s;
     all = !policy->proactive && host->now_s - host->ample_since_s >= policy->decide.down_after_s;
-    while (loose_bytes >= DECIDE_MIB && (guest = next_to_get(guests, n, all)) != NULL) {
+    while (loose_bytes >= DECIDE_MIB &&
+           (guest = next_to_get(guests, n, host->now_s, all)) != NULL) {
         uint64_t step = smaller(step_of(&policy->decide, guest), loose_bytes);
 
+        if (step < smaller(STEP_MIN_BYTES, lacks(guest)))
+            return; /* the host has just what it keeps: each MiB of it would be an order */
         step -= step % DECIDE_MIB;
         guest->served = guest->given_back = true;
         guest->action = CONTROL_GROW;

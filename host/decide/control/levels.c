@@ -56,6 +56,19 @@ struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes
     }};
 }
 
+struct levels levels_within(const struct levels_policy *policy, const struct levels_pool *group,
+                            const struct levels_pool *around, uint64_t growth_bytes)
+{
+    struct levels levels = levels_of(policy, group->total_bytes, growth_bytes);
+    const struct levels outer = levels_of(policy, around->total_bytes, growth_bytes);
+
+    for (unsigned i = 0; i < N_LEVELS && around->total_bytes > 0; i++)
+        levels.threshold_bytes[i] = larger(
+            levels.threshold_bytes[i],
+            less(outer.threshold_bytes[i] + group->free_bytes, around->free_bytes));
+    return levels;
+}
+
 enum control_level levels_next(const struct levels_policy *policy, const struct levels *levels,
                                enum control_level level, uint64_t free_bytes)
 {

@@ -46,6 +46,17 @@ struct levels {
 struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes,
                         uint64_t growth_bytes);
 
+/** Memory that is shared: without pools of huge pages. */
+struct levels_pool {
+    uint64_t total_bytes, free_bytes;
+};
+
+/** Returns the levels of a control group's memory. They are crossed no later than those of the host
+ * @p around it (all 0: it is the host): a large host may be short while it has more free than a
+ * small group, of which that is plenty. */
+struct levels levels_within(const struct levels_policy *policy, const struct levels_pool *group,
+                            const struct levels_pool *around, uint64_t growth_bytes);
+
 /** Returns the level at @p free_bytes, if the last level was @p level. */
 enum control_level levels_next(const struct levels_policy *policy, const struct levels *levels,
                                enum control_level level, uint64_t free_bytes);

@@ -176,7 +176,8 @@ static bool is_same_run(const struct journal_balloon *balloon, const struct jour
            balloon->domain_id == (uint64_t)run->domain_id;
 }
 
-/* The journal has only before_bytes as the start of the move. */
+/* The journal does not record where the balloon was when the move began: before_bytes stands for
+ * it. */
 static bool is_on_its_way(const struct journal_balloon *balloon, uint64_t current_bytes)
 {
     return current_bytes >= smaller(balloon->set_bytes, balloon->before_bytes) &&

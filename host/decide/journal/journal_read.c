@@ -3,7 +3,6 @@
 #include "decide/journal/journal_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 /* The entries requested, and the function that takes them. */
 struct walk {

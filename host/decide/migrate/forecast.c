@@ -5,7 +5,6 @@
 #include "measure/tally.h"
 
 #include <math.h>
-#include <stdint.h>
 
 /* The page of QEMU's stream, whatever the host's is: TARGET_PAGE_SIZE of x86-64 and arm64. */
 #define PAGE 4096.0
@@ -334,19 +333,21 @@ static void find_postcopy(const struct migrate_memory *memory, const struct way 
     forecast->postcopy_s = ordered(seconds[DIRTY_LOW], seconds[DIRTY_MIDDLE], seconds[DIRTY_HIGH]);
 }
 
-void migrate_foretell(const struct migrate_memory *memory, const struct migrate_path *path,
-                      struct migrate_forecast *forecast)
+/* Goes through the rounds three times. */
+static void run_all(const struct migrate_memory *memory, const struct migrate_path *path,
+                    struct way way[3], struct course course[3])
 {
-    struct way way[3];
-    struct course course[3];
-    const struct course *const low = &course[DIRTY_LOW], *const high = &course[DIRTY_HIGH];
-    const struct course *const middle = &course[DIRTY_MIDDLE];
-
     for (enum dirty_bound bound = DIRTY_LOW; bound <= DIRTY_HIGH; bound++) {
         way[bound] = way_of(memory, path, bound);
         course[bound] = run(&way[bound]);
     }
-    *forecast = (struct migrate_forecast){
+}
+
+static struct migrate_forecast forecast_of(const struct course course[3])
+{
+    const struct course *const low = &course[DIRTY_LOW], *const high = &course[DIRTY_HIGH];
+    const struct course *const middle = &course[DIRTY_MIDDLE];
+    struct migrate_forecast forecast = {
         .verdict = judge(course),
         .total_s = ordered(end_of(low, low->now_s), end_of(middle, middle->now_s),
                            end_of(high, high->now_s)),
@@ -356,8 +357,30 @@ void migrate_foretell(const struct migrate_memory *memory, const struct migrate_
         .n_rounds = middle->n,
         .throttle = middle->throttle,
     };
+
     for (unsigned i = 0; i < MIGRATE_ROUNDS_KEPT; i++)
-        forecast->rounds[i] = middle->rounds[i];
+        forecast.rounds[i] = middle->rounds[i];
+    return forecast;
+}
+
+void migrate_judge(const struct migrate_memory *memory, const struct migrate_path *path,
+                   struct migrate_forecast *forecast)
+{
+    struct way way[3];
+    struct course course[3];
+
+    run_all(memory, path, way, course);
+    *forecast = forecast_of(course);
+}
+
+void migrate_foretell(const struct migrate_memory *memory, const struct migrate_path *path,
+                      struct migrate_forecast *forecast)
+{
+    struct way way[3];
+    struct course course[3];
+
+    run_all(memory, path, way, course);
+    *forecast = forecast_of(course);
     widen_by_slices(way, forecast);
     find_enough(way, forecast);
     find_postcopy(memory, way, course, forecast);

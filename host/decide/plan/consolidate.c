@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 /* Returns true if the plan moved a guest to this host, or has room here for those of another that
@@ -107,7 +106,7 @@ static void separate_host(struct plan_state *state, struct plan_moves *moves, si
     uint64_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (state->fleet->guests[guests[i].index].pinned)
+        if (plan_shape_at(state, guests[i].index).pinned)
             kept |= state->fleet->guests[guests[i].index].apart;
     for (size_t i = 0; i < n && moves->n < state->options.max_moves; i++) {
         const struct plan_shape shape = plan_shape_at(state, guests[i].index);
@@ -170,7 +169,7 @@ static bool relieve_once(struct plan_state *state, struct plan_moves *moves, siz
     return true;
 }
 
-/* Skips hosts that are stale, whose guests may be gone, or partly known. */
+/* Skips partly known hosts, and stale hosts, whose guests may be gone. */
 static void relieve(struct plan_state *state, struct plan_moves *moves, struct plan_ordered *guests)
 {
     for (size_t h = 0; h < state->fleet->n_hosts; h++)
@@ -253,6 +252,8 @@ static void empty_hosts(struct plan_state *state, struct plan_moves *moves,
         }
         plan_undo(state, moves, before);
         for (size_t h = at; h < end; h++) {
+            if (state->fleet->hosts[hosts[h].index].drain) /* what drained it is kept */
+                continue;
             state->gone[hosts[h].index] = false;
             plan_move_past(state, hosts[h].index, hosts[h].index);
         }

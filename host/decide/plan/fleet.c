@@ -61,9 +61,10 @@ int plan_fleet_make(struct plan_fleet *fleet, size_t n_hosts, size_t n_guests, d
         .slot_of = malloc(n_times),
         .past = calloc(n_hosts + 1, sizeof(*fleet->past)),
         .past_series = calloc(n_hosts + 1, n_times),
+        .writes = calloc(n_guests + 1, sizeof(struct plan_writes *)),
     };
-    if (!fleet->past || !fleet->past_series || !fleet->hosts || !fleet->guests || !fleet->series ||
-        !fleet->slot_of) {
+    if (!fleet->writes || !fleet->past || !fleet->past_series || !fleet->hosts || !fleet->guests ||
+        !fleet->series || !fleet->slot_of) {
         plan_fleet_free(fleet);
         return -ENOMEM;
     }
@@ -84,6 +85,10 @@ void plan_ended_free(struct plan_fleet *fleet)
 
 void plan_fleet_free(struct plan_fleet *fleet)
 {
+    for (size_t g = 0; fleet->writes && g < fleet->n_guests; g++)
+        free(fleet->writes[g]);
+    free(fleet->writes);
+    free(fleet->prices);
     free(fleet->hosts);
     free(fleet->guests);
     free(fleet->series);
@@ -137,6 +142,9 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
         return;
     }
 
+    if (bytes > MORE * (double)fleet->guests[guest].ram_bytes)
+        plan_note_before(&fleet->guests[guest].before, time_s, bytes);
+
     const double code = ceil(bytes / plan_unit(&fleet->guests[guest]) * (1 - 1e-12));
     const uint8_t value = (uint8_t)fmin(fmax(code, 0), PLAN_CODE_MAX);
     uint8_t *series = plan_series(fleet, guest);
@@ -146,17 +154,23 @@ void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for
             series[t] = value;
 }
 
-void plan_note_before(struct plan_fleet *fleet, size_t g, double time_s, double bytes)
+void plan_note_before(struct plan_before *before, double time_s, double bytes)
 {
-    if (g >= fleet->n_guests || bytes <= fleet->guests[g].before.bytes)
-        return;
-    fleet->guests[g].before.bytes = bytes;
-    fleet->guests[g].before.time_s = time_s;
+    if (bytes > before->bytes)
+        *before = (struct plan_before){bytes, time_s};
 }
 
-bool plan_needed_more(const struct plan_guest *guest)
+bool plan_needed_more(const struct plan_before *before, double max_bytes)
 {
-    return guest->before.bytes > MORE * guest->max_bytes;
+    return before->bytes > MORE * max_bytes;
+}
+
+bool plan_is_partial(const struct plan_fleet *fleet)
+{
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        if (fleet->hosts[h].partial)
+            return true;
+    return false;
 }
 
 bool plan_is_fixed(const struct plan_host *host)

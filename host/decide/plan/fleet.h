@@ -38,6 +38,13 @@ struct plan_slot {
     float p95_bytes, mean_bytes, variance; /* variance: bytes squared */
 };
 
+/** The largest need in the PLAN_BEFORE_S before the time that is read; or in it, if that is above
+ * the RAM of a guest. */
+struct plan_before {
+    double bytes;  /* 0: not known */
+    double time_s; /* Unix time of it, or up to a day later */
+};
+
 /** A guest that needs a place. */
 struct plan_guest {
     char name[256];
@@ -54,11 +61,7 @@ struct plan_guest {
     bool pinned;               /* the guest may not be moved */
     bool unmeasured;           /* no method can follow it: its need is its resident memory */
     bool suspended, unwatched; /* it therefore has no records: its need is as it was before */
-    /* its largest need in the PLAN_BEFORE_S before the time that is read, and a Unix time of it or
-     * up to a day later; 0: not known */
-    struct {
-        double bytes, time_s;
-    } before;
+    struct plan_before before;
 
     /* Set by plan_profile(), for the series as read: */
     double days; /* days of history */
@@ -96,6 +99,8 @@ struct plan_past {
     double max_bytes;
     double days;       /* since the first of them was known */
     double unit_bytes; /* of a code of its series */
+    double cpus;       /* most that they used in one hour, as far as that is known */
+    struct plan_before before;
     /* set by plan_prepare(); a left-out past is not planned, by --running-only */
     bool left_out;
     struct plan_slot slots[PLAN_SLOTS];
@@ -121,6 +126,8 @@ struct plan_fleet {
     uint8_t *past_series;     /* n_times codes of each host */
     struct plan_ended *ended; /* guests that have ended, while the fleet is read */
     size_t n_ended;
+    struct plan_writes **writes; /* of each guest: writes.h; NULL: not known */
+    struct plan_price *prices;   /* of each guest: price.h; NULL: none was asked for */
 };
 
 /** Returns the step for a fleet: 60 s, or the shortest one that fits PLAN_SERIES_BYTES. */
@@ -142,6 +149,9 @@ void plan_fleet_drop_host(struct plan_fleet *fleet, size_t host);
 /** Returns true if nothing may be moved from or to the host: it is stale, or partly known. */
 bool plan_is_fixed(const struct plan_host *host);
 
+/** Returns true if any host is partly known: then it is not known whether hosts may fail. */
+bool plan_is_partial(const struct plan_fleet *fleet);
+
 /** Returns the slot of a Unix time, 0 .. PLAN_SLOTS - 1. */
 unsigned plan_slot(double time_s);
 
@@ -156,10 +166,10 @@ double plan_unit(const struct plan_guest *guest);
 void plan_note(struct plan_fleet *fleet, size_t guest, double time_s, double for_s, double bytes);
 
 /** Notes a need from before the fleet's time. */
-void plan_note_before(struct plan_fleet *fleet, size_t guest, double time_s, double bytes);
+void plan_note_before(struct plan_before *before, double time_s, double bytes);
 
-/** Returns true if the guest needed far more before the fleet's time. After plan_profile() */
-bool plan_needed_more(const struct plan_guest *guest);
+/** Returns true if far more was needed before the fleet's time than @p max_bytes, in it. */
+bool plan_needed_more(const struct plan_before *before, double max_bytes);
 
 /** Returns the length of the fleet's time in days. */
 double plan_days(const struct plan_fleet *fleet);

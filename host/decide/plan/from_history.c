@@ -3,9 +3,11 @@
 #include "decide/plan/from_history.h"
 
 #include "base/cleanup.h"
+#include "base/text/units.h"
 #include "decide/plan/from_prometheus.h"
 #include "decide/plan/past.h"
 #include "decide/plan/prom_client.h"
+#include "decide/plan/read_writes.h"
 #include "decide/plan/roster.h"
 #include "history/bucket_beside.h"
 #include "history/bucket_need.h"
@@ -125,9 +127,10 @@ static int see_earlier(int64_t id, int64_t start_s, const struct bucket *bucket,
     const struct roster_guest *guest = roster_find(minutes->roster, minutes->source, id);
     double bytes;
 
-    if (guest && (double)start_s + BUCKET_HOUR <= minutes->reading->from_s &&
-        bucket_need(bucket, &bytes))
-        plan_note_before(minutes->fleet, guest->number, (double)start_s, bytes);
+    if (guest && guest->number != PLAN_NOT_THERE &&
+        (double)start_s + BUCKET_HOUR <= minutes->reading->from_s && bucket_need(bucket, &bytes))
+        plan_note_before(roster_before(minutes->roster, guest, minutes->fleet), (double)start_s,
+                         bytes);
     return 0;
 }
 
@@ -218,6 +221,10 @@ static int read_file_minutes(struct minutes *minutes, struct error *error)
         rc = history_buckets(minutes->store, &query, see_earlier, minutes, error);
     if (rc == 0 && minutes->noted == 0 && has_guests(minutes->roster, minutes->source))
         rc = no_such_window(reading, minutes->source, minutes->store, error);
+    if (rc == 0)
+        rc = plan_read_writes(&(struct plan_writes_reading){reading, minutes->roster,
+                                                            minutes->fleet, minutes->source},
+                              minutes->store, error);
     store_close(minutes->store);
     return rc;
 }
@@ -278,9 +285,40 @@ static void span_of(const struct roster *roster, const struct roster_guest *gues
     }
 }
 
-static int make_ended(const struct roster *roster, struct plan_fleet *fleet)
+static bool has_ended_on(const struct roster *roster, const struct roster_row *row, size_t host)
+{
+    const struct roster_guest *guest = &roster->guests[row->guest];
+
+    return row->host == host && guest->number != PLAN_NOT_THERE && guest->number >= roster->n_there;
+}
+
+/* Returns the most CPUs that guests that have ended used on the host in one hour. */
+static double cpus_of_ended(const struct roster *roster, size_t host)
+{
+    double cpus[ROSTER_HOURS] = {0};
+    double most = 0;
+
+    for (size_t r = 0; r < roster->n_rows; r++) {
+        const struct roster_row *row = &roster->rows[r];
+
+        if (!has_ended_on(roster, row, host))
+            continue;
+        for (size_t h = 0; h < ROSTER_HOURS; h++)
+            if (row->hours[h / 64] >> h % 64 & 1)
+                cpus[h] += fmax(roster->guests[row->guest].cpus, 0); /* 0: not known */
+    }
+    for (size_t h = 0; h < ROSTER_HOURS; h++)
+        most = fmax(most, cpus[h]);
+    return most;
+}
+
+static int make_ended(const struct plan_reading *reading, const struct roster *roster,
+                      struct plan_fleet *fleet)
 {
     int rc = plan_ended_make(fleet, roster->n_ended);
+
+    for (size_t h = 0; reading->cpu_query && roster->n_ended > 0 && h < roster->n_hosts; h++)
+        fleet->past[h].cpus = cpus_of_ended(roster, h);
 
     for (size_t g = 0; rc == 0 && g < roster->n_guests; g++) {
         const struct roster_guest *guest = &roster->guests[g];
@@ -331,7 +369,7 @@ static int make_fleet(const struct plan_reading *reading, struct roster *roster,
     if (step_s == 0)
         step_s = plan_step_s(end_s - from_s, count_series(roster, end_s - from_s));
     rc = plan_fleet_make(fleet, roster->n_hosts, n, from_s, end_s, step_s);
-    if (rc == 0 && (rc = make_ended(roster, fleet)) < 0)
+    if (rc == 0 && (rc = make_ended(reading, roster, fleet)) < 0)
         plan_fleet_free(fleet);
     if (rc < 0)
         return error_set(error, -ENOMEM,
@@ -410,14 +448,21 @@ static bool is_retired(const struct plan_fleet *fleet, size_t host)
 /* Leaves out hosts that were switched off or renamed, unless nothing else is left. */
 static void drop_retired(const struct plan_reading *reading, struct plan_fleet *fleet)
 {
+    char size[32];
+    char past[128];
     char text[512];
 
     for (size_t h = fleet->n_hosts; fleet->n_guests > 0 && h-- > 0;) {
         if (!is_retired(fleet, h))
             continue;
+        if (fleet->past[h].n_guests > 0)
+            snprintf(past, sizeof(past),
+                     "; %zu that ha%s ended needed up to %s there, which is not planned for",
+                     fleet->past[h].n_guests, fleet->past[h].n_guests == 1 ? "s" : "ve",
+                     show_bytes(size, sizeof(size), (uint64_t)fleet->past[h].max_bytes));
         snprintf(text, sizeof(text),
-                 "host %s is left out: it has no guests, and no records of late",
-                 fleet->hosts[h].name);
+                 "host %s is left out: it has no guests, and no records of late%s",
+                 fleet->hosts[h].name, fleet->past[h].n_guests > 0 ? past : "");
         plan_warn(reading, text);
         plan_fleet_drop_host(fleet, h);
     }

@@ -2,8 +2,6 @@
 /** @file from_prometheus.c  See from_prometheus.h: reads the needs. */
 #include "decide/plan/from_prometheus.h"
 
-#include "base/array.h"
-#include "decide/plan/prom_doubt.h"
 #include "decide/plan/url_needs.h"
 
 #include <errno.h>
@@ -17,78 +15,59 @@
 #define SCRAPED_OFTEN 0.75
 #define DAY_S 86400
 
-struct number {
-    const char *uuid;
-    size_t of; /* index in the fleet */
-};
-
 struct needs {
     const struct url_minutes *minutes;
     struct prom_reader reader;
-    size_t host;            /* index in the roster */
-    struct number *numbers; /* the guests in the plan, by UUID */
-    size_t n_numbers;
+    size_t host;                    /* index in the roster */
+    size_t n_guests;                /* those in the plan that were on it */
     double steps, minutes_of_steps; /* steps and minutes in which the host was scraped */
 };
 
-static int by_uuid(const void *a, const void *b)
-{
-    return strcmp(((const struct number *)a)->uuid, ((const struct number *)b)->uuid);
-}
-
-static int compare_uuid(const void *uuid, const void *number)
-{
-    return strcmp(uuid, ((const struct number *)number)->uuid);
-}
-
-/* Returns NULL if the guest is not in the plan. */
-static const struct number *find_number(const struct needs *needs, const char *uuid)
-{
-    return bsearch(uuid, needs->numbers, needs->n_numbers, sizeof(*needs->numbers), compare_uuid);
-}
-
-static int see_needs(const struct prom_answer *answer, size_t series, void *context)
+static int see_needs(struct prom_series *series, void *context)
 {
     struct needs *needs = context;
     struct plan_fleet *fleet = needs->minutes->fleet;
-    const struct number *number = find_number(needs, prom_label(answer, series, "uuid"));
+    const struct roster_guest *guest = roster_guest_of(needs->minutes->roster,
+                                                       prom_label(series, "uuid"));
     double end_s;
     double bytes;
 
-    for (size_t p = 0; number && p < prom_n_points(answer, series); p++)
-        if (prom_amount(answer, series, p, &end_s, &bytes)) {
-            const double cell =
-                round((end_s - PROM_MINUTE_LATE_S - fleet->from_s) / fleet->step_s) - 1;
+    if (!guest || guest->number == PLAN_NOT_THERE)
+        return 0;
+    while (prom_next(series, &end_s, &bytes)) {
+        const double cell = round((end_s - PROM_MINUTE_LATE_S - fleet->from_s) / fleet->step_s) - 1;
 
-            plan_note(fleet, number->of, fleet->from_s + cell * fleet->step_s, fleet->step_s,
-                      bytes);
-        }
+        plan_note(fleet, guest->number, fleet->from_s + cell * fleet->step_s, fleet->step_s, bytes);
+    }
     return 0;
 }
 
-static int see_earlier(const struct prom_answer *answer, size_t series, void *context)
+/* A guest that is on no host in the time of the plan has ended before. */
+static int see_earlier(struct prom_series *series, void *context)
 {
     const struct needs *needs = context;
-    const struct number *number = find_number(needs, prom_label(answer, series, "uuid"));
+    const struct url_minutes *minutes = needs->minutes;
+    const struct roster_guest *guest = roster_guest_of(minutes->roster, prom_label(series, "uuid"));
+    struct plan_before *before = guest ? roster_before(minutes->roster, guest, minutes->fleet)
+                                       : &minutes->fleet->past[needs->host].before;
     double end_s;
     double bytes;
 
-    for (size_t p = 0; number && p < prom_n_points(answer, series); p++)
-        if (prom_amount(answer, series, p, &end_s, &bytes))
-            plan_note_before(needs->minutes->fleet, number->of, end_s, bytes);
+    while (prom_next(series, &end_s, &bytes))
+        plan_note_before(before, end_s, bytes);
     return 0;
 }
 
 /* A host that is scraped more often than once a minute does not have more minutes. */
-static int see_minutes(const struct prom_answer *answer, size_t series, void *context)
+static int see_minutes(struct prom_series *series, void *context)
 {
     struct needs *needs = context;
     const double most = needs->minutes->fleet->step_s / 60.0;
     double end_s;
     double n;
 
-    for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_point(answer, series, p, &end_s, &n) && n >= 1) {
+    while (prom_next(series, &end_s, &n))
+        if (n >= 1) {
             needs->steps++;
             needs->minutes_of_steps += fmin(n, most);
         }
@@ -107,45 +86,75 @@ static bool is_here(const struct needs *needs, const struct roster_row *row)
     return row->source == needs->minutes->source && row->host == needs->host;
 }
 
-/* Numbers the guests that were on the host, wherever they are now. */
-static int number_guests(struct needs *needs)
+/* Counts the guests that were on the host, wherever they are now. */
+static size_t count_guests(const struct needs *needs)
 {
     const struct roster *roster = needs->minutes->roster;
+    size_t n = 0;
 
-    for (size_t r = 0; r < roster->n_rows; r++) {
-        const struct roster_guest *guest = &roster->guests[roster->rows[r].guest];
-        struct number *numbers;
-
-        if (!is_here(needs, &roster->rows[r]) || guest->number == PLAN_NOT_THERE)
-            continue;
-        numbers = array_grow(needs->numbers, needs->n_numbers, sizeof(*numbers));
-        if (!numbers)
-            return error_set(needs->reader.error, -ENOMEM, "host %s: out of memory",
-                             roster->hosts[needs->host].host.name);
-        needs->numbers = numbers;
-        numbers[needs->n_numbers++] = (struct number){guest->uuid, guest->number};
-    }
-    if (needs->n_numbers > 0)
-        qsort(needs->numbers, needs->n_numbers, sizeof(*needs->numbers), by_uuid);
-    return 0;
+    for (size_t r = 0; r < roster->n_rows; r++)
+        n += is_here(needs, &roster->rows[r]) &&
+             roster->guests[roster->rows[r].guest].number != PLAN_NOT_THERE;
+    return n;
 }
 
 /* --- gaps ------------------------------------------------------------------------------------- */
 
-/* Counts the steps in the hours of a row, and those whose need is known. */
+/* Counts the steps in the hours of a row from the first whose need is known to the last, or to the
+ * end of those of a guest that is there, and those whose need is known. */
 static void count_steps(const struct needs *needs, const struct roster_row *row, double *known,
                         double *all)
 {
     const struct plan_fleet *fleet = needs->minutes->fleet;
     const size_t number = needs->minutes->roster->guests[row->guest].number;
     const double to_s = needs->minutes->reading->to_s;
+    double gap = 0; /* steps since the last one that is known */
+    bool begun = false;
 
     for (size_t t = 0; number < fleet->n_guests && t < fleet->n_times; t++) {
         if (!roster_has_hour(row, fleet->from_s + (double)t * fleet->step_s, to_s))
             continue;
-        *known += plan_series(fleet, number)[t] != PLAN_CODE_NONE;
-        ++*all;
+        if (plan_series(fleet, number)[t] == PLAN_CODE_NONE) {
+            gap += begun;
+            continue;
+        }
+        *all += gap + 1;
+        gap = 0;
+        begun = true;
+        ++*known;
     }
+    *all += row->has_event ? 0 : gap;
+}
+
+/* Counts the hours of a row. */
+static unsigned count_hours(const struct roster_row *row)
+{
+    unsigned n = 0;
+
+    for (size_t h = 0; h < ROSTER_HOURS; h++)
+        n += (unsigned)(row->hours[h / 64] >> h % 64 & 1);
+    return n;
+}
+
+/* Warns of a guest that is there, and has needs by the hour but none by steps: an answer lacked it,
+ * unsaid. A guest without a recent need has one hour. */
+static void warn_of_lost(const struct needs *needs, const struct roster_row *row)
+{
+    const size_t number = needs->minutes->roster->guests[row->guest].number;
+    struct plan_fleet *fleet = needs->minutes->fleet;
+    char text[700];
+
+    if (number >= fleet->n_guests || row->has_event || count_hours(row) < 3)
+        return;
+    for (size_t t = 0; t < fleet->n_times; t++)
+        if (plan_series(fleet, number)[t] != PLAN_CODE_NONE)
+            return;
+    snprintf(text, sizeof(text),
+             "host %s: guest %s has needs in %u hours, but an answer by steps of %d s has none: it "
+             "is planned with all of its RAM",
+             fleet->hosts[needs->host].name, row->name, count_hours(row), fleet->step_s);
+    plan_warn(needs->minutes->reading, text);
+    fleet->hosts[needs->host].partial = true;
 }
 
 static void warn_of_gaps(const struct needs *needs)
@@ -157,8 +166,10 @@ static void warn_of_gaps(const struct needs *needs)
     char text[512];
 
     for (size_t r = 0; r < roster->n_rows; r++)
-        if (is_here(needs, &roster->rows[r]))
+        if (is_here(needs, &roster->rows[r])) {
             count_steps(needs, &roster->rows[r], &known, &all);
+            warn_of_lost(needs, &roster->rows[r]);
+        }
     known *= 1 - missed_share(needs);
     if (all * fleet->step_s < 2 * BUCKET_HOUR || known >= SCRAPED_OFTEN * all)
         return;
@@ -177,7 +188,7 @@ static int ask_for_needs(struct needs *needs)
     struct prom_span span = {.from_s = fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
                              .n_times = fleet->n_times,
                              .step_s = fleet->step_s,
-                             .n_series = needs->n_numbers};
+                             .n_series = needs->n_guests};
     struct prom_reader minutes = needs->reader;
     char of[PROM_SELECT_MAX];
     int rc;
@@ -203,7 +214,7 @@ static int ask_for_earlier(const struct needs *needs)
                                              PROM_MINUTE_LATE_S,
                                    .n_times = (size_t)(PLAN_BEFORE_S / DAY_S),
                                    .step_s = DAY_S,
-                                   .n_series = needs->n_numbers};
+                                   .n_series = needs->n_guests};
     char of[PROM_SELECT_MAX];
 
     reader.see = see_earlier;
@@ -216,17 +227,17 @@ static int ask_for_earlier(const struct needs *needs)
 
 static int read_host(struct needs *needs)
 {
-    int rc = number_guests(needs);
+    int rc = 0;
 
-    if (rc == 0 && needs->n_numbers > 0)
+    needs->n_guests = count_guests(needs);
+    if (needs->n_guests > 0)
         rc = ask_for_needs(needs);
-    if (rc == 0 && needs->n_numbers > 0)
+    if (rc == 0)
         rc = ask_for_earlier(needs);
-    if (rc == 0 && needs->n_numbers > 0) {
+    if (rc == 0 && needs->n_guests > 0) {
         needs->minutes->fleet->hosts[needs->host].missed_share = missed_share(needs);
         warn_of_gaps(needs);
     }
-    free(needs->numbers);
     return rc;
 }
 

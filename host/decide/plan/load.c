@@ -3,6 +3,7 @@
 #include "decide/plan/load.h"
 
 #include "decide/plan/past.h"
+#include "decide/plan/price.h"
 
 #include <errno.h>
 #include <math.h>
@@ -53,7 +54,7 @@ struct plan_shape plan_shape_of(const struct plan_fleet *fleet, size_t g)
         .cpus = isnan(guest->cpus) ? 0 : guest->cpus,
         .slots = guest->slots,
         .apart = guest->apart,
-        .pinned = guest->pinned,
+        .pinned = guest->pinned || plan_is_stuck(fleet, g),
     };
 }
 
@@ -90,6 +91,7 @@ struct plan_shape plan_shape_of_past(const struct plan_fleet *fleet, size_t host
     return (struct plan_shape){
         .series = plan_past_series(fleet, host),
         .unit_bytes = fleet->past[host].unit_bytes,
+        .cpus = fleet->past[host].cpus,
         .slots = fleet->past[host].slots,
     };
 }

@@ -3,6 +3,7 @@
 #include "decide/plan/plan.h"
 
 #include "base/cleanup.h"
+#include "decide/plan/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -100,7 +101,8 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
     return rc;
 }
 
-static int after_moves(struct plan_state *state, struct plan_result *result)
+/* A host that is drained takes no guests, even if it had none to move. */
+static int after_moves(struct plan_state *state, bool drained, struct plan_result *result)
 {
     int rc = 0;
 
@@ -118,7 +120,7 @@ static int after_moves(struct plan_state *state, struct plan_result *result)
         host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
         result->emptied += host->emptied;
         host->fails_after = host->fails;
-        if (result->moves.n > 0)
+        if (result->moves.n > 0 || drained)
             rc = plan_host_fails(state, h, &host->fails_after);
     }
     return rc == 0 ? plan_survives(state, &result->spared_after) : rc;
@@ -174,7 +176,9 @@ static int plan_with(struct plan_state *state, const struct plan_request *reques
     if (rc == 0 && request->consolidate)
         rc = plan_consolidate(state, &result->moves);
     if (rc == 0)
-        rc = after_moves(state, result);
+        rc = plan_order_moves(state, &result->moves);
+    if (rc == 0)
+        rc = after_moves(state, request->drain, result);
     if (rc < 0)
         return rc;
     report(request, PART_MOVES, 1, 1);
@@ -206,6 +210,8 @@ int plan_make(struct plan_fleet *fleet, const struct plan_request *request,
         rc = result->hosts ? plan_moves_make(&result->moves, fleet->n_guests) : -ENOMEM;
     if (rc == 0)
         rc = need_of_hosts(fleet, request, result);
+    if (rc == 0 && plan_has_moves(request))
+        rc = plan_price_guests(fleet, &request->terms);
     if (rc == 0) {
         result->unknown = unknown(fleet);
         plan_prepare(fleet, &request->options);

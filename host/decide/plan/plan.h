@@ -9,6 +9,7 @@
 #include "decide/plan/capacity.h"
 #include "decide/plan/consolidate.h"
 #include "decide/plan/need.h"
+#include "decide/plan/price.h"
 
 struct plan_host_result {
     size_t n_guests, n_guests_after; /* before and after the moves */
@@ -35,9 +36,10 @@ struct plan_request {
     struct plan_options options;
     double place_bytes[PLAN_PLACE_MAX]; /* RAM of new guests */
     size_t n_place;
-    bool consolidate; /* look for moves */
-    bool drain;       /* some hosts are to be drained */
-    bool cpus;        /* the CPUs of guests were asked for */
+    bool consolidate;           /* look for moves */
+    bool drain;                 /* some hosts are to be drained */
+    bool cpus;                  /* the CPUs of guests were asked for */
+    struct migrate_terms terms; /* of moves */
     /* Called with the progress, 0 .. 1; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;

@@ -12,42 +12,193 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- its size --------------------------------------------------------------------------------- */
+#define AMOUNT_MAX 0x1p60
+/* A server may round the time of a query for one time to seconds. */
+#define NEARLY_S 0.01
+#define NEARLY_ONE_S 1.0
+
+/* --- the bytes -------------------------------------------------------------------------------- */
 
 /* COMMAS_OF_SERIES: the labels of a series and their surroundings. OF_ENVELOPE: status, warnings,
  * statistics of an answer. */
 #define COMMAS_OF_SERIES 10
 #define OF_ENVELOPE 10000
 
-/* The parser allocates a hundred bytes and more for each "{}": an answer is not parsed if it has
- * more of these characters than an answer within the limits, whose points were cut out. Strings may
- * contain any of them. */
-static bool is_too_large(const char *bytes, size_t size)
+static const char *skip_space(const char *at)
 {
+    while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
+        at++;
+    return at;
+}
+
+/* Returns the position behind the string that begins there. */
+static const char *end_of_string(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\';
+    return at < end ? at + 1 : end;
+}
+
+static const char *end_of_array(const char *at, const char *end)
+{
+    for (int depth = 0; at < end; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (depth == 0)
+            return at + 1;
+    }
+    return end;
+}
+
+/* Returns the array of points that follows if the string, which ends there, is its key; or NULL. */
+static const char *find_points(const char *key, const char *key_end)
+{
+    const size_t n = (size_t)(key_end - key);
+    const char *at;
+
+    if ((n != 7 || memcmp(key, "\"value\"", n) != 0) &&
+        (n != 8 || memcmp(key, "\"values\"", n) != 0))
+        return NULL;
+    at = skip_space(key_end);
+    at = *at == ':' ? skip_space(at + 1) : at;
+    return *at == '[' ? at : NULL;
+}
+
+/* Copies everything except points to @p rest, where their position is instead: jansson would make
+ * an array, a number and a string of each, which takes ten times as long as reading two numbers,
+ * and 30 times as many bytes as they have. It also allocates a hundred bytes and more for each
+ * "{}": returns false if the rest has more of these characters than that of an answer within the
+ * limits. Strings may contain any of them. */
+static bool cut(const char *bytes, const char *end, FILE *rest)
+{
+    const char *from = bytes;
     size_t objects = 0;
     size_t arrays = 0;
     size_t commas = 0;
-    bool in_string = false;
 
-    for (size_t i = 0; i < size; i++) {
-        if (bytes[i] == '"')
-            in_string = !in_string;
-        else if (in_string)
-            i += bytes[i] == '\\';
-        else
-            objects += bytes[i] == '{', arrays += bytes[i] == '[', commas += bytes[i] == ',';
+    for (const char *at = bytes; at < end;) {
+        const char *key = at++;
+        const char *points;
+
+        objects += *key == '{', arrays += *key == '[', commas += *key == ',';
+        if (*key != '"')
+            continue;
+        at = end_of_string(key, end);
+        points = find_points(key, at);
+        if (!points)
+            continue;
+        fwrite(from, 1, (size_t)(points - from), rest);
+        fprintf(rest, "%zu", (size_t)(points - bytes));
+        from = at = end_of_array(points, end);
     }
-    return objects > 2 * PROM_SERIES_MAX + OF_ENVELOPE || arrays > PROM_SERIES_MAX + OF_ENVELOPE ||
-           commas > COMMAS_OF_SERIES * PROM_SERIES_MAX + OF_ENVELOPE;
+    fwrite(from, 1, (size_t)(end - from), rest);
+    return objects <= 2 * PROM_SERIES_MAX + OF_ENVELOPE && arrays <= OF_ENVELOPE &&
+           commas <= COMMAS_OF_SERIES * PROM_SERIES_MAX + OF_ENVELOPE;
 }
 
-/* --- the form --------------------------------------------------------------------------------- */
+/* --- points ----------------------------------------------------------------------------------- */
 
-/* [time, "value"] */
-static bool is_point(const json_t *point)
+static bool skip(const char **at, char c)
 {
-    return json_is_array(point) && json_array_size(point) == 2 &&
-           json_is_number(json_array_get(point, 0)) && json_is_string(json_array_get(point, 1));
+    const char *next = skip_space(*at);
+
+    *at = next + (*next == c);
+    return *next == c;
+}
+
+/* Returns NAN if the text is not an amount; strtod() accepts "NaN" and "+Inf". */
+static double read_amount(const char *text, const char *end)
+{
+    char *stop;
+    const double value = strtod(text, &stop);
+
+    return stop == end && end > text && value >= 0 && value <= AMOUNT_MAX ? value : NAN;
+}
+
+/* Reads [TIME,"VALUE"] and the comma behind it. */
+static bool read_point(const char **text, double *time_s, double *value)
+{
+    const char *at = *text;
+    const char *end;
+    char *stop;
+
+    if (!skip(&at, '['))
+        return false;
+    *time_s = strtod(at, &stop);
+    if (stop == at || !isfinite(*time_s))
+        return false;
+    at = stop;
+    if (!skip(&at, ',') || !skip(&at, '"') || !(end = strchr(at, '"')))
+        return false;
+    *value = read_amount(at, end);
+    at = end + 1;
+    if (!skip(&at, ']'))
+        return false;
+    skip(&at, ',');
+    *text = at;
+    return true;
+}
+
+/* Returns true if the time is one of those from @p from_s on, and later than the last. */
+static bool is_on_grid(const struct prom_series *series, double from_s, double time_s)
+{
+    const double steps = (time_s - from_s) / series->times->step_s;
+
+    return fabs(steps - round(steps)) * series->times->step_s <= NEARLY_S &&
+           time_s >= from_s - NEARLY_S && time_s <= series->times->to_s + NEARLY_S &&
+           time_s > series->last_s + NEARLY_S;
+}
+
+/* Query frontends of Thanos (--query-range.align-range-with-step, by default) and Mimir make times
+ * multiples of the step: with the times of a plan, a minute earlier. */
+static bool is_asked(struct prom_series *series, double time_s)
+{
+    const struct prom_times *times = series->times;
+
+    if (!times)
+        return true;
+    if (times->step_s == 0)
+        return fabs(time_s - times->from_s) <= NEARLY_ONE_S;
+    if (is_on_grid(series, times->from_s, time_s))
+        return true;
+    series->aligned = is_on_grid(series, floor(times->from_s / times->step_s) * times->step_s,
+                                 time_s);
+    return series->aligned;
+}
+
+bool prom_next(struct prom_series *series, double *time_s, double *value)
+{
+    while (read_point(&series->at, time_s, value)) {
+        if (!is_asked(series, *time_s)) {
+            series->astray = true;
+            continue;
+        }
+        series->last_s = *time_s;
+        if (!isnan(*value))
+            return true;
+        series->unreadable = true;
+    }
+    return false;
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+struct prom_series prom_series_of(const struct prom_answer *answer, size_t i)
+{
+    const json_t *from = json_array_get(answer->result, i);
+    const json_t *value = json_object_get(from, "value");
+    const json_t *points = value ? value : json_object_get(from, "values");
+
+    return (struct prom_series){.labels = json_object_get(from, "metric"),
+                                .at = answer->bytes + json_integer_value(points) + !value,
+                                .times = answer->times,
+                                .last_s = -HUGE_VAL};
+}
+
+const char *prom_label(const struct prom_series *series, const char *name)
+{
+    const char *value = json_string_value(json_object_get(series->labels, name));
+
+    return value ? value : "";
 }
 
 static bool are_labels(json_t *metric)
@@ -61,77 +212,45 @@ static bool are_labels(json_t *metric)
     return true;
 }
 
-/* Takes the point of a vector; the points of a matrix were cut out. */
-static int take_point(struct prom_answer *answer, const json_t *point)
+/* Checks {"metric": {}, "value": point} of a vector, or {"metric": {}, "values": [point, ...]} of
+ * a matrix; *end: where the points of the series before end. */
+static int check_series(struct prom_answer *answer, size_t i, const char **end)
 {
-    const char *text = json_string_value(json_array_get(point, 1));
-    const struct prom_point parsed = {json_number_value(json_array_get(point, 0)),
-                                      prom_points_value(text, strlen(text))};
+    const json_t *from = json_array_get(answer->result, i);
+    const json_t *value = json_object_get(from, "value");
+    const json_t *values = json_object_get(from, "values");
+    const json_int_t position = json_integer_value(value ? value : values);
+    const size_t before = answer->n_points;
+    struct prom_series series;
+    double time_s;
+    double amount;
 
-    return prom_points_add(&answer->points, PROM_POINTS_MAX, parsed);
-}
-
-/* Takes the next array for each number: nothing else in an answer has this form. */
-static int take_array(struct prom_answer *answer, const json_t *number, size_t *arrays)
-{
-    struct prom_series *series = &answer->series[answer->n];
-    const struct prom_points *points = &answer->points;
-
-    if (!json_is_integer(number) || json_integer_value(number) != (json_int_t)*arrays ||
-        *arrays >= points->n_arrays)
+    /* A number that the server has sent may be any position, but each point is read once. */
+    if (!are_labels(json_object_get(from, "metric")) || !value == !values ||
+        position < *end - answer->bytes || position >= answer->size)
         return -EPROTO;
-    series->first = *arrays > 0 ? points->ends[*arrays - 1] : 0;
-    series->n = points->ends[*arrays] - series->first;
-    ++*arrays;
-    return 0;
-}
-
-/* Takes {"metric": {}, "value": point} in a vector, or {"metric": {}, "values": [point, ...]} in a
- * matrix. Returns -EPROTO for any other form. */
-static int take_series(struct prom_answer *answer, json_t *from, size_t *arrays)
-{
-    struct prom_series *series = &answer->series[answer->n];
-    json_t *value = json_object_get(from, "value");
-    json_t *values = json_object_get(from, "values");
-    int rc;
-
-    series->labels = json_object_get(from, "metric");
-    if (!are_labels(series->labels) || !value == !values)
-        return -EPROTO;
-    if (values) {
-        rc = take_array(answer, values, arrays);
-    } else {
-        if (!is_point(value) || answer->points.n_arrays > 0)
-            return -EPROTO;
-        series->first = answer->points.n;
-        series->n = 1;
-        rc = take_point(answer, value);
+    series = prom_series_of(answer, i);
+    while (read_point(&series.at, &time_s, &amount)) {
+        answer->unreadable |= isnan(amount) != 0;
+        if (++answer->n_points > PROM_POINTS_MAX)
+            return -E2BIG;
     }
-    answer->n += rc == 0;
-    return rc;
+    *end = series.at;
+    return (value ? answer->n_points == before + 1 : skip(&series.at, ']')) ? 0 : -EPROTO;
 }
 
-static int take_result(struct prom_answer *answer, const json_t *result)
+static int take_result(struct prom_answer *answer, json_t *result)
 {
-    json_t *series;
-    size_t arrays = 0;
-    size_t i;
+    const char *end = answer->bytes;
+    int rc = json_is_array(result) ? 0 : -EPROTO;
 
-    if (!json_is_array(result))
-        return -EPROTO;
-    if (json_array_size(result) > PROM_SERIES_MAX)
+    answer->result = result;
+    answer->n = json_array_size(result);
+    if (answer->n > PROM_SERIES_MAX)
         return -E2BIG;
-    answer->series = calloc(json_array_size(result) + 1, sizeof(*answer->series));
-    if (!answer->series)
-        return -ENOMEM;
-    json_array_foreach(result, i, series)
-    {
-        int rc = take_series(answer, series, &arrays);
-
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
+    for (size_t i = 0; rc == 0 && i < answer->n; i++)
+        rc = check_series(answer, i, &end);
+    return rc;
 }
 
 /* --- the envelope ----------------------------------------------------------------------------- */
@@ -167,24 +286,41 @@ static bool add_warning(struct prom_answer *answer, const char *warning)
 /* A proxy may have made a text or a number of the value. */
 static bool is_said(const json_t *doubt)
 {
-    return doubt && !json_is_false(doubt) && !json_is_null(doubt);
+    if (json_is_array(doubt) || json_is_object(doubt))
+        return json_array_size(doubt) + json_object_size(doubt) > 0;
+    return doubt && !json_is_false(doubt) && !json_is_null(doubt) &&
+           (!json_is_string(doubt) || json_string_length(doubt) > 0);
+}
+
+/* Returns true if a key such as isPartial, is_partial or partialResponse is set. */
+static bool is_partial(json_t *object)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key,
+                        value) if (strcasestr(key, "partial") && is_said(value)) return true;
+    return false;
 }
 
 /* "warnings": ["...", ...]: Prometheus, and Thanos and Mimir for stores that did not answer.
  * "isPartial": true: VictoriaMetrics' cluster, for a storage node that did not
  * (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics/#cluster-availability).
- * Both are beside the data; what is in "infos" of Prometheus 3 does not concern the data. */
+ * Both are beside the data, and so may be the "error" of one of several servers behind a proxy;
+ * what is in "infos" of Prometheus 3 does not concern the data. */
 static void take_doubts(struct prom_answer *answer)
 {
     const json_t *warnings = json_object_get(answer->root, "warnings");
-    const json_t *data = json_object_get(answer->root, "data");
+    const json_t *failure = json_object_get(answer->root, "error");
     json_t *warning;
     size_t more = 0;
     size_t i;
 
-    answer->partial = is_said(json_object_get(answer->root, "isPartial")) ||
-                      is_said(json_object_get(data, "isPartial")) ||
-                      json_array_size(warnings) > 0 || json_string_length(warnings) > 0;
+    answer->partial = is_partial(answer->root) ||
+                      is_partial(json_object_get(answer->root, "data")) || is_said(warnings) ||
+                      is_said(failure);
+    if (json_is_string(failure))
+        add_warning(answer, json_string_value(failure));
     if (json_is_string(warnings))
         add_warning(answer, json_string_value(warnings));
     json_array_foreach(warnings, i, warning)
@@ -225,14 +361,18 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
                       struct error *error)
 {
     cleanup_free char *rest = NULL;
-    size_t rest_size = 0;
-    int rc;
+    size_t rest_size;
+    FILE *out = open_memstream(&rest, &rest_size);
+    bool small;
+    int rc = -E2BIG;
 
-    *answer = (struct prom_answer){0};
-    rc = prom_points_cut(bytes, size, PROM_POINTS_MAX, &answer->points, &rest, &rest_size);
-    if (rc == 0 && is_too_large(rest, rest_size))
-        rc = -E2BIG;
-    if (rc == 0) {
+    *answer = (struct prom_answer){.bytes = bytes, .size = (ssize_t)size};
+    if (!out)
+        return explain_shape(-ENOMEM, error);
+    small = cut(bytes, bytes + size, out);
+    if (fclose(out) != 0)
+        return explain_shape(-ENOMEM, error);
+    if (small) {
         answer->root = json_loadb(rest, rest_size, JSON_REJECT_DUPLICATES, NULL);
         rc = json_is_object((json_t *)answer->root) ? take_answer(answer, error) : -EPROTO;
     }
@@ -241,39 +381,14 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
     return explain_shape(rc, error);
 }
 
+void prom_answer_doubt(struct prom_answer *answer, const char *text)
+{
+    answer->partial = true;
+    add_warning(answer, text);
+}
+
 void prom_answer_free(struct prom_answer *answer)
 {
     json_decref(answer->root);
-    free(answer->series);
-    prom_points_free(&answer->points);
     *answer = (struct prom_answer){0};
-}
-
-/* --- access ----------------------------------------------------------------------------------- */
-
-const char *prom_label(const struct prom_answer *answer, size_t series, const char *name)
-{
-    const char *value = NULL;
-
-    if (series < answer->n)
-        value = json_string_value(json_object_get(answer->series[series].labels, name));
-    return value ? value : "";
-}
-
-size_t prom_n_points(const struct prom_answer *answer, size_t series)
-{
-    return series < answer->n ? answer->series[series].n : 0;
-}
-
-bool prom_point(const struct prom_answer *answer, size_t series, size_t point, double *time_s,
-                double *value)
-{
-    const struct prom_point *at;
-
-    if (point >= prom_n_points(answer, series))
-        return false;
-    at = &answer->points.all[answer->series[series].first + point];
-    *time_s = at->time_s;
-    *value = at->value;
-    return !isnan(at->value);
 }

@@ -4,49 +4,66 @@
  * (https://prometheus.io/docs/prometheus/latest/querying/api/), parsed from untrusted bytes.
  *
  * The bytes are parsed once and checked completely: a struct prom_answer has the documented form.
- * Values that are not finite numbers are dropped. Text from the server is safe to print.
+ * Text from the server is safe to print.
  */
 #pragma once
 
 #include "base/error.h"
-#include "decide/plan/prom_points.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /** Upper limits of an answer; the callers' queries keep an honest answer far below them. */
 #define PROM_SERIES_MAX 200000
 #define PROM_POINTS_MAX 500000
 
+/** from_s, from_s + step_s, ... up to to_s; step_s 0: from_s only. Unix times. */
+struct prom_times {
+    double from_s, to_s;
+    int step_s;
+};
+
+/** One series of a vector or of a matrix, and a position among its points. */
 struct prom_series {
-    void *labels;    /* a jansson object */
-    size_t first, n; /* first and number of its points */
+    void *labels;   /* a jansson object of the answer */
+    const char *at; /* the next point in the answer's bytes */
+    const struct prom_times *times;
+    double last_s;   /* time of the last point; or -HUGE_VAL */
+    bool unreadable; /* prom_next() passed a value that is not an amount, */
+    bool astray;     /* or one at a time that was not asked for */
+    bool aligned;    /* its times are multiples of the step, which is less than was asked for */
 };
 
 struct prom_answer {
-    void *root;                 /* a jansson object */
-    struct prom_series *series; /* series of a vector or of a matrix */
-    size_t n;
-    struct prom_points points;
-    bool partial;      /* the server says so, or warns */
-    char warning[300]; /* its warnings, as many as have room; "": it says no more */
+    const char *bytes; /* with the points */
+    ssize_t size;
+    const struct prom_times *times; /* of the query; NULL: any */
+    void *root, *result; /* jansson: the whole object, and the array of the series in it */
+    size_t n, n_points;  /* series, and points of all series */
+    bool unreadable;     /* a value is not an amount */
+    bool partial;        /* the server says so, or warns */
+    char warning[300];   /* its warnings, as many as have room; "": it says no more */
 };
 
 /**
- * @return 0: free it with prom_answer_free(). -EIO: the server reports an error, and the message is
- * the server's; -EPROTO: it is not an answer of this form; -E2BIG: it exceeds the limits above;
- * -ENOMEM
+ * @p bytes end with a 0 at @p size, and must outlive the answer. @return 0: free it with
+ * prom_answer_free(). -EIO: the server reports an error, and the message is the server's; -EPROTO:
+ * it is not an answer of this form; -E2BIG: it exceeds the limits above; -ENOMEM
  */
 int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
                       struct error *error);
+/** Notes a doubt of the server about its answer. */
+void prom_answer_doubt(struct prom_answer *answer, const char *text);
 void prom_answer_free(struct prom_answer *answer);
 
+/** Returns a series of the answer, at its first point. @p i must be below answer->n. */
+struct prom_series prom_series_of(const struct prom_answer *answer, size_t i);
+
 /** Returns a label of the series, owned by the answer; "" if it has none. */
-const char *prom_label(const struct prom_answer *answer, size_t series, const char *name);
+const char *prom_label(const struct prom_series *series, const char *name);
 
-/** Returns how many points it has: 1 for a vector. */
-size_t prom_n_points(const struct prom_answer *answer, size_t series);
-
-/** Reads a point: Unix time and value. Returns false if the value is not a finite number. */
-bool prom_point(const struct prom_answer *answer, size_t series, size_t point, double *time_s,
-                double *value);
+/** Reads the next point whose value is an amount: its Unix time, and the value, from 0 to 2^60,
+ * which is more than any memory and any time. Points are passed over that are not at the times of
+ * the query, in their order. Returns false if there is none. */
+bool prom_next(struct prom_series *series, double *time_s, double *value);

@@ -2,6 +2,7 @@
 /** @file prom_client.c  See prom_client.h. */
 #include "decide/plan/prom_client.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -28,9 +29,12 @@ struct prom_client {
     char secret[SECRET_MAX];
     struct curl_slist *headers;
     /* The answer being read: */
+    FILE *out;
     char *bytes;
-    size_t size, room;
-    bool too_large, no_memory;
+    size_t size;
+    size_t room; /* how many bytes more it may have */
+    bool too_large;
+    char limited[160]; /* its header that says that series are missing; "": none */
 };
 
 bool prom_is_url(const char *text)
@@ -40,37 +44,37 @@ bool prom_is_url(const char *text)
 
 /* --- an answer's bytes ------------------------------------------------------------------------ */
 
-static bool make_room(struct prom_client *client, size_t more)
-{
-    size_t room = client->room ? client->room : 1 << 16;
-    char *bytes;
-
-    while (room < client->size + more)
-        room *= 2;
-    if (room == client->room)
-        return true;
-    bytes = realloc(client->bytes, room);
-    if (!bytes)
-        return false;
-    client->bytes = bytes;
-    client->room = room;
-    return true;
-}
-
 /* Returning less than was passed ends the transfer. */
 static size_t take_bytes(char *from, size_t one, size_t n, void *context)
 {
     struct prom_client *client = context;
 
     (void)one;
-    client->too_large = n > PROM_ANSWER_MAX_BYTES - client->size;
+    client->too_large = n > client->room;
     if (client->too_large)
         return 0;
-    client->no_memory = !make_room(client, n);
-    if (client->no_memory)
-        return 0;
-    memcpy(client->bytes + client->size, from, n);
-    client->size += n;
+    client->room -= n;
+    return fwrite(from, 1, n, client->out);
+}
+
+/* M3 says in a header that a limit has cut the answer off, and in another one whether one has:
+ * there, src/query/api/v1/handler/prometheus/handleroptions/header.go. */
+static size_t take_header(char *from, size_t one, size_t n, void *context)
+{
+    static const char *const names[] = {"M3-Results-Limited:", "M3-Returned-Data-Limited:"};
+    struct prom_client *client = context;
+    char text[sizeof(client->limited)];
+
+    (void)one;
+    snprintf(text, sizeof(text), "%.*s", (int)n, from);
+    text[strcspn(text, "\r\n")] = '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const size_t name = strlen(names[i]);
+
+        if (strncasecmp(text, names[i], name) == 0 &&
+            text[name + strspn(text + name, " ")] != '\0' && !strstr(text, "\"Limited\":false"))
+            memcpy(client->limited, text, sizeof(text));
+    }
     return n;
 }
 
@@ -107,32 +111,22 @@ static int read_secret(const char *path, const char *what, char secret[SECRET_MA
                : error_set(error, -EINVAL, "%s: its first line must be %s", path, what);
 }
 
-static int set_user(struct prom_client *client, struct error *error)
+static int set_credentials(struct prom_client *client, struct error *error)
 {
-    const char *path = client->options->user_file;
-    int rc = read_secret(path, "USER:PASSWORD", client->secret, error);
-    char *password;
+    const char *user_file = client->options->user_file;
+    const char *path = user_file ? user_file : client->options->token_file;
+    int rc = path
+                 ? read_secret(path, user_file ? "USER:PASSWORD" : "a token", client->secret, error)
+                 : 0;
 
-    if (rc < 0)
+    if (!path || rc < 0)
         return rc;
-    password = strchr(client->secret, ':');
-    if (!password)
+    if (user_file && !strchr(client->secret, ':'))
         return error_set(error, -EINVAL, "%s: its first line must be USER:PASSWORD", path);
-    *password++ = '\0';
-    client->curl->setopt(client->handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-    client->curl->setopt(client->handle, CURLOPT_USERNAME, client->secret);
-    client->curl->setopt(client->handle, CURLOPT_PASSWORD, password);
-    return 0;
-}
-
-static int set_token(struct prom_client *client, struct error *error)
-{
-    int rc = read_secret(client->options->token_file, "a token", client->secret, error);
-
-    if (rc < 0)
-        return rc;
-    client->curl->setopt(client->handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-    client->curl->setopt(client->handle, CURLOPT_XOAUTH2_BEARER, client->secret);
+    client->curl->setopt(client->handle, CURLOPT_HTTPAUTH,
+                         (long)(user_file ? CURLAUTH_BASIC : CURLAUTH_BEARER));
+    client->curl->setopt(client->handle, user_file ? CURLOPT_USERPWD : CURLOPT_XOAUTH2_BEARER,
+                         client->secret);
     return 0;
 }
 
@@ -180,18 +174,16 @@ static int set_options(struct prom_client *client, struct error *error)
     curl->setopt(handle, CURLOPT_TIMEOUT_MS, (long)(options->timeout_s * 1000));
     curl->setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
     curl->setopt(handle, CURLOPT_WRITEDATA, client);
+    curl->setopt(handle, CURLOPT_HEADERFUNCTION, take_header);
+    curl->setopt(handle, CURLOPT_HEADERDATA, client);
     curl->setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl->setopt(handle, CURLOPT_XFERINFODATA, client);
     curl->setopt(handle, CURLOPT_NOPROGRESS, 0L);
     if (options->cacert)
         curl->setopt(handle, CURLOPT_CAINFO, options->cacert);
-    if (options->cert)
-        curl->setopt(handle, CURLOPT_SSLCERT, options->cert);
-    if (options->key)
-        curl->setopt(handle, CURLOPT_SSLKEY, options->key);
-    if (options->user_file)
-        return set_user(client, error);
-    return options->token_file ? set_token(client, error) : 0;
+    curl->setopt(handle, CURLOPT_SSLCERT, options->cert);
+    curl->setopt(handle, CURLOPT_SSLKEY, options->key);
+    return set_credentials(client, error);
 }
 
 /* Checks the URL before it is parsed: a password may contain any of these characters. */
@@ -277,8 +269,6 @@ static int no_answer(const struct prom_client *client, CURLcode code, struct err
         return error_set(error, -EFBIG,
                          "%s: the answer has more than %lu MiB: it is not what was asked for",
                          client->url, PROM_ANSWER_MAX_BYTES >> 20);
-    if (client->no_memory)
-        return error_set(error, -ENOMEM, "%s: out of memory", client->url);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return error_set(error, -ETIMEDOUT,
                          "%s: no answer within %g s: is it overloaded? Wait longer with --timeout, "
@@ -305,23 +295,18 @@ static int redirected(const struct prom_client *client, long status, struct erro
  * Returns false if there are none. */
 static bool read_words(const struct prom_client *client, char *words, size_t size)
 {
-    const char *bytes = client->bytes ? client->bytes : "";
     struct prom_answer answer;
     struct error own = {0};
-    char text[200];
-    size_t n = 0;
+    char text[200] = "";
 
-    if (prom_answer_parse(bytes, client->size, &answer, &own) == 0)
-        prom_answer_free(&answer);
-    if (own.code == -EIO) {
-        snprintf(words, size, "%s", own.text);
-        return true;
-    }
-    while (n < client->size && n < sizeof(text) - 1 && bytes[n] != '\n' && bytes[n] != '\r')
-        n++;
-    snprintf(text, sizeof(text), "%.*s", (int)n, bytes);
+    memcpy(text, client->bytes ? client->bytes : "", smaller(client->size, sizeof(text) - 1));
+    text[strcspn(text, "\r\n")] = '\0';
     utf8_printable_copy(words, size, text);
-    return n > 0 && bytes[0] != '<' && bytes[0] != '{';
+    if (prom_answer_parse(client->bytes, client->size, &answer, &own) == 0)
+        prom_answer_free(&answer);
+    if (own.code == -EIO)
+        snprintf(words, size, "%s", own.text);
+    return own.code == -EIO || (text[0] != '\0' && text[0] != '<' && text[0] != '{');
 }
 
 static int refused(const struct prom_client *client, long status, struct error *error)
@@ -419,6 +404,21 @@ static void wait_s(const struct prom_options *options, double for_s)
     }
 }
 
+static CURLcode perform_once(struct prom_client *client)
+{
+    CURLcode code;
+
+    free(client->bytes);
+    client->bytes = NULL;
+    client->limited[0] = '\0';
+    client->room = PROM_ANSWER_MAX_BYTES;
+    client->out = open_memstream(&client->bytes, &client->size);
+    if (!client->out)
+        return CURLE_OUT_OF_MEMORY;
+    code = client->curl->perform(client->handle);
+    return fclose(client->out) == 0 ? code : CURLE_OUT_OF_MEMORY;
+}
+
 /* Performs the request; again, after waits that double, while it is refused for a time: within
  * the time for one answer. */
 static CURLcode perform(struct prom_client *client)
@@ -428,8 +428,7 @@ static CURLcode perform(struct prom_client *client)
     CURLcode code;
 
     for (;;) {
-        client->size = 0;
-        code = client->curl->perform(client->handle);
+        code = perform_once(client);
         if (code != CURLE_OK || !may_pass(client) || clock_s(CLOCK_MONOTONIC) + pause_s >= until_s)
             return code;
         wait_s(client->options, pause_s);
@@ -450,7 +449,7 @@ static int ask(struct prom_client *client, const char *url, struct prom_answer *
     rc = check_status(client, error);
     if (rc < 0)
         return rc;
-    rc = prom_answer_parse(client->bytes ? client->bytes : "", client->size, answer, error);
+    rc = prom_answer_parse(client->bytes, client->size, answer, error);
     if (rc == -EPROTO)
         return error_set(error, rc,
                          "%s: what came is not an answer of the Prometheus HTTP API: give the URL "
@@ -458,6 +457,8 @@ static int ask(struct prom_client *client, const char *url, struct prom_answer *
                          client->url);
     if (rc < 0)
         error_prefix(error, "%s", client->url);
+    else if (client->limited[0] != '\0')
+        prom_answer_doubt(answer, client->limited);
     return rc;
 }
 
@@ -466,6 +467,9 @@ int prom_query(struct prom_client *client, const char *query, const struct prom_
 {
     cleanup_free char *url = make_url(client, query, times);
 
-    return url ? ask(client, url, answer, error)
-               : error_set(error, -ENOMEM, "%s: out of memory", client->url);
+    int rc = url ? ask(client, url, answer, error)
+                 : error_set(error, -ENOMEM, "%s: out of memory", client->url);
+
+    answer->times = times;
+    return rc;
 }

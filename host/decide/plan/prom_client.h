@@ -46,14 +46,8 @@ void prom_close(struct prom_client *client);
 /** Returns the URL as it was given. */
 const char *prom_url(const struct prom_client *client);
 
-/** from_s, from_s + step_s, ... up to to_s; step_s 0: from_s only. Unix times. */
-struct prom_times {
-    double from_s, to_s;
-    int step_s;
-};
-
-/** Queries the values of each series at these times. Free the answer with prom_answer_free().
- * Returns -ETIMEDOUT; -EFBIG; -E2BIG, also if the query exceeds a limit of the server; -EACCES;
- * -ECONNREFUSED: no connection; or as prom_answer_parse() */
+/** Queries the values of each series at these times, which must outlive the answer. Free the answer
+ * with prom_answer_free(). Returns -ETIMEDOUT; -EFBIG; -E2BIG, also if the query exceeds a limit of
+ * the server; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
 int prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
                struct prom_answer *answer, struct error *error);

@@ -3,9 +3,10 @@
 #include "decide/plan/prom_query.h"
 
 #include "base/cleanup.h"
-#include "decide/plan/prom_doubt.h"
+#include "base/utf8.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,9 +18,179 @@
 /* Prometheus refuses more than 11,000 points of one series. */
 #define TIMES_OF_PIECE 10000
 
-/* Queries one piece; *series: how many series there are at one time, at most. */
+#define LABELS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+bool prom_is_uuid(const char *text)
+{
+    return strlen(text) == 36 && strspn(text, "0123456789abcdefABCDEF-") == 36;
+}
+
+/* --- the name of a series --------------------------------------------------------------------- */
+
+/* Writes METRIC{LABELS}: those that the query selects, and those that the series has. */
+static void write_series(FILE *out, const char *query, const struct prom_series *series)
+{
+    const char *metric = strstr(query, "vmwss");
+    const char *selected = strchr(query, '{');
+    const char *more = "";
+    const char *label;
+    json_t *value;
+
+    fprintf(out, "%.*s{", metric ? (int)strspn(metric, LABELS ":") : 0, metric);
+    if (selected && selected[1] != '}') {
+        fprintf(out, "%.*s", (int)strcspn(selected + 1, "}"), selected + 1);
+        more = ",";
+    }
+    json_object_foreach((json_t *)series->labels, label, value)
+    {
+        if (json_string_length(value) == 0 || strcmp(label, "__name__") == 0 ||
+            (*more && strcmp(label, "host") == 0))
+            continue;
+        fprintf(out, "%s%s=\"%s\"", more, label, json_string_value(value));
+        more = ",";
+    }
+    fputc('}', out);
+}
+
+/* --- what is wrong with it -------------------------------------------------------------------- */
+
+static bool is_good_label(const char *name, const char *value)
+{
+    if (strcmp(name, "uuid") == 0)
+        return prom_is_uuid(value);
+    if (strcmp(name, "window") == 0)
+        return strtod(value, NULL) > 0;
+    return value[0] != '\0' || strcmp(name, "domain") == 0;
+}
+
+/* Returns true, and the label, if the series lacks one of those in the query's "by (...)". */
+static bool lacks_label(const char *query, const struct prom_series *series, char label[32])
+{
+    const char *at = strstr(query, "by (");
+
+    for (at = at ? at + 4 : ""; *at != '\0' && *at != ')'; at += *at == ',') {
+        const size_t n = strspn(at, LABELS);
+
+        snprintf(label, 32, "%.*s", (int)n, at);
+        if (n == 0 || !is_good_label(label, prom_label(series, label)))
+            return n > 0;
+        at += n;
+    }
+    return false;
+}
+
+/* --- warnings --------------------------------------------------------------------------------- */
+
+struct found {
+    struct prom_series first;
+    size_t n; /* series */
+};
+
+static void add(struct found *found, const struct prom_series *series)
+{
+    if (found->n++ == 0)
+        found->first = *series;
+}
+
+/* Names one series and counts the others, so a bad exporter has a few lines. */
+static void warn_of(const struct prom_reader *reader, const char *query, const struct found *found,
+                    const char *what)
+{
+    cleanup_free char *name = NULL;
+    size_t size;
+    FILE *out = found->n > 0 ? open_memstream(&name, &size) : NULL;
+    char printable[400];
+    char others[40] = "";
+    char text[800];
+
+    if (!out)
+        return;
+    write_series(out, query, &found->first);
+    if (fclose(out) != 0)
+        return;
+    if (found->n > 1)
+        snprintf(others, sizeof(others), " (and %zu others)", found->n - 1);
+    snprintf(text, sizeof(text), "%s: %s%s: %s", prom_url(reader->client),
+             utf8_printable_copy(printable, sizeof(printable), name), others, what);
+    plan_warn(reader->reading, text);
+}
+
+static void warn_of_part(const struct prom_reader *reader, const struct prom_answer *answer)
+{
+    char text[640];
+
+    snprintf(text, sizeof(text), "%s: its answer is partial%s%s", prom_url(reader->client),
+             answer->warning[0] != '\0' ? ": " : "", answer->warning);
+    plan_warn(reader->reading, text);
+    if (reader->reading->partial)
+        *reader->reading->partial = true;
+}
+
+/* Warns of a partial answer, of values that are not amounts, and of series without a label that
+ * the plan needs. */
+static void warn_of_answer(const struct prom_reader *reader, const char *query,
+                           const struct prom_answer *answer)
+{
+    struct found values = {0};
+    struct found labels = {0};
+    char first[32] = "";
+    char label[32];
+    double time_s;
+    double value;
+    char text[160];
+
+    if (answer->partial)
+        warn_of_part(reader, answer);
+    for (size_t i = 0; i < answer->n; i++) {
+        struct prom_series series = prom_series_of(answer, i);
+
+        while (answer->unreadable && prom_next(&series, &time_s, &value))
+            ;
+        if (series.unreadable)
+            add(&values, &series);
+        if (!lacks_label(query, &series, label))
+            continue;
+        if (labels.n == 0)
+            memcpy(first, label, sizeof(first));
+        add(&labels, &series);
+    }
+    warn_of(reader, query, &values,
+            "a value is not finite, negative or too large, and counts as not known");
+    snprintf(text, sizeof(text),
+             "no valid label %s, so it is not in the plan: was the label dropped or rewritten by "
+             "relabelling?",
+             first);
+    warn_of(reader, query, &labels, text);
+}
+
+/* --- queries ---------------------------------------------------------------------------------- */
+
+/* Refuses values of times that were not asked for, and warns if the server moved all by less than a
+ * step. */
+static int check_times(const struct prom_reader *reader, const struct prom_series *series,
+                       struct error *error)
+{
+    const char *url = prom_url(reader->client);
+    char text[640];
+
+    if (series->astray)
+        return error_set(error, -EPROTO,
+                         "%s: its answer has values at times that were not asked for, or twice for "
+                         "one time: give the URL of the server itself, without what is before it",
+                         url);
+    if (!series->aligned)
+        return 0;
+    snprintf(text, sizeof(text),
+             "%s: it aligns times with the step, so needs count up to a minute late: see "
+             "--query-range.align-range-with-step of Thanos' query frontend",
+             url);
+    plan_warn(reader->reading, text);
+    return 0;
+}
+
+/* Queries one piece; *at_once: how many series there are at one time, at most. */
 static int ask_piece(const struct prom_reader *reader, const char *query,
-                     const struct prom_span *piece, double *series, struct error *error)
+                     const struct prom_span *piece, double *at_once, struct error *error)
 {
     const double to_s = piece->from_s + (double)(piece->n_times - 1) * piece->step_s;
     const struct prom_times times = {piece->from_s, to_s, piece->step_s};
@@ -28,10 +199,15 @@ static int ask_piece(const struct prom_reader *reader, const char *query,
 
     if (rc < 0)
         return rc;
-    *series = fmax(*series, (double)answer.points.n / (double)piece->n_times);
-    prom_doubt(reader->client, reader->reading, query, &answer);
-    for (size_t i = 0; rc == 0 && i < answer.n; i++)
-        rc = reader->see(&answer, i, reader->context);
+    *at_once = fmax(*at_once, (double)answer.n_points / (double)piece->n_times);
+    warn_of_answer(reader, query, &answer);
+    for (size_t i = 0; rc == 0 && i < answer.n; i++) {
+        struct prom_series series = prom_series_of(&answer, i);
+
+        rc = reader->see(&series, reader->context);
+        if (rc == 0)
+            rc = check_times(reader, &series, error);
+    }
     prom_answer_free(&answer);
     return rc;
 }
@@ -111,6 +287,14 @@ void prom_select(char of[PROM_SELECT_MAX], const struct plan_reading *reading, c
                  match[0] != '\0' ? "," : "", match);
     else
         snprintf(of, PROM_SELECT_MAX, "%s", match);
+}
+
+const char *prom_sparse(char over[PROM_SPARSE_MAX], const struct plan_reading *reading)
+{
+    const double span_s = reading->to_s - reading->from_s;
+
+    snprintf(over, PROM_SPARSE_MAX, "%.0fs:%.0fs", span_s, fmax(900, ceil(span_s / 10000)));
+    return over;
 }
 
 /* Matchers that a series without the label passes would select what was recorded of all hosts. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file prom_query.h  Asks a server, in pieces if a query is over a long time, and chooses the
- * series of a host. */
+ * series of a host; warns of answers that are partial, or have something that cannot be used. */
 #pragma once
 
 #include "decide/plan/prom_client.h"
@@ -15,7 +15,7 @@
 struct prom_reader {
     struct prom_client *client;
     const struct plan_reading *reading;
-    int (*see)(const struct prom_answer *answer, size_t series, void *context);
+    int (*see)(struct prom_series *series, void *context);
     void *context;
     struct error *error;
 };
@@ -31,8 +31,11 @@ struct prom_span {
 /** One time. */
 #define PROM_AT(time_s) (&(const struct prom_span){.from_s = (time_s), .n_times = 1})
 
-/** Makes the query like printf(), and queries the span in pieces. Errors as prom_query(), and those
- * of reader->see. */
+/** Returns true for the text of a UUID. */
+bool prom_is_uuid(const char *text);
+
+/** Makes the query, which has one metric, like printf(), and queries the span in pieces. Errors as
+ * prom_query(), and those of reader->see. */
 __attribute__((format(printf, 3, 4))) int
 prom_each(const struct prom_reader *reader, const struct prom_span *span, const char *format, ...);
 
@@ -40,6 +43,10 @@ prom_each(const struct prom_reader *reader, const struct prom_span *span, const 
  * @p host NULL: those of all hosts, "" without the user's. */
 #define PROM_SELECT_MAX 1200
 void prom_select(char of[PROM_SELECT_MAX], const struct plan_reading *reading, const char *host);
+
+/** Writes a range over the whole time with at most some 10,000 moments: a subquery. */
+#define PROM_SPARSE_MAX 64
+const char *prom_sparse(char over[PROM_SPARSE_MAX], const struct plan_reading *reading);
 
 /** Returns false if the user's matchers would not choose among recorded series, which lack most
  * labels. */

@@ -35,6 +35,7 @@ struct plan_reading {
     double size_quantile, size_margin;
     /* PromQL for the CPUs of each guest, with the label uuid; "": plan_cpu_query(); NULL: none */
     const char *cpu_query;
+    bool writes;                           /* also what the guests write, as far as it is known */
     const struct prom_options *prometheus; /* NULL: no source is a URL */
     /* Called with a sentence about data that a URL did not have; NULL: not called. */
     void (*warn)(const char *text, void *context);

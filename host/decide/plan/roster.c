@@ -3,6 +3,8 @@
 #include "decide/plan/roster.h"
 
 #include "base/array.h"
+#include "base/bytes.h"
+#include "base/text/units.h"
 #include "decide/plan/prom_client.h"
 
 #include <errno.h>
@@ -14,6 +16,9 @@
 /* A guest that migrates is on both hosts in one hour; with this many common hours, there are two
  * guests. */
 #define HOURS_OF_TWO 2
+#define HOURS_OF_STAYS 4
+/* A size that differs by less has not changed. */
+#define SAME_SIZE 0.01
 
 static int no_memory(const struct plan_reading *reading, size_t source, struct error *error)
 {
@@ -91,13 +96,20 @@ bool roster_has_hour(const struct roster_row *row, double time_s, double to_s)
 
 /* --- guests ----------------------------------------------------------------------------------- */
 
-static ssize_t guest_index(struct roster *roster, const char *uuid)
+struct roster_guest *roster_guest_of(const struct roster *roster, const char *uuid)
 {
-    struct roster_guest *guest;
-
     for (size_t g = 0; g < roster->n_guests; g++)
         if (strcmp(roster->guests[g].uuid, uuid) == 0)
-            return (ssize_t)g;
+            return &roster->guests[g];
+    return NULL;
+}
+
+static ssize_t guest_index(struct roster *roster, const char *uuid)
+{
+    struct roster_guest *guest = roster_guest_of(roster, uuid);
+
+    if (guest)
+        return guest - roster->guests;
     guest = array_grow(roster->guests, roster->n_guests, sizeof(*guest));
     if (!guest)
         return -ENOMEM;
@@ -119,13 +131,21 @@ static bool is_event(const struct roster_row *row, enum event_kind kind)
     return row->has_event && row->event == kind && row->event_s >= row->last_s;
 }
 
-static unsigned hours_of_both(const struct roster_row *a, const struct roster_row *b)
+/* Returns true if two rows of one UUID are of two guests. If one host is dead, the guest may have
+ * moved often before: then each stay has at most its first and its last hour in common. */
+static bool are_two(const struct roster_row *a, const struct roster_row *b)
 {
+    const bool dead = fabs(a->last_s - b->last_s) > PLAN_RECENT_S;
     unsigned n = 0;
 
-    for (size_t w = 0; w < ROSTER_HOURS / 64; w++)
-        n += (unsigned)__builtin_popcountll(a->hours[w] & b->hours[w]);
-    return n;
+    for (size_t h = 0; h < ROSTER_HOURS; h++) {
+        const bool both = (a->hours[h / 64] & b->hours[h / 64]) >> h % 64 & 1;
+
+        n = both ? n + 1 : dead ? 0 : n;
+        if (n >= (dead ? HOURS_OF_STAYS : HOURS_OF_TWO))
+            return true;
+    }
+    return false;
 }
 
 /* Checks that the guest of the row is not on another host at the same time. */
@@ -136,8 +156,7 @@ static int check_guest(const struct roster *roster, const struct roster_row *row
 
     for (size_t r = roster->guests[row->guest].first; r != PLAN_NOT_THERE; r = other->next) {
         other = &roster->rows[r];
-        if (other->host == row->host || has_ended(other) || has_ended(row) ||
-            hours_of_both(other, row) < HOURS_OF_TWO)
+        if (other->host == row->host || has_ended(other) || has_ended(row) || !are_two(other, row))
             continue;
         return error_set(error, -ENOTUNIQ,
                          "UUID %s: two guests have it at once, %s on %s and %s on %s: give one of "
@@ -194,6 +213,38 @@ static void merge_host(struct roster *roster, const struct plan_reading *reading
         roster->first_s = row->first_s;
 }
 
+bool roster_has_changed(const struct roster_range *range)
+{
+    return (double)(range->most_bytes - range->least_bytes) > SAME_SIZE * (double)range->most_bytes;
+}
+
+struct roster_range roster_range_with(struct roster_range range, uint64_t bytes)
+{
+    return (struct roster_range){range.most_bytes ? smaller(range.least_bytes, bytes) : bytes,
+                                 larger(range.most_bytes, bytes)};
+}
+
+/* Needs of a smaller RAM were limited by it. */
+static void warn_of_ram(const struct roster *roster, const struct plan_reading *reading,
+                        const struct roster_row *row)
+{
+    char least[32];
+    char most[32];
+    char now[32];
+    char text[800];
+
+    if (!roster_has_changed(&row->ram))
+        return;
+    snprintf(text, sizeof(text),
+             "host %s: guest %s had %s to %s of RAM in this time: its needs count as they were, up "
+             "to the %s that it has now",
+             roster->hosts[row->host].host.name, row->name,
+             show_bytes(least, sizeof(least), row->ram.least_bytes),
+             show_bytes(most, sizeof(most), row->ram.most_bytes),
+             show_bytes(now, sizeof(now), row->ram_bytes));
+    plan_warn(reading, text);
+}
+
 int roster_add(struct roster *roster, const struct plan_reading *reading,
                const struct roster_row *from, const char *uuid, struct error *error)
 {
@@ -220,13 +271,15 @@ int roster_add(struct roster *roster, const struct plan_reading *reading,
         guest->latest = guest->first;
     merge_size(guest, row);
     merge_host(roster, reading, guest->first);
+    if (!has_ended(row))
+        warn_of_ram(roster, reading, row);
     return 0;
 }
 
 /* --- guests in the plan ----------------------------------------------------------------------- */
 
-/* A guest without records while others of its host have some is gone, unless none are due, or its
- * last record still holds. */
+/* A guest whose last record no longer holds, while other guests of its host have newer records, is
+ * gone, unless it is suspended or no longer watched. */
 static bool is_there(const struct roster *roster, const struct roster_row *row, double from_s)
 {
     if (has_ended(row))
@@ -282,6 +335,13 @@ struct plan_guest roster_plan_guest(const struct roster *roster, const struct ro
     snprintf(plan.name, sizeof(plan.name), "%s", row->name);
     snprintf(plan.uuid, sizeof(plan.uuid), "%s", guest->uuid);
     return plan;
+}
+
+struct plan_before *roster_before(const struct roster *roster, const struct roster_guest *guest,
+                                  struct plan_fleet *fleet)
+{
+    return guest->number < roster->n_there ? &fleet->guests[guest->number].before
+                                           : &fleet->past[roster->rows[guest->latest].host].before;
 }
 
 struct row_key {

@@ -11,10 +11,16 @@
 
 #include "decide/plan/fleet.h"
 #include "decide/plan/reading.h"
+#include "guest/domain/qemu_cmdline.h"
 #include "history/event.h"
 
 /** Number of hours, back from the end, for which the presence of a guest's records is kept. */
 #define ROSTER_HOURS 704
+
+/** The sizes that something had. */
+struct roster_range {
+    uint64_t least_bytes, most_bytes; /* 0: not known */
+};
 
 /** One guest in one file, with at least one hour in the span. */
 struct roster_row {
@@ -28,6 +34,9 @@ struct roster_row {
     /* one bit for each hour with records, back from the end of the span */
     uint64_t hours[ROSTER_HOURS / 64];
     uint64_t ram_bytes, used_bytes; /* as in plan_guest */
+    uint64_t resident_bytes;        /* 0: not known */
+    enum accel accel;
+    struct roster_range ram; /* in the span */
     double size_window_s, size_bytes;
     bool unmeasured;
     bool has_event; /* the last event: */
@@ -81,6 +90,12 @@ int roster_read(struct roster *roster, const struct plan_reading *reading, size_
 ssize_t roster_host(struct roster *roster, const struct plan_reading *reading, size_t source,
                     const char *name, struct error *error);
 
+/** Returns true if a size has changed within the time, by more than rounding. */
+bool roster_has_changed(const struct roster_range *range);
+
+/** Returns the range with one more size. */
+struct roster_range roster_range_with(struct roster_range range, uint64_t bytes);
+
 /** Adds a row, whose source is the last one, for the guest with that UUID. Returns -ENOTUNIQ:
  * guests of two hosts have it at the same time; -ENOMEM */
 int roster_add(struct roster *roster, const struct plan_reading *reading,
@@ -92,6 +107,13 @@ size_t roster_number(struct roster *roster, const struct plan_reading *reading);
 
 /** Makes the plan's view of a guest that has a number. */
 struct plan_guest roster_plan_guest(const struct roster *roster, const struct roster_guest *guest);
+
+/** Returns where the needs from before the time of a guest that has a number are noted. */
+struct plan_before *roster_before(const struct roster *roster, const struct roster_guest *guest,
+                                  struct plan_fleet *fleet);
+
+/** Returns the guest with that UUID, or NULL. */
+struct roster_guest *roster_guest_of(const struct roster *roster, const char *uuid);
 
 /** Returns the guest of a row, or NULL. */
 struct roster_guest *roster_find(const struct roster *roster, size_t source, int64_t id);

@@ -76,6 +76,7 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
     guest = &file->of[found - file->guests];
     guest->row.lasts_s = lasts_s;
     guest->row.ram_bytes = (uint64_t)bucket->summary.ram_bytes;
+    guest->row.ram = roster_range_with(guest->row.ram, guest->row.ram_bytes);
     guest->row.unmeasured = bucket->summary.flags & FLAG_NOT_MEASURED && bucket->n_windows == 0;
     roster_mark_hour(&guest->row, (double)start_s, file->reading->to_s);
     add_size(guest, bucket);
@@ -84,11 +85,16 @@ static int see_hour(int64_t id, int64_t start_s, const struct bucket *bucket, vo
 
 /* --- into the roster -------------------------------------------------------------------------- */
 
-static int read_used(const struct file *file, struct roster_row *row, struct error *error)
+/* Reads what only the last record has. */
+static int read_latest(const struct file *file, struct roster_row *row, struct error *error)
 {
     cleanup_free struct kept_sample *kept = malloc(sizeof(*kept));
     int rc = kept ? history_latest_of(file->store, row->id, kept, error) : -ENOMEM;
 
+    if (rc == 1) {
+        row->resident_bytes = kept->record.sample.resident_bytes;
+        row->accel = kept->record.sample.accel;
+    }
     if (rc == 1 && kept->record.sample.guest.source != GUEST_STATS_NONE &&
         kept->record.sample.guest.used_bytes != AGENT_UNKNOWN)
         row->used_bytes = smaller(kept->record.sample.guest.used_bytes, row->ram_bytes);
@@ -131,7 +137,7 @@ static int add_guest(const struct file *file, const struct history_guest *guest,
     snprintf(row->name, sizeof(row->name), "%s", guest->name);
     rc = read_event(file, row, error);
     if (rc == 0)
-        rc = read_used(file, row, error);
+        rc = read_latest(file, row, error);
     return rc < 0 ? rc : roster_add(file->roster, file->reading, row, guest->uuid, error);
 }
 

@@ -2,9 +2,10 @@
 /** @file roster_read_url.c  See from_prometheus.h: reads hosts and guests. */
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/text/units.h"
 #include "base/utf8.h"
 #include "decide/plan/from_prometheus.h"
-#include "decide/plan/prom_doubt.h"
+#include "decide/plan/url_cpus.h"
 #include "decide/plan/url_hosts.h"
 #include "decide/plan/url_needs.h"
 #include "history/bucket.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Upper limit of guests on a host at one time. */
 #define GUESTS_MAX 5000
@@ -34,17 +34,13 @@ struct url_reading {
     struct url_hosts hosts;
     /* The host being read: */
     const struct url_host *host;
-    struct plan_host plan;    /* its memory */
-    char of[PROM_SELECT_MAX]; /* its selector */
-    struct url_guest *guests; /* all guests that it has had */
+    struct plan_host plan;        /* its memory */
+    struct roster_range capacity; /* in the span */
+    char of[PROM_SELECT_MAX];     /* its selector */
+    struct url_guest *guests;     /* all guests that it has had */
     size_t n_guests, n_there;
     int64_t next_id;
 };
-
-static const char *url_of(const struct url_reading *from)
-{
-    return prom_url(from->reader.client);
-}
 
 /* --- guests of a host ------------------------------------------------------------------------- */
 
@@ -65,7 +61,7 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
         return guest;
     guest = array_grow(from->guests, from->n_guests, sizeof(*guest));
     if (!guest) {
-        error_set(from->reader.error, -ENOMEM, "%s: out of memory", url_of(from));
+        error_set(from->reader.error, -ENOMEM, "%s: out of memory", prom_url(from->reader.client));
         return NULL;
     }
     from->guests = guest;
@@ -75,43 +71,43 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
     return guest;
 }
 
-/* A guest without a valid UUID or RAM: prom_doubt() names the series. */
-static int leave_out(struct url_reading *from, const struct prom_answer *answer, size_t series)
+/* A guest without a valid UUID or RAM: prom_each() names the series. */
+static int leave_out(struct url_reading *from, const struct prom_series *series)
 {
     char name[256];
     char text[640];
 
-    utf8_printable_copy(name, sizeof(name), prom_label(answer, series, "domain"));
+    utf8_printable_copy(name, sizeof(name), prom_label(series, "domain"));
     snprintf(text, sizeof(text),
              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
              from->host->name, name,
-             prom_is_uuid(prom_label(answer, series, "uuid")) ? "value" : "label uuid");
+             prom_is_uuid(prom_label(series, "uuid")) ? "value" : "label uuid");
     plan_warn(from->reader.reading, text);
     from->plan.partial = true;
     return 0;
 }
 
-static int see_ram(struct url_reading *from, const struct prom_answer *answer, size_t series,
-                   double bytes)
+static int see_ram(struct url_reading *from, const struct prom_series *series, double bytes)
 {
-    const char *uuid = prom_label(answer, series, "uuid");
+    const char *uuid = prom_label(series, "uuid");
     struct url_guest *guest;
     char name[sizeof(guest->row.name)];
 
     if (!prom_is_uuid(uuid) || !(bytes >= 1))
-        return leave_out(from, answer, series);
+        return leave_out(from, series);
     guest = get_guest(from, uuid);
     if (!guest)
         return -ENOMEM;
     if (!guest->there && from->n_there++ == GUESTS_MAX)
         return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
-                         url_of(from), from->host->name, GUESTS_MAX);
-    utf8_printable_copy(name, sizeof(name), prom_label(answer, series, "domain"));
+                         prom_url(from->reader.client), from->host->name, GUESTS_MAX);
+    utf8_printable_copy(name, sizeof(name), prom_label(series, "domain"));
     if (guest->there && strcmp(guest->row.name, name) != 0)
         return error_set(from->reader.error, -ENOTUNIQ,
                          "%s: host %s: two guests have UUID %s, %s and %s: was the label uuid "
                          "rewritten by relabelling?",
-                         url_of(from), from->host->name, uuid, guest->row.name, name);
+                         prom_url(from->reader.client), from->host->name, uuid, guest->row.name,
+                         name);
     guest->there = true;
     guest->row.ram_bytes = larger(guest->row.ram_bytes, (uint64_t)bytes);
     memcpy(guest->row.name, name, sizeof(name));
@@ -119,11 +115,11 @@ static int see_ram(struct url_reading *from, const struct prom_answer *answer, s
 }
 
 /* A guest that has a need, but no RAM, has not ended: its RAM was dropped on the way. */
-static int see_need(struct url_reading *from, const struct prom_answer *answer, size_t series)
+static int see_need(struct url_reading *from, const struct prom_series *series)
 {
-    const struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
+    const struct url_guest *guest = find_guest(from, prom_label(series, "uuid"));
 
-    return guest && guest->there ? 0 : leave_out(from, answer, series);
+    return guest && guest->there ? 0 : leave_out(from, series);
 }
 
 static void see_state(const struct url_reading *from, struct roster_row *row, const char *state)
@@ -138,23 +134,23 @@ static void see_state(const struct url_reading *from, struct roster_row *row, co
 
 /* Sees one of the series that the host had at its last scrape. If two servers differ, the smaller
  * capacity counts, and the larger of all others. */
-static int see_now(const struct prom_answer *answer, size_t series, void *context)
+static int see_now(struct prom_series *series, void *context)
 {
     struct url_reading *from = context;
-    const char *metric = prom_label(answer, series, "__name__");
-    const char *uuid = prom_label(answer, series, "uuid");
+    const char *metric = prom_label(series, "__name__");
+    const char *uuid = prom_label(series, "uuid");
     struct plan_host *plan = &from->plan;
     struct url_guest *guest;
     double time_s;
     double bytes;
-    const bool known = prom_amount(answer, series, 0, &time_s, &bytes);
+    const bool known = prom_next(series, &time_s, &bytes);
 
     if (strcmp(metric, "vmwss_plan_ram_bytes") == 0)
-        return see_ram(from, answer, series, known ? bytes : NAN);
+        return see_ram(from, series, known ? bytes : NAN);
     if (!known)
         return 0;
     if (strcmp(metric, "vmwss_plan_need_bytes") == 0)
-        return see_need(from, answer, series);
+        return see_need(from, series);
     if (strcmp(metric, "vmwss_plan_capacity_bytes") == 0) {
         if (plan->capacity_bytes == 0 || bytes < (double)plan->capacity_bytes)
             plan->capacity_bytes = (uint64_t)bytes;
@@ -168,7 +164,7 @@ static int see_now(const struct prom_answer *answer, size_t series, void *contex
         if (strcmp(metric, "vmwss_plan_used_bytes") == 0)
             guest->row.used_bytes = larger(guest->row.used_bytes, (uint64_t)bytes);
         else
-            see_state(from, &guest->row, prom_label(answer, series, "state"));
+            see_state(from, &guest->row, prom_label(series, "state"));
     }
     return 0;
 }
@@ -177,10 +173,10 @@ static int see_now(const struct prom_answer *answer, size_t series, void *contex
 
 /* The hour's needs are scraped until a minute after its end. Guests that have left are known only
  * from these needs: no other query covers them. */
-static int see_hours(const struct prom_answer *answer, size_t series, void *context)
+static int see_hours(struct prom_series *series, void *context)
 {
     struct url_reading *from = context;
-    const char *uuid = prom_label(answer, series, "uuid");
+    const char *uuid = prom_label(series, "uuid");
     struct url_guest *guest;
     double end_s;
     double bytes;
@@ -192,47 +188,101 @@ static int see_hours(const struct prom_answer *answer, size_t series, void *cont
     guest = get_guest(from, uuid);
     if (!guest)
         return -ENOMEM;
-    for (size_t p = 0; p < prom_n_points(answer, series); p++)
-        if (prom_amount(answer, series, p, &end_s, &bytes))
-            roster_mark_hour(&guest->row,
-                             (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
-                             from->reader.reading->to_s);
+    while (prom_next(series, &end_s, &bytes))
+        roster_mark_hour(&guest->row,
+                         (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
+                         from->reader.reading->to_s);
     return 0;
 }
 
-/* The longest window up to an hour counts. */
-static int see_size(const struct prom_answer *answer, size_t series, void *context)
+/* The largest size at the longest window up to an hour counts. */
+static int see_size(struct prom_series *series, void *context)
 {
     const struct url_reading *from = context;
-    struct url_guest *guest = find_guest(from, prom_label(answer, series, "uuid"));
-    const double window_s = strtod(prom_label(answer, series, "window"), NULL);
+    struct url_guest *guest = find_guest(from, prom_label(series, "uuid"));
+    const double window_s = strtod(prom_label(series, "window"), NULL);
     double time_s;
     double bytes;
 
-    if (!guest || !(window_s > guest->row.size_window_s && window_s <= BUCKET_HOUR + SAME_S) ||
-        !prom_amount(answer, series, 0, &time_s, &bytes))
+    if (!guest || !(window_s >= guest->row.size_window_s && window_s <= BUCKET_HOUR + SAME_S) ||
+        !prom_next(series, &time_s, &bytes))
         return 0;
+    if (guest->there)
+        bytes = fmin(bytes, (double)guest->row.ram_bytes);
+    if (window_s == guest->row.size_window_s)
+        bytes = fmax(bytes, guest->row.size_bytes);
     guest->row.size_window_s = window_s;
-    guest->row.size_bytes = guest->there ? fmin(bytes, (double)guest->row.ram_bytes) : bytes;
+    guest->row.size_bytes = bytes;
     return 0;
+}
+
+static int see_range(struct prom_series *series, void *context)
+{
+    struct url_reading *from = context;
+    const char *uuid = prom_label(series, "uuid");
+    struct url_guest *guest = find_guest(from, uuid);
+    double time_s;
+    double bytes;
+
+    if (!prom_next(series, &time_s, &bytes))
+        return 0;
+    if (uuid[0] == '\0')
+        from->capacity = roster_range_with(from->capacity, (uint64_t)bytes);
+    else if (guest)
+        guest->row.ram = roster_range_with(guest->row.ram, (uint64_t)bytes);
+    return 0;
+}
+
+/* Asks which capacity the host had in this time, and which RAM its guests had. */
+static int read_ranges(const struct url_reading *from)
+{
+    static const char *const of[][2] = {{"capacity", "host"}, {"ram", "uuid"}};
+    static const char *const ends[] = {"min", "max"};
+    struct prom_reader reader = from->reader;
+    char over[PROM_SPARSE_MAX];
+    int rc = 0;
+
+    reader.see = see_range;
+    for (size_t i = 0; rc == 0 && i < 4; i++)
+        rc = prom_each(&reader, PROM_AT(reader.reading->to_s),
+                       "%s by (%s) (%s_over_time(vmwss_plan_%s_bytes{%s}[%s]))", ends[i % 2],
+                       of[i / 2][1], ends[i % 2], of[i / 2][0], from->of,
+                       prom_sparse(over, reader.reading));
+    return rc;
+}
+
+static void warn_of_capacity(const struct url_reading *from)
+{
+    char least[32];
+    char most[32];
+    char text[640];
+
+    if (!roster_has_changed(&from->capacity))
+        return;
+    snprintf(text, sizeof(text),
+             "host %s: its capacity was %s to %s in this time: how long it was short, and the "
+             "plan, are for that of now",
+             from->host->name, show_bytes(least, sizeof(least), from->capacity.least_bytes),
+             show_bytes(most, sizeof(most), from->capacity.most_bytes));
+    plan_warn(from->reader.reading, text);
 }
 
 /* Reads the quantile of the sizes: of what the rules have recorded if they were always evaluated.
  */
 static int read_sizes(const struct url_reading *from, bool recorded)
 {
-    const double span_s = from->reader.reading->to_s - from->reader.reading->from_s;
+    const struct plan_reading *reading = from->reader.reading;
     struct prom_reader reader = from->reader;
-    char over[64];
+    char over[PROM_SPARSE_MAX];
 
     reader.see = see_size;
-    snprintf(over, sizeof(over), recorded ? "%.0fs" : "%.0fs:%.0fs", span_s,
-             fmax(900, ceil(span_s / 10000)));
-    return prom_each(&reader, PROM_AT(reader.reading->to_s),
-                     "max by (uuid,window) (quantile_over_time(%.10g, %s{%s}[%s]))",
-                     plan_size_quantile(reader.reading),
-                     recorded ? "vmwss:plan_size_bytes:max" : "vmwss_plan_size_bytes", from->of,
-                     over);
+    prom_sparse(over, reading);
+    if (recorded)
+        snprintf(over, sizeof(over), "%.0fs", reading->to_s - reading->from_s);
+    return prom_each(
+        &reader, PROM_AT(reading->to_s),
+        "max by (uuid,window) (quantile_over_time(%.10g, %s{%s}[%s]))", plan_size_quantile(reading),
+        recorded ? "vmwss:plan_size_bytes:max" : "vmwss_plan_size_bytes", from->of, over);
 }
 
 static int read_hours(struct url_reading *from)
@@ -272,6 +322,7 @@ static ssize_t add_host(struct url_reading *from)
         host->capacity_bytes = from->plan.capacity_bytes;
         host->reserve_bytes = from->plan.reserve_bytes;
         host->partial = from->plan.partial;
+        warn_of_capacity(from);
         if (!from->host->live) /* suspended guests do not explain why a host is not live */
             from->roster->hosts[index].silent = false;
     }
@@ -326,22 +377,17 @@ static void mark_mute(const struct url_reading *from, struct url_guest *guest, d
     roster_mark_hour(row, now_s, from->reader.reading->to_s);
 }
 
-static bool any_hours(const struct url_reading *from)
-{
-    for (size_t g = 0; g < from->n_guests; g++)
-        if (from->guests[g].row.last_s > 0)
-            return true;
-    return false;
-}
-
 static int add_rows(struct url_reading *from, size_t *added)
 {
     const double last_s = last_hour(from);
     ssize_t host = -1;
+    bool any = false;
     int rc = 0;
 
     *added = 0;
-    if (!any_hours(from))
+    for (size_t g = 0; g < from->n_guests; g++)
+        any |= from->guests[g].row.last_s > 0;
+    if (!any)
         return 0;
     for (size_t g = 0; rc == 0 && g < from->n_guests; g++) {
         mark_mute(from, &from->guests[g], last_s);
@@ -366,7 +412,8 @@ static int no_rows(struct url_reading *from)
                              "%s: host %s has guests, but no vmwss_plan_need_bytes of that time "
                              "with a window of %g s: choose with --window, or have the exporter "
                              "serve it (--plan-window)",
-                             url_of(from), from->host->name, from->reader.reading->window_s);
+                             prom_url(from->reader.client), from->host->name,
+                             from->reader.reading->window_s);
     if (from->host->live)
         return add_host(from) < 0 ? from->reader.error->code : 0;
     snprintf(text, sizeof(text),
@@ -400,6 +447,8 @@ static int read_host(struct url_reading *from)
                        from->of);
     if (rc == 0)
         rc = read_hours(from);
+    if (rc == 0)
+        rc = read_ranges(from);
     if (rc == 0 && from->n_guests > 0)
         qsort(from->guests, from->n_guests, sizeof(*from->guests), by_name_and_uuid);
     if (rc == 0)
@@ -416,58 +465,11 @@ static int read_all(struct url_reading *from)
         from->host = &from->hosts.hosts[h];
         from->n_guests = from->n_there = 0;
         from->plan = (struct plan_host){0};
+        from->capacity = (struct roster_range){0};
         prom_select(from->of, reading, from->host->name);
         rc = read_host(from);
     }
     return rc;
-}
-
-/* --- their CPUs ------------------------------------------------------------------------------- */
-
-/* Some exporters name a guest by its label domain only. */
-static bool is_of(const struct roster *roster, size_t g, const struct prom_answer *answer,
-                  size_t series)
-{
-    const struct roster_guest *guest = &roster->guests[g];
-    const char *uuid = prom_label(answer, series, "uuid");
-
-    if (uuid[0] != '\0')
-        return strcasecmp(guest->uuid, uuid) == 0;
-    return guest->latest != PLAN_NOT_THERE &&
-           strcmp(roster->rows[guest->latest].name, prom_label(answer, series, "domain")) == 0;
-}
-
-static int see_cpus(const struct prom_answer *answer, size_t series, void *context)
-{
-    struct roster *roster = ((const struct url_reading *)context)->roster;
-    double time_s;
-    double cpus;
-
-    for (size_t g = 0; g < roster->n_guests; g++)
-        if (is_of(roster, g, answer, series) && prom_amount(answer, series, 0, &time_s, &cpus))
-            roster->guests[g].cpus = fmax(roster->guests[g].cpus, cpus);
-    return 0;
-}
-
-/* By default asks for what the exporter serves of each window, every 15 minutes. */
-static int read_cpus(const struct url_reading *from)
-{
-    const struct plan_reading *reading = from->reader.reading;
-    const double span_s = reading->to_s - reading->from_s;
-    struct prom_reader reader = from->reader;
-    char of[PROM_SELECT_MAX];
-
-    reader.see = see_cpus;
-    if (reading->cpu_query[0] != '\0')
-        return prom_each(&reader, PROM_AT(reading->to_s), "%s", reading->cpu_query);
-    prom_select(of, reading, NULL);
-    return prom_each(&reader, PROM_AT(reading->to_s),
-                     "quantile_over_time(0.99, "
-                     "(max by (uuid) (vmwss_window_vcpu_seconds{window=\"%.10g\",%s}) / "
-                     "max by (uuid) (vmwss_window_measured_seconds{window=\"%.10g\",%s}))"
-                     "[%.0fs:%.0fs])",
-                     reading->window_s, of, reading->window_s, of, span_s,
-                     fmax(900, ceil(span_s / 10000)));
 }
 
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
@@ -485,7 +487,7 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
         return rc;
     rc = read_all(&from);
     if (rc == 0 && reading->cpu_query)
-        rc = read_cpus(&from);
+        rc = url_cpus_read(roster, &from.reader);
     for (size_t h = 0; partial && h < roster->n_hosts; h++)
         if (roster->hosts[h].source == source)
             roster->hosts[h].host.partial = true;

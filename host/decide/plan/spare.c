@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Finds room for those that have ended on the host, or that came there from another one. */
+/* Finds room for the ended guests that the host accounts for, its own and those of other hosts. */
 static bool fail_past(struct plan_state *state, struct plan_moves *moves, size_t host)
 {
     const struct plan_fleet *fleet = state->fleet;

@@ -2,6 +2,8 @@
 /** @file unit.c  See load.h: guests that belong together. */
 #include "decide/plan/load.h"
 
+#include "decide/plan/price.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ struct plan_shape plan_shape_of_unit(const struct plan_state *state, size_t lead
         shape.ram_bytes += (double)guest->ram_bytes;
         shape.cpus += isnan(guest->cpus) ? 0 : guest->cpus;
         shape.apart |= guest->apart;
-        shape.pinned |= guest->pinned;
+        shape.pinned |= guest->pinned || plan_is_stuck(state->fleet, g);
         shape.more++;
     }
     shape.series = unit->series;

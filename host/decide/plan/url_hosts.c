@@ -19,9 +19,12 @@
  */
 #define LIVE_STEP_S 15
 #define DEAD_STEP_S 150
-/* Two hosts have one name if that is so at this many moments, LIVE_S apart. A label that changes
- * has both of its values for LIVE_S. */
+/* Two hosts have one name if that is so at this many moments, LIVE_S apart, or in the last
+ * YOUNG_S at YOUNG_MOMENTS a minute apart. A label that changes has both of its values for
+ * LIVE_S. */
 #define MOMENTS_OF_TWO 4
+#define YOUNG_S 1800
+#define YOUNG_MOMENTS 7
 /* VictoriaMetrics refuses more than 30,000 points of one series of a subquery. */
 #define MOMENTS_MAX 10000
 
@@ -79,10 +82,10 @@ static int add_difference(struct url_host *host, const char *label, const json_t
     return 0;
 }
 
-static int compare_labels(struct url_host *host, const struct prom_answer *answer, size_t series)
+static int compare_labels(struct url_host *host, const struct prom_series *series)
 {
     json_t *mine = host->labels;
-    json_t *others = answer->series[series].labels;
+    json_t *others = series->labels;
     const char *label;
     json_t *value;
     int rc = 0;
@@ -100,34 +103,36 @@ static int compare_labels(struct url_host *host, const struct prom_answer *answe
     return rc;
 }
 
-static int see_name(const struct prom_answer *answer, size_t series, void *context)
+static int see_name(struct prom_series *series, void *context)
 {
     const struct hosts_reading *from = context;
-    const char *name = prom_label(answer, series, "host");
+    const char *name = prom_label(series, "host");
     struct url_host *host = find_host(from, name);
 
     if (host)
-        return compare_labels(host, answer, series) < 0 ? no_memory(from) : 0;
-    if (*name == '\0' || strlen(name) >= sizeof(host->name))
+        return compare_labels(host, series) < 0 ? no_memory(from) : 0;
+    if (*name == '\0' || strlen(name) >= sizeof(host->name)) {
+        from->out->nameless++;
         return 0;
+    }
     host = array_grow(from->out->hosts, from->out->n, sizeof(*host));
     if (!host)
         return no_memory(from);
     from->out->hosts = host;
     host += from->out->n++;
-    *host = (struct url_host){.labels = json_incref(answer->series[series].labels),
+    *host = (struct url_host){.labels = json_incref(series->labels),
                               .scraped_s = from->reader.reading->to_s};
     snprintf(host->name, sizeof(host->name), "%s", name);
     return 0;
 }
 
-static int refuse_name(const struct prom_answer *answer, size_t series, void *context)
+static int refuse_name(struct prom_series *series, void *context)
 {
     const struct hosts_reading *from = context;
     char labels[400];
     char host[128];
 
-    (void)answer, (void)series;
+    (void)series;
     return error_set(from->reader.error, -ENOTUNIQ,
                      "%s: host %s: several hosts have that name, %s: choose with --match and these "
                      "labels, or give each host a name of its own",
@@ -136,8 +141,8 @@ static int refuse_name(const struct prom_answer *answer, size_t series, void *co
                      utf8_printable_copy(labels, sizeof(labels), from->host->differ));
 }
 
-/* Refuses a name of which at some moments the guests have fewer series than the host has. */
-static int check_name(const struct hosts_reading *from)
+/* Refuses a name of which at so many moments the guests have fewer series than the host has. */
+static int check_moments(const struct hosts_reading *from, double span_s, double step_s, int n)
 {
     const struct plan_reading *reading = from->reader.reading;
     struct prom_reader reader = from->reader;
@@ -149,20 +154,26 @@ static int check_name(const struct hosts_reading *from)
                      "count_over_time((count by (host) (vmwss_plan_ram_bytes{%s}) / "
                      "count by (host) (count by (host, uuid) (vmwss_plan_ram_bytes{%s})) < "
                      "count by (host) (vmwss_plan_reserve_bytes{%s}) - 0.5)[%.0fs:%.0fs]) >= %d",
-                     of, of, of, span_of(from), step_of(from, LIVE_S), MOMENTS_OF_TWO);
+                     of, of, of, span_s, step_s, n);
+}
+
+static int check_name(const struct hosts_reading *from)
+{
+    int rc = check_moments(from, span_of(from), step_of(from, LIVE_S), MOMENTS_OF_TWO);
+
+    return rc == 0 ? check_moments(from, YOUNG_S, 60, YOUNG_MOMENTS) : rc;
 }
 
 /* --- last scrapes ----------------------------------------------------------------------------- */
 
-static int see_scrape(const struct prom_answer *answer, size_t series, void *context)
+static int see_scrape(struct prom_series *series, void *context)
 {
     const struct hosts_reading *from = context;
-    struct url_host *host = from->host ? from->host
-                                       : find_host(from, prom_label(answer, series, "host"));
+    struct url_host *host = from->host ? from->host : find_host(from, prom_label(series, "host"));
     double time_s;
     double scraped_s;
 
-    if (host && prom_point(answer, series, 0, &time_s, &scraped_s)) {
+    if (host && prom_next(series, &time_s, &scraped_s)) {
         host->live |= !from->host;
         host->scraped_s = scraped_s;
     }
@@ -198,6 +209,33 @@ static int read_each(struct hosts_reading *from)
     return rc;
 }
 
+/* Warns of a host that url_hosts_read() cannot find. */
+static int see_guests(struct prom_series *series, void *context)
+{
+    const struct hosts_reading *from = context;
+    char host[300];
+    char text[640];
+
+    utf8_printable_copy(host, sizeof(host), prom_label(series, "host"));
+    snprintf(text, sizeof(text),
+             "%s: host %s is left out: it has guests, but no vmwss_plan_reserve_bytes with that "
+             "label host: was it dropped or rewritten by relabelling?",
+             prom_url(from->reader.client), host);
+    plan_warn(from->reader.reading, text);
+    return 0;
+}
+
+static int read_others(const struct hosts_reading *from, const char *of)
+{
+    struct prom_reader reader = from->reader;
+
+    reader.see = see_guests;
+    return prom_each(&reader, PROM_AT(reader.reading->to_s),
+                     "count by (host) (last_over_time(vmwss_plan_ram_bytes{%s}[%ds])) unless on "
+                     "(host) last_over_time(vmwss_plan_reserve_bytes{%s}[%ds])",
+                     of, PLAN_RECENT_S, of, PLAN_RECENT_S);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct url_host *)a)->name, ((const struct url_host *)b)->name);
@@ -215,6 +253,11 @@ int url_hosts_read(struct prom_client *client, const struct plan_reading *readin
     prom_select(of, reading, NULL);
     rc = prom_each(&from.reader, PROM_AT(reading->to_s),
                    "last_over_time(vmwss_plan_reserve_bytes{%s}[%.0fs])", of, span_of(&from));
+    if (rc == 0 && hosts->n == 0 && hosts->nameless > 0)
+        return error_set(error, -ENODATA,
+                         "%s: its vmwss_plan_reserve_bytes have no valid label host: was it "
+                         "dropped or rewritten by relabelling?",
+                         prom_url(client));
     if (rc == 0 && hosts->n == 0)
         return error_set(
             error, -ENODATA,
@@ -224,7 +267,9 @@ int url_hosts_read(struct prom_client *client, const struct plan_reading *readin
     if (rc < 0)
         return rc;
     qsort(hosts->hosts, hosts->n, sizeof(*hosts->hosts), by_name);
-    rc = read_scrapes(&from, LIVE_S, LIVE_STEP_S);
+    rc = read_others(&from, of);
+    if (rc == 0)
+        rc = read_scrapes(&from, LIVE_S, LIVE_STEP_S);
     return rc == 0 ? read_each(&from) : rc;
 }
 

@@ -29,6 +29,7 @@ struct url_host {
 struct url_hosts {
     struct url_host *hosts; /* ordered by name */
     size_t n;
+    size_t nameless; /* series without a valid label host */
 };
 
 /** Call url_hosts_free() even after an error. Returns -ENODATA: there are no hosts;

@@ -21,18 +21,16 @@ struct recorded {
     uint8_t *cells; /* how many cells of each step are recorded */
 };
 
-static int see_cells(const struct prom_answer *answer, size_t series, void *context)
+static int see_cells(struct prom_series *series, void *context)
 {
     const struct recorded *recorded = context;
     const struct prom_span *span = &recorded->needs->span;
     double end_s;
     double value;
 
-    for (size_t p = 0; p < prom_n_points(answer, series); p++) {
-        double step;
+    while (prom_next(series, &end_s, &value)) {
+        const double step = ceil((end_s - span->from_s) / span->step_s - 1e-6);
 
-        prom_point(answer, series, p, &end_s, &value);
-        step = ceil((end_s - span->from_s) / span->step_s - 1e-6);
         if (step > -1 && step < (double)span->n_times)
             recorded->cells[(size_t)step]++;
     }

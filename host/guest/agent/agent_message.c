@@ -2,20 +2,14 @@
 /** @file agent_message.c  See agent_message.h. */
 #include "guest/agent/agent_message.h"
 
-#include "base/cleanup.h"
+#include "base/text/json.h"
 #include "guest/agent/agent_tables.h"
 #include "guest/domain/ram_config.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static void cleanup_json_at(json_t **json)
-{
-    json_decref(*json);
-}
 
 /* --- before jansson --------------------------------------------------------------------------- */
 
@@ -307,7 +301,7 @@ static int read_content(const json_t *root, const json_t *content, uint64_t ram_
 int agent_message_parse(const char *line, size_t length, uint64_t ram_bytes,
                         struct agent_message *out, struct error *error)
 {
-    __attribute__((cleanup(cleanup_json_at))) json_t *root = NULL;
+    cleanup_json json_t *root = NULL;
     struct agent_message message = {0};
     const json_t *content;
     int rc = load_line(line, length, &root, error);

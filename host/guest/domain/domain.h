@@ -63,6 +63,11 @@ struct domain_connection; /* opaque; wraps virConnectPtr */
  * driver libvirt's default event loop is registered. libvirt's messages to stderr are switched off
  * in the whole process. */
 int domain_connect(const char *uri, struct domain_connection **out, struct error *error);
+/** Stands for the libvirts of pods, see pods.h. No connection is open to all of them:
+ * domain_connect() refuses it (-EOPNOTSUPP). */
+#define DOMAIN_PODS "pods"
+/** Returns true if @p uri, which may be NULL, is DOMAIN_PODS. */
+bool domain_is_pods(const char *uri);
 /** The URI used for NULL: $LIBVIRT_DEFAULT_URI as in virsh, else qemu:///system. */
 const char *domain_default_uri(void);
 /** As domain_connect(), read-write: for suspend.h and domain_metadata.h. */
@@ -84,6 +89,7 @@ struct domain_name {
     const char *pid_dir;
     const char *name;
     const char *uuid;
+    pid_t pid; /* the only process that can be its own; 0: any */
 };
 
 /** A domain that is migrating between two libvirtds of this machine has two processes, and it is

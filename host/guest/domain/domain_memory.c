@@ -40,7 +40,7 @@ static void forget_words(struct domain_memory *memory)
     const size_t from = offsetof(struct domain_memory, total_bytes);
 
     _Static_assert(offsetof(struct domain_memory, updated_s) ==
-                       offsetof(struct domain_memory, major_faults) + sizeof(uint64_t),
+                       offsetof(struct domain_memory, direct_reclaim_pages) + sizeof(uint64_t),
                    "the driver's words are all that is between");
     memset((char *)memory + from, 0xff, offsetof(struct domain_memory, updated_s) - from);
 }
@@ -66,18 +66,20 @@ static bool is_current(const struct domain_memory *memory, uint64_t now_s)
 
 static bool agrees_with_free(const struct domain_memory *memory)
 {
-    uint64_t share = memory->total_bytes / RESERVES_SHARE;
+    uint64_t share = smaller(memory->total_bytes, memory->maximum_bytes) / RESERVES_SHARE;
 
     return memory->free_bytes == DOMAIN_MEMORY_UNKNOWN ||
            less(memory->free_bytes, memory->available_bytes) <= larger(share, RESERVES_MIN_BYTES);
 }
 
+/* A driver that reports no total has at most what the domain has. */
 static bool can_be(const struct domain_memory *memory)
 {
+    uint64_t most = smaller(memory->total_bytes, memory->maximum_bytes);
+
     return memory->total_bytes > 0 && is_within(memory->total_bytes, memory->maximum_bytes) &&
-           is_within(memory->free_bytes, memory->total_bytes) &&
-           is_within(memory->available_bytes, memory->total_bytes) &&
-           is_within(memory->cache_bytes, memory->total_bytes) && agrees_with_free(memory);
+           is_within(memory->free_bytes, most) && is_within(memory->available_bytes, most) &&
+           is_within(memory->cache_bytes, most) && agrees_with_free(memory);
 }
 
 void domain_memory_check(struct domain_memory *memory, uint64_t now_s)

@@ -35,6 +35,9 @@ struct domain_memory {
     /* From the balloon driver in the guest; total, free, available as in meminfo. */
     uint64_t total_bytes, free_bytes, available_bytes, cache_bytes;
     uint64_t swap_in_bytes, swap_out_bytes, major_faults; /* since the guest booted */
+    /* the same, if QEMU was asked: balloon_counters.h */
+    uint64_t oom_kills, alloc_stalls;
+    uint64_t async_scan_pages, direct_scan_pages, async_reclaim_pages, direct_reclaim_pages;
     uint64_t updated_s; /* Unix time of the guest's report; 0: never */
 };
 

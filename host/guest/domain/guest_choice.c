@@ -3,6 +3,7 @@
 #include "guest/domain/guest_choice.h"
 
 #include "base/cond.h"
+#include "guest/domain/pods.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,20 +13,30 @@
 /* The interval at which a signal is noticed. */
 #define CHECK_S 0.05
 
+int guest_choice_connect(const struct guest_choice *choice, const struct fsroot *root,
+                         struct chosen_domain *out, struct error *error)
+{
+    out->name = choice->domain;
+    if (!domain_is_pods(choice->uri))
+        return domain_connect(choice->uri, &out->connection, error);
+    out->name = out->uuid;
+    return pods_connect_to(root, choice->domain, out->uuid, &out->connection, error);
+}
+
 int guest_choice_open(const struct guest_choice *choice, const struct fsroot *root,
                       struct guest *guest, struct error *error)
 {
-    struct domain_connection *connection = NULL;
+    struct chosen_domain chosen;
 
     if (choice->pid)
         return guest_open_pid(root, choice->pid, guest, error);
 
-    int rc = domain_connect(choice->uri, &connection, error);
+    int rc = guest_choice_connect(choice, root, &chosen, error);
 
     if (rc < 0)
         return rc;
-    rc = guest_open_domain(connection, root, choice->domain, guest, error);
-    domain_disconnect(connection);
+    rc = guest_open_domain(chosen.connection, root, chosen.name, guest, error);
+    domain_disconnect(chosen.connection);
     return rc;
 }
 

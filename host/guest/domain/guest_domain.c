@@ -88,8 +88,10 @@ int guest_open_domain(struct domain_connection *connection, const struct fsroot 
     if (rc < 0)
         return rc;
 
-    const struct domain_name called = {
-        .pid_dir = connection->pid_dir, .name = info.name, .uuid = info.uuid};
+    const struct domain_name called = {.pid_dir = connection->pid_dir,
+                                       .name = info.name,
+                                       .uuid = info.uuid,
+                                       .pid = connection->pid};
 
     rc = domain_process_open(root, &called, &out->process, error);
     if (rc == 0)

@@ -128,6 +128,11 @@ static int describe_connection(struct domain_connection *connection, const char 
     return 0;
 }
 
+bool domain_is_pods(const char *uri)
+{
+    return uri && strcmp(uri, DOMAIN_PODS) == 0;
+}
+
 const char *domain_default_uri(void)
 {
     const char *uri = getenv("LIBVIRT_DEFAULT_URI");
@@ -159,6 +164,12 @@ static int connect_to(const char *uri, bool writable, struct domain_connection *
 
     if (!uri)
         uri = domain_default_uri();
+    if (domain_is_pods(uri))
+        return error_set(error, -EOPNOTSUPP,
+                         "%s: this needs one libvirt; that of a guest in a pod is at "
+                         "qemu:///session?socket=/proc/PID/root/run/libvirt/virtqemud-sock, or "
+                         "libvirt-sock (vmwss list -c pods shows PID)",
+                         uri);
     if (lacks_root(uri))
         return error_set(error, -ECONNREFUSED,
                          "%s: no such directory (without libvirt: measure with --pid)", uri);
@@ -318,8 +329,10 @@ static void find_pid(const struct domain_connection *connection, const struct fs
     if (!connection->qemu || info->id < 0)
         return;
 
-    const struct domain_name name = {
-        .pid_dir = connection->pid_dir, .name = info->name, .uuid = info->uuid};
+    const struct domain_name name = {.pid_dir = connection->pid_dir,
+                                     .name = info->name,
+                                     .uuid = info->uuid,
+                                     .pid = connection->pid};
 
     info->pid = connection->find ? connection->find(&name, connection->find_context)
                                  : domain_process_find(root, &name);

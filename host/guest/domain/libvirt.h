@@ -13,6 +13,8 @@ struct domain_connection {
     bool qemu; /* its domains are QEMU processes of this machine */
     /* directory in which libvirt keeps NAME.pid, relative to the root; empty if unknown */
     char pid_dir[512];
+    /* the only process that a domain can be, see pods.h; 0: any */
+    pid_t pid;
     /* NULL: this process itself finds the process */
     pid_t (*find)(const struct domain_name *domain, void *context);
     void *find_context;

@@ -121,6 +121,9 @@ static pid_t search(const struct fsroot *root, const struct domain_name *domain)
 
 pid_t domain_process_find(const struct fsroot *root, const struct domain_name *domain)
 {
+    if (domain->pid)
+        return pid_is_of(root, domain->pid, domain) ? domain->pid : 0;
+
     pid_t pid = pid_from_file(root, domain);
 
     return pid ? pid : search(root, domain);
@@ -141,10 +144,10 @@ static int open_if_ours(const struct fsroot *root, pid_t pid, const struct domai
 int domain_process_open(const struct fsroot *root, const struct domain_name *domain,
                         struct qemu_process *process, struct error *error)
 {
-    pid_t pid = pid_from_file(root, domain);
+    pid_t pid = domain->pid ? domain->pid : pid_from_file(root, domain);
     int rc = pid ? open_if_ours(root, pid, domain, process, error) : -ESRCH;
 
-    if (rc == -ESRCH) { /* no pid file, or an outdated one */
+    if (rc == -ESRCH && !domain->pid) { /* no pid file, or an outdated one */
         pid = search(root, domain);
         if (pid == DOMAIN_TWO_PIDS)
             rc = error_set(error, -EAGAIN,

@@ -37,8 +37,8 @@ void owner_find(const struct owner_facts *facts, struct guest_owner *out);
 /** Calls owner_find() with the facts about process @p pid. */
 void owner_read(const struct fsroot *root, pid_t pid, struct guest_owner *out);
 
-/** Makes "namespace/name" of KubeVirt's name of a domain, "namespace_name". Returns false if it is
- * none. */
+/** Converts KubeVirt's name of a domain, "namespace_name", to "namespace/name". Returns false if
+ * the text is not such a name. */
 bool owner_namespaced(char text[OWNER_NAME_BYTES]);
 
 /** Sets the owner of a domain of libvirt: by its metadata if that has one, else by its process,

@@ -19,6 +19,7 @@
 /* Time beyond the limit: QEMU may wait this long for its disks, and libvirt for another job. */
 #define PATIENCE_MS 60000
 #define TRY_AGAIN_MS 50
+#define WAKE_MS 500 /* a child that has not replied for so long may be stopped */
 
 enum order {
     ORDER_ATTACH,
@@ -223,17 +224,12 @@ static int await_reply(struct guest_pause *pause, struct reply *reply, struct er
 {
     struct pollfd in = {.fd = guardian_socket(pause->guardian), .events = POLLIN};
     uint64_t until_ns = clock_ns() + (pause->limit_ms + PATIENCE_MS) * NS_PER_MS;
-    int rc;
 
-    do {
-        uint64_t now = clock_ns();
-
-        if (now >= until_ns)
+    while (poll(&in, 1, WAKE_MS) <= 0) {
+        if (clock_ns() >= until_ns)
             return still_trying(pause, error);
-        rc = poll(&in, 1, (int)((until_ns - now) / NS_PER_MS) + 1);
-    } while (rc < 0 && errno == EINTR);
-    if (rc == 0)
-        return still_trying(pause, error);
+        guardian_wake(pause->guardian);
+    }
     if (recv(in.fd, reply, sizeof(*reply), 0) != (ssize_t)sizeof(*reply))
         return take_over(pause, error);
     return reply->rc < 0 ? error_set(error, reply->rc, "%s", reply->error.text) : 0;

@@ -6,12 +6,135 @@
  * it.
  */
 #include "guest/domain/qemu_cmdline_private.h"
-#include "guest/domain/qemu_default_ram.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- RAM that the command line does not name -------------------------------------------------- */
+
+/* The RAM that QEMU's machine types have without -m.
+ *
+ * Source: default_ram_size of the machine classes of QEMU 7.2 to 11.1; those of x86 and Arm were
+ * also queried (query-memory-size-summary, 7.2). A distribution may have changed them, so RAM of
+ * such a size counts as known only after a mapping of the same size was found (struct ram_config,
+ * assumed). */
+
+struct default_ram {
+    const char *target;  /* as in the name of QEMU's executable */
+    const char *machine; /* it, or its versions ("virt" and "virt-7.2"); "" the default */
+    uint64_t mib;
+    uint64_t flash_mib; /* each of its two flash memories; 0: none as large as RAM */
+};
+
+static const struct default_ram defaults[] = {
+    {"x86_64", "", 128, 0},
+    {"x86_64", "pc", 128, 0},
+    {"x86_64", "q35", 128, 0},
+    {"x86_64", "isapc", 128, 0},
+    {"x86_64", "microvm", 128, 0},
+    {"arm", "virt", 128, 64},
+    {"arm", "versatileab", 128, 0},
+    {"arm", "versatilepb", 128, 0},
+    {"arm", "vexpress", 128, 0},
+    {"arm", "raspi0", 512, 0},
+    {"arm", "raspi1ap", 512, 0},
+    {"arm", "raspi2b", 1024, 0},
+    {"arm", "raspi3ap", 512, 0},
+    {"arm", "raspi3b", 1024, 0},
+    {"arm", "orangepi", 1024, 0},
+    {"arm", "sbsa", 1024, 256},
+    {"riscv", "virt", 128, 32},
+    {"ppc64", "", 512, 0},
+    {"ppc64", "pseries", 512, 0},
+    {"ppc64", "powernv", 1024, 0},
+    {"ppc64", "powernv8", 1024, 0},
+    {"ppc64", "powernv9", 1024, 0},
+    {"ppc64", "powernv10", 1024, 0},
+    {"s390x", "", 128, 0},
+    {"s390x", "s390-ccw-virtio", 128, 0},
+    {"loongarch64", "", 1024, 0},
+    {"loongarch64", "virt", 1024, 16},
+};
+
+/* Targets that have the machine types of another one. */
+static const struct {
+    const char *begin, *target;
+} targets[] = {
+    {"x86_64", "x86_64"}, {"i386", "x86_64"}, {"amd64", "x86_64"},
+    {"aarch64", "arm"},   {"arm", "arm"},     {"riscv", "riscv"},
+    {"ppc64", "ppc64"},   {"s390x", "s390x"}, {"loongarch64", "loongarch64"},
+};
+
+/* "qemu-kvm" and names that say nothing emulate the host's architecture. */
+static const char *target_of(const char *exe)
+{
+    static const char prefix[] = "qemu-system-";
+    const char *slash = strrchr(exe, '/');
+    const char *found = strstr(slash ? slash : exe, prefix);
+
+    if (!found)
+#ifdef __x86_64__
+        return "x86_64";
+#else
+        return "arm";
+#endif
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+        if (strncmp(found + sizeof(prefix) - 1, targets[i].begin, strlen(targets[i].begin)) == 0)
+            return targets[i].target;
+    return "";
+}
+
+static int is_version_of(const char *machine, const char *type)
+{
+    size_t length = strlen(type);
+
+    return strncmp(machine, type, length) == 0 &&
+           (machine[length] == '\0' || (length > 0 && machine[length] == '-'));
+}
+
+static const struct default_ram *find_machine(const char *exe, const char *machine)
+{
+    const char *target = target_of(exe);
+
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+        if (strcmp(defaults[i].target, target) == 0 && is_version_of(machine, defaults[i].machine))
+            return &defaults[i];
+    return NULL;
+}
+
+/*
+ * @param exe      the path of QEMU's executable
+ * @param machine  as given to -machine; empty: the target's default
+ * @return bytes; 0: not known
+ */
+static uint64_t qemu_default_ram_bytes(const char *exe, const char *machine)
+{
+    const struct default_ram *found = find_machine(exe, machine);
+
+    return found ? found->mib << 20 : 0;
+}
+
+/* The size of each of the two flash memories that the machine type has, and maps like RAM; 0: none
+ * as large as RAM. Source: hw/arm/virt.c, hw/arm/sbsa-ref.c, hw/riscv/virt.c, hw/loongarch/virt.c.
+ */
+static uint64_t qemu_machine_flash_bytes(const char *exe, const char *machine)
+{
+    const struct default_ram *found = find_machine(exe, machine);
+
+    return found ? found->flash_mib << 20 : 0;
+}
+
+/* The size of the machine type's RAM that only its firmware reaches; 0: none as large as RAM. */
+static uint64_t qemu_machine_secure_bytes(const char *exe, const char *machine)
+{
+    const struct default_ram *found = find_machine(exe, machine);
+
+    return found && strcmp(found->machine, "sbsa") == 0 ? 512ULL << 20 : 0;
+}
 
 #define RAM_ALIGN_BYTES 8192ULL /* QEMU rounds ram_size up to this: softmmu/vl.c */
 
@@ -46,8 +169,10 @@ static int add_object(struct reading *r, const struct reference *as, struct erro
 
         if (strcmp(object->id, as->id) != 0)
             continue;
-        object->dimm = as->use == USE_DIMM;
+        object->virtio_mem = as->use == USE_VIRTIO_MEM;
+        object->dimm = as->use == USE_DIMM || object->virtio_mem;
         object->node = as->node;
+        object->spare = false;
         if (as->use != USE_DEVICE)
             return add_backend(&r->out->ram, object, error);
         ram_config_add_device(&r->out->ram, object); /* without it, it counts as unknown */
@@ -59,6 +184,11 @@ static int add_object(struct reading *r, const struct reference *as, struct erro
                      as->id);
 }
 
+static const char *exe_of(const struct reading *r)
+{
+    return r->files ? r->files->exe : "";
+}
+
 /* Finds the size of the block that QEMU makes if it was given no backend; 0: it is not known. */
 static uint64_t default_size(struct reading *r)
 {
@@ -67,14 +197,15 @@ static uint64_t default_size(struct reading *r)
     if (r->machine_memory.size_bytes)
         return r->machine_memory.size_bytes;
 
-    uint64_t bytes = qemu_default_ram_bytes(r->files ? r->files->exe : "", r->out->machine);
+    uint64_t bytes = qemu_default_ram_bytes(exe_of(r), r->out->machine);
 
     r->out->ram.assumed = true;
     if (bytes == 0)
-        reading_set_unknown(r,
-                            "its RAM has no size (-m) in its options, and that of QEMU's machine "
-                            "type %s without one is not known",
-                            *r->out->machine ? r->out->machine : "by default");
+        reading_set_unknown(
+            r,
+            "its RAM has no size in its options, and that of QEMU's machine type %s "
+            "without one is not known; start it with -m",
+            *r->out->machine ? r->out->machine : "by default");
     return bytes;
 }
 
@@ -92,8 +223,32 @@ static int add_default(struct reading *r, struct error *error)
     return bytes ? add_backend(&r->out->ram, &backend, error) : 0;
 }
 
+static void add_memory_of_board(struct reading *r, const char *id, uint64_t bytes)
+{
+    struct ram_backend memory = {
+        .source = RAM_SOURCE_ANON, .order = ORDER_FLASH, .size_bytes = bytes};
+
+    snprintf(memory.id, sizeof(memory.id), "%s", id);
+    if (bytes)
+        ram_config_add_device(&r->out->ram, &memory);
+}
+
+/* The board's own, mapped like RAM: two flash memories, what only firmware reaches, and under TCG
+ * tags of four bits for each 16 bytes of RAM (hw/arm/virt.c create_tag_ram()). */
+static void add_board(struct reading *r, uint64_t boot_bytes)
+{
+    const uint64_t flash_bytes = qemu_machine_flash_bytes(exe_of(r), r->out->machine);
+
+    add_memory_of_board(r, "flash", flash_bytes);
+    add_memory_of_board(r, "flash", flash_bytes);
+    add_memory_of_board(r, "secure-ram", qemu_machine_secure_bytes(exe_of(r), r->out->machine));
+    add_memory_of_board(r, "tag", r->mte ? boot_bytes / 32 : 0);
+}
+
 static int add_devices(struct reading *r, struct error *error)
 {
+    const uint64_t boot_bytes = r->out->ram.total_bytes;
+
     for (size_t i = 0; i < r->n_references; i++) {
         const struct reference *reference = &r->references[i];
         int rc = reference->use != USE_BOOT ? add_object(r, reference, error) : 0;
@@ -101,6 +256,10 @@ static int add_devices(struct reading *r, struct error *error)
         if (rc < 0)
             return rc;
     }
+    for (size_t i = 0; i < r->n_objects; i++)
+        if (r->objects[i].spare)
+            ram_config_add_device(&r->out->ram, &r->objects[i]);
+    add_board(r, boot_bytes);
     return 0;
 }
 

@@ -52,6 +52,7 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
     r->out->machine[strcspn(r->out->machine, "+")] = '\0';
     reading_merge_size(option, "max-ram-below-4g", 1, &r->out->max_ram_below_4g_bytes);
     r->out->cxl |= qemu_option_is_on(option, "cxl");
+    r->mte |= qemu_option_is_on(option, "mte");
     reading_merge_size(option, "memory.size", 1, &r->machine_memory.size_bytes);
     reading_merge_size(option, "memory.max-size", 1, &r->machine_memory.max_bytes);
     reading_merge_size(option, "memory.slots", 1, &r->machine_memory.slots);
@@ -104,7 +105,7 @@ static int read_global(struct reading *r, const struct qemu_option *option, stru
     if (qemu_option_get(option, NULL, "property", property, sizeof(property)) == 1 &&
         strcmp(property, "pci-hole64-size") == 0)
         bytes = reading_size(option, "value", 1);
-    reading_add_graphics(r, option, true);
+    reading_add_global_graphics(r, option);
     for (size_t i = 0; bytes == 0 && i < sizeof(names) / sizeof(names[0]); i++)
         bytes = reading_size(option, names[i], 1);
     if (bytes > 0)
@@ -246,6 +247,7 @@ static const struct reader readers[] = {
     {"object", read_object, true, false, false},
     {"numa", read_numa, true, false, false},
     {"device", read_device, true, false, false},
+    {"vga", read_vga, true, true, false},
     {"set", read_set, true, true, false},
     {"mem-path", read_mem_path, true, true, false},
     {"overcommit", read_overcommit, true, false, false},
@@ -328,7 +330,9 @@ static int read_file(struct reading *r, const char *path, bool optional)
     if (n >= 0)
         rc = qemu_config_text_walk(text, (size_t)n, read_section, r, &why);
     if (n < 0 || rc < 0)
-        reading_set_unknown(r, "its options are also in the file %.100s (-readconfig): %.160s",
+        reading_set_unknown(r,
+                            "its options are also in the file %.100s (-readconfig): %.130s; "
+                            "start it anew, with a file that stays",
                             path, why.text);
     return 0;
 }

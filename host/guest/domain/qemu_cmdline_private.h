@@ -9,9 +9,10 @@
 #include "guest/domain/qemu_monitor.h"
 
 enum memory_use {
-    USE_BOOT,   /* RAM of a node */
-    USE_DIMM,   /* RAM of a DIMM, or of virtio-mem */
-    USE_DEVICE, /* not RAM: an NVDIMM, virtio-pmem, ivshmem */
+    USE_BOOT,       /* RAM of a node */
+    USE_DIMM,       /* RAM of a DIMM */
+    USE_VIRTIO_MEM, /* RAM too, as far as it is plugged */
+    USE_DEVICE,     /* not RAM: an NVDIMM, virtio-pmem, ivshmem, CXL */
 };
 
 /* A "memdev=" reference to a backend. */
@@ -23,8 +24,9 @@ struct reference {
 };
 
 /* Values of ram_backend.order: QEMU first creates objects, then RAM without a backend, then
- * devices. */
+ * devices; flash memory is the machine's own. */
 #define ORDER_DEFAULT 1000
+#define ORDER_FLASH 1500
 #define ORDER_GRAPHICS 2000
 
 #define MAX_NODES 128 /* QEMU's default */
@@ -43,6 +45,7 @@ struct reading {
     char path[256];
     bool accel_option; /* -accel takes precedence over -machine accel= and -enable-kvm */
     bool no_user_config;
+    bool mte;       /* -machine mte=on: tags for each 16 bytes of RAM */
     unsigned moved; /* QEMU_MOVED_... */
     bool from_file; /* an option of a file was read */
     size_t n_files;
@@ -64,14 +67,15 @@ uint64_t reading_size(const struct qemu_option *option, const char *key, uint64_
 void reading_merge_size(const struct qemu_option *option, const char *key, uint64_t unit,
                         uint64_t *bytes);
 
-/** Notes graphics memory as large as a DIMM. @p global: the option is -global. */
-void reading_add_graphics(struct reading *r, const struct qemu_option *option, bool global);
+/** Notes graphics memory that -global sizes. */
+void reading_add_global_graphics(struct reading *r, const struct qemu_option *option);
 
 /* Readers of one option each: 0, or a negative errno, which @p error explains. */
 int read_memory(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_object(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_numa(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_device(struct reading *r, const struct qemu_option *option, struct error *error);
+int read_vga(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_set(struct reading *r, const struct qemu_option *option, struct error *error);
 
 /** Selects the backends that are guest RAM: out->ram. */

@@ -2,7 +2,6 @@
 /** @file qemu_monitor.c  See qemu_monitor.h. */
 #include "guest/domain/qemu_monitor.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The places where each syntax has the members of a socket. */

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/open_dir.h"
 #include "base/proc_pid.h"
 #include "guest/domain/qemu_config_file.h"
 #include "guest/domain/qemu_program.h"
@@ -365,17 +366,14 @@ static pid_t process_of(const struct fsroot *root, pid_t tid)
  * each. Returns the number of processes; -ENOENT if that cannot be seen. */
 static ssize_t find_vm_makers(const struct fsroot *root, pid_t **pids)
 {
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "sys/kernel/debug/kvm");
-    cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    cleanup_dir DIR *dir = NULL;
     const struct dirent *entry;
     size_t n = 0;
     int tid;
     int vm;
 
-    if (!dir) {
-        cleanup_close_at(&fd);
+    if (fsroot_opendir(root, &dir, "sys/kernel/debug/kvm") < 0)
         return -ENOENT;
-    }
     *pids = NULL;
     while ((entry = readdir(dir))) {
         pid_t *more = sscanf(entry->d_name, "%d-%d", &tid, &vm) == 2

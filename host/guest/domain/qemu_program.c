@@ -8,6 +8,7 @@
 #include "guest/domain/qemu_program.h"
 
 #include "base/cleanup.h"
+#include "base/open_dir.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -139,16 +140,12 @@ static void look_into(const struct fsroot *root, const char *link, struct conten
 static void look_into_mapped(const struct fsroot *root, pid_t pid, struct content *content)
 {
     char link[PATH_MAX];
-
-    snprintf(link, sizeof(link), "proc/%d/map_files", (int)pid);
-
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "%s", link);
-    cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    cleanup_dir DIR *dir = NULL;
     const struct dirent *entry;
 
-    if (fd >= 0 && !dir)
-        close(fd);
-    while (dir && !content->is_qemu && (entry = readdir(dir))) {
+    if (fsroot_opendir(root, &dir, "proc/%d/map_files", (int)pid) < 0)
+        return;
+    while (!content->is_qemu && (entry = readdir(dir))) {
         struct content file = {0};
 
         snprintf(link, sizeof(link), "proc/%d/map_files/%s", (int)pid, entry->d_name);

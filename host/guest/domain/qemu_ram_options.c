@@ -99,8 +99,10 @@ int read_object(struct reading *r, const struct qemu_option *option, struct erro
     if (b->source == RAM_SOURCE_ANON && qemu_option_is_on(option, "share"))
         b->source = RAM_SOURCE_SHARED;
     b->hugetlb = qemu_option_is_on(option, "hugetlb");
+    b->spare = true;
     if (qemu_option_get(option, NULL, "mem-path", b->path, sizeof(b->path)) != 1)
         b->path[0] = '\0';
+    b->file_offset = reading_size(option, "offset", 1);
     b->order = (unsigned)++r->n_objects;
     return 0;
 }
@@ -130,7 +132,7 @@ static int refer(struct reading *r, const struct qemu_option *option, const char
     if (rc < 0)
         return error_set(error, -EINVAL, "QEMU option %.200s: the memdev's id is too long",
                          option->text);
-    if (rc == 0 && as.use == USE_DIMM)
+    if (rc == 0 && (as.use == USE_DIMM || as.use == USE_VIRTIO_MEM) && strcmp(key, "memdev") == 0)
         reading_set_unknown(r, "a memory device in its options has no memdev");
     qemu_option_get(option, NULL, "id", as.device, sizeof(as.device));
     r->references[r->n_references] = as;
@@ -156,23 +158,25 @@ int read_numa(struct reading *r, const struct qemu_option *option, struct error 
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Graphics memory. Smaller memory than a DIMM is never taken for RAM that was plugged. */
+/* Graphics memory, and its size without the option. */
 static const struct {
     const char *driver, *property;
-    uint64_t unit;
+    uint64_t unit, default_mib;
 } graphics[] = {
-    {"VGA", "vgamem_mb", MIB},
-    {"secondary-vga", "vgamem_mb", MIB},
-    {"vmware-svga", "vgamem_mb", MIB},
-    {"bochs-display", "vgamem", 1},
-    {"qxl", "ram_size", 1},
-    {"qxl", "vram_size", 1},
-    {"qxl", "ram_size_mb", MIB},
-    {"qxl", "vram_size_mb", MIB},
-    {"qxl-vga", "ram_size", 1},
-    {"qxl-vga", "vram_size", 1},
-    {"qxl-vga", "ram_size_mb", MIB},
-    {"qxl-vga", "vram_size_mb", MIB},
+    {"VGA", "vgamem_mb", MIB, 16},
+    {"secondary-vga", "vgamem_mb", MIB, 16},
+    {"vmware-svga", "vgamem_mb", MIB, 16},
+    {"ati-vga", "vgamem_mb", MIB, 16},
+    {"cirrus-vga", "vgamem_mb", MIB, 4},
+    {"bochs-display", "vgamem", 1, 16},
+    {"qxl", "ram_size", 1, 64},
+    {"qxl", "vram_size", 1, 64},
+    {"qxl", "ram_size_mb", MIB, 0},
+    {"qxl", "vram_size_mb", MIB, 0},
+    {"qxl-vga", "ram_size", 1, 64},
+    {"qxl-vga", "vram_size", 1, 64},
+    {"qxl-vga", "ram_size_mb", MIB, 0},
+    {"qxl-vga", "vram_size_mb", MIB, 0},
 };
 
 /* QEMU makes it after all backends, and rounds its size up to a power of two (pow2ceil() of
@@ -184,25 +188,67 @@ static void add_graphics(struct reading *r, uint64_t bytes)
     while (memory.size_bytes < bytes && memory.size_bytes < RAM_CONFIG_MAX_BYTES)
         memory.size_bytes *= 2;
     memory.order = ORDER_GRAPHICS + (unsigned)r->out->ram.n_devices;
-    if (bytes >= 128 * MIB)
+    if (bytes >= MIB)
         ram_config_add_device(&r->out->ram, &memory); /* without it, it counts as unknown */
 }
 
-void reading_add_graphics(struct reading *r, const struct qemu_option *option, bool global)
+static void add_graphics_of(struct reading *r, const char *driver, const struct qemu_option *option)
 {
-    char driver[64] = "";
-    char key[96];
-
-    if (!global)
-        qemu_option_get(option, "driver", "driver", driver, sizeof(driver));
     for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
-        const char *property = graphics[i].property;
+        const uint64_t given = reading_size(option, graphics[i].property, graphics[i].unit);
 
-        snprintf(key, sizeof(key), "%s.%s", graphics[i].driver, property);
-        if (global || strcmp(driver, graphics[i].driver) == 0)
-            add_graphics(r, reading_size(option, global ? key : property, graphics[i].unit));
+        if (strcmp(driver, graphics[i].driver) == 0)
+            add_graphics(r, given ? given : graphics[i].default_mib * MIB);
     }
 }
+
+/* "-vga std" makes the device without options of its own. */
+int read_vga(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    static const char *const drivers[][2] = {
+        {"std", "VGA"}, {"cirrus", "cirrus-vga"}, {"vmware", "vmware-svga"}, {"qxl", "qxl-vga"}};
+
+    (void)error;
+    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (strcmp(option->text, drivers[i][0]) == 0)
+            add_graphics_of(r, drivers[i][1], &(struct qemu_option){.text = ""});
+    return 0;
+}
+
+/* "-global DRIVER.PROPERTY=VALUE", or with driver=, property= and value=, as in a file. */
+void reading_add_global_graphics(struct reading *r, const struct qemu_option *option)
+{
+    char driver[64] = "";
+    char property[64] = "";
+    char key[128];
+
+    qemu_option_get(option, NULL, "driver", driver, sizeof(driver));
+    qemu_option_get(option, NULL, "property", property, sizeof(property));
+    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+        const bool split = !strcmp(driver, graphics[i].driver) &&
+                           !strcmp(property, graphics[i].property);
+
+        snprintf(key, sizeof(key), "%s.%s", graphics[i].driver, graphics[i].property);
+        add_graphics(r, reading_size(option, split ? "value" : key, graphics[i].unit));
+    }
+}
+
+/* Devices with memory of a backend, and under which key. */
+static const struct {
+    const char *driver, *key; /* the driver's begin */
+    enum memory_use use;
+} memory_devices[] = {
+    {"pc-dimm", "memdev", USE_DIMM},
+    {"virtio-mem", "memdev", USE_VIRTIO_MEM},
+    {"cxl-type3", "volatile-memdev", USE_DIMM},
+    {"cxl-type3", "persistent-memdev", USE_DEVICE},
+    {"cxl-type3", "memdev", USE_DEVICE},
+    {"cxl-type3", "lsa", USE_DEVICE},
+    {"nvdimm", "memdev", USE_DEVICE},
+    {"virtio-pmem", "memdev", USE_DEVICE},
+    {"ivshmem-plain", "memdev", USE_DEVICE},
+    {"nvme", "pmrdev", USE_DEVICE},
+};
 
 static bool begins(const char *text, const char *prefix)
 {
@@ -211,22 +257,21 @@ static bool begins(const char *text, const char *prefix)
 
 int read_device(struct reading *r, const struct qemu_option *option, struct error *error)
 {
-    struct reference as = {.node = node_of(option, "node")};
     char driver[64];
+    int rc = 0;
 
     if (qemu_option_get(option, "driver", "driver", driver, sizeof(driver)) != 1)
         return 0;
     if (begins(driver, "virtio-balloon"))
         r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
-    reading_add_graphics(r, option, false);
-    if (strcmp(driver, "pc-dimm") == 0 || begins(driver, "virtio-mem"))
-        as.use = USE_DIMM;
-    else if (strcmp(driver, "nvdimm") == 0 || begins(driver, "virtio-pmem") ||
-             strcmp(driver, "ivshmem-plain") == 0)
-        as.use = USE_DEVICE;
-    else
-        return 0;
-    return refer(r, option, "memdev", as, error);
+    add_graphics_of(r, driver, option);
+    for (size_t i = 0; rc == 0 && i < sizeof(memory_devices) / sizeof(memory_devices[0]); i++) {
+        const struct reference as = {.use = memory_devices[i].use, .node = node_of(option, "node")};
+
+        if (begins(driver, memory_devices[i].driver))
+            rc = refer(r, option, memory_devices[i].key, as, error);
+    }
+    return rc;
 }
 
 /* -set GROUP.ID.KEY=VALUE changes an option that stands before it; of those that matter here only

@@ -2,6 +2,8 @@
 /** @file ram_config.c  See ram_config.h. */
 #include "guest/domain/ram_config.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +12,7 @@ static int append(struct ram_backend **backends, size_t *n, const struct ram_bac
 {
     if (*n == RAM_CONFIG_MAX_BACKENDS)
         return -E2BIG;
-
-    struct ram_backend *larger = realloc(*backends, (*n + 1) * sizeof(*larger));
-
-    if (!larger)
-        return -ENOMEM;
-    larger[(*n)++] = *backend;
-    *backends = larger;
-    return 0;
+    return array_put(backends, n, backend, sizeof(*backend));
 }
 
 int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
@@ -38,7 +33,11 @@ int ram_config_add_device(struct ram_config *config, const struct ram_backend *d
 
 uint64_t ram_config_bytes(const struct ram_config *config)
 {
-    return *config->unknown || config->assumed ? 0 : config->total_bytes;
+    bool known = !*config->unknown && !config->assumed;
+
+    for (size_t i = 0; i < config->n_backends; i++)
+        known &= !config->backends[i].virtio_mem;
+    return known ? config->total_bytes : 0;
 }
 
 void ram_config_move(struct ram_config *to, struct ram_config *from)
@@ -94,6 +93,7 @@ void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
         b->node = given->node;
         b->order = given->order;
         memcpy(b->path, given->path, sizeof(b->path));
+        b->file_offset = given->file_offset;
     }
     for (size_t i = 0; i < cmdline->n_devices; i++)
         ram_config_add_device(xml, &cmdline->devices[i]); /* without it, it counts as unknown */

@@ -28,12 +28,15 @@ struct ram_backend {
     uint64_t size_bytes; /* never 0 */
     enum ram_source source;
     bool hugetlb;
-    bool dimm;     /* a DIMM (may be plugged and unplugged while the guest runs) */
-    unsigned node; /* the guest's NUMA node to which it belongs, plus 1; 0: not known */
+    bool dimm;       /* a DIMM (may be plugged and unplugged while the guest runs) */
+    bool virtio_mem; /* the guest has only the part of it that is plugged, which is not known */
+    bool spare;      /* no option uses it: it may be plugged, or deleted, while the guest runs */
+    unsigned node;   /* the guest's NUMA node to which it belongs, plus 1; 0: not known */
     /* QEMU maps backends in ascending order of this number, mostly at descending addresses; 0: not
      * known */
     unsigned order;
-    char path[256]; /* mem-path, as given to QEMU; empty: none, or too long */
+    char path[256];       /* mem-path, as given to QEMU; empty: none, or too long */
+    uint64_t file_offset; /* in that file (QEMU 8.1) */
 };
 
 /** A zeroed struct is empty. It owns its backends, so an assignment does not copy it: use
@@ -51,8 +54,8 @@ struct ram_config {
     bool assumed;
     size_t n_backends;
     struct ram_backend *backends; /* allocated for exactly this number: most guests have one */
-    /* Memory that is mapped like RAM, but is a device's: NVDIMM, virtio-pmem, ivshmem, graphics
-     * memory as large as RAM. Allocated likewise. */
+    /* Memory that is mapped like RAM, but is not RAM: that of devices (NVDIMM, virtio-pmem,
+     * ivshmem, CXL), graphics and flash memory, spare backends. Allocated as backends is. */
     size_t n_devices;
     struct ram_backend *devices;
 };
@@ -63,7 +66,7 @@ int ram_config_add(struct ram_config *config, const struct ram_backend *backend)
 /** Appends memory of a device. Errors likewise. */
 int ram_config_add_device(struct ram_config *config, const struct ram_backend *device);
 
-/** The guest's RAM according to the configuration alone; 0: not known. */
+/** The guest's RAM according to the configuration alone; 0: not known, as with virtio-mem. */
 uint64_t ram_config_bytes(const struct ram_config *config);
 
 /** Moves the content of @p from, which is empty then; frees the old content of @p to. */

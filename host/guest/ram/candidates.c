@@ -2,11 +2,16 @@
 /** @file candidates.c  See candidates.h. */
 #include "guest/ram/candidates.h"
 
+#include "base/array.h"
+#include "base/page_sizes.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define END_OF_WALK 1
+#define MEASURES "vmwss" /* subject of the messages of page_sizes_check() */
 
 /* The state of the walk: a run of pieces whose guard has not been seen yet. */
 struct walk {
@@ -68,17 +73,7 @@ static void extend(struct candidate *run, const struct vma *next)
 
 static int push(struct candidates *out, const struct candidate *candidate)
 {
-    if (out->n == out->room) {
-        size_t room = out->room ? out->room * 2 : 16;
-        struct candidate *larger = realloc(out->at, room * sizeof(*larger));
-
-        if (!larger)
-            return -ENOMEM;
-        out->at = larger;
-        out->room = room;
-    }
-    out->at[out->n++] = *candidate;
-    return 0;
+    return array_put(&out->at, &out->n, candidate, sizeof(*candidate));
 }
 
 static int visit_vma(const struct vma *vma, void *context)
@@ -180,6 +175,43 @@ int candidates_collect_any(const struct fsroot *root, pid_t pid, struct candidat
     if (rc == 0)
         rc = push_any(&walk);
     return rc == -ENOMEM ? error_set(error, rc, "/proc/%d/smaps: out of memory", (int)pid) : rc;
+}
+
+/* The size must be a power of two and at least one base page; otherwise the kernel did not print
+ * it. */
+static int check_huge_size(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes >= base_page_bytes() && (page_bytes & (page_bytes - 1)) == 0)
+        return 0;
+    return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
+}
+
+/* All counts are in this host's base pages; a captured tree may come from another host. */
+static int check_base_page(uint64_t page_bytes, struct error *error)
+{
+    if (page_bytes == base_page_bytes())
+        return 0;
+    return error_set(error, -ENOTSUP,
+                     "smaps: RAM in base pages of %" PRIu64
+                     " KiB, but those of this host have %" PRIu64 " KiB: is it of another host?",
+                     page_bytes / 1024, base_page_bytes() / 1024);
+}
+
+int candidates_check_pages(const struct fsroot *root, const struct candidates *candidates,
+                           struct error *error)
+{
+    int rc = root->live ? page_sizes_check(base_page_bytes(), BASE_ALL, MEASURES, error) : 0;
+
+    for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
+        const struct vma *v = &candidates->at[i].whole;
+
+        /* a device mapping (DAX) prints the device's own page size */
+        if (!v->hugetlb && v->inode == 0 && v->page_bytes)
+            rc = check_base_page(v->page_bytes, error);
+        else if (v->hugetlb && v->page_bytes)
+            rc = check_huge_size(v->page_bytes, error);
+    }
+    return rc;
 }
 
 void candidates_free(struct candidates *candidates)

@@ -18,11 +18,11 @@ struct candidate {
     bool taken;          /* a backend took it; set by the matcher */
     bool device;         /* that is a device's memory */
     bool any;            /* from candidates_collect_any() */
-    bool unclaimed;      /* then: there is no proof, but it may be RAM */
+    bool unclaimed;      /* there is no proof, but it may be RAM */
 };
 
 struct candidates {
-    size_t n, room;
+    size_t n;
     struct candidate *at; /* ordered by ascending address */
 };
 
@@ -34,6 +34,11 @@ int candidates_collect(const struct fsroot *root, pid_t pid, struct candidates *
 /** Collects what may be RAM of a VMM that is not a QEMU: all mappings of a MiB or more for reading
  * and writing of which anything is resident, whatever their flags and whatever lies behind them. */
 int candidates_collect_any(const struct fsroot *root, pid_t pid, struct candidates *out,
+                           struct error *error);
+
+/** Checks the page sizes of the kernel and of each mapping; a captured tree has only those of the
+ * mappings. -ENOTSUP or -EUCLEAN with the reason. */
+int candidates_check_pages(const struct fsroot *root, const struct candidates *candidates,
                            struct error *error);
 void candidates_free(struct candidates *candidates);
 

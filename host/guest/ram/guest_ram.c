@@ -2,6 +2,8 @@
 /** @file guest_ram.c  Queries about located RAM; see guest_ram.h and locate.c. */
 #include "guest/ram/guest_ram.h"
 
+#include "base/bytes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +82,11 @@ uint64_t guest_ram_page_at(const struct guest_ram *ram, uint64_t hva)
             return block->first_page + base_pages(hva - block->hva);
     }
     return UINT64_MAX;
+}
+
+uint64_t guest_ram_proved_bytes(const struct guest_ram *ram, uint64_t resident_bytes)
+{
+    return larger(ram->bytes - ram->unproved_bytes, smaller(resident_bytes, ram->bytes));
 }
 
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram)

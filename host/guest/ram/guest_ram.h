@@ -97,6 +97,10 @@ struct guest_ram {
      * was written), plus the memory that could not be examined. See plugged.h. */
     uint64_t unclaimed_bytes;
     uint64_t unclaimed_resident_bytes;
+    /* The part of virtio-mem's blocks in which no page was populated when they were located: QEMU
+     * tells only its monitor how much of it is plugged, and its requested-size may have changed
+     * since it began. */
+    uint64_t unproved_bytes;
     /* Proved where no configuration tells: measure/ram_proof.h. Where one of two neighbours in a
      * mapping ends is known only up to the pages that were seen, so both may have the rest; their
      * guest-physical addresses do not overlap. */
@@ -150,6 +154,10 @@ uint64_t guest_ram_hva(const struct guest_ram *ram, uint64_t page);
 
 /** The number of the page at @p hva; UINT64_MAX if no block has it. */
 uint64_t guest_ram_page_at(const struct guest_ram *ram, uint64_t hva);
+
+/** The RAM that the guest is known to have, of which @p resident_bytes are resident now: without
+ * the part of virtio-mem that may not be plugged. It is at most the sum of the blocks. */
+uint64_t guest_ram_proved_bytes(const struct guest_ram *ram, uint64_t resident_bytes);
 
 /** Sum over the blocks. */
 uint64_t guest_ram_resident_bytes(const struct guest_ram *ram);

@@ -25,7 +25,6 @@
 #define NONE SIZE_MAX
 #define MAX_CLAIMS (2 * RAM_CONFIG_MAX_BACKENDS)
 #define KNOWLEDGE_MAX 2
-#define MEASURES "vmwss" /* subject of the messages of page_sizes_check() */
 
 #define cleanup_candidates __attribute__((cleanup(candidates_free)))
 
@@ -155,7 +154,22 @@ static bool names_backend(const struct candidate *c, const struct ram_backend *b
 {
     if (b->source == RAM_SOURCE_SHARED && is_memfd(c))
         return is_named(c, b->id);
-    return names_file(c, b->id) || has_path(c, b->path);
+    return names_file(c, b->id) || (has_path(c, b->path) && c->whole.offset == b->file_offset);
+}
+
+/* A DIMM may have been unplugged, and a spare backend deleted: then the mappings left suffice only
+ * for the others. */
+static bool is_gone(const struct match *m, size_t backend)
+{
+    const struct ram_backend *b = m->claims[backend];
+    ssize_t left = 0;
+
+    for (size_t i = 0; i < m->candidates->n; i++)
+        left += !m->candidates->at[i].taken && fits(b, &m->candidates->at[i]);
+    for (size_t i = 0; i < m->n; i++)
+        left -= m->taken_by[i] == NONE && m->claims[i]->size_bytes == b->size_bytes &&
+                !m->claims[i]->spare && (b->spare || !m->claims[i]->dimm);
+    return (b->dimm || b->spare) && left <= 0;
 }
 
 static void locate_take(struct match *m, size_t backend, size_t candidate, bool by_id)
@@ -164,13 +178,16 @@ static void locate_take(struct match *m, size_t backend, size_t candidate, bool 
     m->by_id[backend] = by_id;
     m->candidates->at[candidate].taken = true;
     m->candidates->at[candidate].device = backend >= m->config->n_backends;
+    m->candidates->at[candidate].unclaimed = m->claims[backend]->spare &&
+                                             bytes_of(&m->candidates->at[candidate]) >=
+                                                 RAM_DIMM_MIN_BYTES;
 }
 
 static void take_by_id(struct match *m, size_t backend)
 {
     const struct ram_backend *b = m->claims[backend];
 
-    for (size_t i = 0; i < m->candidates->n; i++) {
+    for (size_t i = m->candidates->n; i-- > 0;) {
         const struct candidate *c = &m->candidates->at[i];
 
         if (!c->taken && fits(b, c) && names_backend(c, b)) {
@@ -224,13 +241,13 @@ static void match_all(struct match *m)
     collect_claims(m);
     for (size_t i = 0; i < m->n; i++)
         m->taken_by[i] = NONE;
-    for (size_t i = 0; i < m->n; i++)
-        take_by_id(m, i);
+    for (size_t at = 0; at < m->n; at++)
+        take_by_id(m, m->by_order[at]);
     for (int known = KNOWLEDGE_MAX; known >= 0; known--)
         for (size_t at = 0; at < m->n; at++) {
             const size_t i = m->by_order[at];
 
-            if (m->taken_by[i] == NONE && knowledge(m->claims[i]) == known)
+            if (m->taken_by[i] == NONE && knowledge(m->claims[i]) == known && !is_gone(m, i))
                 take_by_fit(m, i);
         }
 }
@@ -287,7 +304,10 @@ static int check_backend(const struct match *m, size_t backend, struct error *er
     if (m->taken_by[backend] == NONE)
         return b->dimm ? 0 : refuse_backend(m, -ENXIO, b, "not found", error);
     if (!m->by_id[backend] && is_ambiguous(m, backend))
-        return refuse_backend(m, -ENOTUNIQ, b, "more than one mapping could be it", error);
+        return refuse_backend(m, -ENOTUNIQ, b,
+                              "more than one mapping could be it; RAM in a file "
+                              "(memory-backend-file) is identified by its path",
+                              error);
     return 0;
 }
 
@@ -335,6 +355,8 @@ static void add_block(const struct fsroot *root, pid_t pid, const struct ram_bac
 
     fill_block(root, pid, b, c, block);
     block->first_page = out->n_pages;
+    if (b->virtio_mem)
+        out->unproved_bytes += less(block->bytes, block->resident_bytes + block->swapped_bytes);
     out->bytes += block->bytes;
     out->n_pages += base_pages(block->bytes);
 }
@@ -366,48 +388,9 @@ static int check_mapped(const struct ram_config *config, struct error *error)
         config->in_guest_memfd);
 }
 
-/* The size must be a power of two and at least one base page; otherwise the kernel did not print
- * it. */
-static int check_huge_size(uint64_t page_bytes, struct error *error)
-{
-    if (page_bytes >= base_page_bytes() && (page_bytes & (page_bytes - 1)) == 0)
-        return 0;
-    return error_set(error, -EUCLEAN, "smaps: huge pages of %" PRIu64 " bytes", page_bytes);
-}
-
-/* All counts are in this host's base pages; a captured tree may come from another host. */
-static int check_base_page(uint64_t page_bytes, struct error *error)
-{
-    if (page_bytes == base_page_bytes())
-        return 0;
-    return error_set(error, -ENOTSUP,
-                     "smaps: RAM in base pages of %" PRIu64
-                     " KiB, but those of this host have %" PRIu64 " KiB: is it of another host?",
-                     page_bytes / 1024, base_page_bytes() / 1024);
-}
-
-/* Checks the page sizes of the kernel and of each mapping; a captured tree has only those of the
- * mappings. */
-static int check_page_sizes(const struct fsroot *root, const struct candidates *candidates,
-                            struct error *error)
-{
-    int rc = root->live ? page_sizes_check(base_page_bytes(), BASE_ALL, MEASURES, error) : 0;
-
-    for (size_t i = 0; rc == 0 && i < candidates->n; i++) {
-        const struct vma *v = &candidates->at[i].whole;
-
-        /* a device mapping (DAX) prints the device's own page size */
-        if (!v->hugetlb && v->inode == 0 && v->page_bytes)
-            rc = check_base_page(v->page_bytes, error);
-        else if (v->hugetlb && v->page_bytes)
-            rc = check_huge_size(v->page_bytes, error);
-    }
-    return rc;
-}
-
 static int match(const struct fsroot *root, struct match *m, struct error *error)
 {
-    int rc = check_page_sizes(root, m->candidates, error);
+    int rc = candidates_check_pages(root, m->candidates, error);
 
     if (rc < 0)
         return rc;

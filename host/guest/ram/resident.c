@@ -9,7 +9,6 @@
 #include "guest/ram/ram_backing.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

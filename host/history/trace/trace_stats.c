@@ -76,13 +76,7 @@ static int append_stretch(struct stretches *list, const struct stretch *stretch)
         return 0;
     }
 
-    struct stretch *more = array_grow(list->at, list->n, sizeof(*more));
-
-    if (!more)
-        return -ENOMEM;
-    list->at = more;
-    more[list->n++] = *stretch;
-    return 0;
+    return array_put(&list->at, &list->n, stretch, sizeof(*list->at));
 }
 
 int trace_stats_layout(struct trace_stats *stats, const struct trace_layout *layout)

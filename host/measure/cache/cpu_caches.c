@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
+#include "base/open_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,17 +80,13 @@ static int read_cpu(const struct fsroot *root, unsigned cpu, struct cpu_caches *
 
 int cpu_caches_read(const struct fsroot *root, struct cpu_caches *out, struct error *error)
 {
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, CPUS);
-    cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    cleanup_dir DIR *dir = NULL;
     const struct dirent *entry;
     int rc = 0;
 
     *out = (struct cpu_caches){0};
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    if (fsroot_opendir(root, &dir, CPUS) < 0)
         return error_set(error, -ENOENT, "/" CPUS ": it cannot be read");
-    }
     while (rc == 0 && (entry = readdir(dir))) {
         unsigned cpu;
         char rest;

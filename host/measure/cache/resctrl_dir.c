@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/debug.h"
 #include "base/guardian.h"
+#include "base/open_dir.h"
 #include "base/run_lock.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@ struct resctrl_dir {
     char *path; /* shared with the guardian; empty: no group exists */
 };
 
-void resctrl_dir_name(pid_t pid, char name[RESCTRL_NAME_BYTES])
+/* The name of our group for a process. */
+static void group_name(pid_t pid, char name[RESCTRL_NAME_BYTES])
 {
     snprintf(name, RESCTRL_NAME_BYTES, PREFIX "%d", (int)pid);
 }
@@ -75,7 +77,7 @@ int resctrl_dir_make(const struct fsroot *root, const char *control, pid_t pid,
     if (!dir)
         return error_set(error, -ENOMEM, "out of memory");
     dir->root = *root;
-    resctrl_dir_name(pid, name);
+    group_name(pid, name);
 
     int rc = guardian_post(&dir->guardian, PATH_BYTES, undo, dir, error);
 
@@ -112,17 +114,10 @@ int resctrl_each_dir(const struct fsroot *root, const char *path,
                      int (*visit)(const struct fsroot *root, const char *name, void *context),
                      void *context)
 {
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, "%s", path);
-    cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    cleanup_dir DIR *dir = NULL;
     const struct dirent *entry;
-    int rc = 0;
+    int rc = open_dir_at(fsroot_openf(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, "%s", path), &dir);
 
-    if (!dir) {
-        rc = fd < 0 ? fd : -errno;
-        if (fd >= 0)
-            close(fd);
-        return rc;
-    }
     while (rc == 0 && (entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             strlen(entry->d_name) < RESCTRL_NAME_BYTES &&
@@ -150,7 +145,7 @@ static pid_t pid_of_name(const char *name)
 
     if (sscanf(name, PREFIX "%d", &pid) != 1 || pid <= 0)
         return 0;
-    resctrl_dir_name(pid, again);
+    group_name(pid, again);
     return strcmp(name, again) == 0 ? pid : 0;
 }
 

@@ -11,9 +11,6 @@
 
 struct resctrl_dir; /* opaque */
 
-/** Writes the name of our group for process @p pid into @p name: "vmwss-cache-PID". */
-void resctrl_dir_name(pid_t pid, char name[RESCTRL_NAME_BYTES]);
-
 /** Makes the group below the control group @p control, with a guardian that removes it when this
  * process dies. 0, then *out must be given to resctrl_dir_remove(); -ENOSPC: there is no free
  * group; with the reason. */

@@ -2,9 +2,7 @@
 /** @file verdict.c  See verdict.h. */
 #include "measure/cache/verdict.h"
 
-#include <math.h>
-
-/* A guest that fits may load at most one part in this many of a cache: a twentieth. */
+/* A guest fits into a cache if it loads at most a twentieth of the cache. */
 #define FITS_PART 20
 #define FULL_SHARE 0.9
 #define LOADED_ANEW 2
@@ -54,7 +52,8 @@ bool cache_is_full(const struct cache_use *use)
     return size_known(use) && (double)own_bytes(use) >= FULL_SHARE * (double)use->usable_bytes;
 }
 
-bool cache_is_used(const struct cache_use *use)
+/* Returns true if the guest has used the cache within the window. */
+static bool is_used(const struct cache_use *use)
 {
     const uint64_t little = size_known(use) ? use->usable_bytes / FITS_PART : 0;
 
@@ -67,7 +66,7 @@ static size_t used_caches(const struct cache_seen *seen)
     size_t used = 0;
 
     for (size_t i = 0; i < seen->n_caches; i++)
-        used += cache_is_used(&seen->caches[i]);
+        used += is_used(&seen->caches[i]);
     return used;
 }
 

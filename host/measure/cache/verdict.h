@@ -122,9 +122,6 @@ struct cache_verdict {
 /** Returns true if the guest is known to hold nine tenths or more of its usable part. */
 bool cache_is_full(const struct cache_use *use);
 
-/** Returns true if the guest has used the cache within the window. */
-bool cache_is_used(const struct cache_use *use);
-
 /** Sets the flags that follow from the other members. */
 void cache_add_flags(struct cache_seen *seen);
 

@@ -232,10 +232,11 @@ static unsigned counted_reasons(const struct guest_report *earlier,
 
     if ((double)later->page_bytes * scans(before, now, interval_s, true) >= SCAN_BYTES_S)
         reasons |= REASON_SCANNING;
-    if (rate(before->oom_kills, now->oom_kills, 1) > 0)
-        reasons |= REASON_OOM_KILL;
     if (rate(before->direct_stalls, now->direct_stalls, 1) > 0)
         reasons |= REASON_DIRECT_RECLAIM;
+    if (rate(before->oom_kills, now->oom_kills, 1) > 0)
+        reasons |= rate(before->direct_stalls, now->direct_stalls, 1) <= 0 ? REASON_OOM_LIMIT
+                                                                           : REASON_OOM_KILL;
     return reasons;
 }
 
@@ -261,8 +262,8 @@ static void judge(struct guest_stats *stats, const struct guest_report *before,
     unsigned scanning = scanning_reasons(stats);
 
     paging |= counted & REASON_OOM_KILL;
-    scanning |= counted & ~(unsigned)REASON_OOM_KILL;
-    stats->reasons = paging | scanning;
+    scanning |= counted & ~(unsigned)(REASON_OOM_KILL | REASON_OOM_LIMIT);
+    stats->reasons = paging | scanning | (counted & REASON_OOM_LIMIT);
     if (paging) {
         stats->verdict = VERDICT_ABOVE;
         stats->reasons |= touched_reason(host);

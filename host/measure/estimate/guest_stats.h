@@ -47,6 +47,10 @@ enum guest_stats_reason {
     REASON_TOUCHED = 1 << 8,
     /* but the host finds most of the memory untouched: perhaps a limit inside the guest */
     REASON_UNTOUCHED = 1 << 9,
+    /* the guest killed a process, and no allocation waited for memory: a limit inside the guest, as
+     * a container's, was reached. Linux counts such kills alike, but not the reclaim of such groups
+     * (mm/vmscan.c, do_try_to_free_pages(): ALLOCSTALL unless cgroup_reclaim()) */
+    REASON_OOM_LIMIT = 1 << 10,
 };
 
 /** Contradictions between the guest's statistics and the host's measurement; a set of bits. */

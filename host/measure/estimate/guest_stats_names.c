@@ -7,7 +7,7 @@ static const char *const sources[] = {"none", "balloon", "agent"};
 static const char *const verdicts[] = {"unknown", "below", "near", "above"};
 static const char *const reasons[] = {"swap-in",  "refaults",       "psi-full", "psi-some",
                                       "oom-kill", "direct-reclaim", "scanning", "available",
-                                      "touched",  "untouched"};
+                                      "touched",  "untouched",      "oom-limit"};
 static const char *const inconsistencies[] = {"total", "used", "touched", "working-set", "time"};
 
 const struct names guest_stats_source_names = NAMES(sources);

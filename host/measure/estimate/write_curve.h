@@ -26,6 +26,9 @@ struct write_point {
     uint64_t low_bytes, high_bytes;
 };
 
+/** Windows that show the curve, from below one round of a migration to several. */
+#define WRITE_WINDOWS_S 0.1, 0.2, 0.5, 1, 2, 5, 10
+
 /** Maximum number of windows in one curve. */
 #define WRITE_POINTS_MAX 16
 

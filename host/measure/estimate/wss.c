@@ -33,18 +33,9 @@
  * this. */
 #define GRANULARITY_SHARE 0.05
 
-static uint64_t measured_draws(const struct tally *tally)
-{
-    uint64_t draws = 0;
-
-    for (size_t i = 0; i < tally->n_strata; i++)
-        draws += tally->strata[i].draws;
-    return draws;
-}
-
 static uint64_t granularity(const struct tally *tally)
 {
-    double draws = (double)measured_draws(tally);
+    double draws = (double)tally_draws(tally);
     uint64_t coarsest = base_page_bytes();
 
     for (size_t i = 0; i < tally->n_strata; i++) {
@@ -84,7 +75,7 @@ struct panel_fraction {
 
 static struct panel_fraction panel_fraction(const struct tally *tally, double measured_bytes)
 {
-    double draws = (double)measured_draws(tally);
+    double draws = (double)tally_draws(tally);
     double p = 0;
     double square_sum = 0; /* Σ w p² */
     double within = 0;
@@ -135,7 +126,7 @@ static struct interval share_interval(double share, double variance, double spar
  * are one observation. */
 static double present_n(const struct tally *tally, double population)
 {
-    double draws = (double)measured_draws(tally);
+    double draws = (double)tally_draws(tally);
     double present = draws + (double)tally->drawn_unmeasurable;
     double units = 0;
 
@@ -219,7 +210,7 @@ static struct population check_population(struct population counted, uint64_t ra
 static struct population panel_population(const struct tally *tally,
                                           const struct wss_memory *memory)
 {
-    uint64_t present = measured_draws(tally) + tally->drawn_unmeasurable;
+    uint64_t present = tally_draws(tally) + tally->drawn_unmeasurable;
     /* each draw is another page that was present when it was read, so this is a minimum. The
      * present memory may be less now: the guest is ending, or is so young that the change of QEMU's
      * own memory exceeds its RAM */
@@ -235,7 +226,7 @@ static struct population panel_population(const struct tally *tally,
 static int estimate_panel(const struct tally *tally, const struct wss_memory *memory,
                           struct wss_estimate *out)
 {
-    uint64_t measured = measured_draws(tally);
+    uint64_t measured = tally_draws(tally);
     uint64_t present = measured + tally->drawn_unmeasurable;
     struct population population = panel_population(tally, memory);
     double u = present > 0 ? (double)tally->drawn_unmeasurable / (double)present : 0;

@@ -3,6 +3,7 @@
 #include "measure/kernel/backing_file.h"
 
 #include "base/cleanup.h"
+#include "base/open_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,20 +14,13 @@
  * one is enough. */
 static int find_link(const struct target *target, uint64_t hva, char *name, size_t size)
 {
-    int fd = fsroot_openf(target->root, O_RDONLY | O_DIRECTORY, "proc/%d/map_files",
-                          target->process->pid);
-
-    if (fd < 0)
-        return fd;
-
-    cleanup_dir DIR *dir = fdopendir(fd);
+    cleanup_dir DIR *dir = NULL;
     struct dirent *entry;
     char prefix[32];
+    int rc = fsroot_opendir(target->root, &dir, "proc/%d/map_files", target->process->pid);
 
-    if (!dir) {
-        close(fd);
-        return -ENOMEM;
-    }
+    if (rc < 0)
+        return rc;
     snprintf(prefix, sizeof(prefix), "%" PRIx64 "-", hva);
     while ((entry = readdir(dir)))
         if (!strncmp(entry->d_name, prefix, strlen(prefix))) {

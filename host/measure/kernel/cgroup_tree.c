@@ -2,7 +2,9 @@
 /** @file cgroup_tree.c  See cgroup_tree.h. */
 #include "measure/kernel/cgroup_tree.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/open_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,19 +36,14 @@ int kpagecgroup_open(const struct fsroot *root, struct error *error)
 
 static int append_group(struct cgroup_tree *tree, const char *path, uint64_t inode)
 {
-    if (tree->n == MAX_GROUPS)
-        return -E2BIG;
-    if (tree->n == tree->room) {
-        size_t room = tree->room ? 2 * tree->room : 64;
-        struct cgroup_entry *more = reallocarray(tree->groups, room, sizeof(*more));
+    const struct cgroup_entry entry = {.inode = inode, .path = strdup(path)};
+    int rc = tree->n == MAX_GROUPS ? -E2BIG
+             : !entry.path         ? -ENOMEM
+                                   : array_put(&tree->groups, &tree->n, &entry, sizeof(entry));
 
-        if (!more)
-            return -ENOMEM;
-        tree->groups = more;
-        tree->room = room;
-    }
-    tree->groups[tree->n] = (struct cgroup_entry){.inode = inode, .path = strdup(path)};
-    return tree->groups[tree->n].path ? (tree->n++, 0) : -ENOMEM;
+    if (rc < 0)
+        free(entry.path);
+    return rc;
 }
 
 static int add_group(const struct walk *walk, const char *path, unsigned depth);
@@ -75,15 +72,11 @@ static int add_those_below(const struct walk *walk, DIR *directory, const char *
  * before Linux 5.8, but counts as a group. */
 static int add_group(const struct walk *walk, const char *path, unsigned depth)
 {
-    int fd = fsroot_openf(walk->root, O_RDONLY | O_DIRECTORY, "sys/fs/cgroup%s%s", walk->mount,
-                          path);
-    cleanup_dir DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    cleanup_dir DIR *directory = NULL;
     struct stat status;
-    int rc = 0;
+    int rc = fsroot_opendir(walk->root, &directory, "sys/fs/cgroup%s%s", walk->mount, path);
 
-    if (fd >= 0 && !directory)
-        close(fd);
-    if (!directory || fstat(dirfd(directory), &status) < 0)
+    if (rc < 0 || fstat(dirfd(directory), &status) < 0)
         return depth == 0 ? -ENOENT : 0;
     if (!strcmp(path, "/") ||
         fsroot_exists(walk->root, "sys/fs/cgroup%s%s/memory.stat", walk->mount, path))

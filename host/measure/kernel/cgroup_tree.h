@@ -19,8 +19,8 @@ struct cgroup_entry {
 };
 
 struct cgroup_tree {
-    size_t n, room; /* groups, ascending by inode */
-    struct cgroup_entry *groups;
+    size_t n;
+    struct cgroup_entry *groups; /* ascending by inode */
 };
 
 /**

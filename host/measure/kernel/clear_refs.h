@@ -17,5 +17,9 @@ enum clear_refs {
     CLEAR_REFS_SOFT_DIRTY = 4,
 };
 
+/** From now on @p opener opens the file of a process for writing, and returns its descriptor or a
+ * negative errno: for a process that may open nothing for writing. NULL: the file system. */
+void clear_refs_keep(int (*opener)(pid_t pid));
+
 /** Writes @p what to the file. 0 or a negative errno. */
 int clear_refs(const struct target *target, enum clear_refs what, struct error *error);

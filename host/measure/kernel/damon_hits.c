@@ -3,16 +3,14 @@
 #include "measure/kernel/damon_hits.h"
 
 #include "base/cleanup.h"
+#include "base/proc_pid.h"
 #include "measure/kernel/damon_others.h"
 #include "measure/kernel/trace_event.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENT "kvm/kvm_age_hva"
 /* The kernel's buffer: room for 26,000 pages between two reads. */
 #define RING_BYTES (1U << 20)
 /* Maximum number of pages that are kept, the latest ones: an array of 8 MiB. */
@@ -47,19 +45,17 @@ static bool is_kdamond(const struct fsroot *root, pid_t tid)
  * thread belongs to a module. */
 static pid_t find_kdamond(const struct fsroot *root)
 {
-    int fd = fsroot_openf(root, O_RDONLY | O_DIRECTORY, "proc");
-    cleanup_dir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    const struct dirent *entry;
+    cleanup_free pid_t *pids = NULL;
+    const ssize_t n = proc_numbers(root, "proc", &pids);
     pid_t tid = 0;
-    unsigned n = 0;
+    unsigned found = 0;
 
-    while (dir && (entry = readdir(dir)))
-        if (isdigit((unsigned char)entry->d_name[0]) &&
-            is_kdamond(root, (pid_t)atoi(entry->d_name))) {
-            tid = (pid_t)atoi(entry->d_name);
-            n++;
+    for (ssize_t i = 0; i < n; i++)
+        if (is_kdamond(root, pids[i])) {
+            tid = pids[i];
+            found++;
         }
-    return n == 1 ? tid : 0;
+    return found == 1 ? tid : 0;
 }
 
 /* --- the record ------------------------------------------------------------------------------- */
@@ -79,7 +75,7 @@ static void stop(void)
 static int find_event(const struct fsroot *root, uint64_t *id)
 {
     struct trace_event event = {0};
-    int rc = trace_event_find(root, EVENT, "load KVM", &event, NULL);
+    int rc = trace_event_find(root, TRACE_KVM_AGE_HVA, "load KVM", &event, NULL);
 
     if (rc == 0)
         rc = trace_event_field(&event, "start", sizeof(uint64_t), &recording.start);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENT "damon/damon_aggregated"
 #define FEWEST_BYTES 32768
 /* size of a record in perf's ring: 8 header, 4 size, 48 the event, 4 to align */
 #define RECORD_BYTES 64
@@ -28,13 +27,14 @@ struct damon_trace {
 static int read_event(const struct fsroot *root, struct fields *fields, struct error *error)
 {
     struct trace_event event = {0};
-    int rc = trace_event_find(root, EVENT, "it needs CONFIG_DAMON and CONFIG_PERF_EVENTS", &event,
-                              error);
+    int rc = trace_event_find(root, TRACE_DAMON_AGGREGATED,
+                              "it needs CONFIG_DAMON and CONFIG_PERF_EVENTS", &event, error);
 
     if (rc == 0 &&
         (trace_event_field(&event, "start", sizeof(uint64_t), &fields->start) < 0 ||
          trace_event_field(&event, "nr_accesses", sizeof(uint32_t), &fields->nr_accesses) < 0))
-        rc = error_set(error, -EBADMSG, "tracepoint " EVENT ": no fields start and nr_accesses");
+        rc = error_set(error, -EBADMSG,
+                       "tracepoint " TRACE_DAMON_AGGREGATED ": no fields start and nr_accesses");
     fields->id = event.id;
     trace_event_free(&event);
     return rc;

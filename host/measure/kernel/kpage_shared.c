@@ -6,7 +6,6 @@
 #include "measure/kernel/kpageflags.h"
 
 #include <pthread.h>
-#include <stddef.h>
 
 struct shared {
     int (*open)(const struct fsroot *root, struct error *error);

@@ -15,6 +15,7 @@
 #define KPF_REFERENCED KPF(2)
 #define KPF_LRU KPF(5)
 #define KPF_ACTIVE KPF(6)
+#define KPF_ANON KPF(12)
 #define KPF_COMPOUND_HEAD KPF(15)
 #define KPF_COMPOUND_TAIL KPF(16)
 #define KPF_HUGE KPF(17)        /* hugetlb */

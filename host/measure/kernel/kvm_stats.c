@@ -3,10 +3,10 @@
 #include "measure/kernel/kvm_stats.h"
 
 #include "base/cleanup.h"
+#include "base/open_dir.h"
 #include "guest/arch/arch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #define KVM_DEBUGFS "sys/kernel/debug/kvm"
@@ -14,19 +14,13 @@
 /* The directory is named after the thread that made the VM and its file descriptor: "1234-12". */
 static int find_directory(const struct target *target, char *name, size_t size)
 {
-    int fd = fsroot_openf(target->root, O_RDONLY | O_DIRECTORY, KVM_DEBUGFS);
-
-    if (fd < 0)
-        return fd;
-
-    cleanup_dir DIR *dir = fdopendir(fd);
+    cleanup_dir DIR *dir = NULL;
     char prefix[16];
     struct dirent *entry;
+    int rc = fsroot_opendir(target->root, &dir, KVM_DEBUGFS);
 
-    if (!dir) {
-        close(fd);
-        return -ENOMEM;
-    }
+    if (rc < 0)
+        return rc;
     snprintf(prefix, sizeof(prefix), "%d-", target->process->pid);
     while ((entry = readdir(dir)))
         if (!strncmp(entry->d_name, prefix, strlen(prefix))) {

@@ -262,15 +262,42 @@ static bool is_owners(const struct fsroot *root, const char *path)
            fstatat(root->dirfd, directory, &group, 0) < 0 || group.st_uid == all.st_uid;
 }
 
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+    return n > strlen(end) && !strncmp(text + n - strlen(end), end, strlen(end));
+}
+
+/* Slices and partitions are root's (libvirt's documentation, "Control Groups Resource Management").
+ * The first other group of the path decides. */
+static bool is_qemus(const char *path)
+{
+    static const char proxmox[] = "/qemu.slice/";
+
+    if (!strncmp(path, proxmox, strlen(proxmox)))
+        return true;
+    while (*path == '/') {
+        const char *name = path + 1;
+        const size_t n = strcspn(name, "/");
+
+        path = name + n;
+        if (!ends_with(name, n, ".slice") && !ends_with(name, n, ".partition") &&
+            (n != 7 || strncmp(name, "machine", n) != 0))
+            return !strncmp(name, "machine-qemu", 12) || ends_with(name, n, ".libvirt-qemu");
+    }
+    return false;
+}
+
 /* systemd puts all that users start below user.slice, and sessions into scopes that are root's. */
-bool memcg_reclaim_is_users(const struct fsroot *root, pid_t pid)
+enum memcg_standing memcg_reclaim_standing(const struct fsroot *root, pid_t pid)
 {
     static const char users[] = "/user.slice/";
     char path[MEMCG_PATH_MAX];
 
     if (read_path(root, pid, path, NULL) < 0)
-        return false;
-    return !strncmp(path, users, strlen(users)) || !is_owners(root, path);
+        return MEMCG_SYSTEMS;
+    if (!strncmp(path, users, strlen(users)) || !is_owners(root, path))
+        return MEMCG_USERS;
+    return is_qemus(path) ? MEMCG_QEMUS : MEMCG_SYSTEMS;
 }
 
 int memcg_reclaim_open(const struct fsroot *root, pid_t pid, struct memcg_reclaim *out,

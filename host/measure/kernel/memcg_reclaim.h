@@ -39,10 +39,16 @@ struct memcg_reclaim {
 int memcg_reclaim_parse(const char *text, pid_t pid, char path[MEMCG_PATH_MAX],
                         struct error *error);
 
-/** Returns true if a user, not the system, has started the process: its group is below /user.slice,
- * or was delegated to a user. A user can give a process any name and command line, but cannot move
- * it out of there. False if its group cannot be found. */
-bool memcg_reclaim_is_users(const struct fsroot *root, pid_t pid);
+/** The kind of a process's group. A process gives itself any name and command line, but only root
+ * moves it to a group of another kind. */
+enum memcg_standing {
+    MEMCG_USERS,   /* below /user.slice, or in a group that was delegated to a user */
+    MEMCG_SYSTEMS, /* another one of the system's; or it cannot be found */
+    /* in one that libvirt or Proxmox VE names after a QEMU, and not below a service's or a
+     * container's, which may make such a name below its own */
+    MEMCG_QEMUS
+};
+enum memcg_standing memcg_reclaim_standing(const struct fsroot *root, pid_t pid);
 
 /**
  * Finds and checks the group of @p pid.

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
 #include "base/page_sizes.h"
+#include "guest/arch/arch.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -66,6 +67,46 @@ int trace_event_field(const struct trace_event *event, const char *name, size_t 
     return 0;
 }
 
+bool trace_event_is_recorded(const struct fsroot *root, uint64_t id)
+{
+    const char *const names[] = {arch_host()->fault_event, TRACE_DAMON_AGGREGATED,
+                                 TRACE_KVM_AGE_HVA};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++) {
+        struct trace_event event = {0};
+
+        found = trace_event_find(root, names[i], "", &event, NULL) == 0 && event.id == id;
+        trace_event_free(&event);
+    }
+    return found;
+}
+
+int trace_event_open(uint64_t id, pid_t tid, uint32_t wake_bytes)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_TRACEPOINT,
+        .size = sizeof(attr),
+        .config = id,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_RAW,
+        .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_LOST,
+        .disabled = 1,
+        .watermark = 1,
+        .wakeup_watermark = wake_bytes,
+    };
+    long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static int (*open_event)(uint64_t id, pid_t tid, uint32_t wake_bytes) = trace_event_open;
+
+void trace_event_keep(int (*open)(uint64_t id, pid_t tid, uint32_t wake_bytes))
+{
+    open_event = open ? open : trace_event_open;
+}
+
 int trace_wake_open(void)
 {
     int fd = epoll_create1(EPOLL_CLOEXEC);
@@ -94,24 +135,11 @@ static int wake_by(int wake_fd, int ring_fd)
 int trace_ring_open(struct trace_ring *ring, uint64_t id, pid_t tid, const char *filter,
                     size_t bytes, int wake_fd)
 {
-    const size_t ring_bytes = larger(bytes, base_page_bytes());
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_TRACEPOINT,
-        .size = sizeof(attr),
-        .config = id,
-        .sample_period = 1,
-        .sample_type = PERF_SAMPLE_RAW,
-        .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_LOST,
-        .disabled = 1,
-        .watermark = 1,
-        .wakeup_watermark = (uint32_t)(ring_bytes / 4),
-    };
-
     *ring = TRACE_RING_NONE;
-    ring->bytes = ring_bytes;
-    ring->fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    ring->bytes = larger(bytes, base_page_bytes());
+    ring->fd = open_event(id, tid, (uint32_t)(ring->bytes / 4));
     if (ring->fd < 0)
-        return -errno;
+        return ring->fd;
     if (filter && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0)
         return -errno;
 

@@ -33,6 +33,24 @@ void trace_event_free(struct trace_event *event);
 int trace_event_field(const struct trace_event *event, const char *name, size_t bytes,
                       uint32_t *offset);
 
+/** The tracepoints that are recorded, besides the architecture's of a fault (guest/arch/arch.h). */
+#define TRACE_DAMON_AGGREGATED "damon/damon_aggregated"
+#define TRACE_KVM_AGE_HVA "kvm/kvm_age_hva"
+
+/** Returns true if @p id is now that of one of these tracepoints. */
+bool trace_event_is_recorded(const struct fsroot *root, uint64_t id);
+
+/**
+ * Opens tracepoint @p id on thread @p tid, disabled, with each raw record.
+ * @param wake_bytes  the descriptor becomes readable when this much was recorded
+ * @return its descriptor or a negative errno
+ */
+int trace_event_open(uint64_t id, pid_t tid, uint32_t wake_bytes);
+
+/** From now on @p open is called in place of trace_event_open(): a process that may open no event
+ * has another one do it (programs/vmwssd/scanner/lock_keeper.h). NULL: trace_event_open(). */
+void trace_event_keep(int (*open)(uint64_t id, pid_t tid, uint32_t wake_bytes));
+
 /** One thread's records. */
 struct trace_ring {
     int fd;

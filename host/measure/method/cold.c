@@ -12,9 +12,11 @@
  * memory cannot be advised (-EINVAL). Pages that another process maps too (virtiofsd, vhost-user)
  * are skipped by the kernel and keep their bits: they are unmeasurable, not hot.
  */
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "measure/kernel/advise.h"
 #include "measure/kernel/pagemap.h"
+#include "measure/kernel/ram_smaps.h"
 #include "measure/method/referenced_count.h"
 
 #include <errno.h>
@@ -142,6 +144,18 @@ static int cold_open(const struct target *target, struct page_set *set, void **s
     return referenced_count_open(target, state, error);
 }
 
+/* Pages that others map are skipped by the marking. Those that others map later are marked, and
+ * those that they no longer map when pages are counted are not. */
+static int note_shared(struct referenced_count *count, struct error *error)
+{
+    struct ram_smaps sums;
+    int rc = ram_smaps_read(count->target, &sums, error);
+
+    if (rc == 0)
+        count->unmarked_bytes = sums.shared_bytes;
+    return rc;
+}
+
 static int cold_mark(void *state, struct error *error)
 {
     struct referenced_count *count = state;
@@ -149,6 +163,8 @@ static int cold_mark(void *state, struct error *error)
 
     int rc = referenced_count_begin(count, error);
 
+    if (rc == 0)
+        rc = note_shared(count, error);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < target->ram->n_blocks; i++) {
@@ -162,15 +178,19 @@ static int cold_mark(void *state, struct error *error)
 
 static int cold_collect(void *state, struct tally *tally, struct error *error)
 {
+    const struct referenced_count *count = state;
     int rc = referenced_count_tally(state, tally, error);
 
     if (rc < 0)
         return rc;
-    /* the number of shared pages among the referenced ones is not known: the bounds hold either
-     * way */
-    tally->touched_bytes -= tally->shared_bytes < tally->touched_bytes ? tally->shared_bytes
-                                                                       : tally->touched_bytes;
-    tally->unmeasurable_bytes += tally->shared_bytes;
+    /* the number of either kind among the referenced pages is not known: the bounds hold either
+     * way; KSM maps a page that it merges with an accessed bit */
+    tally->touched_bytes = less(tally->touched_bytes, count->unmarked_bytes);
+    tally->surplus_bytes = smaller(tally->surplus_bytes +
+                                       less(tally->shared_bytes, count->unmarked_bytes),
+                                   tally->touched_bytes);
+    tally->unmeasurable_bytes += smaller(count->unmarked_bytes,
+                                         less(tally->resident_bytes, tally->unmeasurable_bytes));
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/proc_pid.h"
 #include "measure/kernel/backing_file.h"
 #include "measure/kernel/kpage_shared.h"
 #include "measure/kernel/kpageflags.h"
@@ -28,6 +29,7 @@ struct batch {
 struct run {
     uint64_t window, page, pfn;
     uint64_t of_file;
+    uint64_t fresh; /* base pages that the file did not have at the beginning */
     bool own_fault; /* the fault may have been for a page that counts as it is */
     bool tail;      /* its first page belongs to the folio of the previous run */
 };
@@ -39,6 +41,7 @@ struct first_mapping {
     uint64_t *held;   /* a bit for each page of guest RAM: in the file at the beginning */
     uint64_t *mapped; /* a bit for each page of guest RAM: mapped at the beginning */
     uint64_t around;  /* fault-around range, in pages */
+    uint64_t faults;  /* faults_of() at the beginning */
     struct file_walk file;
     struct batch batch;
 };
@@ -132,8 +135,21 @@ static int note_batch(struct first_mapping *first, void *context)
     return 0;
 }
 
+/* The faults of QEMU's threads, which since Linux 6.4 include vhost's; UINT64_MAX if they are not
+ * known. */
+static uint64_t faults_of(const struct target *target)
+{
+    struct proc_stat stat;
+
+    return proc_stat_read(target->root, target->process->pid, &stat) < 0
+               ? UINT64_MAX
+               : stat.minor_faults + stat.major_faults;
+}
+
 int first_mapping_begin(struct first_mapping *first)
 {
+    /* read first, so that the fault of each page that comes later is counted */
+    first->faults = faults_of(first->target);
     return each_batch(first, note_batch, NULL);
 }
 
@@ -142,12 +158,16 @@ int first_mapping_begin(struct first_mapping *first)
 struct counting {
     struct first_mapped *out;
     struct run run;
+    uint64_t fresh;        /* pages of all runs */
+    uint64_t fresh_ranges; /* runs that have any */
 };
 
 static void end_run(struct counting *counting)
 {
     const struct run *run = &counting->run;
 
+    counting->fresh += run->fresh;
+    counting->fresh_ranges += run->fresh > 0;
     counting->out->touched += run->of_file > 0 && !run->own_fault && !run->tail;
 }
 
@@ -199,6 +219,8 @@ static void count_page(struct first_mapping *first, struct counting *counting, u
     counting->out->all++;
     if (!(entry & PAGEMAP_OF_FILE) || !bit(first->held, page)) {
         run->own_fault = true;
+        /* one fault maps a folio */
+        run->fresh += !(flags & (KPF_COMPOUND_HEAD | KPF_COMPOUND_TAIL));
         return;
     }
     run->page = page;
@@ -225,6 +247,17 @@ static int count_batch(struct first_mapping *first, void *context)
     return rc;
 }
 
+/* Pages that the file did not have come by one fault each, unless others have put them there. */
+static void add_put_by_others(const struct first_mapping *first, const struct counting *counting,
+                              struct first_mapped *out)
+{
+    if (counting->fresh == 0 || first->faults == UINT64_MAX ||
+        counting->fresh <= less(faults_of(first->target), first->faults))
+        return;
+    out->pages += counting->fresh;
+    out->touched += counting->fresh_ranges;
+}
+
 int first_mapping_count(struct first_mapping *first, struct first_mapped *out)
 {
     struct counting counting = {.out = out, .run = {.window = UINT64_MAX}};
@@ -234,6 +267,7 @@ int first_mapping_count(struct first_mapping *first, struct first_mapped *out)
     int rc = each_batch(first, count_batch, &counting);
 
     end_run(&counting);
+    add_put_by_others(first, &counting, out);
     return rc;
 }
 

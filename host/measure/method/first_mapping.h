@@ -8,12 +8,15 @@
  * of a large folio (mm/filemap.c, filemap_map_pages()), on x86 each with its accessed bit. So if
  * QEMU does not map pages that its file has - a template with share=off, a live update with
  * x-ignore-shared, a file that outlived a guest, or an MADV_PAGEOUT by another process - one touch
- * reads as 16: 256 instead of 16.0 MiB. A page that the file does not have yet is mapped alone.
+ * reads as 16: 256 instead of 16.0 MiB. A page that the file does not have yet is mapped alone,
+ * unless another process puts it and its neighbours there first, by its own mapping of the file.
  *
  * So the pages that the file has and QEMU does not map are noted before the others are marked. If
  * such pages of a range are mapped when they are read, between one and all of them were touched.
  * Possibly no such page was touched, if the fault may have been for a page that the file did not
- * have, or that was written since through a private mapping: those pages count as they are.
+ * have, or that was written since through a private mapping: those pages count as they are, each
+ * having cost QEMU a fault. If there are more of them than faults, others have put some into the
+ * file: 123 instead of 8.0 MiB. Then they, too, count as between one of a range and all.
  */
 #pragma once
 
@@ -29,8 +32,8 @@ int first_mapping_open(const struct target *target, struct first_mapping **out,
 int first_mapping_begin(struct first_mapping *first);
 
 struct first_mapped {
-    uint64_t all;     /* mapped since the beginning, whether the file had the page before or not */
-    uint64_t pages;   /* part of all: the file had the page before */
+    uint64_t all;   /* mapped since the beginning, whether the file had the page before or not */
+    uint64_t pages; /* part of all: the file had the page before, or others may have put it there */
     uint64_t touched; /* the least number of these that were touched */
     /* mapped at the beginning, still in the file, and not mapped now: another process has unmapped
      * them */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <time.h>
 
 #define RELEASE "proc/sys/kernel/osrelease"

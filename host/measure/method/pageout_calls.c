@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/kernel_version.h"
-#include "guest/ram/guest_ram.h"
 #include "measure/kernel/advise.h"
 #include "measure/kernel/pagemap_entry.h"
 

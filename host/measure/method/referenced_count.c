@@ -120,13 +120,14 @@ static void add_surplus(struct tally *tally, uint64_t bytes)
 }
 
 /* If a file had a page before QEMU mapped it, the page kept its flag when the others were marked.
- * Large folios of a file on a disk keep it, too, and nothing else is known about those. */
-static bool flag_was_cleared(const void *context, uint64_t page)
+ * Large folios of a file on a disk keep it, too, and nothing else is known about those. Both do not
+ * apply to a page of a private mapping once it is written, because it is a copy. */
+static bool flag_was_cleared(const void *context, uint64_t page, bool anonymous)
 {
     const struct referenced_count *count = context;
 
-    return guest_ram_block(count->target->ram, page)->backing != RAM_BACKING_FILE &&
-           (!count->first || !first_mapping_held(count->first, page));
+    return anonymous || (guest_ram_block(count->target->ram, page)->backing != RAM_BACKING_FILE &&
+                         (!count->first || !first_mapping_held(count->first, page)));
 }
 
 /* Pages moved between the guest's disks and its RAM without a copy have the flag, too. Pages read

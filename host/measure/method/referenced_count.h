@@ -27,9 +27,10 @@ struct referenced_count {
     const struct target *target;
     struct first_mapping *first; /* NULL: no RAM is backed by a file */
     struct sentinels sentinels;
-    struct qemu_io io;      /* QEMU's I/O at the marking */
-    bool taken;             /* accessed bits were taken since then */
-    struct last_count last; /* the last count since then; zeroed: not counted yet */
+    struct qemu_io io;       /* QEMU's I/O at the marking */
+    bool taken;              /* accessed bits were taken since then */
+    struct last_count last;  /* the last count since then; zeroed: not counted yet */
+    uint64_t unmarked_bytes; /* what cold cannot mark, because others map it, too */
 };
 
 /** smaps and clear_refs exist: CONFIG_PROC_PAGE_MONITOR. */

@@ -11,7 +11,6 @@
 #include "measure/kernel/pagemap.h"
 #include "measure/kernel/touch_pages.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* Number of sentinels whose flag cannot be cleared again. */
@@ -51,8 +50,8 @@ static bool is_suitable(const struct planting *planting, const struct ram_frame 
     /* a read of a page mapped by a PMD sets the accessed bit instead (mm/huge_memory.c,
      * touch_pmd()) */
     if (!(folio->flags & KPF_LRU) || folio->order >= huge_page_order() ||
-        (folio->flags & (KPF_REFERENCED | KPF_UNEVICTABLE | KPF_HUGE)) ||
-        (planting->kept ? folio->order > 0 : drawn->active))
+        (folio->flags & (KPF_REFERENCED | KPF_HUGE)) ||
+        (planting->kept ? folio->order > 0 : drawn->active || (folio->flags & KPF_UNEVICTABLE)))
         return false;
     for (size_t i = 0; i < sentinels->n; i++)
         if (sentinels->at[i].head == drawn->head)
@@ -337,7 +336,7 @@ bool sentinels_hold(const struct sentinels *sentinels, uint64_t page)
 
 struct flagging {
     const struct sentinels *sentinels;
-    bool (*counts)(const void *context, uint64_t page);
+    bool (*counts)(const void *context, uint64_t page, bool anonymous);
     const void *context;
     bool any;
 };
@@ -353,7 +352,8 @@ static bool is_flagged(void *context, const struct ram_frame *drawn, const struc
 {
     struct flagging *flagging = context;
 
-    flagging->any = was_read(folio) && flagging->counts(flagging->context, drawn->page);
+    flagging->any = was_read(folio) &&
+                    flagging->counts(flagging->context, drawn->page, folio->flags & KPF_ANON);
     return flagging->any;
 }
 
@@ -389,7 +389,8 @@ static uint64_t count_flagged(const struct flagging *flagging)
         if (pagemap_read_range(sentinels->frames.pagemap_fd, ram, page, n, entry) < 0)
             break;
         for (uint64_t k = 0; k < n; k++)
-            if ((entry[k] & PAGEMAP_PRESENT) && flagging->counts(flagging->context, page + k))
+            if ((entry[k] & PAGEMAP_PRESENT) &&
+                flagging->counts(flagging->context, page + k, !(entry[k] & PAGEMAP_OF_FILE)))
                 entry[present++] = PAGEMAP_PFN(entry[k]);
         if (kpageflags_read(sentinels->frames.flags_fd, entry, present, entry + PAGES_AT_ONCE) == 0)
             flagged += flagged_of(sentinels, entry, present, entry + PAGES_AT_ONCE);
@@ -398,7 +399,7 @@ static uint64_t count_flagged(const struct flagging *flagging)
 }
 
 uint64_t sentinels_flagged_bytes(const struct sentinels *sentinels,
-                                 bool (*counts)(const void *context, uint64_t page),
+                                 bool (*counts)(const void *context, uint64_t page, bool anonymous),
                                  const void *context)
 {
     struct flagging flagging = {.sentinels = sentinels, .counts = counts, .context = context};

@@ -12,9 +12,11 @@
  * Taken bits: once all pages are marked, up to SENTINELS random pages are read here, which sets
  * their flag. A sentinel without its flag at the reading shows that bits were taken. Before smaps
  * is read, each sentinel is read once more: on an inactive page that clears the flag again, so the
- * sentinels do not count as touched. With MGLRU, or on an active page, nothing clears the flag: if
- * only such pages exist, SENTINELS_KEPT of them are used, which stay until the next marking and are
- * in the upper bound only. The pages are active afterwards; the next MADV_COLD undoes that.
+ * sentinels do not count as touched. With MGLRU, or on an active or locked page, nothing clears the
+ * flag: if only such pages exist, SENTINELS_KEPT of them are used, which stay until the next
+ * marking and are in the upper bound only. The pages are active afterwards; the next MADV_COLD
+ * undoes that. With MGLRU a read does not set the flag of a locked page (mm/swap.c,
+ * lru_gen_inc_refs()).
  *
  * Reads: pages that have the flag, though this process did not set it, were read by others,
  * including QEMU for O_DIRECT.
@@ -83,9 +85,10 @@ bool sentinels_lost_pair(const struct sentinels *sentinels);
 bool sentinels_hold(const struct sentinels *sentinels, uint64_t page);
 
 /** Bytes of guest RAM that have the flag now, in present base pages for which @p counts returns
- * true: of all of guest RAM if a sample has any such page, else 0. */
+ * true: of all of guest RAM if a sample has any such page, else 0. @p anonymous: the page is not
+ * one of a file or of shared memory. */
 uint64_t sentinels_flagged_bytes(const struct sentinels *sentinels,
-                                 bool (*counts)(const void *context, uint64_t page),
+                                 bool (*counts)(const void *context, uint64_t page, bool anonymous),
                                  const void *context);
 
 /** Takes back the planted sentinels, as far as that is possible. */

@@ -49,23 +49,13 @@ static bool has_flushed(const struct drops *drops)
     return flushes != drops->flushes;
 }
 
-/* In QEMU's memory, a folio need not begin at a multiple of its size. */
-static uint64_t unit_begin(const struct page_set *set, uint64_t i)
-{
-    const uint64_t hva = page_set_hva(set, i);
-
-    if (set->order[i] == 0)
-        return hva;
-    return set->unit ? set->unit[i] : hva & ~((base_page_bytes() << set->order[i]) - 1);
-}
-
 /* If a drop flushes all of the VM, one drop per page is enough. Otherwise all of its unit must be
  * dropped, because its idle flag covers all pieces in which KVM maps it. */
 static int drop_unit(const struct drops *drops, uint64_t i)
 {
     const struct page_set *set = drops->set;
     const struct ram_block *block = guest_ram_block(set->ram, page_set_page(set, i));
-    const uint64_t unit = unit_begin(set, i);
+    const uint64_t unit = page_set_unit_hva(set, i);
     const uint64_t begin = larger(unit, block->hva);
     const uint64_t end = smaller(unit + (base_page_bytes() << set->order[i]),
                                  block->hva + block->bytes);
@@ -82,7 +72,7 @@ static bool is_same_unit(const struct drops *drops, uint64_t i)
 
     return !arch_host()->drop_flushes_vm && i > 0 && set->order[i] > 0 &&
            set->state[i - 1] == PAGE_IDLE && set->order[i - 1] == set->order[i] &&
-           unit_begin(set, i - 1) == unit_begin(set, i);
+           page_set_unit_hva(set, i - 1) == page_set_unit_hva(set, i);
 }
 
 /* Pages that are not idle are absent, unmeasurable, or were rightly found touched. False: enough

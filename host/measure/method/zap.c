@@ -41,7 +41,6 @@
 #include "guest/ram/gpa.h"
 #include "measure/kernel/collapses.h"
 #include "measure/kernel/fault_trace.h"
-#include "measure/kernel/kvm_stats.h"
 #include "measure/kernel/pagemap.h"
 #include "measure/kernel/trace_event.h"
 #include "measure/method.h"

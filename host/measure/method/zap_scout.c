@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/compare.h"
 #include "measure/kernel/pagemap.h"
-#include "measure/method.h"
 
 #include <stdlib.h>
 #include <string.h>

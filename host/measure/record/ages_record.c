@@ -3,7 +3,7 @@
 #include "measure/record/ages_record.h"
 
 #include "base/bytes.h"
-#include "guest/domain/qemu_vcpus.h"
+#include "measure/ran.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,12 +38,12 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *r
 
         window->now = *now;
         window->vcpu_s = panel_vcpu_s(panel, window_s);
-        if (rc == 0 && vcpus_hardly_ran(window->vcpu_s, window->est_window_s))
-            tally_doubt(&window->tally, DOUBT_IDLE, 0);
-        if (rc == 0)
+        if (rc == 0) {
+            ran_doubt_idle(window->vcpu_s, window->est_window_s, &window->tally);
             plan->window_s[plan->n_windows++] = window_s;
-        else if (rc != -EAGAIN)
+        } else if (rc != -EAGAIN) {
             return rc;
+        }
     }
     return plan->n_windows > 0 ? 0 : -EAGAIN;
 }

@@ -32,6 +32,7 @@ enum field_type {
     FIELD_SET,     /* a set of bits with .names, as text separated by commas */
     FIELD_WINDOWS, /* struct sample_record: its windows */
     FIELD_AGES,    /* struct ages_record: its bins */
+    FIELD_POINTS,  /* struct write_curve: its points */
 };
 
 /** The group of a field. */
@@ -69,7 +70,8 @@ enum field_home {
     HOME_SAMPLE,
     HOME_GUEST_STATS,
     HOME_OWN_SET,
-    HOME_WINDOW,  /* the text of a sample's windows: history/row.h */
+    HOME_WRITE_SET,
+    HOME_WINDOW,  /* the text of a sample's windows, or of a curve's points: history/row.h */
     HOME_SUMMARY, /* not used by fields: outputs use it to select the fields with a rollup */
 };
 
@@ -134,6 +136,10 @@ struct kept_sample {
 const struct field *sample_fields(void);
 /** The fields of struct window_record. */
 const struct field *window_fields(void);
+/** The fields of struct write_curve. */
+const struct field *write_fields(void);
+/** The fields of struct write_point. */
+const struct field *write_point_fields(void);
 /** The fields of struct guest_stats. */
 const struct field *guest_stats_fields(void);
 
@@ -158,7 +164,8 @@ struct field_value {
     char text[256];
 };
 
-/** Reads the member of the struct at @p base. Not for FIELD_WINDOWS and FIELD_AGES. */
+/** Reads the member of the struct at @p base. Not for FIELD_WINDOWS, FIELD_AGES and FIELD_POINTS.
+ */
 void field_get(const struct field *field, const void *base, struct field_value *value);
 
 /** Returns true if the field's value is a text although its member is not: FIELD_METHOD,

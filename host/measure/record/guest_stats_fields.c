@@ -2,8 +2,6 @@
 /** @file guest_stats_fields.c  The fields of a guest's statistics; see field.h. */
 #include "measure/record/field.h"
 
-#include <stdio.h>
-
 #define AT(member) .offset = offsetof(struct guest_stats, member)
 #define TEXT(member) AT(member), .size = sizeof(((struct guest_stats *)NULL)->member)
 #define NAMED(member) TEXT(member)

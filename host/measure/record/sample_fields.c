@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sample_fields.c  The fields of a record and of its windows; see field.h. */
+/** @file sample_fields.c  The fields of a record, of its windows and of its writes; see field.h. */
 #include "measure/record/field.h"
 
 #include "measure/method.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 static_assert(offsetof(struct kept_sample, record) == 0, "see struct kept_sample");
@@ -141,4 +140,46 @@ static_assert(GONE_NOT_KEPT == AGENT_UNKNOWN, "no value of a field");
 const struct field *window_fields(void)
 {
     return of_window;
+}
+
+/* --- of the write working set ----------------------------------------------------------------- */
+
+#define OF_CURVE(member) .offset = offsetof(struct write_curve, member)
+#define CURVE_COLUMN(name) .home = HOME_WRITE_SET, .column = (name), .json = (name)
+#define OF_POINT(member) \
+    .offset = offsetof(struct write_point, member), .home = HOME_WINDOW, .column = #member
+
+/* In the order of the JSON output. */
+static const struct field of_curve[] = {
+    {FIELD_METHOD, GROUP_METHOD, OF_CURVE(method), CURVE_COLUMN("method")},
+    {FIELD_U64, GROUP_PANEL, OF_CURVE(granularity_bytes), CURVE_COLUMN("granularity_bytes")},
+    {FIELD_U64, GROUP_SIZE, OF_CURVE(sparse_end_bytes), CURVE_COLUMN("sparse_end_bytes")},
+    {FIELD_SET, GROUP_FLAGS, OF_CURVE(flags), .names = &sample_flag_names, CURVE_COLUMN("flags")},
+    {FIELD_POINTS, GROUP_WINDOWS, CURVE_COLUMN("windows")},
+    {.type = FIELD_END},
+};
+
+const struct field *write_fields(void)
+{
+    return of_curve;
+}
+
+static const struct field of_point[] = {
+    {FIELD_REAL, GROUP_WINDOW, OF_POINT(window_s), .json = "window_s", .digit = 0.001},
+    {FIELD_REAL, GROUP_WINDOW, OF_POINT(est_window_s), .json = "est_window_s", .digit = 0.0001},
+    {FIELD_U64, GROUP_WSS, OF_POINT(bytes), .json = "write_set_bytes",
+     .metric = "vmwss_write_set_bytes",
+     .help = "Guest RAM written at least once within the window, when that was measured last."},
+    {FIELD_U64, GROUP_WSS, OF_POINT(low_bytes), .json = "write_set_low_bytes",
+     .metric = "vmwss_write_set_low_bytes",
+     .help = "Lower bound of the write set; of each huge page written, one base page."},
+    {FIELD_U64, GROUP_WSS, OF_POINT(high_bytes), .json = "write_set_high_bytes",
+     .metric = "vmwss_write_set_high_bytes",
+     .help = "Upper bound of the write set, with what was unmeasurable."},
+    {.type = FIELD_END},
+};
+
+const struct field *write_point_fields(void)
+{
+    return of_point;
 }

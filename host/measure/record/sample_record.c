@@ -58,9 +58,10 @@ const char *sample_flag_name(unsigned number)
     return number < sample_flag_names.n ? flag_names[number] : NULL;
 }
 
-void sample_flags_text(char *text, size_t size, unsigned flags)
+char *sample_flags_text(char *text, size_t size, unsigned flags)
 {
     names_bits_text(&sample_flag_names, text, size, flags);
+    return text;
 }
 
 bool sample_reclaimable(const struct sample_record *record, uint64_t *bytes)
@@ -87,15 +88,6 @@ double sample_period_s(const struct sample_record *record, double since_s, doubl
     double seen_s = record->n_windows > 0 ? record->windows[record->n_windows - 1].est_window_s : 0;
 
     return fmin(since_s, fmax(seen_s, planned_s));
-}
-
-static uint64_t tally_samples(const struct tally *tally)
-{
-    uint64_t draws = 0;
-
-    for (size_t i = 0; i < tally->n_strata; i++)
-        draws += tally->strata[i].draws;
-    return draws;
 }
 
 /* A swapped page of a shared file has no page table entry, so it looks absent. */
@@ -409,10 +401,10 @@ int sample_record_fill(struct sample_record *record, const struct subject *subje
     const struct tally *last = &result->windows[plan->n_windows - 1].tally;
 
     memset(record, 0, sizeof(*record));
-    fill_identity(record, guest, ram->bytes);
+    fill_identity(record, guest, 0);
     record->method = plan->method->name;
     record->census = plan->census;
-    record->samples = plan->census ? ram->n_pages : tally_samples(last);
+    record->samples = plan->census ? ram->n_pages : tally_draws(last);
     record->vcpu_s = result->vcpu_s;
     record->cpu_s = result->cpu_s;
     record->paused_s = (double)result->paused_ns / 1e9;
@@ -431,6 +423,8 @@ int sample_record_fill(struct sample_record *record, const struct subject *subje
                 (unsigned long long)(record->resident_bytes >> 20),
                 (unsigned long long)(record->unmeasurable_bytes >> 20));
 
+    record->ram_bytes = guest_ram_proved_bytes(ram, record->resident_bytes);
+
     const bool unmeasurable = has_unmeasurable(record, result);
 
     record->flags |= ram_flags(root, guest->process.pid, ram, last) |
@@ -440,7 +434,7 @@ int sample_record_fill(struct sample_record *record, const struct subject *subje
                                                                                         : 0) |
                      (result->pause_cut ? FLAG_PAUSE_CUT : 0);
     /* a configured DIMM that is not mapped (while it is unplugged) is missing from the sum */
-    if (unmeasurable || ram->bytes < guest->ram.total_bytes)
+    if (unmeasurable || ram->unproved_bytes > 0 || ram->bytes < guest->ram.total_bytes)
         record->flags |= FLAG_PARTIAL;
     if (ram->unclaimed_bytes > 0)
         note_unclaimed(record, ram);

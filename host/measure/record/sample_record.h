@@ -30,7 +30,7 @@ enum sample_flag {
     FLAG_MIGRATING = 1 << 6,    /* a migration, save or dump reads all of RAM */
     FLAG_SWAP = 1 << 7,         /* part of guest RAM is swapped out */
     FLAG_KSM = 1 << 8,          /* KSM runs and may merge guest pages */
-    FLAG_PARTIAL = 1 << 9,      /* part of the resident RAM was unmeasurable */
+    FLAG_PARTIAL = 1 << 9, /* part of the resident RAM was unmeasurable, or of the RAM unproved */
     FLAG_DIRTY_RATE =
         1 << 10, /* QEMU calculates the guest's dirty rate, for which it reads or protects RAM */
     FLAG_DUMP = 1 << 11,                /* QEMU writes all of RAM into a dump */
@@ -73,7 +73,10 @@ const char *sample_flag_name(unsigned number);
 #define SAMPLE_FLAGS_TEXT 384
 
 /** "thp,partial", as far as it fits; "" for no flags. */
-void sample_flags_text(char *text, size_t size, unsigned flags);
+char *sample_flags_text(char *text, size_t size, unsigned flags);
+/** The same without a named buffer: the text lives until the end of the enclosing block. */
+#define SAMPLE_FLAGS(flags) \
+    sample_flags_text((char[SAMPLE_FLAGS_TEXT]){""}, SAMPLE_FLAGS_TEXT, flags)
 
 /** All names, indexed by the number of the bit. */
 extern const struct names sample_flag_names;

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +42,7 @@ static int open_guest(struct session *session, const struct sampling_choice *cho
     return subject_locate(&session->subject, &session->root, error);
 }
 
-/* As long as there is room beside vmwssd's panel, no page is drawn from it, not even by a trial. */
+/* If there is room beside vmwssd's panel, neither the measurement nor a trial draws pages of it. */
 static void keep_off(struct session *session)
 {
     const struct guest_ram *ram = &session->subject.ram;
@@ -320,33 +319,6 @@ int session_measure(struct session *session, struct sample_record *record, struc
     session_size_panel(session, &now);
     session->plan.seed = random_seed();
     return measure(session, NULL, &now, record, error);
-}
-
-static void plan_windows(struct sample_plan *plan, const double *window_s, size_t n)
-{
-    plan->n_windows = n < WRITE_POINTS_MAX ? n : WRITE_POINTS_MAX;
-    memcpy(plan->window_s, window_s, plan->n_windows * sizeof(*window_s));
-}
-
-int session_measure_writes(struct session *session, const double *window_s, size_t n,
-                           struct sample_record *record, struct error *error)
-{
-    const struct sample_plan plan = session->plan;
-    struct sample_record writes;
-    struct resident_now now = {0};
-    bool relocated;
-    int rc = session_ready(session, &now, &relocated, error);
-
-    if (rc == 0)
-        rc = session_choose_writes(session, error);
-    if (rc == 0) {
-        plan_windows(&session->plan, window_s, n);
-        rc = measure(session, NULL, &now, &writes, error);
-    }
-    if (rc == 0)
-        record->writes = writes.writes;
-    session->plan = plan;
-    return rc;
 }
 
 int session_draw(struct session *session, const struct resident_now *now, struct page_set *set,

@@ -96,16 +96,6 @@ int session_relocate(struct session *session, struct resident_now *now, struct e
 int session_measure(struct session *session, struct sample_record *record, struct error *error);
 
 /**
- * Measures the write working set in these windows, ascending and at most WRITE_POINTS_MAX, beside
- * what session_measure() has put into @p record: it sets record->writes only. It takes as long as
- * the longest window, and the guest one fault for each page that it touches.
- * @return 0; -ENOTSUP with reason and remedy if no method sees this guest's writes; as
- *         session_measure()
- */
-int session_measure_writes(struct session *session, const double *window_s, size_t n,
-                           struct sample_record *record, struct error *error);
-
-/**
  * As session_measure(), on pages that stay the same from one measurement to the next:
  * session_ready(), then, for the first and whenever the RAM was relocated, session_draw(), then
  * session_measure_pages().

@@ -51,19 +51,6 @@ int session_choose_method(struct session *session, const struct sampling_choice 
     return rc < 0 ? error_set(error, rc, "%s: %s", choice->method, why.text) : 0;
 }
 
-int session_choose_writes(struct session *session, struct error *error)
-{
-    const struct target target = subject_target(&session->subject);
-    const struct method_needs needs = {.census = true, .writes = true};
-    const struct method *method = method_auto(&target, &needs, error);
-
-    if (!method)
-        return -ENOTSUP;
-    session->plan.method = method;
-    session->plan.census = true;
-    return 0;
-}
-
 bool session_wants_census(const struct session *session, const struct sampling_choice *choice)
 {
     const struct method *method = session->plan.method;

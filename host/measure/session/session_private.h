@@ -12,9 +12,6 @@ int session_choose_method(struct session *session, const struct sampling_choice 
 
 bool session_wants_census(const struct session *session, const struct sampling_choice *choice);
 
-/** Chooses the method for the write working set, beside that of a session for the working set. */
-int session_choose_writes(struct session *session, struct error *error);
-
 /** Fills the session's plan; the method is chosen. */
 void session_make_plan(struct session *session, const struct sampling_choice *choice);
 

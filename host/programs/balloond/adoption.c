@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, uint64_t set_bytes)

@@ -2,10 +2,7 @@
 /** @file balloond.c  See balloond.h. */
 #include "programs/balloond/balloond.h"
 
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "base/service/log.h"
-#include "measure/kernel/guest_scope.h"
 #include "programs/balloond/adoption.h"
 #include "programs/balloond/reclaiming.h"
 #include "programs/balloond/recording.h"
@@ -13,7 +10,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,23 +20,23 @@
 
 /* --- the host --------------------------------------------------------------------------------- */
 
-static int read_host(struct control_host *host, struct error *error)
+static int read_host(struct guest_scope *scope, struct control_host *host, struct error *error)
 {
-    struct guest_scope scope;
     struct fsroot root;
 
     int rc = fsroot_open(&root, "/");
 
     if (rc < 0)
         return error_set(error, rc, "/: %s", strerror(-rc));
-    rc = guest_scope_read(&root, &scope, error);
+    rc = guest_scope_read(&root, scope, error);
     fsroot_close(&root);
     if (rc < 0)
         return rc;
-    host->total_bytes = scope.total_bytes;
-    host->free_bytes = scope.available_bytes;
-    host->group = scope.group;
-    host->cpu_some = scope.cpu_some;
+    host->total_bytes = scope->total_bytes;
+    host->free_bytes = scope->available_bytes;
+    host->group = scope->group;
+    host->around = (struct levels_pool){scope->host_total_bytes, scope->host_available_bytes};
+    host->cpu_some = scope->cpu_some;
     return 0;
 }
 
@@ -206,7 +202,7 @@ static uint64_t read_room(struct balloond *balloond)
 static int decide_all(struct balloond *balloond, struct control_host *host, struct error *error)
 {
     struct members *members = &balloond->members;
-    int rc = read_host(host, error);
+    int rc = read_host(&balloond->scope, host, error);
 
     if (rc == 0) {
         host->room_bytes = read_room(balloond);
@@ -248,24 +244,27 @@ static bool panics(const struct balloond *balloond)
             !balloon_is_contested(&guest->state, balloond_now_s()) &&
             (balloon_is_unsure(&guest->state) ||
              balloon_given(&guest->state, &guest->input) <
-                 balloon_limit(&guest->state, &balloond->config->policy.balloon, &guest->input,
-                               guest->allowed_bytes)) &&
+                 balloon_limit(&guest->state, &guest->input, guest->allowed_bytes)) &&
             decide_panics(&balloond->config->policy.decide, &guest->input))
             return true;
     }
     return false;
 }
 
-/* Another program moved the balloon. */
-static void note_loss(struct balloond *balloond, size_t i)
+/* Another program moved the balloon; or it is ours again, as its guest was reset. */
+static void note_owner(struct balloond *balloond, size_t i)
 {
     struct balloon_guest *member = &balloond->members.members[i];
-    struct error error = {0};
+    const struct control_guest *guest = &balloond->members.guests[i];
+    bool ours = guest->state.before_bytes > 0;
 
-    if (balloond->members.guests[i].acts && member->owned &&
-        balloond->members.guests[i].state.before_bytes == 0 &&
-        adoption_give_up(balloond, i, &error) < 0)
-        log_failure(member, "not journalled", &error);
+    if (!guest->acts || member->owned == ours)
+        return;
+    adoption_renew(balloond, i);
+    if (!ours)
+        return;
+    adoption_mark(balloond, i, guest->state.set_bytes);
+    member->owned = true;
 }
 
 /* Two controllers that work against each other are an error of the host's configuration. */
@@ -329,7 +328,7 @@ static int decide_once(struct balloond *balloond, struct error *error)
     rc = decide_all(balloond, &host, error);
     for (size_t i = 0; rc == 0 && i < balloond->members.n; i++) {
         carry_out(balloond, &host, i);
-        note_loss(balloond, i);
+        note_owner(balloond, i);
         note_plug(balloond, i);
         alert_contest(balloond, i);
     }
@@ -402,6 +401,9 @@ static int restore_one(struct balloond *balloond, const struct control_host *hos
 
     if (rc < 0)
         return rc;
+    if (balloond->config->restore == RESTORE_HOLD &&
+        guest->state.before_bytes > decide_actual(&guest->input))
+        return 0; /* otherwise the next start would take its size for its owner's limit */
     if (obstacle)
         log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s: %s", member->name, obstacle);
     else if (adoption_restored(balloond, i, &error) < 0)
@@ -458,7 +460,7 @@ static int restore_balloons(struct balloond *balloond)
 
     if (n == 0)
         return 0;
-    rc = n < 0 ? (int)n : read_host(&host, &error);
+    rc = n < 0 ? (int)n : read_host(&balloond->scope, &host, &error);
     if (rc == 0)
         rc = follow_once_more(balloond, &error);
     if (rc == 0)
@@ -468,8 +470,9 @@ static int restore_balloons(struct balloond *balloond)
                  error.text);
         return rc;
     }
-    host.levels = levels_of(&balloond->config->policy.levels, host.total_bytes,
-                            balloond->joint.bytes);
+    host.levels = levels_within(&balloond->config->policy.levels,
+                                &(struct levels_pool){host.total_bytes, host.free_bytes},
+                                &host.around, balloond->joint.bytes);
     control_restore(&host, balloond->config->restore, balloond->members.guests,
                     balloond->members.n);
     failed = restore_all(balloond, &host);

@@ -283,6 +283,7 @@ static const struct option_line keys[] = {
     {OPTION_KEY, .name = "reclaim", .set = set_reclaim, .dump = dump_reclaim,
      .expect = "no, zram or swap"},
     {OPTION_YES, .name = "virtio-mem", AT(uses[ACTUATOR_VIRTIO_MEM])},
+    {OPTION_YES, .name = "qemu-statistics", AT(qemu_statistics)},
     {OPTION_SIZE, .name = "high", AT(policy.levels.high_bytes), .none = "size",
      .expect = "a number, as in 2G, or size: by the host's size"},
     {OPTION_SIZE, .name = "hard", AT(policy.levels.hard_bytes), .none = "share",

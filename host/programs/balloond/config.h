@@ -43,6 +43,7 @@ struct balloond_config {
     struct control_policy policy; /* mode, times and reclaim are configurable */
     /* actuators with a device that may be changed: virtio-mem */
     bool uses[N_ACTUATORS];
+    bool qemu_statistics;                /* ask QEMU's monitor for the balloon driver's counters */
     bool reclaim_any_swap;               /* false: reclaim only into compressed memory (zram) */
     struct balloond_guest_config others; /* [guest *] */
     size_t n_guests;

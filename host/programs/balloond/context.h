@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "measure/kernel/guest_scope.h"
 #include "programs/balloond/joint_growth.h"
 #include "programs/balloond/members.h"
 #include "programs/balloond/reclaimer.h"
@@ -14,6 +15,7 @@ struct balloond {
     struct members members;
     struct reclaimer reclaimer; /* unused if reclaim is off */
     struct joint_growth joint;
+    struct guest_scope scope; /* at the last decision */
     enum control_level level;
     uint64_t waiting_bytes;                  /* from the last decision */
     double ample_since_s;                    /* the same */

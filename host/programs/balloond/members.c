@@ -5,7 +5,9 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/service/log.h"
 #include "decide/advice/advising.h"
+#include "guest/domain/balloon_counters.h"
 #include "history/event.h"
 
 #include <errno.h>
@@ -52,6 +54,7 @@ static void forget_report(struct decide_guest *guest)
         .psi_full = NAN,
         .refault_bytes_s = NAN,
         .swap_in_bytes_s = NAN,
+        .stalls_s = NAN,
     };
 }
 
@@ -84,9 +87,12 @@ static void begin_run(struct balloon_guest *member, struct control_guest *guest,
                       const struct domain_memory *memory)
 {
     *guest = (struct control_guest){0};
-    *member = (struct balloon_guest){
-        .domain_id = memory->id, .fresh = true, .measured = unmeasured()};
+    *member = (struct balloon_guest){.domain_id = memory->id,
+                                     .fresh = true,
+                                     .measured = unmeasured(),
+                                     .begun_s = (double)clock_ns() / 1e9};
     memcpy(member->uuid, memory->uuid, sizeof(member->uuid));
+    guest_tracker_init(&member->counters.tracker, "");
 }
 
 /* --- running guests --------------------------------------------------------------------------- */
@@ -114,6 +120,8 @@ static ssize_t add_member(struct members *members, const struct domain_memory *m
         return -ENOMEM;
 
     begin_run(&members->members[members->n], &members->guests[members->n], memory);
+    if (!members->follows)
+        members->members[members->n].begun_s = 0;
     return (ssize_t)members->n++;
 }
 
@@ -225,11 +233,11 @@ static struct domain_memory without_frozen_report(struct balloon_guest *member,
     const double now_s = (double)clock_ns() / 1e9;
     struct domain_memory current = *memory;
 
-    if (member->report_seen_s == 0 || member->report_updated_s != memory->updated_s) {
-        member->report_updated_s = memory->updated_s;
-        member->report_seen_s = now_s;
+    if (member->report.seen_s == 0 || member->report.updated_s != memory->updated_s) {
+        member->report.updated_s = memory->updated_s;
+        member->report.seen_s = now_s;
     }
-    if (now_s - member->report_seen_s > DOMAIN_MEMORY_MAX_AGE_S)
+    if (now_s - member->report.seen_s > DOMAIN_MEMORY_MAX_AGE_S)
         current.available_bytes = DOMAIN_MEMORY_UNKNOWN;
     return current;
 }
@@ -255,6 +263,10 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     *input = members_input(&member->measured,
                            member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
                            &current, wall_s);
+    decide_add_counters(&input->guest, &member->counters.tracker, (double)clock_ns() / 1e9);
+    /* Records of before the host's clock was set make it look older. */
+    if (member->begun_s > 0)
+        input->up_s = fmin(input->up_s, (double)clock_ns() / 1e9 - member->begun_s);
     input->stalled = fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S;
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
@@ -265,6 +277,25 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     if (memory->suspended)
         input->vetoes |= VETO_PAUSED;
     take_devices(member, guest, config);
+}
+
+/* Once for each report. */
+static void read_counters(struct balloon_guest *member, struct domain_connection *libvirt,
+                          struct domain_memory *memory)
+{
+    struct error error = {0};
+    int rc;
+
+    if (memory->busy || memory->suspended || memory->updated_s == 0 ||
+        member->counters.tracker.now.report.uptime_s >= (double)memory->updated_s)
+        return;
+    rc = balloon_counters_read(libvirt, memory, &error);
+    if (rc == 0)
+        guest_tracker_update_balloon(&member->counters.tracker, memory, (double)clock_ns() / 1e9);
+    else if (rc != -EBUSY && rc != -EAGAIN && !member->counters.missing)
+        log_line(LOG_CLASS_GUEST, LOG_WARNING, "domain %s: QEMU does not tell its counters: %s",
+                 memory->name, error.code ? error.text : "it has no balloon0");
+    member->counters.missing = rc != 0 && rc != -EBUSY && rc != -EAGAIN;
 }
 
 int members_follow(struct members *members, struct domain_connection *libvirt,
@@ -287,6 +318,8 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
         if (i < 0)
             return error_set(error, (int)i, "out of memory");
         begin_if_new(&members->members[i], &members->guests[i], &all[k]);
+        if (config->qemu_statistics)
+            read_counters(&members->members[i], libvirt, &all[k]);
         if (read_devices(&members->members[i], &all[k], libvirt, error) < 0)
             return -ENOTCONN;
         members_take_sizes(&members->members[i], &members->guests[i], &all[k], config);
@@ -294,6 +327,7 @@ int members_follow(struct members *members, struct domain_connection *libvirt,
     for (size_t i = members->n; i-- > 0;)
         if (!members->members[i].seen)
             remove_member(members, i);
+    members->follows = true;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "decide/journal/journal.h"
 #include "guest/domain/domain_memory.h"
+#include "measure/record/guest_tracker.h"
 #include "programs/balloond/config.h"
 
 #define MEMBER_AFTERS 3
@@ -19,10 +20,11 @@ struct balloon_guest {
     char name[256];
     int domain_id; /* a new ID is a new run, and everything is forgotten */
     bool seen;
-    bool fresh;                    /* its balloon has not been looked up in the journal yet */
-    bool owned;                    /* it is in the journal */
+    bool fresh;     /* its balloon has not been looked up in the journal yet */
+    bool owned;     /* it is in the journal */
+    bool ambiguous; /* it has two sections in the configuration */
+    double begun_s; /* it began then, by the monotonic clock; 0: earlier than it was followed */
     uint64_t owned_assigned_bytes; /* M in the journal's row; 0: none */
-    bool ambiguous;                /* it has two sections in the configuration */
     struct decide_input measured;  /* from the history, made at measured_s, Unix time */
     double measured_s;
     struct decide_past past; /* replayed at past_s, by the monotonic clock; 0: not yet */
@@ -30,9 +32,15 @@ struct balloon_guest {
     double unmeasured_s; /* it has had no numbers since, by the monotonic clock; 0: it has them */
     double stalled_s;    /* its last stall, Unix time; 0: none */
     struct domain_memory memory;
-    uint64_t report_updated_s; /* the driver's last report, Unix time by the host's clock then; */
-    double report_seen_s;      /* first seen at, by the monotonic clock; 0: none */
+    struct {
+        uint64_t updated_s; /* Unix time by the host's clock then; */
+        double seen_s;      /* first seen at, by the monotonic clock; 0: none */
+    } report;               /* the driver's last one */
     struct actuator_device devices[N_ACTUATORS]; /* of actuators that have one */
+    struct {
+        struct guest_tracker tracker; /* of its balloon driver's reports, if QEMU is asked */
+        bool missing;                 /* QEMU did not tell them, and that was logged */
+    } counters;
     bool failing;   /* its balloon could not be set, and that was logged */
     bool contested; /* another controller works against this one, and that was logged */
     bool unmarked;  /* the same for its mark (domain_mark.h) */
@@ -62,6 +70,7 @@ struct members {
     struct balloon_guest *members;
     struct control_guest *guests;
     size_t n, room;
+    bool follows; /* guests that are new have just begun */
 };
 
 void members_free(struct members *members);

@@ -13,7 +13,6 @@
 #include "measure/kernel/swaps.h"
 
 #include <errno.h>
-#include <linux/close_range.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -76,25 +75,49 @@ static bool is_running(const struct fsroot *root, pid_t pid, uint64_t *start_tic
     return true;
 }
 
-/* A guest that is being migrated within this machine has two processes. */
-static int search_process(const struct fsroot *root, const char *uuid, struct known *found,
-                          struct error *error)
+/* Returns the process whose group says most of it, and in @p other one of which it says as much, or
+ * 0: a guest that is being migrated within this machine has two. */
+static pid_t best_process(const struct fsroot *root, const char *uuid, uint64_t *start_ticks,
+                          pid_t *other)
 {
     cleanup_free pid_t *pids = NULL;
     ssize_t n = proc_numbers(root, "proc", &pids);
+    enum memcg_standing best = MEMCG_USERS;
+    pid_t found = 0;
 
-    found->pid = 0;
+    *other = 0;
     for (ssize_t i = 0; i < n; i++) {
-        if (!is_guest(root, pids[i], uuid) || memcg_reclaim_is_users(root, pids[i]) ||
-            !is_running(root, pids[i], &found->start_ticks))
+        enum memcg_standing standing;
+        uint64_t ticks;
+
+        if (!is_guest(root, pids[i], uuid) || !is_running(root, pids[i], &ticks))
             continue;
-        if (found->pid)
-            return error_set(error, -EAGAIN, "processes %d and %d are both this guest's",
-                             (int)found->pid, (int)pids[i]);
-        found->pid = pids[i];
+        standing = memcg_reclaim_standing(root, pids[i]);
+        if (standing == MEMCG_USERS || standing < best)
+            continue;
+        *other = standing == best ? found : 0;
+        best = standing;
+        found = pids[i];
+        *start_ticks = ticks;
     }
+    return found;
+}
+
+static int search_process(const struct fsroot *root, const char *uuid, struct known *found,
+                          struct error *error)
+{
+    pid_t other;
+
+    found->pid = best_process(root, uuid, &found->start_ticks, &other);
     snprintf(found->uuid, sizeof(found->uuid), "%s", uuid);
-    return found->pid ? 0 : error_set(error, -ESRCH, "its QEMU process was not found");
+    if (found->pid && !other)
+        return 0;
+    if (!found->pid)
+        return error_set(error, -ESRCH, "its QEMU process was not found");
+    error_set(error, -EAGAIN, "processes %d and %d are both this guest's", (int)other,
+              (int)found->pid);
+    found->pid = 0;
+    return -EAGAIN;
 }
 
 /* Returns the guest's entry, which has no pid if it is new. */

@@ -18,8 +18,9 @@
  * signals; memory reclaimed until then counts.
  *
  * A guest is a process whose command line has the UUID and whose control group is the system's:
- * every user can give a process that command line, but only in a group of a user's
- * (memcg_reclaim_is_users()). The command line of a QEMU that was taken over can change, but a
+ * every user can give a process that command line, but only in a group of a user's, of a service or
+ * of a container. Of several the one counts whose group is named after a QEMU
+ * (memcg_reclaim_standing()). The command line of a QEMU that was taken over can change, but a
  * process that was found stays the guest's as long as it runs.
  *
  * Each guest has an allowance of RECLAIMER_MAX_BYTES that is filled by RECLAIMER_BYTES_PER_S; and

@@ -21,6 +21,8 @@ static void write_reason(char *text, size_t size, const struct balloon_guest *me
 {
     if (member->measured.period_s <= 0)
         snprintf(text, size, "vmwssd has no record of it");
+    else if (guest->input.age_s < -DECIDE_SKEW_S)
+        snprintf(text, size, "its last record is dated %.0f s later than now", -guest->input.age_s);
     else if (guest->decision.vetoes & VETO_STALE)
         snprintf(text, size, "its last record is %.0f s old", guest->input.age_s);
     else

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* Leaves room while a connection that made room is being closed. */
@@ -79,18 +80,51 @@ static enum MHD_Result send_web(struct http *http, struct MHD_Connection *connec
     return result;
 }
 
+struct host {
+    int n;
+    const char *name; /* NULL: of another length than its text */
+};
+
+static enum MHD_Result find_host(void *context, enum MHD_ValueKind kind, const char *key,
+                                 size_t key_size, const char *value, size_t size)
+{
+    struct host *host = context;
+
+    (void)kind, (void)key_size;
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
+        host->n++;
+        host->name = value && strlen(value) == size ? value : NULL;
+    }
+    return MHD_YES;
+}
+
+/* Returns 0, or the status of a refusal (RFC 9112, 3.2). HTTP/1.0 has no Host. */
+static unsigned check_host(struct http *http, struct MHD_Connection *connection,
+                           const char *version)
+{
+    struct host host = {0};
+
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, find_host, &host);
+    if (host.n == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) == 0)
+        return 0;
+    if (host.n != 1 || !host.name)
+        return MHD_HTTP_BAD_REQUEST;
+    return request_host_is_ours(host.name, http->names) ? 0 : MHD_HTTP_MISDIRECTED_REQUEST;
+}
+
 /* The return type is libmicrohttpd's. */
 static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
                                       const char *url, const char *method, const char *version,
                                       const char *upload, size_t *upload_size, void **state)
 {
     struct http *http = context;
+    const unsigned refusal = check_host(http, connection, version);
 
-    (void)version, (void)upload, (void)upload_size, (void)state;
-    if (!request_host_is_ours(
-            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
-            http->names))
-        return send_text(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+    (void)upload, (void)upload_size, (void)state;
+    if (refusal == MHD_HTTP_BAD_REQUEST)
+        return send_text(connection, refusal, "a request has one header Host\n");
+    if (refusal)
+        return send_text(connection, refusal,
                          "this host is not known by the name in the request: use its address, or "
                          "start vmwss-exporter with --web-host NAME\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)

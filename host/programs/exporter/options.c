@@ -7,15 +7,12 @@
 #include "base/parse.h"
 #include "programs/exporter/web_report.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int set_mode(struct exporter_options *options, enum exporter_mode mode)
 {
-    if (options->mode != EXPORTER_HTTP && options->mode != mode) {
-        command_error("--textfile, --print or --page-to-stdout: only one of them");
-        return -EINVAL;
-    }
+    if (options->mode != EXPORTER_HTTP && options->mode != mode)
+        return command_refuse("--textfile, --print or --page-to-stdout: only one of them");
     options->mode = mode;
     return 0;
 }
@@ -67,10 +64,8 @@ static int add_host(void *at, const char *name)
     if (!is_host_name(name))
         return command_bad_value("--web-host", name,
                                  "a name, as in hv1.example.org, without a port");
-    if (names->n_more == REQUEST_HOST_MORE) {
-        command_error("--web-host: %d names at most", REQUEST_HOST_MORE);
-        return -EINVAL;
-    }
+    if (names->n_more == REQUEST_HOST_MORE)
+        return command_refuse("--web-host: %d names at most", REQUEST_HOST_MORE);
     names->more[names->n_more++] = name;
     return 0;
 }
@@ -143,14 +138,10 @@ int exporter_options_parse(struct exporter_options *options, int argc, char **ar
         .web_since_s = WEB_REPORT_SINCE_S,
     };
     rc = options_read(&command, options, argc, argv);
-    if (rc == 0 && options->web && !is_served(options)) {
-        command_error("--web answers requests, so it excludes --textfile and --print");
-        return -EINVAL;
-    }
-    if (rc == 0 && !options->web && options->of_web && options->mode != EXPORTER_PAGE) {
-        command_error("--web-since needs --web");
-        return -EINVAL;
-    }
+    if (rc == 0 && options->web && !is_served(options))
+        return command_refuse("--web answers requests, so it excludes --textfile and --print");
+    if (rc == 0 && !options->web && options->of_web && options->mode != EXPORTER_PAGE)
+        return command_refuse("--web-since needs --web");
     options->pages.database = options->metrics.database;
     return rc;
 }

@@ -61,8 +61,6 @@ bool request_host_is_ours(const char *host, const struct request_names *names)
     size_t n;
     struct in_addr ignored;
 
-    if (!host)
-        return true;
     if (strlen(host) >= sizeof(name))
         return false;
     snprintf(name, sizeof(name), "%s", host);

@@ -32,8 +32,7 @@ void request_names_of_host(struct request_names *names);
 void request_names_in(struct request_names *names, const char *hosts, const char *name);
 
 /**
- * @param host   the header, "NAME[:PORT]" or "[ADDRESS][:PORT]", any bytes; NULL, which browsers do
- *               not send: true
+ * @param host   the header, "NAME[:PORT]" or "[ADDRESS][:PORT]", any bytes
  * @param names our names, without port; upper and lower case are equal, and a final dot is ignored
  */
 bool request_host_is_ours(const char *host, const struct request_names *names);

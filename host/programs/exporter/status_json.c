@@ -70,20 +70,18 @@ static bool explain(const struct reading *reading, const struct kept_sample *kep
 {
     enum event_kind kind = EVENT_START;
     double since_s = 0;
-    char age[32];
-    char period[32];
 
     reason[0] = '\0';
     if (last_event(reading, kept, &kind, &since_s) &&
         (kind == EVENT_SUSPEND || kind == EVENT_UNWATCH)) {
         snprintf(reason, size, "%s for %s", kind == EVENT_SUSPEND ? "suspended" : "not watched",
-                 show_seconds(age, sizeof(age), (double)(long)(reading->now_s - since_s)));
+                 SECONDS_TEXT((double)(long)(reading->now_s - since_s)));
         return kind == EVENT_SUSPEND;
     }
     if (!kept_is_current(kept, reading->now_s))
         snprintf(reason, size, "last measured %s ago, though a record came every %s before",
-                 show_seconds(age, sizeof(age), (double)(long)kept_age_s(kept, reading->now_s)),
-                 show_seconds(period, sizeof(period), kept->period_s));
+                 SECONDS_TEXT((double)(long)kept_age_s(kept, reading->now_s)),
+                 SECONDS_TEXT(kept->period_s));
     else if (kept->record.sample.n_windows == 0)
         snprintf(reason, size, "no method can follow it: vmwss doctor says why, and what to do");
     return false;
@@ -93,9 +91,7 @@ static bool explain(const struct reading *reading, const struct kept_sample *kep
 
 static json_t *time_json(double unix_s)
 {
-    char text[40];
-
-    return unix_s > 0 ? json_string(show_time(text, sizeof(text), unix_s, 3)) : json_null();
+    return unix_s > 0 ? json_string(TIME_TEXT(unix_s, 3)) : json_null();
 }
 
 static json_t *guest_json(const struct reading *reading, const struct kept_sample *kept)

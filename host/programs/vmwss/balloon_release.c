@@ -78,11 +78,10 @@ static int give_back(struct releasing *releasing, struct journal_balloon *balloo
     bool is_less = memory->current_bytes < balloon->before_bytes ||
                    memory->current_bytes == DOMAIN_MEMORY_UNKNOWN;
     uint64_t target = is_less ? balloon->before_bytes : memory->current_bytes;
-    char text[32];
     int rc = set_back(releasing->libvirt, balloon, target, error);
 
     if (rc == 0)
-        printf("%s: %s%s\n", balloon->name, show_bytes(text, sizeof(text), target),
+        printf("%s: %s%s\n", balloon->name, BYTES_TEXT(target),
                target > balloon->before_bytes ? ", kept: more than it had before" : "");
     if (rc == 0) {
         journal_balloon_restored(balloon, target, store_clock_now().wall_s);

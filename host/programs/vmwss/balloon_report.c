@@ -3,7 +3,6 @@
  * and after. */
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "decide/advice/advising.h"
 #include "decide/journal/journal.h"
 #include "programs/vmwss/balloon_command.h"
@@ -38,13 +37,8 @@ struct reporting {
 static int see_last(const struct journal_entry *entry, void *context)
 {
     struct reporting *reporting = context;
-    struct line *more = array_grow(reporting->lines, reporting->n, sizeof(*more));
-
-    if (!more)
-        return -ENOMEM;
-    reporting->lines = more;
-    more[reporting->n++] = (struct line){.last = *entry};
-    return 0;
+    return array_put(&reporting->lines, &reporting->n, &(struct line){.last = *entry},
+                     sizeof(*reporting->lines));
 }
 
 static int see_sum(const struct journal_sum *sum, void *context)

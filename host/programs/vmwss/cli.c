@@ -4,7 +4,6 @@
 
 #include "base/parse.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 
@@ -21,10 +20,8 @@ int guest_choice_set_pid(void *guest_choice, const char *value)
     struct guest_choice *choice = guest_choice;
     uint64_t pid;
 
-    if (parse_u64(value, 1, INT_MAX, &pid) < 0) {
-        command_error("--pid %s: not a process id", value);
-        return -EINVAL;
-    }
+    if (parse_u64(value, 1, INT_MAX, &pid) < 0)
+        return command_refuse("--pid %s: not a process id", value);
     choice->pid = (pid_t)pid;
     return 0;
 }
@@ -35,6 +32,5 @@ int guest_choice_take(struct guest_choice *choice, int argc, char **argv, const 
         choice->domain = argv[optind++];
     if (optind == argc && !(choice->domain && choice->pid))
         return 0;
-    command_error("name one DOMAIN or one --pid; see vmwss %s --help", command);
-    return -EINVAL;
+    return command_refuse("name one DOMAIN or one --pid; see vmwss %s --help", command);
 }

@@ -39,7 +39,7 @@ int cmd_bugreport(int argc, char **argv);
 #define OPTION_CONNECT(guest)                                                             \
     {                                                                                     \
         OPTION_TEXT, 'c', "connect", "URI", (guest) + offsetof(struct guest_choice, uri), \
-            .help = "libvirt connection (qemu:///system)"                                 \
+            .help = "libvirt connection, or pods (qemu:///system)"                        \
     }
 #define OPTION_PID(guest)                                                                   \
     {                                                                                       \

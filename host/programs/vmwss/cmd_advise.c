@@ -72,11 +72,9 @@ static int parse_options(struct options *options, int argc, char **argv)
         return rc;
     options->domains = argv + optind;
     options->n_domains = (size_t)(argc - optind);
-    if (options->explain && (options->json || options->backtest_s > 0)) {
-        command_error(
+    if (options->explain && (options->json || options->backtest_s > 0))
+        return command_refuse(
             "--explain cannot be combined with --json, which has every term, or --backtest");
-        return -EINVAL;
-    }
     return 0;
 }
 

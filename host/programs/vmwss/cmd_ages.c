@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,35 +59,26 @@ static int check_options(struct options *options, int argc, char **argv)
 {
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
-    if (options->sampling.census) {
-        command_error("ages follows a panel of pages: set their number with --samples N");
-        return -EINVAL;
-    }
-    if (options->count > 0 && options->interval_s == 0) {
-        command_error("--count needs --interval");
-        return -EINVAL;
-    }
+    if (options->sampling.census)
+        return command_refuse("ages follows a panel of pages: set their number with --samples N");
+    if (options->count > 0 && options->interval_s == 0)
+        return command_refuse("--count needs --interval");
     if (options->tick_s == 0)
         options->tick_s = options->sampling.window_s[0];
-    if (options->tick_s > options->sampling.window_s[0]) {
-        command_error("--tick %g is longer than the shortest window, %g s", options->tick_s,
-                      options->sampling.window_s[0]);
-        return -EINVAL;
-    }
+    if (options->tick_s > options->sampling.window_s[0])
+        return command_refuse("--tick %g is longer than the shortest window, %g s", options->tick_s,
+                              options->sampling.window_s[0]);
     if (options->sampling.window_s[options->sampling.n_windows - 1] / options->tick_s >
-        PANEL_MAX_TICKS) {
-        command_error("--window %g has more than %d ticks of %g s: leave out the shortest windows",
-                      options->sampling.window_s[options->sampling.n_windows - 1], PANEL_MAX_TICKS,
-                      options->tick_s);
-        return -EINVAL;
-    }
+        PANEL_MAX_TICKS)
+        return command_refuse(
+            "--window %g has more than %d ticks of %g s: leave out the shortest windows",
+            options->sampling.window_s[options->sampling.n_windows - 1], PANEL_MAX_TICKS,
+            options->tick_s);
     for (size_t w = 0; w < options->sampling.n_windows; w++)
-        if (!panel_ticks_answer(options->tick_s, options->sampling.window_s[w])) {
-            command_error(
+        if (!panel_ticks_answer(options->tick_s, options->sampling.window_s[w]))
+            return command_refuse(
                 "--window %g cannot be answered by ticks of %g s: choose about a multiple",
                 options->sampling.window_s[w], options->tick_s);
-            return -EINVAL;
-        }
     return 0;
 }
 

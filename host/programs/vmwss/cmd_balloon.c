@@ -77,10 +77,8 @@ static int parse_options(struct balloon_options *options, int argc, char **argv)
         return rc;
     options->verb = optind < argc ? argv[optind] : "";
     options->domain = optind + 1 < argc ? argv[optind + 1] : NULL;
-    if (optind + 2 < argc) {
-        command_error("%s: one guest at a time", argv[optind + 2]);
-        return -EINVAL;
-    }
+    if (optind + 2 < argc)
+        return command_refuse("%s: one guest at a time", argv[optind + 2]);
     return 0;
 }
 
@@ -102,7 +100,6 @@ static int add_row(const struct journal_entry *entry, void *context)
     struct sheet *sheet = &listing->sheet;
     const uint64_t reclaim_bytes = entry->ordered_bytes[ACTUATOR_RECLAIM];
     const bool reclaims = reclaim_bytes != DECIDE_UNKNOWN;
-    char reclaim[24];
 
     listing->n++;
     sheet_row(sheet);
@@ -115,8 +112,7 @@ static int add_row(const struct journal_entry *entry, void *context)
     sheet_bytes(sheet, "goal", entry->goal_bytes);
     sheet_cell(sheet, "action", "%s%s%s%s",
                entry->acted || !strcmp(entry->action, "none") ? "" : "would ", entry->action,
-               reclaims ? " " : "",
-               reclaims ? show_bytes(reclaim, sizeof(reclaim), reclaim_bytes) : "");
+               reclaims ? " " : "", reclaims ? BYTES_TEXT(reclaim_bytes) : "");
     sheet_text(sheet, "why", entry->why);
     return sheet->rc;
 }

@@ -46,10 +46,8 @@ static int parse_options(struct options *options, int argc, char **argv)
     if (rc != 0)
         return rc;
     rc = guest_choice_take(&options->guest, argc, argv, "cache");
-    if (rc == 0 && !options->guest.domain && !options->guest.pid) {
-        command_error("name a DOMAIN or a --pid; see vmwss cache --help");
-        return -EINVAL;
-    }
+    if (rc == 0 && !options->guest.domain && !options->guest.pid)
+        return command_refuse("name a DOMAIN or a --pid; see vmwss cache --help");
     return rc;
 }
 

@@ -76,14 +76,10 @@ static int parse_options(struct options *options, int argc, char **argv)
         return rc;
     if (optind < argc)
         options->path = argv[optind++];
-    if (optind < argc) {
-        command_error("name at most one PATH: '%s' is one too many", argv[optind]);
-        return -EINVAL;
-    }
-    if (options->csv && options->json) {
-        command_error("--json or --csv, not both");
-        return -EINVAL;
-    }
+    if (optind < argc)
+        return command_refuse("name at most one PATH: '%s' is one too many", argv[optind]);
+    if (options->csv && options->json)
+        return command_refuse("--json or --csv, not both");
     if (options->census)
         options->samples = UINT64_MAX;
     return check_path(options->path);

@@ -15,7 +15,6 @@
 #include "show/sample_json.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -133,11 +132,9 @@ static int check_guests(struct options *options, int argc, char **argv)
         options->n_domains = n;
         argc = optind + 1;
     }
-    if (options->sampling.svg && n * options->count > CHART_CURVES) {
-        command_error("--svg: %zu curves; one picture has room for %d", n * options->count,
-                      CHART_CURVES);
-        return -EINVAL;
-    }
+    if (options->sampling.svg && n * options->count > CHART_CURVES)
+        return command_refuse("--svg: %zu curves; one picture has room for %d", n * options->count,
+                              CHART_CURVES);
     return sampling_check(&options->sampling, argc, argv);
 }
 
@@ -153,10 +150,8 @@ static int parse_options(struct options *options, const struct curve_kind *kind,
 
     if (rc != 0)
         return rc;
-    if (options->csv && options->sampling.json) {
-        command_error("--json or --csv, not both");
-        return -EINVAL;
-    }
+    if (options->csv && options->sampling.json)
+        return command_refuse("--json or --csv, not both");
     return check_guests(options, argc, argv);
 }
 
@@ -169,20 +164,18 @@ static int make_windows(struct options *options)
     sampling->n_windows = 0;
     /* Slightly more than the last window, because sums of steps are not exact. */
     for (; window_s <= options->last_s * (1 + 1e-9); sampling->n_windows++) {
-        if (sampling->n_windows == RUN_MAX_WINDOWS) {
-            command_error("%s %g, %s %g: more than %d windows", kind->first_name, options->first_s,
-                          kind->last_name, options->last_s, RUN_MAX_WINDOWS);
-            return -EINVAL;
-        }
+        if (sampling->n_windows == RUN_MAX_WINDOWS)
+            return command_refuse("%s %g, %s %g: more than %d windows", kind->first_name,
+                                  options->first_s, kind->last_name, options->last_s,
+                                  RUN_MAX_WINDOWS);
         sampling->window_s[sampling->n_windows] = window_s;
         window_s = kind->doubling ? 2 * window_s
                                   : options->first_s * (double)(sampling->n_windows + 2);
     }
     if (sampling->n_windows > 0)
         return 0;
-    command_error("%s %g is longer than %s %g", kind->first_name, options->first_s, kind->last_name,
-                  options->last_s);
-    return -EINVAL;
+    return command_refuse("%s %g is longer than %s %g", kind->first_name, options->first_s,
+                          kind->last_name, options->last_s);
 }
 
 static int print_curves(const struct sample_record *const *records, size_t n,

@@ -3,6 +3,7 @@
 #include "base/distribution.h"
 #include "measure/cache/measure.h"
 #include "measure/kernel/damon_sysfs.h"
+#include "measure/kernel/host_fix.h"
 #include "measure/kernel/numa_balancing.h"
 #include "measure/record/disturbance.h"
 #include "programs/vmwss/cli.h"
@@ -13,6 +14,99 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+/* --- --fix ------------------------------------------------------------------------------------ */
+
+/* vmwss doctor --fix: settings of the host, printed, changed or restored. */
+
+enum doctor_fix {
+    DOCTOR_FIX_PRINT,
+    DOCTOR_FIX_APPLY,
+    DOCTOR_FIX_UNDO,
+};
+
+static const char *const state_names[] = {
+    [HOST_FIX_NEEDED] = "needed", [HOST_FIX_BY_HAND] = "by-hand", [HOST_FIX_APPLIED] = "applied",
+    [HOST_FIX_UNDONE] = "undone", [HOST_FIX_LEFT] = "left",       [HOST_FIX_FAILED] = "failed",
+};
+
+static size_t count(const struct host_fix_line *lines, size_t n, enum host_fix_state state)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += lines[i].state == state;
+    return found;
+}
+
+static void add_notes(struct sheet *sheet, const struct host_fix_line *lines, size_t n,
+                      enum doctor_fix what)
+{
+    for (size_t i = 0; i < n; i++)
+        if (lines[i].state == HOST_FIX_NEEDED || lines[i].state == HOST_FIX_BY_HAND)
+            sheet_note(sheet, "%s: %s.", lines[i].what, lines[i].purpose);
+    if (what == DOCTOR_FIX_UNDO && n == 0)
+        sheet_note(sheet, "There is nothing to undo.");
+    else if (n == 0)
+        sheet_note(sheet, "There is nothing to fix on this host.");
+    if (count(lines, n, HOST_FIX_NEEDED) > 0)
+        sheet_note(sheet, "As root, `vmwss doctor --fix --apply` does what is needed,\n"
+                          "until --undo or the next boot.");
+    if (count(lines, n, HOST_FIX_BY_HAND) > 0)
+        sheet_note(sheet, "by-hand: it changes how all guests run, so only you can decide.");
+    if (count(lines, n, HOST_FIX_APPLIED) > 0)
+        sheet_note(sheet, "applied: `vmwss doctor --fix --undo` restores it.");
+    if (count(lines, n, HOST_FIX_LEFT) > 0)
+        sheet_note(sheet, "left: something else has changed it since --apply.");
+}
+
+static void print_lines(const struct host_fix_line *lines, size_t n, enum doctor_fix what,
+                        enum show_format format)
+{
+    static const struct sheet_column columns[] = {{"what", {.name = "WHAT"}},
+                                                  {"state", {.name = "STATE"}},
+                                                  {"command", {.name = "COMMAND", .last = true}}};
+    struct sheet sheet;
+
+    sheet_begin(&sheet, format, "vmwss.fix.v1", NULL);
+    sheet_here_and_now(&sheet);
+    sheet_list(&sheet, "fixes", columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < n; i++) {
+        sheet_row(&sheet);
+        sheet_text(&sheet, "what", lines[i].what);
+        sheet_text(&sheet, "state", state_names[lines[i].state]);
+        sheet_text(&sheet, "command", lines[i].command);
+        sheet_text(&sheet, "purpose", lines[i].purpose);
+    }
+    sheet_close(&sheet);
+    add_notes(&sheet, lines, n, what);
+    sheet_end(&sheet);
+}
+
+/* Prints what was done; returns the exit status. */
+static int doctor_fix(enum doctor_fix what, enum show_format format)
+{
+    struct host_fix_line lines[HOST_FIX_MAX];
+    struct error error = {0};
+    struct fsroot root;
+    size_t n = 0;
+    int rc = 0;
+
+    if (fsroot_open(&root, "/") < 0)
+        return EXIT_CANNOT;
+    if (what == DOCTOR_FIX_APPLY)
+        rc = host_fix_apply(&root, NULL, lines, &n, &error);
+    else if (what == DOCTOR_FIX_UNDO)
+        rc = host_fix_undo(&root, NULL, lines, &n, &error);
+    else
+        n = host_fix_list(&root, lines);
+    fsroot_close(&root);
+    if (rc == 0 || n > 0)
+        print_lines(lines, n, what, format);
+    if (rc < 0)
+        command_error("%s", error.text);
+    return rc < 0 ? EXIT_CANNOT : 0;
+}
 
 enum outcome {
     OUTCOME_YES,
@@ -107,7 +201,7 @@ static void check_damon(struct report *report, const struct fsroot *root)
             "the kernel's module %s watches all memory and clears accessed bits; the upper "
             "bounds include what it may hide. With it off (echo N > "
             "/sys/module/%s/parameters/enabled) `damon` works, `auto` prefers `idle` or `damon` "
-            "to `zap`, and long windows have narrower bounds",
+            "to `zap`, and long windows have narrower bounds (vmwss doctor --fix)",
             module, module);
     add_finding(report, "damon-active", OUTCOME_WARNING, text);
 }
@@ -231,25 +325,45 @@ static int examine(struct report *report, const struct guest_choice *choice)
 struct choice {
     struct guest_choice guest;
     bool json;
+    bool fix, apply, undo;
 };
 
 static const struct option_line lines[] = {
     OPTION_PID(offsetof(struct choice, guest)),
     OPTION_CONNECT(offsetof(struct choice, guest)),
     {OPTION_FLAG, 'j', "json", NULL, offsetof(struct choice, json),
-     .help = "one JSON object, schema vmwss.doctor.v1"},
+     .help = "one JSON object, schema vmwss.doctor.v1, or vmwss.fix.v1 with --fix"},
+    {OPTION_FLAG, 0, "fix", NULL, offsetof(struct choice, fix),
+     .help = "instead, the commands that would help on this host; changes nothing"},
+    {OPTION_FLAG, 0, "apply", NULL, offsetof(struct choice, apply),
+     .help = "with --fix: run those that are safe, until the next boot"},
+    {OPTION_FLAG, 0, "undo", NULL, offsetof(struct choice, undo),
+     .help = "with --fix: restore what --apply changed, unless others have changed it since"},
     {.type = OPTION_END},
 };
 
 static const struct command_options command_options = {
     .usage =
-        "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n\n"
+        "Usage: vmwss doctor [DOMAIN | --pid PID] [OPTIONS]\n"
+        "       vmwss doctor --fix [--apply | --undo] [--json]\n\n"
         "Tests whether each method works on this host and, if a guest is named, on that guest, and lists what\n"
         "else on this host disturbs a measurement. It tests the guest for real: it marks some of its pages,\n"
         "and drops all of its mappings once if its working set is tiny.\n",
     .lines = lines,
     .after = "Exit status: 0 some method works, 2 none does or the guest cannot be opened.\n",
 };
+
+static int fix(const struct choice *choice, int arguments)
+{
+    if (!choice->fix || (choice->apply && choice->undo) || arguments > 0 || choice->guest.pid) {
+        command_error("--fix, and either --apply or --undo, for this host, without a guest");
+        return EXIT_USAGE;
+    }
+    return doctor_fix(choice->apply  ? DOCTOR_FIX_APPLY
+                      : choice->undo ? DOCTOR_FIX_UNDO
+                                     : DOCTOR_FIX_PRINT,
+                      choice->json ? SHOW_JSON : SHOW_TABLE);
+}
 
 int cmd_doctor(int argc, char **argv)
 {
@@ -259,6 +373,8 @@ int cmd_doctor(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
+    if (choice.fix || choice.apply || choice.undo)
+        return fix(&choice, argc - optind);
     if (guest_choice_take(&choice.guest, argc, argv, "doctor") < 0)
         return EXIT_USAGE;
 

@@ -15,6 +15,7 @@ struct options {
     int step;        /* --step; -1: depends on the span */
     const char *svg; /* --svg */
     bool events;     /* --events */
+    bool writes;     /* --writes */
 };
 
 static const char *const steps[] = {"record", "minute", "hour", NULL};
@@ -30,8 +31,11 @@ static const struct option_line lines[] = {
      .help = "also draw the curve with the events, as SVG"},
     {OPTION_FLAG, 'e', "events", NULL, offsetof(struct options, events),
      .help = "show events of the guest instead: start, suspend, resume, resize, stall, end"},
+    {OPTION_FLAG, 0, "writes", NULL, offsetof(struct options, writes),
+     .help = "show instead what the guest wrote within each window (writes in vmwssd.conf)"},
     KEPT_DATABASE(offsetof(struct options, kept.database)),
-    KEPT_JSON("one JSON object per line, schema vmwss.history.v1, or vmwss.event.v1"),
+    KEPT_JSON("one JSON object per line, schema vmwss.history.v1, vmwss.event.v1 or\n"
+              "vmwss.write_set.v1"),
     KEPT_CSV,
     {.type = OPTION_END},
 };
@@ -51,11 +55,11 @@ static int parse_options(struct options *options, int argc, char **argv)
 
     if (rc != 0)
         return rc;
-    if (optind != argc - 1) {
-        command_error("name one DOMAIN, by name or UUID; see vmwss history --help");
-        return -EINVAL;
-    }
+    if (optind != argc - 1)
+        return command_refuse("name one DOMAIN, by name or UUID; see vmwss history --help");
     options->domain = argv[optind];
+    if (options->writes && (options->events || options->svg || options->step >= 0))
+        return command_refuse("--writes stands alone: no --events, --svg and --step");
     return kept_span_check(&options->kept);
 }
 
@@ -68,25 +72,14 @@ struct collected {
 static int history_see(const struct history_point *point, void *context)
 {
     struct collected *collected = context;
-    struct history_point *more = array_grow(collected->points, collected->n, sizeof(*more));
-
-    if (!more)
-        return -ENOMEM;
-    collected->points = more;
-    more[collected->n++] = *point;
-    return 0;
+    return array_put(&collected->points, &collected->n, point, sizeof(*collected->points));
 }
 
 static int see_event(enum event_kind kind, double time_s, void *context)
 {
     struct collected *collected = context;
-    struct history_event *more = array_grow(collected->events, collected->n_events, sizeof(*more));
-
-    if (!more)
-        return -ENOMEM;
-    collected->events = more;
-    more[collected->n_events++] = (struct history_event){kind, time_s};
-    return 0;
+    return array_put(&collected->events, &collected->n_events,
+                     &(struct history_event){kind, time_s}, sizeof(*collected->events));
 }
 
 /* Explains why there is nothing: another window may be in the history, or nothing of that time. */
@@ -183,6 +176,43 @@ static int collect(struct store *store, const struct options *options,
                                                   : rc;
 }
 
+struct collected_writes {
+    size_t n;
+    struct kept_writes *all;
+};
+
+static int see_writes(const struct kept_writes *writes, void *context)
+{
+    struct collected_writes *collected = context;
+
+    return array_put(&collected->all, &collected->n, writes, sizeof(*writes));
+}
+
+static int print_writes(struct store *store, const struct options *options,
+                        const struct history_guest *guest, struct error *error)
+{
+    struct collected_writes collected = {0};
+    struct history_query query = {0};
+    int rc;
+
+    kept_span(&options->kept, &query.from_s, &query.to_s);
+    rc = history_writes(store, guest->id, &query, see_writes, &collected, error);
+    if (rc == 0 && collected.n == 0)
+        rc = error_set(error, -ENODATA,
+                       "domain %s: the history has no writes of that time; see --since, and writes "
+                       "in vmwssd(8)",
+                       guest->name);
+    if (rc == 0)
+        rc = history_refresh(store, error);
+    if (rc == 0)
+        rc = history_writes_print(options->kept.format, guest, collected.all, collected.n,
+                                  options->kept.window_s);
+    free(collected.all);
+    if (rc == -ENOMEM)
+        error_set(error, rc, "out of memory");
+    return rc == 0 ? command_flush(error) : rc;
+}
+
 /* The reader of the output may take any time: the history is closed before that, because otherwise
  * its WAL would grow. */
 static int read_and_print(struct store *store, const struct options *options, struct error *error)
@@ -192,6 +222,8 @@ static int read_and_print(struct store *store, const struct options *options, st
     struct collected collected = {0};
     int rc = history_find(store, options->domain, &guest, error);
 
+    if (rc == 0 && options->writes)
+        return print_writes(store, options, &guest, error);
     if (rc == 0)
         rc = kept_window(store, guest.id, &options->kept, &query.window_s, error);
     kept_span(&options->kept, &query.from_s, &query.to_s);

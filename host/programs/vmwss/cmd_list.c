@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_list.c  vmwss list: the guests of this host and how each can be measured. */
 #include "base/cleanup.h"
+#include "guest/domain/pods.h"
 #include "guest/ram/resident.h"
 #include "programs/vmwss/cli.h"
 #include "programs/vmwss/survey.h"
@@ -109,7 +110,7 @@ static void fill_surveyed(struct sheet *sheet, const struct survey *survey, bool
     char reasons[2048] = "";
 
     join_backings(backing, sizeof(backing), ram);
-    sheet_bytes(sheet, "ram_bytes", ram->bytes);
+    sheet_bytes(sheet, "ram_bytes", ram->unproved_bytes ? UINT64_MAX : ram->bytes);
     sheet_bytes(sheet, "resident_bytes", guest_ram_resident_bytes(ram));
     sheet_count(sheet, "blocks", ram->n_blocks);
     sheet_text(sheet, "backing", backing);
@@ -169,6 +170,11 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
     guest_close(guest);
 }
 
+struct choice {
+    const char *uri;
+    bool processes, verbose, json;
+};
+
 struct output {
     bool verbose;
     struct sheet sheet;
@@ -203,6 +209,23 @@ static int list_processes(const struct fsroot *root, struct output *output, stru
     return 0;
 }
 
+static void list_domain(const struct fsroot *root, struct domain_connection *connection,
+                        const struct domain_info *info, struct output *output)
+{
+    struct row row = {.pid = info->pid, .state = domain_state_name(info->state)};
+    struct guest guest;
+    int rc;
+
+    snprintf(row.name, sizeof(row.name), "%s", info->name);
+    snprintf(row.uuid, sizeof(row.uuid), "%s", info->uuid);
+    if (info->state == DOMAIN_RUNNING)
+        rc = guest_open_domain(connection, root, info->uuid, &guest, &row.problem);
+    else
+        rc = error_set(&row.problem, -ENODEV, "not running");
+    survey_row(root, &row, rc, &guest);
+    emit(output, &row);
+}
+
 static int list_domains(const struct fsroot *root, const char *uri, struct output *output,
                         struct error *error)
 {
@@ -215,32 +238,62 @@ static int list_domains(const struct fsroot *root, const char *uri, struct outpu
 
     ssize_t n = domain_list(connection, root, &infos, error);
 
-    for (ssize_t i = 0; i < n; i++) {
-        struct row row = {.pid = infos[i].pid, .state = domain_state_name(infos[i].state)};
-        struct guest guest;
-
-        snprintf(row.name, sizeof(row.name), "%s", infos[i].name);
-        snprintf(row.uuid, sizeof(row.uuid), "%s", infos[i].uuid);
-        if (infos[i].state == DOMAIN_RUNNING)
-            rc = guest_open_domain(connection, root, infos[i].uuid, &guest, &row.problem);
-        else
-            rc = error_set(&row.problem, -ENODEV, "not running");
-        survey_row(root, &row, rc, &guest);
-        emit(output, &row);
-    }
+    for (ssize_t i = 0; i < n; i++)
+        list_domain(root, connection, &infos[i], output);
     domain_disconnect(connection);
     return n < 0 ? (int)n : 0;
 }
 
-struct choice {
-    const char *uri;
-    bool processes, verbose, json;
-};
+/* Its libvirt may fail alone; the guest is listed nevertheless. */
+static void list_pod(const struct fsroot *root, const struct pod_guest *pod, struct output *output)
+{
+    struct row row = {.pid = pod->pid, .owner = pod->owner};
+    struct domain_connection *connection = NULL;
+    struct domain_info info;
+    int rc = pods_connect(pod, &connection, &row.problem);
+
+    if (rc == 0)
+        rc = domain_find(connection, root, pod->uuid, &info, &row.problem);
+    if (rc == 0) {
+        list_domain(root, connection, &info, output);
+    } else {
+        snprintf(row.name, sizeof(row.name), "%s", pod->name);
+        snprintf(row.uuid, sizeof(row.uuid), "%s", pod->uuid);
+        note_process(root, &row);
+        emit(output, &row);
+    }
+    domain_disconnect(connection);
+}
+
+static int list_pods(const struct fsroot *root, struct output *output, struct error *error)
+{
+    struct pods pods;
+    int rc = pods_find(root, &pods, error);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < pods.n; i++)
+        list_pod(root, &pods.guests[i], output);
+    pods_free(&pods);
+    return 0;
+}
+
+static int list_guests(const struct fsroot *root, const struct choice *choice,
+                       struct output *output, struct error *error)
+{
+    if (choice->processes)
+        return list_processes(root, output, error);
+    if (domain_is_pods(choice->uri))
+        return list_pods(root, output, error);
+    return list_domains(root, choice->uri, output, error);
+}
 
 #define AT(member) offsetof(struct choice, member)
 
 static const struct option_line lines[] = {
-    {OPTION_TEXT, 'c', "connect", "URI", AT(uri), .help = "libvirt connection (qemu:///system)"},
+    {OPTION_TEXT, 'c', "connect", "URI", AT(uri),
+     .help = "libvirt connection (qemu:///system), or pods: all those in other process\n"
+             "namespaces, as KubeVirt has them"},
     {OPTION_FLAG, 'P', "processes", NULL, AT(processes),
      .help = "look for QEMU processes instead of asking libvirt"},
     {OPTION_FLAG, 'v', "verbose", NULL, AT(verbose),
@@ -281,8 +334,7 @@ int cmd_list(int argc, char **argv)
     output.verbose = choice.verbose;
     sheet_begin(&output.sheet, choice.json ? SHOW_JSON : SHOW_TABLE, "vmwss.list.v1", NULL);
     sheet_list(&output.sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
-    rc = choice.processes ? list_processes(&root, &output, &error)
-                          : list_domains(&root, choice.uri, &output, &error);
+    rc = list_guests(&root, &choice, &output, &error);
     if (rc == 0) {
         sheet_close(&output.sheet);
         rc = sheet_end(&output.sheet);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Chunks of a map for scripts, unless --chunk is given. */
@@ -71,15 +70,11 @@ static int check_windows(struct options *options)
         sampling->n_windows = 1;
         sampling->window_s[0] = fmax(1, options->over_s / DEFAULT_PERIODS);
     }
-    if (sampling->n_windows > 1) {
-        command_error("--over takes one --window, the length of a period");
-        return -EINVAL;
-    }
-    if (options->over_s / sampling->window_s[0] > MAP_OVER_MAX_PERIODS) {
-        command_error("--over has more than %d periods: choose a longer --window",
-                      MAP_OVER_MAX_PERIODS);
-        return -EINVAL;
-    }
+    if (sampling->n_windows > 1)
+        return command_refuse("--over takes one --window, the length of a period");
+    if (options->over_s / sampling->window_s[0] > MAP_OVER_MAX_PERIODS)
+        return command_refuse("--over has more than %d periods: choose a longer --window",
+                              MAP_OVER_MAX_PERIODS);
     sampling->same_pages = true;
     return 0;
 }
@@ -90,16 +85,12 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
-    if (options->csv && options->sampling.json) {
-        command_error("--json or --csv, not both");
-        return -EINVAL;
-    }
-    if (options->chunk_bytes % base_page_bytes()) {
-        command_error("--chunk %llu: expected a multiple of %llu",
-                      (unsigned long long)options->chunk_bytes,
-                      (unsigned long long)base_page_bytes());
-        return -EINVAL;
-    }
+    if (options->csv && options->sampling.json)
+        return command_refuse("--json or --csv, not both");
+    if (options->chunk_bytes % base_page_bytes())
+        return command_refuse("--chunk %llu: expected a multiple of %llu",
+                              (unsigned long long)options->chunk_bytes,
+                              (unsigned long long)base_page_bytes());
     return 0;
 }
 

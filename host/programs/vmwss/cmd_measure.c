@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/parse.h"
+#include "guest/domain/pods.h"
 #include "measure/estimate/pace.h"
 #include "programs/vmwss/asking.h"
 #include "programs/vmwss/sampling.h"
@@ -15,14 +16,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define DEFAULT_WINDOW_S 10.0
 /* A migration's last round takes tenths of a second, its first one many seconds. */
-static const double write_windows_s[] = {0.1, 0.2, 0.5, 1, 2, 5, 10};
+static const double write_windows_s[] = {WRITE_WINDOWS_S};
 #define N_WRITE_WINDOWS (sizeof(write_windows_s) / sizeof(write_windows_s[0]))
 
 /* A guest hardly notices a pause of a tenth of a second; marking 512 MiB page by page takes half of
@@ -129,10 +129,8 @@ static int take_domains(struct options *options, int argc, char **argv)
 {
     const int n = argc - optind;
 
-    if (options->all && (n > 0 || options->sampling.guest.pid)) {
-        command_error("--all, DOMAIN or --pid: only one of them");
-        return -EINVAL;
-    }
+    if (options->all && (n > 0 || options->sampling.guest.pid))
+        return command_refuse("--all, DOMAIN or --pid: only one of them");
     if (options->all) {
         options->sampling.guest.domain = "all";
         return sampling_check(&options->sampling, argc, argv);
@@ -149,15 +147,11 @@ static int check_writes(struct sampling_choice *sampling)
 {
     if (!sampling->writes)
         return 0;
-    if (sampling->samples > 0 || sampling->precision > 0 || sampling->fine > 0) {
-        command_error(
+    if (sampling->samples > 0 || sampling->precision > 0 || sampling->fine > 0)
+        return command_refuse(
             "--writes examines every page: --samples, --precision and --fine do not apply");
-        return -EINVAL;
-    }
-    if (sampling->n_windows > WRITE_POINTS_MAX) {
-        command_error("--writes takes at most %d windows", WRITE_POINTS_MAX);
-        return -EINVAL;
-    }
+    if (sampling->n_windows > WRITE_POINTS_MAX)
+        return command_refuse("--writes takes at most %d windows", WRITE_POINTS_MAX);
     return 0;
 }
 
@@ -167,20 +161,14 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     /* The second measurement cannot pause the guest in the same way, and of two guardians one would
      * wait for the other. */
-    if (options->sampling.fine > 0 && options->sampling.pause_ms > 0) {
-        command_error("--fine and --pause exclude each other");
-        return -EINVAL;
-    }
+    if (options->sampling.fine > 0 && options->sampling.pause_ms > 0)
+        return command_refuse("--fine and --pause exclude each other");
     if (check_writes(&options->sampling) < 0)
         return -EINVAL;
-    if (options->count > 1 && options->interval_s == 0) {
-        command_error("--count needs --interval");
-        return -EINVAL;
-    }
-    if (options->stretch > 1 && options->interval_s == 0) {
-        command_error("--stretch needs --interval");
-        return -EINVAL;
-    }
+    if (options->count > 1 && options->interval_s == 0)
+        return command_refuse("--count needs --interval");
+    if (options->stretch > 1 && options->interval_s == 0)
+        return command_refuse("--stretch needs --interval");
     return sampling_check_interval(&options->sampling, options->interval_s);
 }
 
@@ -343,25 +331,37 @@ static int measure_one(const char *name, void *context)
     return sampling_run(&options.sampling, measure_repeatedly, &options);
 }
 
+static ssize_t list_all(const struct fsroot *root, const char *uri, struct domain_info **infos,
+                        struct error *error)
+{
+    struct domain_connection *connection;
+
+    if (domain_is_pods(uri))
+        return pods_list(root, infos, error);
+
+    int rc = domain_connect(uri, &connection, error);
+
+    if (rc < 0)
+        return rc;
+
+    const ssize_t n = domain_list(connection, root, infos, error);
+
+    domain_disconnect(connection);
+    return n;
+}
+
 /* Uses UUIDs: a rename in between cannot make them another guest's. The names point into infos,
  * which the caller frees. */
 static int name_all(struct options *options, struct domain_info **infos, struct error *error)
 {
-    struct domain_connection *connection;
     struct fsroot root;
-    int rc = domain_connect(options->sampling.guest.uri, &connection, error);
 
-    if (rc < 0)
-        return rc;
-    if (fsroot_open(&root, "/") < 0) {
-        domain_disconnect(connection);
+    if (fsroot_open(&root, "/") < 0)
         return error_set(error, -errno, "/: %s", strerror(errno));
-    }
 
-    const ssize_t n = domain_list(connection, &root, infos, error);
+    const ssize_t n = list_all(&root, options->sampling.guest.uri, infos, error);
 
     fsroot_close(&root);
-    domain_disconnect(connection);
     if (n < 0)
         return (int)n;
     options->domains = calloc((size_t)n + 1, sizeof(*options->domains));

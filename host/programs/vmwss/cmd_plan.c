@@ -2,15 +2,14 @@
 /** @file cmd_plan.c  vmwss plan: the joint need of the hosts of a fleet, what more fits where, and
  * which hosts could be emptied. */
 #include "base/clock.h"
-#include "base/parse.h"
 #include "base/progress.h"
 #include "decide/plan/from_history.h"
 #include "programs/vmwss/kept.h"
+#include "programs/vmwss/migrate_terms.h"
 #include "programs/vmwss/plan_choice.h"
 #include "show/html_plan.h"
 #include "show/plan.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,19 +25,15 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
     choice->request.options.max_moves = (size_t)choice->moves;
     choice->request.options.spare = (size_t)choice->spare;
     choice->request.cpus = choice->cpus.n > 0 || choice->cpu_query;
-    if (rc == 0 && choice->n_sources == 0) {
-        command_error("name the histories of the hosts to plan, as in vmwss plan --from "
-                      "a=/srv/a.db --from b=/srv/b.db");
-        return -EINVAL;
-    }
-    if (rc == 0 && choice->prometheus.user_file && choice->prometheus.token_file) {
-        command_error("--user-file or --token-file, not both");
-        return -EINVAL;
-    }
-    if (rc == 0 && choice->html && choice->kept.format != SHOW_TABLE) {
-        command_error("--html, --json or --csv: only one of them");
-        return -EINVAL;
-    }
+    if (rc == 0)
+        rc = migrate_terms_check(&choice->request.terms);
+    if (rc == 0 && choice->n_sources == 0)
+        return command_refuse("name the histories of the hosts to plan, as in vmwss plan --from "
+                              "a=/srv/a.db --from b=/srv/b.db");
+    if (rc == 0 && choice->prometheus.user_file && choice->prometheus.token_file)
+        return command_refuse("--user-file or --token-file, not both");
+    if (rc == 0 && choice->html && choice->kept.format != SHOW_TABLE)
+        return command_refuse("--html, --json or --csv: only one of them");
     return rc;
 }
 
@@ -151,6 +146,7 @@ static int plan_run(struct plan_choice *choice, struct error *error)
         .cpu_query = choice->cpu_query    ? choice->cpu_query
                      : choice->cpus.n > 0 ? ""
                                           : NULL,
+        .writes = plan_has_moves(&choice->request),
         .prometheus = &prometheus,
         .warn = show_warning,
         .progress = show_progress,

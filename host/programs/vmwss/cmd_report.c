@@ -61,14 +61,11 @@ static int parse_options(struct options *options, int argc, char **argv)
 
     if (rc != 0)
         return rc;
-    if (optind != argc) {
-        command_error("report shows all guests; for one guest, use vmwss history %s", argv[optind]);
-        return -EINVAL;
-    }
-    if (options->html && options->kept.format != SHOW_TABLE) {
-        command_error("--html, --json or --csv: only one of them");
-        return -EINVAL;
-    }
+    if (optind != argc)
+        return command_refuse("report shows all guests; for one guest, use vmwss history %s",
+                              argv[optind]);
+    if (options->html && options->kept.format != SHOW_TABLE)
+        return command_refuse("--html, --json or --csv: only one of them");
     return kept_span_check(&options->kept);
 }
 

@@ -83,15 +83,11 @@ static int parse_options(struct options *options, int argc, char **argv)
 
     if (rc != 0)
         return rc;
-    if (optind != argc - 1) {
-        command_error("name one DOMAIN; see vmwss shrink --help");
-        return -EINVAL;
-    }
+    if (optind != argc - 1)
+        return command_refuse("name one DOMAIN; see vmwss shrink --help");
     options->domain = argv[optind];
-    if (!(options->settle_s >= 2 && options->settle_s <= 3600)) {
-        command_error("--settle: expected 2 to 3600 seconds");
-        return -EINVAL;
-    }
+    if (!(options->settle_s >= 2 && options->settle_s <= 3600))
+        return command_refuse("--settle: expected 2 to 3600 seconds");
     return 0;
 }
 
@@ -123,10 +119,10 @@ static void sleep_s(double seconds)
 
 static void say(struct experiment *experiment)
 {
-    char text[96], size[32];
+    char text[96];
 
     snprintf(text, sizeof(text), "step %zu, it has %s", experiment->report.n,
-             show_bytes(size, sizeof(size), experiment->guest.memory.current_bytes));
+             BYTES_TEXT(experiment->guest.memory.current_bytes));
     progress_say(now_s() - experiment->began_s, text, &experiment->progress);
 }
 

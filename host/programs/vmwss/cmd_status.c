@@ -3,8 +3,6 @@
 #include "programs/vmwss/kept.h"
 #include "programs/vmwss/status_collect.h"
 
-#include <errno.h>
-
 struct options {
     struct status_choice choice;
     const char *columns;
@@ -57,10 +55,8 @@ static int parse_options(struct options *options, int argc, char **argv)
 
     if (rc != 0)
         return rc;
-    if (optind < argc) {
-        command_error("status shows all guests: unexpected '%s'", argv[optind]);
-        return -EINVAL;
-    }
+    if (optind < argc)
+        return command_refuse("status shows all guests: unexpected '%s'", argv[optind]);
     return 0;
 }
 

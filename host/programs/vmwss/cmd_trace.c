@@ -73,8 +73,7 @@ static const struct command_options command_options = {
 
 static int refuse_usage(const char *what)
 {
-    command_error("%s", what);
-    return -EINVAL;
+    return command_refuse("%s", what);
 }
 
 static int check_show(const struct options *options, int argc)
@@ -340,7 +339,6 @@ static int end_tracing(struct tracing *tracing, int rc, struct error *error)
 {
     struct trace_writer *writer = &tracing->writer;
     char reason[100];
-    char size[40];
 
     if (tracing->options->csv)
         return rc;
@@ -352,8 +350,8 @@ static int end_tracing(struct tracing *tracing, int rc, struct error *error)
 
     if (writer->periods > 0) {
         printf("%s: %" PRIu64 " period%s, %s; %s%s\n", writer->path, writer->periods,
-               writer->periods == 1 ? "" : "s", show_bytes(size, sizeof(size), writer->bytes),
-               reason, writer->cut ? "; not ended properly, but readable up to there" : "");
+               writer->periods == 1 ? "" : "s", BYTES_TEXT(writer->bytes), reason,
+               writer->cut ? "; not ended properly, but readable up to there" : "");
         fflush(stdout);
     }
     return rc < 0 ? rc : ended;

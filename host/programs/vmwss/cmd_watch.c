@@ -7,7 +7,6 @@
 #include "show/sample_table.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -102,16 +101,12 @@ static int print_sample(struct printing *printing, const struct kept_sample *kep
 static int collect_sample(const struct kept_sample *kept, void *context)
 {
     struct printing *printing = context;
-    struct kept_sample *more;
 
     if (!is_asked_for(printing->options, &kept->record.sample))
         return 0;
-    more = array_grow(printing->collected, printing->n_collected, sizeof(*more));
-    if (!more)
-        return error_set(printing->error, -ENOMEM, "out of memory");
-    printing->collected = more;
-    printing->collected[printing->n_collected++] = *kept;
-    return 0;
+    return array_put(&printing->collected, &printing->n_collected, kept, sizeof(*kept)) < 0
+               ? error_set(printing->error, -ENOMEM, "out of memory")
+               : 0;
 }
 
 /* Returns 1 when the limit is reached. */

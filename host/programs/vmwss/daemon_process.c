@@ -6,7 +6,6 @@
 #include "base/proc_pid.h"
 #include "programs/vmwssd/config/options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>

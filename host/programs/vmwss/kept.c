@@ -12,10 +12,8 @@
 
 static int set_format(struct kept_choice *choice, enum show_format format)
 {
-    if (choice->format != SHOW_TABLE && choice->format != format) {
-        command_error("--json or --csv, not both");
-        return -EINVAL;
-    }
+    if (choice->format != SHOW_TABLE && choice->format != format)
+        return command_refuse("--json or --csv, not both");
     choice->format = format;
     return 0;
 }
@@ -60,8 +58,7 @@ int kept_span_check(const struct kept_choice *choice)
     kept_span(choice, &from_s, &to_s);
     if (from_s < to_s)
         return 0;
-    command_error("--since is not before --until, or now");
-    return -EINVAL;
+    return command_refuse("--since is not before --until, or now");
 }
 
 #define DEFAULT_WINDOW_S 60

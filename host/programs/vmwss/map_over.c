@@ -6,7 +6,6 @@
 #include "base/interrupt.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 struct following {
     struct map_over *over;

@@ -2,7 +2,9 @@
 /** @file plan_choice.c  See plan_choice.h. */
 #include "programs/vmwss/plan_choice.h"
 
+#include "base/array.h"
 #include "base/parse.h"
+#include "programs/vmwss/migrate_terms.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,17 +56,15 @@ int plan_choice_source(void *base, const char *value)
     struct plan_source *more;
     char *host = NULL;
 
-    if (is_other_url(value)) {
-        command_error("--from: expected a URL that begins with http:// or https://, without a "
-                      "host name, because it serves many hosts");
-        return -EINVAL;
-    }
-    if (n == 0 && !prom_is_url(value) && is_address(value)) {
-        command_error("--from %s: there is no such file; a URL begins with http:// or https://, as "
-                      "in http://%s",
-                      value, value);
-        return -EINVAL;
-    }
+    if (is_other_url(value))
+        return command_refuse(
+            "--from: expected a URL that begins with http:// or https://, without a "
+            "host name, because it serves many hosts");
+    if (n == 0 && !prom_is_url(value) && is_address(value))
+        return command_refuse(
+            "--from %s: there is no such file; a URL begins with http:// or https://, as "
+            "in http://%s",
+            value, value);
     more = reallocarray(choice->sources, choice->n_sources + 1, sizeof(*more));
     if (!more)
         return no_memory();
@@ -122,13 +122,7 @@ static int add_match(void *base, const char *value)
 
 static int keep_size(struct plan_sizes *sizes, const char *value)
 {
-    const char **more = reallocarray(sizes->all, sizes->n + 1, sizeof(*more));
-
-    if (!more)
-        return no_memory();
-    sizes->all = more;
-    more[sizes->n++] = value;
-    return 0;
+    return array_put(&sizes->all, &sizes->n, &value, sizeof(value)) < 0 ? no_memory() : 0;
 }
 
 static int add_size(struct plan_sizes *sizes, const char *option, const char *value)
@@ -164,10 +158,8 @@ static int add_cpus(void *base, const char *value)
 
 static int add_list(const char *option, const char **lists, size_t *n, const char *value)
 {
-    if (*n == PLAN_LISTS_MAX) {
-        command_error("%s: at most %d times", option, PLAN_LISTS_MAX);
-        return -EINVAL;
-    }
+    if (*n == PLAN_LISTS_MAX)
+        return command_refuse("%s: at most %d times", option, PLAN_LISTS_MAX);
     lists[(*n)++] = value;
     return 0;
 }
@@ -308,6 +300,7 @@ static const struct option_line lines[] = {
      .help = "guests that belong on one host; repeatable", .call = add_together},
     {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",
      .call = add_pinned},
+    MIGRATE_TERMS(AT(request.terms)),
     {OPTION_SPAN, 0, "horizon", "TIME", AT(request.options.horizon_s),
      .help = "how far ahead to follow trends (14d)"},
     {OPTION_SPAN, 's', "since", "TIME", AT(kept.since_s),

@@ -47,7 +47,8 @@ struct plan_choice {
                         {                                                                          \
                             .risk = 0.001,                                                         \
                             .horizon_s = 14 * 86400,                                               \
-                        }},                                                                        \
+                        },                                                                         \
+                    .terms = MIGRATE_TERMS_DEFAULT},                                               \
         .size_quantile = PLAN_SIZE_QUANTILE, .size_margin = PLAN_SIZE_MARGIN, .moves = UINT64_MAX, \
         .prometheus = {.timeout_s = PROM_TIMEOUT_S},                                               \
     }

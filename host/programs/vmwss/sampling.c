@@ -60,18 +60,12 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
 {
     if (optind < argc)
         choice->guest.domain = argv[optind++];
-    if (optind < argc) {
-        command_error("one guest at a time: unexpected '%s'", argv[optind]);
-        return -EINVAL;
-    }
-    if (!choice->guest.domain == !choice->guest.pid) {
-        command_error("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
-        return -EINVAL;
-    }
-    if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1) {
-        command_error("--census, --samples and --precision exclude each other");
-        return -EINVAL;
-    }
+    if (optind < argc)
+        return command_refuse("one guest at a time: unexpected '%s'", argv[optind]);
+    if (!choice->guest.domain == !choice->guest.pid)
+        return command_refuse("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
+    if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1)
+        return command_refuse("--census, --samples and --precision exclude each other");
     return 0;
 }
 
@@ -81,11 +75,9 @@ int sampling_check_interval(struct sampling_choice *choice, double interval_s)
 
     if (interval_s == 0)
         return 0;
-    if (interval_s < longest_s) {
-        command_error("--interval %g is shorter than the longest window, %g s", interval_s,
-                      longest_s);
-        return -EINVAL;
-    }
+    if (interval_s < longest_s)
+        return command_refuse("--interval %g is shorter than the longest window, %g s", interval_s,
+                              longest_s);
     if (choice->wait_s == 0)
         choice->wait_s = interval_s - longest_s;
     return 0;

@@ -7,7 +7,6 @@
 #include "measure/record/guest_tracker.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -230,7 +229,7 @@ static int find_source(struct shrink_guest *guest, struct error *error)
     return error_set(error, -ENODATA,
                      "domain %s: it does not report its available memory, so it cannot "
                      "complain in time: enable its balloon statistics (virsh dommemstat %s "
-                     "--period 1), or run its agent, see vmwss-guest(1) (%s)",
+                     "--period 1), or run its agent, see vmwss-guest-serve(1) (%s)",
                      guest->memory.name, guest->memory.name,
                      guest->way.missing.code < 0 ? guest->way.missing.text
                                                  : "its agent does not report it");

@@ -246,7 +246,6 @@ static void explain_missing(const struct status *status, struct status_guest *gu
 static void explain_old(const struct status *status, struct status_guest *guest)
 {
     char age[32];
-    char period[32];
 
     show_seconds(age, sizeof(age), (double)(long)guest->age_s);
     if (!status->daemon.pid)
@@ -255,14 +254,13 @@ static void explain_old(const struct status *status, struct status_guest *guest)
     else
         snprintf(guest->reason, sizeof(guest->reason),
                  "last measured %s ago, though a record came every %s before", age,
-                 show_seconds(period, sizeof(period), guest->kept.period_s));
+                 SECONDS_TEXT(guest->kept.period_s));
 }
 
 static void judge(const struct collecting *collecting, struct status_guest *guest)
 {
     const struct status *status = collecting->status;
     double since_s;
-    char age[32];
 
     if (*guest->reason)
         return;
@@ -274,7 +272,7 @@ static void judge(const struct collecting *collecting, struct status_guest *gues
         return;
     if (guest->suspended)
         snprintf(guest->reason, sizeof(guest->reason), "suspended for %s",
-                 show_seconds(age, sizeof(age), (double)(long)(status->now_s - since_s)));
+                 SECONDS_TEXT((double)(long)(status->now_s - since_s)));
     else if (!guest->has_record)
         explain_missing(status, guest);
     else if (!kept_is_current(&guest->kept, status->now_s))

@@ -18,7 +18,7 @@ struct survey {
 /** How much to probe on a guest that vmwssd follows. */
 enum survey_depth {
     SURVEY_CHECK, /* nothing: report only vmwssd's method */
-    SURVEY_TRY,   /* only the methods that do not disturb its panel */
+    SURVEY_TRY,   /* only the methods that do not disturb vmwssd's panel */
 };
 
 /** Locates the RAM of @p guest and probes every method. Probing disturbs a measurement, so it locks

@@ -24,7 +24,6 @@
 #include "programs/vmwssd/sources/source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -389,6 +388,7 @@ static int divide(struct daemon *daemon, struct error *error)
     const struct scanner_plan plan = {.root = &daemon->root,
                                       .lock = &daemon->lock,
                                       .agents = daemon->reaches_agents,
+                                      .writes = daemon->config.writes_s > 0,
                                       .log_level = daemon->config.log_level,
                                       .patience_ns = daemon->patience_ns};
     int rc = scanner_start(&daemon->scanner, &plan, &daemon->scanner_pid, error);

@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "show/metrics/exposition.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +12,9 @@
 #include <string.h>
 
 struct reading {
+    struct store *store;
     struct current *current;
+    struct error *error;
     double now_s, stale_s;
 };
 
@@ -22,15 +23,16 @@ static double time_of(const struct kept_sample *kept)
     return timespec_s(&kept->record.sample.time);
 }
 
-static int append_sample(struct current *current, const struct kept_sample *kept)
+static int append_sample(const struct reading *reading, const struct kept_sample *kept)
 {
-    struct current_guest *more = array_grow(current->guests, current->n, sizeof(*more));
+    struct current *current = reading->current;
+    struct current_guest guest = {.kept = *kept};
+    const struct sample_record *sample = &kept->record.sample;
+    int rc = history_latest_writes(reading->store, sample->host, sample->uuid,
+                                   reading->now_s - CURRENT_WRITES_S, &guest.writes,
+                                   reading->error);
 
-    if (!more)
-        return -ENOMEM;
-    current->guests = more;
-    more[current->n++] = (struct current_guest){.kept = *kept};
-    return 0;
+    return rc < 0 ? rc : array_put(&current->guests, &current->n, &guest, sizeof(guest));
 }
 
 /* Cleans texts before they are compared, because replacing bytes can make two names equal. */
@@ -52,7 +54,7 @@ static int current_see(const struct kept_sample *kept, void *context)
     current->newest_s = fmax(current->newest_s, time_of(kept));
     if (kept->ended_s > 0 || reading->now_s - time_of(kept) > stale_s)
         return 0;
-    rc = append_sample(current, kept);
+    rc = append_sample(reading, kept);
     if (rc == 0)
         clean(&current->guests[current->n - 1].kept.record.sample);
     return rc;
@@ -106,7 +108,7 @@ static void tell_apart(struct current *current)
 int current_read(struct store *store, double now_s, double stale_s, struct current *current,
                  struct error *error)
 {
-    struct reading reading = {current, now_s, stale_s};
+    struct reading reading = {store, current, error, now_s, stale_s};
     int rc;
 
     *current = (struct current){0};

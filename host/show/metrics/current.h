@@ -13,13 +13,16 @@
  */
 #pragma once
 
-#include "history/history.h"
+#include "history/writes.h"
 
 #define CURRENT_PERIODS 5
+/** A write working set is measured seldom, and shown for so long. */
+#define CURRENT_WRITES_S 86400.0
 
 struct current_guest {
     struct kept_sample kept;
-    bool shares_name; /* another current guest has the same name */
+    struct kept_writes writes; /* the last ones */
+    bool shares_name;          /* another current guest has the same name */
 };
 
 struct current {

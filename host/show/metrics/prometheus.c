@@ -6,6 +6,7 @@
 #include "show/metrics/planning.h"
 #include "show/metrics/prometheus_guest_stats.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,21 +98,37 @@ static void write_flags(FILE *out, const struct current *current)
 
 /* --- window ----------------------------------------------------------------------------------- */
 
-static void window_label(char label[32], const struct window_record *window)
+/* The windows of a record, or of a curve of writes: structs that begin with their length. */
+struct windows {
+    const void *first;
+    size_t n, size;
+};
+
+static_assert(offsetof(struct window_record, window_s) == 0, "see struct windows");
+static_assert(offsetof(struct write_point, window_s) == 0, "see struct windows");
+
+static const void *window_at(const struct windows *windows, size_t w)
 {
-    snprintf(label, 32, "%.10g", window->window_s);
+    return (const char *)windows->first + w * windows->size;
+}
+
+static void window_label(char label[32], const struct windows *windows, size_t w)
+{
+    const double *window_s = window_at(windows, w);
+
+    snprintf(label, 32, "%.10g", *window_s);
 }
 
 /* Detects two windows with the same text, which would be the same series twice. vmwssd writes
  * windows in ascending order. */
-static bool is_repeated(const struct sample_record *sample, size_t w)
+static bool is_repeated(const struct windows *windows, size_t w)
 {
     char label[32];
     char other[32];
 
-    window_label(label, &sample->windows[w]);
+    window_label(label, windows, w);
     for (size_t i = 0; i < w; i++) {
-        window_label(other, &sample->windows[i]);
+        window_label(other, windows, i);
         if (strcmp(label, other) == 0)
             return true;
     }
@@ -119,20 +136,19 @@ static bool is_repeated(const struct sample_record *sample, size_t w)
 }
 
 static void write_windows_of(FILE *out, const struct field *field,
-                             const struct current_guest *guest)
+                             const struct current_guest *guest, const struct windows *windows)
 {
-    const struct sample_record *sample = &guest->kept.record.sample;
     char labels[LABELS_MAX];
     char window[32];
     struct field_value value;
 
-    for (size_t w = 0; w < sample->n_windows; w++) {
-        if (is_repeated(sample, w))
+    for (size_t w = 0; w < windows->n; w++) {
+        if (is_repeated(windows, w))
             continue;
-        window_label(window, &sample->windows[w]);
+        window_label(window, windows, w);
         prometheus_guest_labels(labels, guest);
         exposition_label(labels, LABELS_MAX, "window", window);
-        field_get(field, &sample->windows[w], &value);
+        field_get(field, window_at(windows, w), &value);
         if (value.kind != VALUE_NONE)
             exposition_sample(out, field->metric, labels, field_number(&value));
     }
@@ -141,8 +157,37 @@ static void write_windows_of(FILE *out, const struct field *field,
 static void write_window_metric(FILE *out, const struct field *field, const struct current *current)
 {
     exposition_family(out, field->metric, field->help);
+    for (size_t i = 0; i < current->n; i++) {
+        const struct sample_record *sample = &current->guests[i].kept.record.sample;
+        const struct windows windows = {sample->windows, sample->n_windows,
+                                        sizeof(sample->windows[0])};
+
+        write_windows_of(out, field, &current->guests[i], &windows);
+    }
+}
+
+static void write_point_metric(FILE *out, const struct field *field, const struct current *current)
+{
+    exposition_family(out, field->metric, field->help);
+    for (size_t i = 0; i < current->n; i++) {
+        const struct write_curve *curve = &current->guests[i].writes.curve;
+        const struct windows windows = {curve->points, curve->n, sizeof(curve->points[0])};
+
+        write_windows_of(out, field, &current->guests[i], &windows);
+    }
+}
+
+static void write_writes_time(FILE *out, const struct current *current)
+{
+    const char *name = "vmwss_write_set_timestamp_seconds";
+    char labels[LABELS_MAX];
+
+    exposition_family(out, name, "When the write set was measured last, Unix time.");
     for (size_t i = 0; i < current->n; i++)
-        write_windows_of(out, field, &current->guests[i]);
+        if (current->guests[i].writes.time_s > 0) {
+            prometheus_guest_labels(labels, &current->guests[i]);
+            exposition_sample(out, name, labels, current->guests[i].writes.time_s);
+        }
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -196,6 +241,9 @@ void prometheus_write(FILE *out, const struct current *current,
     write_info(out, current);
     prometheus_write_metrics(out, window_fields(), window_groups, COUNT(window_groups),
                              write_window_metric, current);
+    prometheus_write_metrics(out, write_point_fields(), window_groups, COUNT(window_groups),
+                             write_point_metric, current);
+    write_writes_time(out, current);
     prometheus_write_metrics(out, sample_fields(), guest_groups, COUNT(guest_groups),
                              write_guest_metric, current);
     write_flags(out, current);

@@ -6,7 +6,7 @@
  * "uuid" is added if names are not unique (current.h); the label "window" is in seconds. All
  * metrics are gauges with the last measurement. Samples have no timestamp;
  * vmwss_last_scan_timestamp_seconds has the time of the measurement. Planners read separate series
- * (planning.h). The metrics are listed in vmwss-exporter(8).
+ * (planning.h). The metrics are listed in vmwss-metrics(7).
  */
 #pragma once
 

@@ -18,25 +18,13 @@
 static int see_entry(const struct journal_entry *entry, void *context)
 {
     struct balloon_metrics *metrics = context;
-    void *more = array_grow(metrics->entries, metrics->n, sizeof(*entry));
-
-    if (!more)
-        return -ENOMEM;
-    metrics->entries = more;
-    metrics->entries[metrics->n++] = *entry;
-    return 0;
+    return array_put(&metrics->entries, &metrics->n, entry, sizeof(*metrics->entries));
 }
 
 static int see_count(const struct journal_count *count, void *context)
 {
     struct balloon_metrics *metrics = context;
-    void *more = array_grow(metrics->counts, metrics->n_counts, sizeof(*count));
-
-    if (!more)
-        return -ENOMEM;
-    metrics->counts = more;
-    metrics->counts[metrics->n_counts++] = *count;
-    return 0;
+    return array_put(&metrics->counts, &metrics->n_counts, count, sizeof(*metrics->counts));
 }
 
 int balloon_metrics_read(struct balloon_metrics *metrics, const char *path, double now_s,

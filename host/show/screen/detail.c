@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <ncurses.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define HOUR_S 3600.0
@@ -20,10 +19,7 @@
 
 static int draw_windows(int y, const struct sample_record *sample)
 {
-    char wss[24];
-    char half[24];
     char share[16];
-    char window[24];
 
     attron(A_BOLD);
     paint_line(y++, 0, "%10s %10s %10s %10s %8s", "WINDOW", "EST", "WSS", show_plus_minus(),
@@ -32,10 +28,9 @@ static int draw_windows(int y, const struct sample_record *sample)
     for (size_t w = 0; w < sample->n_windows; w++) {
         const struct window_record *record = &sample->windows[w];
 
-        paint_line(y++, 0, "%10s %9.2fs %10s %10s %8s",
-                   show_seconds(window, sizeof(window), record->window_s), record->est_window_s,
-                   show_bytes(wss, sizeof(wss), record->wss_bytes),
-                   show_bytes(half, sizeof(half), window_half_width(record)),
+        paint_line(y++, 0, "%10s %9.2fs %10s %10s %8s", SECONDS_TEXT(record->window_s),
+                   record->est_window_s, BYTES_TEXT(record->wss_bytes),
+                   BYTES_TEXT(window_half_width(record)),
                    window_share_text(share, sizeof(share), sample, record));
     }
     return y + 1;
@@ -52,13 +47,10 @@ static int draw_ages(int y, const struct ages_record *record)
         const struct age_bin *bin = &record->bins[b];
         double share = resident_bytes > 0 ? (double)bin->bytes / (double)resident_bytes : 0;
         char name[56];
-        char bytes[24];
-        char bar[32];
 
         age_bin_label(name, sizeof(name), bin);
-        paint_line(y++, 0, "%20s %10s %6.1f%% %s", name,
-                   show_bytes(bytes, sizeof(bytes), bin->bytes), 100 * share,
-                   show_bar(bar, sizeof(bar), share));
+        paint_line(y++, 0, "%20s %10s %6.1f%% %s", name, BYTES_TEXT(bin->bytes), 100 * share,
+                   BAR_TEXT(share));
     }
     return y + 1;
 }
@@ -100,8 +92,6 @@ static int draw_hour(int y, struct store *store, const struct sample_record *sam
                                         sample->windows[0].window_s};
     struct history_guest guest;
     char line[3 * SLOTS + 1];
-    char low[24];
-    char high[24];
 
     for (size_t i = 0; i < SLOTS; i++)
         hour.wss[i] = -1;
@@ -110,9 +100,8 @@ static int draw_hour(int y, struct store *store, const struct sample_record *sam
         return y;
     layout_sparkline(hour.wss, SLOTS, COLS > 20 ? (size_t)COLS - 20 : 1, paint_utf8(), line);
     paint_line(y, 0, "the last hour  %s", line);
-    paint_line(y + 1, 0, "over %gs: %s to %s", query.window_s,
-               show_bytes(low, sizeof(low), (uint64_t)hour.smallest),
-               show_bytes(high, sizeof(high), (uint64_t)hour.largest));
+    paint_line(y + 1, 0, "over %gs: %s to %s", query.window_s, BYTES_TEXT((uint64_t)hour.smallest),
+               BYTES_TEXT((uint64_t)hour.largest));
     return y + 3;
 }
 
@@ -122,8 +111,6 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     char name[300];
     char text[400];
     uint64_t bytes;
-    char back[24];
-    char age[24];
     int y = 0;
 
     sample_name(name, sizeof(name), sample);
@@ -134,10 +121,8 @@ void detail_draw(struct store *store, const struct kept_sample *kept, double now
     paint_line(y++, 0, "%s", text);
     paint_line(y++, 0, "host %s, %s", sample->host, sample->uuid);
     paint_line(y++, 0, "%s reclaimable; measured %s ago, every %gs",
-               sample_reclaimable(sample, &bytes) ? show_bytes(back, sizeof(back), bytes)
-                                                  : "not known yet what is",
-               show_seconds(age, sizeof(age), (double)(long)kept_age_s(kept, now_s)),
-               kept->period_s);
+               sample_reclaimable(sample, &bytes) ? BYTES_TEXT(bytes) : "not known yet what is",
+               SECONDS_TEXT((double)(long)kept_age_s(kept, now_s)), kept->period_s);
     y = draw_windows(y + 1, sample);
     y = draw_ages(y, &kept->record);
     y = draw_guest_stats(y, &sample->guest);

@@ -188,7 +188,6 @@ void layout_heading(const struct layout *layout, enum column column, char *text,
     static const char *const names[N_COLUMNS] = {
         "DOMAIN",   "WSS",         NULL,     "WSS",         "WSS",   "RAM", "OF RAM",
         "RESIDENT", "RECLAIMABLE", "METHOD", "GUEST AVAIL", "NEEDS", "AGE", "FLAGS"};
-    char window[24];
 
     if (column != COLUMN_WSS_1 && column != COLUMN_WSS_2 && column != COLUMN_WSS_3) {
         snprintf(text, size, "%s", column == COLUMN_HALF ? show_plus_minus() : names[column]);
@@ -198,8 +197,7 @@ void layout_heading(const struct layout *layout, enum column column, char *text,
         snprintf(text, size, "WSS");
         return;
     }
-    snprintf(text, size, "WSS %s",
-             show_seconds_short(window, sizeof(window), window_of(layout, column)));
+    snprintf(text, size, "WSS %s", SECONDS_SHORT_TEXT(window_of(layout, column)));
 }
 
 static void window_cell(const struct layout *layout, enum column column,

@@ -2,12 +2,11 @@
 /** @file rows.c  See rows.h. */
 #include "show/screen/rows.h"
 
+#include "base/array.h"
 #include "history/kept_age.h"
 #include "show/sample_table.h"
 
-#include <errno.h>
 #include <fnmatch.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,14 +31,7 @@ int rows_put(struct rows *rows, const struct kept_sample *kept)
             rows->at[i] = *kept;
             return 0;
         }
-
-    struct kept_sample *more = reallocarray(rows->at, rows->n + 1, sizeof(*more));
-
-    if (!more)
-        return -ENOMEM;
-    rows->at = more;
-    rows->at[rows->n++] = *kept;
-    return 0;
+    return array_put(&rows->at, &rows->n, kept, sizeof(*kept));
 }
 
 static bool is_named(const struct rows_filter *filter, const struct sample_record *sample)

@@ -141,7 +141,6 @@ static void draw_sums(const struct screen *screen)
     uint64_t back = 0;
     uint64_t spare;
     size_t n = 0;
-    char text[4][24];
 
     for (size_t i = 0; i < screen->n_shown; i++) {
         const struct kept_sample *kept = &screen->rows.at[i];
@@ -155,10 +154,9 @@ static void draw_sums(const struct screen *screen)
                                                  : kept->record.sample.resident_bytes;
         back += sample_reclaimable(&kept->record.sample, &spare) ? spare : 0;
     }
-    paint_line(
-        0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  reclaimable %s", n, plural((double)n),
-        show_bytes(text[0], sizeof(text[0]), wss), show_bytes(text[1], sizeof(text[1]), resident),
-        show_bytes(text[2], sizeof(text[2]), ram), show_bytes(text[3], sizeof(text[3]), back));
+    paint_line(0, 0, "%zu guest%s  WSS %s  resident %s  RAM %s  reclaimable %s", n,
+               plural((double)n), BYTES_TEXT(wss), BYTES_TEXT(resident), BYTES_TEXT(ram),
+               BYTES_TEXT(back));
     draw_host(screen, ram);
 }
 
@@ -244,7 +242,7 @@ static void draw_help(void)
         "a           also guests that are not measured any more",
         "q, Escape   back, and out",
         "",
-        "WSS 1m      bytes touched within the last minute; beside it how far its 95 % interval goes",
+        "WSS 1m      bytes touched within the last minute, and half of its 95 % interval",
         "RECLAIMABLE resident, and not touched within the longest window",
         "AGE         of the number",
     };

@@ -26,7 +26,7 @@ check "the heap is touched once" linux_says cold 'vmwss-toucher ready' 400
 embed_virsh dommemstat cold --period 1 --live >/dev/null
 
 of() { "$vmwss" advise cold --database "$db" --window 2,4 --connect "$embed_uri" --json | jq -ce "$1"; }
-check "its agent tells" eventually quietly of '.statistics == "agent" and .floor == "swapless" and .up_s < 600'
+check "its agent tells" eventually quietly of '.statistics == "agent" and .floor == "swapless" and .up_s < 3600'
 check "its working set is small" eventually quietly of ".windows[2].wss_high_bytes < $heap * 1048576 / 2"
 # A guest is published again after a minute at the earliest: so not before all windows are answered.
 sed -i 's/^publish.*/publish = yes/' "$guests_dir/conf"

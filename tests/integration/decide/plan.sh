@@ -52,7 +52,9 @@ check "which is said" quietly grep -E '^Right sizes, p80 and 5% more: guests nee
 	<(plan --size-percentile 80% --size-margin 5%)
 expect_exit "a percentile that is none" 1 '--size-percentile 101%: expected 50% to 100%' plan --size-percentile 101%
 check "the memory of the fleet does not run out" says '[.hosts[].runway | .slope_bytes_day == 0 and .days == null] | all'
-check "and is of a window that is said" test "$(plan --csv | tr -d '\r' | awk -F, '$1 == "guest" { print $(NF - 1) }' | sort -u)" = 60
+# column NAME SCOPE: of the CSV, in the lines of that scope.
+column() { tr -d '\r' | awk -F, -v name="$1" -v scope="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } $1 == scope { print $c }'; }
+check "and is of a window that is said" test "$(plan --csv | column right_size_window_s guest | sort -u)" = 60
 check "in the table as well" test "$(plan | grep -c 'size of window 60s')" = 5
 check "a ratio above 1" says '.overcommit.ratio > 1'
 
@@ -63,7 +65,7 @@ check "but for the guest that is gone, for which no other host has room" says "$
 check "what hosts have afterwards is beside what they have" test "$(plan --empty --running-only | grep -cE '^HOST .*GUESTS +AFTER .*PLANNED +AFTER .*IF IT FAILS +AFTER')" = 1
 check "and is not without moves" test "$(plan --moves 0 | grep -c AFTER)" = 0
 check "with a host to spare the others can take its guests afterwards" says '.spare == 1 and (.spared_after or .emptied == 0) and
-	([.hosts[].unplaced_guests_after == 0] | all) == .spared_after' --empty --spare 1
+	([.hosts[] | .unplaced_guests_after == 0 and (.unplaced_ended_after | not)] | all) == .spared_after' --empty --spare 1
 check "not with no moves" says '.emptied == 0 and .moves == []' --moves 0
 check "nor are moves given unasked" says '.moves == null'
 check "nor when its guest is pinned" says '[.moves[] | select(.domain == "ci")] == []' --empty --pin ci
@@ -95,6 +97,35 @@ plan --json --empty --running-only --place 512M,64G --together web1,web2 >"$dir/
 check "json with moves and places is what the schema promises" quietly "$root/tests/lib/schema.py" check "$dir/json"
 check "csv has as many fields in each line" test "$(plan --csv --empty | tr -d '\r' | awk -F, '{ print NF }' | sort -u | wc -l)" = 1
 check "the table has the hosts" test "$(plan | grep -cE '^[abc] ')" = 3
+
+echo "# what moves cost"
+period=3600 made_history "$dir/writes.db" $begin "$now" calm:21:25:25:0:2 night:22:25:25:0:500:5 never:23:25:25:0:400 dark:24:25:25:0
+priced() { "$vmwss" plan w="$dir/writes.db" b="$dir/b.db" --capacity 8G --drain w "$@"; }
+costs() { priced --json "${@:2}" | jq -e "$1" >/dev/null; }
+priced | sed 's/^/# /'
+check "the cheapest goes first, and what waits for its hour last" costs '[.moves[].domain] == ["calm", "dark", "night"]'
+check "512 MiB take four seconds, at any hour" costs '.moves[0].migration | .verdict == "converges" and .hour == "any" and
+	(.total_seconds | . > 3.8 and . < 5) and .total_low_seconds < .total_seconds and .total_high_seconds > .total_seconds and
+	(.sent_bytes / 1048576 | . > 510 and . < 560) and .downtime_seconds > 0 and .curves >= 384'
+check "without a measurement there is no price" costs '.moves[1].migration == null'
+check "one that is quiet for an hour of the week moves then" costs '.moves[2].migration | .verdict == "converges" and .hour == "Sun 03:00" and
+	.curves >= 2 and .total_seconds < 6'
+check "one that never is stays" costs '.hosts[] | select(.host == "w") | .guests_after == 1'
+check "and it is said what it would need" quietly grep -E \
+	'^never on w is not moved: at no hour of the week would its migration converge with 128\.0 MiB/s and 300 ms of downtime, but with [0-9.]+ [MG]iB/s\.$' <(priced)
+check "which is then enough" costs '[.moves[] | select(.domain == "never") | .migration.hour] == ["any"]' --bandwidth 10GiB/s
+check "as is a longer standstill" costs '[.moves[] | select(.domain == "never")] | length == 1' --downtime 10s
+check "which is in the JSON" costs '.migration.allowed_downtime_s == 10 and .moves[0].migration.verdict == "converges"' --downtime 10s
+check "in the table, too" test "$(priced | grep -cE '^(calm +w +b .* [0-9.]+s \[.*\] .* any|night +w +b .* Sun 03:00|dark +w +b .* - +- +-) +drains w$')" = 3
+check "all together" quietly grep -xE 'One after the other, 2 moves take [0-9.]+s and send 1\.0 GiB, with 128\.0 MiB/s and 300 ms of downtime\.' <(priced)
+check "but for the unknown one" quietly grep -F 'How long 1 move takes is not known' <(priced)
+check "in CSV an unknown price is empty" test "$(priced --csv | column migration_hour move | tr '\n' ,)" = 'any,,Sun 03:00,'
+priced --html "$dir/priced.html"
+check "on the page, too" quietly grep -F ', Sun 03:00 UTC</li>' "$dir/priced.html"
+priced --json >"$dir/json"
+check "json with prices is what the schema promises" quietly "$root/tests/lib/schema.py" check "$dir/json"
+expect_exit "a speed without its unit" 1 '10G: expected a speed with its unit' priced --bandwidth 10G
+expect_exit "a downtime that QEMU refuses" 1 '--downtime: QEMU allows at most 2000 s' priced --downtime 3000s
 
 echo "# a host that is gone, one file of a guest that moved"
 made_history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0

@@ -5,9 +5,10 @@
 plan_fleets.py make NOW HOURS <FLEETS   prints what a Prometheus has scraped once a minute, as OpenMetrics
 plan_fleets.py spoil URL                prints its port; the first folder of a path says how it spoils the answer
 
-FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacity"?, "guests"}; a guest is
+FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacity"?, "gap"?, "guests"}; a guest is
 {"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet. A guest may have "labels" that
-replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, "burst": [need, from, to], and "cpus".
+replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, "burst": [need, from, to], "ram",
+and "cpus". Labels that are null are dropped, a host may have "lost", too, and a capacity or RAM may be [[FROM, MiB], ...], which changes.
 """
 
 import http.server
@@ -35,13 +36,19 @@ MOST_TIMES = 40
 
 
 def series(metric, labels, value, at):
-    text = ",".join(f'{k}="{v}"' for k, v in labels.items())
+    text = ",".join(f'{k}="{v}"' for k, v in labels.items() if v is not None)
     print(f"{metric}{{{text}}} {value * MIB} {at}")
 
 
+def value_at(value, ago):
+    """The value of [[FROM, VALUE], ...] that many hours ago."""
+    return value if not isinstance(value, list) else [one for begin, one in value if begin >= ago][-1]
+
+
 def scrape(host, labels, now, at):
-    series("vmwss_plan_capacity_bytes", labels, host.get("capacity", 1024), at)
-    series("vmwss_plan_reserve_bytes", labels, 0, at)
+    series("vmwss_plan_capacity_bytes", labels, value_at(host.get("capacity", 1024), (now - at) / 3600), at)
+    if host.get("lost") != "reserve":
+        series("vmwss_plan_reserve_bytes", labels, host.get("reserve", 0), at)
     for guest in host["guests"]:
         if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", 0):
             continue
@@ -50,7 +57,7 @@ def scrape(host, labels, now, at):
         burst, begin, end = guest.get("burst", (0, 0, 0))
         need = burst if begin >= (now - at) / 3600 >= end else guest["need"]
         if guest.get("lost") != "ram":
-            series("vmwss_plan_ram_bytes", own, 1024, at)
+            series("vmwss_plan_ram_bytes", own, value_at(guest.get("ram", 1024), (now - at) / 3600), at)
         if (now - at) / 3600 < guest.get("mute", 0):
             continue
         own["window"] = "60"
@@ -67,7 +74,9 @@ def make(now, hours):
             labels = {"fleet": fleet, "job": "vmwss", "host": host["host"], "instance": host["host"]}
             labels.update(host.get("labels", {}))
             for at in range(now - int(hours * 3600) + 7 + host.get("skew", 0), now, 60):
-                if host.get("from", 1e9) >= (now - at) / 3600 >= host.get("to", 0):
+                ago = (now - at) / 3600
+                begin, end = host.get("gap", (0, 1))
+                if host.get("from", 1e9) >= ago >= host.get("to", 0) and not begin >= ago >= end:
                     scrape(host, labels, now, at)
     print("# EOF")
 
@@ -80,6 +89,20 @@ class Spoiler(http.server.BaseHTTPRequestHandler):
             answer["data"]["result"] = [one for one in result if one["metric"].get("host") != "node2"]
         elif how == "warnings":  # of stores that did not answer: Thanos, pkg/store/proxy.go
             answer["warnings"] = ["", "store b is gone", "store c is gone"]
+        elif how == "failed":  # beside what there is
+            answer["error"] = "store b is gone; store c is gone"
+        elif how == "spelled":  # by a server of another kind
+            answer["is_partial"] = True
+        elif how == "late" and "query_range" in path:
+            for one in result:
+                one["values"] = [[at + 7200, value] for at, value in one["values"]]
+        elif how == "twice" and "query_range" in path:
+            for one in result:
+                one["values"] = [point for point in one["values"] for _ in range(2)]
+        elif how == "sizes" and "vmwss_plan_size_bytes" in path:  # of two servers, one after the other
+            answer["data"]["result"] = [dict(one, value=[one["value"][0], "1048576"]) for one in result] + result
+        elif how == "lost" and "query_range" in path and "step=3600" not in path:
+            answer["data"]["result"] = [one for one in result if one["metric"].get("uuid", "")[:8] != "00000002"]
         elif how == "inf" and "vmwss_plan_ram_bytes" in path:
             for one in result:
                 one["value"][1] = "+Inf"
@@ -98,12 +121,24 @@ class Spoiler(http.server.BaseHTTPRequestHandler):
             span = float(asked["end"][0]) - float(asked["start"][0])
             if span / float(asked["step"][0]) > MOST_TIMES:
                 return self.refuse(*LIMITS[how])
+        if how == "aligned" and "end" in asked:  # Thanos: internal/cortex/querier/queryrange/step_align.go
+            step = float(asked["step"][0])
+            asked.update({key: [float(asked[key][0]) // step * step] for key in ("start", "end")})
+            path = f"{path.partition('?')[0]}?{urllib.parse.urlencode(asked, doseq=True)}"
         with urllib.request.urlopen(f"{sys.argv[2]}/{path}") as upstream:
             answer = json.load(upstream)
         self.spoil(how, path, answer)
         body = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
+        # M3: src/query/api/v1/handler/prometheus/handleroptions/header.go; the second is there in any case.
+        if how == "limited":
+            self.send_header("M3-Results-Limited", "max_fetch_series_limit_applied")
+        if how in ("cut", "whole"):
+            limited = "true" if how == "cut" else "false"
+            self.send_header(
+                "M3-Returned-Data-Limited", f'{{"Series":3,"Datapoints":6,"TotalSeries":4,"Limited":{limited}}}'
+            )
         self.end_headers()
         self.wfile.write(body)
 

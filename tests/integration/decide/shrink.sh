@@ -48,7 +48,7 @@ shrink_json() {
 holds_json() { jq -e "$1" >/dev/null <<<"$json"; }
 
 echo "# an operator's word"
-check "the disk is read" linux_says reader 'the disk is read' 120
+check "the disk is read" linux_says reader 'the disk is read' 400
 expect_exit "without it: refused" 2 "domain reader: it may become slow .* --yes" shrink reader </dev/null
 expect_exit "no such domain" 2 "nobody" shrink --yes nobody
 expect_exit "a floor above what it has" 2 "less than --min" shrink --yes --min 2G reader
@@ -71,7 +71,7 @@ embed_virsh destroy reader
 
 echo "# no swap, and a heap that is cold"
 NO_AGENT=yes linux_create heap $full "toucher.total=${heap}M toucher.hot=8M"
-check "its heap is there" linux_says heap 'vmwss-toucher ready' 120
+check "its heap is there" linux_says heap 'vmwss-toucher ready' 400
 driver_tells() { embed_virsh domstats --balloon heap | grep -q 'balloon.usable=[1-9]'; }
 embed_virsh dommemstat heap --period 1 --live >/dev/null
 check "its driver reports" eventually driver_tells
@@ -109,7 +109,7 @@ check "nothing is left" eventually gone
 
 echo "# a guest that reports nothing"
 NO_AGENT=yes linux_create mute $full "toucher.total=10M toucher.hot=8M"
-check "it is ready" linux_says mute 'vmwss-toucher ready' 120
+check "it is ready" linux_says mute 'vmwss-toucher ready' 400
 embed_virsh dommemstat mute --period 0 --live >/dev/null
 expect_exit "refused, with the remedy" 2 "virsh dommemstat mute --period 1" shrink --yes mute
 check "it has all" has mute -eq $full

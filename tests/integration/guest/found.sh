@@ -143,12 +143,38 @@ end
 guest graphics -m 256 -device VGA,vgamem_mb=256 || { finish; exit 1; }
 check "of graphics" measured 256
 end
+config graphics <<'END'
+[global]
+  driver = "VGA"
+  property = "vgamem_mb"
+  value = "256"
+END
+guest global -m 256 -readconfig "$guests_dir/graphics.conf" -device VGA || { finish; exit 1; }
+check "of graphics, sized by a file" measured 256
+end
+large=$params params="total=32M hot=8M"
+guest small -m 64 -vga qxl || { finish; exit 1; }
+check "of graphics of 64 MiB, QEMU's default" measured 64
+params=$large
+end
+guest spare -m 256 -object memory-backend-ram,id=x,size=256M,prealloc=on || { finish; exit 1; }
+counted() {
+	"$vmwss" measure --pid "$pid" -m cold --census -w 1 --json >"$guests_dir/record" 2>"$guests_dir/messages" &&
+		jq -e --argjson want "$(truth "$params memory=256M")" '(.flags | index("partial")) and (.windows[0] | ((.wss_bytes - $want) | fabs) <= 0.01 * $want and
+			.wss_high_bytes >= $want + 256 * '$mib')' "$guests_dir/record" >/dev/null
+}
+check "of a backend that no option uses: what may be plugged is within the bounds" counted
+end
 truncate -s 256M "$guests_dir/pmem"
 ram=/dev/shm/${guests_dir##*/}
 trap 'rm -f "$ram"; end_guests' EXIT
 MACHINE=pc,memory-backend=r guest files -m 256,slots=2,maxmem=2G -object "memory-backend-file,id=p,size=256M,share=on,mem-path=$guests_dir/pmem" \
 	-object "memory-backend-file,id=r,size=256M,share=on,mem-path=$ram" -device virtio-pmem-pci,memdev=p || { finish; exit 1; }
 check "of a writable virtio-pmem: two files" measured 256
+end
+MACHINE=pc,memory-backend=r guest file -m 256 -object "memory-backend-file,id=r,size=256M,share=on,mem-path=$ram" \
+	-object "memory-backend-file,id=i,size=256M,share=on,mem-path=$ram" -device ivshmem-plain,memdev=i || { finish; exit 1; }
+check "of ivshmem, in the RAM's own file" listed ".ram_bytes == 256 * $mib and .resident_bytes > 90 * $mib"
 end
 
 echo "# QEMU by other names"

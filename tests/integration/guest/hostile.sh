@@ -94,7 +94,7 @@ words+=,honest,honest
 for turn in "${turns[@]}"; do words+=,${turn// /,},honest; done
 memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 export RAM_XML=$memfd
-if ! linux_create h1 128 "guest.toucher=no guest.run=$words" || ! linux_says h1 'hostile: ready' 180; then
+if ! linux_create h1 128 "guest.toucher=no guest.run=$words" || ! linux_says h1 'hostile: ready' 400; then
 	fail "the hostile guest starts"
 	finish
 	exit

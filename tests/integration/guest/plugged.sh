@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: tcg cost=40
+# test: tcg cost=50
 #
 # Memory that QEMU maps while a guest is followed by its process, by its monitor and not by libvirt: DIMMs as large as the RAM it
 # has, as its VRAM, in files, of virtio-mem. Nothing says whether the guest uses it, so each record is "partial" and its upper
@@ -100,6 +100,16 @@ virtio_mem() { backend v1 memory-backend-memfd $((128 * mib)) ',"share":true' &&
 check "virtio-mem is plugged" virtio_mem
 check "that is said" eventually told "(.flags | index(\"partial\")) and $within"
 stop
+end_guest
+
+echo "# virtio-mem that QEMU was started with, of which nothing is plugged"
+begin_guest devices -object memory-backend-ram,id=v,size=1G -device virtio-mem-pci,memdev=v,requested-size=512M ||
+	{ finish; exit 1; }
+"$vmwss" measure --pid "$pid" --json -m cold --census -w 1 >"$records"
+check "its RAM is what it has, at least, and that is said" told ".ram_bytes >= 256 * $mib and .ram_bytes < 260 * $mib and
+	(.flags | index(\"partial\")) and $within and .windows[-1].wss_high_bytes < 1.05 * $want"
+"$vmwss" list --processes --json >"$records"
+check "list does not know it" told '.pid == '"$pid"' and .ram_bytes == null and .resident_bytes > 0'
 end_guest
 
 echo "# what goes again"

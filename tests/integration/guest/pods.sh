@@ -4,7 +4,8 @@
 #
 # A guest of a libvirt in a pod: in namespaces of its own for processes, mounts and the network, with a libvirtd that nobody
 # outside can reach. vmwssd with connect = processes finds it, names it, and measures it, while that libvirtd ends and starts
-# again; after the pod nothing is left.
+# again; after the pod nothing is left. vmwss -c pods reaches that libvirtd, and tells the guest by what only its XML has:
+# KubeVirt's metadata.
 
 # The node is a namespace of processes: vmwssd would follow every QEMU of this machine, those of other tests too.
 [[ -n ${VMWSS_OWN_PROCESSES:-} ]] || VMWSS_OWN_PROCESSES=yes exec unshare --pid --fork --kill-child --mount-proc -- "$BASH" "$0" "$@"
@@ -13,7 +14,8 @@ libs=(libvirtd guests vmwssd)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 params="total=96M hot=16M"
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+memfd="<metadata><kubevirt xmlns='http://kubevirt.io'/></metadata>
+<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 # The pod: says in the files of $POD what it has done, and obeys those that it finds there.
 if [[ -n ${POD:-} ]]; then
@@ -52,16 +54,37 @@ check "the guest is found under its UUID" eventually more_rows 5
 check "by its name" test "$(sql "SELECT name FROM guest WHERE uuid = '$uuid'")" = shop_web
 check "and its manager's" test "$(sql "SELECT manager, owner FROM owner")" = 'libvirt|shop_web'
 check "16 MiB" eventually near
-listed() { "$vmwss" list --processes --json | jq -e 'select(.domain == "shop_web") | .manager == "libvirt" and .owner == "shop_web"' >/dev/null; }
+listed() { "$vmwss" list --processes --json | jq -es 'any(.[]; .domain == "shop_web" and .manager == "libvirt" and .owner == "shop_web")' >/dev/null; }
 check "vmwss list names both" listed
+
+echo "# vmwss -c pods"
+pods_list() { "$vmwss" list --connect pods --json; }
+in_pods() { pods_list | jq -es --arg u "$uuid" "length == 1 and (.[0] | .domain == \"shop_web\" and .uuid == \$u and $1)" >/dev/null; }
+by_libvirt='.state == "running" and .manager == "kubevirt" and .owner == "shop/web"'
+check "list names the guest by its XML" in_pods "$by_libvirt"
+measured() {
+	"$vmwss" measure --connect pods "$@" --wait 60 --window 1 --json |
+		jq -es --arg u "$uuid" 'length == 1 and (.[0] | .uuid == $u and .owner == "shop/web" and .windows[0].wss_bytes > 0)' >/dev/null
+}
+check "measure takes its name in Kubernetes" measured shop/web
+check "its name in libvirt" measured shop_web
+check "and its UUID" measured "$uuid"
+check "measure --all measures it" measured --all
+check "doctor examines it" quietly "$vmwss" doctor --connect pods shop/web
+expect_exit "a guest of no pod is refused" 2 'no pod of this host runs such a guest' "$vmwss" measure --connect pods shop/api
+expect_exit "and what needs one libvirt" 2 'this needs one libvirt' "$vmwss" measure --connect pods --pause --wait 60 shop/web
+expect_exit "who may not look into processes is told so" 2 'run as root' setpriv --reuid 65534 --clear-groups "$vmwss" list -c pods
 
 echo "# the pod's libvirtd ends, and starts again"
 : >"$pod/restart"
 check "it ends" eventually test -e "$pod/stopped"
 check "the guest is measured meanwhile" eventually more_rows $(($(rows) + 3))
+check "list -c pods says why it asks no libvirt" in_pods '.state == null and (.error | test("its pod.*--pid"))'
+expect_exit "measure, too" 2 'domain shop_web: .*its pod.*--pid' "$vmwss" measure --connect pods shop/web
 : >"$pod/start"
 check "it starts again" eventually test -e "$pod/started"
 check "it is the same guest" eventually more_rows $(($(rows) + 3))
+check "vmwss -c pods asks the new libvirtd" in_pods "$by_libvirt"
 check "and the only one" test "$(sql "SELECT count(*) FROM guest")" = 1
 
 echo "# the pod ends"
@@ -69,6 +92,8 @@ echo "# the pod ends"
 wait "$pod_pid"
 check "vmwssd lets the guest go" eventually logged 'domain shop_web: (its process has ended|ended|no longer measured)'
 check "no QEMU is left" test -z "$("$vmwss" list --processes --json)"
+no_pod() { [[ -z $(pods_list || echo failed) ]]; }
+check "and no guest of a pod" no_pod
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "no lock is left" bash -c '! ls /run/vmwss/guest-*.lock >/dev/null 2>&1'
 finish

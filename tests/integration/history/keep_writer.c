@@ -3,10 +3,12 @@
  * @file keep_writer.c  Writes a history as the daemon does, for tests/integration/history/keep.sh
  * and daemon.sh.
  *
- *   keep_writer FILE ask       reads lines "NAME UUID TIME MIB PERIOD NUMBER [AVAILABLE]" and adds
- *                              a record for each: windows of 10 and 60 s of MIB, 512 MiB resident
- *                              of 1024, and, if it has AVAILABLE, the word of an agent that so many
- *                              MiB are; answers 0, or the error's number and text
+ *   keep_writer FILE ask       reads lines "NAME UUID TIME MIB PERIOD NUMBER [AVAILABLE
+ *                              [WRITTEN]]" and adds a record for each: windows of 10 and 60 s of
+ *                              MIB, 512 MiB resident of 1024; if it has AVAILABLE, and that is not
+ *                              nan, the word of an agent that so many MiB are; if it has WRITTEN,
+ *                              that a KVM guest writes so many new MiB each second; answers 0, or
+ *                              the error's number and text
  *   keep_writer FILE number N  adds records numbered N, N + 1, ... of the time now until it is
  *                              killed, with store_maintain() now and then, and writes each number
  *                              once it is kept
@@ -27,6 +29,7 @@ struct wish {
     double time_s, mib, period_s;
     unsigned long long number;
     double available_mib; /* NAN: no agent */
+    double written_mib_s; /* NAN: not measured */
 };
 
 static void tell(struct guest_stats *stats, uint64_t available_bytes)
@@ -49,6 +52,21 @@ static void fill_ages(struct ages_record *record, uint64_t wss_bytes)
     record->bins[0] = (struct age_bin){0, 10, wss_bytes, wss_bytes, wss_bytes};
     record->bins[1] = (struct age_bin){10, 60, 0, 0, 0};
     record->bins[2] = (struct age_bin){60, HUGE_VAL, rest_bytes, rest_bytes, rest_bytes};
+}
+
+static void fill_writes(struct sample_record *sample, double bytes_s)
+{
+    static const double windows_s[] = {WRITE_WINDOWS_S};
+    struct write_curve *writes = &sample->writes;
+
+    sample->accel = ACCEL_KVM;
+    *writes = (struct write_curve){.method = "soft-dirty", .granularity_bytes = 4096};
+    for (; writes->n < sizeof(windows_s) / sizeof(windows_s[0]); writes->n++) {
+        const double window_s = windows_s[writes->n];
+        const uint64_t bytes = (uint64_t)fmin(bytes_s * window_s, (double)sample->resident_bytes);
+
+        writes->points[writes->n] = (struct write_point){window_s, window_s, bytes, bytes, bytes};
+    }
 }
 
 static void fill(struct ages_record *record, const struct wish *wish)
@@ -81,6 +99,8 @@ static void fill(struct ages_record *record, const struct wish *wish)
     fill_ages(record, wss_bytes);
     if (!isnan(wish->available_mib))
         tell(&sample->guest, (uint64_t)(wish->available_mib * (double)MIB));
+    if (!isnan(wish->written_mib_s))
+        fill_writes(sample, wish->written_mib_s * (double)MIB);
 }
 
 static int add(struct store *store, const struct wish *wish, struct error *error)
@@ -101,9 +121,10 @@ static int answer(struct store *store)
     while (fgets(line, sizeof(line), stdin)) {
         struct error error = {0};
 
-        wish.available_mib = NAN;
-        if (sscanf(line, "%255s %39s %lf %lf %lf %llu %lf", wish.name, wish.uuid, &wish.time_s,
-                   &wish.mib, &wish.period_s, &wish.number, &wish.available_mib) < 6)
+        wish.available_mib = wish.written_mib_s = NAN;
+        if (sscanf(line, "%255s %39s %lf %lf %lf %llu %lf %lf", wish.name, wish.uuid, &wish.time_s,
+                   &wish.mib, &wish.period_s, &wish.number, &wish.available_mib,
+                   &wish.written_mib_s) < 6)
             return 1;
 
         int rc = add(store, &wish, &error);
@@ -120,7 +141,8 @@ static int number(struct store *store, unsigned long long n)
                         .uuid = "11111111-1111-4111-8111-111111111111",
                         .mib = 64,
                         .period_s = 1,
-                        .available_mib = NAN};
+                        .available_mib = NAN,
+                        .written_mib_s = NAN};
     struct store_clock clock = store_clock_now();
     struct error error = {0};
 

@@ -100,6 +100,16 @@ if start_payload qmp tcg "$params" -m 128 -qmp "unix:$guests_dir/q,server=on,wai
 	check "and it says so" grep -q 'was killed' "$guests_dir/hold"
 	check "and it runs" state_is running
 
+	check "held, while what resumes it is stopped" hold 700 1000 "$pid"
+	kill -STOP "$(pgrep -P "$holder")"
+	check "it runs soon after the limit" state_is running
+	wait "$holder"
+	check "and the program goes on: exit 0" test $? = 0
+	check "held, while what resumes it is stopped" hold 60000 60000 "$pid"
+	kill -STOP "$(pgrep -P "$holder")"
+	end_holder
+	check "after kill -9 of the other it runs" state_is running
+
 	stuck=0
 	for ((n = 0; n < 12; n++)); do
 		"$vmwss" measure --pid "$pid" -m cold -w 0.01 -i 0.02 --pause >/dev/null 2>&1 &

@@ -51,6 +51,7 @@ sleep 2
 qmp '{"execute":"cont"}'
 end_measure
 check "suspended in one window of two: nothing touched in it, and it did not run" window 0 '.wss_bytes == 0 and .vcpu_seconds < 0.01'
+check "suspended in one window of two: its upper bound holds what the guest needs when it runs" window 0 ".wss_high_bytes >= 0.99 * $truth"
 check "suspended in one window of two: the other has all of it" window 1 "$touched and .vcpu_seconds > 0.01"
 check "suspended in one window of two: idle-guest" has_flag idle-guest
 check "suspended in one window of two: not paused, for it ran" lacks_flag paused

@@ -19,7 +19,7 @@ done
 mkdir -p "$scratch/apparmor.d/local/abstractions"
 printf 'abi <abi/3.0>,\nprofile guest {\n%s\n}\n' "$(cat "$policies/apparmor/libvirt-qemu")" >"$scratch/guest"
 check "the rule for guests is compiled" quietly apparmor_parser --skip-kernel-load --skip-cache --quiet "$scratch/guest"
-sed 's/ptrace (read, readby)/ptrace (nonsense)/' "$policies/apparmor/vmwssd" >"$scratch/wrong"
+sed 's/ptrace (read, readby, trace)/ptrace (nonsense)/' "$policies/apparmor/vmwssd" >"$scratch/wrong"
 if quietly apparmor_parser --skip-kernel-load --skip-cache --quiet "$scratch/wrong"; then
 	fail "a profile that is wrong is refused"
 else

@@ -3,7 +3,7 @@
 # test: libvirt cost=5
 #
 # What Tab offers in bash: of each program and command the options that --help has and no others, values of some of them,
-# and the domains of a libvirt connection. And the options of the manual pages of vmwss's commands: those of --help.
+# and the domains of a libvirt connection. And the options of the manual pages of vmwss's and vmwss-guest's commands: those of --help.
 
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
@@ -64,22 +64,41 @@ done
 
 # The entries of the section OPTIONS, which may have been formatted in some ways.
 in_page() { sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$1" | grep -E '^\.(B|BR|BI) \\-' | grep -oE '\\-\\-[a-z\-]+' | tr -d '\134' | sort -u; }
-# page_has_all PAGE COMMAND...
+# page_has_all PAGE PROGRAM [COMMAND...]
 page_has_all() {
 	local command
 	in_page "$1" >"$dir/page"
-	for command in "${@:2}"; do documented vmwss "$command"; done | sort -u >"$dir/documented"
+	for command in "${@:3}"; do documented "$2" "$command"; done | sort -u >"$dir/documented"
+	(($# > 2)) || documented "$2" >"$dir/documented"
 	diff "$dir/documented" "$dir/page" | sed -n 's/^</# not in the page:/p; s/^>/# not in --help:/p'
 	[[ -s $dir/page ]] && cmp -s "$dir/documented" "$dir/page"
 }
 for command in $(commands_of vmwss); do
 	case $command in
 	grow) continue ;;
-	profile) check "vmwss-profile(1): the options of --help" page_has_all "$root/host/man/vmwss-profile.1" profile grow ;;
-	guest) check "vmwss-guest(1vmwss): the options of --help" page_has_all "$root/host/man/vmwss-guest.1vmwss" guest ;;
-	*) check "vmwss-$command(1): the options of --help" page_has_all "$root/host/man/vmwss-$command.1" "$command" ;;
+	profile) check "vmwss-profile(1): the options of --help" page_has_all "$root/host/man/vmwss-profile.1" vmwss profile grow ;;
+	guest) check "vmwss-guest(1vmwss): the options of --help" page_has_all "$root/host/man/vmwss-guest.1vmwss" vmwss guest ;;
+	*) check "vmwss-$command(1): the options of --help" page_has_all "$root/host/man/vmwss-$command.1" vmwss "$command" ;;
 	esac
 done
+check "vmwss-guest(1): the options of --help" page_has_all "$root/guest-agent/man/vmwss-guest.1" vmwss-guest
+for command in $(commands_of vmwss-guest); do
+	check "vmwss-guest-$command(1): the options of --help" page_has_all "$root/guest-agent/man/vmwss-guest-$command.1" vmwss-guest "$command"
+done
+
+# keys_in_page PROGRAM PAGE: each key of --dump-config is an entry of the page.
+keys_in_page() {
+	local key missing=0
+	awk '/^\.TP/ { getline; print }' "$2" | tr -d '\134"' >"$dir/entries"
+	"${program_of[$1]}" --config /dev/null --dump-config | sed -n 's/^\([a-z-]*\) *=.*/\1/p' >"$dir/keys"
+	while read -r key; do
+		grep -qE "^\.[A-Z]+ (.* )?$key( |,|$)" "$dir/entries" || { echo "# not in the page: $key" && missing=1; }
+	done <"$dir/keys"
+	[[ -s $dir/keys ]] && ((!missing))
+}
+check "vmwssd.conf(5): the keys of --dump-config" keys_in_page vmwssd "$root/host/man/vmwssd.conf.5"
+check "vmwss-balloond.conf(5): the keys of --dump-config" keys_in_page vmwss-balloond "$root/host/man/vmwss-balloond.conf.5"
+check "vmwss-balloond(8): the options of --help" page_has_all "$root/host/man/vmwss-balloond.8" vmwss-balloond
 
 same_methods() {
 	local command=$1

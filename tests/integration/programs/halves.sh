@@ -45,6 +45,9 @@ echo "# the end"
 check "both are at work" begin
 own_user() { [[ $(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$daemon/status" | xargs -n 1 | sort -u) == "$(id -u vmwss)" ]]; }
 check "the rest as a user of its own" own_user
+# effective SET...: of capabilities, in hexadecimal; the keeper has one of them.
+effective() { [[ " $* " == *" $(awk '/^CapEff:/ { print $2 }' "/proc/$(pgrep -P "$scanner" -x vmwssd-keeper)/status") "* ]]; }
+check "the keeper of locks has CAP_PERFMON, or where it does not suffice CAP_SYS_ADMIN" effective 0000004000000000 0000004000200000
 kill -TERM "$scanner"
 kill -INT "$scanner"
 check "signals to all of a service, or of a terminal, are the other half's" eventually more_than "$(records)"

@@ -169,7 +169,7 @@ check "for half a minute" eventually holds_true 'count_over_time(vmwss_working_s
 queries=("$root/tests/integration/programs/prometheus_queries.py" "$prometheus_at" "$db")
 check "every sample is a record" settles "${queries[@]}" scraped
 check "the documentation's queries have the answers of the database" \
-	settles "${queries[@]}" queries "$root/host/man/vmwss-exporter.8" "$root/README.md"
+	settles "${queries[@]}" queries "$root/host/man/vmwss-metrics.7" "$root/README.md"
 # of_late METRIC DOMAIN: its mean over 20 s.
 of_late() { asked "avg_over_time($1{instance=\"exporter\",window=\"2\",domain=\"$2\"}[20s])"; }
 # interval_holds DOMAIN TRUTH: at twice its width, as check_panel has it.

@@ -89,9 +89,9 @@ def adapted(query):
 
 
 def of_manual(path):
-    """The queries of the section QUERIES."""
+    """The queries of the section EXAMPLES."""
     text = open(path, encoding="utf-8").read()
-    section = re.search(r"^\.SH QUERIES\n(.*?)^\.SH ", text, re.M | re.S).group(1)
+    section = re.search(r"^\.SH EXAMPLES\n(.*?)^\.SH ", text, re.M | re.S).group(1)
     return [line for block in re.findall(r"^\.EX\n(.*?)^\.EE", section, re.M | re.S) for line in block.splitlines()]
 
 

@@ -24,7 +24,7 @@ shows() { jq -e "$1" >/dev/null <<<"$(status --json)"; }
 guest() { echo "(.guests[] | select(.domain == \"$1\"))"; }
 
 check "neither vmwssd nor a history" says 2 '^vmwssd is not running$'
-check "which it says" says 2 '^no history: .*history.db'
+check "which it says" says 2 '^history: .*history.db'
 check "and in JSON" shows '(.well | not) and (.daemon.running | not) and .history_error != null and .newest == null and .guests == []'
 check "the host's memory" shows ".memory.total_bytes == $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024"
 expect_exit "an unknown column" 1 'output wss,size: expected domain, uuid' "$build/host/vmwss" status -o wss,size

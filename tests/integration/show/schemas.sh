@@ -33,6 +33,10 @@ check "vmwssd follows both" eventually followed
 
 by=(--connect "$embed_uri") kept=(--database "$db")
 check "list" of list "$vmwss" list "${by[@]}" --json
+qemu-system-x86_64 -machine none -accel tcg -nodefaults -display none -S &
+pids+=("$!")
+is_refused() { "$vmwss" list --processes --json | jq -es "any(.[]; .pid == ${pids[-1]} and .error != null)" >/dev/null; }
+check "a QEMU without a guest is listed with the reason" settles is_refused
 check "list --processes" of processes "$vmwss" list --processes --json
 check "status" of status "$vmwss" status "${kept[@]}" --json
 check "measure" of measure "$vmwss" measure "${by[@]}" one two --window 1 --agent --wait 30 --json
@@ -43,6 +47,7 @@ check "map --over" of over "$vmwss" map "${by[@]}" one --over 4 --window 2 --wai
 check "profile" of profile "$vmwss" profile "${by[@]}" one --to 1 --wait 30 --json
 check "grow" of grow "$vmwss" grow "${by[@]}" one --every 1 --duration 2 --wait 30 --json
 check "doctor" of doctor "$vmwss" doctor --json
+check "doctor --fix" of doctor_fix "$vmwss" doctor --fix --json
 check "doctor of a guest" of doctor_of "$vmwss" doctor "${by[@]}" one --json
 check "watch" of watch "$vmwss" watch "${kept[@]}" --count 2 --json
 check "guest" of guest "$vmwss" guest "${by[@]}" "${kept[@]}" one --json

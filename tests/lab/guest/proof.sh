@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=page_idle,6.12 cost=110
+# test: extra lab=6.12 cost=110
+# test: thorough lab=page_idle cost=110
 #
 # A VMM that is no QEMU: its guest's RAM is found by proof. $STARTS guests in three layouts with decoys: which mappings are proved, at
 # which addresses, and what the guest touches, against the truth of the VMM.

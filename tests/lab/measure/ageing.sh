@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=page_idle thorough cost=130
 #
-# In the lab, kernel page_idle, MGLRU on: the host ages the guest's memory within the window. Ageing clears the accessed
+# In the lab, with page_idle, MGLRU on: the host ages the guest's memory within the window. Ageing clears the accessed
 # bits, KVM's too since Linux 6.12, and leaves no trace in the idle flags. What reads them must say so, with bounds that
 # hold the truth; what does not read them must be right; and auto must take the latter.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=page_idle thorough cost=60
 #
-# In the lab, kernel page_idle: what control groups touch. A KVM guest's RAM against the payload's own list of pages, a program
+# In the lab, with page_idle: what control groups touch. A KVM guest's RAM against the payload's own list of pages, a program
 # that touches a part of its heap, shared memory that is read and that is not; by a census and by samples; what it does not
 # disturb, what it refuses, and that it leaves nothing.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=page_idle cost=120
+# test: thorough lab=page_idle cost=120
 #
 # In the lab: khugepaged makes huge pages of a guest's memory within the window. It joins pages that were marked one by one,
 # and fills holes with pages nobody touched; and DAMON follows huge pages that several cohorts share.

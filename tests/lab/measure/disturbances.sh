@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=page_idle options=--numa serial cost=150
+# test: thorough lab=page_idle options=--numa serial cost=150
 #
 # Not integration/measure/disturbances.sh under KVM: there QEMU, or another vmwss, disturbs, here the kernel of the host does.
-# In the lab, kernel page_idle, two NUMA nodes: what the host does to guest RAM on its own account, NUMA balancing and
+# In the lab, with page_idle, two NUMA nodes: what the host does to guest RAM on its own account, NUMA balancing and
 # KSM. The truth stays within the bounds, with a flag where it bears on the number. And mglru of memory on both nodes.
 
 libs=(guests)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=page_idle options=--numa cost=120
+# test: thorough lab=page_idle options=--numa cost=120
 #
-# In the lab, kernel page_idle, two NUMA nodes: the host migrates the guest's pages to other frames within the window, or
+# In the lab, with page_idle, two NUMA nodes: the host migrates the guest's pages to other frames within the window, or
 # splits its huge pages. KVM's mappings are dropped for that, and their accessed bits are lost where MGLRU is on or the
 # kernel is 6.13 or later. What waits for accessed bits must say so, with bounds that hold the truth.
 

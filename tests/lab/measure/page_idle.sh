@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: lab=page_idle core cost=280
+# test: lab=page_idle_module core cost=280
+# test: lab=page_idle thorough cost=280
 #
-# In the lab, kernel page_idle: method idle under real KVM, for every backing.
+# In the lab, with page_idle: method idle under real KVM, for every backing.
 
 libs=(guests)
 # shellcheck source=../../lib/preamble.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=page_idle thorough cost=90
 #
-# In the lab, kernel page_idle: after accessed bits were cleared KVM flushes the guest's TLB, however few of its pages are
+# In the lab, with page_idle: after accessed bits were cleared KVM flushes the guest's TLB, however few of its pages are
 # present (tlb_flush.h). Whether it did, KVM's own counter tells; what a flush that was left out hides, the emulated SVM
 # cannot show.
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=page_idle cost=120
+# test: thorough lab=page_idle cost=120
 #
-# In the lab, kernel page_idle: what comes of a dispute. `auto` goes on with a method that counts touches by vCPUs; mglru, which
+# In the lab, with page_idle: what comes of a dispute. `auto` goes on with a method that counts touches by vCPUs; mglru, which
 # works on no pages, has a witness of its own; huge pages of which QEMU reads one page each; and guests that are
 # left alone are not disputed.
 
@@ -13,7 +13,10 @@ libs=(guests)
 params="total=192M hot=16M"
 t=$(truth "$params")
 bounds_hold() { holds "$(field wss_low_bytes) <= 1.01 * $1 && $(field wss_high_bytes) >= 0.99 * $1"; }
-show() { printf '# %s: %s [%s, %s], flags %s\n' "$1" "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" "$(jq -c .flags <<<"$record")"; }
+show() {
+	printf '# %s: %s [%s, %s], flags %s; %s\n' "$1" "$(field wss_bytes)" "$(field wss_low_bytes)" "$(field wss_high_bytes)" \
+		"$(jq -c .flags <<<"$record")" "$(witness_counts)"
+}
 
 cat >"$guests_dir/read.py" <<-'END'
 	import os, sys, time
@@ -31,6 +34,12 @@ pmemsave() {
 	qmp '{"execute":"pmemsave","arguments":{"val":104857600,"size":67108864,"filename":"/tmp/saved"}}'
 	rm -f /tmp/saved
 }
+# Its own thread reads the memory, and says when it has.
+dirty_rate() {
+	qmp '{"execute":"calc-dirty-rate","arguments":{"calc-time":1}}'
+	settles rate_is_measured
+}
+rate_is_measured() { qmp '{"execute":"query-dirty-rate"}' && grep -q '"status": "measured"' "$guests_dir/answer"; }
 reads() { python3 "$guests_dir/read.py" "$pid" "$@"; }
 
 # while_watched COMMAND...: once pages are watched by the measurement that writes its steps to $guests_dir/messages.
@@ -40,20 +49,22 @@ while_watched() {
 	date +%s.%N >"$guests_dir/ended"
 }
 
-# disturbed WHAT TRUTH ARGS... -- COMMAND...: if the command ends too late, or the guest did not run, once more.
+# disturbed WHAT TRUTH SECONDS ARGS... -- COMMAND...: if the command ends too late, or the guest did not run, once more, in a longer
+# window.
 disturbed() {
-	local what=$1 truth=$2 args=() attempt
-	shift 2
+	local what=$1 truth=$2 window=$3 args=() attempt
+	passes=()
+	shift 3
 	while [[ $1 != -- ]]; do args+=("$1"); shift; done
 	shift
-	for attempt in 1 2 3; do
+	for attempt in 1 2 4; do
 		: >"$guests_dir/messages"
 		while_watched "$@" &
 		local other=$!
-		record=$("$vmwss" --debug measure --json --pid "$pid" "${args[@]}" 2>"$guests_dir/messages") || record=
+		record=$("$vmwss" --debug measure --json --pid "$pid" -w $((window * attempt)) "${args[@]}" 2>"$guests_dir/messages") || record=
 		wait "$other"
-		if [[ -z $record ]] || { ended_in_time "$(<"$guests_dir/ended")" && guest_ran; }; then break; fi
-		show "$what: attempt $attempt, the event came after the window, or the guest did not run"
+		if [[ -z $record ]] || { ended_in_time "$(<"$guests_dir/ended")" && guest_ran && witness_was_prompt; }; then break; fi
+		show "$what: in $((window * attempt)) s the event came too late, pages were dropped late, or the guest did not run"
 	done
 	check "$what: measured" test -n "$record"
 	show "$what"
@@ -76,8 +87,9 @@ echo y >/sys/kernel/mm/lru_gen/enabled
 if start_in_group mglru kvm "$params" -m 256 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	alone "mglru, left alone" -m mglru -w 4
 	# It does not see /proc/PID/mem, which goes by no table.
-	disturbed "mglru, pmemsave of 64 MiB" "$t" -m mglru -w 5 -- pmemsave
+	disturbed "mglru, pmemsave of 64 MiB" "$t" 5 -m mglru -- pmemsave
 	echo n >/sys/kernel/mm/lru_gen/enabled
+	passes=()
 	reads 64 1000 &
 	reader=$!
 	"$vmwss" measure --json --pid "$pid" -w 4 -i 4 -k 3 >"$guests_dir/records" 2>"$guests_dir/messages"
@@ -103,8 +115,7 @@ rm -f "$guests_dir/qmp"
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
 if THP=yes start_payload thp kvm "$params" -m 256 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	alone "huge pages, left alone" -m idle --census -w 4
-	disturbed "huge pages, calc-dirty-rate" "$t" -m idle -n 2000 -w 5 -- \
-		qmp '{"execute":"calc-dirty-rate","arguments":{"calc-time":1}}'
+	disturbed "huge pages, calc-dirty-rate" "$t" 5 -m idle -n 2000 -- dirty_rate
 	stop_guest "$pid"
 fi
 

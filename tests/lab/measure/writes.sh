@@ -6,7 +6,7 @@
 # In the lab, Debian's stock 7.3 and 6.12: the write working set against payloads that read 32 MiB and write 8 of them, under KVM
 # with each backing, and TCG; while others take the bits; and after kill -9. No wrong number without a flag.
 
-libs=(guests writes)
+libs=(libvirtd guests writes vmwssd)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
@@ -81,6 +81,32 @@ for accel in kvm tcg; do
 		stop_guest "$pid"
 	fi
 done
+
+# vmwssd finds the same, beside the panel with which it follows the guest.
+if start_payload daemon kvm "$params" -m 160; then
+	vmwssd_begin --connect processes --database "$db" --period 20 --max-period none --window 20 --writes 20 --budget 100% --guest-budget 90%
+	has_curves() { vmwssd_runs && (($(sql "SELECT count(*) FROM write_set") >= $1)); }
+	check "vmwssd keeps a curve" eventually has_curves 1
+	uuid=$(sql "SELECT uuid FROM guest")
+	# A guest that had hardly any processor within a curve's windows has not written all of it: then the next curve has.
+	finds_truth() {
+		record=$("$vmwss" history "$uuid" --writes --window 10 --json --database "$db" |
+			jq -sc '{writes: {flags: .[-1].flags, windows: [.[-1]]}}')
+		is_truth "$t"
+	}
+	check "vmwssd: written are $t bytes" eventually finds_truth
+	say "vmwssd" "$t"
+	check "vmwssd: the bounds hold the truth" holds_truth "$t"
+	check "vmwssd: no flag" in_no_doubt
+	check "a second curve" eventually has_curves 2
+	printf '# %s\n' "$(sql "SELECT group_concat(time_ms / 1000 % 10000 || CASE WHEN flags LIKE '%new-panel%' THEN ' new' ELSE '' END) FROM sample")"
+	check "no new panel for it" test "$(sql "SELECT count(*) FROM sample
+		WHERE flags LIKE '%new-panel%' AND time_ms > (SELECT min(time_ms) FROM write_set)")" = 0
+	check "the exporter has it" quietly grep -E '^vmwss_write_set_bytes\{.*window="10"\} [0-9]+$' \
+		<("$build/host/vmwss-exporter" --database "$db" --print)
+	check "SIGTERM ends vmwssd" vmwssd_end TERM
+	stop_guest "$pid"
+fi
 
 # A guest that writes nothing: KVM's faults prove that the method was not blind.
 if start_payload reads kvm "total=64M hot=16M" -m 128; then

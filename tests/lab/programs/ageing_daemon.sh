@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=page_idle libvirt thorough cost=85
 #
-# In the lab, kernel page_idle, MGLRU on: vmwssd follows a guest by idle; then the host begins to age its memory. The records
+# In the lab, with page_idle, MGLRU on: vmwssd follows a guest by idle; then the host begins to age its memory. The records
 # in between say so and hold the truth, and the guest gets a method that does not mind.
 
 libs=(libvirtd guests vmwssd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: extra lab=page_idle libvirt cost=220
+# test: thorough lab=page_idle libvirt cost=220
 #
 # Not integration/programs/daemon.sh under KVM: that is what vmwssd does with guests, libvirtd and its history, whatever the method;
 # this is what its methods leave in a kernel.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=page_idle libvirt thorough cost=85
 #
-# In the lab, kernel page_idle: vmwssd follows a guest by idle; then somebody begins to read the guest's RAM through
+# In the lab, with page_idle: vmwssd follows a guest by idle; then somebody begins to read the guest's RAM through
 # /proc/PID/mem. The records in between say that they are disputed and hold the truth, and the guest gets a method that counts
 # what vCPUs touch.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # test: lab=page_idle libvirt thorough cost=300 limit=1800
 #
-# In the lab, kernel page_idle, cgroup v2 and zram: vmwss-balloond reclaims from real KVM guests without a balloon. A dry run
+# In the lab, with page_idle, cgroup v2 and zram: vmwss-balloond reclaims from real KVM guests without a balloon. A dry run
 # takes nothing; acting, what is cold leaves and what is touched stays; a guest that shares its group is refused; a guest whose
 # load grows is left alone; nothing but pages in swap is left behind, also after kill -9.
 

@@ -142,6 +142,11 @@ static const struct one_call refused[] = {
     NO_PRCTL(62 /* PR_SCHED_CORE */),
     NO_PRCTL(PR_SET_MM),
     NO_PRCTL(PR_SET_CHILD_SUBREAPER),
+    /* of memory that others map, too: they are killed by SIGBUS */
+    NEVER(madvise, 0, 4096, MADV_HWPOISON),
+    NEVER(madvise, 0, 4096, UPPER | MADV_HWPOISON),
+    NEVER(madvise, 0, 4096, 101 /* MADV_SOFT_OFFLINE */),
+    NEVER(madvise, 0, 4096, 132),
     NO_ADVICE(MADV_DONTNEED),
     NO_ADVICE(MADV_FREE),
     NO_ADVICE(MADV_REMOVE),
@@ -273,8 +278,8 @@ static const struct one_call refused[] = {
     NOT_BY(RECLAIMER, openat, 3, 0, O_RDONLY | O_TRUNC),
     NOT_BY(RECLAIMER | KEEPER, socket, AF_UNIX),
     NOT_BY(RECLAIMER | KEEPER, connect),
-    NOT_BY(RECLAIMER | KEEPER, perf_event_open, 0, 3),
-    NOT_BY(REST, perf_event_open, 0, 3),
+    NOT_BY(SCANNER | REST | RECLAIMER, perf_event_open, 0, 3, UINT64_MAX, UINT64_MAX,
+           PERF_FLAG_FD_CLOEXEC),
     NOT_BY(REST | RECLAIMER | KEEPER, process_madvise, 3, 0, 0, 20),
 };
 
@@ -289,10 +294,13 @@ static const struct one_call needed[] = {
     NOT_BY(SCANNER, process_vm_readv),
     NOT_BY(SCANNER, process_madvise, 3, 0, 0, 21),
     NOT_BY(SCANNER, process_madvise, 3, 0, 0, 25),
-    NOT_BY(SCANNER, perf_event_open, 0, 3, UINT64_MAX, UINT64_MAX, PERF_FLAG_FD_CLOEXEC),
+    NOT_BY(KEEPER, perf_event_open, 0, 3, UINT64_MAX, UINT64_MAX, PERF_FLAG_FD_CLOEXEC),
     NOT_BY(ALL, kill, 1, 0),
     NOT_BY(ALL, clone, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND),
     NOT_BY(ALL, prctl, PR_SET_NAME),
     NOT_BY(ALL, prlimit64, 0),
     NOT_BY(ALL, rseq),
+    NOT_BY(ALL, madvise, 0, 4096, MADV_DONTNEED),
+    NOT_BY(ALL, madvise, 0, 4096, MADV_DONTDUMP),
+    NOT_BY(ALL, madvise, 0, 4096, 102 /* MADV_GUARD_INSTALL */),
 };

@@ -181,13 +181,18 @@ static int drop_keeper(struct error *error)
     return privileges_drop_keeper(open("/tmp", O_RDONLY | O_DIRECTORY), error);
 }
 
+static int drop_clearer(struct error *error)
+{
+    return privileges_drop_clearer(open("/proc", O_RDONLY | O_DIRECTORY), error);
+}
+
 static const struct process {
     unsigned bit;
     int (*drop)(struct error *error);
 } processes[] = {
     {SCANNER, drop_scanner}, {SCANNER, drop_scanner_with_agents},
     {REST, drop_rest},       {RECLAIMER, privileges_drop_reclaimer},
-    {KEEPER, drop_keeper},
+    {KEEPER, drop_keeper},   {KEEPER, drop_clearer},
 };
 
 static int try_calls(const struct process *process, const struct one_call *calls, int n,

@@ -14,6 +14,13 @@ static const struct {
     {"@SUM(A1:A9)", "\"'@SUM(A1:A9)\""},
     {"\t=1", "\"'\t=1\""},
     {"\r=1", "\"'\r=1\""},
+    {"\n=1", "\"'\n=1\""},
+    {" =1+1", "\"' =1+1\""},
+    {"\xef\xbc\x9d\x31+1", "\"'\xef\xbc\x9d\x31+1\""}, /* full width: = + - @ */
+    {"\xef\xbc\x8b\x31+x", "\"'\xef\xbc\x8b\x31+x\""},
+    {"\xef\xbc\x8d\x31+x", "\"'\xef\xbc\x8d\x31+x\""},
+    {"\xef\xbc\xa0SUM(A1)", "\"'\xef\xbc\xa0SUM(A1)\""},
+    {"\xef\xbc\xa1\x62", "\xef\xbc\xa1\x62"},
     {"=HYPERLINK(\"a\",\"b\")", "\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\""},
     {"-", "-"},
     {"-12.5", "-12.5"},

@@ -15,10 +15,10 @@ static char text[DISTRIBUTION_TEXT];
 
 static void setup(void)
 {
-    char path[64];
-
     dir = unit_dir();
-    snprintf(path, sizeof(path), "%s/etc", dir);
+
+    const char *path = TEXT_OF(64, "%s/etc", dir);
+
     ck_assert_int_eq(mkdir(path, 0755), 0);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
 }
@@ -30,10 +30,9 @@ static void teardown(void)
 
 static const char *remedy(const char *os_release)
 {
-    char path[64];
     FILE *file;
+    const char *path = TEXT_OF(64, "%s/etc/os-release", dir);
 
-    snprintf(path, sizeof(path), "%s/etc/os-release", dir);
     file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs(os_release, file);

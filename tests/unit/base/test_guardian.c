@@ -19,9 +19,23 @@ static void tell(void *shared, void *context)
     (void)n;
 }
 
-/* A process that posts a guardian, and then ends by @p signal, or dismisses it when that is 0.
- * Returns what the guardian wrote; the pipe ends only when the guardian has ended too. */
-static ssize_t said_after(int signal, char *said, size_t size)
+/* Stops it once it stands guard. */
+static void stop(pid_t pid)
+{
+    const struct fsroot root = {.dirfd = AT_FDCWD};
+    char name[32] = "";
+
+    while (strncmp(name, "vmwss-guardian", 14) != 0)
+        if (fsroot_read(&root, name, sizeof(name), "/proc/%d/comm", (int)pid) < 0)
+            return;
+    kill(pid, SIGSTOP);
+    waitpid(pid, NULL, WUNTRACED);
+}
+
+/* A process that posts a guardian, if @p stopped stops it, and then ends by @p signal, or dismisses
+ * it when that is 0. Returns what the guardian wrote; the pipe ends only when the guardian has
+ * ended too. */
+static ssize_t output_after(int signal, bool stopped, char *output, size_t size)
 {
     int ends[2];
 
@@ -41,6 +55,8 @@ static ssize_t said_after(int signal, char *said, size_t size)
         if (guardian_post(&guardian, 64, tell, &ends[1], NULL) < 0)
             _exit(1);
         strcpy(guardian_shared(guardian), "restored"); /* after the fork: it must see this */
+        if (stopped)
+            stop(guardian_pid(guardian));
         if (signal)
             kill(getpid(), signal);
         guardian_dismiss(guardian);
@@ -56,27 +72,27 @@ static ssize_t said_after(int signal, char *said, size_t size)
     else
         ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 
-    ssize_t n = read(ends[0], said, size - 1);
+    ssize_t n = read(ends[0], output, size - 1);
 
     close(ends[0]);
-    said[n > 0 ? n : 0] = '\0';
+    output[n > 0 ? n : 0] = '\0';
     return n;
 }
 
-TEST_EACH(plain, undoes_after_kill, 0, 3)
+TEST_EACH(plain, undoes_after_kill, 0, 6)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGINT};
-    char said[64];
+    char output[64];
 
-    ck_assert_int_gt(said_after(signals[_i], said, sizeof(said)), 0);
-    ck_assert_str_eq(said, "restored");
+    ck_assert_int_gt(output_after(signals[_i % 3], _i >= 3, output, sizeof(output)), 0);
+    ck_assert_str_eq(output, "restored");
 }
 
-TEST(plain, does_nothing_when_dismissed)
+TEST_EACH(plain, does_nothing_when_dismissed, 0, 2)
 {
-    char said[64];
+    char output[64];
 
-    ck_assert_int_eq(said_after(0, said, sizeof(said)), 0);
+    ck_assert_int_eq(output_after(0, _i, output, sizeof(output)), 0);
     guardian_dismiss(NULL);
 }
 

@@ -117,9 +117,8 @@ TEST(plain, bits_have_all_64)
 /* Each test of a reader runs once for each of no_amounts[], which its file holds at each %s. */
 static void write_with(const char *path, const char *format, const char *number)
 {
-    char text[1024];
+    const char *text = TEXT_OF(1024, format, number, number);
 
-    snprintf(text, sizeof(text), format, number, number);
     fake_write(&fake, path, text);
 }
 
@@ -152,12 +151,13 @@ TEST_EACH(reader_tests, memory_of_the_host, 0, N_NO_AMOUNTS)
 TEST_EACH(reader_tests, counters_of_the_host_and_of_a_group, 0, N_NO_AMOUNTS)
 {
     static const char *const names[] = {"pgscan_kswapd", "pgscan_direct", NULL};
-    char text[128];
 
     write_with("proc/vmstat", "pgscan_kswapd %s\npgscan_direct 5\n", no_amounts[_i]);
     ck_assert_uint_eq(vmstat_sum(&fake.root, names), 5);
     ck_assert_uint_eq(vmstat_read(&fake.root, "pgscan_kswapd"), 0);
-    snprintf(text, sizeof(text), "pgscan %s\npgrefill 5\n", no_amounts[_i]);
+
+    const char *text = TEXT_OF(128, "pgscan %s\npgrefill 5\n", no_amounts[_i]);
+
     ck_assert_uint_eq(memcg_number(text, "pgscan"), 0);
     ck_assert_uint_eq(memcg_number(text, "pgrefill"), 5);
 }
@@ -166,10 +166,9 @@ TEST_EACH(reader_tests, swap, 0, N_NO_AMOUNTS)
 {
     static const char heading[] = "Filename Type Size Used Priority\n";
     struct swap_room room;
-    char text[512];
+    const char *text = TEXT_OF(512, "%s/a file 8 %s -2\n/b file %s 0 -3\n/c file 16 4 -4\n",
+                               heading, no_amounts[_i], no_amounts[_i]);
 
-    snprintf(text, sizeof(text), "%s/a file 8 %s -2\n/b file %s 0 -3\n/c file 16 4 -4\n", heading,
-             no_amounts[_i], no_amounts[_i]);
     fake_write(&fake, "proc/swaps", text);
     write_with("proc/meminfo", "SwapTotal: %s kB\n", no_amounts[_i]);
     ck_assert_int_eq(swap_room(&fake.root, true, &room), 0);
@@ -269,9 +268,8 @@ TEST_EACH(reader_tests, the_format_of_a_tracepoint, 0, N_NO_AMOUNTS)
 TEST_EACH(reader_tests, generations, 0, N_NO_AMOUNTS)
 {
     struct lru_gen generations;
-    char text[256];
+    const char *text = TEXT_OF(256, "memcg 2 /guest\n node 0\n 2 100 %s 3\n", no_amounts[_i]);
 
-    snprintf(text, sizeof(text), "memcg 2 /guest\n node 0\n 2 100 %s 3\n", no_amounts[_i]);
     ck_assert_int_eq(lru_gen_parse(text, "/guest", &generations), -EBADMSG);
 }
 

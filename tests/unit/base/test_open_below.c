@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static char top[] = "/tmp/vmwss-below.XXXXXX";
@@ -17,11 +19,10 @@ static int root_fd;
 
 static void put(const char *name, const char *text)
 {
-    int fd = openat(root_fd, name, O_CREAT | O_WRONLY, 0600);
+    cleanup_close int fd = openat(root_fd, name, O_CREAT | O_WRONLY, 0600);
 
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
 }
 
 static void make_tree(void)
@@ -31,19 +32,17 @@ static void make_tree(void)
     ck_assert_int_ge(root_fd, 0);
     ck_assert_int_eq(mkdirat(root_fd, "etc", 0700) | mkdirat(root_fd, "etc/deep", 0700), 0);
     put("etc/passwd", "inside");
-    ck_assert_int_eq(
-        symlinkat("/etc/passwd", root_fd, "absolute") |
-            symlinkat("../../../../etc/passwd", root_fd, "etc/deep/upwards") |
-            symlinkat("loop", root_fd, "loop") | symlinkat("../deep", root_fd, "etc/deep/again") |
-            symlinkat("/proc/self/exe", root_fd, "magic") | mkfifoat(root_fd, "fifo", 0600),
-        0);
+    ck_assert_zero(symlinkat("/etc/passwd", root_fd, "absolute") |
+                   symlinkat("../../../../etc/passwd", root_fd, "etc/deep/upwards") |
+                   symlinkat("loop", root_fd, "loop") |
+                   symlinkat("../deep", root_fd, "etc/deep/again") |
+                   symlinkat("/proc/self/exe", root_fd, "magic") | mkfifoat(root_fd, "fifo", 0600));
 }
 
 static void remove_tree(void)
 {
-    char command[64];
+    const char *command = TEXT_OF(64, "rm -rf -- %s", top);
 
-    snprintf(command, sizeof(command), "rm -rf -- %s", top);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -120,4 +119,22 @@ TEST(tree, a_name_or_a_path_may_be_too_long)
     ck_assert_int_eq(open_below(root_fd, path), -ENAMETOOLONG);
     path[300] = '\0';
     ck_assert_int_eq(open_below(root_fd, path), -ENAMETOOLONG);
+}
+
+TEST(tree, a_socket_is_only_named)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_close int listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/etc/socket", top);
+    ck_assert_int_eq(bind(listening, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_zero(symlinkat("/etc/deep/../socket", root_fd, "link"));
+
+    cleanup_close int fd = open_socket_below(root_fd, "/link");
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fcntl(fd, F_GETFL) & O_PATH, O_PATH);
+    ck_assert_int_eq(open_socket_below(root_fd, "/etc/passwd"), -ENOTSOCK);
+    ck_assert_int_eq(open_socket_below(root_fd, "/none"), -ENOENT);
+    ck_assert_int_eq(open_below(root_fd, "/link"), -ENXIO);
 }

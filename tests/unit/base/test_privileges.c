@@ -171,9 +171,7 @@ static bool can_abort(void)
  * capabilities. Of who is not root it has none, and can be opened. */
 static bool cannot_open(const char *name, int flags)
 {
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", getppid(), name);
+    const char *path = TEXT_OF(32, "/proc/%d/%s", getppid(), name);
 
     int fd = open(path, flags);
 
@@ -387,10 +385,9 @@ static char private_file[] = "/tmp/vmwss-privileges-file.XXXXXX";
 
 static void fill_file(void)
 {
-    int fd = open(private_file, O_WRONLY | O_TRUNC);
+    cleanup_close int fd = open(private_file, O_WRONLY | O_TRUNC);
 
     ck_assert_int_eq(write(fd, "x", 1), 1);
-    close(fd);
 }
 
 static bool is_filled(void)
@@ -441,6 +438,40 @@ static bool writes_only_control_groups(void)
            open("/etc/passwd", O_RDONLY) >= 0 && opens_control_groups();
 }
 
+/* An event of each page fault of the test itself, which would be sent SIGTRAP for it. It is
+ * disabled, for a process that may open it. */
+static bool has_no_event_that_signals(void)
+{
+    struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE,
+                                    .config = PERF_COUNT_SW_PAGE_FAULTS,
+                                    .size = sizeof(event),
+                                    .sample_period = 1,
+                                    .remove_on_exec = 1,
+                                    .sigtrap = 1,
+                                    .disabled = 1};
+
+    return refused(syscall(SYS_perf_event_open, &event, getppid(), -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+static bool writes_no_file_of_the_kernel_by_landlock(void)
+{
+    return !has_landlock() || writes_no_file_of_the_kernel();
+}
+
+static bool has_capability_for_events_only(void)
+{
+    const bool has = capng_get_caps_process() == 0;
+    const bool perfmon = capng_have_capability(CAPNG_PERMITTED, CAP_PERFMON);
+    const bool admin = capng_have_capability(CAPNG_PERMITTED, CAP_SYS_ADMIN);
+
+    if (!has || (by_root && !perfmon && !admin))
+        return false;
+    capng_update(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_PERFMON);
+    capng_update(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_SYS_ADMIN);
+    return capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE &&
+           prctl(PR_CAPBSET_READ, CAP_SYS_PTRACE, 0, 0, 0) == 0;
+}
+
 struct promise {
     const char *what;
     bool (*holds)(void);
@@ -455,6 +486,7 @@ static const struct promise promises[] = {
     {"stops nobody", stops_nobody},
     {"signals nobody", signals_nobody},
     {"has nobody signalled", has_nobody_signalled},
+    {"has no event that signals", has_no_event_that_signals},
     {"limits nobody", limits_nobody},
     {"can abort", can_abort},
     {"talks to no network", talks_to_no_network},
@@ -498,9 +530,24 @@ static const struct promise promises_of_reclaimer[] = {
     {"writes only control groups", writes_only_control_groups},
 };
 
+/* As root, for the scanner. */
+static const struct promise promises_of_keeper[] = {
+    {"has the capability for events only", has_capability_for_events_only},
+    {"opens nobody's memory", cannot_open_memory},
+    {"has no socket", has_no_socket},
+    {"signals nobody", signals_nobody},
+    {"runs no program", runs_no_program},
+    {"writes no file of the kernel", writes_no_file_of_the_kernel_by_landlock},
+};
+
 static int drop_scanner(struct error *error)
 {
     return privileges_drop_scanner(false, error);
+}
+
+static int drop_keeper(struct error *error)
+{
+    return privileges_drop_keeper(open("/tmp", O_RDONLY | O_DIRECTORY), error);
 }
 
 static int drop_scanner_with_agents(struct error *error)
@@ -572,6 +619,11 @@ TEST_EACH(plain, what_reclaims_gives_up, 0, COUNT(promises_of_reclaimer))
         expect_after(privileges_drop_reclaimer, &promises_of_reclaimer[_i]);
 }
 
+TEST_EACH(plain, what_the_keeper_gives_up, 0, COUNT(promises_of_keeper))
+{
+    expect_after(drop_keeper, &promises_of_keeper[_i]);
+}
+
 TEST(plain, a_dry_run_makes_no_file)
 {
     const struct promise none = {"makes no file", makes_no_file};
@@ -579,17 +631,41 @@ TEST(plain, a_dry_run_makes_no_file)
     expect_after(drop_rest_of_dry_run, &none);
 }
 
-/* As a kernel that has none, or does not use it. */
-static bool hide_landlock(void)
+static bool fail_call(int call, uint32_t code)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(landlock_create_ruleset),
-                              0);
+    int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(code), call, 0);
 
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);
     return rc == 0;
+}
+
+/* As a kernel that has none, or does not use it. */
+static bool hide_landlock(void)
+{
+    return fail_call(SCMP_SYS(landlock_create_ruleset), EOPNOTSUPP);
+}
+
+/* As Ubuntu's kernel does without CAP_SYS_ADMIN. */
+static int drop_keeper_without_events(struct error *error)
+{
+    return fail_call(SCMP_SYS(perf_event_open), EACCES) ? drop_keeper(error) : -EINVAL;
+}
+
+static bool is_admin(void)
+{
+    return capng_get_caps_process() == 0 &&
+           capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN) == 1;
+}
+
+TEST(plain, the_keeper_has_what_its_kernel_asks_for)
+{
+    const struct promise admin = {"has CAP_SYS_ADMIN", is_admin};
+
+    if (by_root)
+        expect_after(drop_keeper_without_events, &admin);
 }
 
 TEST(plain, that_landlock_is_missing_is_logged)

@@ -88,9 +88,8 @@ TEST(cases, names_the_holder)
     struct run_lock lock = RUN_LOCK_NONE;
     struct error error = {0};
     pid_t pid = start_holder();
-    char text[32];
+    const char *text = TEXT_OF(32, "process %d", (int)pid);
 
-    snprintf(text, sizeof(text), "process %d", (int)pid);
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, &error), -EBUSY);
     ck_assert_ptr_nonnull(strstr(error.text, text));
     ck_assert_ptr_nonnull(strstr(error.text, "--wait"));
@@ -119,7 +118,7 @@ TEST(cases, kill_releases)
 
 TEST(cases, waits_as_told)
 {
-    struct run_lock lock = RUN_LOCK_NONE;
+    cleanup_run_lock struct run_lock lock = RUN_LOCK_NONE;
     pid_t pid = start_holder();
     struct lock_wait wait = {.seconds = 0.05, .pidfd = -1};
     uint64_t began_ns = clock_ns();
@@ -130,7 +129,6 @@ TEST(cases, waits_as_told)
     let_go_when_awaited();
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &wait, NULL), 0);
     waitpid(pid, NULL, 0);
-    run_lock_release(&lock);
 }
 
 /* Kills a process whose child still has the lock. */
@@ -234,14 +232,12 @@ TEST(cases, many_in_turn_never_together)
 
 TEST(cases, host_lock_is_apart)
 {
-    struct run_lock guest = RUN_LOCK_NONE;
-    struct run_lock host = RUN_LOCK_NONE;
+    cleanup_run_lock struct run_lock guest = RUN_LOCK_NONE;
+    cleanup_run_lock struct run_lock host = RUN_LOCK_NONE;
 
     ck_assert_int_eq(run_lock_guest(&guest, &root, 7, &at_once, NULL), 0);
     ck_assert_int_eq(run_lock_host(&host, &root, "damon", &at_once, NULL), 0);
     ck_assert(fsroot_exists(&root, "run/vmwss/damon.lock"));
-    run_lock_release(&host);
-    run_lock_release(&guest);
 }
 
 TEST(cases, lent_and_taken_back)
@@ -321,7 +317,7 @@ static void borrow(void)
  * killed. */
 TEST(cases, given_back)
 {
-    struct run_lock lock = RUN_LOCK_NONE;
+    cleanup_run_lock struct run_lock lock = RUN_LOCK_NONE;
     bool others = false;
 
     borrow(); /* of nobody: released */
@@ -343,22 +339,20 @@ TEST(cases, given_back)
     borrow();
     ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
     ck_assert(others);
-    run_lock_release(&lock);
 }
 
 static void make_file(const char *name)
 {
-    int fd = openat(root.dirfd, name, O_WRONLY | O_CREAT, 0600);
+    cleanup_close int fd = openat(root.dirfd, name, O_WRONLY | O_CREAT, 0600);
 
     ck_assert_int_ge(fd, 0);
-    close(fd);
 }
 
 /* A lock that is lent or held stays, with everything published under it. */
 TEST(cases, left_to_a_child)
 {
     struct run_lock lock = RUN_LOCK_NONE;
-    struct run_lock other = RUN_LOCK_NONE;
+    cleanup_run_lock struct run_lock other = RUN_LOCK_NONE;
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
 
@@ -380,7 +374,6 @@ TEST(cases, left_to_a_child)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     ck_assert_int_eq(run_lock_guest(&other, &root, 7, &at_once, NULL), 0);
-    run_lock_release(&other);
 }
 
 TEST(cases, swept)
@@ -398,10 +391,11 @@ TEST(cases, swept)
     ck_assert_int_eq(run_lock_guest(&lock, &root, getpid(), &at_once, NULL), 0);
 
     char panel[48];
-    char gone[48];
 
     snprintf(panel, sizeof(panel), "run/vmwss/guest-%d.panel", (int)getpid());
-    snprintf(gone, sizeof(gone), "run/vmwss/guest-%d.panel", (int)dead);
+
+    const char *gone = TEXT_OF(48, "run/vmwss/guest-%d.panel", (int)dead);
+
     make_file(panel);
     make_file(gone);
     run_lock_sweep(&root);
@@ -419,7 +413,7 @@ TEST(cases, swept)
 /* Each measurement sweeps when it ends. Who just then takes a lock of the living must get it. */
 TEST(cases, sweeping_takes_no_lock_of_the_living)
 {
-    struct run_lock lock = RUN_LOCK_NONE;
+    cleanup_run_lock struct run_lock lock = RUN_LOCK_NONE;
     bool others = false;
 
     ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
@@ -435,5 +429,4 @@ TEST(cases, sweeping_takes_no_lock_of_the_living)
     kill(sweeper, SIGKILL);
     waitpid(sweeper, NULL, 0);
     ck_assert(!others);
-    run_lock_release(&lock);
 }

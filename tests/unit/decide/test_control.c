@@ -3,105 +3,13 @@
  * guests do and claim. */
 #include "base/bytes.h"
 #include "base/random.h"
-#include "decide/control/control_words.h"
 
 #include "fixture.h"
 
+#include "control_host.h"
+
 #include <math.h>
 #include <string.h>
-
-#define MIB DECIDE_MIB
-#define EVERY_S 10
-
-static struct control_policy policy;
-
-static void setup(void)
-{
-    control_policy_init(&policy);
-    policy.levels.high_bytes = (uint64_t)(65536 * MIB * 0.04);
-}
-
-/* 4 GiB, all resident, 200 MiB touched: after ten minutes it may go to 505 MiB. */
-static struct decide_input idle(void)
-{
-    return (struct decide_input){
-        .assigned_bytes = 4096 * MIB,
-        .actual_bytes = 4096 * MIB,
-        .resident_bytes = 4096 * MIB,
-        .short_wss = {60, 190 * MIB, 200 * MIB},
-        .mid_wss = {600, 190 * MIB, 200 * MIB},
-        .long_wss = {3600, 190 * MIB, 200 * MIB},
-        .day_bytes = 200 * MIB,
-        .day_s = 86400,
-        .age_s = 1,
-        .period_s = 10,
-        .up_s = 86400,
-        .panic_age_s = NAN,
-        .guest = {.reported = true,
-                  .age_s = 1,
-                  .consistency = 1,
-                  .available_bytes = 3796 * MIB,
-                  .swap_total_bytes = 0,
-                  .swap_free_bytes = 0,
-                  .cold_anon_bytes = 0},
-    };
-}
-
-/* Idle, as long as it uses 300 MiB; its owner allows it all that is assigned. */
-static struct control_guest guest(void)
-{
-    return (struct control_guest){.input = idle(), .allowed_bytes = UINT64_MAX};
-}
-
-static void resize(struct control_guest *guest, uint64_t actual, uint64_t resident)
-{
-    uint64_t used = decide_actual(&guest->input) - guest->input.guest.available_bytes;
-
-    guest->input.actual_bytes = actual;
-    guest->input.resident_bytes = resident;
-    guest->input.guest.available_bytes = less(actual, used);
-}
-
-/* Seen for long, and its balloon did not move. */
-static void rest(struct control_guest *guest)
-{
-    uint64_t actual = guest->input.actual_bytes;
-
-    guest->state = (struct balloon_state){
-        .rested = true, .seen_bytes = actual, .rest_bytes = actual};
-}
-
-/* 64 GiB: high is 2621 MiB, soft 1677, hard 838. */
-static struct control_host host(uint64_t free_mib)
-{
-    return (struct control_host){
-        .total_bytes = 65536 * MIB, .free_bytes = free_mib * MIB, .now_s = 1000};
-}
-
-static void run(struct control_host *host, struct control_guest *guests, size_t n)
-{
-    control_run(&policy, host, guests, n);
-    host->now_s += EVERY_S;
-}
-
-/* Decisions without any being carried out, until ten minutes and more have passed. */
-static void settle(struct control_host *host, struct control_guest *guests, size_t n)
-{
-    for (int i = 0; i <= 61; i++)
-        run(host, guests, n);
-}
-
-static const char *why(const struct control_host *host, const struct control_guest *guest)
-{
-    static char text[CONTROL_WHY_TEXT];
-
-    return control_why(text, &policy, host, guest);
-}
-
-static void issue(const struct control_host *host, struct control_guest *guest)
-{
-    balloon_issued(&guest->state, &guest->input, guest->target_bytes, host->now_s - EVERY_S);
-}
 
 /* --- levels ----------------------------------------------------------------------------------- */
 
@@ -786,15 +694,6 @@ TEST(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis)
 
 /* --- what balloons do ------------------------------------------------------------------------- */
 
-/* Orders a proactive shrink; the guest is as before. */
-static void begin_shrink(struct control_host *h, struct control_guest *g)
-{
-    policy.proactive = true;
-    settle(h, g, 1);
-    ck_assert_int_eq(g->action, CONTROL_SHRINK);
-    issue(h, g);
-}
-
 TEST(rules, a_balloon_that_stalls_settles_where_it_is)
 {
     struct control_host h = host(20000);
@@ -894,13 +793,6 @@ TEST(rules, orders_that_failed_do_not_inhibit)
     }
     ck_assert_uint_ge(n, 3);
     ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
-}
-
-/* A panic is decided about every two seconds. */
-static void run_at_once(struct control_host *h, struct control_guest *g)
-{
-    h->now_s -= EVERY_S - 2;
-    run(h, g, 1);
 }
 
 TEST(rules, a_panic_whose_order_failed_is_served_at_once)
@@ -1602,7 +1494,7 @@ TEST(rules, the_end_lowers_nothing)
     run(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_GROW);
     issue(&h, &g);
-    resize(&g, 3000 * MIB, 3000 * MIB);
+    resize(&g, g.target_bytes, g.target_bytes);
     g.input.short_wss = (struct decide_wss){60, 100 * MIB, 200 * MIB};
     run(&h, &g, 1);
     g.decision.wanted_bytes = 500 * MIB;

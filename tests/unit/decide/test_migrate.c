@@ -317,10 +317,9 @@ TEST(plain, a_curve_is_read)
 {
     struct migrate_guest guest;
 
-    ck_assert_int_eq(parse(RECORD(GUEST, WINDOW("0.1", "4096", "8192",
-                                                "12288") "," WINDOW("1", "8192", "16384", "16384")),
-                           &guest),
-                     0);
+    ck_assert_zero(parse(RECORD(GUEST, WINDOW("0.1", "4096", "8192",
+                                              "12288") "," WINDOW("1", "8192", "16384", "16384")),
+                         &guest));
     ck_assert_str_eq(guest.domain, "web1");
     ck_assert(guest.kvm && guest.ram_bytes == 134217728 && guest.resident_bytes == 71303168);
     ck_assert(guest.writes.n == 2 && guest.writes.points[1].bytes == 16384);

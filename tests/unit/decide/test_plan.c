@@ -80,7 +80,7 @@ TEST(cases, the_step_is_as_short_as_memory_allows)
 /* Never rounded down, the larger stays, and nothing outside of the fleet's time. */
 TEST(cases, a_note_is_rounded_up)
 {
-    struct plan_fleet fleet = make_fleet(1, 2, 1);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(1, 2, 1);
     const double unit = plan_unit(&fleet.guests[0]);
 
     plan_note(&fleet, 0, MONDAY_S, 60, 2.5 * unit);
@@ -95,7 +95,6 @@ TEST(cases, a_note_is_rounded_up)
     ck_assert_uint_eq(plan_series(&fleet, 0)[3], PLAN_CODE_NONE);
     ck_assert_uint_eq(plan_series(&fleet, 0)[fleet.n_times - 1], PLAN_CODE_MAX);
     ck_assert_uint_eq(plan_series(&fleet, 1)[0], PLAN_CODE_NONE);
-    plan_fleet_free(&fleet);
 }
 
 TEST(cases, z_of_a_risk)
@@ -229,8 +228,8 @@ TEST(cases, the_runway)
     struct plan_runway runway;
     struct plan_sum sum = {.n = 28 * 24, .step_s = 3600, .days = 28};
     size_t n = sum.n;
-    float *joint = calloc(n, sizeof(float));
-    float *draft = calloc(n, sizeof(float));
+    cleanup_free float *joint = calloc(n, sizeof(float));
+    cleanup_free float *draft = calloc(n, sizeof(float));
 
     for (size_t t = 0; t < n; t++)
         joint[t] = (float)(20 + 0.5 * (double)(t / 24));
@@ -247,8 +246,6 @@ TEST(cases, the_runway)
     sum.n = 13 * 24;
     ck_assert_int_eq(plan_runway_of(&sum, 64, draft, &runway), 0);
     ck_assert(!runway.known);
-    free(joint);
-    free(draft);
 }
 
 /* 1 and 3 GiB in turn: of guest 0 for 28 days, of guest 1 for the last three. */
@@ -264,9 +261,9 @@ static void note_old_and_new(struct plan_fleet *fleet)
 /* Two hosts of one guest each, of the same need; the one is new in a fleet of 28 days. */
 TEST(cases, a_host_has_its_own_days)
 {
-    struct plan_fleet fleet = make_fleet_by(600, 3, 2, 28);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet_by(600, 3, 2, 28);
     struct plan_request request = {.options = bare};
-    struct plan_result result;
+    cleanup_plan_result struct plan_result result;
 
     note_old_and_new(&fleet);
     request.options.bare = false;
@@ -277,14 +274,12 @@ TEST(cases, a_host_has_its_own_days)
     ck_assert(result.hosts[0].runway.known && !result.hosts[1].runway.known);
     ck_assert_double_eq_tol(result.hosts[0].need.risk_bytes, 3.0 * GIB, 0.1 * GIB);
     ck_assert_double_eq_tol(result.hosts[1].need.risk_bytes, 7.0 * GIB, 0.2 * GIB);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* A place for the same guest: by three deviations on the one host, five on the other. */
 TEST(cases, a_place_is_by_the_days_of_its_host)
 {
-    struct plan_fleet fleet = make_fleet_by(600, 2, 2, 28);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet_by(600, 2, 2, 28);
     struct plan_state state;
 
     note_old_and_new(&fleet);
@@ -292,13 +287,12 @@ TEST(cases, a_place_is_by_the_days_of_its_host)
     ck_assert_double_eq_tol(plan_load_peak(&state.loads[0], NULL), (2 + 3.09) * GIB, 0.1 * GIB);
     ck_assert_double_eq_tol(plan_load_peak(&state.loads[1], NULL), (2 + 5.0) * GIB, 0.1 * GIB);
     plan_state_free(&state);
-    plan_fleet_free(&fleet);
 }
 
 /* One day of twenty is known, its night busy: so are all nights, and the need is doubled. */
 TEST(cases, a_young_guest_counts_for_more)
 {
-    struct plan_fleet fleet = make_fleet(1, 2, 20);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(1, 2, 20);
     const double unit = plan_unit(&fleet.guests[0]);
     struct plan_options options = bare;
 
@@ -313,14 +307,13 @@ TEST(cases, a_young_guest_counts_for_more)
     plan_prepare(&fleet, &options);
     ck_assert_double_eq_tol(plan_series(&fleet, 0)[0] * unit, 4.0 * GIB, 0.1 * GIB);
     ck_assert_double_eq_tol(fleet.guests[0].slots[5].mean_bytes, 2.0 * GIB, 0.1 * GIB);
-    plan_fleet_free(&fleet);
 }
 
 /* An hour in which nothing was recorded is as a week before: guests that are not busy together do
  * not become so. */
 TEST(cases, a_gap_is_as_a_week_before)
 {
-    struct plan_fleet fleet = make_fleet(1, 1, 21);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(1, 1, 21);
     const double gap_s = MONDAY_S + 10 * DAY_S + 3600;
 
     note_all(&fleet, 0, 1);
@@ -331,7 +324,6 @@ TEST(cases, a_gap_is_as_a_week_before)
     ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 60],
                       plan_series(&fleet, 0)[3 * 1440 + 60]);
     ck_assert_uint_eq(plan_series(&fleet, 0)[10 * 1440 + 61], plan_series(&fleet, 0)[0]);
-    plan_fleet_free(&fleet);
 }
 
 /* --- placing ---------------------------------------------------------------------------------- */
@@ -365,10 +357,10 @@ TEST(cases, a_guest_fits_by_its_moments)
  * needed, take 14 more. */
 TEST(cases, how_many_more)
 {
-    struct plan_fleet fleet = make_fleet_by(600, 1, 2, 14);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet_by(600, 1, 2, 14);
     struct plan_state state;
     uint64_t random_state = 1;
-    double *draws = calloc(fleet.n_times, sizeof(*draws));
+    cleanup_free double *draws = calloc(fleet.n_times, sizeof(*draws));
 
     note_all(&fleet, 0, 4);
     note_all(&fleet, 1, 4);
@@ -377,15 +369,13 @@ TEST(cases, how_many_more)
     fleet.hosts[0].stale = true;
     ck_assert_double_eq(plan_how_many(&state, 0, 8.0 * GIB, &random_state, draws), 0);
     plan_state_free(&state);
-    plan_fleet_free(&fleet);
-    free(draws);
 }
 
 /* All guests need a quarter of what they have: hosts take four times their memory, less what the
  * next guest would have needed. */
 TEST(cases, the_ratio)
 {
-    struct plan_fleet fleet = make_fleet_by(1800, 4, 200, 14);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet_by(1800, 4, 200, 14);
     struct plan_state state;
     struct plan_ratio ratio;
     uint64_t random_state = 1;
@@ -397,7 +387,6 @@ TEST(cases, the_ratio)
     ck_assert_double_eq_tol(ratio.ratio, 4, 0.15);
     ck_assert(!ratio.at_least);
     plan_state_free(&state);
-    plan_fleet_free(&fleet);
 }
 
 /* --- what every plan must hold ---------------------------------------------------------------- */
@@ -528,7 +517,7 @@ static void check_hosts(const struct plan_fleet *fleet, const struct plan_option
 static void check_plan(uint64_t seed)
 {
     uint64_t random_state = seed;
-    struct plan_fleet fleet = random_fleet(&random_state);
+    cleanup_plan_fleet struct plan_fleet fleet = random_fleet(&random_state);
     const struct plan_request request = {
         .options = {.risk = random_below(&random_state, 2) ? 0.001 : 0.05,
                     .horizon_s = 7 * DAY_S,
@@ -537,7 +526,7 @@ static void check_plan(uint64_t seed)
         .n_place = 2,
         .consolidate = true,
     };
-    struct plan_result result;
+    cleanup_plan_result struct plan_result result;
     size_t before[64];
     size_t after[64];
 
@@ -555,8 +544,6 @@ static void check_plan(uint64_t seed)
         ck_assert_double_ge(result.hosts[h].swap_bytes, 0);
         ck_assert_uint_le(result.hosts[h].fails.guests, result.hosts[h].n_guests);
     }
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 TEST(cases, plans_hold_what_they_must)
@@ -601,8 +588,8 @@ static void plan_spared(size_t n_hosts, size_t n_guests, size_t spare, struct pl
 /* Three hosts of four guests each, of which two hosts are enough, but no host may fail then. */
 TEST(cases, what_a_failed_host_loses_is_told_for_after_the_moves)
 {
-    struct plan_fleet fleet;
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet;
+    cleanup_plan_result struct plan_result result;
     size_t down = 0;
 
     plan_spared(3, 12, 0, &fleet, &result);
@@ -615,8 +602,6 @@ TEST(cases, what_a_failed_host_loses_is_told_for_after_the_moves)
     }
     /* 5 of 8 guests fit beside 4, and 1 of 4 beside 8. */
     ck_assert_uint_eq(down, 6);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* Three hosts, of which one may fail: also with a new guest of 40 GiB, which needs 35, but not with
@@ -625,8 +610,8 @@ TEST_EACH(cases, a_host_to_spare_is_not_one_for_new_guests, 1, 3)
 {
     struct plan_request request = {
         .options = bare, .place_bytes = {40.0 * GIB, 40.0 * GIB}, .n_place = (size_t)_i};
-    struct plan_fleet fleet = make_fleet(3, 12, 15);
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(3, 12, 15);
+    cleanup_plan_result struct plan_result result;
 
     request.options.spare = 1;
     for (size_t g = 0; g < 12; g++)
@@ -636,8 +621,6 @@ TEST_EACH(cases, a_host_to_spare_is_not_one_for_new_guests, 1, 3)
         ck_assert_uint_ne(result.place[i], PLAN_NOWHERE);
     ck_assert(result.spared_before && result.spared_after);
     ck_assert_int_eq(result.spared_with_new, _i == 1);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* --- drains and guests that must be apart ----------------------------------------------------- */
@@ -678,11 +661,11 @@ TEST_EACH(cases, a_host_is_drained, 0, 10)
 {
     const size_t host = (size_t)_i % 5;
     const struct plan_request request = {.options = cautious, .drain = true};
-    struct plan_fleet fleet = make_drained((uint64_t)_i + 1, host);
-    struct plan_fleet after = make_drained((uint64_t)_i + 1, host);
-    struct plan_fleet again = make_drained((uint64_t)_i + 1, host);
-    struct plan_result result;
-    struct plan_result done;
+    cleanup_plan_fleet struct plan_fleet fleet = make_drained((uint64_t)_i + 1, host);
+    cleanup_plan_fleet struct plan_fleet after = make_drained((uint64_t)_i + 1, host);
+    cleanup_plan_fleet struct plan_fleet again = make_drained((uint64_t)_i + 1, host);
+    cleanup_plan_result struct plan_result result;
+    cleanup_plan_result struct plan_result done;
 
     ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
     ck_assert_uint_eq(result.hosts[host].n_guests_after, 0);
@@ -701,19 +684,14 @@ TEST_EACH(cases, a_host_is_drained, 0, 10)
         ck_assert_double_eq_tol(done.hosts[h].planned_bytes, result.hosts[h].planned_after_bytes,
                                 0.001 * GIB);
     }
-    plan_result_free(&result);
-    plan_result_free(&done);
-    plan_fleet_free(&fleet);
-    plan_fleet_free(&after);
-    plan_fleet_free(&again);
 }
 
 /* Two hosts full of guests; one guest is pinned. */
 TEST(cases, what_has_no_room_stays_on_a_host_that_is_drained)
 {
     const struct plan_request request = {.options = bare, .drain = true};
-    struct plan_fleet fleet = make_fleet(2, 16, 15);
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(2, 16, 15);
+    cleanup_plan_result struct plan_result result;
 
     for (size_t g = 0; g < 16; g++)
         note_all(&fleet, g, 7);
@@ -723,16 +701,14 @@ TEST(cases, what_has_no_room_stays_on_a_host_that_is_drained)
     ck_assert_uint_eq(result.moves.n, 1); /* nine of 7 GiB fit */
     ck_assert_uint_eq(result.hosts[0].n_guests_after, 7);
     ck_assert_uint_eq(result.short_after, 0);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* Three guests of host 0 must be apart, of which one is pinned; two other hosts have room. */
 TEST(cases, guests_that_are_together_and_must_not_be_are_separated)
 {
     const struct plan_request request = {.options = bare, .consolidate = true};
-    struct plan_fleet fleet = make_fleet(3, 6, 15);
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(3, 6, 15);
+    cleanup_plan_result struct plan_result result;
 
     for (size_t g = 0; g < 6; g++) {
         note_all(&fleet, g, 7);
@@ -749,8 +725,6 @@ TEST(cases, guests_that_are_together_and_must_not_be_are_separated)
         ck_assert_uint_ne(result.moves.move[m].guest, 1);
     }
     ck_assert_uint_ne(result.moves.move[0].to, result.moves.move[1].to);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* Guests 0 and 1 of two hosts, of which the second has room for both, and a third host for one. */
@@ -770,8 +744,8 @@ static struct plan_fleet make_group(void)
 TEST(cases, guests_that_belong_together_are_joined)
 {
     struct plan_request request = {.options = bare, .consolidate = true};
-    struct plan_fleet fleet = make_group();
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_group();
+    cleanup_plan_result struct plan_result result;
 
     request.options.max_moves = 1;
     ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
@@ -781,8 +755,6 @@ TEST(cases, guests_that_belong_together_are_joined)
     ck_assert_uint_eq(result.moves.move[0].to, 1);
     ck_assert(result.hosts[0].parted == 1 && result.hosts[1].parted == 1);
     ck_assert(result.hosts[0].parted_after == 0 && result.hosts[1].parted_after == 0);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* Alone, each of them finds a place when host 1 fails; together they do not. They are drained
@@ -790,8 +762,8 @@ TEST(cases, guests_that_belong_together_are_joined)
 TEST_EACH(cases, guests_that_belong_together_fall_and_are_drained_together, 0, 2)
 {
     struct plan_request request = {.options = bare, .drain = true};
-    struct plan_fleet fleet = make_group();
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_group();
+    cleanup_plan_result struct plan_result result;
 
     fleet.guests[0].host = 1;
     fleet.guests[4].host = 2;
@@ -801,8 +773,6 @@ TEST_EACH(cases, guests_that_belong_together_fall_and_are_drained_together, 0, 2
     ck_assert_uint_eq(result.hosts[1].n_guests, 2);
     ck_assert_uint_eq(result.hosts[1].fails.guests, 2 * (size_t)_i);
     ck_assert_uint_eq(result.moves.n, _i ? 0 : 2);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* Hosts, guests, how many are spared, and how many hosts are emptied then; whether so many could
@@ -819,8 +789,8 @@ static const struct {
 
 TEST_EACH(cases, hosts_to_spare_are_kept, 0, sizeof(spared) / sizeof(spared[0]))
 {
-    struct plan_fleet fleet;
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet;
+    cleanup_plan_result struct plan_result result;
 
     plan_spared(spared[_i].n_hosts, spared[_i].n_guests, spared[_i].spare, &fleet, &result);
     ck_assert_uint_eq(result.emptied, spared[_i].emptied);
@@ -828,16 +798,14 @@ TEST_EACH(cases, hosts_to_spare_are_kept, 0, sizeof(spared) / sizeof(spared[0]))
     ck_assert_int_eq(result.spared_after, spared[_i].after);
     for (size_t h = 0; h < fleet.n_hosts && spared[_i].spare > 0 && spared[_i].after; h++)
         ck_assert_uint_eq(result.hosts[h].fails_after.guests, 0);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* A drain of three moves, where one is allowed: no host is emptied besides. */
 TEST(cases, a_drain_leaves_no_moves_to_empty_hosts)
 {
     struct plan_request request = {.options = bare, .consolidate = true, .drain = true};
-    struct plan_fleet fleet = make_fleet(4, 12, 15);
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(4, 12, 15);
+    cleanup_plan_result struct plan_result result;
 
     request.options.max_moves = 1;
     fleet.hosts[0].drain = true;
@@ -846,8 +814,6 @@ TEST(cases, a_drain_leaves_no_moves_to_empty_hosts)
     ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
     ck_assert_uint_eq(result.moves.n, 3);
     ck_assert_uint_eq(result.emptied, 1);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* On host 0 two guests that have ended needed 20 GiB each for twelve hours of each of 20 days. Its
@@ -881,8 +847,8 @@ static struct plan_result plan_office(struct plan_fleet *fleet, bool running_onl
 
 TEST(cases, guests_that_have_ended_count_on_their_host)
 {
-    struct plan_fleet fleet = make_office(30);
-    struct plan_result result = plan_office(&fleet, false);
+    cleanup_plan_fleet struct plan_fleet fleet = make_office(30);
+    cleanup_plan_result struct plan_result result = plan_office(&fleet, false);
 
     ck_assert_uint_eq(fleet.past[0].n_guests, 2);
     ck_assert_double_eq_tol(fleet.past[0].max_bytes, 40.0 * GIB, 0.01 * GIB);
@@ -895,8 +861,6 @@ TEST(cases, guests_that_have_ended_count_on_their_host)
     ck_assert_uint_eq(fleet.past[1].n_guests, 0);
     /* 42 and 30 are more than one host has; the other guest finds a place beside them. */
     ck_assert_uint_eq(result.emptied, 0);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* The other host has room for them or not: if host 0 fails, and if it is drained. */
@@ -904,8 +868,8 @@ TEST_EACH(cases, guests_that_have_ended_need_room_elsewhere, 0, 4)
 {
     const bool fits = _i & 1;
     struct plan_request request = {.options = bare, .drain = _i & 2};
-    struct plan_fleet fleet = make_office(fits ? 4 : 30);
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_office(fits ? 4 : 30);
+    cleanup_plan_result struct plan_result result;
 
     request.options.spare = 1;
     fleet.hosts[0].drain = _i & 2;
@@ -914,14 +878,12 @@ TEST_EACH(cases, guests_that_have_ended_need_room_elsewhere, 0, 4)
     ck_assert_int_eq(result.hosts[0].fails.past, !fits);
     ck_assert_int_eq(result.spared_before, fits);
     ck_assert_uint_eq(result.hosts[0].past_at, fits && request.drain);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 TEST(cases, a_host_is_emptied_if_another_has_room_for_those_that_have_ended)
 {
-    struct plan_fleet fleet = make_office(4);
-    struct plan_result result = plan_office(&fleet, false);
+    cleanup_plan_fleet struct plan_fleet fleet = make_office(4);
+    cleanup_plan_result struct plan_result result = plan_office(&fleet, false);
     const size_t from = result.moves.n > 0 ? result.moves.move[0].from : 1;
 
     ck_assert_uint_eq(result.emptied, 1);
@@ -929,28 +891,24 @@ TEST(cases, a_host_is_emptied_if_another_has_room_for_those_that_have_ended)
     ck_assert_uint_eq(result.hosts[0].past_at, from == 0 ? 1 : 0);
     ck_assert_double_eq_tol(result.hosts[1 - from].planned_after_bytes, 46.0 * GIB, 0.5 * GIB);
     ck_assert_double_eq(result.hosts[from].planned_after_bytes, 0);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 TEST(cases, guests_that_have_ended_are_left_out_on_request)
 {
-    struct plan_fleet fleet = make_office(30);
-    struct plan_result result = plan_office(&fleet, true);
+    cleanup_plan_fleet struct plan_fleet fleet = make_office(30);
+    cleanup_plan_result struct plan_result result = plan_office(&fleet, true);
 
     ck_assert_uint_eq(fleet.past[0].n_guests, 2);
     ck_assert_double_eq_tol(result.hosts[0].need.p99_bytes, 2.0 * GIB, 0.1 * GIB);
     ck_assert_double_eq_tol(result.hosts[0].planned_bytes, 2.0 * GIB, 0.1 * GIB);
     ck_assert_uint_eq(result.emptied, 1);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* Each night another guest: tonight's is the successor of those before, and not a second one. */
 TEST(cases, a_successor_does_not_count_beside_the_one_before)
 {
-    struct plan_fleet fleet = make_fleet(1, 1, 20);
-    struct plan_result result;
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(1, 1, 20);
+    cleanup_plan_result struct plan_result result;
 
     plan_note(&fleet, 0, MONDAY_S + 19.5 * DAY_S, 0.5 * DAY_S, 6.0 * GIB);
     ck_assert_int_eq(plan_ended_make(&fleet, 19), 0);
@@ -965,15 +923,13 @@ TEST(cases, a_successor_does_not_count_beside_the_one_before)
     ck_assert_uint_eq(fleet.past[0].n_guests, 19);
     ck_assert_double_eq_tol(result.hosts[0].need.max_bytes, 6.5 * GIB, 0.2 * GIB);
     ck_assert_double_ge(result.hosts[0].need.max_bytes, 6.5 * GIB);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }
 
 /* A host is known for the last two of 28 days, or one of its guests is: off at night, and when the
  * plan is made. It needed as much in the weeks before, as far as anybody knows. */
 TEST_EACH(cases, before_the_first_record_of_those_that_have_ended_their_need_is_not_known, 0, 2)
 {
-    struct plan_fleet fleet = make_fleet(2, 2, 28);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(2, 2, 28);
     const double first_s = MONDAY_S + 26 * DAY_S;
 
     fleet.guests[0].ram_bytes = 64 * GIB;
@@ -994,7 +950,6 @@ TEST_EACH(cases, before_the_first_record_of_those_that_have_ended_their_need_is_
         ck_assert_uint_eq(plan_past_series(&fleet, 0)[noon], PLAN_CODE_MAX);
         ck_assert_uint_eq(plan_past_series(&fleet, 0)[midnight], 0);
     }
-    plan_fleet_free(&fleet);
 }
 
 static size_t moves_if_partial(bool first, bool second)
@@ -1025,9 +980,9 @@ TEST(cases, nothing_is_moved_from_or_to_a_host_that_is_partly_known)
 /* One guest too many: the smallest that suffices is moved, to an empty host if need be. */
 TEST(cases, a_host_that_is_short_is_relieved)
 {
-    struct plan_fleet fleet = make_fleet(2, 10, 15);
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet(2, 10, 15);
     struct plan_request request = {.options = bare, .consolidate = true};
-    struct plan_result result;
+    cleanup_plan_result struct plan_result result;
 
     for (size_t g = 0; g < 10; g++) {
         fleet.guests[g].host = 0;
@@ -1041,6 +996,4 @@ TEST(cases, a_host_that_is_short_is_relieved)
     ck_assert_uint_eq(result.moves.move[0].guest, 0);
     ck_assert_double_eq_tol(result.hosts[0].swap_bytes, 16.0 * GIB, 1);
     ck_assert_uint_gt(result.hosts[0].fails.guests, 0);
-    plan_result_free(&result);
-    plan_fleet_free(&fleet);
 }

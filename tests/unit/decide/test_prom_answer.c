@@ -23,34 +23,88 @@ static int parse(const char *text)
 
 FIXTURE(cases, .timeout_s = 60);
 
-TEST(cases, a_matrix)
+/* Asserts that these are all amounts of a series. */
+#define HAS_POINTS(i, ...)                                                \
+    has_points(i, sizeof((double[][2]){__VA_ARGS__}) / sizeof(double[2]), \
+               (const double[][2]){__VA_ARGS__})
+
+static void has_points(size_t i, size_t n, const double (*points)[2])
 {
+    struct prom_series series = prom_series_of(&answer, i);
     double time_s;
     double value;
 
+    for (size_t p = 0; p < n; p++) {
+        ck_assert(prom_next(&series, &time_s, &value));
+        ck_assert_double_eq(time_s, points[p][0]);
+        ck_assert_double_eq(value, points[p][1]);
+    }
+    ck_assert(!prom_next(&series, &time_s, &value));
+}
+
+static const char *label(size_t i, const char *name)
+{
+    const struct prom_series series = prom_series_of(&answer, i);
+
+    return prom_label(&series, name);
+}
+
+TEST(cases, a_matrix)
+{
     ck_assert_int_eq(parse(RESULT("[{\"metric\":{\"host\":\"a\",\"uuid\":\"u\"},\"values\":"
                                   "[[1700000059.999,\"1.5e9\"],[1700000119.999,\"NaN\"]]}]")),
                      0);
     ck_assert_uint_eq(answer.n, 1);
+    ck_assert_uint_eq(answer.n_points, 2);
     ck_assert_str_eq(answer.warning, "");
-    ck_assert_str_eq(prom_label(&answer, 0, "host"), "a");
-    ck_assert_str_eq(prom_label(&answer, 0, "domain"), "");
-    ck_assert_uint_eq(prom_n_points(&answer, 0), 2);
-    ck_assert(prom_point(&answer, 0, 0, &time_s, &value));
-    ck_assert_double_eq(time_s, 1700000059.999);
-    ck_assert_double_eq(value, 1.5e9);
-    ck_assert(!prom_point(&answer, 0, 1, &time_s, &value));
-    ck_assert(!prom_point(&answer, 0, 2, &time_s, &value));
-    ck_assert(!prom_point(&answer, 1, 0, &time_s, &value));
+    ck_assert_str_eq(label(0, "host"), "a");
+    ck_assert_str_eq(label(0, "domain"), "");
+    HAS_POINTS(0, {1700000059.999, 1.5e9});
     prom_answer_free(&answer);
 }
 
-/* Points are cut out by their form; labels and what else there is are not. */
-TEST(cases, several_series_keep_their_own_points)
+/* Times asked for, and those of two points of an answer. */
+static const struct {
+    struct prom_times times;
+    double first_s, second_s;
+    bool astray, aligned;
+} asked[] = {
+    {{60059.999, 60659.999, 300}, 60059.999, 60359.999, false, false},
+    {{60059.999, 60659.999, 300}, 60359.999, 60659.999, false, false},
+    {{60059.999, 60659.999, 300}, 60000, 60300, false, true},
+    {{60059.999, 60659.999, 300}, 60059.999, 60100, true, false},
+    {{60059.999, 60659.999, 300}, 60359.999, 60359.999, true, false},
+    {{60059.999, 60659.999, 300}, 60359.999, 60059.999, true, false},
+    {{60059.999, 60659.999, 300}, 60659.999, 60959.999, true, false},
+    {{60059.999, 60659.999, 300}, 59759.999, 60059.999, true, false},
+    {{60059.999, 60059.999, 0}, 60059.999, 60060, false, false},
+    {{60059.999, 60059.999, 0}, 60059.999, 60062, true, false},
+};
+
+TEST_EACH(cases, times_that_were_not_asked_for, 0, sizeof(asked) / sizeof(asked[0]))
 {
+    struct prom_series series;
     double time_s;
     double value;
+    size_t n = 0;
+    char text[256];
 
+    snprintf(text, sizeof(text), RESULT("[{\"metric\":{},\"values\":[[%.3f,\"1\"],[%.3f,\"1\"]]}]"),
+             asked[_i].first_s, asked[_i].second_s);
+    ck_assert_int_eq(parse(text), 0);
+    answer.times = &asked[_i].times;
+    series = prom_series_of(&answer, 0);
+    while (prom_next(&series, &time_s, &value))
+        n++;
+    ck_assert_uint_eq(n, asked[_i].astray ? 1 : 2);
+    ck_assert_int_eq(series.astray, asked[_i].astray);
+    ck_assert_int_eq(series.aligned, asked[_i].aligned);
+    prom_answer_free(&answer);
+}
+
+/* Points are recognised by their key; in labels and in texts it may be anything. */
+TEST(cases, several_series_keep_their_own_points)
+{
     ck_assert_int_eq(
         parse("{\"status\":\"success\",\"warnings\":[\"\\\"values\\\":[]\"],\"data\":{"
               "\"result\":[{\"values\" : [ ] ,\"metric\":{\"values\":\"values\"}},"
@@ -58,13 +112,13 @@ TEST(cases, several_series_keep_their_own_points)
               "[2.5,\"0.1\"]]},{\"metric\":{},\"values\":[[3,\"12345678901234567\"]]}]}}"),
         0);
     ck_assert_uint_eq(answer.n, 3);
+    ck_assert_uint_eq(answer.n_points, 3);
     ck_assert_str_eq(answer.warning, "\"values\":[]");
-    ck_assert_uint_eq(prom_n_points(&answer, 0), 0);
-    ck_assert_str_eq(prom_label(&answer, 0, "values"), "values");
-    ck_assert_str_eq(prom_label(&answer, 1, "host"), "\\");
-    ck_assert(prom_point(&answer, 1, 0, &time_s, &value) && value == 67108864);
-    ck_assert(prom_point(&answer, 1, 1, &time_s, &value) && time_s == 2.5 && value == 0.1);
-    ck_assert(prom_point(&answer, 2, 0, &time_s, &value) && value == 12345678901234567.0);
+    has_points(0, 0, NULL);
+    ck_assert_str_eq(label(0, "values"), "values");
+    ck_assert_str_eq(label(1, "host"), "\\");
+    HAS_POINTS(1, {1, 67108864}, {2.5, 0.1});
+    HAS_POINTS(2, {3, 12345678901234567.0});
     prom_answer_free(&answer);
 }
 
@@ -72,10 +126,8 @@ static const char *const forged[] = {
     RESULT("[{\"metric\":{},\"values\":0}]"),
     RESULT("[{\"metric\":{},\"values\":1},{\"metric\":{},\"values\":[[1,\"2\"]]}]"),
     RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"values\":0}]"),
-    RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"value\":[1,\"2\"]}]"),
 };
 
-/* These numbers stand for an array that was cut out. */
 TEST_EACH(cases, a_number_in_place_of_points_is_refused, 0, sizeof(forged) / sizeof(forged[0]))
 {
     ck_assert_int_eq(parse(forged[_i]), -EPROTO);
@@ -83,29 +135,27 @@ TEST_EACH(cases, a_number_in_place_of_points_is_refused, 0, sizeof(forged) / siz
 
 TEST(cases, a_vector)
 {
-    double time_s;
-    double value;
-
-    ck_assert_int_eq(parse(RESULT("[{\"metric\":{},\"value\":[17,\"-3\"]}]")), 0);
-    ck_assert_uint_eq(prom_n_points(&answer, 0), 1);
-    ck_assert(prom_point(&answer, 0, 0, &time_s, &value));
-    ck_assert_double_eq(value, -3);
+    ck_assert_int_eq(parse(RESULT("[{\"metric\":{},\"value\":[17,\"3\"]}]")), 0);
+    ck_assert_uint_eq(answer.n_points, 1);
+    HAS_POINTS(0, {17, 3});
     prom_answer_free(&answer);
 }
 
-static const char *const not_values[] = {"NaN", "+Inf", "-Inf", "",      "1e999", "0x10",
-                                         "1 ",  " 1",   "1,5",  "1e3e3", "-",     "infinity"};
+static const char *const not_amounts[] = {"NaN", "+Inf",  "-Inf", "",         "1e999", "1 ",
+                                          "1,5", "1e3e3", "-",    "infinity", "-3",    "1e30"};
 
-TEST_EACH(cases, what_is_no_finite_number_is_no_value, 0,
-          sizeof(not_values) / sizeof(not_values[0]))
+TEST_EACH(cases, what_is_no_amount_is_no_value, 0, sizeof(not_amounts) / sizeof(not_amounts[0]))
 {
-    char text[256];
+    const char *text = TEXT_OF(256, RESULT("[{\"metric\":{},\"values\":[[17,\"%s\"],[18,\"2\"]]}]"),
+                               not_amounts[_i]);
+    struct prom_series series;
     double time_s;
     double value;
 
-    snprintf(text, sizeof(text), RESULT("[{\"metric\":{},\"value\":[17,\"%s\"]}]"), not_values[_i]);
     ck_assert_int_eq(parse(text), 0);
-    ck_assert_msg(!prom_point(&answer, 0, 0, &time_s, &value), "%s", not_values[_i]);
+    series = prom_series_of(&answer, 0);
+    ck_assert(prom_next(&series, &time_s, &value));
+    ck_assert_msg(time_s == 18 && series.unreadable, "%s", not_amounts[_i]);
     prom_answer_free(&answer);
 }
 
@@ -126,6 +176,11 @@ static const char *const not_answers[] = {
     RESULT("[{\"metric\":{},\"value\":[1]}]"),
     RESULT("[{\"metric\":{}}]"),
     RESULT("[{\"metric\":{},\"values\":[[1,\"1\"],[2]]}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"1\"],2]}]"),
+    RESULT("[{\"metric\":{},\"values\":[[1,\"1\\\"\"]]}]"),
+    RESULT("[{\"metric\":{},\"values\":[[NaN,\"1\"]]}]"),
+    RESULT("[{\"metric\":{},\"value\":[]}]"),
+    RESULT("[{\"metric\":{},\"value\":[[1,\"1\"],[2,\"1\"]]}]"),
     RESULT("[{\"metric\":{},\"value\":[1,\"1\"],\"values\":[]}]"),
     RESULT("[]") "x",
     "{\"status\":\"success\",\"status\":\"success\",\"data\":{\"result\":[]}}",
@@ -143,7 +198,7 @@ TEST(cases, each_shorter_piece_is_refused)
     const char *whole = RESULT("[{\"metric\":{\"a\":\"b\"},\"values\":[[1,\"1\"]]}]");
 
     for (size_t n = 0; n < strlen(whole); n++)
-        ck_assert_int_eq(prom_answer_parse(whole, n, &answer, &error), -EPROTO);
+        ck_assert_int_eq(parse(TEXT_OF(256, "%.*s", (int)n, whole)), -EPROTO);
 }
 
 TEST(cases, more_than_anything_asked_for_is_refused)
@@ -151,14 +206,13 @@ TEST(cases, more_than_anything_asked_for_is_refused)
     const char *begin = "{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{},\"values\":[";
     const char *point = "[1,\"1\"]";
     const size_t n = PROM_POINTS_MAX + 1;
-    char *text = malloc(strlen(begin) + n * (strlen(point) + 1) + 8);
+    cleanup_free char *text = malloc(strlen(begin) + n * (strlen(point) + 1) + 8);
     char *at = text + sprintf(text, "%s", begin);
 
     for (size_t i = 0; i < n; i++)
         at += sprintf(at, "%s%s", i ? "," : "", point);
     sprintf(at, "]}]}}");
     ck_assert_int_eq(parse(text), -E2BIG);
-    free(text);
 }
 
 /* The parser needs a hundred times the size of empty objects, wherever they are. */
@@ -166,20 +220,19 @@ TEST_EACH(cases, more_containers_than_an_answer_has_are_refused, 0, 3)
 {
     static const char *const pieces[] = {"{}", "[]", "1"};
     const size_t n = 16UL << 20;
-    char *text = malloc(n + 200);
+    cleanup_free char *text = malloc(n + 200);
     char *at = text + sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"x\":[");
 
     while ((size_t)(at - text) < n)
         at += sprintf(at, "%s,", pieces[_i]);
     sprintf(at, "1]}");
     ck_assert_int_eq(parse(text), -E2BIG);
-    free(text);
 }
 
 TEST(cases, what_is_within_a_string_is_no_container)
 {
     const size_t n = 4UL << 20;
-    char *text = malloc(n + 200);
+    cleanup_free char *text = malloc(n + 200);
     char *at = text +
                sprintf(text, "{\"status\":\"success\",\"data\":{\"result\":[]},\"x\":\"\\\"");
 
@@ -187,7 +240,6 @@ TEST(cases, what_is_within_a_string_is_no_container)
     sprintf(at + n, "\"}");
     ck_assert_int_eq(parse(text), 0);
     prom_answer_free(&answer);
-    free(text);
 }
 
 TEST(cases, an_error_of_the_server_is_its_own_and_fit_to_print)
@@ -221,21 +273,24 @@ static const struct {
     {"\"isPartial\":true,", true, ""},
     {"\"isPartial\":\"true\",", true, ""},
     {"\"isPartial\":null,", false, ""},
+    {"\"is_partial\":true,", true, ""},
+    {"\"partialResponse\":false,", false, ""},
     {"\"isPartial\":true,\"warnings\":[\"b is gone\"],", true, "b is gone"},
     {"\"warnings\":[],", false, ""},
     {"\"warnings\":null,", false, ""},
     {"\"warnings\":[\"\"],", true, ""},
     {"\"warnings\":[\"\",\"b is gone\",7,\"c is gone\"],", true, "b is gone; c is gone"},
     {"\"warnings\":\"b is gone\",", true, "b is gone"},
+    {"\"errorType\":\"execution\",\"error\":\"b is gone\",", true, "b is gone"},
+    {"\"error\":\"\",", false, ""},
     {"\"infos\":[\"PromQL info: metric might not be a counter\"],", false, ""},
 };
 
 TEST_EACH(cases, an_answer_is_partial_if_its_server_says_so, 0, sizeof(doubts) / sizeof(doubts[0]))
 {
-    char text[400];
+    const char *text = TEXT_OF(400, "{\"status\":\"success\",%s\"data\":{\"result\":[]}}",
+                               doubts[_i].beside);
 
-    snprintf(text, sizeof(text), "{\"status\":\"success\",%s\"data\":{\"result\":[]}}",
-             doubts[_i].beside);
     ck_assert_int_eq(parse(text), 0);
     ck_assert_msg(answer.partial == doubts[_i].partial, "%s", text);
     ck_assert_str_eq(answer.warning, doubts[_i].warning);

@@ -92,12 +92,11 @@ static void add_event(struct store *store, const struct stay *stay, enum event_k
 /* Adds the stay to the file; with @p kind EVENT_START without an event at its end. */
 static void write_stay(const char *file, const struct stay *stay, enum event_kind kind)
 {
-    struct store *store = kept_open(path_of(file));
+    cleanup_store struct store *store = kept_open(path_of(file));
 
     add_stay(store, stay);
     if (kind != EVENT_START)
         add_event(store, stay, kind, stay->to);
-    store_close(store);
 }
 
 static int read_since(double hours, const struct plan_source *sources, size_t n)

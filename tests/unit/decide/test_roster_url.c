@@ -111,10 +111,10 @@ static void print_series(FILE *out, const char *query, double from_s, double to_
     }
 }
 
-/* After the others. */
-static void print_past(FILE *out, const char *query, double from_s, double to_s)
+/* After the others, at the first time that was asked for within the last three hours. */
+static void print_past(FILE *out, const char *query, double from_s, double to_s, double step_s)
 {
-    const double at_s = NOW_S - 3 * HOUR_S;
+    const double at_s = from_s + ceil((NOW_S - 3 * HOUR_S - from_s) / step_s) * step_s;
 
     if (!strstr(query, "(vmwss_plan_need_bytes") || at_s < from_s || at_s > to_s)
         return;
@@ -179,11 +179,12 @@ static void print_recorded(FILE *out, double from_s, double to_s)
 static int answer_to(const char *query, double from_s, double to_s, int step_s,
                      struct prom_answer *answer, struct error *error)
 {
-    char *text = NULL;
+    static char *text; /* it outlives the answer */
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    int rc;
+    FILE *out;
 
+    free(text);
+    out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
     fprintf(out, "{\"status\":\"success\",\"isPartial\":%s,\"data\":{\"result\":[",
             partial_if && strstr(query, partial_if) ? "true" : "false");
@@ -193,14 +194,12 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
         print_recorded(out, from_s, to_s);
     else {
         print_series(out, query, from_s, to_s, step_s);
-        print_past(out, query, from_s, to_s);
+        print_past(out, query, from_s, to_s, step_s);
         print_instances(out, query);
     }
     fputs("]}}", out);
     fclose(out);
-    rc = prom_answer_parse(text, size, answer, error);
-    free(text);
-    return rc;
+    return prom_answer_parse(text, size, answer, error);
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap makes */
@@ -252,8 +251,11 @@ int __wrap_prom_query(struct prom_client *client, const char *query, const struc
     scraped_sizes += strstr(query, " vmwss_plan_size_bytes") != NULL;
     if (times->step_s > 0 && span_s / times->step_s >= most_times)
         return error_set(error, -E2BIG, "too many");
-    return answer_to(query, times->from_s, times->to_s, times->step_s ? times->step_s : 1, answer,
-                     error);
+    int rc = answer_to(query, times->from_s, times->to_s, times->step_s ? times->step_s : 1, answer,
+                       error);
+
+    answer->times = times;
+    return rc;
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -503,6 +505,18 @@ TEST(cases, scrapes_that_arrive_after_their_quarter_was_recorded_count)
     ck_assert_double_eq(need_ago(late_s + 900), 70);
     ck_assert_double_eq(need_ago(late_s - 900), 70);
     ck_assert_double_lt(scraped_span_s, HOUR_S);
+}
+
+/* Its first hour has a few minutes only, but since then each is known. */
+TEST(cases, the_hour_in_which_a_guest_begins_has_no_gap)
+{
+    const double begun_s = 2 * HOUR_S - 600;
+
+    add_host("a", 0);
+    add_of("vmwss_plan_ram_bytes", "a", "new", 100 * MIB, 0)->since_s = begun_s;
+    add_of("vmwss_plan_need_bytes", "a", "new", 50 * MIB, 0)->since_s = begun_s;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_str_eq(warnings, "");
 }
 
 /* Another guest of its host has a quarter of that hour recorded. */
@@ -781,12 +795,12 @@ static const char *const other_metrics[] = {"vmwss_plan_reserve_bytes", "vmwss_p
 
 TEST_EACH(cases, another_value_that_cannot_be_read_is_named, 0, 3 * N_AMOUNTS)
 {
-    char name[80];
-
     ck_assert_msg(read_with(other_metrics[_i % 3], no_amounts[_i / 3]) == 0, "%s", error.text);
     ck_assert_uint_eq(fleet.n_hosts, 2);
     ck_assert_uint_eq(fleet.n_guests, 3);
-    snprintf(name, sizeof(name), URL ": %s{host=\"a\"", other_metrics[_i % 3]);
+
+    const char *name = TEXT_OF(80, URL ": %s{host=\"a\"", other_metrics[_i % 3]);
+
     ck_assert_msg(strstr(warnings, name) != NULL, "%s", warnings);
     ck_assert((fleet.hosts[0].reserve_bytes == PLAN_RESERVE_UNKNOWN) == (_i % 3 == 0));
     ck_assert((fleet.hosts[0].capacity_bytes == 0) == (_i % 3 == 1));

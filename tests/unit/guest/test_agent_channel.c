@@ -84,9 +84,8 @@ static void say(const char *text)
 /* To the last question heard; BODY without its braces. */
 static void say_answer(const char *body)
 {
-    char line[256];
+    const char *line = TEXT_OF(256, "{\"seq\":%llu,%s}\n", seq, body);
 
-    snprintf(line, sizeof(line), "{\"seq\":%llu,%s}\n", seq, body);
     say(line);
 }
 
@@ -97,9 +96,8 @@ static void say_hello(void)
 
 static void say_report(double uptime_s)
 {
-    char body[64];
+    const char *body = TEXT_OF(64, "\"report\":{\"uptime_s\":%g}", uptime_s);
 
-    snprintf(body, sizeof(body), "\"report\":{\"uptime_s\":%g}", uptime_s);
     say_answer(body);
 }
 
@@ -163,9 +161,8 @@ TEST(cases_tests, an_answer_in_pieces)
     greet();
     say("{\"seq\":");
     ck_assert_int_eq(next(), AGENT_NOTHING);
-    char rest[64];
+    const char *rest = TEXT_OF(64, "%llu,\"report\":{\"uptime_s\":3}}", seq);
 
-    snprintf(rest, sizeof(rest), "%llu,\"report\":{\"uptime_s\":3}}", seq);
     say(rest);
     ck_assert_int_eq(next(), AGENT_NOTHING);
     say("\n\n\n");
@@ -667,9 +664,8 @@ static int connect_to_qemu(const char *exe, const char *const option[2], const c
 
 static void copy_shell(const char *to)
 {
-    char command[128];
+    const char *command = TEXT_OF(128, "cp -L /bin/sh %s", to);
 
-    snprintf(command, sizeof(command), "cp -L /bin/sh %s", to);
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
@@ -689,10 +685,11 @@ TEST(cases_tests, of_a_qemu_only_the_port_is_taken)
                  {chardev, other_device, false},
                  {qmp, port, false}};
     char dir[] = "/tmp/vmwss-qemu.XXXXXX";
-    char exe[64];
 
     ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(exe, sizeof(exe), "%s/qemu-system-x86_64", dir);
+
+    const char *exe = TEXT_OF(64, "%s/qemu-system-x86_64", dir);
+
     copy_shell(exe);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error error = {0};

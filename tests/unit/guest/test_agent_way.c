@@ -30,13 +30,15 @@ static int listener = -1;
 static void answer(int fd, const char *line)
 {
     const char *at = strstr(line, "\"seq\":");
-    char text[128];
 
     if (!at)
         return;
-    snprintf(text, sizeof(text), "{\"seq\":%llu,%s}\n", strtoull(at + 6, NULL, 10),
-             strstr(line, "\"hello\"") ? "\"hello\":{\"protocol\":1,\"agent\":\"0.1\"}"
-                                       : "\"report\":{\"uptime_s\":1}");
+
+    const char *text = TEXT_OF(128, "{\"seq\":%llu,%s}\n", strtoull(at + 6, NULL, 10),
+                               strstr(line, "\"hello\"")
+                                   ? "\"hello\":{\"protocol\":1,\"agent\":\"0.1\"}"
+                                   : "\"report\":{\"uptime_s\":1}");
+
     send(fd, text, strlen(text), MSG_NOSIGNAL);
 }
 

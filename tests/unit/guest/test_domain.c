@@ -30,7 +30,7 @@ FIXTURE(cases_tests, .setup = setup, .teardown = teardown);
 
 TEST(cases_tests, list)
 {
-    struct domain_info *all;
+    cleanup_free struct domain_info *all;
 
     ck_assert_int_eq(domain_list(connection, &root, &all, &error), 1);
     ck_assert_str_eq(all[0].name, "test");
@@ -39,12 +39,11 @@ TEST(cases_tests, list)
     ck_assert_int_eq(all[0].pid, 0);
     ck_assert_int_eq(all[0].state, DOMAIN_RUNNING);
     ck_assert(!all[0].migrating);
-    free(all);
 }
 
 TEST(cases_tests, lookup_by_name_id_and_uuid)
 {
-    struct domain_info *all;
+    cleanup_free struct domain_info *all;
     char *xml;
 
     ck_assert_int_eq(domain_list(connection, &root, &all, &error), 1);
@@ -55,7 +54,6 @@ TEST(cases_tests, lookup_by_name_id_and_uuid)
         ck_assert_ptr_nonnull(strstr(xml, "<name>test</name>"));
         free(xml);
     }
-    free(all);
 }
 
 TEST(cases_tests, unknown_names)
@@ -154,23 +152,21 @@ TEST(cases_tests, where_pid_files_are)
 TEST(cases_tests, of_two_processes_none_is_found)
 {
     const char *copy = unit_dir();
-    char command[4200];
-    struct fsroot tree;
-    const struct domain_name sys1 = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444"};
+    cleanup_root struct fsroot tree;
+    const struct domain_name sys1 = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444", 0};
+    const char *command = TEXT_OF(4200, "cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d",
+                                  FIXTURES, copy, copy, FIXTURE_PID, copy, FIXTURE_PID + 1);
 
-    snprintf(command, sizeof(command), "cp -r %s/libvirt/proc %s && cp -r %s/proc/%d %s/proc/%d",
-             FIXTURES, copy, copy, FIXTURE_PID, copy, FIXTURE_PID + 1);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(fsroot_open(&tree, copy), 0);
     ck_assert_int_eq(domain_process_find(&tree, &sys1), DOMAIN_TWO_PIDS);
-    fsroot_close(&tree);
 }
 
 /* In the fixture the pid file of sys1 is missing: it is found by its uuid and name. */
 TEST(cases_tests, found_without_pid_file)
 {
-    struct fsroot tree = fixture_open("libvirt");
-    struct domain_name name = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444"};
+    cleanup_root struct fsroot tree = fixture_open("libvirt");
+    struct domain_name name = {"", "sys1", "0b0b0b0b-1111-2222-3333-444444444444", 0};
 
     ck_assert_int_eq(domain_process_find(&tree, &name), FIXTURE_PID);
     name.name = "sys2";
@@ -178,5 +174,4 @@ TEST(cases_tests, found_without_pid_file)
     name.name = "sys1";
     name.uuid = "1b0b0b0b-1111-2222-3333-444444444444";
     ck_assert_int_eq(domain_process_find(&tree, &name), 0);
-    fsroot_close(&tree);
 }

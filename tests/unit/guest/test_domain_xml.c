@@ -23,21 +23,18 @@ static int parse(const char *xml)
 /* A domain of the given elements. */
 static int parse_domain(const char *elements)
 {
-    char xml[8192];
+    const char *xml = TEXT_OF(8192, "<domain type='kvm'>" NAME "%s</domain>", elements);
 
-    snprintf(xml, sizeof(xml), "<domain type='kvm'>" NAME "%s</domain>", elements);
     return parse(xml);
 }
 
 static void parse_fixture(const char *name)
 {
-    struct fsroot root = fixture_open(name);
-    char *xml;
+    cleanup_root struct fsroot root = fixture_open(name);
+    cleanup_free char *xml;
 
     ck_assert_int_gt(fsroot_read_all(&root, &xml, 1 << 20, "domain.xml"), 0);
     ck_assert_msg(parse(xml) == 0, "%s", error.text);
-    free(xml);
-    fsroot_close(&root);
 }
 
 TEST(plain, captured)
@@ -275,7 +272,7 @@ TEST(plain, entities_are_refused)
 TEST(plain, too_much)
 {
     size_t size = (17UL << 20) + 1;
-    char *xml = malloc(size);
+    cleanup_free char *xml = malloc(size);
     size_t at = (size_t)sprintf(xml, "<domain>" NAME "<cpu><numa>");
 
     for (int i = 0; i < 5000; i++)
@@ -291,7 +288,6 @@ TEST(plain, too_much)
     memset(xml, ' ', size - 1);
     xml[size - 1] = '\0';
     ck_assert_int_eq(parse(xml), -E2BIG);
-    free(xml);
 }
 
 TEST(plain, cells)
@@ -333,16 +329,13 @@ TEST(plain, ways_that_lead_elsewhere)
 {
     char path[600];
 
-    ck_assert_int_eq(parse_domain(DEVICES("<channel type='pty'><source path='/dev/pts/1'/>" PORT(
-                         " state='connected'") "</channel><vsock><cid address='2'/></vsock>")),
-                     0);
+    ck_assert_zero(parse_domain(DEVICES("<channel type='pty'><source path='/dev/pts/1'/>" PORT(
+        " state='connected'") "</channel><vsock><cid address='2'/></vsock>")));
     ck_assert(d.agent_port.present && !d.agent_port.closed);
     ck_assert_str_eq(d.agent_port.path, "");
     ck_assert_uint_eq(d.agent_port.vsock_cid, 0);
-    ck_assert_int_eq(
-        parse_domain(DEVICES(
-            "<channel type='unix'><source mode='connect' path='/run/w'/>" PORT("") "</channel>")),
-        0);
+    ck_assert_zero(parse_domain(DEVICES(
+        "<channel type='unix'><source mode='connect' path='/run/w'/>" PORT("") "</channel>")));
     ck_assert_str_eq(d.agent_port.path, "");
     snprintf(path, sizeof(path),
              DEVICES("<channel type='unix'><source path='/%0300d'/>" PORT("") "</channel>"), 0);

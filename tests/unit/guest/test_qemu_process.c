@@ -32,10 +32,11 @@ static const char *copy;
 static struct fsroot copy_fixture(const char *name)
 {
     struct fsroot root;
-    char command[512];
 
     copy = unit_dir();
-    snprintf(command, sizeof(command), "cp -a '%s/%s/.' %s", FIXTURES, name, copy);
+
+    const char *command = TEXT_OF(512, "cp -a '%s/%s/.' %s", FIXTURES, name, copy);
+
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(fsroot_open(&root, copy), 0);
     return root;
@@ -43,24 +44,22 @@ static struct fsroot copy_fixture(const char *name)
 
 static void write_file(const char *path, const char *text)
 {
-    char below[128];
+    const char *below = TEXT_OF(128, "proc/%d/%s", FIXTURE_PID, path);
 
-    snprintf(below, sizeof(below), "proc/%d/%s", FIXTURE_PID, path);
     unit_write(copy, below, text);
 }
 
 static void link_exe(const char *target)
 {
-    char path[128];
+    const char *path = TEXT_OF(128, "%s/proc/%d/exe", copy, FIXTURE_PID);
 
-    snprintf(path, sizeof(path), "%s/proc/%d/exe", copy, FIXTURE_PID);
     unlink(path);
     ck_assert_int_eq(symlink(target, path), 0);
 }
 
 TEST(plain, told_apart_by_their_uuid)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     char uuid[37];
 
     open_fixture("libvirt", &root);
@@ -73,12 +72,11 @@ TEST(plain, told_apart_by_their_uuid)
     ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID, "", NULL), -ENOEXEC);
     ck_assert_int_eq(qemu_process_is_of(&root, FIXTURE_PID + 1, uuid, NULL), -ENOEXEC);
     qemu_process_close(&process);
-    fsroot_close(&root);
 }
 
 TEST(plain, tcg_with_named_threads)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
 
     open_fixture("libvirt", &root);
     ck_assert_int_eq(process.accel, ACCEL_TCG);
@@ -87,19 +85,17 @@ TEST(plain, tcg_with_named_threads)
     ck_assert_int_lt(process.vcpus[0], process.vcpus[1]);
     ck_assert_uint_gt(qemu_process_vcpu_ns(&root, &process), 0);
     ck_assert_str_eq(process.config.name, "sys1");
-    fsroot_close(&root);
 }
 
 TEST(plain, tcg_without_names_has_all_threads)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
 
     open_fixture("anon-thp", &root);
     ck_assert_int_eq(process.accel, ACCEL_TCG);
     ck_assert(!process.vcpus_known);
     ck_assert_uint_eq(process.n_vcpus, 4); /* main, RCU, two vCPUs */
     ck_assert_int_eq(process.vcpus[0], FIXTURE_PID);
-    fsroot_close(&root);
 }
 
 TEST(plain, kvm_with_and_without_names_agree)
@@ -123,7 +119,7 @@ TEST(plain, kvm_with_and_without_names_agree)
 
 TEST(plain, single_threaded_tcg)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
 
     write_file("task/1003/comm", "ALL CPUs/TCG\n");
     write_file("task/1004/comm", "CPU 0/XXX\n");
@@ -131,12 +127,11 @@ TEST(plain, single_threaded_tcg)
     ck_assert_uint_eq(process.n_vcpus, 1);
     ck_assert_int_eq(process.vcpus[0], 1003);
     ck_assert_int_eq(process.accel, ACCEL_TCG);
-    fsroot_close(&root);
 }
 
 TEST(plain, vcpus_come_and_go)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     ck_assert_uint_eq(process.n_vcpus, 2);
@@ -152,7 +147,6 @@ TEST(plain, vcpus_come_and_go)
     ck_assert_int_eq(qemu_vcpus_find(&root, &process), 0);
     ck_assert_uint_eq(process.n_vcpus, 2);
     ck_assert(process.vcpus[0] == first && process.vcpus[1] == last);
-    fsroot_close(&root);
 }
 
 static const char *name_of(const struct qemu_threads *threads, pid_t tid)
@@ -167,42 +161,41 @@ static const char *name_of(const struct qemu_threads *threads, pid_t tid)
  * one that got its id. */
 TEST(plain, names_of_threads_are_read_once)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
     struct qemu_threads threads = {0};
     const uint64_t then_ns = 1000000000;
-    char old[512];
-    char away[512];
-    char begun[512];
 
     root.live = true; /* as far as this test goes */
     ck_assert_int_eq(qemu_threads_read(&root, FIXTURE_PID, then_ns, &threads), 0);
     write_file("task/1003/comm", "CPU 7/TCG\n");
-    ck_assert_int_eq(
-        qemu_threads_read(&root, FIXTURE_PID, then_ns + QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_zero(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + QEMU_THREADS_SETTLE_NS, &threads));
     ck_assert_str_eq(name_of(&threads, 1003), "CPU 7/TCG");
 
     write_file("task/1003/comm", "not read\n");
-    ck_assert_int_eq(
-        qemu_threads_read(&root, FIXTURE_PID, then_ns + 2 * QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_zero(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + 2 * QEMU_THREADS_SETTLE_NS, &threads));
     ck_assert_str_eq(name_of(&threads, 1003), "CPU 7/TCG");
 
-    snprintf(old, sizeof(old), "%s/proc/%d/task/1003", copy, FIXTURE_PID);
-    snprintf(away, sizeof(away), "%s/proc/%d/task/ended", copy, FIXTURE_PID);
-    snprintf(begun, sizeof(begun), "%s/proc/%d/task/1009", copy, FIXTURE_PID);
+    const char *old = TEXT_OF(512, "%s/proc/%d/task/1003", copy, FIXTURE_PID);
+
+    const char *away = TEXT_OF(512, "%s/proc/%d/task/ended", copy, FIXTURE_PID);
+
+    const char *begun = TEXT_OF(512, "%s/proc/%d/task/1009", copy, FIXTURE_PID);
+
     ck_assert_int_eq(mkdir(begun, 0755), 0);
     write_file("task/1009/comm", "dump_thread\n");
     ck_assert_int_eq(rename(old, away), 0);
     ck_assert_int_eq(rename(begun, old), 0);
-    ck_assert_int_eq(
-        qemu_threads_read(&root, FIXTURE_PID, then_ns + 3 * QEMU_THREADS_SETTLE_NS, &threads), 0);
+    ck_assert_zero(
+        qemu_threads_read(&root, FIXTURE_PID, then_ns + 3 * QEMU_THREADS_SETTLE_NS, &threads));
     ck_assert_str_eq(name_of(&threads, 1003), "dump_thread");
     qemu_threads_free(&threads);
-    fsroot_close(&root);
 }
 
 TEST(plain, jobs_by_their_threads)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
     static const struct {
         const char *thread;
         unsigned jobs;
@@ -220,12 +213,11 @@ TEST(plain, jobs_by_their_threads)
         write_file("task/1003/comm", cases[i].thread);
         ck_assert_uint_eq(qemu_process_jobs(&root, &process), cases[i].jobs);
     }
-    fsroot_close(&root);
 }
 
 TEST(plain, what_was_written)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
@@ -235,14 +227,13 @@ TEST(plain, what_was_written)
     write_file("io", "rchar: 5\n");
     ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
     ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 0);
-    fsroot_close(&root);
 }
 
 /* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
  * by the main thread. */
 TEST(plain, what_devices_moved)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     write_file("io", "rchar: 5\nwchar: 7\nread_bytes: 0\nwrite_bytes: 3\n");
@@ -262,14 +253,13 @@ TEST(plain, what_devices_moved)
 
     ck_assert_uint_eq(qemu_io_device_bytes(&pool, &direct), 8192 + 8192);
     ck_assert_uint_eq(qemu_io_device_bytes(&direct, &before), 0);
-    fsroot_close(&root);
 }
 
 /* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs and
  * those of a job could have copied, the main thread within limits. */
 TEST(plain, what_helpers_may_have_moved)
 {
-    struct fsroot root = copy_fixture("kvm-named");
+    cleanup_root struct fsroot root = copy_fixture("kvm-named");
     struct qemu_io before, now;
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
@@ -309,12 +299,11 @@ TEST(plain, what_helpers_may_have_moved)
     ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 0);
     write_file("task/1001/comm", "get_dirtyrate\n");
     ck_assert_uint_eq(qemu_process_io(&root, &process).helpers_ns, 0);
-    fsroot_close(&root);
 }
 
 TEST(plain, cpu_time_without_schedstat)
 {
-    struct fsroot root = copy_fixture("kvm-named");
+    cleanup_root struct fsroot root = copy_fixture("kvm-named");
     uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
@@ -325,13 +314,12 @@ TEST(plain, cpu_time_without_schedstat)
     ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345 + 42 * tick_ns);
     write_file("task/1003/stat", "garbage\n");
     ck_assert_uint_eq(qemu_process_vcpu_ns(&root, &process), 12345);
-    fsroot_close(&root);
 }
 
 /* One that is unplugged takes along all the time that it ever ran. */
 TEST(plain, a_clock_of_vcpus_that_come_and_go)
 {
-    struct fsroot root = copy_fixture("libvirt");
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
     struct vcpu_clock clock = {0};
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
@@ -339,9 +327,9 @@ TEST(plain, a_clock_of_vcpus_that_come_and_go)
     write_file("task/1003/schedstat", "7000000 0 0\n");
 
     pid_t other = process.vcpus[0] == 1003 ? process.vcpus[1] : process.vcpus[0];
-    char path[64];
 
-    snprintf(path, sizeof(path), "task/%d/schedstat", (int)other);
+    const char *path = TEXT_OF(64, "task/%d/schedstat", (int)other);
+
     write_file(path, "1000 0 0\n");
     ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 0);
     write_file(path, "1500 0 0\n");
@@ -352,7 +340,6 @@ TEST(plain, a_clock_of_vcpus_that_come_and_go)
     ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 500);
     write_file(path, "1700 0 0\n");
     ck_assert_uint_eq(vcpu_clock_read(&clock, &root, &process), 600);
-    fsroot_close(&root);
 }
 
 static void put_guest_ticks(const char *path, unsigned ticks)
@@ -368,7 +355,7 @@ static void put_guest_ticks(const char *path, unsigned ticks)
 
 TEST(plain, guest_time_of_vcpus_that_have_ended)
 {
-    struct fsroot root = copy_fixture("kvm-named");
+    cleanup_root struct fsroot root = copy_fixture("kvm-named");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
@@ -381,12 +368,11 @@ TEST(plain, guest_time_of_vcpus_that_have_ended)
     ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 25);
     put_guest_ticks("task/1002/stat", 350); /* it ran while this was read */
     ck_assert_uint_eq(qemu_process_ended_guest_ticks(&root, &process), 0);
-    fsroot_close(&root);
 }
 
 TEST(plain, vcpus_that_qemu_has_stopped)
 {
-    struct fsroot root = copy_fixture("kvm-named");
+    cleanup_root struct fsroot root = copy_fixture("kvm-named");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     ck_assert(!qemu_process_vcpus_stopped(&root, &process)); /* not known */
@@ -397,12 +383,11 @@ TEST(plain, vcpus_that_qemu_has_stopped)
     ck_assert(!qemu_process_vcpus_stopped(&root, &process));
     write_file("task/1003/syscall", "202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ff 0x7f1\n");
     ck_assert(qemu_process_vcpus_stopped(&root, &process));
-    fsroot_close(&root);
 }
 
 TEST(plain, other_executables_are_refused)
 {
-    struct fsroot root = copy_fixture("anon-thp");
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
     static const char *const good[] = {
         "/usr/bin/qemu-system-x86_64 (deleted)", "/usr/libexec/qemu-kvm", "/usr/bin/kvm",
         "/opt/x/qemu-system-aarch64", "/nix/store/q/bin/.qemu-system-x86_64-wrapped"};
@@ -423,19 +408,17 @@ TEST(plain, other_executables_are_refused)
         ck_assert_ptr_nonnull(strstr(error.text, bad[i]));
         ck_assert(!qemu_process_is_qemu(&root, FIXTURE_PID));
     }
-    fsroot_close(&root);
 }
 
 TEST(plain, an_upgrade_is_no_replacement)
 {
-    struct fsroot root = copy_fixture("anon-thp");
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     link_exe("/usr/bin/qemu-system-x86_64 (deleted)");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), 0);
     link_exe("/usr/bin/sleep");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESRCH);
-    fsroot_close(&root);
 }
 
 static void write_stack(unsigned stack)
@@ -451,7 +434,7 @@ static void write_stack(unsigned stack)
 /* A live update of QEMU is an exec(2): the stack is elsewhere, or the program. */
 TEST(plain, another_address_space_is_stale)
 {
-    struct fsroot root = copy_fixture("anon-thp");
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
     write_stack(5000);
@@ -466,12 +449,11 @@ TEST(plain, another_address_space_is_stale)
     write_stack(5000);
     link_exe("/opt/new/qemu-system-x86_64");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -ESTALE);
-    fsroot_close(&root);
 }
 
 TEST(plain, reused_dead_and_stopped)
 {
-    struct fsroot root = copy_fixture("anon-thp");
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
     char stat[256];
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
@@ -495,32 +477,29 @@ TEST(plain, reused_dead_and_stopped)
     ck_assert_ptr_nonnull(strstr(error.text, "another"));
     write_file("stat", "1000 (q) S 1 1");
     ck_assert_int_eq(qemu_process_verify(&root, &process, &error), -EINVAL);
-    fsroot_close(&root);
 }
 
 TEST(plain, bad_command_line)
 {
-    struct fsroot root = copy_fixture("anon-thp");
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
 
     write_file("cmdline", "");
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "process 1000"));
-    fsroot_close(&root);
 }
 
 TEST(plain, pids_that_are_none)
 {
     static const pid_t none[] = {0, -1, -1000, 7, INT32_MAX};
-    struct fsroot root = fixture_open("anon-thp");
+    cleanup_root struct fsroot root = fixture_open("anon-thp");
 
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
         ck_assert_int_eq(qemu_process_open(&root, none[i], &process, &error), -ESRCH);
-    fsroot_close(&root);
 }
 
 TEST(plain, find_all)
 {
-    struct fsroot root = copy_fixture("anon-thp");
+    cleanup_root struct fsroot root = copy_fixture("anon-thp");
     pid_t *pids;
 
     ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 1);
@@ -529,22 +508,23 @@ TEST(plain, find_all)
     link_exe("/bin/sh");
     ck_assert_int_eq(qemu_process_find_all(&root, true, &pids), 0);
     free(pids);
-    fsroot_close(&root);
 }
 
 TEST(plain, stat_lines)
 {
     struct proc_stat s;
 
-    ck_assert_int_eq(
-        proc_stat_parse("1 (a) R) (S 2) T 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 -5 3 0 77 0 0", &s), 0);
+    ck_assert_zero(
+        proc_stat_parse("1 (a) R) (S 2) T 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 -5 3 0 77 0 0", &s));
     ck_assert_int_eq(s.state, 'T');
+    ck_assert_uint_eq(s.minor_faults, 5);
+    ck_assert_uint_eq(s.major_faults, 7);
     ck_assert_uint_eq(s.utime_ticks, 30);
     ck_assert_uint_eq(s.stime_ticks, 12);
     ck_assert_uint_eq(s.start_ticks, 77);
     /* It may end where the field of the stack would begin. */
-    ck_assert_int_eq(
-        proc_stat_parse("1 (a) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 \n", &s), 0);
+    ck_assert_zero(
+        proc_stat_parse("1 (a) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 \n", &s));
     ck_assert_uint_eq(s.start_ticks, 77);
     ck_assert_int_eq(proc_stat_parse("", &s), -EINVAL);
     ck_assert_int_eq(proc_stat_parse("1 (a) S", &s), -EINVAL);
@@ -555,7 +535,7 @@ TEST(plain, stat_lines)
 /* The running system: this very process is no QEMU, and a child that has ended is none either. */
 TEST(plain, live_processes)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     pid_t child = fork();
 
     if (child == 0)
@@ -569,5 +549,4 @@ TEST(plain, live_processes)
     ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
     waitpid(child, NULL, 0);
     ck_assert_int_eq(qemu_process_open(&root, child, &process, &error), -ESRCH);
-    fsroot_close(&root);
 }

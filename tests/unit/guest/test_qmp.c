@@ -112,7 +112,7 @@ TEST(cases, what_is_not_qmp)
 TEST(cases, a_line_has_a_limit)
 {
     size_t length = 40000;
-    char *flood = malloc(length);
+    cleanup_free char *flood = malloc(length);
 
     memset(flood, ' ', length);
     ck_assert_int_eq(greet(flood, length), -EPROTO);
@@ -121,7 +121,6 @@ TEST(cases, a_line_has_a_limit)
     flood[16000] = '\n';
     ck_assert_int_eq(greet(flood, 16001), -EPROTO);
     close(server);
-    free(flood);
 }
 
 TEST(cases, the_other_end_closes)

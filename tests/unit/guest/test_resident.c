@@ -44,14 +44,15 @@ static void status(uint64_t anon_mib, uint64_t shmem_mib)
 /* The block is a whole file, which holds FILE_MIB, as if QEMU had mapped it. */
 static void put_file(void)
 {
-    char path[128];
     int fd;
 
     fake.block.backing = RAM_BACKING_SHMEM;
     fake.block.whole_file = true;
     fake.block.first_vma_bytes = fake.block.bytes;
-    snprintf(path, sizeof(path), "proc/4242/map_files/%llx-%llx", (unsigned long long)FAKE_HVA,
-             (unsigned long long)(FAKE_HVA + fake.block.bytes));
+
+    const char *path = TEXT_OF(128, "proc/4242/map_files/%llx-%llx", (unsigned long long)FAKE_HVA,
+                               (unsigned long long)(FAKE_HVA + fake.block.bytes));
+
     fake_write(&fake, path, "");
     fd = openat(fake.root.dirfd, path, O_RDWR);
     ck_assert_int_ge(fd, 0);

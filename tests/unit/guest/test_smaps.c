@@ -85,7 +85,7 @@ TEST(cases, maps_format)
 
 TEST(cases, odd_paths)
 {
-    char *text = malloc(20000);
+    cleanup_free char *text = malloc(20000);
     int at = sprintf(
         text,
         "1000-2000 rw-p 00000000 00:2f 7    /a\\012b: c\\\\d\n2000-3000 rw-p 00000000 00:2f 7    ");
@@ -97,7 +97,6 @@ TEST(cases, odd_paths)
     ck_assert_str_eq(seen[0].path, "/a\\012b: c\\\\d");
     ck_assert_uint_eq(strlen(seen[1].path), sizeof(seen[1].path) - 1);
     ck_assert_str_eq(seen[2].path, "/Rss: 1");
-    free(text);
 }
 
 TEST(cases, unknown_fields_and_flags_are_skipped)
@@ -183,7 +182,7 @@ TEST(cases, bad_fields)
 TEST(cases, long_lines_and_nuls)
 {
     size_t size = 1 << 20;
-    char *text = malloc(size + 64);
+    cleanup_free char *text = malloc(size + 64);
 
     memset(text, 'a', size);
     text[size] = '\0';
@@ -194,14 +193,13 @@ TEST(cases, long_lines_and_nuls)
     ck_assert_int_eq(parse(text), -EBADMSG);
     memcpy(text, "1000-2000 rw-p 00000000 00:00 0  a\0b\n", 38);
     ck_assert_int_eq(smaps_parse(text, 38, collect, NULL, &error), -EBADMSG);
-    free(text);
 }
 
 /* Truncated or changed smaps give an answer, no crash, and never more VMAs than there are. */
 TEST(cases, damaged_real_smaps)
 {
-    struct fsroot root = fixture_open("memfd");
-    char *text;
+    cleanup_root struct fsroot root = fixture_open("memfd");
+    cleanup_free char *text;
     ssize_t n = fsroot_read_all(&root, &text, 1 << 20, "proc/%d/smaps", FIXTURE_PID);
     unsigned random = 1;
 
@@ -228,8 +226,6 @@ TEST(cases, damaged_real_smaps)
         ck_assert(rc == 0 || rc == -EBADMSG);
         *at = old;
     }
-    free(text);
-    fsroot_close(&root);
 }
 
 static int stop_at_second(const struct vma *vma, void *context)
@@ -242,7 +238,7 @@ static int stop_at_second(const struct vma *vma, void *context)
 
 TEST(cases, the_visitor_ends_the_walk)
 {
-    struct fsroot root = fixture_open("memfd");
+    cleanup_root struct fsroot root = fixture_open("memfd");
     size_t n = 0;
 
     error.code = 0;
@@ -250,13 +246,12 @@ TEST(cases, the_visitor_ends_the_walk)
     ck_assert_uint_eq(n, 2);
     ck_assert_int_eq(error.code, 0);
     ck_assert_int_eq(smaps_walk(&root, 1, stop_at_second, &n, &error), -ESRCH);
-    fsroot_close(&root);
 }
 
 TEST(cases, hugetlb_has_its_own_fields)
 {
-    struct fsroot root = fixture_open("hugetlb-memfd");
-    char *text;
+    cleanup_root struct fsroot root = fixture_open("hugetlb-memfd");
+    cleanup_free char *text;
     ssize_t n = fsroot_read_all(&root, &text, 1 << 20, "proc/%d/smaps", FIXTURE_PID);
     char *at = strstr(text, "/memfd:");
 
@@ -270,6 +265,4 @@ TEST(cases, hugetlb_has_its_own_fields)
     ck_assert_uint_eq(seen[0].page_bytes, 2 << 20);
     ck_assert_uint_eq(seen[0].rss_bytes, 0);
     ck_assert_uint_eq(seen[0].hugetlb_bytes, 6 << 20);
-    free(text);
-    fsroot_close(&root);
 }

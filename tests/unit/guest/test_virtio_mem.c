@@ -77,7 +77,7 @@ TEST(plain, sizes_that_cannot_be_are_refused)
 TEST(plain, a_request_changes_nothing_else)
 {
     const char *xml = DOMAIN(DIMM DEVICE("virtiomem0", "307200") BALLOON);
-    char *device = domain_virtio_mem_device(xml, strlen(xml), 4 * MIB, &error);
+    cleanup_free char *device = domain_virtio_mem_device(xml, strlen(xml), 4 * MIB, &error);
     const char *at;
 
     ck_assert_ptr_nonnull(device);
@@ -91,7 +91,6 @@ TEST(plain, a_request_changes_nothing_else)
     at = strstr(device, "</memory>");
     ck_assert_ptr_nonnull(at);
     ck_assert_str_eq(at, "</memory>");
-    free(device);
 }
 
 TEST(plain, only_of_one_device)

@@ -37,11 +37,10 @@ static void forget_minutes(void)
 /** Prints the report into a string, which the caller frees. */
 static char *print_report(enum show_format format)
 {
-    char path[128];
     char *text = NULL;
     size_t size = 0;
+    const char *path = TEXT_OF(128, "%s/printed", kept.dir);
 
-    snprintf(path, sizeof(path), "%s/printed", kept.dir);
     ck_assert_ptr_nonnull(freopen(path, "w+", stdout));
     ck_assert_int_eq(report_print(&report, format), 0);
     rewind(stdout);

@@ -39,11 +39,10 @@ static struct ages_record reported(double at_s, uint64_t available_mib, double p
 
 static void add(const struct ages_record *record, double period_s)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     const struct store_entry entry = {.record = record, .period_s = period_s, .precision = 0.022};
 
     ck_assert_ok(store_add(store, &entry, 1, &error));
-    store_close(store);
 }
 
 static int see_latest(const struct kept_sample *sample, void *context)
@@ -56,10 +55,9 @@ static struct guest_stats latest(void)
 {
     struct guest_stats stats;
     struct store *store = NULL;
-    struct error error = {0};
 
-    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
-    ck_assert_int_eq(history_latest(store, see_latest, &stats, &error), 0);
+    ck_assert_ok(history_open(kept.path, &store, &error));
+    ck_assert_ok(history_latest(store, see_latest, &stats, &error));
     store_close(store);
     return stats;
 }
@@ -75,13 +73,11 @@ static struct guest_stats bucket(int level_s)
     struct history_point point = {0};
     struct history_guest guest;
     struct store *store = NULL;
-    struct error error = {0};
     const struct history_query query = {level_s, 0, 1e10, 10};
 
-    ck_assert_msg(history_open(kept.path, &store, &error) == 0, "%s", error.text);
-    ck_assert_int_eq(history_find(store, UUID_1, &guest, &error), 0);
-    ck_assert_msg(history_points(store, &guest, &query, see_point, &point, &error) == 0, "%s",
-                  error.text);
+    ck_assert_ok(history_open(kept.path, &store, &error));
+    ck_assert_ok(history_find(store, UUID_1, &guest, &error));
+    ck_assert_ok(history_points(store, &guest, &query, see_point, &point, &error));
     store_close(store);
     return point.guest;
 }
@@ -155,13 +151,12 @@ TEST(cases, the_stream_has_it)
     struct ages_record record = kept_record("web1", UUID_1, T0, 100);
     struct guest_stats stats = {0};
     struct stream *stream = NULL;
-    struct error error = {0};
 
     add(&record, 30);
-    ck_assert_int_eq(stream_open(kept.path, &stream, &error), 0);
+    ck_assert_ok(stream_open(kept.path, &stream, &error));
     record = reported(T0 + 30, 300, 0.5);
     add(&record, 30);
-    ck_assert_int_eq(stream_next(stream, see_latest, &stats, &error), 0);
+    ck_assert_ok(stream_next(stream, see_latest, &stats, &error));
     ck_assert_double_eq(stats.psi_some, 0.5);
     stream_close(stream);
 }
@@ -181,16 +176,15 @@ TEST(cases, the_stream_goes_on_after_the_table_was_emptied)
     struct ages_record record = reported(T0, 300, 0.1);
     struct guest_stats stats = {0};
     struct stream *stream = NULL;
-    struct error error = {0};
 
     for (int i = 0; i < 3; i++)
         add(&record, 30);
-    ck_assert_int_eq(stream_open(kept.path, &stream, &error), 0);
+    ck_assert_ok(stream_open(kept.path, &stream, &error));
     run_sql("DELETE FROM word; DELETE FROM sample");
     record = reported(T0 + 86400, 300, 0.5);
     add(&record, 30);
     ck_assert_sql(kept.path, "SELECT id FROM sample", "1");
-    ck_assert_int_eq(stream_next(stream, see_latest, &stats, &error), 0);
+    ck_assert_ok(stream_next(stream, see_latest, &stats, &error));
     ck_assert_double_eq(stats.psi_some, 0.5);
     stream_close(stream);
 }
@@ -276,7 +270,7 @@ TEST(cases, it_goes_with_its_record)
 {
     const struct store_retention retention = {6000, 360000, 720000, 0};
     struct ages_record record = reported(T0, 300, 0.1);
-    struct store *store;
+    cleanup_store struct store *store;
 
     add(&record, 30);
     record = reported(T0 + 7000, 300, 0.1);
@@ -297,7 +291,6 @@ TEST(cases, it_goes_with_its_record)
     }
     ck_assert_sql(kept.path, "SELECT count(*) FROM word", "0");
     ck_assert_sql(kept.path, "SELECT count(*) FROM word_bucket", "0");
-    store_close(store);
 }
 
 /* 10 s at 0.1, 20 s in which no PSI was told, 30 s at 0.5: 0.4. */
@@ -348,12 +341,11 @@ TEST(cases, its_own_working_set_comes_back)
 
 static void add_last_report(const struct ages_record *record, const char *lines)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     const struct store_entry entry = {
         .record = record, .period_s = 30, .precision = 0.022, .last_report = lines};
 
     ck_assert_ok(store_add(store, &entry, 1, &error));
-    store_close(store);
 }
 
 /* Returns 1, with its text and its time; 0: there is none. */

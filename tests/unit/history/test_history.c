@@ -26,10 +26,9 @@ static void add(struct store *store, const char *uuid, double at_s, uint64_t mib
 /* Not by fork(2) alone: SQLite would believe to hold what this process holds. */
 static void ask_in_another_process(void)
 {
-    char command[192];
+    const char *command = TEXT_OF(192, "sqlite3 '%s' 'SELECT count(*) FROM sample' >/dev/null",
+                                  kept.path);
 
-    snprintf(command, sizeof(command), "sqlite3 '%s' 'SELECT count(*) FROM sample' >/dev/null",
-             kept.path);
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
@@ -109,18 +108,18 @@ TEST(cases, root_follows_no_link)
 TEST(cases, root_follows_a_link_to_the_directory)
 {
     char link[96];
-    char path[128];
     struct store *store = NULL;
-    struct error error = {0};
 
     store_close(kept_open(kept.path));
     snprintf(link, sizeof(link), "%s.link", kept.dir);
-    snprintf(path, sizeof(path), "%s/history.db", link);
+
+    const char *path = TEXT_OF(128, "%s/history.db", link);
+
     ck_assert_int_eq(symlink(kept.dir, link), 0);
-    ck_assert_msg(history_open(path, &store, &error) == 0, "%s", error.text);
+    ck_assert_ok(history_open(path, &store, &error));
     store_close(store);
     ck_assert_int_eq(chdir(kept.dir), 0);
-    ck_assert_msg(history_open("history.db", &store, &error) == 0, "%s", error.text);
+    ck_assert_ok(history_open("history.db", &store, &error));
     store_close(store);
     unlink(link);
 }
@@ -163,14 +162,13 @@ static int see(const struct history_point *point, void *context)
 
 static void read_points(struct points *points, int level_s, double window_s)
 {
-    struct store *store = kept_read();
+    cleanup_store struct store *store = kept_read();
     struct history_guest guest;
     const struct history_query query = {level_s, 0, 1e10, window_s};
 
     points->n = 0;
     ck_assert_ok(history_find(store, UUID_1, &guest, &error));
     ck_assert_ok(history_points(store, &guest, &query, see, points, &error));
-    store_close(store);
 }
 
 /* 100 MiB for 10 s, 200 MiB for 30 s, then 400 MiB for 20 s in the next minute. */
@@ -218,7 +216,7 @@ TEST(cases, a_window_that_is_not_kept_has_no_points)
 {
     static struct points points;
     double window_s[RUN_MAX_WINDOWS];
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
 
     add(store, UUID_1, T0, 100, 10);
     read_points(&points, 0, 30);
@@ -228,7 +226,6 @@ TEST(cases, a_window_that_is_not_kept_has_no_points)
     ck_assert_int_eq(history_windows(store, 0, window_s, NULL), 2);
     ck_assert_double_eq(window_s[0], 10);
     ck_assert_double_eq(window_s[1], 60);
-    store_close(store);
 }
 
 /* --- quantiles -------------------------------------------------------------------------------- */
@@ -312,7 +309,7 @@ TEST(cases, merged_buckets_have_the_quantiles_of_the_records)
 {
     static struct sketch merged[2];
     static uint64_t exact[2880];
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
 
     for (unsigned i = 0; i < 2880; i++) {
         exact[i] = 50 + (uint64_t)i * 7919 % 2880 / 10;
@@ -333,7 +330,6 @@ TEST(cases, merged_buckets_have_the_quantiles_of_the_records)
         ck_assert_double_le(fabs(sketch_quantile(&merged[1], percent / 100.0) - truth),
                             SKETCH_ERROR * truth);
     }
-    store_close(store);
 }
 
 /* --- retention -------------------------------------------------------------------------------- */
@@ -351,7 +347,7 @@ static void maintain(struct store *store, double wall_s, double steady_s)
 TEST(cases, each_level_is_kept_for_its_time)
 {
     const double end = T0 + 10 * 86400;
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     char expected[64];
 
     for (double t = T0; t < end; t += 600)
@@ -373,12 +369,11 @@ TEST(cases, each_level_is_kept_for_its_time)
     ck_assert_sql(kept.path, "SELECT min(start_s) FROM bucket WHERE level_s = 60", expected);
     ck_assert_sql(kept.path, "SELECT count(*) FROM bucket WHERE level_s = 3600", "200");
     ck_assert_sql(kept.path, "SELECT group_concat(uuid) FROM guest", UUID_1);
-    store_close(store);
 }
 
 TEST(cases, a_clock_that_jumps_deletes_nothing)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
 
     add(store, UUID_1, T0 + 9000, 100, 600);
     maintain(store, T0, 0);
@@ -389,7 +384,6 @@ TEST(cases, a_clock_that_jumps_deletes_nothing)
     maintain(store, T0 + 10800, 10800);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
     ck_assert_sql(kept.path, "SELECT count(*) FROM bucket", "2");
-    store_close(store);
 }
 
 TEST(cases, retention_that_reports_could_not_live_with_is_refused)
@@ -469,7 +463,7 @@ TEST(cases, windows_of_an_older_file)
 
 TEST(cases, guests_are_found_by_name_and_uuid)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct history_guest guest;
     struct error error = {0};
 
@@ -481,7 +475,6 @@ TEST(cases, guests_are_found_by_name_and_uuid)
     ck_assert_int_eq(history_find(store, "web1", &guest, &error), -ENOTUNIQ);
     ck_assert_int_eq(history_find(store, UUID_2, &guest, &error), 0);
     ck_assert_str_eq(guest.uuid, UUID_2);
-    store_close(store);
 }
 
 TEST(cases, a_reader_makes_nothing_and_says_what_is_missing)
@@ -590,8 +583,8 @@ TEST(cases, an_event_of_another_kind_is_shown_as_such)
     free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
                              " VALUES (1, 5000, 'end'), (1, 6000, 'teleport')"));
     store = kept_open(kept.path);
-    ck_assert_int_eq(
-        history_events(store, 1, &(struct history_query){.to_s = 10}, see_kind, &kind, NULL), 0);
+    ck_assert_zero(
+        history_events(store, 1, &(struct history_query){.to_s = 10}, see_kind, &kind, NULL));
     ck_assert_int_eq(kind, EVENT_OTHER);
     ck_assert_str_eq(event_kind_name(kind), "other");
     ck_assert_int_eq(history_last_event(store, 1, 10, &kind, &time_s, NULL), 1);
@@ -610,8 +603,8 @@ TEST(cases, an_event_of_a_kind_with_a_long_name_is_no_damage)
     free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
                              " VALUES (1, 6000, 'migrate-out-post-copy-recovered-anew')"));
     store = kept_open(kept.path);
-    ck_assert_int_eq(
-        history_events(store, 1, &(struct history_query){.to_s = 10}, see_kind, &kind, NULL), 0);
+    ck_assert_zero(
+        history_events(store, 1, &(struct history_query){.to_s = 10}, see_kind, &kind, NULL));
     ck_assert_int_eq(kind, EVENT_OTHER);
     store_close(store);
 }

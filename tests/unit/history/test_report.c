@@ -473,12 +473,11 @@ static char *page_of_report(void)
     const struct timeline_span span = {.cell_s = HOUR, .begin_s = T0, .n_cells = 1};
     struct timeline_cell *cells = calloc(report.n_guests, sizeof(*cells));
     const struct html_report page = {.report = &report, .span = &span, .cells = cells, .now_s = T0};
-    char path[128];
     char *text = NULL;
     size_t size = 0;
     FILE *file;
+    const char *path = TEXT_OF(128, "%s/page.html", kept.dir);
 
-    snprintf(path, sizeof(path), "%s/page.html", kept.dir);
     ck_assert_int_eq(html_report_write(&page, path, NULL), 0);
     free(cells);
     file = fopen(path, "r");
@@ -490,7 +489,7 @@ static char *page_of_report(void)
 
 TEST(cases, a_page_has_the_doubts_of_the_table)
 {
-    char *page;
+    cleanup_free char *page;
 
     add(UUID_1, MINUTE, 10 * MINUTE - 1, MINUTE);
     add(UUID_2, MINUTE, 10 * MINUTE - 1, MINUTE);
@@ -500,13 +499,12 @@ TEST(cases, a_page_has_the_doubts_of_the_table)
     page = page_of_report();
     ck_assert_ptr_nonnull(strstr(page, "For 70.0 % of that time there is no record"));
     ck_assert_ptr_nonnull(strstr(page, "from 12 minutes: too few to know"));
-    free(page);
 }
 
 /* The sums of an hour are of its minutes: what peaks together is in them. */
 TEST(cases, a_page_from_hours_does_not_doubt_its_sums)
 {
-    char *page;
+    cleanup_free char *page;
 
     add_cron(5 * HOUR);
     forget_minutes();
@@ -514,7 +512,6 @@ TEST(cases, a_page_from_hours_does_not_doubt_its_sums)
     ck_assert_uint_eq(report.level_s, 3600);
     page = page_of_report();
     ck_assert_ptr_null(strstr(page, "busy in the same minutes"));
-    free(page);
 }
 
 /* Upper bounds of 300 MiB where 100 are touched: of new guests they count as well. */

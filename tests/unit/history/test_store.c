@@ -18,7 +18,7 @@ FIXTURE(cases, .setup = kept_begin, .timeout_s = 60);
 
 TEST(cases, a_record_is_one_row)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000.25, 64);
 
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
@@ -37,7 +37,6 @@ TEST(cases, a_record_is_one_row)
     ck_assert_sql(kept.path,
                   "SELECT domain || ' ' || wss_bytes || ' ' || time FROM wss WHERE window_s = 60",
                   "web1 134217728 1970-01-01T00:16:40.250Z");
-    store_close(store);
 }
 
 /* Windows of 10 s and 60 s. */
@@ -58,7 +57,7 @@ TEST(cases, a_record_stands_for_no_more_than_was_seen)
 
 TEST(cases, a_guest_is_its_uuid_and_goes_by_its_last_name)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record records[] = {
         kept_record("old", UUID_1, 1000, 64),
         kept_record("new", UUID_1, 1030, 64),
@@ -69,25 +68,23 @@ TEST(cases, a_guest_is_its_uuid_and_goes_by_its_last_name)
         ck_assert_int_eq(kept_add(store, &records[i], NULL), 0);
     ck_assert_sql(kept.path, "SELECT group_concat(name) FROM guest", "new,other");
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample WHERE guest_id = 1", "2");
-    store_close(store);
 }
 
 TEST(cases, names_are_data)
 {
     static const char name[] = "x'); DROP TABLE sample; --\"\n\x1b[31m";
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record(name, UUID_1, 1000, 64);
 
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
     ck_assert_sql(kept.path, "SELECT name FROM guest", name);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
-    store_close(store);
 }
 
 TEST(cases, all_of_a_call_or_nothing)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
     struct ages_record bad = kept_record("web2", "", 1000, 64);
     struct store_entry entries[] = {{.record = &good, .period_s = 30},
@@ -103,13 +100,12 @@ TEST(cases, all_of_a_call_or_nothing)
     ck_assert_int_eq(store_add(store, entries, 1, &error), -EINVAL);
     good.sample.cpu_s = 0;
     ck_assert_int_eq(store_add(store, entries, 1, &error), 0);
-    store_close(store);
 }
 
 /* A reader would refuse this record, and with it all of the guest's history. */
 TEST(cases, a_working_set_that_cannot_be_is_not_kept)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     const struct ages_record good = kept_record("web1", UUID_1, 1000, 64);
     struct ages_record bad[5];
     struct error error = {0};
@@ -127,7 +123,6 @@ TEST(cases, a_working_set_that_cannot_be_is_not_kept)
     }
     ck_assert_int_eq(kept_add(store, &good, &error), 0);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
-    store_close(store);
 }
 
 TEST(cases, it_is_found_again)
@@ -147,7 +142,7 @@ TEST(cases, it_is_found_again)
 
 TEST(cases, nothing_is_written_while_somebody_holds_it)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
     struct error error = {0};
     sqlite3 *db;
@@ -159,7 +154,6 @@ TEST(cases, nothing_is_written_while_somebody_holds_it)
     sqlite3_close(db);
     ck_assert_int_eq(kept_add(store, &record, &error), 0);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1");
-    store_close(store);
 }
 
 /* --- whose file it is ------------------------------------------------------------------------- */
@@ -175,19 +169,17 @@ static void refused(const char *path, int code, const char *message)
 
 static void write_file(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
+    cleanup_file FILE *file = fopen(path, "w");
 
     ck_assert_ptr_nonnull(file);
     fputs(text, file);
-    fclose(file);
 }
 
 TEST(cases, other_files_are_refused_and_left_alone)
 {
-    char path[128];
     sqlite3 *db;
+    const char *path = TEXT_OF(128, "%s/disk.img", kept.dir);
 
-    snprintf(path, sizeof(path), "%s/disk.img", kept.dir);
     write_file(path, "not a database");
     refused(path, -EINVAL, "is not a history");
     ck_assert_int_eq(access(path, F_OK), 0);
@@ -223,30 +215,27 @@ TEST(cases, another_version_is_refused_and_left_alone)
         ck_assert_ptr_nonnull(strstr(error.text, message));
         ck_assert_sql(kept.path, "PRAGMA user_version", versions[i]);
     }
-    ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", "11");
+    ck_assert_sql(kept.path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", "12");
 }
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
 static void fill(unsigned n)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
 
     for (unsigned i = 0; i < n; i++)
         ck_assert_int_eq(kept_add(store, &record, NULL), 0);
-    store_close(store);
 }
 
 static void overwrite(off_t at, size_t n)
 {
-    char *junk = malloc(n);
-    int fd = open(kept.path, O_WRONLY);
+    cleanup_free char *junk = malloc(n);
+    cleanup_close int fd = open(kept.path, O_WRONLY);
 
     memset(junk, 0x5a, n);
     ck_assert_int_eq(pwrite(fd, junk, n, at), (int)n);
-    close(fd);
-    free(junk);
 }
 
 /* The damaged file is still there under the name that the notice says, and recording goes on. */
@@ -318,7 +307,7 @@ TEST(cases, an_empty_file_is_new)
 
 TEST(cases, others_may_not_read_it)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
     const char *const suffixes[] = {"", "-wal", "-shm"};
 
@@ -331,7 +320,6 @@ TEST(cases, others_may_not_read_it)
         ck_assert_int_eq(stat(path, &st), 0);
         ck_assert_int_eq(st.st_mode & 0777, 0640);
     }
-    store_close(store);
 }
 
 /* A reader in the middle of a query, as one whose output is not read. */
@@ -348,7 +336,7 @@ static sqlite3_stmt *begin_reading(sqlite3 **db)
 
 TEST(cases, a_reader_that_does_not_finish_has_a_bound)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
     struct error error = {0};
     sqlite3 *db;
@@ -371,7 +359,6 @@ TEST(cases, a_reader_that_does_not_finish_has_a_bound)
     sqlite3_close(db);
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
     ck_assert_uint_eq(store_wal_held_bytes(store), 0);
-    store_close(store);
 }
 
 static int64_t number(const char *sql)
@@ -390,7 +377,7 @@ static int64_t file_bytes(void)
 
 TEST(cases, the_oldest_goes_when_it_is_too_large)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record("web1", UUID_1, 1000, 64);
     struct store_entry entries[100];
     struct ages_record records[100];
@@ -417,5 +404,4 @@ TEST(cases, the_oldest_goes_when_it_is_too_large)
     ck_assert_int_le(file_bytes(), whole / 10);
     ck_assert_int_eq(number("SELECT sum(records) FROM bucket WHERE level_s = 3600"), 12000);
     ck_assert_sql(kept.path, "PRAGMA integrity_check", "ok");
-    store_close(store);
 }

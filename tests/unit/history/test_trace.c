@@ -96,19 +96,17 @@ static struct trace_period period_of(const char *text, unsigned k)
 static void write_trace(const char *const *texts, size_t n, uint64_t max_bytes, const char *reason)
 {
     struct trace_writer writer;
-    struct error error = {0};
 
-    ck_assert_msg(trace_writer_open(&writer, path, max_bytes, &head, &error) == 0, "%s",
-                  error.text);
-    ck_assert_int_eq(trace_writer_layout(&writer, &layout, &error), 0);
+    ck_assert_ok(trace_writer_open(&writer, path, max_bytes, &head, &error));
+    ck_assert_ok(trace_writer_layout(&writer, &layout, &error));
     for (size_t i = 0; i < n; i++) {
         struct trace_period period = period_of(texts[i], (unsigned)i);
 
-        ck_assert_int_eq(trace_writer_period(&writer, &period, &error), 0);
+        ck_assert_ok(trace_writer_period(&writer, &period, &error));
         trace_period_free(&period);
     }
     if (reason)
-        ck_assert_int_eq(trace_writer_end(&writer, reason, &error), 0);
+        ck_assert_ok(trace_writer_end(&writer, reason, &error));
     else
         close(writer.fd);
 }
@@ -295,10 +293,9 @@ TEST(tc, a_damaged_byte_is_found)
 
 static void put(const void *bytes, size_t n)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
     ck_assert(write(fd, bytes, n) == (ssize_t)n);
-    close(fd);
 }
 
 /* A file of these blocks after a valid head. */

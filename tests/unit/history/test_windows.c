@@ -19,9 +19,8 @@ static void add(struct store *store, const char *uuid, double at_s, uint64_t mib
 
 static void sql(const char *text)
 {
-    char command[512];
+    const char *command = TEXT_OF(512, "sqlite3 '%s' \"%s\"", kept.path, text);
 
-    snprintf(command, sizeof(command), "sqlite3 '%s' \"%s\"", kept.path, text);
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): a name of our own making */
 }
 
@@ -29,13 +28,12 @@ static void windows_are(int64_t guest_id, double from_s, double to_s, const char
 {
     double window_s[RUN_MAX_WINDOWS];
     char text[128] = "";
-    struct store *store = kept_read();
+    cleanup_store struct store *store = kept_read();
     ssize_t n = history_windows_within(store, guest_id, from_s, to_s, window_s, NULL);
 
     for (ssize_t w = 0; w < n; w++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%g ", window_s[w]);
     ck_assert_str_eq(text, expected);
-    store_close(store);
 }
 
 FIXTURE(cases, .setup = kept_begin);

@@ -36,17 +36,15 @@ int __wrap_unlinkat(int dir, const char *path, int flags);
 static inline void set_counter(const char *group, unsigned cache, const char *counter,
                                const char *text)
 {
-    char path[512];
+    const char *path = TEXT_OF(512, "%s/mon_data/mon_L3_%02u/%s", group, cache, counter);
 
-    snprintf(path, sizeof(path), "%s/mon_data/mon_L3_%02u/%s", group, cache, counter);
     fake_write(&fake, path, text);
 }
 
 static inline void set_group(const char *group, const char *tasks)
 {
-    char path[512];
+    const char *path = TEXT_OF(512, "%s/tasks", group);
 
-    snprintf(path, sizeof(path), "%s/tasks", group);
     fake_write(&fake, path, tasks);
     for (unsigned cache = 0; cache < 2; cache++) {
         set_counter(group, cache, "llc_occupancy", cache == 0 ? new_occupied : "0");
@@ -84,24 +82,23 @@ static inline int remove_below(const char *path, const struct stat *st, int type
 
 int __wrap_unlinkat(int dir, const char *path, int flags)
 {
-    char full[1024];
-
     if (!strstr(path, "mon_groups/"))
         return __real_unlinkat(dir, path, flags);
     ck_assert_int_eq(flags, AT_REMOVEDIR);
     if (faccessat(dir, path, F_OK, 0) < 0)
         return -1;
-    snprintf(full, sizeof(full), "%s/%s", fake.path, path);
+
+    const char *full = TEXT_OF(1024, "%s/%s", fake.path, path);
+
     return nftw(full, remove_below, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* The kernel shows thread @p tid where it is. */
 static inline void place_thread(pid_t tid, const char *control, const char *monitor)
 {
-    char path[128], text[256];
+    const char *path = TEXT_OF(128, "proc/%d/task/%d/cpu_resctrl_groups", FAKE_PID, (int)tid);
+    const char *text = TEXT_OF(256, "res:%s\nmon:%s\n", control, monitor);
 
-    snprintf(path, sizeof(path), "proc/%d/task/%d/cpu_resctrl_groups", FAKE_PID, (int)tid);
-    snprintf(text, sizeof(text), "res:%s\nmon:%s\n", control, monitor);
     fake_write(&fake, path, text);
 }
 

@@ -193,7 +193,9 @@ TEST(cases, each_window_has_its_own_vcpu_time)
     fill();
     ck_assert_uint_eq(record.sample.n_windows, 2);
     ck_assert_double_eq(record.sample.windows[0].vcpu_s, 0);
+    ck_assert_uint_eq(record.sample.windows[0].wss_high_bytes, fake.ram.bytes);
     ck_assert_double_eq(record.sample.windows[1].vcpu_s, 0.5);
+    ck_assert_uint_lt(record.sample.windows[1].wss_high_bytes, fake.ram.bytes);
     ck_assert_double_eq(record.sample.vcpu_s, 0.5);
     ck_assert(record.sample.flags & FLAG_IDLE_GUEST);
     ck_assert(!(record.sample.flags & FLAG_PAUSED));

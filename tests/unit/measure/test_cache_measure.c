@@ -46,9 +46,8 @@ static void write_thread(pid_t tid, const char *name)
 /* The vCPU's time. */
 static void set_ticks(unsigned all, unsigned guest)
 {
-    char path[128];
+    const char *path = TEXT_OF(128, "proc/%d/task/%d/stat", FAKE_PID, (int)vcpus[0]);
 
-    snprintf(path, sizeof(path), "proc/%d/task/%d/stat", FAKE_PID, (int)vcpus[0]);
     write_stat(path, all, guest);
 }
 
@@ -153,15 +152,15 @@ TEST(plain, no_more_than_all_time_is_the_guests)
 
 static void tick_larger(double elapsed_s, void *context)
 {
-    char total[32];
-
     (void)elapsed_s;
     (void)context;
     follow();
     work(5);
     set_ticks(100, 98);
     ticks++;
-    snprintf(total, sizeof(total), "%llu", 1000000 + 8 * MIB * ticks);
+
+    const char *total = TEXT_OF(32, "%llu", 1000000 + 8 * MIB * ticks);
+
     set_counter(OUR_GROUP, 0, "mbm_total_bytes", total);
     set_counter(OUR_GROUP, 0, "llc_occupancy", "1040000");
 }

@@ -174,12 +174,13 @@ TEST(cases, says_when_the_thread_is_gone)
 TEST(cases, leaves_alone_what_others_made_meanwhile)
 {
     char ours[128];
-    char aside[128];
     const uint64_t page = FAKE_HVA;
     struct damon_slot *slot = take();
 
     snprintf(ours, sizeof(ours), "%s/" KDAMONDS "0", fake.path);
-    snprintf(aside, sizeof(aside), "%s/gone", fake.path);
+
+    const char *aside = TEXT_OF(128, "%s/gone", fake.path);
+
     ck_assert_int_eq(rename(ours, aside), 0);
     fake_write(&fake, KDAMOND "state", "on\n");
     damon_slot_give_back(slot);

@@ -126,7 +126,6 @@ TEST(cases, pages_of_a_census)
 TEST(cases, pages_of_a_panel)
 {
     static const uint64_t pages[] = {3, 10, 11, 40};
-    struct error error = {0};
     struct tally tally;
 
     ck_assert_int_eq(page_set_blank(&set, &fake.ram, 4), 0);
@@ -138,7 +137,7 @@ TEST(cases, pages_of_a_panel)
     tally = collect();
     ck_assert_uint_eq(tally.drawn_unmeasurable, 1);
     ck_assert_int_eq(set.state[1], PAGE_UNMEASURABLE);
-    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_ok(method_idle.rearm(state, &error));
     tally = collect();
     ck_assert_uint_eq(tally.drawn_unmeasurable, 0);
     takes(11, 1);
@@ -148,7 +147,7 @@ TEST(cases, pages_of_a_panel)
     ck_assert_int_eq(set.state[2], PAGE_UNMEASURABLE);
 
     fake_set_u64(&fake, "proc/kpageflags", 64 * 41, 0); /* page 40 leaves its list */
-    ck_assert_int_eq(method_idle.mark(state, &error), 0);
+    ck_assert_ok(method_idle.mark(state, &error));
     takes(11, 1);
     tally = collect();
     ck_assert_uint_eq(tally.drawn_unmeasurable, 2);
@@ -176,8 +175,6 @@ TEST(cases, a_touched_page_that_it_samples_while_bits_are_read)
  * stays missing until its pages are marked anew. */
 TEST(cases, any_page_where_they_are_not_known)
 {
-    struct error error = {0};
-
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
     damon.active = damon.traced = false;
     begin();
@@ -185,7 +182,7 @@ TEST(cases, any_page_where_they_are_not_known)
     damon.active = damon.traced = true;
     ck_assert(any_page_is_doubtful());
     ck_assert(any_page_is_doubtful());
-    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_ok(method_idle.rearm(state, &error));
     ck_assert(!any_page_is_doubtful());
     fake.process.accel = ACCEL_TCG;
     ck_assert(any_page_is_doubtful());

@@ -62,10 +62,8 @@ TEST(cases, census_counts)
                           .unmeasurable_bytes = 10 * PAGE};
     struct wss_estimate wss;
 
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
-                                  &wss),
-                     0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
     ck_assert_uint_eq(wss.wss_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_low_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_high_bytes, 30 * PAGE);
@@ -97,11 +95,9 @@ TEST(cases, panel_of_base_pages)
     struct wss_estimate wss;
     uint64_t resident = 1ULL << 40; /* large: no finite-population effect */
 
-    ck_assert_int_eq(
-        wss_estimate(&tally,
-                     &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
-                     &wss),
-        0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
+        &wss));
 
     struct interval expected = wilson_interval(500, 2000, Z_95);
 
@@ -118,11 +114,10 @@ TEST(cases, panel_of_everything_is_exact)
     struct wss_estimate wss;
 
     tally.strata[0].draws = 2000; /* eight draws in each of 256 huge pages */
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.resident_bytes = 256ULL << 21,
-                                                       .population_bytes = 256ULL << 21},
-                                  &wss),
-                     0);
+    ck_assert_zero(wss_estimate(
+        &tally,
+        &(struct wss_memory){.resident_bytes = 256ULL << 21, .population_bytes = 256ULL << 21},
+        &wss));
     ck_assert_uint_eq(wss.wss_bytes, 32ULL << 21);
     ck_assert_uint_eq(wss.unit_low_bytes, wss.wss_bytes);
     ck_assert_uint_eq(wss.wss_low_bytes, 32 * PAGE);
@@ -167,10 +162,8 @@ TEST(cases, a_census_of_huge_pages_is_sure_of_a_page_of_each)
         .granularity_bytes = PAGE, .draws = 1000, .touched_units = 100};
     tally.strata[1] = (struct stratum){
         .granularity_bytes = 2 << 20, .draws = 64 * 512, .touched_units = 33 * 512};
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
-                                  &wss),
-                     0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
     ck_assert_uint_eq(wss.wss_bytes, tally.touched_bytes);
     ck_assert_uint_eq(wss.wss_high_bytes, tally.touched_bytes);
     ck_assert_uint_eq(wss.unit_low_bytes, tally.touched_bytes);
@@ -187,17 +180,13 @@ TEST(cases, a_census_without_strata_takes_the_worst)
     tally.resident_bytes = (40ULL << 21) + 1000 * PAGE;
     tally.strata[0] = (struct stratum){.granularity_bytes = PAGE, .draws = 1000};
     tally.strata[1] = (struct stratum){.granularity_bytes = 2 << 20, .draws = 40 * 512};
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
-                                  &wss),
-                     0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
     ck_assert_uint_eq(wss.wss_low_bytes, 11 * PAGE);
     /* More was touched than huge pages hold: the rest is of base pages. */
     tally.strata[1].draws = 4 * 512;
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
-                                  &wss),
-                     0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
     ck_assert_uint_eq(wss.wss_low_bytes, (4 + 6 * 512 + 7) * PAGE);
 }
 
@@ -207,11 +196,9 @@ TEST(cases, a_panel_of_folios_between)
     struct wss_estimate wss;
     uint64_t resident = 1ULL << 40;
 
-    ck_assert_int_eq(
-        wss_estimate(&tally,
-                     &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
-                     &wss),
-        0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
+        &wss));
     ck_assert_double_eq_tol((double)wss.wss_low_bytes, (double)wss.unit_low_bytes / 16, 1);
 }
 
@@ -222,11 +209,8 @@ TEST(cases, a_population_is_no_less_than_was_found)
     struct wss_estimate wss;
 
     tally.drawn_unmeasurable = 100;
-    ck_assert_int_eq(
-        wss_estimate(&tally,
-                     &(struct wss_memory){.resident_bytes = 450 * PAGE, .population_bytes = 0},
-                     &wss),
-        0);
+    ck_assert_zero(wss_estimate(
+        &tally, &(struct wss_memory){.resident_bytes = 450 * PAGE, .population_bytes = 0}, &wss));
     ck_assert_uint_eq(wss.wss_bytes, 400 * PAGE);
     ck_assert_uint_eq(wss.wss_low_bytes, 400 * PAGE);
     ck_assert_uint_eq(wss.unmeasurable_bytes, 100 * PAGE);
@@ -242,11 +226,10 @@ TEST(cases, what_is_unmeasurable_is_a_share_of_the_population)
     struct wss_estimate wss;
 
     tally.drawn_unmeasurable = 100;
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.resident_bytes = 1000000 * PAGE,
-                                                       .population_bytes = 40000 * PAGE},
-                                  &wss),
-                     0);
+    ck_assert_zero(wss_estimate(
+        &tally,
+        &(struct wss_memory){.resident_bytes = 1000000 * PAGE, .population_bytes = 40000 * PAGE},
+        &wss));
     ck_assert_uint_eq(wss.unmeasurable_bytes, 10000 * PAGE);
     ck_assert_uint_eq(wss.wss_bytes, 3000 * PAGE);
 }
@@ -348,11 +331,10 @@ static double coverage(uint64_t n, uint64_t population, double p)
         struct tally tally = panel(PAGE, n, draw_touched(n, population, hot));
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally,
-                                      &(struct wss_memory){.resident_bytes = population * PAGE,
-                                                           .population_bytes = population * PAGE},
-                                      &wss),
-                         0);
+        ck_assert_zero(wss_estimate(&tally,
+                                    &(struct wss_memory){.resident_bytes = population * PAGE,
+                                                         .population_bytes = population * PAGE},
+                                    &wss));
         held += wss.wss_low_bytes <= hot * PAGE && hot * PAGE <= wss.wss_high_bytes;
     }
     return (double)held / REPEATS;
@@ -367,13 +349,12 @@ TEST(cases, no_bound_is_above_ram)
     struct tally tally = panel(PAGE, 2000, 2000);
     struct wss_estimate out;
 
-    ck_assert_int_eq(wss_estimate(&tally,
-                                  &(struct wss_memory){.ram_bytes = ram,
-                                                       .resident_bytes = ram,
-                                                       .population_bytes = ram,
-                                                       .population_error_bytes = 50 * PAGE},
-                                  &out),
-                     0);
+    ck_assert_zero(wss_estimate(&tally,
+                                &(struct wss_memory){.ram_bytes = ram,
+                                                     .resident_bytes = ram,
+                                                     .population_bytes = ram,
+                                                     .population_error_bytes = 50 * PAGE},
+                                &out));
     ck_assert_uint_eq(out.wss_bytes, ram);
     ck_assert_uint_eq(out.wss_high_bytes, ram);
 }
@@ -462,11 +443,10 @@ TEST(cases, interval_covers_mixed_page_sizes)
         struct tally tally = draw_mixed(800);
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally,
-                                      &(struct wss_memory){.resident_bytes = 2ULL * SMALL * PAGE,
-                                                           .population_bytes = 2ULL * SMALL * PAGE},
-                                      &wss),
-                         0);
+        ck_assert_zero(wss_estimate(&tally,
+                                    &(struct wss_memory){.resident_bytes = 2ULL * SMALL * PAGE,
+                                                         .population_bytes = 2ULL * SMALL * PAGE},
+                                    &wss));
         held += (double)wss.unit_low_bytes <= truth * 2 * SMALL * PAGE &&
                 truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
     }
@@ -509,11 +489,10 @@ TEST_EACH(cases, interval_covers_what_is_partly_measurable, 0, 5)
         struct tally tally = draw_partly_measurable(u, p);
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally,
-                                      &(struct wss_memory){.resident_bytes = PAGE << 20,
-                                                           .population_bytes = PAGE << 20},
-                                      &wss),
-                         0);
+        ck_assert_zero(wss_estimate(
+            &tally,
+            &(struct wss_memory){.resident_bytes = PAGE << 20, .population_bytes = PAGE << 20},
+            &wss));
         above_truth += (double)wss.wss_low_bytes > (1 - u) * p * population;
         below_truth += (double)wss.wss_high_bytes < ((1 - u) * p + u) * population;
     }
@@ -538,11 +517,10 @@ TEST(cases, least_holds_the_bytes)
         struct tally tally = draw_mixed(MIXED_HUGE_PAGES / 2);
         struct wss_estimate wss;
 
-        ck_assert_int_eq(wss_estimate(&tally,
-                                      &(struct wss_memory){.resident_bytes = pages * PAGE,
-                                                           .population_bytes = pages * PAGE},
-                                      &wss),
-                         0);
+        ck_assert_zero(wss_estimate(
+            &tally,
+            &(struct wss_memory){.resident_bytes = pages * PAGE, .population_bytes = pages * PAGE},
+            &wss));
         ck_assert_uint_le(wss.wss_low_bytes, wss.unit_low_bytes);
         ck_assert_uint_le(truth, wss.wss_high_bytes);
         held += wss.wss_low_bytes <= truth;

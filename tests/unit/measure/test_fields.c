@@ -27,9 +27,11 @@
 const struct field *__real_sample_fields(void);
 const struct field *__real_window_fields(void);
 const struct field *__real_guest_stats_fields(void);
+const struct field *__real_write_point_fields(void);
 const struct field *__wrap_sample_fields(void);
 const struct field *__wrap_window_fields(void);
 const struct field *__wrap_guest_stats_fields(void);
+const struct field *__wrap_write_point_fields(void);
 
 /* A copy of the table in which the field with that name in JSON is another one. */
 static const struct field *replace(struct field copy[FIELDS_MAX], const struct field *table,
@@ -101,13 +103,31 @@ const struct field *__wrap_guest_stats_fields(void)
     return replace(copy, __real_guest_stats_fields(), "interval_s", &extra);
 }
 
+/* The same member under other names. */
+const struct field *__wrap_write_point_fields(void)
+{
+    static const struct field extra = {
+        .type = FIELD_U64,
+        .group = GROUP_WSS,
+        .offset = offsetof(struct write_point, low_bytes),
+        .home = HOME_WINDOW,
+        .column = "extra",
+        .json = "extra_json",
+        .metric = "vmwss_extra_point_bytes",
+        .help = "New.",
+    };
+    static struct field copy[FIELDS_MAX];
+
+    return replace(copy, __real_write_point_fields(), "write_set_low_bytes", &extra);
+}
+
 /* --- what comes out --------------------------------------------------------------------------- */
 
 static struct ages_record record;
 
 static void setup(void)
 {
-    struct store *store;
+    cleanup_store struct store *store;
     struct guest_stats *stats = &record.sample.guest;
 
     kept = kept_dir_make();
@@ -116,6 +136,8 @@ static void setup(void)
     stats->source = GUEST_STATS_AGENT;
     stats->verdict = VERDICT_NEAR;
     stats->interval_s = 0.375;
+    record.sample.writes = (struct write_curve){
+        .method = "soft-dirty", .n = 1, .points = {{1, 1, 8192, 4096, 12288}}};
     for (size_t w = 0; w < record.sample.n_windows; w++)
         record.sample.windows[w].unmeasurable_bytes = 4096 * (w + 1);
     store = kept_open(kept.path);
@@ -123,7 +145,6 @@ static void setup(void)
         record.sample.fine.granularity_bytes = 1000 + 7 * (uint64_t)i;
         ck_assert_int_eq(kept_add(store, &record, NULL), 0);
     }
-    store_close(store);
 }
 
 static int see(const struct kept_sample *sample, void *context)
@@ -137,7 +158,7 @@ FIXTURE(cases, .setup = setup);
 TEST(cases, the_history_has_it)
 {
     static struct kept_sample latest;
-    struct store *store = kept_read();
+    cleanup_store struct store *store = kept_read();
 
     ck_assert_sql(kept.path, "SELECT sum(extra_column) FROM sample", "2007");
     ck_assert_sql(kept.path, "SELECT extra_column FROM bucket WHERE level_s = 60", "2007");
@@ -147,7 +168,6 @@ TEST(cases, the_history_has_it)
     ck_assert_uint_eq(latest.record.sample.fine.granularity_bytes, 1007);
     ck_assert_uint_eq(latest.record.sample.windows[1].unmeasurable_bytes, 8192);
     ck_assert_double_eq(latest.record.sample.guest.interval_s, 0.375);
-    store_close(store);
 }
 
 TEST(cases, the_json_of_a_record_has_it)
@@ -160,6 +180,7 @@ TEST(cases, the_json_of_a_record_has_it)
     ck_assert_has(text, "\"extra_json\":1007,\"flags\":[");
     ck_assert_has(text, "\"touched_fraction\":0.125,\"extra_json\":4096}");
     ck_assert_has(text, "\"guest\":{\"source\":\"agent\",\"extra_json\":0.375,");
+    ck_assert_has(text, "\"write_set_bytes\":8192,\"extra_json\":4096,");
 }
 
 static int print_point(const struct history_point *point, void *context)
@@ -214,7 +235,7 @@ TEST(cases, the_page_of_the_exporter_has_it)
 {
     struct store *store = kept_read();
     struct current current;
-    char *text = NULL;
+    cleanup_free char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
@@ -227,16 +248,21 @@ TEST(cases, the_page_of_the_exporter_has_it)
                         "vmwss_extra_bytes{domain=\"web1\"} 1007\n");
     ck_assert_has(text, "vmwss_extra_window_bytes{domain=\"web1\",window=\"60\"} 8192\n");
     ck_assert_has(text, "vmwss_guest_extra{domain=\"web1\"} 0.375\n");
-    free(text);
+    ck_assert_has(text, "vmwss_extra_point_bytes{domain=\"web1\",window=\"1\"} 4096\n");
 }
 
 TEST(cases, the_message_between_the_processes_of_vmwssd_has_it)
 {
     static struct scan_sampled sampled;
+    static struct scan_written written;
+    struct write_curve curve;
     struct ages_record back;
 
     scan_record_put(&sampled, &record);
     scan_record_take(&sampled, &back);
+    scan_curve_put(&written, &record.sample.writes);
+    scan_curve_take(&written, &curve);
+    ck_assert_uint_eq(curve.points[0].low_bytes, 4096);
     ck_assert_uint_eq(back.sample.fine.granularity_bytes, 1007);
     ck_assert_uint_eq(back.sample.windows[1].unmeasurable_bytes, 8192);
 }
@@ -290,4 +316,6 @@ TEST(cases, a_line_is_complete_and_its_names_are_its_own)
     check_table(__real_sample_fields());
     check_table(__real_window_fields());
     check_table(__real_guest_stats_fields());
+    check_table(write_fields());
+    check_table(__real_write_point_fields());
 }

@@ -423,9 +423,22 @@ TEST(cases, refaults_count_if_they_hurt)
 TEST(cases, an_oom_kill_is_above)
 {
     now.report.paging.oom_kills = 1;
+    now.report.paging.direct_stalls = 16;
     make();
     ck_assert_int_eq(stats.verdict, VERDICT_ABOVE);
+    ck_assert_str_eq(reasons(), "oom-kill,direct-reclaim,untouched");
+    now.report.paging.direct_stalls = AGENT_UNKNOWN;
+    make();
     ck_assert_str_eq(reasons(), "oom-kill,untouched");
+}
+
+/* A container that is started again and again: no allocation of the guest has waited. */
+TEST(cases, an_oom_kill_at_a_limit_is_not_for_want_of_memory)
+{
+    now.report.paging.oom_kills = 3;
+    make();
+    ck_assert_int_eq(stats.verdict, VERDICT_BELOW);
+    ck_assert_str_eq(reasons(), "oom-limit");
 }
 
 /* The balloon's statistics have no scans: that it is near would not be seen. */

@@ -214,6 +214,14 @@ TEST(cases, a_balloon_that_was_never_asked)
     ck_assert_str_eq(tell(11)->unavailable, "not asked yet");
 }
 
+static uint64_t checked_available(void)
+{
+    struct domain_memory checked = memory;
+
+    domain_memory_check(&checked, 1060);
+    return checked.available_bytes;
+}
+
 /* Returns whether the report of 1000 s is still believed at 1060 s. */
 static bool believed(const struct domain_memory *said)
 {
@@ -282,6 +290,21 @@ TEST(cases, a_driver_that_reports_nonsense_is_not_believed)
         memory.cache_bytes = reports[i].cache * MIB;
         ck_assert_msg(believed(&memory) == reports[i].believed, "%zu", i);
     }
+}
+
+/* A driver may leave any figure out: then there is still the domain's memory. */
+TEST(cases, a_driver_without_a_total_has_no_more_than_the_domain)
+{
+    memory.updated_s = 1050;
+    memory.maximum_bytes = 4096 * MIB;
+    memory.total_bytes = memory.free_bytes = memory.cache_bytes = DOMAIN_MEMORY_UNKNOWN;
+    memory.available_bytes = 3000 * MIB;
+    ck_assert_uint_eq(checked_available(), 3000 * MIB);
+    memory.available_bytes = 5000 * MIB;
+    ck_assert_uint_eq(checked_available(), DOMAIN_MEMORY_UNKNOWN);
+    memory.available_bytes = 0;
+    memory.free_bytes = 3000 * MIB;
+    ck_assert_uint_eq(checked_available(), DOMAIN_MEMORY_UNKNOWN);
 }
 
 TEST(cases, a_balloon_leaves_no_more_than_there_is)

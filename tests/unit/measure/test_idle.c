@@ -104,8 +104,6 @@ TEST(cases_tests, touches_add_up_over_windows)
 
 TEST(cases_tests, rearm_begins_a_period_of_its_own)
 {
-    struct error error = {0};
-
     /* Page 1 in a transfer of its own: the fake file forgets bits to which a 0 is written, as the
      * kernel does not. */
     fake_map(&fake, 0, 500, PLAIN);
@@ -115,7 +113,7 @@ TEST(cases_tests, rearm_begins_a_period_of_its_own)
     ck_assert_uint_eq(collect().touched_bytes, base_page_bytes());
     fake_map(&fake, 2, 510, PLAIN); /* appears */
     ck_assert_uint_eq(collect().touched_bytes, 2 * base_page_bytes());
-    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_ok(method_idle.rearm(state, &error));
     ck_assert_uint_eq(collect().touched_bytes, 0);
     ck_assert_uint_eq(collect().resident_bytes, 3 * base_page_bytes());
     fake_touch(&fake, 60000); /* marked once, at the begin */
@@ -182,14 +180,12 @@ TEST(cases_tests, census_puts_new_pages_on_their_list)
 /* It would interrupt all CPUs for each scan of a daemon. */
 TEST(cases_tests, panel_leaves_the_batches_alone)
 {
-    struct error error = {0};
-
     fake_map(&fake, 0, 1000, PLAIN);
     fake_map(&fake, 1, 1001, 0);
     batched = 1001;
     ck_assert_int_eq(page_set_panel(&set, &fake.ram, 2048, 1), 0);
-    ck_assert_int_eq(method_idle.open(&fake.target, &set, &state, &error), 0);
-    ck_assert_int_eq(method_idle.mark(state, &error), 0);
+    ck_assert_ok(method_idle.open(&fake.target, &set, &state, &error));
+    ck_assert_ok(method_idle.mark(state, &error));
     ck_assert_uint_eq(set.state[1], PAGE_UNMEASURABLE);
 }
 
@@ -284,13 +280,12 @@ TEST(cases_tests, isolated_huge_page_is_unmeasurable)
 
 TEST(cases_tests, draws_of_one_huge_page_are_one_unit)
 {
-    struct error error = {0};
     struct tally tally;
 
     map_thp(512);
     ck_assert_int_eq(page_set_panel(&set, &fake.ram, 2048, 1), 0); /* draws every page */
-    ck_assert_int_eq(method_idle.open(&fake.target, &set, &state, &error), 0);
-    ck_assert_int_eq(method_idle.mark(state, &error), 0);
+    ck_assert_ok(method_idle.open(&fake.target, &set, &state, &error));
+    ck_assert_ok(method_idle.mark(state, &error));
     fake_touch(&fake, 1024);
     tally = collect();
     ck_assert_uint_eq(tally.n_strata, 1);
@@ -396,12 +391,10 @@ TEST_EACH(cases_tests, idle_page_that_was_migrated_is_unmeasurable, 0, 7)
 /* Until it is marked again: a new period. */
 TEST(cases_tests, migrated_page_is_measured_again_once_it_is_marked)
 {
-    struct error error = {0};
-
     migrate_four(ACCEL_KVM, "6.13.1\n", "0x0000\n");
     ck_assert_int_eq(set.state[0], PAGE_UNMEASURABLE);
     fake_map(&fake, 1, 641, PLAIN); /* marking sets the flag of what was touched, too */
-    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_ok(method_idle.rearm(state, &error));
     ck_assert_uint_eq(collect().unmeasurable_bytes, 0);
     ck_assert_int_eq(set.state[0], PAGE_IDLE);
 }
@@ -577,8 +570,6 @@ TEST(cases_tests, comes_back_from_swap_when_it_is_touched)
 /* Device by device, and every page of it, whoever wanted it. */
 TEST(cases_tests, swapoff_is_no_touch)
 {
-    struct error error = {0};
-
     two_swapped();
     swap_is("/dev/zram0 partition 2048 4 -2\n", "4"); /* at work */
     fake_map(&fake, 1, 600, PLAIN);
@@ -591,7 +582,7 @@ TEST(cases_tests, swapoff_is_no_touch)
     fake_map(&fake, 2, 601, PLAIN);
     ck_assert_uint_eq(collect().unmeasurable_bytes, 2 * base_page_bytes());
     /* From the next marking on they are like any. */
-    ck_assert_int_eq(method_idle.rearm(state, &error), 0);
+    ck_assert_ok(method_idle.rearm(state, &error));
     fake_touch(&fake, 601);
     tally = collect();
     ck_assert_uint_eq(tally.touched_bytes, base_page_bytes());

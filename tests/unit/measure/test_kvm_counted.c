@@ -46,16 +46,15 @@ FIXTURE(cases, .setup = setup);
 
 TEST(cases, zap_all_adds_the_counters)
 {
-    struct error error = {0};
     struct tally tally;
     void *state;
 
     set_counters("100\n", "0\n");
-    ck_assert_msg(method_zap_all.probe(&fake.target, &error) == 0, "%s", error.text);
-    ck_assert_int_eq(method_zap_all.open(&fake.target, NULL, &state, &error), 0);
-    ck_assert_int_eq(method_zap_all.mark(state, &error), 0);
+    ck_assert_ok(method_zap_all.probe(&fake.target, &error));
+    ck_assert_ok(method_zap_all.open(&fake.target, NULL, &state, &error));
+    ck_assert_ok(method_zap_all.mark(state, &error));
     set_counters("20\n", "1\n");
-    ck_assert_msg(method_zap_all.collect(state, &tally, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_zap_all.collect(state, &tally, &error));
     ck_assert_uint_eq(tally.touched_bytes, 20 * 4096 + (2 << 20));
     ck_assert_uint_eq(tally.resident_bytes, 4096 << 10); /* the third VMA is no guest RAM */
     ck_assert_uint_eq(tally_stratum(&tally, 4096)->touched_units, 20);
@@ -66,22 +65,21 @@ TEST(cases, zap_all_adds_the_counters)
 /* Looks at the counters 4k[0], 4k[1], ... and collects at the last. */
 static struct tally watched(const char *const *small, size_t n, const char *smaps_then)
 {
-    struct error error = {0};
     struct tally tally;
     void *state;
 
     set_counters("1000\n", "0\n");
-    ck_assert_int_eq(method_zap_all.open(&fake.target, NULL, &state, &error), 0);
+    ck_assert_ok(method_zap_all.open(&fake.target, NULL, &state, &error));
     fake_write(&fake, "sys/kernel/debug/kvm/4242-11/pf_fixed", "5\n");
     set_counters("10\n", "0\n"); /* a plain file does not fall by itself */
-    ck_assert_msg(method_zap_all.mark(state, &error) == 0, "%s", error.text);
+    ck_assert_ok(method_zap_all.mark(state, &error));
     for (size_t i = 0; i < n; i++) {
         set_counters(small[i], "0\n");
         if (i + 1 < n)
-            ck_assert_int_eq(method_zap_all.wake.poll(state, &error), 0);
+            ck_assert_ok(method_zap_all.wake.poll(state, &error));
     }
     fake_write(&fake, "proc/4242/smaps", smaps_then);
-    ck_assert_int_eq(method_zap_all.collect(state, &tally, &error), 0);
+    ck_assert_ok(method_zap_all.collect(state, &tally, &error));
     method_zap_all.close(state);
     return tally;
 }
@@ -92,14 +90,13 @@ TEST(cases, zap_all_says_when_mappings_were_dropped_meanwhile)
     static const char *const grows[] = {"300\n", "700\n", "698\n"};
     static const char *const falls[] = {"300\n", "700\n", "100\n", "400\n"};
     static const char *const split[] = {"600\n", "700\n"};
-    char *with_huge = strdup(smaps);
+    cleanup_free char *with_huge = strdup(smaps);
 
     memcpy(strstr(with_huge, "AnonHugePages:         0"), "AnonHugePages:      2048", 24);
     ck_assert_uint_eq(watched(grows, 3, smaps).doubts, 0);
     ck_assert_uint_eq(watched(falls, 4, smaps).doubts, DOUBT_DROPPED);
     ck_assert_uint_eq(watched(falls, 4, smaps).hidden_units, HIDDEN_ANY);
     ck_assert_uint_eq(watched(split, 2, with_huge).doubts, DOUBT_DROPPED);
-    free(with_huge);
 }
 
 TEST(cases, zap_all_says_when_kvm_dropped_nothing)
@@ -144,19 +141,18 @@ TEST(cases, tcg_methods_refuse_kvm)
 
 TEST(cases, referenced_counts_guest_ram_only)
 {
-    struct error error = {0};
     struct tally tally;
     void *state;
     char written[8];
 
     fake.process.accel = ACCEL_TCG;
-    ck_assert_msg(method_referenced.probe(&fake.target, &error) == 0, "%s", error.text);
-    ck_assert_int_eq(method_referenced.open(&fake.target, NULL, &state, &error), 0);
-    ck_assert_int_eq(method_referenced.mark(state, &error), 0);
+    ck_assert_ok(method_referenced.probe(&fake.target, &error));
+    ck_assert_ok(method_referenced.open(&fake.target, NULL, &state, &error));
+    ck_assert_ok(method_referenced.mark(state, &error));
     ck_assert_int_gt(fsroot_read(&fake.root, written, sizeof(written), "proc/4242/clear_refs"), 0);
     /* 1 clears the accessed bits; 4, the last that is written, ends in the TLB flush. */
     ck_assert_str_eq(written, "4");
-    ck_assert_int_eq(method_referenced.collect(state, &tally, &error), 0);
+    ck_assert_ok(method_referenced.collect(state, &tally, &error));
     ck_assert_uint_eq(tally.touched_bytes, 1 << 20);
     ck_assert_uint_eq(tally.resident_bytes, 4 << 20);
     method_referenced.close(state);
@@ -243,11 +239,12 @@ static void is_promised_where_measured(const struct method *method, unsigned bas
 {
     const bool measured = method->verified_page_sizes & 1ULL << base_shift;
     struct error why = {0};
-    char text[64];
 
     page_sizes_now = (struct page_sizes){.base_shift = base_shift,
                                          .huge_shift = 2 * base_shift - 3};
-    snprintf(text, sizeof(text), "%s is known to be right only with", method->name);
+
+    const char *text = TEXT_OF(64, "%s is known to be right only with", method->name);
+
     method_host(method, &fake.root, &why);
     ck_assert_msg((strstr(why.text, refusal) != NULL) == !measured, "%s: %s", text, why.text);
     ck_assert_msg((strstr(why.text, text) != NULL) == !measured, "%s: %s", text, why.text);

@@ -38,7 +38,7 @@ FIXTURE(cases, .setup = setup, .teardown = teardown);
 
 TEST_EACH(cases, a_census_is_counted_in_its_units, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
 
     boot(_i);
@@ -66,12 +66,11 @@ TEST_EACH(cases, a_census_is_counted_in_its_units, 0, N_KERNELS)
     ck_assert_uint_eq(estimate.wss_bytes, base + huge);
     ck_assert_uint_eq(estimate.wss_low_bytes, 2 * base); /* a base page of each */
     ck_assert_uint_eq(estimate.granularity_bytes, huge);
-    page_set_free(&set);
 }
 
 TEST_EACH(cases, a_panel_is_counted_in_its_units, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
     struct wss_estimate estimate;
 
@@ -92,7 +91,6 @@ TEST_EACH(cases, a_panel_is_counted_in_its_units, 0, N_KERNELS)
     ck_assert_uint_eq(estimate.granularity_bytes, base);
     ck_assert_uint_eq(least_of_panel(&tally, (double)(N_HUGE * huge)), 10 * base);
     ck_assert(!least_differs(&tally));
-    page_set_free(&set);
 }
 
 TEST_EACH(cases, base_pages_of_huge_ones_are_estimated, 0, N_KERNELS)
@@ -189,7 +187,7 @@ TEST_EACH(cases, generations_are_in_its_units, 0, N_KERNELS)
 /* Chunks of a huge page each, the second one mapped by a PMD, the third of folios half as large. */
 TEST_EACH(cases, a_map_is_cut_in_its_units, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct ram_map map;
     struct gpa_layout layout = {.boot_bytes = N_HUGE * kernels[_i].huge,
                                 .low_begin = 1ULL << 30,
@@ -215,5 +213,4 @@ TEST_EACH(cases, a_map_is_cut_in_its_units, 0, N_KERNELS)
         ck_assert_uint_eq(ram_map_touched(&map, c, 0).bytes, huge);
     }
     ram_map_free(&map);
-    page_set_free(&set);
 }

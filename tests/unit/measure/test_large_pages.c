@@ -112,14 +112,13 @@ TEST_EACH(cases, pages_are_found_in_the_page_table, 0, N_KERNELS)
     fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / base + 5, PAGEMAP_PRESENT | 1234);
     fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / base + 6, PAGEMAP_PRESENT | 1235);
 
-    int fd = pagemap_open(&fake.target, &error);
+    cleanup_close int fd = pagemap_open(&fake.target, &error);
 
     ck_assert_int_eq(pagemap_read(fd, &fake.ram, page, 2, entry), 0);
     ck_assert_uint_eq(entry[0], 0);
     ck_assert_uint_eq(entry[1], PAGEMAP_PRESENT | 1234);
     ck_assert_int_eq(pagemap_read_range(fd, &fake.ram, 5, 2, range), 0);
     ck_assert_uint_eq(range[1], PAGEMAP_PRESENT | 1235);
-    close(fd);
 }
 
 TEST_EACH(cases, pages_are_found_by_guest_physical_address, 0, N_KERNELS)
@@ -216,30 +215,30 @@ TEST_EACH(cases, holes_are_looked_for_in_all_of_it, 0, N_KERNELS)
     for (uint64_t i = 0; i < per_huge; i++)
         fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / base + i, PAGEMAP_PRESENT | 7);
 
-    int fd = pagemap_open(&fake.target, &error);
+    cleanup_close int fd = pagemap_open(&fake.target, &error);
 
     ck_assert_int_eq(has_holes(fd, FAKE_HVA), 0);
     ck_assert_int_eq(has_holes(fd, FAKE_HVA + base), 1);
     fake_set_u64(&fake, "proc/4242/pagemap", FAKE_HVA / base + per_huge - 1, 0);
     ck_assert_int_eq(has_holes(fd, FAKE_HVA), 1);
-    close(fd);
 }
 
 /* Three anonymous pages of QEMU's own. */
 TEST_EACH(cases, own_memory_is_in_its_units, 0, N_KERNELS)
 {
     struct own_memory own;
-    char text[128];
     const uint64_t begin = 0x550000000000ULL;
 
     boot(_i);
-    snprintf(text, sizeof(text), "%llx-%llx rw-p 00000000 00:00 0 \n", (unsigned long long)begin,
-             (unsigned long long)(begin + 8 * base));
+
+    const char *text = TEXT_OF(128, "%llx-%llx rw-p 00000000 00:00 0 \n", (unsigned long long)begin,
+                               (unsigned long long)(begin + 8 * base));
+
     fake_write(&fake, "proc/4242/maps", text);
     for (uint64_t i = 2; i < 5; i++)
         fake_set_u64(&fake, "proc/4242/pagemap", begin / base + i, PAGEMAP_PRESENT | (40 + i));
-    ck_assert_int_eq(
-        own_memory_read(&fake.root, FAKE_PID, &fake.ram, PAGE_KIND_BIT(PAGE_KIND_ANON), &own), 0);
+    ck_assert_zero(
+        own_memory_read(&fake.root, FAKE_PID, &fake.ram, PAGE_KIND_BIT(PAGE_KIND_ANON), &own));
     ck_assert_uint_eq(own.bytes[PAGE_KIND_ANON], 3 * base);
 }
 
@@ -272,7 +271,7 @@ static struct zap zap_of(struct page_set *set)
 /* A fault in the second of the guest's huge pages, of which the set has only single pages. */
 TEST_EACH(cases, a_fault_is_near_in_its_huge_page, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     boot(_i);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
@@ -286,13 +285,12 @@ TEST_EACH(cases, a_fault_is_near_in_its_huge_page, 0, N_KERNELS)
         ck_assert_int_eq(set.state[i], i == per_huge + 3 ? PAGE_TOUCHED : PAGE_IDLE);
     }
     free(zap.near);
-    page_set_free(&set);
 }
 
 /* ... and where they are mapped by a PMD it is all of the unit. */
 TEST_EACH(cases, a_fault_touches_its_unit, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     boot(_i);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
@@ -306,12 +304,11 @@ TEST_EACH(cases, a_fault_touches_its_unit, 0, N_KERNELS)
     for (uint64_t i = 0; i < set.n; i++)
         ck_assert_int_eq(set.state[i], i / per_huge == 1 ? PAGE_TOUCHED : PAGE_IDLE);
     free(zap.near);
-    page_set_free(&set);
 }
 
 TEST_EACH(cases, a_census_drops_huge_page_by_huge_page, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     boot(_i);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
@@ -323,14 +320,13 @@ TEST_EACH(cases, a_census_drops_huge_page_by_huge_page, 0, N_KERNELS)
     ck_assert_uint_eq(model.most, huge);
     ck_assert(model.in_order);
     free(zap.near);
-    page_set_free(&set);
 }
 
 /* RAM and its GPA do not lie alike: KVM maps no huge page, and holds its lock for few base pages.
  */
 TEST_EACH(cases, a_census_drops_few_pages_at_a_time, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     boot(_i);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
@@ -343,13 +339,12 @@ TEST_EACH(cases, a_census_drops_few_pages_at_a_time, 0, N_KERNELS)
     ck_assert_uint_eq(model.dropped_bytes, fake.ram.bytes);
     ck_assert(model.in_order);
     free(zap.near);
-    page_set_free(&set);
 }
 
 /* A page that has come as part of a huge page, near which there was a fault. */
 TEST_EACH(cases, what_came_with_a_huge_page_is_of_its_order, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct page_probe probe = {.state = PAGE_IDLE};
 
     boot(_i);
@@ -366,12 +361,11 @@ TEST_EACH(cases, what_came_with_a_huge_page_is_of_its_order, 0, N_KERNELS)
     ck_assert_uint_eq(set.order[0], kernels[_i].order);
     ck_assert_uint_eq(set.unit[0], FAKE_HVA + huge);
     free(zap.near);
-    page_set_free(&set);
 }
 
 TEST_EACH(cases, a_panel_drops_whole_units, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     bool to_drop[2] = {true, true};
 
     boot(_i);
@@ -388,7 +382,6 @@ TEST_EACH(cases, a_panel_drops_whole_units, 0, N_KERNELS)
     ck_assert_int_eq(zap_panel(&zap), 0);
     ck_assert_uint_eq(model.dropped_bytes, base + huge);
     free(zap.near);
-    page_set_free(&set);
 }
 
 /* Stretches in a scattered order: all of RAM, nothing twice, and nothing behind its end, which need
@@ -397,7 +390,7 @@ TEST_EACH(cases, the_scout_drops_all_of_ram, 0, N_KERNELS)
 {
     struct gpa_layout layout = {0};
     const struct zap_scout scout = {.target = &fake.target, .layout = &layout, .pagemap_fd = -1};
-    struct page_set few;
+    cleanup_page_set struct page_set few;
     uint64_t dropped_bytes = 0;
 
     boot(_i);
@@ -409,7 +402,6 @@ TEST_EACH(cases, the_scout_drops_all_of_ram, 0, N_KERNELS)
     ck_assert_uint_eq(model.most, smaller(huge, 64ULL << 20));
     for (int i = 0; i <= N_HUGE; i++)
         ck_assert_uint_eq(model.dropped[i], 1);
-    page_set_free(&few);
 }
 
 TEST_EACH(cases, a_page_of_it_splits_a_huge_page, 0, N_KERNELS)
@@ -421,7 +413,7 @@ TEST_EACH(cases, a_page_of_it_splits_a_huge_page, 0, N_KERNELS)
 
 TEST_EACH(cases, a_flush_drops_single_pages, 0, N_KERNELS)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     boot(_i);
     ck_assert_int_eq(page_set_panel(&set, &fake.ram, 40, 7), 0);
@@ -429,5 +421,4 @@ TEST_EACH(cases, a_flush_drops_single_pages, 0, N_KERNELS)
     ck_assert(tlb_flush(&fake.target, &set, -1));
     ck_assert_uint_eq(model.drops, set.n);
     ck_assert_uint_eq(model.most, base);
-    page_set_free(&set);
 }

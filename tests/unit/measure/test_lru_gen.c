@@ -339,9 +339,8 @@ TEST(checks, ram_alone_needs_no_look_at_the_rest)
     const unsigned long long hva = fake.block.hva;
     struct error why = {0};
     struct ram_smaps sums;
-    char text[1024];
+    const char *text = TEXT_OF(1024, format, hva, hva + fake.block.bytes);
 
-    snprintf(text, sizeof(text), format, hva, hva + fake.block.bytes);
     fake_write(&fake, "proc/4242/smaps", text);
     ck_assert_int_eq(ram_smaps_read_own(&fake.target, &sums, &why), -EBADMSG);
     memset(&why, 0, sizeof(why));

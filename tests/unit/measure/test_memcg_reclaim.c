@@ -24,19 +24,17 @@ static struct memcg_reclaim group;
 
 static void in_group(const char *path)
 {
-    char text[4096];
+    const char *text = TEXT_OF(4096, "0::%s\n", path);
 
-    snprintf(text, sizeof(text), "0::%s\n", path);
     fake_write(&fake, "proc/4242/cgroup", text);
 }
 
 static void make_process(int pid, const char *name, bool has_memory)
 {
-    char path[64], text[128];
+    const char *path = TEXT_OF(64, "proc/%d/status", pid);
+    const char *text = TEXT_OF(128, "Name:\t%s\nUmask:\t0022\n%s", name,
+                               has_memory ? "VmRSS:\t  1000 kB\n" : "Threads:\t1\n");
 
-    snprintf(path, sizeof(path), "proc/%d/status", pid);
-    snprintf(text, sizeof(text), "Name:\t%s\nUmask:\t0022\n%s", name,
-             has_memory ? "VmRSS:\t  1000 kB\n" : "Threads:\t1\n");
     fake_write(&fake, path, text);
 }
 
@@ -227,9 +225,9 @@ TEST(all, a_link_among_the_groups_below_is_not_followed)
 
 TEST(all, a_link_in_place_of_the_file_is_not_written_to)
 {
-    char link[256], other[256];
+    char other[256];
+    const char *link = TEXT_OF(256, "%s/" CGROUP SCOPE "/memory.reclaim", fake.path);
 
-    snprintf(link, sizeof(link), "%s/" CGROUP SCOPE "/memory.reclaim", fake.path);
     snprintf(other, sizeof(other), "%s/other", fake.path);
     fake_write(&fake, "other", "");
     ck_assert_int_eq(unlink(link), 0);
@@ -318,11 +316,11 @@ static uint64_t room(bool any)
 
 static void swaps(const char *format, int first, int second)
 {
-    char text[1024];
-
 /* Formats of this file. */
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(text, sizeof(text), format, first, second);
+
+    const char *text = TEXT_OF(1024, format, first, second);
+
     fake_write(&fake, "proc/swaps", text);
 }
 

@@ -79,9 +79,8 @@ static void one_window(uint64_t touched, struct tally *tally)
     const unsigned long long hva = fake.block.hva;
     struct error why = {0};
     void *state = NULL;
-    char text[512];
+    const char *text = TEXT_OF(512, format, hva, hva + fake.block.bytes);
 
-    snprintf(text, sizeof(text), format, hva, hva + fake.block.bytes);
     fake_write(&fake, "proc/4242/smaps", text);
     host.youngest = 5;
     memset(host.pages, 0, sizeof(host.pages));

@@ -96,7 +96,7 @@ TEST(cases, spoilt_files)
 
     publish(true);
 
-    int fd = fsroot_openf(&root, O_RDWR, "run/vmwss/guest-7.panel");
+    cleanup_close int fd = fsroot_openf(&root, O_RDWR, "run/vmwss/guest-7.panel");
     ssize_t n = pread(fd, whole, sizeof(whole), 0);
 
     ck_assert_int_gt(n, 0);
@@ -117,7 +117,6 @@ TEST(cases, spoilt_files)
                               read.taken.spans[1].hva);
         neighbour_free(&read);
     }
-    close(fd);
 }
 
 TEST(cases, what_goes_together)

@@ -82,7 +82,7 @@ static void mark_accessed(uint64_t page)
 {
     const uint64_t flags = flags_of(page);
 
-    if (mglru || !(flags & KPF_REFERENCED) || (flags & KPF_ACTIVE))
+    if (mglru || !(flags & KPF_REFERENCED) || (flags & (KPF_ACTIVE | KPF_UNEVICTABLE)))
         set_flags(page, flags | KPF_REFERENCED);
     else
         set_flags(page, (flags & ~KPF_REFERENCED) | KPF_ACTIVE);
@@ -187,6 +187,22 @@ static void turn_mglru_on(void)
     fake_write(&fake, MGLRU, "0x0007\n");
 }
 
+/* Locked, too, pages keep the flag that a second read would clear. */
+static void lock_pages(void)
+{
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        set_flags(page, KPF_LRU | KPF_UNEVICTABLE);
+}
+
+static void (*const KEEPING_FLAGS[])(void) = {turn_mglru_on, lock_pages};
+
+static void write_faults(uint64_t minor, uint64_t major)
+{
+    fake_write(&fake, "proc/4242/stat",
+               TEXT_OF(128, "4242 (qemu) S 1 1 1 0 -1 0 %d 0 %d 0 0 0 0 0 20 0 1 0 0\n", (int)minor,
+                       (int)major));
+}
+
 static void *mark(void)
 {
     void *state = NULL;
@@ -246,9 +262,9 @@ TEST(cases, left_alone_it_is_exact_and_has_no_doubt)
 
 /* Nothing clears the flag of a sentinel there, so some pages are in the upper bound only: the same
  * ones in each window. */
-TEST(cases, by_generations_a_few_pages_are_not_known)
+TEST_EACH(cases, where_flags_stay_a_few_pages_are_not_known, 0, 2)
 {
-    turn_mglru_on();
+    KEEPING_FLAGS[_i]();
 
     void *state = mark();
 
@@ -265,10 +281,10 @@ TEST(cases, by_generations_a_few_pages_are_not_known)
     method_cold.close(state);
 }
 
-TEST_EACH(cases, bits_that_others_take, 0, 2)
+TEST_EACH(cases, bits_that_others_take, 0, 3)
 {
     if (_i)
-        turn_mglru_on();
+        KEEPING_FLAGS[_i - 1]();
 
     void *state = mark();
 
@@ -408,8 +424,8 @@ TEST(cases, first_mappings_are_counted_by_faults)
     method_cold.close(state);
 }
 
-/* A page that the file did not have comes alone. */
-TEST(cases, new_pages_count_in_full)
+/* The file has the first half of RAM, and QEMU maps no more. */
+static void have_half(void)
 {
     make_shared();
     unmap(N_PAGES / 2, N_PAGES / 2);
@@ -418,16 +434,64 @@ TEST(cases, new_pages_count_in_full)
 
     ck_assert_int_eq(ftruncate(fd, (off_t)(fake.ram.bytes / 2)), 0);
     close(fd);
+    write_faults(1000, 10);
+}
+
+/* A page that the file did not have comes alone. */
+TEST(cases, new_pages_count_in_full)
+{
+    have_half();
 
     void *state = mark();
 
     guest_runs();
     fault_at(N_PAGES / 2);
+    write_faults(1000 + AROUND - 1, 11);
 
     struct tally tally = collect(state);
 
     ck_assert_uint_eq(tally.doubts, 0);
     expect_bounds(&tally, N_HOT + AROUND, N_HOT + AROUND);
+    method_cold.close(state);
+}
+
+/* They have mapped the file, too, and touched it before the guest. */
+TEST(cases, new_pages_that_others_put_into_the_file)
+{
+    const uint64_t faults = 3;
+
+    have_half();
+
+    void *state = mark();
+
+    guest_runs();
+    for (uint64_t k = 0; k < faults; k++)
+        fault_at(N_PAGES / 2 + 2 * k * AROUND);
+    write_faults(1000 + faults, 10);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
+    expect_bounds(&tally, N_HOT + faults, N_HOT + faults * AROUND);
+    method_cold.close(state);
+}
+
+/* A large folio comes by one fault. */
+TEST(cases, new_pages_of_a_folio_count_in_full)
+{
+    have_half();
+
+    void *state = mark();
+
+    guest_runs();
+    fault_at(N_PAGES / 2);
+    for (uint64_t page = N_PAGES / 2; page < N_PAGES / 2 + AROUND; page++)
+        set_flags(page, KPF_LRU | (PFN(page) % AROUND ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
+    write_faults(1001, 10);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts & DOUBT_FIRST_MAPPING, 0);
     method_cold.close(state);
 }
 

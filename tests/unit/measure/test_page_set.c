@@ -23,7 +23,7 @@ static void resize(uint64_t n_pages)
 TEST_EACH(plain, panel_is_distinct_and_ascending, 0, 6)
 {
     static const uint64_t sizes[] = {1, 62, 63, 500, 999, 1000};
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     resize(1000);
     ck_assert_int_eq(page_set_panel(&set, &ram, sizes[_i], 7), 0);
@@ -32,23 +32,21 @@ TEST_EACH(plain, panel_is_distinct_and_ascending, 0, 6)
         ck_assert_uint_lt(set.page[i], 1000);
         ck_assert(i == 0 || set.page[i] > set.page[i - 1]);
     }
-    page_set_free(&set);
 }
 
 TEST(plain, panel_larger_than_ram_is_all_of_it)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     resize(64);
     ck_assert_int_eq(page_set_panel(&set, &ram, 2000, 1), 0);
     ck_assert_uint_eq(set.n, 64);
-    page_set_free(&set);
 }
 
 /* The memory of those that do not stay is given back: a method may keep one page in sixteen. */
 TEST(plain, keeps_the_first)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     uint64_t first[10];
 
     resize(100000);
@@ -63,14 +61,13 @@ TEST(plain, keeps_the_first)
     page_set_keep(&set, 0);
     ck_assert_uint_eq(set.n, 0);
     ck_assert_ptr_nonnull(set.page);
-    page_set_free(&set);
 }
 
 TEST(plain, same_seed_same_panel)
 {
-    struct page_set a;
-    struct page_set b;
-    struct page_set c;
+    cleanup_page_set struct page_set a;
+    cleanup_page_set struct page_set b;
+    cleanup_page_set struct page_set c;
 
     resize(100000);
     page_set_panel(&a, &ram, 100, 5);
@@ -78,9 +75,6 @@ TEST(plain, same_seed_same_panel)
     page_set_panel(&c, &ram, 100, 6);
     ck_assert_mem_eq(a.page, b.page, 100 * sizeof(*a.page));
     ck_assert_mem_ne(a.page, c.page, 100 * sizeof(*a.page));
-    page_set_free(&a);
-    page_set_free(&b);
-    page_set_free(&c);
 }
 
 /* Every page equally often: chi-squared of 20 cells over 2,000 panels; 99.9 % point of χ²(19) =
@@ -147,7 +141,7 @@ TEST(plain, census_tally)
 {
     static const uint8_t states[] = {PAGE_ABSENT, PAGE_SWAPPED, PAGE_UNMEASURABLE,
                                      PAGE_IDLE,   PAGE_TOUCHED, PAGE_TOUCHED};
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
 
     resize(6);
@@ -160,13 +154,12 @@ TEST(plain, census_tally)
     ck_assert_uint_eq(tally.touched_bytes, 2 * base_page_bytes());
     ck_assert_uint_eq(tally.unmeasurable_bytes, base_page_bytes());
     ck_assert_uint_eq(tally.swapped_pages, 1);
-    page_set_free(&set);
 }
 
 /* Firmware's tables are at the end of RAM: at most one page in 64 is filled there. */
 TEST(plain, census_tells_the_sparse_end)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
 
     resize(1024);
@@ -181,12 +174,11 @@ TEST(plain, census_tells_the_sparse_end)
     page_set_tally(&set, &tally);
     ck_assert_uint_eq(tally.sparse_end_bytes, 0);
     ram.blocks[0].shared = false;
-    page_set_free(&set);
 }
 
 TEST(plain, panel_tally_counts_units)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
 
     resize(2048);
@@ -206,13 +198,12 @@ TEST(plain, panel_tally_counts_units)
     ck_assert_uint_eq(tally.strata[0].touched_units, 1);
     ck_assert_uint_eq(tally.strata[1].units, 1024);
     ck_assert_uint_eq(tally.strata[1].touched_units, 512);
-    page_set_free(&set);
 }
 
 /* Its first page was noted before khugepaged made it huge. */
 TEST(plain, a_huge_page_that_was_small_is_a_unit)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
 
     resize(512);
@@ -226,13 +217,12 @@ TEST(plain, a_huge_page_that_was_small_is_a_unit)
     ck_assert_uint_eq(tally.strata[1].draws, 511);
     ck_assert_uint_eq(tally.strata[1].units, 1);
     ck_assert_uint_eq(tally.strata[1].touched_units, 1);
-    page_set_free(&set);
 }
 
 /* Every fourth page was touched before khugepaged made one huge page of all. */
 TEST(plain, small_draws_do_not_divide_a_huge_page)
 {
-    struct page_set set;
+    cleanup_page_set struct page_set set;
     struct tally tally;
 
     resize(512);
@@ -247,5 +237,4 @@ TEST(plain, small_draws_do_not_divide_a_huge_page)
     ck_assert_uint_eq(tally.strata[1].draws, 384);
     ck_assert_uint_eq(tally.strata[1].units, 1);
     ck_assert_uint_eq(tally.strata[1].touched_units, 1);
-    page_set_free(&set);
 }

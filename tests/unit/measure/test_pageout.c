@@ -227,13 +227,11 @@ TEST(cases, touched_while_marked_under_tcg)
 
 static void punch(uint64_t first, uint64_t n)
 {
-    int fd = openat(fake.root.dirfd, FILE_NAME, O_RDWR);
+    cleanup_close int fd = openat(fake.root.dirfd, FILE_NAME, O_RDWR);
 
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                               (off_t)(first * base_page_bytes()), (off_t)(n * base_page_bytes())),
-                     0);
-    close(fd);
+    ck_assert_zero(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                             (off_t)(first * base_page_bytes()), (off_t)(n * base_page_bytes())));
 }
 
 /* Cohorts are read together, in the order of their pages: each page has its own state, also where
@@ -241,25 +239,24 @@ static void punch(uint64_t first, uint64_t n)
 TEST(cases, several_sets_at_once)
 {
     void *states[2] = {open_method(1, 0)};
-    struct page_set second;
+    cleanup_page_set struct page_set second;
     const struct page_set *sets[2] = {&set, &second};
     struct page_merge merge;
     struct tally tallies[2] = {0};
-    struct error error = {0};
 
     ck_assert_int_eq(page_set_blank(&second, &fake.ram, 3), 0);
     second.page[0] = PAGE(0) + 1;
     second.page[1] = PAGE(2) + 1;
     second.page[2] = PAGE(3) + 1;
-    ck_assert_int_eq(method_pageout.open(&fake.target, &second, &states[1], &error), 0);
+    ck_assert_ok(method_pageout.open(&fake.target, &second, &states[1], &error));
     punch(PAGE(3), PAGE(1));
     for (size_t s = 0; s < 2; s++)
-        ck_assert_msg(method_pageout.mark(states[s], &error) == 0, "%s", error.text);
+        ck_assert_ok(method_pageout.mark(states[s], &error));
     map_page(PAGE(2) + 1);   /* the guest touches one, ... */
     punch(PAGE(0), PAGE(2)); /* ... its balloon takes more, ... */
     fake_set_u64(&fake, FILE_NAME, PAGE(1) * base_page_bytes() / 8, 1); /* ... but one of these */
     ck_assert_int_eq(page_merge_make(&merge, sets, 2), 0);
-    ck_assert_int_eq(method_pageout.many.collect(states, 2, &merge, tallies, &error), 0);
+    ck_assert_ok(method_pageout.many.collect(states, 2, &merge, tallies, &error));
 
     static const uint8_t first_states[] = {PAGE_ABSENT, PAGE_IDLE, PAGE_IDLE, PAGE_ABSENT};
     static const uint8_t second_states[] = {PAGE_ABSENT, PAGE_TOUCHED, PAGE_ABSENT};
@@ -273,7 +270,7 @@ TEST(cases, several_sets_at_once)
     int calls = model.call;
 
     model.advised = 0;
-    ck_assert_int_eq(method_pageout.many.rearm(states, 2, &merge, &error), 0);
+    ck_assert_ok(method_pageout.many.rearm(states, 2, &merge, &error));
     ck_assert_int_eq(model.call, calls + 1);
     ck_assert_int_eq(model.advised, 1);
     ck_assert_int_eq(second.state[1], PAGE_IDLE);
@@ -281,7 +278,6 @@ TEST(cases, several_sets_at_once)
     for (size_t s = 0; s < 2; s++)
         method_pageout.close(states[s]);
     page_merge_free(&merge);
-    page_set_free(&second);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -334,7 +330,6 @@ static void neighbours_come(void)
 TEST_EACH(cases, neighbours_that_others_unmap, 0, 2)
 {
     void *state = open_live(_i ? ACCEL_TCG : ACCEL_KVM);
-    struct error error = {0};
     struct tally tally;
 
     punch(PAGE(2) + 1, 3);
@@ -352,7 +347,7 @@ TEST_EACH(cases, neighbours_that_others_unmap, 0, 2)
     model.advised = 0;
     for (uint64_t i = 0; i < PANEL; i++)
         map_page(PAGE(i));
-    ck_assert_int_eq(method_pageout.rearm(state, &error), 0);
+    ck_assert_ok(method_pageout.rearm(state, &error));
     ck_assert_uint_eq(model.advised, PANEL);
     method_pageout.close(state);
 }
@@ -388,12 +383,11 @@ TEST_EACH(cases, pages_that_others_read, 0, 2)
  * each sentinel and its frame five times a scan made 642 system calls in place of 261. */
 TEST(cases, system_calls_of_a_scan)
 {
-    struct page_set second;
+    cleanup_page_set struct page_set second;
     const struct page_set *sets[] = {&set, &second};
     struct tally tallies[2];
     struct page_merge merge;
     void *states[2];
-    struct error error = {0};
 
     model.flags = true;
     states[0] = open_live(ACCEL_TCG);
@@ -401,7 +395,7 @@ TEST(cases, system_calls_of_a_scan)
     set.n = PANEL / 2;
     for (uint64_t i = 0; i < PANEL / 2; i++)
         second.page[i] = PAGE(i + PANEL / 2);
-    ck_assert_int_eq(method_pageout.open(&fake.target, &second, &states[1], &error), 0);
+    ck_assert_ok(method_pageout.open(&fake.target, &second, &states[1], &error));
     for (size_t s = 0; s < 2; s++)
         ck_assert_ok(method_pageout.mark(states[s], &error));
     ck_assert_int_eq(page_merge_make(&merge, sets, 2), 0);
@@ -416,7 +410,6 @@ TEST(cases, system_calls_of_a_scan)
     for (size_t s = 0; s < 2; s++)
         method_pageout.close(states[s]);
     page_merge_free(&merge);
-    page_set_free(&second);
 }
 
 static void a_monitor_reads(void)

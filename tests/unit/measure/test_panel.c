@@ -304,7 +304,6 @@ static void begin_with(uint64_t samples, double presence, double longest_s)
         .clock = test_clock,
         .own_ns = test_own_ns,
     };
-    struct error error = {0};
 
     own_time_ns = SECOND;
     block = (struct ram_block){.hva = 0x7f0000000000ULL, .bytes = PAGES * base_page_bytes()};
@@ -318,30 +317,26 @@ static void begin_with(uint64_t samples, double presence, double longest_s)
     doubt = (struct tally){.doubts = 0};
     time_ns = 100 * SECOND;
     marks = 0;
-    ck_assert_int_eq(panel_open(&target, &plan, &panel, &error), 0);
+    ck_assert_ok(panel_open(&target, &plan, &panel, &error));
 }
 
 /* A second in which the guest touches pages [first, first + n). */
 static void second(uint64_t first, uint64_t n)
 {
-    struct error error = {0};
-
     for (uint64_t page = 0; page < PAGES; page++)
         touched[page] = page >= first && page < first + n;
     time_ns += SECOND;
-    ck_assert_int_eq(panel_tick(panel, 1, NULL, &error), 0);
+    ck_assert_ok(panel_tick(panel, 1, NULL, &error));
 }
 
 /* Likewise, and QEMU itself reads pages [from, from + n_read). */
 static void second_with_job(uint64_t n, uint64_t from, uint64_t n_read)
 {
-    struct error error = {0};
-
     for (uint64_t page = 0; page < PAGES; page++)
         touched[page] = page < n || (page >= from && page < from + n_read);
     time_ns += SECOND;
     own_time_ns += n_read > 0 ? SECOND / 4 : 0;
-    ck_assert_int_eq(panel_tick(panel, 1, NULL, &error), 0);
+    ck_assert_ok(panel_tick(panel, 1, NULL, &error));
 }
 
 static struct tally between(double from_s, double to_s, double watched_s, int expected)
@@ -541,11 +536,9 @@ TEST(plain, unmeasurable_for_a_while)
 
 TEST(plain, ticks_too_far_apart_do_not_answer)
 {
-    struct error error = {0};
-
     begin_with(300, 1, 60);
     time_ns += 10 * SECOND;
-    ck_assert_int_eq(panel_tick(panel, 1, NULL, &error), 0);
+    ck_assert_ok(panel_tick(panel, 1, NULL, &error));
     between(0, 1, 1, -EAGAIN);
     between(0, 10, 10, 0);
 }
@@ -554,15 +547,13 @@ TEST(plain, ticks_too_far_apart_do_not_answer)
  * cohort of four sees it: 4 % in every fourth longest window. */
 TEST(plain, cohorts_on_the_same_huge_pages)
 {
-    struct error error = {0};
-
     followed_method = &shared_method;
     begin_with(400, 1, 3);
     for (int s = 0; s < 20; s++) {
         for (size_t unit = 0; unit < PAGES / UNIT + 1; unit += 2)
             accessed[unit] = true;
         time_ns += SECOND;
-        ck_assert_int_eq(panel_tick(panel, 1, NULL, &error), 0);
+        ck_assert_ok(panel_tick(panel, 1, NULL, &error));
         ck_assert_uint_eq(touched_units(0, 1, 1), 4);
         ck_assert_uint_eq(units(1), 8);
     }
@@ -581,8 +572,6 @@ static bool wakes(void)
  * later. */
 TEST(plain, a_full_buffer_wakes)
 {
-    struct error error = {0};
-
     followed_method = &buffer_method;
     begin_with(300, 1, 2);
     ck_assert(!wakes());
@@ -593,7 +582,7 @@ TEST(plain, a_full_buffer_wakes)
             ck_assert_int_eq(eventfd_write(buffers[i].fd, 1), 0);
             ck_assert(wakes());
             buffers[i].emptied = 0;
-            ck_assert_int_eq(panel_poll(panel, &error), 0);
+            ck_assert_ok(panel_poll(panel, &error));
             ck_assert_uint_eq(buffers[i].emptied, 1);
             ck_assert(!wakes());
         }

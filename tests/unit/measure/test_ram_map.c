@@ -115,7 +115,7 @@ TEST(tc, a_census_is_exact)
 {
     struct ram_block blocks[] = {block("mem", 0, 16 * 4096, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 8 * 4096, 2), 0);
     ck_assert_int_eq(page_set_census(&set, &ram), 0);
@@ -140,7 +140,6 @@ TEST(tc, a_census_is_exact)
     ck_assert_uint_eq(ram_map_figures(&map, 1).unmeasurable_bytes, 4096);
     ck_assert_uint_eq(ram_map_figures(&map, 1).swapped_bytes, 4096);
     ck_assert_uint_eq(ram_map_figures(&map, 1).huge_bytes, 4096);
-    page_set_free(&set);
 }
 
 /* 100 of 1,000 pages are drawn, half of them touched; a second chunk has none. */
@@ -148,7 +147,7 @@ TEST(tc, a_panel_has_an_interval)
 {
     struct ram_block blocks[] = {block("mem", 0, 2000 * 4096, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 1000 * 4096, 1), 0);
     ck_assert_int_eq(page_set_blank(&set, &ram, 100), 0);
@@ -170,7 +169,6 @@ TEST(tc, a_panel_has_an_interval)
     ck_assert_uint_lt(some.high_bytes, 610 * 4096);
     ck_assert_uint_eq(none.low_bytes, 0);
     ck_assert_uint_eq(none.high_bytes, 1000 * 4096);
-    page_set_free(&set);
 }
 
 /* All draws in one huge page: one observation, which says nearly nothing. */
@@ -178,7 +176,7 @@ TEST(tc, a_huge_page_is_one_observation)
 {
     struct ram_block blocks[] = {block("mem", 0, 1024 * 4096, false)};
     const struct guest_ram ram = ram_of(blocks, 1);
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 1024 * 4096, 1), 0);
     ck_assert_int_eq(page_set_blank(&set, &ram, 50), 0);
@@ -190,7 +188,6 @@ TEST(tc, a_huge_page_is_one_observation)
     ram_map_count(&map, &set, 0);
     ck_assert_uint_eq(map.chunks[0].units, 1);
     ck_assert_uint_lt(ram_map_touched(&map, 0, 0).low_bytes, 250 * 4096);
-    page_set_free(&set);
 }
 
 /* A DIMM before the second node's block, as they may lie in memory; the second node's draws are all
@@ -204,7 +201,7 @@ TEST(tc, nodes_have_sums)
     };
     const struct guest_ram ram = ram_of(blocks, 3);
     int nodes[RAM_MAP_MAX_NODES];
-    struct page_set set;
+    cleanup_page_set struct page_set set;
 
     blocks[0].node = 1;
     blocks[2].node = 2;
@@ -243,7 +240,6 @@ TEST(tc, nodes_have_sums)
     ck_assert_uint_eq(ram_map_node_figures(&map, -1).resident_bytes, 0);
     ram_map_count(&map, &set, 0); /* another period: counts begin anew, but touches */
     ck_assert_uint_eq(ram_map_node_figures(&map, 0).resident_bytes, 1024 * 4096);
-    page_set_free(&set);
 }
 
 TEST(tc, a_guest_without_nodes_has_none)

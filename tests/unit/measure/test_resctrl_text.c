@@ -232,7 +232,6 @@ TEST(plain, what_is_missing_is_named)
     static const char features[] = "sys/fs/resctrl/info/L3_MON/mon_features";
     struct fake_kernel fake;
     struct cpu_facts facts = {0};
-    struct error error = {0};
 
     fake_kernel_make(&fake, 1);
     assert_missing(&fake, "cqm_occup_llc");
@@ -245,5 +244,5 @@ TEST(plain, what_is_missing_is_named)
     fake_write(&fake, features, "llc_occupancy\n");
     assert_missing(&fake, "memory bandwidth");
     fake_write(&fake, features, "llc_occupancy\nmbm_total_bytes\n");
-    ck_assert_int_eq(resctrl_check(&fake.root, &facts, &error), 0);
+    ck_assert_ok(resctrl_check(&fake.root, &facts, &error));
 }

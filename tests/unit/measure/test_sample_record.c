@@ -273,6 +273,29 @@ TEST(cases_tests, a_dimm_of_no_configuration_is_in_the_upper_bound)
     ck_assert_uint_eq(record.windows[0].wss_high_bytes, was.wss_high_bytes + (1 << 20));
 }
 
+/* Much of a backend of virtio-mem may not be plugged: it is no RAM of the guest then. */
+TEST(cases_tests, ram_that_is_not_proved_is_left_out)
+{
+    struct window_record was;
+
+    window(60, PAGES / 2, 10, 0);
+    result.windows[0].now.mapped_bytes /= 2;
+    result.windows[0].now.resident_bytes /= 2;
+    result.windows[0].tally.drawn_absent = PAGES / 2;
+    fill();
+    was = record.windows[0];
+    ck_assert_uint_eq(record.ram_bytes, fake.ram.bytes);
+    ck_assert(!(record.flags & FLAG_PARTIAL));
+    fake.ram.unproved_bytes = fake.ram.bytes / 4;
+    fill();
+    ck_assert(record.flags & FLAG_PARTIAL);
+    ck_assert_uint_eq(record.ram_bytes, fake.ram.bytes * 3 / 4);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, was.wss_high_bytes);
+    fake.ram.unproved_bytes = fake.ram.bytes * 3 / 4;
+    fill();
+    ck_assert_uint_eq(record.ram_bytes, record.resident_bytes);
+}
+
 TEST(cases_tests, a_record_stands_for_no_more_than_it_saw)
 {
     window(60, PAGES, 10, 0);

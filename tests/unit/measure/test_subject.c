@@ -70,8 +70,8 @@ static struct ram_config two_backends(const char *id)
 
 TEST(plain, configurations_differ_by_any_backend)
 {
-    struct ram_config a = two_backends("memdimm0");
-    struct ram_config b = two_backends("memdimm0");
+    cleanup_ram_config struct ram_config a = two_backends("memdimm0");
+    cleanup_ram_config struct ram_config b = two_backends("memdimm0");
     struct ram_config other = two_backends("memdimm1"); /* one went, another of its size came */
 
     ck_assert(ram_config_equal(&a, &b));
@@ -82,8 +82,6 @@ TEST(plain, configurations_differ_by_any_backend)
     ck_assert_str_eq(b.backends[1].id, "memdimm1");
     b.n_backends = 1;
     ck_assert(!ram_config_equal(&a, &b));
-    ram_config_free(&a);
-    ram_config_free(&b);
 }
 
 TEST(plain, a_configuration_has_bounds)
@@ -138,9 +136,8 @@ static struct subject subject;
 
 static void has_run(int ticks)
 {
-    char stat[128];
+    const char *stat = TEXT_OF(128, STAT, ticks);
 
-    snprintf(stat, sizeof(stat), STAT, ticks);
     fake_write(&fake, "proc/4242/stat", stat);
     fake_write(&fake, "proc/4242/task/4242/stat", stat);
 }

@@ -44,11 +44,10 @@ TEST_EACH(plain, filters_are_what_the_kernel_reads, 0, N_GUESTS)
 /* As the kernel would: one of the stretches holds it. */
 static bool passes(const char *filter, const char *field, uint64_t gpa)
 {
-    char form[96];
     uint64_t begin;
     uint64_t end;
+    const char *form = TEXT_OF(96, "(%s >= 0x%%" SCNx64 " && %s < 0x%%" SCNx64 ")", field, field);
 
-    snprintf(form, sizeof(form), "(%s >= 0x%%" SCNx64 " && %s < 0x%%" SCNx64 ")", field, field);
     for (const char *at = filter; at; at = strstr(at + 1, "(")) {
         ck_assert_int_eq(sscanf(at, form, &begin, &end), 2);
         if (gpa >= begin && gpa < end)

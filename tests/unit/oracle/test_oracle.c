@@ -6,6 +6,7 @@
 #include "serve.h"
 #include "tables.h"
 
+#include "base/text/json.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -238,12 +239,11 @@ TEST(plain, counts_each_page_in_its_own_window)
 
 static void expect_error(const char *line, const uint32_t *frame, size_t n, const char *part)
 {
-    json_t *answer = served(line, frame, n, 0);
+    cleanup_json json_t *answer = served(line, frame, n, 0);
     const char *text = json_string_value(json_object_get(answer, "error"));
 
     ck_assert_ptr_nonnull(text);
     ck_assert_msg(strstr(text, part), "%s", text);
-    json_decref(answer);
 }
 
 #define SECOND_101 "count 101000000000 101000000000 102000000000 102000000000 1\n"
@@ -300,8 +300,7 @@ TEST(plain, has_the_plugin_begin)
 
 TEST(plain, tells_the_time)
 {
-    json_t *answer = served("time\n", NULL, 0, 0);
+    cleanup_json json_t *answer = served("time\n", NULL, 0, 0);
 
     ck_assert_int_gt(json_integer_value(json_object_get(answer, "time_ns")), 0);
-    json_decref(answer);
 }

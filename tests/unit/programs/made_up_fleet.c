@@ -3,7 +3,7 @@
 #include "made_up_fleet.h"
 
 #include "base/clock.h"
-#include "programs/vmwssd/scanner/guest_scan.h"
+#include "programs/vmwssd/scanner/guest_writes.h"
 #include "programs/vmwssd/scanner/scanner_process.h"
 
 #include "fixture.h"
@@ -73,6 +73,37 @@ int guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
     memset(record, 0, sizeof(*record));
     record->sample.pid = FIRST_PID + scan->i;
     atomic_fetch_add(&shared->of[scan->i].scans, 1);
+    return 0;
+}
+
+int guest_scan_open_again(const struct guest_scan *scan, struct guest *out, struct error *error)
+{
+    (void)error;
+    *out = (struct guest){.process = {.pid = scan->guest.process.pid, .pidfd = -1}};
+    return 0;
+}
+
+int guest_writes_measure(const struct fsroot *given, struct guest *guest,
+                         const struct scan_writes *params, const volatile int *interrupted,
+                         struct write_curve *curve, struct error *error)
+{
+    const unsigned now = atomic_fetch_add(&shared->measuring, 1) + 1;
+
+    (void)given;
+    (void)interrupted;
+    if (now > atomic_load(&shared->measuring_most))
+        atomic_store(&shared->measuring_most, now);
+    atomic_fetch_add(&shared->of[guest->process.pid - FIRST_PID].measured, 1);
+    usleep(atomic_load(&shared->writes_us));
+    virtual_clock_use_cpu_s(atomic_load(&shared->writes_cpu_ms) / 1e3);
+    atomic_fetch_sub(&shared->measuring, 1);
+    atomic_fetch_add(&shared->measured, 1);
+    if (atomic_load(&shared->blind))
+        return error_set(error, -ENOTSUP, "nothing sees it");
+    *curve = (struct write_curve){
+        .method = "soft-dirty",
+        .n = 1,
+        .points = {{params->window_s[0], params->window_s[0], 4096, 4096, 4096}}};
     return 0;
 }
 

@@ -21,9 +21,14 @@ struct made_up {
         atomic_bool restore_hangs; /* likewise what restores it */
         atomic_uint begun, scans, anew, freed;
         atomic_uint jobs; /* flags that a scan was told of */
+        atomic_uint measured;
     } of[MANY];
     atomic_uint slow_us; /* every scan */
-    atomic_uint n;       /* scans that were begun */
+    /* Measurements of writes: how long each takes, what it costs, and whether none succeeds. */
+    atomic_uint writes_us, writes_cpu_ms;
+    atomic_bool blind;
+    atomic_uint measured, measuring, measuring_most; /* all; at this time; at any time */
+    atomic_uint n;                                   /* scans that were begun */
     struct {
         int guest;
         pid_t thread;

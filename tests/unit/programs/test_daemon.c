@@ -50,10 +50,10 @@ static int load(const char *text)
 
 static void refused(const char *text, const char *expected)
 {
-    char message[512];
-
     error = (struct error){0};
-    snprintf(message, sizeof(message), "%s%s", path, expected);
+
+    const char *message = TEXT_OF(512, "%s%s", path, expected);
+
     ck_assert_int_eq(load(text), -EINVAL);
     ck_assert_msg(strstr(error.text, message), "'%s' does not have '%s'", error.text, message);
 }
@@ -167,6 +167,17 @@ TEST(files, values_must_go_together)
     ck_assert_int_eq(config_check(&config, &error), 0);
     config.retention.raw_s = 5999;
     ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+}
+
+/* Its larger half may not reach into pods. */
+TEST(files, pods_are_found_by_their_processes)
+{
+    ck_assert_int_eq(load("[vmwssd]\nconnect = pods\n"), 0);
+    ck_assert_int_eq(config_check(&config, &error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "connect = processes"));
+    config_init(&config);
+    ck_assert_int_eq(load("[vmwssd]\nconnect = processes\n"), 0);
+    ck_assert_int_eq(config_check(&config, &error), 0);
 }
 
 TEST(files, command_line_prevails)
@@ -542,18 +553,16 @@ TEST(plain, a_swapped_dimm_is_noticed)
     const struct fsroot root = {.dirfd = -1};
     struct guest guest = {.process = {.pidfd = -1}, .ram = two_backends("memdimm0", 1 << 28)};
     struct guest_scan *scan = guest_scan_new(&guest, &root);
-    struct ram_config same = two_backends("memdimm0", 1 << 28);
-    struct ram_config swapped = two_backends("memdimm1", 1 << 28); /* of the same size */
-    struct ram_config larger = two_backends("memdimm0", 1 << 29);
+    cleanup_ram_config struct ram_config same = two_backends("memdimm0", 1 << 28);
+    cleanup_ram_config struct ram_config swapped = two_backends("memdimm1",
+                                                                1 << 28); /* of the same size */
+    cleanup_ram_config struct ram_config larger = two_backends("memdimm0", 1 << 29);
 
     ck_assert_uint_eq(same.total_bytes, swapped.total_bytes);
     ck_assert(guest_scan_has_ram(scan, &same));
     ck_assert(!guest_scan_has_ram(scan, &swapped));
     ck_assert(!guest_scan_has_ram(scan, &larger));
     guest_scan_free(scan);
-    ram_config_free(&same);
-    ram_config_free(&swapped);
-    ram_config_free(&larger);
 }
 
 /* --- what is logged --------------------------------------------------------------------------- */
@@ -576,7 +585,7 @@ TEST(plain, a_flood_is_cut)
 /* Copies to @p text what logging @p message writes to standard error. */
 static void log_to(char *text, size_t size, const char *message)
 {
-    FILE *file = tmpfile();
+    cleanup_file FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
 
     ck_assert_ptr_nonnull(file);
@@ -586,7 +595,6 @@ static void log_to(char *text, size_t size, const char *message)
     close(saved);
     rewind(file);
     text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
 }
 
 TEST(plain, a_name_is_no_other_message)

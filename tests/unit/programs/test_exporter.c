@@ -93,15 +93,13 @@ static char *text_at(double now_s)
     struct store *reader = NULL;
     struct current current;
     struct balloon_metrics balloons;
-    struct error error = {0};
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    ck_assert_msg(history_open(kept.path, &reader, &error) == 0, "%s", error.text);
-    ck_assert_msg(current_read(reader, now_s, PROMETHEUS_STALE_S, &current, &error) == 0, "%s",
-                  error.text);
-    ck_assert_int_eq(balloon_metrics_read(&balloons, journal_path, now_s, &error), 0);
+    ck_assert_ok(history_open(kept.path, &reader, &error));
+    ck_assert_ok(current_read(reader, now_s, PROMETHEUS_STALE_S, &current, &error));
+    ck_assert_ok(balloon_metrics_read(&balloons, journal_path, now_s, &error));
     prometheus_write(out, &current, &balloons, 4096);
     balloon_metrics_free(&balloons);
     current_free(&current);
@@ -113,9 +111,8 @@ static char *text_at(double now_s)
 
 static bool has_line(const char *text, const char *line)
 {
-    char wanted[1024];
+    const char *wanted = TEXT_OF(1024, "\n%s\n", line);
 
-    snprintf(wanted, sizeof(wanted), "\n%s\n", line);
     return strstr(text, wanted) != NULL;
 }
 
@@ -128,7 +125,7 @@ FIXTURE(text_tests, .setup = setup, .teardown = teardown, .timeout_s = 120);
 
 TEST(text_tests, a_record_is_shown_as_it_is_kept)
 {
-    char *text;
+    cleanup_free char *text;
 
     add("web1", UUID_1, T0 + 0.25, 64);
     text = text_at(T0 + 10);
@@ -158,17 +155,15 @@ TEST(text_tests, a_record_is_shown_as_it_is_kept)
         text,
         "vmwss_guest_info{domain=\"web1\",uuid=\"" UUID_1 "\",host=\"testhost\","
         "manager=\"kubevirt\",owner=\"shop/web\",accel=\"kvm\",method=\"idle\",mode=\"panel\"} 1");
-    free(text);
 }
 
 static void add_stats(const struct guest_stats *stats)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0, 64);
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
 
     record.sample.guest = *stats;
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
-    store_close(store);
 }
 
 TEST(text_tests, what_is_not_measured_has_its_size)
@@ -182,7 +177,7 @@ TEST(text_tests, what_is_not_measured_has_its_size)
     ck_assert_int_eq(kept_add(store, &record, NULL), 0);
     store_close(store);
 
-    char *text = text_at(T0 + 10);
+    cleanup_free char *text = text_at(T0 + 10);
 
     ck_assert_line(text, "vmwss_guests 0");
     ck_assert_line(text, "vmwss_guests_not_measured 1");
@@ -190,7 +185,6 @@ TEST(text_tests, what_is_not_measured_has_its_size)
     ck_assert_line(text, "vmwss_flag{domain=\"web1\",flag=\"not-measured\"} 1");
     ck_assert_ptr_null(strstr(text, "vmwss_working_set_bytes{"));
     ck_assert_ptr_null(strstr(text, "vmwss_last_scan_timestamp_seconds{"));
-    free(text);
 }
 
 /* Only what it told, and marked as told. */
@@ -226,12 +220,11 @@ TEST(text_tests, the_guests_word_is_marked_as_such)
 
 TEST(text_tests, an_empty_history_has_no_guests)
 {
-    char *text = text_at(T0);
+    cleanup_free char *text = text_at(T0);
 
     ck_assert_line(text, "vmwss_guests 0");
     ck_assert_ptr_null(strstr(text, "domain="));
     ck_assert_ptr_null(strstr(text, "vmwss_newest_record_timestamp_seconds"));
-    free(text);
 }
 
 TEST(text_tests, guests_of_one_name_are_told_apart)
@@ -259,7 +252,7 @@ TEST(text_tests, guests_of_one_name_are_told_apart)
 TEST(text_tests, of_one_uuid_the_newer_record_counts)
 {
     struct ages_record record = kept_record("web1", UUID_1, T0 + 100, 2);
-    char *text;
+    cleanup_free char *text;
 
     add("web1", UUID_1, T0, 1);
     snprintf(record.sample.host, sizeof(record.sample.host), "renamed");
@@ -269,7 +262,6 @@ TEST(text_tests, of_one_uuid_the_newer_record_counts)
     ck_assert_line(text, "vmwss_working_set_bytes{domain=\"web1\",window=\"10\"} 2097152");
     ck_assert_ptr_nonnull(strstr(text, "host=\"renamed\""));
     ck_assert_ptr_null(strstr(text, "testhost"));
-    free(text);
 }
 
 TEST(text_tests, a_guest_without_new_records_is_left_out)
@@ -407,45 +399,42 @@ TEST(text_tests, the_level_of_a_host_is_not_its_last_guests)
 TEST(text_tests, a_clock_that_was_ahead_hides_nothing)
 {
     double now_s = store_clock_now().wall_s;
-    char *text;
+    cleanup_free char *text;
 
     add("web1", UUID_1, now_s + 86400, 1);
     add("web1", UUID_1, now_s - 10, 2);
     text = text_at(now_s);
     ck_assert_line(text, "vmwss_working_set_bytes{domain=\"web1\",window=\"10\"} 2097152");
-    free(text);
 }
 
 TEST(text_tests, names_are_escaped)
 {
-    char *text;
+    cleanup_free char *text;
 
     add("a\"b\\c\nd} 1 {", UUID_1, T0, 1);
     add("Gast für \xe2\x82\xac", UUID_2, T0, 1);
     text = text_at(T0);
     ck_assert_line(text, "vmwss_ram_bytes{domain=\"a\\\"b\\\\c\\nd} 1 {\"} 1073741824");
     ck_assert_line(text, "vmwss_ram_bytes{domain=\"Gast für \xe2\x82\xac\"} 1073741824");
-    free(text);
 }
 
 /* Replacing bytes makes the names equal; both come from a file that anyone may have written. */
 TEST(text_tests, names_that_are_not_utf8_are_replaced_and_told_apart)
 {
-    char *text;
+    cleanup_free char *text;
 
     add("x\xff", UUID_1, T0, 1);
     add("x\xfe", UUID_2, T0, 1);
     text = text_at(T0);
     ck_assert_line(text, "vmwss_ram_bytes{domain=\"x?\",uuid=\"" UUID_1 "\"} 1073741824");
     ck_assert_line(text, "vmwss_ram_bytes{domain=\"x?\",uuid=\"" UUID_2 "\"} 1073741824");
-    free(text);
 }
 
 TEST(text_tests, a_long_name_fits)
 {
     char name[256];
     char wanted[600] = "vmwss_ram_bytes{domain=\"";
-    char *text;
+    cleanup_free char *text;
 
     memset(name, '\\', 255);
     name[255] = '\0';
@@ -456,12 +445,11 @@ TEST(text_tests, a_long_name_fits)
     snprintf(wanted + strlen(wanted), sizeof(wanted) - strlen(wanted),
              "\",uuid=\"" UUID_1 "\"} 1073741824");
     ck_assert_line(text, wanted);
-    free(text);
 }
 
 TEST(text_tests, a_window_twice_is_shown_once)
 {
-    char *text;
+    cleanup_free char *text;
 
     add("web1", UUID_1, T0, 1);
     free(
@@ -469,7 +457,6 @@ TEST(text_tests, a_window_twice_is_shown_once)
                  "UPDATE sample SET windows = '[[10,10,1,1,1,0.5],[10.0000000001,10,2,2,2,0.5]]'"));
     text = text_at(T0);
     ck_assert_line(text, "vmwss_working_set_bytes{domain=\"web1\",window=\"10\"} 1");
-    free(text);
 }
 
 static const struct {
@@ -550,23 +537,20 @@ TEST(text_tests, a_history_that_cannot_be_read_is_an_error)
 
 static void read_file(const char *path, char *text, size_t size)
 {
-    FILE *file = fopen(path, "re");
+    cleanup_file FILE *file = fopen(path, "re");
 
     ck_assert_ptr_nonnull(file);
     text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
 }
 
 TEST(text_tests, the_file_is_replaced_and_removed)
 {
-    char path[128];
-    char temporary[140];
     char other[128];
     char text[64];
     struct stat st;
+    const char *path = TEXT_OF(128, "%s/vmwss.prom", kept.dir);
+    const char *temporary = TEXT_OF(140, "%s.tmp", path);
 
-    snprintf(path, sizeof(path), "%s/vmwss.prom", kept.dir);
-    snprintf(temporary, sizeof(temporary), "%s.tmp", path);
     snprintf(other, sizeof(other), "%s/other", kept.dir);
     ck_assert_int_eq(textfile_write(path, "one\n", 4, NULL), 0);
     ck_assert_int_eq(stat(path, &st), 0);
@@ -618,15 +602,15 @@ TEST(plain, a_port_that_is_taken_is_said)
 {
     struct sockaddr_in at;
     socklen_t size = sizeof(at);
-    char address[32];
     struct error error = {0};
-    int fd = listen_on("127.0.0.1:0", NULL);
+    cleanup_close int fd = listen_on("127.0.0.1:0", NULL);
 
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
+
+    const char *address = TEXT_OF(32, "127.0.0.1:%u", ntohs(at.sin_port));
+
     ck_assert_int_eq(listen_on(address, &error), -EADDRINUSE);
     ck_assert_ptr_nonnull(strstr(error.text, address));
-    close(fd);
 }
 
 /* The options point into what was given, so that stays. */

@@ -44,11 +44,11 @@ static void start(struct writer *writer)
 
 static void setup_root(void)
 {
-    char path[64];
-
     virtual_clock_start();
     dir = unit_dir();
-    snprintf(path, sizeof(path), "%s/proc", dir);
+
+    const char *path = TEXT_OF(64, "%s/proc", dir);
+
     ck_assert_int_eq(mkdir(path, 0755), 0);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
 }
@@ -160,7 +160,7 @@ static void add_guest(unsigned source, struct guest *guest)
 
 static void add(int pid)
 {
-    struct guest guest = {.process = {.pid = pid, .start_ticks = 1}};
+    struct guest guest = {.process = {.pid = pid, .mm_fd = -1, .start_ticks = 1}};
 
     guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     strcpy(guest.process.exe, "/usr/bin/qemu-system-x86_64");
@@ -208,7 +208,7 @@ static struct ram_config ram_of(enum ram_source source, const char *id)
 
 static void add_with_ram(int pid)
 {
-    struct guest guest = {.process = {.pid = pid, .start_ticks = 1}};
+    struct guest guest = {.process = {.pid = pid, .mm_fd = -1, .start_ticks = 1}};
 
     guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     guest.process.config.ram = ram_of(RAM_SOURCE_ANON, "mach-virt.ram");
@@ -369,7 +369,7 @@ static void *plug(void *context)
 /* A scanner that hangs would hold up all that needs the mutex, and be noticed by nobody. */
 TEST(cases, nobody_waits_while_what_was_plugged_is_compared)
 {
-    struct ram_config xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
+    cleanup_ram_config struct ram_config xml = ram_of(RAM_SOURCE_UNKNOWN, "pc.ram");
     const struct ram_backend dimm = {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true};
     pthread_t thread;
 
@@ -386,7 +386,6 @@ TEST(cases, nobody_waits_while_what_was_plugged_is_compared)
     close(compares[1]);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert(has_guests(0));
-    ram_config_free(&xml);
 }
 
 static void make_task(int pid, int tid, const char *comm)
@@ -420,12 +419,13 @@ static unsigned jobs_of_first(void)
  * does. */
 TEST(cases, jobs_are_seen_in_processes_that_are_hidden)
 {
-    char empty[64];
     struct fsroot hidden;
 
     make_hang(FIRST_PID);
     make_task(FIRST_PID, FIRST_PID + 1, "live_migration");
-    snprintf(empty, sizeof(empty), "%s/proc/%d/task", dir, FIRST_PID);
+
+    const char *empty = TEXT_OF(64, "%s/proc/%d/task", dir, FIRST_PID);
+
     ck_assert_int_eq(fsroot_open(&hidden, empty), 0);
     fleet->root = &hidden;
     add(FIRST_PID);
@@ -439,7 +439,8 @@ TEST(cases, jobs_are_seen_in_processes_that_are_hidden)
 /* A guest with the UUID of the first, of this process. */
 static void add_uuid(int pid, unsigned source, bool from_libvirt)
 {
-    struct guest guest = {.from_libvirt = from_libvirt, .process = {.pid = pid, .start_ticks = 1}};
+    struct guest guest = {.from_libvirt = from_libvirt,
+                          .process = {.pid = pid, .mm_fd = -1, .start_ticks = 1}};
 
     guest.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     strcpy(guest.process.exe, "/usr/bin/qemu-system-x86_64");
@@ -474,6 +475,15 @@ TEST(cases, libvirt_takes_over_what_was_found_as_a_process)
 }
 
 FIXTURE(cases_3, .setup = setup_root, .timeout_s = 60);
+
+/* Any user can start 100,000 processes. */
+TEST(cases_3, proc_is_read_for_a_fiftieth_of_the_time)
+{
+    ck_assert_double_eq(processes_wait_s(0), PROCESSES_EVERY_S);
+    ck_assert_double_eq(processes_wait_s(0.009), PROCESSES_EVERY_S); /* 500 processes */
+    ck_assert_double_eq(processes_wait_s(1.8), 90);
+    ck_assert_double_eq(processes_wait_s(1000), PROCESSES_SELDOM_S);
+}
 
 TEST(cases_3, a_name_makes_always_the_same_uuid)
 {

@@ -67,24 +67,21 @@ TEST(cases, after_a_gap_nothing_counts)
 static void add(struct store *store, const char *uuid, double now_s, double from_s, double every_s)
 {
     const size_t n = (size_t)(from_s / every_s);
-    struct ages_record *records = calloc(n, sizeof(*records));
-    struct store_entry *entries = calloc(n, sizeof(*entries));
-    struct error error = {0};
+    cleanup_free struct ages_record *records = calloc(n, sizeof(*records));
+    cleanup_free struct store_entry *entries = calloc(n, sizeof(*entries));
 
     for (size_t i = 0; i < n; i++) {
         records[i] = kept_record(uuid, uuid, now_s - from_s + (double)i * every_s, 100);
         entries[i] = (struct store_entry){.record = &records[i], .period_s = every_s};
     }
-    ck_assert_msg(store_add(store, entries, n, &error) == 0, "%s", error.text);
-    free(records);
-    free(entries);
+    ck_assert_ok(store_add(store, entries, n, &error));
 }
 
 /* One guest is there all the time, and rarely measured: that is no growth. Two begin. */
 TEST_EACH(cases, the_history_is_read_one_guest_at_a_time, 0, 2)
 {
     const double now_s = 1800000000, every_s = _i ? 60 : 600;
-    struct store *store;
+    cleanup_store struct store *store;
     struct joint_growth joint = {0};
 
     kept_begin();
@@ -104,7 +101,6 @@ TEST_EACH(cases, the_history_is_read_one_guest_at_a_time, 0, 2)
     joint_growth_step(&joint, kept.path, now_s + 7 * 3600);
     ck_assert_ptr_nonnull(joint.minutes);
     joint_growth_free(&joint);
-    store_close(store);
 }
 
 TEST(cases, without_a_history_it_is_not_known)

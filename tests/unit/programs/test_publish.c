@@ -129,7 +129,7 @@ TEST(news, windows_have_names)
 
 TEST(news, the_text)
 {
-    char *text = wss_element_text(&now, 0.02187);
+    cleanup_free char *text = wss_element_text(&now, 0.02187);
 
     ck_assert_str_eq(
         text, "<wss at=\"2026-01-02T03:04:35.678Z\" host=\"testhost\" method=\"idle\" "
@@ -137,7 +137,6 @@ TEST(news, the_text)
               "high-10s=\"105906176\" wss-1m=\"209715200\" low-1m=\"209190912\" "
               "high-1m=\"210763776\" ram=\"1073741824\" resident=\"536870912\" "
               "reclaimable=\"326107136\" flags=\"thp,partial\"/>");
-    free(text);
 }
 
 /* The history and the metadata read them back: the text of all of them must fit wherever it is
@@ -154,10 +153,9 @@ TEST(news, all_flags_fit)
     ck_assert_uint_eq(names_bits_parse(&sample_flag_names, text), all);
     now.flags = all;
 
-    char *element = wss_element_text(&now, 0.02187);
+    cleanup_free char *element = wss_element_text(&now, 0.02187);
 
     ck_assert_ptr_nonnull(strstr(element, text));
-    free(element);
 }
 
 TEST(news, nothing_to_reclaim_is_not_negative)
@@ -177,11 +175,10 @@ TEST(news, nothing_is_told_to_reclaim_before_the_longest_window)
     now.flags |= FLAG_YOUNG_PANEL;
     ck_assert(!sample_reclaimable(&now, &bytes));
 
-    char *text = wss_element_text(&now, 0.02187);
+    cleanup_free char *text = wss_element_text(&now, 0.02187);
 
     ck_assert_ptr_null(strstr(text, "reclaimable"));
     ck_assert_ptr_nonnull(strstr(text, "flags=\"thp,partial,young-panel\""));
-    free(text);
 }
 
 static void host_becomes(const char *host, const char *expected)
@@ -189,7 +186,7 @@ static void host_becomes(const char *host, const char *expected)
     struct error error = {0};
     char value[256];
     xmlDocPtr doc;
-    char *text;
+    cleanup_free char *text;
 
     snprintf(now.host, sizeof(now.host), "%s", host);
     text = wss_element_text(&now, 0.02);
@@ -199,7 +196,6 @@ static void host_becomes(const char *host, const char *expected)
     ck_assert_int_eq(xml_attribute(xmlDocGetRootElement(doc), "host", value, sizeof(value)), 1);
     ck_assert_str_eq(value, expected);
     xmlFreeDoc(doc);
-    free(text);
 }
 
 TEST(news, a_host_of_any_name)
@@ -248,7 +244,7 @@ FIXTURE(libvirt, .setup = setup_libvirt, .teardown = teardown_libvirt);
 
 TEST(libvirt, libvirt_takes_it_and_gives_it_up)
 {
-    char *text = wss_element_text(&now, 0.02);
+    cleanup_free char *text = wss_element_text(&now, 0.02);
 
     ck_assert_msg(domain_metadata_set(connection, domains[0].uuid, text, &error) == 0, "%s",
                   error.text);
@@ -257,7 +253,6 @@ TEST(libvirt, libvirt_takes_it_and_gives_it_up)
     ck_assert_int_eq(domain_metadata_clear(connection, &error), 1);
     ck_assert(!has_element("vmwss"));
     ck_assert_int_eq(domain_metadata_clear(connection, &error), 0);
-    free(text);
 }
 
 static void check_mark(uint64_t before_bytes, uint64_t set_bytes)

@@ -31,26 +31,26 @@ static struct reclaimer_answer answer;
 /* fake_write() ends at the first NUL. */
 static void write_cmdline(int pid, const char *const *words, size_t n)
 {
-    char path[64];
-    int fd;
+    cleanup_close int fd;
+    const char *path = TEXT_OF(64, "proc/%d/cmdline", pid);
 
-    snprintf(path, sizeof(path), "proc/%d/cmdline", pid);
     fake_write(&fake, path, "");
     fd = fsroot_openf(&fake.root, O_WRONLY, "proc/%d/cmdline", pid);
     ck_assert_int_ge(fd, 0);
     for (size_t i = 0; i < n; i++)
         ck_assert_int_eq(write(fd, words[i], strlen(words[i]) + 1), (ssize_t)strlen(words[i]) + 1);
-    close(fd);
 }
 
 static void make_qemu(int pid, const char *program, const char *uuid)
 {
     const char *const words[] = {program, "-name", "guest=web", "-uuid", uuid, "-m", "512"};
-    char path[64], text[512];
+    char path[64];
 
     write_cmdline(pid, words, sizeof(words) / sizeof(words[0]));
     snprintf(path, sizeof(path), "proc/%d/stat", pid);
-    snprintf(text, sizeof(text), "%d" STAT, pid, 100 + pid);
+
+    const char *text = TEXT_OF(512, "%d" STAT, pid, 100 + pid);
+
     fake_write(&fake, path, text);
     snprintf(path, sizeof(path), "proc/%d/cgroup", pid);
     fake_write(&fake, path, "0::/" SCOPE "\n");
@@ -169,11 +169,9 @@ TEST(all, only_a_qemu_of_that_uuid_is_a_guest)
 
 static void put_into_group(int pid, const char *group)
 {
-    char path[64];
-    char text[256];
+    const char *path = TEXT_OF(64, "proc/%d/cgroup", pid);
+    const char *text = TEXT_OF(256, "0::/%s\n", group);
 
-    snprintf(path, sizeof(path), "proc/%d/cgroup", pid);
-    snprintf(text, sizeof(text), "0::/%s\n", group);
     fake_write(&fake, path, text);
 }
 
@@ -198,6 +196,42 @@ TEST(all, a_process_of_a_user_is_no_guest)
     fake_write(&fake, CGROUP SCOPE "/memory.reclaim", "");
     make_qemu(50, "/usr/bin/qemu-system-x86_64", UUID_2);
     is_refused(UUID_1, "its QEMU process was not found");
+}
+
+/* A job of cron's, or root of a container, has a group of the system's, but not one that is named
+ * after a QEMU, whatever it calls groups below its own. */
+static const struct {
+    const char *forger;
+    bool is_told_apart;
+} groups[] = {
+    {"system.slice/cron.service", true},
+    {"system.slice/docker-0123456789ab.scope", true},
+    {"machine.slice/libpod-0123456789ab.scope", true},
+    {"machine.slice/libpod-0123456789ab.scope/machine.slice/machine-qemu-1-web.scope", true},
+    {"docker/0123456789ab/machine-qemu-1-web.scope", true},
+    {"kubepods.slice/pod1.slice/cri-containerd-1.scope", true},
+    {"machine.slice/machine-lxc-1-web.scope", true},
+    {"machine.slice/machine-qemu-2-web.scope", false},
+    {"machine.slice/machine-production.slice/machine-qemu-2-web.scope/libvirt/emulator", false},
+    {"machine/qemu-2-web.libvirt-qemu/emulator", false},
+    {"production.partition/qemu-2-web.libvirt-qemu", false},
+    {"qemu.slice/100.scope", false},
+};
+
+TEST_EACH(all, a_group_named_after_a_qemu_tells_a_guest_from_a_forger, 0,
+          sizeof(groups) / sizeof(groups[0]))
+{
+    make_qemu(40, "/tmp/qemu-kvm", UUID_1); /* found before the guest, and after it */
+    put_into_group(40, groups[_i].forger);
+    make_qemu(70, "/tmp/qemu-kvm", UUID_1);
+    put_into_group(70, groups[_i].forger);
+    if (!groups[_i].is_told_apart) {
+        is_refused(UUID_1, "are both this guest's");
+        return;
+    }
+    serve(UUID_1, 20 * MIB);
+    ck_assert_str_eq(answer.group.refused, "");
+    ck_assert_str_eq(written(), "20971520");
 }
 
 TEST(all, a_request_has_a_size_and_a_uuid)

@@ -194,12 +194,12 @@ TEST(cases, agents_are_reached_and_nobody_else)
 
 TEST(cases, ram_comes_back_as_it_went)
 {
-    struct ram_config config = {.locked = true, .in_guest_memfd = "TDX"};
+    cleanup_ram_config struct ram_config config = {.locked = true, .in_guest_memfd = "TDX"};
     const struct ram_backend backends[] = {
         {.id = "pc.ram", .size_bytes = 1ULL << 30, .source = RAM_SOURCE_MEMFD, .hugetlb = true},
         {.id = "memdimm0", .size_bytes = 128ULL << 20, .dimm = true},
     };
-    struct ram_config back;
+    cleanup_ram_config struct ram_config back;
 
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(ram_config_add(&config, &backends[i]), 0);
@@ -210,8 +210,6 @@ TEST(cases, ram_comes_back_as_it_went)
     ck_assert(ram_config_equal(&config, &back));
     ck_assert_uint_eq(back.total_bytes, config.total_bytes);
     ck_assert_str_eq(back.in_guest_memfd, "TDX");
-    ram_config_free(&config);
-    ram_config_free(&back);
 }
 
 static struct ages_record record_of(void)
@@ -378,7 +376,8 @@ static void check_same(const struct field *fields, const void *back, const void 
 {
     for (const struct field *field = fields; field->type; field++) {
         const bool crosses = field->type != FIELD_TEXT && field->type != FIELD_WINDOWS &&
-                             field->type != FIELD_AGES && field->offset < end;
+                             field->type != FIELD_AGES && field->type != FIELD_POINTS &&
+                             field->type != FIELD_METHOD && field->offset < end;
         struct field_value value[2] = {0};
 
         if (!crosses)
@@ -414,6 +413,10 @@ TEST(cases, there_is_room_for_every_field)
                       SCAN_RECORD_SLOTS);
     ck_assert_uint_le(field_slots_count(window_fields(), sizeof(struct window_record)),
                       SCAN_WINDOW_SLOTS);
+    ck_assert_uint_le(field_slots_count(write_fields(), sizeof(struct write_curve)),
+                      SCAN_CURVE_SLOTS);
+    ck_assert_uint_le(field_slots_count(write_point_fields(), sizeof(struct write_point)),
+                      SCAN_POINT_SLOTS);
 }
 
 TEST(cases, a_record_comes_back_without_names)
@@ -539,4 +542,82 @@ TEST(cases, no_list_is_longer_than_its_room)
     ck_assert(!reply_valid());
     ck_assert_uint_eq(scan_reply_size(&reply), 0);
     ck_assert(!scan_reply_valid(&reply, sizeof(reply), SCAN_LIST));
+}
+
+/* --- what a guest writes ---------------------------------------------------------------------- */
+
+TEST(cases, windows_of_writes_ascend)
+{
+    request.op = SCAN_WRITES;
+    ck_assert(!request_valid());
+    request.writes = (struct scan_writes){.n_windows = 2, .window_s = {0.1, 10}};
+    ck_assert(request_valid());
+    request.writes.window_s[1] = 0.1;
+    ck_assert(!request_valid());
+    request.writes.window_s[1] = NAN;
+    ck_assert(!request_valid());
+    request.writes = (struct scan_writes){.n_windows = WRITE_POINTS_MAX + 1};
+    for (uint32_t i = 0; i < WRITE_POINTS_MAX; i++)
+        request.writes.window_s[i] = i + 1;
+    ck_assert(!request_valid());
+    request.writes.n_windows--;
+    ck_assert(request_valid());
+}
+
+static const struct write_curve curve = {
+    .method = "soft-dirty",
+    .flags = FLAG_THP | FLAG_SWAP,
+    .granularity_bytes = 4096,
+    .sparse_end_bytes = 1 << 20,
+    .n = 2,
+    .points = {{0.1, 0.11, 8192, 4096, 12288}, {10, 10.5, 16384, 16384, 20480}}};
+
+static void put_curve(void)
+{
+    reply = (struct scan_reply){.op = SCAN_WRITES};
+    scan_curve_put(&reply.written, &curve);
+}
+
+TEST(cases, a_curve_comes_back)
+{
+    struct write_curve back;
+
+    put_curve();
+    ck_assert(reply_valid());
+    scan_curve_take(&reply.written, &back);
+    ck_assert_str_eq(back.method, "soft-dirty");
+    ck_assert_uint_eq(back.n, 2);
+    check_same(write_fields(), &back, &curve, sizeof(back));
+    for (size_t i = 0; i < 2; i++)
+        check_same(write_point_fields(), &back.points[i], &curve.points[i],
+                   sizeof(struct write_point));
+}
+
+TEST(cases, an_impossible_curve_is_none)
+{
+    const size_t bytes = offsetof(struct write_point, bytes);
+    const size_t est_window_s = offsetof(struct write_point, est_window_s);
+
+    put_curve();
+    *slot_of(write_point_fields(), bytes, reply.written.points[1]) = 1 << 30;
+    ck_assert(!reply_valid());
+    put_curve();
+    *slot_of(write_point_fields(), est_window_s, reply.written.points[1]) = real(0.11);
+    ck_assert(!reply_valid());
+    put_curve();
+    reply.written.curve[2] = 1ULL << 40; /* no flag */
+    ck_assert(!reply_valid());
+    put_curve();
+    reply.written.n_points = 0;
+    ck_assert(!reply_valid());
+    put_curve();
+    reply.written.n_points = WRITE_POINTS_MAX + 1;
+    ck_assert(!reply_valid());
+    put_curve();
+    reply.written.method = 0;
+    ck_assert(!reply_valid());
+    reply.rc = -ENOTSUP; /* then nobody takes it */
+    ck_assert(reply_valid());
+    reply.written.cpu_s = NAN;
+    ck_assert(!reply_valid());
 }

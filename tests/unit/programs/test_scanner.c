@@ -36,11 +36,10 @@ static pid_t pid;
 static struct fsroot copied_fixture(void)
 {
     const char *dir = unit_dir();
-    char command[512];
     struct fsroot copy;
+    const char *command = TEXT_OF(512, "cp -r %s/libvirt/proc %s && mkdir %s/run", FIXTURES, dir,
+                                  dir);
 
-    snprintf(command, sizeof(command), "cp -r %s/libvirt/proc %s && mkdir %s/run", FIXTURES, dir,
-             dir);
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c): names of our own making */
     ck_assert_int_eq(fsroot_open(&copy, dir), 0);
     return copy;
@@ -86,9 +85,8 @@ FIXTURE(cases, .setup = setup, .timeout_s = 30);
 
 TEST(cases, a_guest_is_found_and_opened_beyond_the_wall)
 {
-    const struct domain_name name = {"", "sys1", UUID};
+    const struct domain_name name = {"", "sys1", UUID, 0};
     struct scan_guest_ref guest;
-    struct error error = {0};
     pid_t *pids = NULL;
     uint64_t start_ticks;
 
@@ -97,8 +95,7 @@ TEST(cases, a_guest_is_found_and_opened_beyond_the_wall)
     free(pids);
     ck_assert_int_eq(scanner_find(&name, scanner), FIXTURE_PID);
     ck_assert_int_eq(scanner_start_ticks(scanner, FIXTURE_PID, &start_ticks), 0);
-    ck_assert_msg(scanner_open_process(scanner, FIXTURE_PID, &guest, &error) == 0, "%s",
-                  error.text);
+    ck_assert_ok(scanner_open_process(scanner, FIXTURE_PID, &guest, &error));
     ck_assert_str_eq(guest.name, "sys1");
     ck_assert_str_eq(guest.uuid, UUID);
     ck_assert_int_eq(guest.pid, FIXTURE_PID);
@@ -366,7 +363,7 @@ TEST(cases, a_channel_that_is_none_does_not_end_the_others)
     struct agent_endpoint endpoint = {.uuid = UUID};
     struct error error = {0};
     char path[32];
-    int served = serve_agent(path);
+    cleanup_close int served = serve_agent(path);
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         strcpy(endpoint.path, paths[i]);
@@ -375,12 +372,10 @@ TEST(cases, a_channel_that_is_none_does_not_end_the_others)
     }
     strcpy(endpoint.path, path);
 
-    int fd = scanner_connect(&endpoint, scanner, &error);
+    cleanup_close int fd = scanner_connect(&endpoint, scanner, &error);
 
     unlink(path);
     ck_assert_msg(fd >= 0, "%s", error.text);
-    close(fd);
-    close(served);
 }
 
 static void *list_once(void *context)
@@ -431,7 +426,7 @@ TEST(cases, many_threads_ask_at_once)
 
 TEST(cases, a_scanner_that_is_killed_is_missed)
 {
-    const struct domain_name name = {"", "sys1", UUID};
+    const struct domain_name name = {"", "sys1", UUID, 0};
     pid_t *pids = NULL;
 
     ck_assert_int_eq(scanner_list(scanner, &pids), 1);
@@ -500,8 +495,8 @@ TEST_EACH(cases, what_is_no_request_ends_it, 0, 2)
     const struct scan_request too_long = {.op = SCAN_ALIVE};
     bool long_one = _i;
 
-    ck_assert_int_eq(
-        scan_socket_send(scanner_fd(scanner), &too_long, long_one ? sizeof(too_long) : 1, -1), 0);
+    ck_assert_zero(
+        scan_socket_send(scanner_fd(scanner), &too_long, long_one ? sizeof(too_long) : 1, -1));
     ck_assert_int_eq(status_at_end(), 0);
 }
 

@@ -50,8 +50,7 @@ static void serve(bool with_web)
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     if (with_web)
         ck_assert_int_eq(web_start(&web, &pages, &error), 0);
-    ck_assert_int_eq(http_start(&http, fd, &(struct http_options){&metrics, web, &names}, &error),
-                     0);
+    ck_assert_ok(http_start(&http, fd, &(struct http_options){&metrics, web, &names}, &error));
 }
 
 static void end(void)
@@ -81,9 +80,8 @@ static const char *fetch(const char *request)
 
 static const char *get(const char *path)
 {
-    char request[512];
+    const char *request = TEXT_OF(512, "GET %s HTTP/1.1\r\nHost: hv1:19177\r\n\r\n", path);
 
-    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: hv1:19177\r\n\r\n", path);
     return fetch(request);
 }
 
@@ -94,9 +92,8 @@ static void assert_has(const char *answer, const char *text)
 
 static void assert_status(const char *answer, unsigned status)
 {
-    char line[32];
+    const char *line = TEXT_OF(32, "HTTP/1.1 %u ", status);
 
-    snprintf(line, sizeof(line), "HTTP/1.1 %u ", status);
     ck_assert_msg(strncmp(answer, line, strlen(line)) == 0, "not %u:\n%s", status, answer);
 }
 
@@ -115,15 +112,14 @@ TEST(served, the_socket_listens_on_when_it_ends)
     int listens = 0;
 
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    ck_assert_int_eq(http_start(&http, fd, &(struct http_options){&metrics, NULL, &names}, &error),
-                     0);
+    ck_assert_ok(http_start(&http, fd, &(struct http_options){&metrics, NULL, &names}, &error));
     assert_status(get("/metrics"), 200);
     http_stop(http);
     size = sizeof(listens);
     ck_assert_int_eq(getsockopt(systemds, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size), 0);
     ck_assert_int_eq(listens, 1);
-    ck_assert_int_eq(
-        http_start(&http, systemds, &(struct http_options){&metrics, NULL, &names}, &error), 0);
+    ck_assert_ok(
+        http_start(&http, systemds, &(struct http_options){&metrics, NULL, &names}, &error));
     assert_status(get("/metrics"), 200);
 }
 
@@ -229,6 +225,19 @@ TEST_EACH(served, metrics_are_for_our_names, 0, 2)
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:19177\r\n\r\n"), 200);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: localhost:19177\r\n\r\n"), 200);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: [::1]:19177\r\n\r\n"), 200);
+    /* one name only, wherever it stands: a proxy may read another one of two */
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: hv1\r\nHost: evil.example\r\n\r\n"), 400);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example\r\nHost: hv1\r\n\r\n"), 400);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: hv1\r\nhOST: hv1\r\n\r\n"), 400);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost:\r\n\r\n"), 421);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\n\r\n"), 400);
+    assert_status(fetch("GET /metrics HTTP/1.0\r\n\r\n"), 200);
+    assert_status(fetch("GET http://evil.example/metrics HTTP/1.1\r\nHost: hv1\r\n\r\n"), 404);
+    assert_status(fetch("GET http://hv1/metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: [::1%25lo]\r\n\r\n"), 421);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: [::ffff:127.0.0.1]:19177\r\n\r\n"), 200);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: hv1@evil.example\r\n\r\n"), 421);
+    assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: evil.example:hv1\r\n\r\n"), 421);
     assert_status(fetch("GET /metrics HTTP/1.1\r\nHost: HV1\r\n\r\n"), 200);
     assert_status(fetch("GET /metrics HTTP/1.0\r\n\r\n"), 200);
 }
@@ -262,9 +271,8 @@ TEST(served, another_site_embeds_nothing)
 
 TEST(served, cookies_of_others_do_no_harm)
 {
-    char cookie[6200];
+    const char *cookie = TEXT_OF(6200, "Cookie: %*s\r\n", 6000, "=1");
 
-    snprintf(cookie, sizeof(cookie), "Cookie: %*s\r\n", 6000, "=1");
     memset(strstr(cookie, ":") + 2, 'x', 5998);
     serve(true);
     assert_status(fetch_as("/status", cookie), 200);

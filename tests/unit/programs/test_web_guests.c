@@ -3,6 +3,7 @@
  * that a page must not obey. */
 #include "kept.h"
 
+#include "base/text/json.h"
 #include "history/event.h"
 #include "programs/exporter/status_json.h"
 #include "programs/exporter/web_report.h"
@@ -33,21 +34,19 @@ static void assert_has(const char *text, const char *part)
 
 static void add(const char *name, const char *uuid, double at_s)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct ages_record record = kept_record(name, uuid, at_s, 64);
 
     ck_assert_ok(kept_add(store, &record, &error));
-    store_close(store);
 }
 
 static void add_event(const char *uuid, double at_s, enum event_kind kind)
 {
-    struct store *store = kept_open(kept.path);
+    cleanup_store struct store *store = kept_open(kept.path);
     struct store_event event = {.host = "testhost", .kind = kind, .time_s = at_s};
 
     snprintf(event.uuid, sizeof(event.uuid), "%s", uuid);
     ck_assert_int_eq(store_add_event(store, &event, NULL), 0);
-    store_close(store);
 }
 
 /* Returns the status of all guests, freed by the caller. */
@@ -81,7 +80,7 @@ FIXTURE(shown, .setup = begin, .timeout_s = 120);
 
 TEST(shown, a_guest_is_its_last_record)
 {
-    json_t *status;
+    cleanup_json json_t *status;
     json_t *guest;
 
     add("web1", UUID_1, NOW - 40);
@@ -101,12 +100,11 @@ TEST(shown, a_guest_is_its_last_record)
                          json_array_get(json_object_get(guest, "windows"), 0), "wss_bytes")),
                      64 * MIB);
     ck_assert(json_is_integer(json_object_get(guest, "reclaimable_bytes")));
-    json_decref(status);
 }
 
 TEST(shown, a_guest_that_is_not_measured_has_a_reason)
 {
-    json_t *status;
+    cleanup_json json_t *status;
 
     add("a", UUID_1, NOW - 7200);
     add("b", UUID_2, NOW - 7200);
@@ -122,12 +120,11 @@ TEST(shown, a_guest_that_is_not_measured_has_a_reason)
     ck_assert(json_is_true(json_object_get(guest_of(status, 1), "suspended")));
     assert_has(text_of(guest_of(status, 2), "reason"), "not watched for ");
     ck_assert(json_is_false(json_object_get(guest_of(status, 2), "suspended")));
-    json_decref(status);
 }
 
 TEST(shown, a_guest_that_has_ended_or_is_long_gone_is_left_out)
 {
-    json_t *status;
+    cleanup_json json_t *status;
 
     add("ended", UUID_1, NOW - 100);
     add_event(UUID_1, NOW - 90, EVENT_END);
@@ -136,19 +133,17 @@ TEST(shown, a_guest_that_has_ended_or_is_long_gone_is_left_out)
     status = status_at(NOW);
     ck_assert_uint_eq(json_array_size(json_object_get(status, "guests")), 1);
     ck_assert_str_eq(text_of(guest_of(status, 0), "domain"), "here");
-    json_decref(status);
 }
 
 TEST(shown, a_hostile_name_stays_one_string)
 {
-    json_t *status;
+    cleanup_json json_t *status;
 
     add(HOSTILE "\n\r\x01", UUID_1, NOW - 10);
     add("not\xff utf8", UUID_2, NOW - 10);
     status = status_at(NOW);
     ck_assert_str_eq(text_of(guest_of(status, 0), "domain"), HOSTILE "\n\r\x01");
     ck_assert_str_eq(text_of(guest_of(status, 1), "domain"), "not? utf8");
-    json_decref(status);
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -196,7 +191,7 @@ TEST(shown, the_report_is_a_page_with_a_policy)
     const double now_s = store_clock_now().wall_s;
     char policy[256];
     char little[8];
-    char *text;
+    cleanup_free char *text;
 
     for (int i = 0; i < 10; i++)
         add(HOSTILE, UUID_1, now_s - 600 + 60 * i);
@@ -211,7 +206,6 @@ TEST(shown, the_report_is_a_page_with_a_policy)
     ck_assert_ptr_null(strpbrk(policy, "\r\n\"<>"));
     ck_assert_int_eq(html_page_policy(text, little, sizeof(little)), -EINVAL);
     ck_assert_int_eq(html_page_policy("<p>no page", policy, sizeof(policy)), -EINVAL);
-    free(text);
 }
 
 TEST(shown, the_report_is_of_the_host_that_writes_now)
@@ -219,7 +213,7 @@ TEST(shown, the_report_is_of_the_host_that_writes_now)
     const double now_s = store_clock_now().wall_s;
     struct ages_record record = kept_record("web2", UUID_2, now_s - 60, 64);
     struct store *store;
-    char *text;
+    cleanup_free char *text;
 
     add("web1", UUID_1, now_s - 1200);
     add("web1", UUID_1, now_s - 1140);
@@ -229,7 +223,6 @@ TEST(shown, the_report_is_of_the_host_that_writes_now)
     store_close(store);
     text = report(kept.path, NULL);
     assert_has(text, "<title>vmwss: renamed</title>");
-    free(text);
 }
 
 TEST(shown, no_report_has_a_reason)

@@ -27,7 +27,6 @@ static const struct {
     const char *host;
     bool ours;
 } hosts[] = {
-    {NULL, true},
     {"127.0.0.1", true},
     {"127.0.0.1:19177", true},
     {"192.0.2.7:1", true},
@@ -123,19 +122,17 @@ static int shell(const char *script, size_t max_bytes, double deadline_s, int en
 
 TEST(plain, what_a_program_writes_is_taken)
 {
-    struct error error = {0};
     char *text;
     size_t size;
 
-    ck_assert_int_eq(shell("printf page; echo aside >&2", 1 << 20, 60, -1, &text, &size, &error),
-                     0);
+    ck_assert_ok(shell("printf page; echo aside >&2", 1 << 20, 60, -1, &text, &size, &error));
     ck_assert_uint_eq(size, 4);
     ck_assert_str_eq(text, "page");
     free(text);
-    ck_assert_int_eq(shell("head -c 1000000 /dev/zero", 1 << 20, 60, -1, &text, &size, &error), 0);
+    ck_assert_ok(shell("head -c 1000000 /dev/zero", 1 << 20, 60, -1, &text, &size, &error));
     ck_assert_uint_eq(size, 1000000);
     free(text);
-    ck_assert_int_eq(shell("exit 0", 1 << 20, 60, -1, &text, &size, &error), 0);
+    ck_assert_ok(shell("exit 0", 1 << 20, 60, -1, &text, &size, &error));
     ck_assert_uint_eq(size, 0);
     free(text);
 }
@@ -167,7 +164,7 @@ TEST(plain, a_program_has_bounds)
     struct error error = {0};
     char *text;
     size_t size;
-    int ends = eventfd(1, EFD_CLOEXEC);
+    cleanup_close int ends = eventfd(1, EFD_CLOEXEC);
 
     ck_assert_int_eq(shell("exec cat /dev/zero", 1 << 20, 60, -1, &text, &size, &error), -EFBIG);
     ck_assert_str_eq(error.text, "larger than 1 MiB");
@@ -186,14 +183,13 @@ TEST(plain, a_program_has_bounds)
     /* How fast stderr flows is up to the scheduler: a moment without data hides that the deadline
      * is ignored. This descriptor is always readable, and the deadline has passed. */
     ck_assert_int_eq(shell("exec sleep 1000", 1 << 20, 0, ends, &text, &size, &error), -ETIMEDOUT);
-    close(ends);
 }
 
 TEST(plain, a_program_begins_without_what_we_have_set)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t blocked;
-    char *text;
+    cleanup_free char *text;
     size_t size;
 
     sigaction(SIGPIPE, &ignore, NULL);
@@ -209,7 +205,6 @@ TEST(plain, a_program_begins_without_what_we_have_set)
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         ck_assert_uint_eq(strtoul(line, NULL, 16) & 0x7fffffff, 0);
     ck_assert_uint_eq(size, 18);
-    free(text);
 }
 
 /* --- how long it may take --------------------------------------------------------------------- */

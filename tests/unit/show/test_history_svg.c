@@ -58,7 +58,7 @@ static void put_event(double at_s, enum event_kind kind)
 static void draw(void)
 {
     xmlDoc *doc;
-    FILE *file;
+    cleanup_file FILE *file;
 
     ck_assert_ok(history_svg_write(&picture, path, &error));
     doc = xmlReadFile(path, NULL, XML_PARSE_NONET);
@@ -67,7 +67,6 @@ static void draw(void)
     file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
 }
 
 static size_t count(const char *what)

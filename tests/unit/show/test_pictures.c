@@ -112,8 +112,8 @@ TEST_EACH(cases, nothing_is_cut, 0, N_PICTURES)
 /* Prints into text[]. */
 static void catch_output(void (*print)(void))
 {
-    int fd = memfd_create("out", MFD_CLOEXEC);
-    int before = dup(STDOUT_FILENO);
+    cleanup_close int fd = memfd_create("out", MFD_CLOEXEC);
+    cleanup_close int before = dup(STDOUT_FILENO);
     ssize_t n;
 
     ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
@@ -124,8 +124,6 @@ static void catch_output(void (*print)(void))
     n = pread(fd, text, sizeof(text) - 1, 0);
     ck_assert_int_ge(n, 0);
     text[n] = '\0';
-    close(before);
-    close(fd);
 }
 
 static void print_csv(void)

@@ -46,12 +46,11 @@ static void add_event(const char *uuid, enum event_kind kind, double at_s)
 
 static void read_at(double now_s)
 {
-    struct store *reader = NULL;
+    cleanup_store struct store *reader = NULL;
 
     planning_free(&planning);
     ck_assert_msg(history_open(kept.path, &reader, &error) == 0, "%s", error.text);
     ck_assert_msg(planning_read(reader, now_s, 60, &planning, &error) == 0, "%s", error.text);
-    store_close(reader);
 }
 
 static double need_at(double now_s)
@@ -157,7 +156,7 @@ TEST(cases, one_without_records_while_others_have_some_is_gone)
 
 TEST(cases, every_series_has_the_host)
 {
-    char *text = NULL;
+    cleanup_free char *text = NULL;
     char *rest = NULL;
     size_t size;
     size_t n = 0;
@@ -183,5 +182,4 @@ TEST(cases, every_series_has_the_host)
             n++;
         }
     ck_assert_uint_eq(n, 3 + 2 * 2 + 1); /* there is no whole hour yet */
-    free(text);
 }

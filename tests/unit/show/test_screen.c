@@ -29,7 +29,7 @@ static void teardown(void)
 static void put(const char *name, const char *uuid, uint64_t wss_mib, double age_s, size_t n)
 {
     static const double window_s[] = {10, 60, 600, 3600, 86400};
-    struct kept_sample *kept = calloc(1, sizeof(*kept));
+    cleanup_free struct kept_sample *kept = calloc(1, sizeof(*kept));
     struct sample_record *sample;
 
     ck_assert(kept);
@@ -53,7 +53,6 @@ static void put(const char *name, const char *uuid, uint64_t wss_mib, double age
     }
     kept->period_s = 30;
     ck_assert_int_eq(rows_put(&rows, kept), 0);
-    free(kept);
 }
 
 static const char *order(void)

@@ -7,6 +7,7 @@
 #include "show/host_memory.h"
 #include "show/status.h"
 
+#include "caught.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -86,7 +87,6 @@ TEST(tree, the_daemon_is_who_writes)
     const long hz = sysconf(_SC_CLK_TCK);
     const char cmdline[] = "vmwssd\0--foreground\0--budget\0002%\0--config\0/dev/null";
     struct status_daemon daemon;
-    struct error error = {0};
 
     put_process(10, "vmwssd", 0, 0);
     put_process(20, "vmwss-exporter", 0, 0);
@@ -99,7 +99,7 @@ TEST(tree, the_daemon_is_who_writes)
     put_text("proc/locks", "1: POSIX  ADVISORY  READ 20 fe:00:77 128 128\n"
                            "2: POSIX  ADVISORY  READ 30 fe:00:77 128 128\n"
                            "3: POSIX  ADVISORY  READ 10 fe:00:78 128 128\n");
-    ck_assert_int_eq(daemon_process_find(&root, 77, &daemon, &error), 0);
+    ck_assert_ok(daemon_process_find(&root, 77, &daemon, &error));
     ck_assert_int_eq(daemon.pid, 30);
     ck_assert(daemon.writes);
     ck_assert_int_eq(daemon.scanner_pid, 31);
@@ -108,7 +108,7 @@ TEST(tree, the_daemon_is_who_writes)
     ck_assert_double_eq_tol(daemon.budget, 0.02, 1e-9);
     ck_assert_str_eq(daemon.config, "/dev/null");
 
-    ck_assert_int_eq(daemon_process_find(&root, 79, &daemon, &error), 0);
+    ck_assert_ok(daemon_process_find(&root, 79, &daemon, &error));
     ck_assert_int_eq(daemon.pid, 10); /* one runs, but not for this history */
     ck_assert(!daemon.writes);
     ck_assert_double_lt(daemon.cpu_s, 0); /* without its other half nothing is known of both */
@@ -117,11 +117,10 @@ TEST(tree, the_daemon_is_who_writes)
 TEST(tree, no_daemon)
 {
     struct status_daemon daemon;
-    struct error error = {0};
 
     put_process(20, "vmwss-exporter", 0, 0);
     put_text("proc/locks", "1: POSIX  ADVISORY  READ 20 fe:00:77 128 128\n");
-    ck_assert_int_eq(daemon_process_find(&root, 77, &daemon, &error), 0);
+    ck_assert_ok(daemon_process_find(&root, 77, &daemon, &error));
     ck_assert_int_eq(daemon.pid, 0);
     ck_assert(!daemon.writes);
 }
@@ -219,4 +218,24 @@ TEST(plain, when_all_is_well)
     status.daemon.pid = 1;
     strcpy(status.no_history, "damaged");
     ck_assert(!status_is_well(&status));
+}
+
+/* A sum of which nothing is known is "-", and that of no guests 0. */
+TEST(plain, unmeasured_guests_have_no_sum)
+{
+    static const char unknown[] =
+        "2 guests, 0 measured: assigned 1.0 GiB, resident 1.0 MiB, WSS -, reclaimable -\n";
+    struct status_guest guests[2];
+    struct status status = {.n = 2, .guests = guests};
+
+    for (int i = 0; i < 2; i++)
+        guests[i] = (struct status_guest){.assigned_bytes = (uint64_t)512 << 20,
+                                          .resident_bytes = (uint64_t)512 << 10};
+    catch_output();
+    ck_assert_int_eq(status_print(&status, "domain", SHOW_TABLE), 0);
+    ck_assert_has(caught_output(), unknown);
+    status.n = 0;
+    catch_output();
+    ck_assert_int_eq(status_print(&status, "domain", SHOW_TABLE), 0);
+    ck_assert_has(caught_output(), "0 guests, 0 measured: assigned 0 B, resident 0 B, WSS 0 B");
 }

@@ -46,12 +46,11 @@ static void setup(void)
 /* Prints the table into text[]. */
 static void print(struct table *table, unsigned width, bool heading)
 {
-    char number[16];
     int fd = memfd_create("out", MFD_CLOEXEC);
     int before = dup(STDOUT_FILENO);
     ssize_t n;
+    const char *number = TEXT_OF(16, "%u", width);
 
-    snprintf(number, sizeof(number), "%u", width);
     setenv("COLUMNS", number, 1);
     ck_assert(fd >= 0 && before >= 0 && fflush(stdout) == 0);
     dup2(fd, STDOUT_FILENO);
@@ -71,8 +70,8 @@ static struct table *with_rows(const char *name)
     struct table *table = table_new(columns, N);
 
     ck_assert_ptr_nonnull(table);
-    ck_assert_int_eq(
-        table_row(table, (const char *const[]){name, "64.0 MiB", "1.0 MiB", "1.0 GiB", WHY}), 0);
+    ck_assert_zero(
+        table_row(table, (const char *const[]){name, "64.0 MiB", "1.0 MiB", "1.0 GiB", WHY}));
     ck_assert_int_eq(table_row(table, (const char *const[]){"b", "1.0 GiB", "0 B", "-", ""}), 0);
     return table;
 }

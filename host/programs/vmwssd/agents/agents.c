@@ -9,7 +9,6 @@
 #include "programs/vmwssd/agents/agents_private.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>

@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/service/ini_file.h"
+#include "guest/domain/domain.h"
 #include "measure/panel.h"
 
 #include <errno.h>
@@ -169,6 +170,9 @@ const struct option_line config_keys[] = {
      .help = "write it into libvirt's metadata, for virsh (no)"},
     {OPTION_YES, 0, "agents", "yes|no", AT(agents),
      .help = "ask guests for statistics of their memory (yes)"},
+    {OPTION_SECONDS, 0, "writes", "TIME", AT(writes_s), .none = "no",
+     .expect = PARSE_SECONDS_EXPECTED ", or no",
+     .help = "how often to measure what a guest writes, as in 30m, or no (no)"},
     {OPTION_WORD, 0, "log-level", "LEVEL", AT(log_level), .words = level_names,
      .help = "error, warning, notice, info (default), debug",
      .expect = "error, warning, notice, info or debug"},
@@ -200,6 +204,15 @@ int config_check(const struct config *config, struct error *error)
 {
     double longest_s = config->window_s[config->n_windows - 1];
 
+    for (size_t i = 0; i < config->n_connections; i++)
+        if (domain_is_pods(config->connect[i]))
+            return error_set(error, -EINVAL,
+                             "connect " DOMAIN_PODS
+                             " is for vmwss: vmwssd finds the guests of pods by "
+                             "connect = " CONFIG_PROCESSES);
+    if (config->writes_s > 0 && config->writes_s < CONFIG_WRITES_LEAST_S)
+        return error_set(error, -EINVAL, "writes %g is shorter than %g s", config->writes_s,
+                         CONFIG_WRITES_LEAST_S);
     if (config->period_s > config->window_s[0])
         return error_set(error, -EINVAL, "period %g is longer than the shortest window, %g s",
                          config->period_s, config->window_s[0]);

@@ -36,6 +36,7 @@ struct config {
     const struct method *method; /* NULL: the first one whose probe succeeds */
     bool publish;                /* publish in libvirt's metadata */
     bool agents;                 /* ask guests for their own statistics */
+    double writes_s;             /* time between two measurements of a guest's writes; 0: none */
     int log_level;               /* as in syslog.h */
     struct store_retention retention;
 };
@@ -57,6 +58,9 @@ int config_load(struct config *config, const char *path, struct error *error);
  */
 #define CONFIG_MAX_PERIOD_AUTO 0.0
 #define CONFIG_MAX_PERIOD_NONE (-1.0)
+
+/** The windows of a measurement take ten seconds. */
+#define CONFIG_WRITES_LEAST_S 20.0
 
 /** Returns the longest period that a guest may reach by not changing: at least period_s, at most
  * the shortest window, which could not be answered with a longer one. */

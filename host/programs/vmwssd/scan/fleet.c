@@ -38,7 +38,7 @@ static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, p
                                         uint64_t start_ticks)
 {
     for (struct fleet_guest *one = fleet->stop ? NULL : fleet->table.guests; one; one = one->next)
-        if (one->pid == pid && one->start_ticks == start_ticks &&
+        if (one->scan.pid == pid && one->start_ticks == start_ticks &&
             (!uuid || !strcmp(one->uuid, uuid)))
             return one;
     return NULL;
@@ -47,6 +47,7 @@ static struct fleet_guest *find_process(struct fleet *fleet, const char *uuid, p
 void fleet_guest_free(struct fleet *fleet, struct fleet_guest *guest)
 {
     scanner_close(fleet->sinks.scanner, &guest->scan);
+    free(guest->written.curve);
     free(guest);
 }
 
@@ -88,7 +89,6 @@ static struct fleet_guest *fleet_guest_new(struct fleet *fleet, unsigned source,
         return NULL;
     guest->source = source;
     guest->from_libvirt = opened->from_libvirt;
-    guest->pid = opened->pid;
     guest->start_ticks = opened->start_ticks;
     guest->serial = ++fleet->table.serials;
     guest->generation = fleet->generation;

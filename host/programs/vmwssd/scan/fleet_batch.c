@@ -189,6 +189,7 @@ static void fleet_record(struct fleet *fleet, struct fleet_guest *guest,
     if (is_late(fleet, guest))
         return;
     agents_annotate(fleet->sinks.agents, &record->sample);
+    fleet_writes_take(fleet, guest, &record->sample);
     if (fleet->sinks.writer)
         writer_put(fleet->sinks.writer, record, period_s, precision_of(record->sample.samples),
                    agents_take_last_report(fleet->sinks.agents, record->sample.uuid));
@@ -439,6 +440,8 @@ static bool scan_one(struct fleet *fleet, struct fleet_worker *worker, double as
     pthread_mutex_lock(&fleet->mutex);
     fleet->spending.scans_cpu_s += outcome.cpu_s;
     give_back(fleet, guest, &outcome, next_ns);
+    if (outcome.recorded && !guest->gone && next_ns > 0)
+        fleet_writes_begin(fleet, guest);
 
     const bool more = go_on(worker);
     const bool stop = fleet->stop;

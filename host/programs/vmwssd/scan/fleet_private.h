@@ -58,6 +58,15 @@ struct fleet_recorded {
     uint64_t suspended_ns; /* total time suspended until then */
 };
 
+/** A guest's write working set, and when to measure it: fleet_writes.c. */
+struct fleet_written {
+    uint64_t due_ns;           /* when to measure it next; 0: now */
+    uint64_t suspended_ns;     /* total time suspended when that began */
+    double cost_s;             /* CPU time of the last measurement */
+    struct write_curve *curve; /* for the next record; NULL: none */
+    char refusal[200];         /* why it was refused last */
+};
+
 struct fleet_guest {
     struct deadline deadline; /* must be first: pointers to it are cast to the guest */
     struct fleet_guest *next;
@@ -66,9 +75,9 @@ struct fleet_guest {
     bool from_libvirt;
     char uuid[37];
     char name[256];
-    pid_t pid;
     uint64_t start_ticks;
     struct fleet_pauses pauses;
+    struct fleet_written written;
     unsigned jobs; /* enum sample_flag, since the last scan */
     bool gone;
     bool refused; /* the last scan failed, and it was logged */
@@ -116,6 +125,13 @@ struct fleet_spending {
     uint64_t held_until_ns; /* the ledger blocks everything until then, also asking guests */
 };
 
+/** The guest whose writes are being measured, and what that has cost: fleet_writes.c. */
+struct fleet_writes {
+    uint64_t serial;   /* 0: none */
+    double cost_s;     /* CPU time of the last measurement; while one runs, what it may cost */
+    uint64_t since_ns; /* the last one is paid since then */
+};
+
 /** Looking for jobs between two scans: fleet_find_jobs(). */
 struct fleet_jobs {
     uint64_t serial; /* the guest that was checked last */
@@ -144,6 +160,7 @@ struct fleet {
     struct fleet_openings openings;
     struct fleet_spending spending;
     struct fleet_jobs jobs;
+    struct fleet_writes writes;
     struct fleet_threads threads;
 };
 
@@ -183,6 +200,17 @@ void fleet_batch_scan(struct fleet *fleet, struct fleet_worker *worker);
 /** Puts the guests after the one being scanned back into the queue, with their old deadlines, for
  * other workers. The mutex is held. */
 void fleet_batch_release(struct fleet *fleet, struct fleet_batch *batch);
+
+/** CPU time of measuring writes that the ledger is not charged for yet. The mutex is held. */
+double fleet_writes_unpaid_s(const struct fleet *fleet, uint64_t now_ns);
+
+/** Begins to measure what the guest writes, if that is due, right after a scan of it. The mutex is
+ * held. */
+void fleet_writes_begin(struct fleet *fleet, struct fleet_guest *guest);
+
+/** Moves what was measured since the guest's last record into this one; without the mutex. */
+void fleet_writes_take(struct fleet *fleet, struct fleet_guest *guest,
+                       struct sample_record *record);
 
 /** Body of a worker thread until the fleet stops; @p worker is its own. */
 void *fleet_work(void *worker);

@@ -53,7 +53,7 @@ static bool hangs(const struct fleet_worker *worker, uint64_t now_ns)
 double fleet_cpu_s(const struct fleet *fleet)
 {
     return own_cpu_s() + scanner_cpu_s(fleet->sinks.scanner) -
-           writer_checking_cpu_s(fleet->sinks.writer);
+           writer_checking_cpu_s(fleet->sinks.writer) - fleet_writes_unpaid_s(fleet, clock_ns());
 }
 
 size_t fleet_workers_hanging(const struct fleet *fleet, uint64_t now_ns)

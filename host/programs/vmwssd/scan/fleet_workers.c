@@ -13,10 +13,8 @@
 #include "base/cond.h"
 #include "base/plural.h"
 #include "base/service/log.h"
-#include "base/wilson.h"
 #include "guest/domain/qemu_vcpus.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +63,7 @@ static void account(struct fleet *fleet, uint64_t now_ns)
         double overhead = fmax(0, (cpu_s - fleet->spending.plan_cpu_s - scans_s) / since_s -
                                       fleet->spending.polling_s / fleet->spending.plan.period_s);
 
-        fleet->spending.recent_share = (cpu_s - fleet->spending.plan_cpu_s) / since_s;
+        fleet->spending.recent_share = fmax(0, cpu_s - fleet->spending.plan_cpu_s) / since_s;
         fleet->spending.overhead += (overhead - fleet->spending.overhead) * since_s /
                                     (since_s + OVERHEAD_LATELY_S);
     }
@@ -131,6 +129,7 @@ static bool free_one(struct fleet *fleet, struct fleet_worker *worker)
     pthread_mutex_lock(&fleet->mutex);
     worker->at = NULL; /* other threads read its name until now */
     worker->restores = false;
+    free(guest->written.curve);
     free(guest);
     return true;
 }
@@ -187,7 +186,7 @@ void fleet_find_jobs(struct fleet *fleet)
     earn(fleet, clock_ns());
     for (size_t i = 0; i < fleet->table.n && fleet->jobs.credit_s > 0 && !fleet->stop; i++) {
         const struct fleet_guest *guest = next_for_jobs(fleet);
-        const pid_t pid = guest->pid;
+        const pid_t pid = guest->scan.pid;
         const uint64_t number = guest->scan.guest;
         const uint64_t serial = fleet->jobs.serial = guest->serial;
         unsigned flags;

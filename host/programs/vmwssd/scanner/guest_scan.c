@@ -69,6 +69,29 @@ bool guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml)
     return ram_config_equal(&guest->ram, xml);
 }
 
+int guest_scan_open_again(const struct guest_scan *scan, struct guest *out, struct error *error)
+{
+    const struct guest *guest = &scan->subject.guest;
+    struct scan_ram ram;
+    int rc = scan_ram_put(&ram, &guest->ram);
+
+    if (rc < 0)
+        return error_set(error, rc, "its RAM has too many backends");
+    rc = guest_open_pid(scan->subject.root, guest->process.pid, out, error);
+    if (rc < 0)
+        return rc;
+    ram_config_free(&out->ram);
+    out->from_libvirt = guest->from_libvirt;
+    rc = scan_ram_take(&ram, &out->ram);
+    if (rc < 0)
+        error_set(error, rc, "out of memory");
+    else if (out->process.start_ticks != guest->process.start_ticks)
+        rc = error_set(error, -ESRCH, "process %d: the guest has ended", guest->process.pid);
+    if (rc < 0)
+        guest_close(out);
+    return rc;
+}
+
 /* --- the panel and the lock ------------------------------------------------------------------- */
 
 static pid_t pid_of(const struct guest_scan *scan)
@@ -425,10 +448,14 @@ bool guest_scan_size(const struct guest_scan *scan, struct ages_record *record)
 
     if (ram_bytes == 0 || read_resident(scan, &resident_bytes) < 0)
         return false;
+    if (scan->located)
+        ram_bytes = guest_ram_proved_bytes(&scan->subject.ram, resident_bytes);
     memset(record, 0, sizeof(*record));
     if (resident_bytes > ram_bytes)
         resident_bytes = ram_bytes;
     sample_record_not_measured(&record->sample, guest, ram_bytes, resident_bytes);
+    if (scan->located && scan->subject.ram.unproved_bytes > 0)
+        record->sample.flags |= FLAG_PARTIAL;
     return true;
 }
 

@@ -25,6 +25,10 @@ struct guest_scan *guest_scan_new(struct guest *guest, const struct fsroot *root
  * here, so any thread may ask. */
 bool guest_scan_has_ram(const struct guest_scan *scan, struct ram_config *xml);
 
+/** Opens the guest's process once more, with the RAM that is known here, for another measurement of
+ * it. Returns 0, with a guest that the caller closes; or as qemu_process_open(). */
+int guest_scan_open_again(const struct guest_scan *scan, struct guest *out, struct error *error);
+
 /** Restores what was marked, and frees the scan. Accepts NULL. */
 void guest_scan_free(struct guest_scan *scan);
 

@@ -46,6 +46,7 @@ size_t scan_request_size(unsigned op)
         [SCAN_CLOSE] = REQUEST_PLAIN,
         [SCAN_CONNECT] = REQUEST_WITH(connect),
         [SCAN_JOBS] = REQUEST_PLAIN,
+        [SCAN_WRITES] = REQUEST_WITH(writes),
         [SCAN_BELL] = REQUEST_PLAIN,
     };
 
@@ -65,6 +66,7 @@ static const size_t reply_sizes[N_SCAN_OPS] = {
     [SCAN_CLOSE] = REPLY_PLAIN,
     [SCAN_CONNECT] = REPLY_PLAIN,
     [SCAN_JOBS] = REPLY_WITH(jobs),
+    [SCAN_WRITES] = REPLY_WITH(written),
     [SCAN_BELL] = REPLY_PLAIN,
 };
 
@@ -168,23 +170,28 @@ static bool open_valid(const struct scan_open *open)
     return open->pid > 0 || (domain_valid(&open->domain) && ram_valid(&open->ram));
 }
 
-static bool sample_valid(const struct scan_sample *sample)
+static bool windows_valid(const double *window_s, uint32_t n, uint32_t most)
 {
     double before_s = 0;
 
-    if (sample->samples == 0 || sample->samples > SCAN_MAX_SAMPLES ||
-        !is_within(sample->cpu_s, 0, SCAN_MAX_SECONDS) || (sample->jobs & ~(unsigned)FLAGS_ALL) ||
-        !is_switch(sample->anew) || !is_switch(sample->ring) || !is_method(sample->method) ||
-        sample->n_windows == 0 || sample->n_windows > RUN_MAX_WINDOWS ||
-        !is_within(sample->tick_s, 0, SCAN_MAX_SECONDS))
+    if (n == 0 || n > most)
         return false;
-    for (uint32_t i = 0; i < sample->n_windows; i++) {
-        if (!is_within(sample->window_s[i], before_s, SCAN_MAX_SECONDS) ||
-            sample->window_s[i] == before_s)
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_within(window_s[i], before_s, SCAN_MAX_SECONDS) || window_s[i] == before_s)
             return false;
-        before_s = sample->window_s[i];
+        before_s = window_s[i];
     }
     return true;
+}
+
+static bool sample_valid(const struct scan_sample *sample)
+{
+    return sample->samples > 0 && sample->samples <= SCAN_MAX_SAMPLES &&
+           is_within(sample->cpu_s, 0, SCAN_MAX_SECONDS) &&
+           (sample->jobs & ~(unsigned)FLAGS_ALL) == 0 && is_switch(sample->anew) &&
+           is_switch(sample->ring) && is_method(sample->method) &&
+           windows_valid(sample->window_s, sample->n_windows, RUN_MAX_WINDOWS) &&
+           is_within(sample->tick_s, 0, SCAN_MAX_SECONDS);
 }
 
 static bool is_forbidden(const char *path)
@@ -224,6 +231,8 @@ bool scan_request_valid(const struct scan_request *request, size_t size)
         return sample_valid(&request->sample);
     case SCAN_CONNECT:
         return connect_valid(&request->connect);
+    case SCAN_WRITES:
+        return windows_valid(request->writes.window_s, request->writes.n_windows, WRITE_POINTS_MAX);
     default:
         return true;
     }
@@ -284,6 +293,27 @@ static bool sampled_valid(const struct scan_sampled *sampled)
            (!sampled->has_record || record_valid(&sampled->record));
 }
 
+static bool written_valid(const struct scan_written *written)
+{
+    struct write_curve curve = {0};
+
+    if (written->method == 0 || !is_method(written->method) || written->n_points == 0 ||
+        written->n_points > WRITE_POINTS_MAX ||
+        !field_slots_valid(write_fields(), sizeof(curve), written->curve))
+        return false;
+    for (uint32_t i = 0; i < written->n_points; i++) {
+        struct write_point *point = &curve.points[i];
+
+        if (!field_slots_valid(write_point_fields(), sizeof(*point), written->points[i]))
+            return false;
+        field_slots_take(write_point_fields(), sizeof(*point), written->points[i], point);
+        if (point->low_bytes > point->bytes || point->bytes > point->high_bytes ||
+            point->est_window_s <= (i > 0 ? point[-1].est_window_s : 0))
+            return false;
+    }
+    return true;
+}
+
 bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
 {
     if (!reply_size_valid(reply, size, op) || reply->rc > 0 || !ENDS(reply->error))
@@ -299,6 +329,9 @@ bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
         return is_switch(reply->has_ram);
     case SCAN_SAMPLE:
         return sampled_valid(&reply->sampled);
+    case SCAN_WRITES:
+        return is_within(reply->written.cpu_s, 0, SCAN_MAX_SECONDS) &&
+               (reply->rc < 0 || written_valid(&reply->written));
     case SCAN_JOBS:
         return (reply->jobs.jobs & ~KNOWN_JOBS) == 0 &&
                is_within(reply->jobs.cpu_s, 0, SCAN_MAX_SECONDS);
@@ -417,4 +450,24 @@ void scan_record_take(const struct scan_sampled *sampled, struct ages_record *ou
                          &record->windows[i]);
     for (uint32_t i = 0; i < crossed->n_bins; i++)
         out->bins[i] = (part++)->bin;
+}
+
+void scan_curve_put(struct scan_written *written, const struct write_curve *curve)
+{
+    written->method = scan_method_put(method_by_name(curve->method));
+    written->n_points = (uint32_t)curve->n;
+    field_slots_put(write_fields(), sizeof(*curve), curve, written->curve);
+    for (uint32_t i = 0; i < written->n_points; i++)
+        field_slots_put(write_point_fields(), sizeof(curve->points[i]), &curve->points[i],
+                        written->points[i]);
+}
+
+void scan_curve_take(const struct scan_written *written, struct write_curve *out)
+{
+    *out = (struct write_curve){.method = scan_method_take(written->method)->name,
+                                .n = written->n_points};
+    field_slots_take(write_fields(), sizeof(*out), written->curve, out);
+    for (uint32_t i = 0; i < written->n_points; i++)
+        field_slots_take(write_point_fields(), sizeof(out->points[i]), written->points[i],
+                         &out->points[i]);
 }

@@ -37,6 +37,8 @@ enum scan_op {
     SCAN_CLOSE,   /* for an open guest: restores it */
     SCAN_CONNECT, /* connects to a guest's agent; the socket comes with the reply */
     SCAN_JOBS,    /* for an open guest: reads QEMU's own jobs on its RAM */
+    SCAN_WRITES,  /* for an open guest: measures what it writes, which takes as long as the windows
+                   */
     N_SCAN_OPS
 };
 
@@ -91,6 +93,11 @@ struct scan_connect {
     char uuid[37];
 };
 
+struct scan_writes {
+    uint32_t n_windows;                /* 1 .. WRITE_POINTS_MAX */
+    double window_s[WRITE_POINTS_MAX]; /* ascending, above 0, at most SCAN_MAX_SECONDS */
+};
+
 struct scan_request {
     uint32_t op;
     uint64_t guest; /* number that SCAN_OPEN returned; for requests about an open guest */
@@ -101,6 +108,7 @@ struct scan_request {
         struct scan_ram has_ram;
         struct scan_sample sample;
         struct scan_connect connect;
+        struct scan_writes writes;
     };
 };
 
@@ -153,6 +161,18 @@ struct scan_jobs {
     double cpu_s;  /* CPU time of the scanner */
 };
 
+/* Number of slots for all fields of a curve and of a point. */
+#define SCAN_CURVE_SLOTS 8
+#define SCAN_POINT_SLOTS 8
+
+struct scan_written {
+    double cpu_s;                     /* CPU time of the scanner */
+    uint8_t method;                   /* as in scan_sample; 0: rc is not 0, and there is no curve */
+    uint64_t curve[SCAN_CURVE_SLOTS]; /* write_fields() */
+    uint32_t n_points;                /* 1 .. WRITE_POINTS_MAX */
+    uint64_t points[WRITE_POINTS_MAX][SCAN_POINT_SLOTS]; /* write_point_fields() */
+};
+
 struct scan_reply {
     uint32_t op;
     int32_t rc;     /* 0 or a negative errno */
@@ -166,6 +186,7 @@ struct scan_reply {
         struct scan_opened opened;
         struct scan_sampled sampled;
         struct scan_jobs jobs;
+        struct scan_written written;
     };
 };
 
@@ -208,3 +229,8 @@ void scan_record_put(struct scan_sampled *sampled, const struct ages_record *rec
 /** Takes the record of a valid message that has one; its host is this host, and its domain and uuid
  * are empty. */
 void scan_record_take(const struct scan_sampled *sampled, struct ages_record *out);
+
+/** Puts a curve into @p written, which was begun, and takes it from a valid message that has one.
+ */
+void scan_curve_put(struct scan_written *written, const struct write_curve *curve);
+void scan_curve_take(const struct scan_written *written, struct write_curve *out);

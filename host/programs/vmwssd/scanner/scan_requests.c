@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file scan_requests.c  Answers the scanner's requests: scan_table_answer(). */
+#include "programs/vmwssd/scanner/guest_writes.h"
 #include "programs/vmwssd/scanner/scan_table_private.h"
 
 #include "base/cleanup.h"
@@ -165,6 +166,32 @@ static void sample_guest(struct scan_entry *guest, const struct scan_sample *sam
     fail(reply, rc, &error);
 }
 
+/* Measures beside the guest's scans, which go on: it has the process open once more. */
+static void measure_writes(struct scan_table *table, const struct scan_request *request,
+                           struct scan_reply *reply)
+{
+    struct scan_entry *entry = scan_table_take(table, request->guest);
+    const double cpu_s = thread_cpu_s();
+    struct write_curve curve;
+    struct guest guest;
+    struct error error = {0};
+    int rc;
+
+    if (!entry) {
+        reply->rc = scan_table_has_ended(table) ? -ESHUTDOWN : -ESRCH;
+        return;
+    }
+    rc = guest_scan_open_again(entry->scan, &guest, &error);
+    scan_table_give_back(table, entry);
+    if (rc == 0)
+        rc = guest_writes_measure(table->root, &guest, &request->writes, &table->ending, &curve,
+                                  &error);
+    if (rc == 0)
+        scan_curve_put(&reply->written, &curve);
+    reply->written.cpu_s = thread_cpu_s() - cpu_s;
+    fail(reply, rc, &error);
+}
+
 /* After the other half has ended another process is the parent, and serves sockets that are not an
  * agent's. */
 static void connect_agent(const struct scan_table *table, const struct scan_connect *connect,
@@ -250,6 +277,9 @@ static void answer(struct scan_table *table, const struct scan_request *request,
     case SCAN_SAMPLE:
     case SCAN_CLOSE:
         with_guest(table, request, reply);
+        break;
+    case SCAN_WRITES:
+        measure_writes(table, request, reply);
         break;
     case SCAN_CONNECT:
         connect_agent(table, &request->connect, reply, fd);

@@ -3,8 +3,11 @@
 #include "programs/vmwssd/scanner/scan_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* The largest message has some 30 KB, and there is one at a time. */
 #define BUFFER_BYTES (256 << 10)
@@ -81,4 +84,18 @@ ssize_t scan_socket_receive(int channel, void *bytes, size_t size, int *fd, int 
     if (n < 0)
         return -errno;
     return n > 0 ? n : -EPIPE;
+}
+
+int scan_socket_take(const int *fds, int n)
+{
+    const int first = STDERR_FILENO + 1;
+    int beyond[8];
+
+    /* Each is moved out of the way of the others first. */
+    for (int i = 0; i < n; i++)
+        beyond[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, first + n);
+    for (int i = 0; i < n; i++)
+        if (dup2(beyond[i], first + i) < 0)
+            return -errno;
+    return syscall(SYS_close_range, first + n, ~0U, 0) < 0 ? -errno : 0;
 }

@@ -21,3 +21,8 @@ int scan_socket_send(int channel, const void *bytes, size_t size, int fd);
  *         closed; -EAGAIN with @p flags MSG_DONTWAIT; or the error of recvmsg(2)
  */
 ssize_t scan_socket_receive(int channel, void *bytes, size_t size, int *fd, int flags);
+
+/** In a child that serves the scanner: makes @p fds[0..n) the descriptors 3, 4, ..., and closes all
+ * others but standard input, output and error: among them is vmwssd's lock. @p n: 8 at most.
+ * Returns 0 or a negative errno. */
+int scan_socket_take(const int *fds, int n);

@@ -221,6 +221,7 @@ size_t scan_table_end(struct scan_table *table)
     pthread_t threads[RESTORERS];
     size_t n = 0;
 
+    table->ending = 1;
     pthread_mutex_lock(&table->mutex);
     table->ended = true;
     pthread_cond_broadcast(&table->changed);

@@ -21,6 +21,7 @@ struct scan_table {
     const struct fsroot *root;
     pid_t parent; /* the process of the other half */
     int epoll_fd;
+    volatile int ending;   /* a measurement of writes ends when this is not 0 */
     pthread_mutex_t mutex; /* protects the fields below */
     pthread_cond_t changed;
     struct scan_entry *guests;

@@ -332,6 +332,22 @@ int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double
     return rc;
 }
 
+int scanner_writes(struct scanner *scanner, uint64_t guest, const struct scan_writes *params,
+                   struct write_curve *curve, double *cpu_s, struct error *error)
+{
+    struct scan_request request;
+    struct scan_reply reply;
+    int rc;
+
+    scanner_begin(&request, SCAN_WRITES, guest);
+    request.writes = *params;
+    rc = scanner_ask(scanner, &request, &reply, NULL, error);
+    *cpu_s = reply.written.cpu_s;
+    if (rc == 0)
+        scan_curve_take(&reply.written, curve);
+    return rc;
+}
+
 void scanner_close(struct scanner *scanner, struct scan_guest_ref *ref)
 {
     struct scan_request request;

@@ -111,6 +111,12 @@ bool scanner_has_ram(struct scanner *scanner, uint64_t guest, const struct ram_c
 /** As qemu_process_read_jobs(), for an open guest. @p cpu_s: its cost in the scanner. */
 int scanner_jobs(struct scanner *scanner, uint64_t guest, unsigned *jobs, double *cpu_s);
 
+/** As guest_writes_measure(), for an open guest: waits as long as the longest window, and some
+ * more.
+ * @p cpu_s: its cost, also after a failure. */
+int scanner_writes(struct scanner *scanner, uint64_t guest, const struct scan_writes *params,
+                   struct write_curve *curve, double *cpu_s, struct error *error);
+
 /** Maximum number of guests in one batch: their records fit into a channel, and each further guest
  * would save less than the ones before. */
 #define SCANNER_BATCH 16

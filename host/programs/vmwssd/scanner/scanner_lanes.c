@@ -55,7 +55,8 @@ static int ask_for_lane(struct scanner *scanner)
     return fd >= 0 ? fd : -EBADMSG;
 }
 
-struct scanner_lane *scanner_lane_of(struct scanner *scanner, int *rc)
+/* Returns this thread's lane; NULL and *rc: it could not be opened. */
+static struct scanner_lane *lane_of(struct scanner *scanner, int *rc)
 {
     struct scanner_lane *lane = pthread_getspecific(scanner->lane);
 
@@ -74,7 +75,7 @@ struct scanner_lane *scanner_lane_of(struct scanner *scanner, int *rc)
 
 struct scanner_lane *scanner_lane_with_bell(struct scanner *scanner, int *rc)
 {
-    struct scanner_lane *lane = scanner_lane_of(scanner, rc);
+    struct scanner_lane *lane = lane_of(scanner, rc);
     struct scan_request request;
     struct scan_reply reply;
     int fd = -1;
@@ -106,7 +107,7 @@ int scanner_exchange(struct scanner *scanner, const struct scan_request *request
                      struct scan_reply *reply, int *fd)
 {
     int rc = 0;
-    struct scanner_lane *lane = scanner_lane_of(scanner, &rc);
+    struct scanner_lane *lane = lane_of(scanner, &rc);
 
     if (!lane)
         return rc;

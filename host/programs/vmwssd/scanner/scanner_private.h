@@ -35,11 +35,8 @@ void scanner_lane_close(void *lane);
 /** Receives answers to SCAN_ALIVE until one to @p op comes. */
 int scanner_receive(struct scanner *scanner, unsigned op, int *fd, int flags);
 
-/** Returns this thread's lane, which exists as long as the thread; NULL and *rc: it could not be
- * opened. */
-struct scanner_lane *scanner_lane_of(struct scanner *scanner, int *rc);
-
-/** As scanner_lane_of(), for a lane with a bell. */
+/** Returns this thread's lane, with a bell; it exists as long as the thread. NULL and *rc: it could
+ * not be opened. */
 struct scanner_lane *scanner_lane_with_bell(struct scanner *scanner, int *rc);
 
 /** Drops a lane that failed: it could take a late reply for that to the next request. The next

@@ -9,6 +9,7 @@
 #include "base/service/log.h"
 #include "base/service/privileges.h"
 #include "measure/kernel/idle_bitmap.h"
+#include "programs/vmwssd/scanner/clear_keeper.h"
 #include "programs/vmwssd/scanner/lock_keeper.h"
 #include "programs/vmwssd/scanner/scan_socket.h"
 #include "programs/vmwssd/scanner/scan_table.h"
@@ -269,7 +270,8 @@ static int scanner_process_run(const struct scanner_plan *plan, int channel_fd, 
     leave_signals_to_the_other();
     first.keeper_fd = lock_keeper_start(plan->root, &error);
     idle_bitmap_keep(plan->root);
-    if (first.keeper_fd < 0 || privileges_drop_scanner(plan->agents, &error) < 0) {
+    if (first.keeper_fd < 0 || (plan->writes && clear_keeper_start(plan->root, &error) < 0) ||
+        privileges_drop_scanner(plan->agents, &error) < 0) {
         log_line(LOG_CLASS_DAEMON, LOG_ERR, "%s", error.text);
         return 1;
     }

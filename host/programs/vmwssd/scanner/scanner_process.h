@@ -13,6 +13,7 @@ struct scanner_plan {
     const struct fsroot *root;
     struct run_lock *lock; /* the host's lock: the scanner releases it when all is restored */
     bool agents;           /* true if it opens sockets of agents */
+    bool writes;           /* true if it measures what guests write */
     int log_level;
     uint64_t patience_ns;
 };

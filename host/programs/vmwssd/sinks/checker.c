@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 void checker_init(struct checker *checker)
 {

@@ -9,6 +9,7 @@
 #include "programs/vmwssd/sources/open_queue.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,12 +170,18 @@ static void compare_process(struct processes *processes, pid_t pid)
         log_line(LOG_CLASS_GUEST, LOG_ERR, "process %d: out of memory", pid);
 }
 
+double processes_wait_s(double took_s)
+{
+    return fmin(fmax(50 * took_s, PROCESSES_EVERY_S), PROCESSES_SELDOM_S);
+}
+
 static void scan(struct processes *processes)
 {
+    const uint64_t began_ns = clock_ns();
     cleanup_free pid_t *pids = NULL;
     ssize_t n = scanner_list(fleet_scanner(processes->fleet), &pids);
 
-    processes->scan_ns = cond_in_s(PROCESSES_EVERY_S);
+    processes->scan_ns = cond_in_s(processes_wait_s((double)(clock_ns() - began_ns) / 1e9));
     if (n < 0 && !processes->logged_unlisted)
         log_line(LOG_CLASS_CONNECTION, LOG_WARNING,
                  "/proc: processes are not known: %s; trying again", strerror((int)-n));

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file price.c  See price.h. */
+#include "decide/plan/price.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef void forecaster(const struct migrate_memory *memory, const struct migrate_path *path,
+                        struct migrate_forecast *forecast);
+
+/* Returns false if nothing is known of that hour. */
+static bool foretell(const struct plan_fleet *fleet, size_t g, unsigned hour,
+                     const struct migrate_terms *terms, forecaster *with,
+                     struct migrate_forecast *forecast)
+{
+    const struct plan_writes *writes = fleet->writes[g];
+    const struct write_curve curve = plan_writes_at(writes, hour);
+    const struct migrate_path path = migrate_path_of(terms, writes->kvm);
+    const double ram = (double)fleet->guests[g].ram_bytes;
+    const double filled = fmin((double)writes->resident_bytes, ram);
+    const struct migrate_memory memory = {
+        .ram_bytes = ram,
+        .filled_bytes = {filled, filled, filled},
+        .wss_bytes = NAN,
+        .writes = &curve,
+    };
+
+    if (curve.n == 0)
+        return false;
+    with(&memory, &path, forecast);
+    return true;
+}
+
+static bool is_better(const struct migrate_forecast *a, const struct migrate_forecast *b)
+{
+    if (a->verdict != b->verdict)
+        return a->verdict < b->verdict;
+    return a->total_s.value < b->total_s.value;
+}
+
+/* Returns the hour of the week with the best forecast. */
+static unsigned best_hour(const struct plan_fleet *fleet, size_t g,
+                          const struct migrate_terms *terms, const struct migrate_forecast *any)
+{
+    struct migrate_forecast best = *any, forecast;
+    unsigned hour = PLAN_ANY_HOUR;
+
+    for (unsigned h = 0; h < PLAN_WEEK_HOURS; h++)
+        if (foretell(fleet, g, h, terms, migrate_judge, &forecast) && is_better(&forecast, &best)) {
+            best = forecast;
+            hour = h;
+        }
+    return hour;
+}
+
+static struct plan_price price(const struct plan_fleet *fleet, size_t g,
+                               const struct migrate_terms *terms)
+{
+    struct migrate_forecast forecast;
+    unsigned hour = PLAN_ANY_HOUR;
+
+    if (!foretell(fleet, g, hour, terms, migrate_foretell, &forecast))
+        return (struct plan_price){.known = false};
+    if (forecast.verdict != MIGRATE_CONVERGES) {
+        hour = best_hour(fleet, g, terms, &forecast);
+        foretell(fleet, g, hour, terms, migrate_foretell, &forecast);
+    }
+    return (struct plan_price){.known = true,
+                               .verdict = forecast.verdict,
+                               .hour = hour,
+                               .total_s = forecast.total_s,
+                               .downtime_s = forecast.downtime_s,
+                               .sent_bytes = forecast.sent_bytes,
+                               .n_curves = plan_writes_count(fleet->writes[g], hour),
+                               .enough_bandwidth_bytes_s = forecast.enough_bandwidth_bytes_s};
+}
+
+int plan_price_guests(struct plan_fleet *fleet, const struct migrate_terms *terms)
+{
+    free(fleet->prices);
+    fleet->prices = calloc(fleet->n_guests + 1, sizeof(*fleet->prices));
+    if (!fleet->prices)
+        return -ENOMEM;
+    for (size_t g = 0; g < fleet->n_guests; g++)
+        if (fleet->writes[g])
+            fleet->prices[g] = price(fleet, g, terms);
+    return 0;
+}
+
+const struct plan_price *plan_price_of(const struct plan_fleet *fleet, size_t guest)
+{
+    return fleet->prices && fleet->prices[guest].known ? &fleet->prices[guest] : NULL;
+}
+
+bool plan_is_stuck(const struct plan_fleet *fleet, size_t guest)
+{
+    const struct plan_price *price = plan_price_of(fleet, guest);
+
+    return price && price->verdict == MIGRATE_DIVERGES;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file url_cpus.c  See url_cpus.h. */
+#include "decide/plan/url_cpus.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct cpus_reading {
+    struct prom_reader reader;
+    struct roster *roster;
+};
+
+/* Some exporters name a guest by its label domain only. */
+static bool is_of(const struct cpus_reading *from, const struct roster_row *row,
+                  const struct prom_series *series)
+{
+    const char *uuid = prom_label(series, "uuid");
+    const char *host = prom_label(series, "host");
+
+    if (uuid[0] != '\0')
+        return strcasecmp(from->roster->guests[row->guest].uuid, uuid) == 0;
+    return strcmp(row->name, prom_label(series, "domain")) == 0 &&
+           (host[0] == '\0' || strcmp(from->roster->hosts[row->host].host.name, host) == 0);
+}
+
+static void warn_of_name(const struct cpus_reading *from, const char *name)
+{
+    char text[640];
+
+    snprintf(text, sizeof(text),
+             "--cpu-query: guests of several hosts are called %s: without a label uuid or host the "
+             "largest of their CPUs counts for each",
+             name);
+    plan_warn(from->reader.reading, text);
+}
+
+static int see_cpus(struct prom_series *series, void *context)
+{
+    const struct cpus_reading *from = context;
+    const struct roster *roster = from->roster;
+    const struct roster_row *first = NULL;
+    double time_s;
+    double cpus;
+
+    if (!prom_next(series, &time_s, &cpus))
+        return 0;
+    for (size_t r = 0; r < roster->n_rows; r++) {
+        const struct roster_row *row = &roster->rows[r];
+        struct roster_guest *guest = &roster->guests[row->guest];
+
+        if (guest->latest != r || !is_of(from, row, series))
+            continue;
+        guest->cpus = fmax(guest->cpus, cpus);
+        if (first && first->host != row->host && prom_label(series, "uuid")[0] == '\0')
+            warn_of_name(from, row->name);
+        first = row;
+    }
+    return 0;
+}
+
+/* By default asks for what the exporter serves of each window, every 15 minutes. */
+int url_cpus_read(struct roster *roster, const struct prom_reader *reader)
+{
+    const struct plan_reading *reading = reader->reading;
+    struct cpus_reading from = {*reader, roster};
+    char of[PROM_SELECT_MAX];
+    char over[PROM_SPARSE_MAX];
+
+    from.reader.see = see_cpus;
+    from.reader.context = &from;
+    if (reading->cpu_query[0] != '\0')
+        return prom_each(&from.reader, PROM_AT(reading->to_s), "%s", reading->cpu_query);
+    prom_select(of, reading, NULL);
+    return prom_each(&from.reader, PROM_AT(reading->to_s),
+                     "quantile_over_time(0.99, "
+                     "(max by (uuid) (vmwss_window_vcpu_seconds{window=\"%.10g\",%s}) / "
+                     "max by (uuid) (vmwss_window_measured_seconds{window=\"%.10g\",%s}))"
+                     "[%s])",
+                     reading->window_s, of, reading->window_s, of, prom_sparse(over, reading));
+}

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file test_control_kinds.c  The control law against what operators meet: clocks that are set,
+ * guests that are reset or suspended, drivers that report nonsense, other programs. */
+#include "fixture.h"
+
+#include "control_host.h"
+
+#include <inttypes.h>
+
+FIXTURE(kinds, .setup = setup);
+
+/* The balloon does what it was told, and the host gets that memory back. */
+static void follow(struct control_host *h, struct control_guest *g)
+{
+    if (g->action == CONTROL_NONE || g->action == CONTROL_RECLAIM)
+        return;
+    issue(h, g);
+    resize(g, g->target_bytes, g->target_bytes);
+}
+
+static void shrink_to_rest(struct control_host *h, struct control_guest *g)
+{
+    begin_shrink(h, g);
+    policy.proactive = false;
+    resize(g, g->target_bytes, g->target_bytes);
+    run(h, g, 1);
+    run(h, g, 1);
+}
+
+/* --- clocks ----------------------------------------------------------------------------------- */
+
+TEST_EACH(kinds, a_record_from_before_a_clock_was_set_back_proves_nothing, 0, 3)
+{
+    const double ages_s[] = {-20, -600, -8 * 3600};
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    begin_shrink(&h, &g);
+    policy.proactive = false;
+    g.input.age_s = ages_s[_i]; /* its resident memory is that of before the order */
+    resize(&g, g.target_bytes, 4096 * MIB);
+    for (int i = 0; i < 10; i++)
+        run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    g.input.age_s = 1;
+    resize(&g, g.input.actual_bytes, g.input.actual_bytes);
+    run(&h, &g, 1);
+    ck_assert(!g.state.proving);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+}
+
+/* --- taken and not given back ----------------------------------------------------------------- */
+
+/* vmwssd ended just before the balloon came to rest: no later record and no later statistics. */
+TEST(kinds, memory_is_given_back_without_vmwssd)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    shrink_to_rest(&h, &g);
+    ck_assert_uint_lt(g.input.actual_bytes, 4096 * MIB);
+    h.free_bytes = 30000 * MIB;
+    g.input.age_s = g.input.guest.age_s = 60;
+    for (int i = 0; i < 6 * 60 * 3; i++) {
+        g.input.age_s += EVERY_S;
+        g.input.guest.age_s += EVERY_S;
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    ck_assert_uint_eq(g.input.actual_bytes, 4096 * MIB);
+}
+
+/* --- drivers that report nonsense ------------------------------------------------------------- */
+
+/* As much as it has, or more: its kernel uses some. */
+TEST_EACH(kinds, more_available_than_there_is_is_no_statistics, 0, 4)
+{
+    const uint64_t reports[] = {4096 * MIB, 4097 * MIB, 1ULL << 60, UINT64_MAX - 1};
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    for (int i = 0; i < 500; i++) {
+        g.input.guest.available_bytes = reports[_i];
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+    }
+    ck_assert(g.decision.vetoes & VETO_STATISTICS);
+    ck_assert_uint_ge(g.decision.floor_bytes, 2048 * MIB);
+    ck_assert_uint_eq(g.state.used_bytes, 0);
+}
+
+/* --- guests that are reset, suspended or starved ---------------------------------------------- */
+
+/* Its new kernel has no balloon, then its driver inflates it to the target that QEMU still has. */
+TEST_EACH(kinds, a_reset_guest_keeps_its_limit_and_gets_back_what_it_had, 0, 2)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    g.allowed_bytes = 0;
+    resize(&g, 3072 * MIB, 3072 * MIB);
+    settle(&h, &g, 1);
+    shrink_to_rest(&h, &g);
+    ck_assert_uint_eq(g.state.before_bytes, 3072 * MIB);
+
+    const uint64_t set = g.state.set_bytes;
+
+    h.free_bytes = 30000 * MIB;
+    for (uint64_t mib = _i ? 3500 : 4095; mib * MIB > set; mib -= 300) {
+        resize(&g, mib * MIB, mib * MIB);
+        run_at_once(&h, &g);
+    }
+    resize(&g, set, set);
+    for (int i = 0; i < 4; i++)
+        run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_uint_eq(g.state.before_bytes, 3072 * MIB);
+    ck_assert_uint_eq(g.input.limit_bytes, 3072 * MIB);
+    control_restore(&h, RESTORE_BEFORE, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g.target_bytes, 3072 * MIB);
+}
+
+/* virsh suspend just after it had next to nothing available: its driver does not run. */
+TEST(kinds, a_suspended_guest_is_not_taken_for_one_without_driver)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    resize(&g, 1024 * MIB, 1024 * MIB);
+    rest(&g);
+    g.input.guest.available_bytes = 10 * MIB;
+    g.input.vetoes = VETO_PAUSED;
+    for (int i = 0; i < 60; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+}
+
+/* At times its virtual CPUs get no time for many seconds. */
+TEST(kinds, a_guest_whose_balloon_has_moved_is_tried_again)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    shrink_to_rest(&h, &g);
+    for (int i = 0; i < 200 && g.state.trouble == TROUBLE_NONE; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+
+    const uint64_t had = g.input.actual_bytes;
+
+    for (int i = 0; i < 6 * 60 * 3; i++) {
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_uint_lt(g.input.actual_bytes, had);
+}
+
+/* --- other programs --------------------------------------------------------------------------- */
+
+/* virsh setmem while the balloon is on its way: it goes further than it was told. */
+TEST(kinds, another_program_that_takes_more_under_way_is_noticed)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    begin_shrink(&h, &g);
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_FOREIGN);
+    ck_assert_uint_eq(g.state.before_bytes, 0);
+}
+
+TEST(kinds, what_another_program_gives_under_way_stays_given)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    g.allowed_bytes = 0;
+    resize(&g, 2000 * MIB, 2000 * MIB);
+    rest(&g);
+    g.state.limit_bytes = g.state.before_bytes = 3000 * MIB;
+    g.input.guest.available_bytes = 10 * MIB;
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
+    issue(&h, &g);
+    resize(&g, 3500 * MIB, 2000 * MIB);
+    g.input.guest.available_bytes = 1510 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_FOREIGN);
+    ck_assert_uint_eq(g.state.limit_bytes, 3500 * MIB);
+}
+
+/* Between libvirt's answer and the order it was still inflating. */
+TEST(kinds, a_balloon_that_turns_is_no_other_hand)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    rest(&g);
+    begin_shrink(&h, &g);
+    resize(&g, 4000 * MIB, 4000 * MIB);
+    g.input.guest.oom_kill = true;
+    run_at_once(&h, &g);
+    ck_assert_int_eq(g.action, CONTROL_FULL);
+    balloon_issued(&g.state, &g.input, g.target_bytes, h.now_s);
+    resize(&g, 3900 * MIB, 3900 * MIB);
+    run_at_once(&h, &g);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+}
+
+/* --- memory that is plugged or unplugged ------------------------------------------------------ */
+
+/* A DIMM comes in the last moments before SIGTERM: there is no decision that notes it. */
+TEST_EACH(kinds, what_was_taken_is_restored_though_memory_was_just_plugged, 0, 4)
+{
+    const bool noted = _i & 1, late = _i & 2;
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    shrink_to_rest(&h, &g);
+    ck_assert_uint_eq(g.input.actual_bytes, 3892 * MIB);
+    h.free_bytes = 30000 * MIB;
+    g.input.assigned_bytes += 1024 * MIB;
+    if (noted)
+        run(&h, &g, 1);
+    if (!late)
+        g.input.actual_bytes += 1024 * MIB;
+    control_restore(&h, RESTORE_BEFORE, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_RESTORE);
+    ck_assert_uint_eq(g.target_bytes, 5120 * MIB);
+    ck_assert_int_eq(g.hold, HOLD_NONE);
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+/* An idle guest gets back what it had, although less would be enough. */
+TEST(kinds, an_order_up_is_not_on_the_way_down)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    shrink_to_rest(&h, &g);
+    h.free_bytes = 30000 * MIB;
+    for (int i = 0; i < 200 && !g.given_back; i++)
+        run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_ge(control_goal(&g), g.target_bytes);
+    control_restore(&h, RESTORE_BEFORE, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_RESTORE);
+    ck_assert_uint_ge(control_goal(&g), g.target_bytes);
+}
+
+/* A guest that took memory back by itself had no panic. */
+TEST(kinds, a_pause_is_said_to_be_after_what_it_is_after)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    shrink_to_rest(&h, &g);
+    resize(&g, 3950 * MIB, 3950 * MIB);
+    for (int i = 0; i < 8; i++) {
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    ck_assert_int_eq(g.hold, HOLD_PAUSE);
+    ck_assert_msg(!strstr(why(&h, &g), "panic"), "%s", why(&h, &g));
+    ck_assert_msg(strstr(why(&h, &g), "by itself"), "%s", why(&h, &g));
+}
+
+/* --- other programs that insist, or are slow -------------------------------------------------- */
+
+/* A script sets 4 GiB once a minute. */
+TEST(kinds, another_program_that_sets_the_same_size_again_is_noticed)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+    unsigned turns = 0;
+
+    rest(&g);
+    for (int i = 0; i < 6 * 60 * 6; i++) {
+        if (i % 6 == 0) {
+            turns += g.input.actual_bytes < 4096 * MIB;
+            resize(&g, 4096 * MIB, 4096 * MIB);
+        }
+        run(&h, &g, 1);
+        if (turns == 3 && g.hold == HOLD_FOREIGN)
+            ck_assert_msg(strstr(why(&h, &g), "3 times in a row"), "%s", why(&h, &g));
+        follow(&h, &g);
+    }
+    ck_assert_uint_ge(turns, 5); /* it may have ended */
+    ck_assert_uint_le(turns, 8);
+    ck_assert_uint_eq(g.input.limit_bytes, 4096 * MIB);
+}
+
+/* It sets each of our first targets back before the next decision, as if there were no driver. */
+TEST(kinds, a_balloon_that_does_not_move_may_be_set_back)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    for (int i = 0; i < 500 && g.state.trouble == TROUBLE_NONE; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+    ck_assert_msg(strstr(why(&h, &g), "another program"), "%s", why(&h, &g));
+}
+
+/* Half a MiB at a time. */
+TEST(kinds, another_program_that_moves_slowly_is_noticed)
+{
+    struct control_host h = host(20000);
+    struct control_guest g = guest();
+
+    settle(&h, &g, 1);
+    for (int i = 0; i < 4; i++) {
+        resize(&g, g.input.actual_bytes - MIB / 2, g.input.actual_bytes - MIB / 2);
+        run(&h, &g, 1);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_FOREIGN);
+}
+
+/* --- daemons that have ended, or are starved -------------------------------------------------- */
+
+/* vmwssd ended before it saw whether what a panic was given is touched. */
+TEST_EACH(kinds, what_no_record_shows_is_not_promised_for_ever, 0, 2)
+{
+    struct control_host h = host(6000);
+    struct control_guest g[2] = {guest(), guest()};
+
+    for (int i = 0; i < 2; i++) {
+        resize(&g[i], 1024 * MIB, _i ? 1024 * MIB : 0); /* resident is 0: it was never measured */
+        rest(&g[i]);
+        g[i].input.age_s = _i ? 600 : 0;
+    }
+    g[0].input.guest.available_bytes = 10 * MIB;
+    run(&h, g, 2);
+    issue(&h, &g[0]);
+    resize(&g[0], g[0].target_bytes, g[0].input.resident_bytes);
+    for (int i = 0; i < 6 * 60 * 2; i++) {
+        if (_i)
+            g[0].input.age_s += EVERY_S;
+        run(&h, g, 2);
+        if (i < 100)
+            ck_assert_uint_gt(g[0].state.pending_bytes, 2000 * MIB);
+    }
+    g[1].input.guest.available_bytes = 10 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_gt(g[1].target_bytes, 3000 * MIB);
+}
+
+/* Decisions come eleven minutes apart. */
+TEST(kinds, a_wait_is_not_longer_than_what_it_is_for)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+
+    rest(&g);
+    for (int i = 0; i < 2; i++) {
+        h.now_s += 660;
+        control_run(&policy, &h, &g, 1);
+    }
+    ck_assert_int_eq(g.hold, HOLD_WAITING);
+    ck_assert_msg(strstr(why(&h, &g), "in 2 of 3 decisions"), "%s", why(&h, &g));
+}
+
+/* --- balloons that stop on their way, on a host that has nothing to give ---------------------- */
+
+/* QEMU's target would stay below, and the driver of a guest that needs more would go on taking. */
+TEST(kinds, a_balloon_that_stops_is_left_where_it_is_though_its_guest_needs_more)
+{
+    struct control_host h = host(700);
+    struct control_guest g = guest();
+
+    rest(&g);
+    begin_shrink(&h, &g);
+    policy.proactive = false;
+    resize(&g, 4000 * MIB, 4000 * MIB);
+    run(&h, &g, 1);
+    g.input.guest.available_bytes = 90 * MIB;
+    g.input.vetoes |= VETO_DUMP;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SETTLE);
+    ck_assert_uint_eq(g.target_bytes, 4000 * MIB);
+}
+
+/* Its driver was stuck for three targets, and goes on when the host is still short. */
+TEST(kinds, what_was_taken_from_a_stuck_balloon_is_not_forgotten)
+{
+    struct control_host h = host(700);
+    struct control_guest g = guest();
+
+    rest(&g);
+    shrink_to_rest(&h, &g);
+    for (int i = 0; i < 40 && g.state.trouble == TROUBLE_NONE; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+    ck_assert_int_eq(g.action, CONTROL_SETTLE);
+    ck_assert_uint_eq(g.target_bytes, g.input.actual_bytes);
+    ck_assert_uint_eq(g.state.before_bytes, 4096 * MIB);
+}
+
+/* --- guests of all sizes ---------------------------------------------------------------------- */
+
+static uint64_t hours_until_given_back(uint64_t mib)
+{
+    struct control_host h = {.total_bytes = 2 * mib * MIB, .free_bytes = mib * MIB, .now_s = 1000};
+    struct control_guest g = guest();
+    int n = 0;
+
+    policy.levels.high_bytes = 0;
+    g.input.assigned_bytes = mib * MIB;
+    g.input.guest.available_bytes = 0;
+    resize(&g, mib * MIB / 4 * 3, mib * MIB / 4 * 3);
+    g.input.guest.available_bytes = mib * MIB / 2;
+    rest(&g);
+    g.state.before_bytes = mib * MIB;
+    while (g.input.actual_bytes < mib * MIB && n++ < 6 * 60 * 12) {
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    return (uint64_t)n / 360;
+}
+
+/* A quarter of what it has. */
+TEST(kinds, a_guest_of_any_size_gets_back_what_it_had_within_hours)
+{
+    static const uint64_t sizes_mib[] = {256, 2048, 65536, 1048576, 12 * 1048576};
+
+    for (size_t i = 0; i < sizeof(sizes_mib) / sizeof(sizes_mib[0]); i++)
+        ck_assert_msg(hours_until_given_back(sizes_mib[i]) < 3, "%" PRIu64 " MiB: %" PRIu64 " h",
+                      sizes_mib[i], hours_until_given_back(sizes_mib[i]));
+}
+
+/* The host has just a little more than it keeps. */
+TEST(kinds, what_is_given_back_is_worth_a_move)
+{
+    struct control_host h = host(0);
+    struct control_guest g = guest();
+
+    h.free_bytes = policy.levels.high_bytes * 5 / 4 + 5 * MIB;
+    resize(&g, 3000 * MIB, 3000 * MIB);
+    rest(&g);
+    g.state.before_bytes = 4096 * MIB;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    g.state.before_bytes = 3004 * MIB;
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_GROW);
+    ck_assert_uint_eq(g.target_bytes, 3004 * MIB);
+}
+
+/* --- memory of another scope ------------------------------------------------------------------ */
+
+/* A group of 8 GiB with 3 GiB available on a host of 512 GiB, whose level high is 5.7 GiB. */
+TEST(kinds, a_host_is_short_around_a_group_that_is_not)
+{
+    struct control_host h = host(3072);
+    struct control_guest g = guest();
+
+    policy.levels.high_bytes = 0;
+    h.group = "machine.slice";
+    h.total_bytes = 8192 * MIB;
+    h.around = (struct levels_pool){524288 * MIB, 8192 * MIB};
+    settle(&h, &g, 1);
+    ck_assert_int_eq(h.level, LEVEL_AMPLE);
+    ck_assert_int_eq(g.action, CONTROL_NONE);
+    h.around.free_bytes = 4096 * MIB;
+    settle(&h, &g, 1);
+    ck_assert_int_eq(h.level, LEVEL_HIGH);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+}
+
+/* --- what the owner holds back ---------------------------------------------------------------- */
+
+/* vmwss-balloond starts while a guest is short that has all that its owner gives it. */
+TEST(kinds, a_panic_at_the_start_gets_no_more_than_the_owner_gives)
+{
+    struct control_host h = host(30000);
+    struct control_guest g = guest();
+
+    g.allowed_bytes = 0;
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    g.input.guest.available_bytes = 10 * MIB;
+    for (int i = 0; i < 10; i++) {
+        run(&h, &g, 1);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+    }
+    g.allowed_bytes = 3000 * MIB;
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
+}
