@@ -78,7 +78,13 @@ check "and what could be given back, by the rules" eventually says 'count(vmwss:
 
 dashboards=("$root/tests/integration/prometheus/dashboards.py" "$at" "$root/host/prometheus/vmwss.rules.yml" "real=$db:$journal" "written=$written:")
 check "the form of the dashboards, and their links" "${dashboards[@]}" form "$root/host/prometheus"
-answered() { "${dashboards[@]}" queries "$root/host/prometheus" >"$guests_dir/answered"; }
+# Ten minutes have not passed since the first scrape: here they are a second.
+quick_boards() {
+	cp -rT "$root/host/prometheus" "$1"
+	sed -i 's/\[2w:10m\]/[10m:1s]/' "$1"/*.json
+}
+quick_boards "$guests_dir/boards"
+answered() { "${dashboards[@]}" queries "$guests_dir/boards" >"$guests_dir/answered"; }
 if settles answered; then
 	pass "every query of every panel has the answer of the history"
 else
@@ -89,7 +95,7 @@ fi
 # renamed FROM TO PATTERN: then what is wrong matches the pattern.
 renamed() {
 	rm -rf -- "$guests_dir/renamed"
-	cp -r "$root/host/prometheus" "$guests_dir/renamed"
+	quick_boards "$guests_dir/renamed"
 	sed -i "s/$1/$2/" "$guests_dir/renamed"/*.json
 	{ "${dashboards[@]}" form "$guests_dir/renamed"; "${dashboards[@]}" queries "$guests_dir/renamed"; } >"$guests_dir/wrong"
 	grep -E "$3" "$guests_dir/wrong" >/dev/null

@@ -7,8 +7,8 @@
  *                                                DAYS before now; then, if it is to follow, one
  *                                                every second until it is killed
  *
- * All have a daily rhythm. By the last digit of its number a guest 0: has an agent, and stalls in
- * the evening; 1: has a hostile name; 2: was not measured for the second quarter of the time, and
+ * All have a daily rhythm. By the last digit of its number a guest 0: has an agent, writes, and
+ * stalls in the evening; 1: has a hostile name; 2: was not measured for the second quarter of the time, and
  * stood still then; 3: is migrated and partly unmeasurable in the third; 4: has a balloon that took
  * a third of it after half of the time; 5: has huge pages; 6: cannot be measured; 7: ended after
  * three quarters of the time; 8: began after half of it; 9: idles.
@@ -151,6 +151,13 @@ static void fill(const struct writing *writing, struct ages_record *record, unsi
     sample->resident_bytes = (uint64_t)((deflated ? 0.6 : 0.9) * (double)sample->ram_bytes);
     sample->unmeasurable_bytes = sample->flags & FLAG_PARTIAL ? sample->resident_bytes / 20 : 0;
     sample->cpu_s = 0.002;
+    if (kind == 0)
+        sample->writes = (struct write_curve){
+            .method = "soft-dirty",
+            .granularity_bytes = 4096,
+            .n = 2,
+            .points = {{1, 1, 16 * MIB, 16 * MIB, 16 * MIB}, {10, 10, 64 * MIB, 60 * MIB, 70 * MIB}},
+        };
     if (kind == 0 || kind == 4)
         report(&sample->guest, deflated ? sample->ram_bytes / 3 * 2 : sample->ram_bytes, load,
                kind);
