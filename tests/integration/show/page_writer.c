@@ -8,10 +8,10 @@
  *                                                every second until it is killed
  *
  * All have a daily rhythm. By the last digit of its number a guest 0: has an agent, writes, and
- * stalls in the evening; 1: has a hostile name; 2: was not measured for the second quarter of the time, and
- * stood still then; 3: is migrated and partly unmeasurable in the third; 4: has a balloon that took
- * a third of it after half of the time; 5: has huge pages; 6: cannot be measured; 7: ended after
- * three quarters of the time; 8: began after half of it; 9: idles.
+ * stalls in the evening; 1: has a hostile name; 2: was not measured for the second quarter of the
+ * time, and stood still then; 3: is migrated and partly unmeasurable in the third; 4: has a balloon
+ * that took a third of it after half of the time; 5: has huge pages; 6: cannot be measured; 7:
+ * ended after three quarters of the time; 8: began after half of it; 9: idles.
  */
 #include "hostile_names.h"
 
@@ -156,7 +156,8 @@ static void fill(const struct writing *writing, struct ages_record *record, unsi
             .method = "soft-dirty",
             .granularity_bytes = 4096,
             .n = 2,
-            .points = {{1, 1, 16 * MIB, 16 * MIB, 16 * MIB}, {10, 10, 64 * MIB, 60 * MIB, 70 * MIB}},
+            .points = {{1, 1, 16 * MIB, 16 * MIB, 16 * MIB},
+                       {10, 10, 64 * MIB, 60 * MIB, 70 * MIB}},
         };
     if (kind == 0 || kind == 4)
         report(&sample->guest, deflated ? sample->ram_bytes / 3 * 2 : sample->ram_bytes, load,
