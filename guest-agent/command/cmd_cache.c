@@ -176,6 +176,7 @@ static int cache_options_read(struct cache_options *options, int argc, char **ar
         NULL, &cache_cachestat, &cache_mincore}[options->method];
     options->survey.question.runs = options->format.map;
     options->survey.ignore = options->ignore;
+    options->format.show = options->json ? SHOW_JSON : options->csv ? SHOW_CSV : SHOW_TABLE;
     set_bound(options);
     return check_options(options);
 }
@@ -273,24 +274,6 @@ static void tell_bounds(const struct cache_options *options)
                       CACHE_SHOWN_MAX);
 }
 
-static int print_total(struct cache_options *options, const struct cache_total *total)
-{
-    struct survey *survey = &options->survey;
-    size_t n = files_shown(options);
-
-    if (options->json)
-        return cache_print_json(&options->format, survey->file, n, total);
-    if (options->csv)
-        cache_print_csv(&options->format, survey->file, n);
-    else if (survey->n == 0 && survey->n_faults > 0)
-        return 0; /* the file or directory does not exist */
-    else if (options->format.map)
-        cache_print_maps(&options->format, survey->file, n, total);
-    else
-        cache_print_table(&options->format, survey->file, n, total);
-    return 0;
-}
-
 static int show_files(struct cache_options *options)
 {
     struct survey *survey = &options->survey;
@@ -299,7 +282,9 @@ static int show_files(struct cache_options *options)
     /* The first order chooses the files, the second one arranges them. */
     cache_sort(survey->file, survey->n, survey->order);
     cache_sort(survey->file, files_shown(options), options->sort);
-    if (print_total(options, total) < 0)
+    /* A file or directory that does not exist has no table. */
+    if ((options->format.show != SHOW_TABLE || survey->n > 0 || survey->n_faults == 0) &&
+        cache_print(&options->format, survey->file, files_shown(options), total) < 0)
         return EXIT_CANNOT;
     fflush(stdout);
     tell_bounds(options);

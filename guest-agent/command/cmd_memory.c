@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_memory.c  vmwss-guest memory: meminfo for people, and the kernel's own memory. */
-#include "base/text/json.h"
-#include "base/text/units.h"
 #include "command/command.h"
-#include "print/columns.h"
 #include "print/record.h"
 #include "proc/kernel_memory.h"
 #include "proc/meminfo.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 struct options {
     uint64_t top;
@@ -34,137 +29,78 @@ static const struct command_options command_line = {
     .no_arguments = true,
 };
 
-/* A list of the kernel's own memory, or the reason why there is none. */
-struct list {
-    const char *name;
+/* A list of the kernel's own memory. */
+static const struct list {
+    const char *name, *heading, *unread, *off; /* off: why there is none */
     int (*read)(const struct fsroot *, struct kernel_items *, struct error *);
+} lists[] = {
+    {"slab", "SLAB CACHE", "slab_unread", "slab_off", slab_read},
+    {"allocations", "ALLOCATED BY", "allocations_unread", "allocations_off", allocinfo_read},
 };
-static const struct list lists[] = {{"slab", slab_read}, {"allocations", allocinfo_read}};
-#define N_LISTS (sizeof(lists) / sizeof(lists[0]))
 
-static int print_memory(json_t *memory)
+static void set_items(struct sheet *sheet, const struct list *list,
+                      const struct kernel_items *items, size_t top)
 {
-    static const struct column column[] = {{.name = "WHAT"}, {.name = "BYTES", .right = true}};
-    struct columns *columns = columns_new(column, 2);
-    const char *name;
-    json_t *value;
+    const struct sheet_column columns[] = {{"bytes", {.name = "BYTES", .right = true}},
+                                           {"count", {.name = "COUNT", .right = true}},
+                                           {"name", {.name = list->heading}},
+                                           {"accurate", {.name = "ACCURATE"}}};
+    bool accurate = true;
 
-    json_object_foreach(memory, name, value)
-    {
-        char what[64], bytes[32];
-
-        snprintf(what, sizeof(what), "%.*s", (int)(strlen(name) - strlen("_bytes")), name);
-        show_bytes(bytes, sizeof(bytes), (uint64_t)json_integer_value(value));
-        columns_row(columns, (const char *[]){what, bytes});
-    }
-    return columns_end(columns, true, stdout);
-}
-
-static const char *signed_bytes(char *text, size_t size, int64_t bytes)
-{
-    const size_t minus = bytes < 0;
-
-    *text = '-';
-    show_bytes(text + minus, size - minus, minus ? -(uint64_t)bytes : (uint64_t)bytes);
-    return text;
-}
-
-static bool is_any_inaccurate(const struct kernel_items *items, size_t top)
-{
-    size_t i = 0;
-
-    while (i < items->n && i < top && !items->item[i].inaccurate)
-        i++;
-    return i < items->n && i < top;
-}
-
-static int print_items(const char *name, const struct kernel_items *items, size_t top)
-{
-    const struct column column[] = {{.name = "BYTES", .right = true},
-                                    {.name = "COUNT", .right = true},
-                                    {.name = name},
-                                    {.name = "ACCURATE"}};
-    struct columns *columns = columns_new(column, is_any_inaccurate(items, top) ? 4 : 3);
-    int rc;
-
+    sheet_note(sheet, "%s", "");
+    sheet_list(sheet, list->name, columns, 4);
     for (size_t i = 0; i < items->n && i < top; i++) {
         const struct kernel_item *item = &items->item[i];
-        char bytes[32], count[32];
 
-        snprintf(count, sizeof(count), "%" PRId64, item->count);
-        columns_row(columns, (const char *[]){signed_bytes(bytes, sizeof(bytes), item->bytes),
-                                              count, item->name, item->inaccurate ? "no" : ""});
+        sheet_row(sheet);
+        sheet_text(sheet, "name", item->name);
+        sheet_json(sheet, "bytes", json_integer(item->bytes));
+        sheet_cell_bytes(sheet, "bytes", (double)item->bytes);
+        sheet_json(sheet, "count", json_integer(item->count));
+        sheet_cell(sheet, "count", "%" PRId64, item->count);
+        if (item->inaccurate)
+            sheet_bool(sheet, "accurate", false);
+        accurate = accurate && !item->inaccurate;
     }
-    putchar('\n');
-    rc = columns_end(columns, true, stdout);
-    if (items->n_unread > 0)
-        printf("lines that are not understood: %zu\n", items->n_unread);
-    return rc;
+    if (accurate)
+        sheet_hide(sheet, "accurate");
+    sheet_close(sheet);
+    if (items->n_unread == 0)
+        return;
+    sheet_count(sheet, list->unread, items->n_unread);
+    sheet_note(sheet, "lines that are not understood: %zu", items->n_unread);
 }
 
-static int print_list(const struct list *list, const struct fsroot *root, size_t top)
+static void set_list(struct sheet *sheet, const struct list *list, const struct fsroot *root,
+                     size_t top)
 {
     struct kernel_items items;
     struct error error = {0};
-    int rc;
 
     if (list->read(root, &items, &error) < 0) {
-        printf("\n%s: %s\n", list->name, error.text);
-        return 0;
-    }
-    rc = print_items(!strcmp(list->name, "slab") ? "SLAB CACHE" : "ALLOCATED BY", &items, top);
-    kernel_items_free(&items);
-    return rc;
-}
-
-static void add_list(json_t *object, const struct list *list, const struct fsroot *root, size_t top)
-{
-    struct kernel_items items;
-    struct error error = {0};
-    char off[32], unread[32];
-
-    if (list->read(root, &items, &error) < 0) {
-        snprintf(off, sizeof(off), "%s_off", list->name);
-        json_object_set_new(object, off, json_string(error.text));
+        sheet_text(sheet, list->off, error.text);
+        sheet_note(sheet, "\n%s: %s", list->name, error.text);
         return;
     }
-    json_object_set_new(object, list->name, kernel_items_json(&items, top));
-    snprintf(unread, sizeof(unread), "%s_unread", list->name);
-    if (items.n_unread > 0)
-        json_object_set_new(object, unread, json_integer((json_int_t)items.n_unread));
+    set_items(sheet, list, &items, top);
     kernel_items_free(&items);
 }
 
-static int print_all(const struct fsroot *root, const struct meminfo *meminfo,
-                     const struct options *options)
+static int show_memory(const struct fsroot *root, void *at, char **operands, struct error *error)
 {
-    json_t *memory = meminfo_json(meminfo);
-    char time[RECORD_TIME];
-    json_t *line;
-    int rc;
-
-    if (!options->json) {
-        rc = print_memory(memory);
-        json_decref(memory);
-        for (size_t i = 0; rc == 0 && i < N_LISTS; i++)
-            rc = print_list(&lists[i], root, options->top);
-        return rc;
-    }
-    line = json_pack("{ss ss so}", "schema", "vmwss.guest_memory.v1", "time", record_time(time),
-                     "memory", memory);
-    for (size_t i = 0; line && i < N_LISTS; i++)
-        add_list(line, &lists[i], root, options->top);
-    return json_print_line(line);
-}
-
-static int show_memory(const struct fsroot *root, void *options, char **operands,
-                       struct error *error)
-{
+    const struct options *options = at;
     struct meminfo meminfo;
+    struct sheet sheet;
     int rc = meminfo_read(root, &meminfo, error);
 
     (void)operands;
-    return rc < 0 ? rc : print_all(root, &meminfo, options);
+    if (rc < 0)
+        return rc;
+    record_begin(&sheet, options->json ? SHOW_JSON : SHOW_TABLE, "vmwss.guest_memory.v1");
+    record_members(&sheet, "memory", meminfo_json(&meminfo), "BYTES");
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        set_list(&sheet, &lists[i], root, options->top);
+    return sheet_end(&sheet);
 }
 
 int cmd_memory(int argc, char **argv)

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_paging.c  vmwss-guest paging: whether the guest pages or scans, and the verdict. */
-#include "base/clock.h"
-#include "base/text/json.h"
 #include "command/command.h"
 #include "command/repeat.h"
-#include "print/columns.h"
 #include "print/record.h"
 #include "proc/paging_rates.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct options {
     struct repeat repeat;
@@ -38,41 +34,30 @@ static const struct command_options command_line = {
     .no_arguments = true,
 };
 
-static int print_table(const struct paging_rates *rates)
-{
-    static const struct column column[] = {{.name = "WHAT"}, {.name = "PER SECOND", .right = true}};
-    struct columns *columns = columns_new(column, 2);
-    char reason[200], rate[32];
-    int rc;
-
-    for (size_t i = 0; i < PAGING_COUNTERS; i++) {
-        if (isnan(rates->per_s[i]))
-            continue;
-        snprintf(rate, sizeof(rate), "%.1f", rates->per_s[i]);
-        columns_row(columns, (const char *[]){paging_counter_name(i), rate});
-    }
-    rc = columns_end(columns, true, stdout);
-    printf("%s: %s\n", paging_verdict_name(paging_verdict(rates)),
-           paging_reason(rates, reason, sizeof(reason)));
-    fflush(stdout);
-    return rc;
-}
-
-static int print_json(const struct paging_rates *rates, const struct paging *totals)
+static int print_rates(bool json, const struct paging_rates *rates, const struct paging *totals)
 {
     json_t *per_s = json_object();
-    char reason[200], time[RECORD_TIME];
+    const char *verdict = paging_verdict_name(paging_verdict(rates));
+    char reason[200];
+    struct sheet sheet;
 
     for (size_t i = 0; per_s && i < PAGING_COUNTERS; i++)
         if (!isnan(rates->per_s[i]))
             json_object_set_new(per_s, paging_counter_name(i), json_real(rates->per_s[i]));
-    return json_print_line(json_pack("{ss ss sf so so s{sf sf} ss ss}", "schema",
-                                     "vmwss.guest_paging.v1", "time", record_time(time),
-                                     "interval_s", rates->interval_s, "per_s", per_s, "totals",
-                                     paging_json(totals), "thresholds", "paging_pages_per_s",
-                                     PAGING_ABOVE_PER_S, "scanning_pages_per_s", PAGING_NEAR_PER_S,
-                                     "verdict", paging_verdict_name(paging_verdict(rates)),
-                                     "reason", paging_reason(rates, reason, sizeof(reason))));
+    paging_reason(rates, reason, sizeof(reason));
+    record_begin(&sheet, json ? SHOW_JSON : SHOW_TABLE, "vmwss.guest_paging.v1");
+    sheet_real(&sheet, "interval_s", rates->interval_s);
+    record_members(&sheet, "per_s", per_s, "PER SECOND");
+    sheet_json(&sheet, "totals", paging_json(totals));
+    sheet_group(&sheet, "thresholds");
+    sheet_real(&sheet, "paging_pages_per_s", PAGING_ABOVE_PER_S);
+    sheet_real(&sheet, "scanning_pages_per_s", PAGING_NEAR_PER_S);
+    sheet_close(&sheet);
+    sheet_text(&sheet, "verdict", verdict);
+    sheet_text(&sheet, "reason", reason);
+    sheet_note(&sheet, "%s: %s", verdict, reason);
+    fflush(stdout);
+    return sheet_end(&sheet);
 }
 
 static int watch_paging(const struct fsroot *root, void *at, char **operands, struct error *error)
@@ -91,7 +76,7 @@ static int watch_paging(const struct fsroot *root, void *at, char **operands, st
         if (rc < 0)
             break;
         paging_rates(&before, &now, (double)(now_ns - before_ns) / 1e9, &rates);
-        rc = options->json ? print_json(&rates, &now) : print_table(&rates);
+        rc = print_rates(options->json, &rates, &now);
         before = now;
         before_ns = now_ns;
     }

@@ -73,19 +73,11 @@ static int say_what_would_be(const struct fsroot *root)
     return EXIT_USAGE;
 }
 
-static double unix_now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int add_point(const struct fsroot *root, uint64_t began_ns, struct regrow_curve *curve,
                      struct error *error)
 {
     struct regrow_point point = {.after_s = (double)(clock_ns() - began_ns) / 1e9,
-                                 .unix_s = unix_now_s()};
+                                 .unix_s = clock_s(CLOCK_REALTIME)};
     int rc = regrow_read(root, &point.reading, error);
 
     if (rc == 0 && regrow_curve_add(curve, &point) < 0)

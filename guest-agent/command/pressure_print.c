@@ -3,11 +3,8 @@
 #include "command/pressure_print.h"
 
 #include "base/cleanup.h"
-#include "base/text/json.h"
-#include "base/text/units.h"
 #include "base/utf8.h"
 #include "command/command.h"
-#include "print/columns.h"
 #include "print/record.h"
 #include "proc/keyed.h"
 #include "proc/rights.h"
@@ -137,43 +134,84 @@ static int choose_groups(struct view *view)
     return rc;
 }
 
-static void percent(char text[16], double value)
+/* Sets a percentage; @p cell is the key of its column. */
+static void set_percent(struct sheet *sheet, const char *key, double value)
 {
-    if (isnan(value))
-        snprintf(text, 16, "-");
-    else
-        snprintf(text, 16, "%.2f%%", value);
+    sheet_real(sheet, key, value);
+    if (!isnan(value))
+        sheet_cell(sheet, key, "%.2f%%", value);
 }
 
-static void add_row(struct columns *columns, const struct view *view, int resource, bool full)
+/* The name may have any bytes; JSON has no name for bytes that are not UTF-8. */
+static void set_name(struct sheet *sheet, const char *cgroup)
+{
+    cleanup_free char *name = cgroup ? strdup(cgroup) : NULL;
+
+    if (name)
+        utf8_printable(name);
+    sheet_text(sheet, "cgroup", name || sheet->format == SHOW_JSON ? name : "(all)");
+}
+
+/* Sets what is known of one kind of stalls: a row for people, in JSON a group. */
+static void set_stalled(struct sheet *sheet, const struct view *view, int resource, bool full)
 {
     const struct pressure *pressure = &view->group->of[resource];
     const struct stalled *stalled = full ? &pressure->full : &pressure->some;
-    char now[16], avg10[16], avg60[16], avg300[16], total[32];
-    const char *cell[] = {view->group->cgroup ? view->group->cgroup : "(all)",
-                          pressure_resources[resource],
-                          full ? "full" : "some",
-                          avg10,
-                          avg60,
-                          avg300,
-                          total,
-                          now};
+    const char *kind = full ? "full" : "some";
 
     if (stalled->total_us == KEYED_UNKNOWN)
         return;
-    percent(avg10, stalled->avg10);
-    percent(avg60, stalled->avg60);
-    percent(avg300, stalled->avg300);
-    percent(now, over_interval(view, resource, full));
-    show_seconds(total, sizeof(total), (double)stalled->total_us / 1e6);
-    columns_row(columns, cell + !view->named);
+    if (sheet->format == SHOW_JSON) {
+        sheet_group(sheet, kind);
+    } else {
+        sheet_row(sheet);
+        set_name(sheet, view->group->cgroup);
+    }
+    sheet_cell(sheet, "resource", "%s", pressure_resources[resource]);
+    sheet_cell(sheet, "kind", "%s", kind);
+    set_percent(sheet, "avg10", stalled->avg10);
+    set_percent(sheet, "avg60", stalled->avg60);
+    set_percent(sheet, "avg300", stalled->avg300);
+    sheet_count(sheet, "total_us", stalled->total_us);
+    sheet_cell(sheet, "total_us", "%s", SECONDS_TEXT((double)stalled->total_us / 1e6));
+    set_percent(sheet, "interval_percent", over_interval(view, resource, full));
+    if (sheet->format == SHOW_JSON)
+        sheet_close(sheet);
 }
 
-static void add_off(struct columns *columns, const struct view *view)
-{
-    const char *cell[] = {view->group->cgroup, "-", "-", "-", "-", "-", "-", "-"};
+static const struct sheet_column columns[] = {
+    {"cgroup", {.name = "CGROUP"}},
+    {"resource", {.name = "RESOURCE"}},
+    {"kind", {.name = "KIND"}},
+    {"avg10", {.name = "AVG10", .right = true}},
+    {"avg60", {.name = "AVG60", .right = true}},
+    {"avg300", {.name = "AVG300", .right = true}},
+    {"total_us", {.name = "TOTAL", .right = true}},
+    {"interval_percent", {.name = "INTERVAL", .right = true}},
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-    columns_row(columns, cell + !view->named);
+static void set_group(struct sheet *sheet, const struct view *view)
+{
+    const struct pressure_group *group = view->group;
+    const bool json = sheet->format == SHOW_JSON;
+
+    if (json || group->off) {
+        sheet_row(sheet);
+        set_name(sheet, group->cgroup);
+    }
+    if (group->off)
+        sheet_text(sheet, "pressure_off", group->off);
+    for (size_t i = 1; group->off && i < N_COLUMNS; i++)
+        sheet_cell(sheet, columns[i].key, "-");
+    for (int i = 0; !group->off && i < PRESSURE_RESOURCES; i++) {
+        if (json)
+            sheet_group(sheet, pressure_resources[i]);
+        set_stalled(sheet, view, i, false);
+        set_stalled(sheet, view, i, true);
+        if (json)
+            sheet_close(sheet);
+    }
 }
 
 /* If pressure is off in several groups, the first one gives the reason. */
@@ -197,89 +235,30 @@ static void report_off(struct view *view)
         command_error("no pressure of %zu control groups; of the first: %s", n, first->off);
 }
 
-static int print_table(struct view *view)
+static int print_view(struct view *view)
 {
-    static const struct column column[] = {
-        {.name = "CGROUP"},
-        {.name = "RESOURCE"},
-        {.name = "KIND"},
-        {.name = "AVG10", .right = true},
-        {.name = "AVG60", .right = true},
-        {.name = "AVG300", .right = true},
-        {.name = "TOTAL", .right = true},
-        {.name = "INTERVAL", .right = true},
-    };
-    /* the last column is printed only with an interval */
-    size_t n = sizeof(column) / sizeof(column[0]) - !view->before;
-    struct columns *columns = columns_new(column + !view->named, n - !view->named);
-    int rc;
+    struct sheet sheet;
 
+    record_begin(&sheet, view->format->json ? SHOW_JSON : SHOW_TABLE, "vmwss.guest_pressure.v1");
+    sheet_list(&sheet, "groups", columns, N_COLUMNS);
+    if (!view->named)
+        sheet_hide(&sheet, "cgroup");
+    if (!view->before)
+        sheet_hide(&sheet, "interval_percent");
     for (size_t i = 0; i < view->n; i++) {
         look_at(view, i);
-        if (view->group->off)
-            add_off(columns, view);
-        for (int row = 0; row < 2 * PRESSURE_RESOURCES; row++)
-            add_row(columns, view, row / 2, row % 2);
+        set_group(&sheet, view);
     }
-    rc = columns_end(columns, true, stdout);
+    sheet_close(&sheet);
+    if (view->now->refused > 0)
+        sheet_count(&sheet, "refused", view->now->refused);
+    if (view->before)
+        sheet_real(&sheet, "interval_s",
+                   (double)(view->now->taken_ns - view->before->taken_ns) / 1e9);
     fflush(stdout);
-    report_off(view);
-    return rc;
-}
-
-static void add_interval(json_t *object, const struct view *view, int resource)
-{
-    static const char *const kinds[] = {"some", "full"};
-
-    for (int full = 0; full < 2; full++) {
-        double share = over_interval(view, resource, full);
-
-        if (!isnan(share))
-            json_object_set_new(json_object_get(object, kinds[full]), "interval_percent",
-                                json_real(share));
-    }
-}
-
-static json_t *group_json(const struct view *view)
-{
-    cleanup_free char *name = view->group->cgroup ? strdup(view->group->cgroup) : NULL;
-
-    /* the name may have any bytes; JSON has no name for bytes that are not UTF-8 */
-    if (name)
-        utf8_printable(name);
-
-    json_t *object = json_pack("{ss?}", "cgroup", name);
-
-    if (object && view->group->off)
-        json_object_set_new(object, "pressure_off", json_text(view->group->off));
-    for (int i = 0; object && !view->group->off && i < PRESSURE_RESOURCES; i++) {
-        json_t *of = pressure_json(&view->group->of[i]);
-
-        add_interval(of, view, i);
-        json_object_set_new(object, pressure_resources[i], of);
-    }
-    return object;
-}
-
-static int print_json(struct view *view)
-{
-    json_t *groups = json_array();
-    char time[RECORD_TIME];
-    json_t *line;
-
-    for (size_t i = 0; i < view->n; i++) {
-        look_at(view, i);
-        json_array_append_new(groups, group_json(view));
-    }
-    line = json_pack("{ss ss so}", "schema", "vmwss.guest_pressure.v1", "time", record_time(time),
-                     "groups", groups);
-    if (line && view->now->refused > 0)
-        json_object_set_new(line, "refused", json_u64(view->now->refused));
-    if (line && view->before)
-        json_object_set_new(
-            line, "interval_s",
-            json_real((double)(view->now->taken_ns - view->before->taken_ns) / 1e9));
-    return json_print_line(line);
+    if (!view->format->json)
+        report_off(view);
+    return sheet_end(&sheet);
 }
 
 int pressure_print(const struct pressure_survey *before, const struct pressure_survey *now,
@@ -293,7 +272,5 @@ int pressure_print(const struct pressure_survey *before, const struct pressure_s
                         .order = order};
     int rc = order ? choose_groups(&view) : -ENOMEM;
 
-    if (rc < 0)
-        return rc;
-    return format->json ? print_json(&view) : print_table(&view);
+    return rc < 0 ? rc : print_view(&view);
 }

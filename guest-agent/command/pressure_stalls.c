@@ -55,7 +55,6 @@ static struct violation find_violation(const struct stalls *stalls, unsigned i)
 
 static int print_json(const struct stall_trigger *trigger, const struct violation *violation)
 {
-    char time[RECORD_TIME];
     json_t *stall = json_pack("{ss ss sI sI}", "resource", trigger->resource, "kind", trigger->kind,
                               "threshold_us", (json_int_t)trigger->threshold_us, "window_us",
                               (json_int_t)trigger->window_us);
@@ -66,16 +65,14 @@ static int print_json(const struct stall_trigger *trigger, const struct violatio
     if (!isnan(violation->avg10))
         json_object_set_new(stall, "avg10", json_real(violation->avg10));
     return json_print_line(json_pack("{ss ss so}", "schema", "vmwss.guest_pressure.v1", "time",
-                                     record_time(time), "stall", stall));
+                                     RECORD_TIME, "stall", stall));
 }
 
 static int print_text(const struct stall_trigger *trigger, const struct violation *violation)
 {
-    char time[RECORD_TIME];
 
-    printf("%s %s %s: more than %" PRIu64 " ms of %" PRIu64 " ms", record_time(time),
-           trigger->resource, trigger->kind, trigger->threshold_us / 1000,
-           trigger->window_us / 1000);
+    printf("%s %s %s: more than %" PRIu64 " ms of %" PRIu64 " ms", RECORD_TIME, trigger->resource,
+           trigger->kind, trigger->threshold_us / 1000, trigger->window_us / 1000);
     if (violation->stalled_us != KEYED_UNKNOWN)
         printf(": %" PRIu64 " ms of %" PRIu64 " ms", violation->stalled_us / 1000,
                violation->over_us / 1000);

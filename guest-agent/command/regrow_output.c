@@ -208,10 +208,9 @@ static int print_json(const struct regrow_output *output, const struct regrow_cu
     struct regrow_result result = regrow_result(curve);
     size_t last = curve->n - 1;
     double wait_s = regrow_io_wait_s(curve, last);
-    char time[RECORD_TIME];
     json_t *line = json_pack(
         "{ss ss ss sf sf sf so so sI sI sI sI sI sI sI so so so}", "schema",
-        "vmwss.guest_regrow.v1", "time", record_time(time), "end", ends[end], "window_s",
+        "vmwss.guest_regrow.v1", "time", RECORD_TIME, "end", ends[end], "window_s",
         output->window_s, "settle_s", output->settle_s, "watched_s", curve->point[last].after_s,
         "before", regrow_reading_json(&curve->before), "dropped",
         regrow_reading_json(&curve->point[0].reading), "dropped_bytes",

@@ -124,12 +124,11 @@ static json_t *disturbed_json(const struct disturbed *disturbed)
 static int print_json(const struct wss_output *output, const struct watch *watch, double slept_s)
 {
     json_t *array = json_array();
-    char time[RECORD_TIME];
 
     for (size_t i = 0; array && i < rows_shown(output, watch); i++)
         json_array_append_new(array, watched_json(watch, &watch->watched[i]));
     return json_print_line(json_pack(
-        "{ss ss ss sf so si so si so}", "schema", "vmwss.guest_wss.v1", "time", record_time(time),
+        "{ss ss ss sf so si so si so}", "schema", "vmwss.guest_wss.v1", "time", RECORD_TIME,
         "method", watch->method->name, "sleep_s", slept_s, "flags",
         disturbed_json(&watch->disturbed), "ended", (int)watch->gone, "refused",
         watch->hidden ? json_null()

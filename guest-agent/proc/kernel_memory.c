@@ -195,19 +195,3 @@ int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct
             "sysctl.vm.mem_profiling=1");
     return read_items(root, (struct file){"proc/allocinfo", parse_allocation, 2, 0}, items, error);
 }
-
-json_t *kernel_items_json(const struct kernel_items *items, size_t top)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; array && i < items->n && i < top; i++) {
-        const struct kernel_item *item = &items->item[i];
-        json_t *object = json_pack("{ss sI sI}", "name", item->name, "bytes",
-                                   (json_int_t)item->bytes, "count", (json_int_t)item->count);
-
-        if (object && item->inaccurate)
-            json_object_set_new(object, "accurate", json_false());
-        json_array_append_new(array, object);
-    }
-    return array;
-}

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/fsroot.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +33,3 @@ int slab_read(const struct fsroot *root, struct kernel_items *items, struct erro
 /** Reads /proc/allocinfo (root only): Documentation/mm/allocation-profiling.rst, Linux 6.10.
  * Returns as slab_read(); the message says if profiling is off, and how to turn it on. */
 int allocinfo_read(const struct fsroot *root, struct kernel_items *items, struct error *error);
-
-/** Returns [{"name":..,"bytes":..,"count":..}, ...] for the first @p top items, with
- * "accurate":false for inaccurate ones. NULL if out of memory. */
-json_t *kernel_items_json(const struct kernel_items *items, size_t top);

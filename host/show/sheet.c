@@ -54,7 +54,7 @@ void sheet_begin(struct sheet *sheet, enum show_format format, const char *schem
     *sheet = (struct sheet){.format = format, .schema = schema, .csv = csv};
     open_level(sheet, SHEET_GROUP, NULL, make(sheet, json_object));
     sheet_text(sheet, "schema", schema);
-    if (format == SHOW_CSV)
+    if (format == SHOW_CSV && csv)
         csv_heading(csv);
 }
 
@@ -319,6 +319,8 @@ void sheet_put(struct sheet *sheet, const char *key, json_t *json, const char *s
 
     if (!json) {
         sheet->rc = -ENOMEM;
+    } else if (is_json(sheet) && sheet->omits_unknown && shown && json_is_null(json)) {
+        json_decref(json);
     } else if (is_json(sheet)) {
         add(sheet, key, json);
     } else {

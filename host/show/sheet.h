@@ -39,13 +39,14 @@ struct sheet_column {
 
 enum sheet_level { SHEET_GROUP, SHEET_LIST, SHEET_ROW };
 
-/** Callers use only the first two members. */
+/** Callers use only the first four members. */
 struct sheet {
     enum show_format format;
-    bool no_heading; /* do not print headings, because the tables continue earlier ones */
+    bool no_heading;    /* do not print headings, because the tables continue earlier ones */
+    bool omits_unknown; /* JSON omits unknown numbers and empty texts, and has no null for them */
+    const char *const *csv; /* names of the fields, from sheet_begin() */
     int rc;
     const char *schema;
-    const char *const *csv;
     struct {
         json_t *json;     /* an object or an array; NULL: not JSON */
         const char *name; /* name of the group, a prefix of the names of its values */
@@ -62,7 +63,7 @@ struct sheet {
 };
 
 /** Begins a sheet. @p csv: the names of the CSV fields, ending with NULL; NULL: the command has no
- * CSV. */
+ * CSV, or sets them itself and prints no heading. */
 void sheet_begin(struct sheet *sheet, enum show_format format, const char *schema,
                  const char *const *csv);
 

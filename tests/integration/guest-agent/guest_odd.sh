@@ -326,6 +326,10 @@ VMWSS_GUEST_ROOT=counts "$guest" paging -i 0.1 --json >out
 check "paging: $(jq -c '[.verdict, .reason]' out)" quietly jq -e '.verdict == "unknown" and (.reason | test("scanned a second is not known")) and
 	.per_s.scanned_kswapd_pages == null' out
 check "in text" grep -q '^unknown: how many pages scanned' <(VMWSS_GUEST_ROOT=counts "$guest" paging -i 0.1)
+memory() { VMWSS_GUEST_ROOT=$root/tests/fixtures/guest-7.3 "$guest" memory "$@"; }
+check "memory: what the kernel counted below 0, and which numbers it marks as inaccurate" test \
+	"$(memory --json | jq -c '.allocations | [.[4].bytes, map(.accurate)]')" = '[-2064,[null,false,false,null,false,null]]'
+check "in text" test "$(memory | grep -c ' no$')" = 3
 
 echo "# a control group whose pressure is switched off"
 two=/sys/fs/cgroup

@@ -124,6 +124,22 @@ static void fill_largest(struct sheet *sheet)
     sheet_close(sheet);
 }
 
+static void fill_some(struct sheet *sheet)
+{
+    sheet->omits_unknown = true;
+    sheet_count(sheet, "n", UINT64_MAX);
+    sheet_real(sheet, "x", NAN);
+    sheet_text(sheet, "text", "");
+    sheet_text(sheet, "name", NULL);
+    sheet_unknown(sheet, "group");
+}
+
+TEST(plain, a_sheet_may_omit_unknown_numbers)
+{
+    ck_assert_str_eq(printed(SHOW_JSON, fill_some, NULL),
+                     "{\"schema\":\"test.v1\",\"name\":null,\"group\":null}\n");
+}
+
 TEST(plain, no_number_is_printed_as_another)
 {
     ck_assert_ptr_nonnull(strstr(printed(SHOW_JSON, fill_largest, NULL),
