@@ -98,7 +98,7 @@ static int show_memory(const struct fsroot *root, void *at, char **operands, str
         return rc;
     record_begin(&sheet, options->json ? SHOW_JSON : SHOW_TABLE, "vmwss.guest_memory.v1");
     record_members(&sheet, "memory", meminfo_json(&meminfo), "BYTES");
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+    for (size_t i = 0; i < COUNT(lists); i++)
         set_list(&sheet, &lists[i], root, options->top);
     return sheet_end(&sheet);
 }

@@ -114,7 +114,7 @@ static void remove_at_end(const char *path)
 
     made = path;
     maker = getpid();
-    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+    for (size_t i = 0; i < COUNT(ending); i++)
         if (signal(ending[i], on_signal) == SIG_IGN)
             signal(ending[i], SIG_IGN); /* nohup(1) made it ignored */
 }

@@ -189,7 +189,6 @@ static const struct sheet_column columns[] = {
     {"total_us", {.name = "TOTAL", .right = true}},
     {"interval_percent", {.name = "INTERVAL", .right = true}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static void set_group(struct sheet *sheet, const struct view *view)
 {
@@ -202,7 +201,7 @@ static void set_group(struct sheet *sheet, const struct view *view)
     }
     if (group->off)
         sheet_text(sheet, "pressure_off", group->off);
-    for (size_t i = 1; group->off && i < N_COLUMNS; i++)
+    for (size_t i = 1; group->off && i < COUNT(columns); i++)
         sheet_cell(sheet, columns[i].key, "-");
     for (int i = 0; !group->off && i < PRESSURE_RESOURCES; i++) {
         if (json)
@@ -240,7 +239,7 @@ static int print_view(struct view *view)
     struct sheet sheet;
 
     record_begin(&sheet, view->format->json ? SHOW_JSON : SHOW_TABLE, "vmwss.guest_pressure.v1");
-    sheet_list(&sheet, "groups", columns, N_COLUMNS);
+    sheet_list(&sheet, "groups", columns, COUNT(columns));
     if (!view->named)
         sheet_hide(&sheet, "cgroup");
     if (!view->before)

@@ -27,7 +27,7 @@ static const struct value {
     {{"referenced_bytes", VALUE("REF")}, AT(referenced_bytes), false},
     {{"swap_bytes", VALUE("SWAP")}, AT(swap_bytes), false},
 };
-#define N_VALUES (sizeof(values) / sizeof(values[0]))
+#define N_VALUES COUNT(values)
 #define N_COLUMNS (N_VALUES + 2)
 
 static void set_columns(const struct smaps_output *output, struct sheet_column columns[N_COLUMNS])

@@ -33,7 +33,7 @@ static const struct sheet_column columns[] = {
     {"evicted_pages", NUMBER("EVICTED")},
     {"recently_evicted_pages", NUMBER("RECENT")},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_COLUMNS COUNT(columns)
 #define FIRST_DETAIL 5 /* the columns from here on are cachestat's */
 
 static const char *const csv_names[] = {"name",
@@ -50,7 +50,7 @@ static const char *const csv_names[] = {"name",
                                         "method",
                                         "unknown",
                                         "beyond_eof_pages"};
-#define N_NAMES (sizeof(csv_names) / sizeof(csv_names[0]))
+#define N_NAMES COUNT(csv_names)
 
 /* The sheet, and the columns of the parts. */
 struct printer {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/array.h" /* COUNT() of fields */
 #include "base/fsroot.h"
 
 #include <jansson.h>

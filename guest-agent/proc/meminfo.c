@@ -43,7 +43,6 @@ static const struct keyed_field fields[] = {
     {"HugePages_Total", offsetof(struct lines, huge_pages), NULL},
     {"Hugepagesize", offsetof(struct lines, huge_page_bytes), NULL},
 };
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 _Static_assert(offsetof(struct lines, meminfo) == 0, "an offset is the same in both");
 
 static uint64_t product(uint64_t pages, uint64_t page_bytes)
@@ -59,7 +58,7 @@ static uint64_t product(uint64_t pages, uint64_t page_bytes)
 int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct error *error)
 {
     struct lines lines;
-    int rc = keyed_read(root, fields, N_FIELDS, &lines, "proc/meminfo");
+    int rc = keyed_read(root, fields, COUNT(fields), &lines, "proc/meminfo");
 
     *meminfo = lines.meminfo;
     if (meminfo->hugetlb_bytes == KEYED_UNKNOWN)
@@ -70,5 +69,5 @@ int meminfo_read(const struct fsroot *root, struct meminfo *meminfo, struct erro
 
 json_t *meminfo_json(const struct meminfo *meminfo)
 {
-    return keyed_json(fields, N_FIELDS, meminfo);
+    return keyed_json(fields, COUNT(fields), meminfo);
 }

@@ -34,7 +34,6 @@ static const struct keyed_field fields[] = {
     ROW("oom_kill", oom_kills),
 };
 #undef ROW
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
 const char *paging_counter_name(size_t i)
 {
@@ -47,7 +46,7 @@ const char *paging_counter_name(size_t i)
 
 int paging_read(const struct fsroot *root, struct paging *paging, struct error *error)
 {
-    int rc = keyed_read(root, fields, N_FIELDS, paging, "proc/vmstat");
+    int rc = keyed_read(root, fields, COUNT(fields), paging, "proc/vmstat");
 
     return rc < 0 ? proc_error(root, error, rc, "proc/vmstat") : 0;
 }
@@ -60,7 +59,7 @@ uint64_t paging_scanned_pages(const struct fsroot *root)
                                                   {"pgscan_khugepaged", 2 * sizeof(uint64_t), NULL},
                                                   {"pgscan_proactive", 2 * sizeof(uint64_t), NULL}};
 
-    keyed_read(root, counters, sizeof(counters) / sizeof(counters[0]), scanned, "proc/vmstat");
+    keyed_read(root, counters, COUNT(counters), scanned, "proc/vmstat");
     return scanned[0] == KEYED_UNKNOWN || scanned[1] == KEYED_UNKNOWN
                ? KEYED_UNKNOWN
                : scanned[0] + scanned[1] + (scanned[2] == KEYED_UNKNOWN ? 0 : scanned[2]);
@@ -68,5 +67,5 @@ uint64_t paging_scanned_pages(const struct fsroot *root)
 
 json_t *paging_json(const struct paging *paging)
 {
-    return keyed_json(fields, N_FIELDS, paging);
+    return keyed_json(fields, COUNT(fields), paging);
 }

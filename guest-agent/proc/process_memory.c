@@ -34,7 +34,6 @@ static const struct keyed_field fields[] = {
     ROW("Pss_Shmem", pss_shmem_bytes),
 };
 #undef ROW
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
 static uint64_t known_sum(uint64_t a, uint64_t b)
 {
@@ -62,7 +61,7 @@ static size_t take_lines(char *text, size_t have, struct process_memory *memory)
     if (!last)
         return have;
     *last = '\0';
-    keyed_parse(text, fields, N_FIELDS, &part);
+    keyed_parse(text, fields, COUNT(fields), &part);
     process_memory_add(memory, &part);
 
     size_t left = have - (size_t)(last + 1 - text);

@@ -32,7 +32,6 @@ static const struct keyed_field vmstat_fields[] = {
     ROW("pswpin", swap_in_pages),
 };
 #undef ROW
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static int read_keyed(const struct fsroot *root, const struct keyed_field *fields, size_t n,
                       struct regrow_reading *reading, const char *path, struct error *error)

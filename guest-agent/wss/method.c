@@ -6,14 +6,13 @@
 #include <string.h>
 
 static const struct wss_method *const methods[] = {&wss_page_idle, &wss_clear_refs};
-#define N_METHODS (sizeof(methods) / sizeof(methods[0]))
 
 const struct wss_method *wss_method_find(const struct fsroot *root, const char *name,
                                          struct error *why)
 {
     bool automatic = !strcmp(name, "auto");
 
-    for (size_t i = 0; i < N_METHODS; i++) {
+    for (size_t i = 0; i < COUNT(methods); i++) {
         if (!automatic && strcmp(methods[i]->name, name) != 0)
             continue;
         if (methods[i]->check(root, why) == 0)

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file array.h  Arrays that grow one element at a time. */
+/** @file array.h  The number of elements of an array, and arrays that grow one element at a time.
+ */
 #pragma once
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/** The number of elements of an array; not for a pointer. */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /** Returns the array with room for one more element after its @p n elements, reallocated if
  * necessary; or NULL if out of memory, and the old array stays valid. An empty array is NULL. Its

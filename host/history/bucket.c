@@ -16,7 +16,7 @@ void bucket_clear(struct bucket *bucket)
 
 bool bucket_same_window(double a_s, double b_s)
 {
-    return fabs(a_s - b_s) < 0.0005;
+    return fabs(a_s - b_s) < SAME_S;
 }
 
 const struct bucket_window *bucket_find(const struct bucket *bucket, double window_s)

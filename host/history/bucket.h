@@ -16,6 +16,7 @@
 
 #define BUCKET_MINUTE 60
 #define BUCKET_HOUR 3600
+#define SAME_S 0.0005 /* windows that differ by less are equal */
 
 struct bucket_window {
     double window_s;

@@ -6,8 +6,6 @@
 
 /* A record is late after its period times this factor. */
 #define LATE 1.1
-/* Windows that differ by less count as equal, as in history/bucket.c. */
-#define SAME_S 0.0005
 
 double bucket_window_need(const struct bucket *bucket, size_t w)
 {

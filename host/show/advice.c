@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #define CELL 64
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- all guests ------------------------------------------------------------------------------- */
 

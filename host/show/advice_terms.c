@@ -162,7 +162,7 @@ int advice_print_explained(const struct advice *advice)
 
     print_head(advice);
     sheet_begin(&sheet, SHOW_TABLE, NULL, NULL);
-    sheet_list(&sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, NULL, columns, COUNT(columns));
     add_sizes(&sheet, &advice->input);
     add_demand(&sheet, advice);
     add_floor(&sheet, advice);

@@ -60,7 +60,7 @@ int ages_print(const struct ages_record *record, enum show_format format)
         putchar('\n');
     }
     sample_fill(&sheet, &record->sample);
-    sheet_list(&sheet, "ages", columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, "ages", columns, COUNT(columns));
     for (size_t b = 0; b < record->n_bins; b++)
         fill_bin(&sheet, &record->sample, &record->bins[b]);
     sheet_close(&sheet);

@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *level_name(enum counted_level level)
 {
     return level == COUNTED_LLC ? "llc" : level == COUNTED_L2 ? "l2" : "unknown";

@@ -23,7 +23,7 @@ static const char *flag_name(unsigned number)
 {
     static const char *const names[] = {"ageing", "stale-tlb", "damon-active", "mglru"};
 
-    return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
+    return number < COUNT(names) ? names[number] : NULL;
 }
 
 static int by_touched(const void *a, const void *b)
@@ -53,7 +53,6 @@ static const struct sheet_column columns[] = {
     {"flags", {.name = "FLAGS", .rank = 5}},
     {"path", {.name = "GROUP", .last = true}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static const char *const csv_names[] = {
     "path",          "guests",    "kind",       "bytes",
@@ -123,7 +122,7 @@ int cgroups_print(const struct cgroups_report *report, uint64_t top, bool kinds,
     sheet_real(&sheet, "window_s", report->window_s);
     sheet_real(&sheet, "est_window_s", sheet_rounded(report->est_window_s, 1e-3));
     sheet_real(&sheet, "cpu_seconds", sheet_rounded(report->cpu_s, 1e-6));
-    sheet_list(&sheet, "groups", columns, N_COLUMNS);
+    sheet_list(&sheet, "groups", columns, COUNT(columns));
     for (size_t i = 0; i < report->n && i < top; i++)
         for (unsigned kind = 0; kind <= KIND_ALL; kind++)
             if (is_shown(format, kinds, &report->rows[i], kind))

@@ -63,7 +63,7 @@ int curve_print(const struct sample_record *const *records, size_t n, enum show_
     sheet_begin(&sheet, format, NULL, csv_names);
     if (format == SHOW_TABLE)
         sample_head_print(records[0]);
-    sheet_list(&sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, NULL, columns, COUNT(columns));
     for (size_t i = 0; i < n; i++)
         for (size_t w = 0; w < records[i]->n_windows; w++)
             fill_window(&sheet, records[i], w);

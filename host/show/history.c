@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 struct history_output {
     struct sheet sheet;
     struct history_guest guest;

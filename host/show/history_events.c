@@ -11,7 +11,7 @@ int history_events_print(enum show_format format, const struct history_guest *gu
     struct sheet sheet;
 
     sheet_begin(&sheet, format, "vmwss.event.v1", csv);
-    sheet_list(&sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, NULL, columns, COUNT(columns));
     for (size_t i = 0; i < n; i++) {
         sheet_row(&sheet);
         sheet_time(&sheet, "time", events[i].time_s, 3);

@@ -68,7 +68,7 @@ int history_writes_print(enum show_format format, const struct history_guest *gu
     struct sheet sheet;
 
     sheet_begin(&sheet, format, "vmwss.write_set.v1", csv);
-    sheet_list(&sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, NULL, columns, COUNT(columns));
     for (size_t i = 0; i < n; i++)
         for (size_t p = 0; p < writes[i].curve.n; p++) {
             const struct write_point *point = &writes[i].curve.points[p];

@@ -2,14 +2,13 @@
 /** @file html_guests.c  See html_guests.h. */
 #include "show/html_guests.h"
 
+#include "base/array.h"
 #include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_chart.h"
 #include "show/html_table.h"
 
 #include <math.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- the table -------------------------------------------------------------------------------- */
 

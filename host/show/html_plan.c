@@ -2,6 +2,7 @@
 /** @file html_plan.c  See html_plan.h: the page, and the charts of the fleet. */
 #include "show/html_plan.h"
 
+#include "base/array.h"
 #include "base/plural.h"
 #include "base/text/units.h"
 #include "show/html.h"
@@ -10,8 +11,6 @@
 #include "show/plan_words.h"
 
 #include <math.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void print_heading(FILE *out, const struct plan_shown *shown)
 {

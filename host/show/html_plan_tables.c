@@ -2,6 +2,7 @@
 /** @file html_plan_tables.c  See html_plan_tables.h. */
 #include "show/html_plan_tables.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text/units.h"
 #include "show/html.h"
@@ -11,8 +12,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- cells ------------------------------------------------------------------------------------ */
 

@@ -53,8 +53,7 @@ static void bars(FILE *out, const struct report *report)
          (double)report->reclaimable_bytes, NULL},
     };
     const size_t first = report->options.capacity_bytes > 0 ? 0 : 1;
-    const struct html_bars host = {"The host", "Memory", all + first,
-                                   sizeof(all) / sizeof(all[0]) - first};
+    const struct html_bars host = {"The host", "Memory", all + first, COUNT(all) - first};
 
     html_bars(out, &host);
 }
@@ -143,7 +142,7 @@ static int host(FILE *out, const struct html_report *page)
     struct timeline_cell *sums = calloc(page->span->n_cells, sizeof(*sums));
     const struct html_chart chart = {.title = "All guests together",
                                      .name = page->report->host,
-                                     .n = sizeof(host_series) / sizeof(host_series[0]),
+                                     .n = COUNT(host_series),
                                      .series = host_series};
 
     if (!sums)

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* --- texts ------------------------------------------------------------------------------------ */
 
 static char *bytes_text(char *text, size_t size, double bytes)

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* --- hosts ------------------------------------------------------------------------------------ */
 
 static const struct sheet_column host_columns[] = {

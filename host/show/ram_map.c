@@ -325,7 +325,7 @@ static void print_nodes(const struct ram_map *map, const struct sample_record *r
     };
     int nodes[RAM_MAP_MAX_NODES];
     const size_t n = ram_map_nodes(map, nodes);
-    struct table *table = n > 0 ? table_new(columns, sizeof(columns) / sizeof(columns[0])) : NULL;
+    struct table *table = n > 0 ? table_new(columns, COUNT(columns)) : NULL;
 
     if (!table)
         return;

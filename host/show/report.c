@@ -31,7 +31,6 @@ static const struct sheet_column columns[] = {
     {"measured_seconds", {.name = "MEASURED", .right = true, .rank = 9}},
     {"running_or_last", {.name = "LAST", .rank = 6}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 /* The CSV has a line for each guest, and one for the host. */
 static const char *const csv_names[] = {
@@ -283,7 +282,7 @@ int report_print(const struct report *report, enum show_format format)
     sheet_count(&sheet, "times", report->n_times);
     sheet_real(&sheet, "gap_share", report_gap_share(report));
     fill_options(&sheet, report);
-    sheet_list(&sheet, "guests", columns, N_COLUMNS);
+    sheet_list(&sheet, "guests", columns, COUNT(columns));
     for (size_t g = 0; g < report->n_guests; g++)
         fill_guest(&sheet, report, &report->guests[g]);
     fill_total(&sheet, report);

@@ -120,7 +120,7 @@ static const struct sheet_column columns[] = {
     {"needs", {.name = "NEEDS", .rank = 8, .width = 5}},
     {"flags", {.name = "FLAGS", .last = true, .rank = 3, .width = 16}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_COLUMNS COUNT(columns)
 
 /* Begins a row with all cells set to @p unknown. */
 static void begin_row(struct sheet *sheet, const char *unknown, const struct sample_record *record)

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "base/array.h" /* COUNT() of columns */
 #include "show/table.h"
 
 #include <jansson.h>

@@ -114,7 +114,7 @@ static void fill(struct sheet *sheet, const struct shrink_report *report)
     sheet_bytes(sheet, "restored_bytes", report->restored_bytes);
     fill_knee(sheet, "knee_low_bytes", shrink_knee_low(report));
     fill_knee(sheet, "knee_high_bytes", shrink_knee_high(report));
-    sheet_list(sheet, "steps", columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(sheet, "steps", columns, COUNT(columns));
     for (size_t i = 0; i < report->n; i++)
         fill_step(sheet, &report->steps[i]);
     sheet_close(sheet);

@@ -96,7 +96,7 @@ static const struct {
     {"age", ALWAYS, {"age_seconds", {.name = "AGE", .right = true, .rank = 3}}},
     {"flags", ALWAYS, {"shown_flags", {.name = "FLAGS", .rank = 5}}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_COLUMNS COUNT(columns)
 
 char *status_column_names(char *text, size_t size)
 {

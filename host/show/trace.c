@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MICRO 1e-6 /* as in sample_json.c */
 
 struct trace_printer {

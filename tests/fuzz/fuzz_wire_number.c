@@ -23,7 +23,6 @@
 
 #define RAM (1ULL << 30)
 #define TEXT 64
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const ends[] = {
     "0", "-0", "1", "-1", "00", "01", "+1", "1.", ".5", "1e5", "1E+5", "1e-5", "1e", "--1",

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 
-#define SAME_S 0.0005
 /* vmwssd keeps an agent's last report once a minute; a report older than three times that is stale.
  */
 #define REPORT_EVERY_S 60.0

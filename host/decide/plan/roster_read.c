@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows that differ by less are equal; as in history/bucket.c. */
-#define SAME_S 0.0005
-
 /* One guest of the file, while its hours are read. */
 struct guest_hours {
     struct roster_row row;

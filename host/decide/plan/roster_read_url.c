@@ -18,8 +18,6 @@
 
 /* Upper limit of guests on a host at one time. */
 #define GUESTS_MAX 5000
-/* Windows that differ by less are equal; as in history/bucket.c. */
-#define SAME_S 0.0005
 
 struct url_guest {
     char uuid[37];
@@ -442,7 +440,7 @@ static int read_host(struct url_reading *from)
 
     from->reader.see = see_now;
     from->plan.reserve_bytes = PLAN_RESERVE_UNKNOWN;
-    for (size_t i = 0; rc == 0 && i < sizeof(now) / sizeof(now[0]); i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(now); i++)
         rc = prom_each(&from->reader, PROM_AT(from->host->scraped_s), "vmwss_plan_%s{%s}", now[i],
                        from->of);
     if (rc == 0)

@@ -2,9 +2,9 @@
 /** @file agent_tables.c  See agent_tables.h. */
 #include "guest/agent/agent_tables.h"
 
+#include "base/array.h"
 #include "guest/agent/agent_report.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define FIELD(type, member, value)                    \
     {                                                 \
 #member, value, offsetof(struct type, member) \
@@ -92,12 +92,11 @@ static const struct agent_field stall_field[] = {
     FIELD(agent_stall, total_us, VALUE_COUNT),     FIELD(agent_stall, uptime_s, VALUE_SECONDS),
 };
 
-const struct agent_fields agent_hello_fields = {hello_field, COUNT_OF(hello_field)};
-const struct agent_fields agent_memory_fields = {memory_field, COUNT_OF(memory_field)};
-const struct agent_fields agent_stalled_fields = {stalled_field, COUNT_OF(stalled_field)};
-const struct agent_fields agent_paging_fields = {paging_field, COUNT_OF(paging_field)};
-const struct agent_fields agent_process_fields = {process_field, COUNT_OF(process_field)};
-const struct agent_fields agent_working_set_fields = {working_set_field,
-                                                      COUNT_OF(working_set_field)};
-const struct agent_fields agent_report_fields = {report_field, COUNT_OF(report_field)};
-const struct agent_fields agent_stall_fields = {stall_field, COUNT_OF(stall_field)};
+const struct agent_fields agent_hello_fields = {hello_field, COUNT(hello_field)};
+const struct agent_fields agent_memory_fields = {memory_field, COUNT(memory_field)};
+const struct agent_fields agent_stalled_fields = {stalled_field, COUNT(stalled_field)};
+const struct agent_fields agent_paging_fields = {paging_field, COUNT(paging_field)};
+const struct agent_fields agent_process_fields = {process_field, COUNT(process_field)};
+const struct agent_fields agent_working_set_fields = {working_set_field, COUNT(working_set_field)};
+const struct agent_fields agent_report_fields = {report_field, COUNT(report_field)};
+const struct agent_fields agent_stall_fields = {stall_field, COUNT(stall_field)};

@@ -48,7 +48,7 @@ static void open_socket(const struct fsroot *root, struct pod_guest *guest)
                                          (int)guest->pid);
     int rc = top < 0 ? top : -ENOENT;
 
-    for (size_t i = 0; is_absent(rc) && i < sizeof(sockets) / sizeof(sockets[0]); i++) {
+    for (size_t i = 0; is_absent(rc) && i < COUNT(sockets); i++) {
         snprintf(guest->path, sizeof(guest->path), "%s", sockets[i]);
         rc = open_socket_below(top, guest->path);
     }

@@ -263,7 +263,7 @@ static int print_all(const struct reporting *reporting)
     sheet_text(&sheet, "mode", reporting->n > 0 ? reporting->lines[0].last.mode : NULL);
     sheet_count(&sheet, "short_minutes", minutes_of_anyone(reporting));
     sheet_real(&sheet, "host_short_s", totals.host_short_s);
-    sheet_list(&sheet, "guests", columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, "guests", columns, COUNT(columns));
     for (size_t i = 0; i < reporting->n; i++)
         fill_line(&sheet, &reporting->lines[i]);
     sheet_close(&sheet);

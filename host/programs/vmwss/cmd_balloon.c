@@ -141,7 +141,7 @@ static int print_table(const struct balloon_options *options, struct journal *jo
     int rc;
 
     sheet_begin(&listing.sheet, SHOW_TABLE, NULL, NULL);
-    sheet_list(&listing.sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&listing.sheet, NULL, columns, COUNT(columns));
     rc = status ? journal_latest(journal, add_row, &listing, error)
                 : journal_entries(journal, options->domain, (unsigned)options->last, add_row,
                                   &listing, error);

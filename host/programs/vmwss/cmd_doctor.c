@@ -70,7 +70,7 @@ static void print_lines(const struct host_fix_line *lines, size_t n, enum doctor
 
     sheet_begin(&sheet, format, "vmwss.fix.v1", NULL);
     sheet_here_and_now(&sheet);
-    sheet_list(&sheet, "fixes", columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, "fixes", columns, COUNT(columns));
     for (size_t i = 0; i < n; i++) {
         sheet_row(&sheet);
         sheet_text(&sheet, "what", lines[i].what);
@@ -277,7 +277,7 @@ static void print_report(const struct report *report, enum show_format format)
 
     sheet_begin(&sheet, format, "vmwss.doctor.v1", NULL);
     sheet_here_and_now(&sheet);
-    sheet_list(&sheet, "findings", columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&sheet, "findings", columns, COUNT(columns));
     for (size_t i = 0; i < report->n; i++) {
         sheet_row(&sheet);
         sheet_text(&sheet, "what", report->findings[i].what);

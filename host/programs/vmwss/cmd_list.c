@@ -333,7 +333,7 @@ int cmd_list(int argc, char **argv)
         return EXIT_CANNOT;
     output.verbose = choice.verbose;
     sheet_begin(&output.sheet, choice.json ? SHOW_JSON : SHOW_TABLE, "vmwss.list.v1", NULL);
-    sheet_list(&output.sheet, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    sheet_list(&output.sheet, NULL, columns, COUNT(columns));
     rc = list_guests(&root, &choice, &output, &error);
     if (rc == 0) {
         sheet_close(&output.sheet);

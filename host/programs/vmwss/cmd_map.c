@@ -61,7 +61,7 @@ static int check_windows(struct options *options)
 
     if (options->over_s == 0) {
         if (sampling->n_windows == 0) {
-            sampling->n_windows = sizeof(default_windows) / sizeof(default_windows[0]);
+            sampling->n_windows = COUNT(default_windows);
             memcpy(sampling->window_s, default_windows, sizeof(default_windows));
         }
         return 0;

@@ -23,7 +23,6 @@
 #define DEFAULT_WINDOW_S 10.0
 /* A migration's last round takes tenths of a second, its first one many seconds. */
 static const double write_windows_s[] = {WRITE_WINDOWS_S};
-#define N_WRITE_WINDOWS (sizeof(write_windows_s) / sizeof(write_windows_s[0]))
 
 /* A guest hardly notices a pause of a tenth of a second; marking 512 MiB page by page takes half of
  * that. */
@@ -178,7 +177,7 @@ static void default_windows(struct sampling_choice *sampling)
         return;
     if (sampling->writes) {
         memcpy(sampling->window_s, write_windows_s, sizeof(write_windows_s));
-        sampling->n_windows = N_WRITE_WINDOWS;
+        sampling->n_windows = COUNT(write_windows_s);
     } else {
         sampling->window_s[0] = DEFAULT_WINDOW_S;
         sampling->n_windows = 1;

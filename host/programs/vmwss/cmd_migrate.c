@@ -56,7 +56,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     static const double windows[] = {WRITE_WINDOWS_S};
 
     *options = (struct options){.terms = MIGRATE_TERMS_DEFAULT};
-    options->sampling.n_windows = sizeof(windows) / sizeof(windows[0]);
+    options->sampling.n_windows = COUNT(windows);
     memcpy(options->sampling.window_s, windows, sizeof(windows));
 
     int rc = options_read(&command_options, options, argc, argv);

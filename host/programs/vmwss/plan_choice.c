@@ -82,7 +82,7 @@ static const char *skip_matcher(const char *at)
     const size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     const char *value = NULL;
 
-    for (size_t i = 0; !value && i < sizeof(operators) / sizeof(operators[0]); i++)
+    for (size_t i = 0; !value && i < COUNT(operators); i++)
         if (strncmp(at + n, operators[i], strlen(operators[i])) == 0)
             value = at + n + strlen(operators[i]);
     if (n == 0 || (at[0] >= '0' && at[0] <= '9') || !value || *value != '"')

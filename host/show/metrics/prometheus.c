@@ -2,6 +2,7 @@
 /** @file prometheus.c  See prometheus.h: the metrics of the tables of fields, and of the host. */
 #include "show/metrics/prometheus.h"
 
+#include "base/array.h"
 #include "show/metrics/exposition.h"
 #include "show/metrics/planning.h"
 #include "show/metrics/prometheus_guest_stats.h"
@@ -16,7 +17,6 @@
 static const enum field_group window_groups[] = {GROUP_WSS, GROUP_UNITS, GROUP_TOUCHED, GROUP_RAN,
                                                  GROUP_WINDOW};
 static const enum field_group guest_groups[] = {GROUP_SIZE, GROUP_WHEN, GROUP_COST, GROUP_PANEL};
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- guest ------------------------------------------------------------------------------------ */
 
