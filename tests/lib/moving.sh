@@ -36,17 +36,17 @@ jq_windows='def mib: 1048576; def window(s): .windows[] | select(.window_s == s)
 # last_is EXPRESSION: true of the last record.
 last_is() { [[ -s $followed ]] && tail -n 1 "$followed" | jq -e "$jq_windows $1" >/dev/null 2>&1; }
 
-# worst FIRST TRUTH [WINDOW [END]]: of the windows (of that length, 0: of any) from record FIRST on, 0 being the first, and before
-# END, the one whose bounds are furthest from TRUTH: how far in $missed, in half widths on that side, and in words in $worst. A window
+# worst FIRST TRUTH [WINDOW [BEFORE]]: of the windows (of that length, 0: of any) from record FIRST on, 0 being the first, and before
+# BEFORE, the one whose bounds are furthest from TRUTH: how far in $missed, in half widths on that side, and in words in $worst. A window
 # in which the guest got a fraction only of the processor time that it usually has says nothing of its set.
 worst() {
 	local line
-	line=$(jq -rs --argjson first "$1" --argjson truth "$2" --argjson only "${3:-0}" --argjson end "${4:-null}" "$jq_windows"'
+	line=$(jq -rs --argjson first "$1" --argjson truth "$2" --argjson only "${3:-0}" --argjson before "${4:-null}" "$jq_windows"'
 		def far: if $truth < .wss_low_bytes then (.wss_low_bytes - $truth) / ([.wss_bytes - .wss_low_bytes, 1] | max)
 			elif $truth > .wss_high_bytes then ($truth - .wss_high_bytes) / ([.wss_high_bytes - .wss_bytes, 1] | max)
 			else 0 end;
 		def share: .vcpu_seconds / .est_window_s;
-		[.[$first:$end][] as $r | $r.windows[] | select($only == 0 or .window_s == $only) | . + {far: far, flags: $r.flags}]
+		[.[$first:$before][] as $r | $r.windows[] | select($only == 0 or .window_s == $only) | . + {far: far, flags: $r.flags}]
 		| (map(share) | sort | .[length / 2 | floor]) as $usual
 		| map(select(share > 0.3 * $usual)) | sort_by([.far, .window_s]) | last
 		| if . == null then "9 no window in which the guest ran" else "\(.far) \(.wss_bytes | shown) [\(.wss_low_bytes | shown), \(.wss_high_bytes | shown)] MiB in \(
@@ -55,7 +55,7 @@ worst() {
 	worst=${line#* }
 }
 
-# check_all WHAT FIRST TRUTH [WINDOW [END]]: one 95 % interval in twenty misses the truth, by a little; none by its own width.
+# check_all WHAT FIRST TRUTH [WINDOW [BEFORE]]: one 95 % interval in twenty misses the truth, by a little; none by its own width.
 check_all() {
 	worst "${@:2}"
 	check "$1: $(awk "BEGIN { printf \"%.1f\", $3 / 1048576 }") MiB; at worst ${worst:-no record}" holds "${missed:-9} <= 1"

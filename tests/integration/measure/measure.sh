@@ -38,18 +38,18 @@ own_series() {
 	count_passes "${serial_of[$pid]}" "$pid" "$guests_dir/passes"
 	rm -f "$guests_dir/series"
 	# shellcheck disable=SC2086 # words
-	"${passes[@]}" "$vmwss" measure --pid "$pid" -w 1 $2 -i 8 -k 2 --json >"$guests_dir/series" &
+	"${passes[@]}" "$vmwss" measure --pid "$pid" -w "$own_window" $2 -i $((7 + own_window)) -k 2 --json >"$guests_dir/series" &
 	measuring=$!
 	settles test -s "$guests_dir/series"
 	check "$1: QEMU takes 64 MiB for itself" qemu_takes 67108864 "$1"
 	wait "$measuring"
 }
-# own_memory: as own_series; with another guest if a busy machine left this one no time for its set.
+# own_memory: as own_series; with another guest, and longer windows, if a busy machine left this one no time for its set.
 own_memory() {
-	local i resident
-	for ((i = 0; i < 4; i++)); do
+	local own_window resident
+	for own_window in 1 2 5 15; do
 		own_series "$@" || return
-		if steady_passes 1 "$guests_dir/passes"; then break; fi
+		if steady_passes "$own_window" "$guests_dir/passes"; then break; fi
 		stop_guest "$pid"
 		rm -f "$guests_dir/own-$1.out" "$guests_dir/own-$1.pid" "$guests_dir/qmp"
 	done
