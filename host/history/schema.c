@@ -25,42 +25,14 @@
 
 /* The tables. Their text is compared, so each is one line without extra blanks; the columns of the
  * tables of fields (measure/record/field.h) replace "*". */
-static void sample_columns(struct sql_text *sql)
-{
-    columns_append(sql, sample_fields(), HOME_SAMPLE, ", # @");
-}
-
-static void bucket_columns(struct sql_text *sql)
-{
-    columns_append(sql, sample_fields(), HOME_SUMMARY, ", # @");
-}
-
-static void guest_stats_columns(struct sql_text *sql)
-{
-    columns_append(sql, guest_stats_fields(), HOME_GUEST_STATS, ", # @");
-}
-
-static void own_columns(struct sql_text *sql)
-{
-    columns_append(sql, guest_stats_fields(), HOME_OWN_SET, ", # @");
-}
-
-static void write_set_columns(struct sql_text *sql)
-{
-    columns_append(sql, write_fields(), HOME_WRITE_SET, ", # @");
-}
-
-static void owner_columns(struct sql_text *sql)
-{
-    columns_append(sql, sample_fields(), HOME_OWNER, ", # @");
-}
-
 static const struct table_ddl {
     const char *name;
     const char *sql;
-    void (*columns)(struct sql_text *sql);
-    bool added; /* older files of these versions may lack the table */
-    bool old;   /* only files of version 1 have it; it is not created */
+    const struct field *(*fields)(void);
+    enum field_home home;
+    void (*columns)(struct sql_text *sql); /* instead of fields */
+    bool added;                            /* older files of these versions may lack the table */
+    bool old;                              /* only files of version 1 have it; it is not created */
 } tables[] = {
     {.name = "guest",
      .sql = "CREATE TABLE guest(id INTEGER PRIMARY KEY, host TEXT NOT NULL, uuid TEXT NOT NULL, "
@@ -68,11 +40,13 @@ static const struct table_ddl {
     /* For guests of a known manager: guest/domain/owner.h. */
     {.name = "owner",
      .sql = "CREATE TABLE owner(guest_id INTEGER PRIMARY KEY*) STRICT",
-     .columns = owner_columns,
+     .fields = sample_fields,
+     .home = HOME_OWNER,
      .added = true},
     {.name = "sample",
      .sql = "CREATE TABLE sample(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL*) STRICT",
-     .columns = sample_columns},
+     .fields = sample_fields,
+     .home = HOME_SAMPLE},
     /* The key begins with the time, because reports read all guests of one hour after the other,
      * and all guests are written together. */
     {.name = "bucket",
@@ -80,7 +54,8 @@ static const struct table_ddl {
             "guest_id INTEGER NOT NULL, records INTEGER NOT NULL, period_ms INTEGER NOT NULL, "
             "resident_max_bytes INTEGER NOT NULL, windows TEXT NOT NULL*, "
             "PRIMARY KEY(level_s, start_s, guest_id)) STRICT, WITHOUT ROWID",
-     .columns = bucket_columns},
+     .fields = sample_fields,
+     .home = HOME_SUMMARY},
     /* Joint need of all guests of a host: see host_need.h. "windows" is as in a bucket. */
     {.name = "host_need",
      .sql = "CREATE TABLE host_need(level_s INTEGER NOT NULL, start_s INTEGER NOT NULL, "
@@ -96,7 +71,8 @@ static const struct table_ddl {
     /* The guest's own report at the time of a sample; NULL: not known. */
     {.name = "word",
      .sql = "CREATE TABLE word(sample_id INTEGER PRIMARY KEY*) STRICT",
-     .columns = guest_stats_columns},
+     .fields = guest_stats_fields,
+     .home = HOME_GUEST_STATS},
     /* verdict: 0 unknown, 1 below, 2 near, 3 above, so that max() is the worst. "_ms" columns: the
      * time in which the guest reported the figure; the figure is a mean over that time. */
     {.name = "word_bucket",
@@ -108,7 +84,8 @@ static const struct table_ddl {
     /* For guests that measure their own working set. */
     {.name = "own_set",
      .sql = "CREATE TABLE own_set(sample_id INTEGER PRIMARY KEY*) STRICT",
-     .columns = own_columns},
+     .fields = guest_stats_fields,
+     .home = HOME_OWN_SET},
     /* The last report of a guest's agent, as on the wire: host/base/wire/wire.h. */
     {.name = "last_report",
      .sql = "CREATE TABLE last_report(guest_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
@@ -122,7 +99,8 @@ static const struct table_ddl {
     {.name = "write_set",
      .sql = "CREATE TABLE write_set(guest_id INTEGER NOT NULL, time_ms INTEGER NOT NULL*, "
             "PRIMARY KEY(guest_id, time_ms)) STRICT, WITHOUT ROWID",
-     .columns = write_set_columns,
+     .fields = write_fields,
+     .home = HOME_WRITE_SET,
      .added = true},
     /* Start, suspension and end of a guest: history/event.h. */
     {.name = "event",
@@ -133,7 +111,7 @@ static const struct table_ddl {
 
 static struct sql_text table_sql(const struct table_ddl *table)
 {
-    const char *star = table->columns ? strchr(table->sql, '*') : NULL;
+    const char *star = table->fields || table->columns ? strchr(table->sql, '*') : NULL;
     struct sql_text sql = {0};
 
     if (!star) {
@@ -142,7 +120,10 @@ static struct sql_text table_sql(const struct table_ddl *table)
     }
     sql.used = (size_t)(star - table->sql);
     memcpy(sql.text, table->sql, sql.used);
-    table->columns(&sql);
+    if (table->fields)
+        columns_append(&sql, table->fields(), table->home, ", # @");
+    else
+        table->columns(&sql);
     sql_append(&sql, star + 1);
     return sql;
 }

@@ -11,26 +11,24 @@
 #define BRIDGE 8
 #define MAX_ORDER 18 /* 1 GiB of base pages of 4 KiB */
 
-int kpagecount_open(const struct fsroot *root, struct error *error)
+static int open_file(const struct fsroot *root, const char *path, struct error *error)
 {
-    int fd = fsroot_openf(root, O_RDONLY, "proc/kpagecount");
+    int fd = fsroot_openf(root, O_RDONLY, "%s", path);
 
     if (fd < 0)
-        return error_set(error, fd,
-                         "/proc/kpagecount: %s (needs root and CONFIG_PROC_PAGE_MONITOR)",
+        return error_set(error, fd, "/%s: %s (needs root and CONFIG_PROC_PAGE_MONITOR)", path,
                          strerror(-fd));
     return fd;
 }
 
+int kpagecount_open(const struct fsroot *root, struct error *error)
+{
+    return open_file(root, "proc/kpagecount", error);
+}
+
 int kpageflags_open(const struct fsroot *root, struct error *error)
 {
-    int fd = fsroot_openf(root, O_RDONLY, "proc/kpageflags");
-
-    if (fd < 0)
-        return error_set(error, fd,
-                         "/proc/kpageflags: %s (needs root and CONFIG_PROC_PAGE_MONITOR)",
-                         strerror(-fd));
-    return fd;
+    return open_file(root, "proc/kpageflags", error);
 }
 
 int kpageflags_read(int fd, const uint64_t *pfn, uint64_t n, uint64_t *flags)
