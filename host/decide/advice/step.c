@@ -14,7 +14,7 @@ void decide_remember(const struct decide_pace *pace, double now_s, struct decide
 }
 
 static void panic(struct decide_pace *pace, const struct decide_policy *policy,
-                  const struct decide_input *input, double now_s)
+                  const struct decide_input *input, unsigned panics, double now_s)
 {
     uint64_t actual = decide_actual(input);
 
@@ -27,9 +27,10 @@ static void panic(struct decide_pace *pace, const struct decide_policy *policy,
         if (actual < decide_most(input)) {
             pace->panic_bytes = (uint64_t)((double)actual * policy->learned_factor);
             pace->panic_at_s = now_s;
-            pace->needs_known = false;
+            pace->needs_known = pace->killed = false;
         }
     }
+    pace->killed = pace->killed || (panics & PANIC_OOM_KILL);
     pace->panicking = true;
     pace->panicked_s = now_s;
     pace->paused_until_s = now_s + pace->pause_s;
@@ -45,13 +46,15 @@ static uint64_t needed(const struct decide_input *input, const struct decide_dec
 }
 
 /* The largest need until nothing has been short for the pause is what the panic needed: before it
- * was given memory the guest could not show that. */
+ * was given memory the guest could not show that, least of all once its OOM killer has run. */
 static void learn(struct decide_pace *pace, const struct decide_input *input,
                   const struct decide_decision *decision, double now_s)
 {
     uint64_t bytes = needed(input, decision);
 
     if (pace->panicking || now_s >= pace->paused_until_s || bytes == 0)
+        return;
+    if (pace->killed && decide_actual(input) < smaller(pace->panic_bytes, decide_most(input)))
         return;
     pace->panic_bytes = pace->needs_known ? larger(pace->panic_bytes, bytes) : bytes;
     pace->needs_known = true;
@@ -93,8 +96,8 @@ uint64_t decide_step_most(const struct decide_policy *policy, const struct decid
 static uint64_t step_bytes(const struct decide_policy *policy, const struct decide_input *input)
 {
     uint64_t actual = decide_actual(input);
-    uint64_t step = smaller((uint64_t)((double)actual * policy->down_share),
-                            decide_step_most(policy, input));
+    uint64_t most = input->host_urgent ? actual : decide_step_most(policy, input);
+    uint64_t step = smaller((uint64_t)((double)actual * policy->down_share), most);
 
     if (input->guest.reported && input->guest.available_bytes != DECIDE_UNKNOWN)
         step = smaller(step, input->guest.available_bytes / 2);
@@ -161,7 +164,7 @@ uint64_t decide_step(struct decide_pace *pace, const struct decide_policy *polic
     if (pace->known_since_s == 0)
         pace->known_since_s = now_s;
     if (decision->panics)
-        panic(pace, policy, input, now_s);
+        panic(pace, policy, input, decision->panics, now_s);
     else
         pace->panicking = false;
     learn(pace, input, decision, now_s);

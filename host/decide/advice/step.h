@@ -6,9 +6,12 @@
  * Up: the whole way at once. Down: only after the target has been below for a number of decisions
  * in a row and a length of time, and then each decision takes at most the smallest of 5 % of B, 256
  * MiB and half of what the guest has available. Of a guest of more than 64 GiB it is M / 256 in
- * place of 256 MiB: a quarter of 1 TiB would take half a day otherwise. After a panic nothing is
- * taken for ten minutes. A panic within an hour of the end of that pause makes a pause twice as
- * long as the last one, up to an hour. Panics less than a minute apart are one panic.
+ * place of 256 MiB: a quarter of 1 TiB would take half a day otherwise. While free memory is below
+ * the level hard, or growth waits for donors, there is neither: 256 MiB of a donor of 64 GiB, every
+ * 40 s, left a guest of 2 GiB to its OOM killer for ten minutes (control.c takes no more than is
+ * missing then). After a panic nothing is taken for ten minutes. A panic within an hour of the end
+ * of that pause makes a pause twice as long as the last one, up to an hour. Panics less than a
+ * minute apart are one panic.
  *
  * While free memory is below the level hard, or growth waits for donors, a guest is asked early:
  * after three decisions and twenty seconds, which is how long three ordinary decisions take (while
@@ -55,6 +58,7 @@ struct decide_pace {
      * somewhat more than it had then. */
     uint64_t panic_bytes;
     bool needs_known;
+    bool killed; /* its OOM killer ran: what was left needs less than was needed */
     double panic_at_s;
     double panicked_s; /* its last decision with a panic */
 };

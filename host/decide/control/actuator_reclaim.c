@@ -113,7 +113,9 @@ static bool is_vetoed(const struct decide_decision *decision)
     return vetoes || decision->panics || decision->claims;
 }
 
-uint64_t reclaim_room(const struct reclaim_policy *policy, const struct reclaim_group *group)
+/* Returns how much one decision may reclaim given the room in swap. The room of a group without a
+ * limit of its own is the host's: then all guests share it. */
+static uint64_t reclaim_room(const struct reclaim_policy *policy, const struct reclaim_group *group)
 {
     return (uint64_t)((double)group->swap_room_bytes * policy->swap_share);
 }
@@ -333,3 +335,65 @@ const struct actuator_operations actuator_reclaim = {
     .done_column = {"reclaimed_bytes", "reclaimed", "vmwss_balloon_reclaimed_bytes",
                     ACTUATOR_DECIDED "what memory.reclaim found of that."},
 };
+
+/* --- of all guests ---------------------------------------------------------------------------- */
+
+static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, size_t n)
+{
+    struct control_guest *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].action == CONTROL_NONE && guests[i].reclaim_bytes > 0 &&
+            (!best || control_gives_before(&guests[i], best)))
+            best = &guests[i];
+    return best;
+}
+
+/* Returns the limit for all guests together: the host's room in swap, which a group's own limit may
+ * hide. */
+static uint64_t room_in_swap(const struct reclaim_policy *policy,
+                             const struct control_guest *guests, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (guests[i].reclaim_bytes > 0)
+            bytes = larger(bytes, reclaim_room(policy, &guests[i].group));
+    return bytes;
+}
+
+static void order_reclaim(struct control_guest *guest, uint64_t most_bytes)
+{
+    uint64_t bytes = smaller(guest->reclaim_bytes, most_bytes);
+
+    guest->reclaim_bytes = bytes - bytes % DECIDE_MIB;
+    if (guest->reclaim_bytes > 0)
+        guest->action = CONTROL_RECLAIM;
+    else
+        guest->reclaim_hold = RECLAIM_SWAP;
+}
+
+void reclaim_missing(const struct control_policy *policy, struct control_guest *guests, size_t n,
+                     uint64_t wanted, double now_s)
+{
+    struct control_guest *guest;
+    uint64_t room;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t a = 0; a < N_ACTUATORS; a++)
+            if (actuators[a]->offer)
+                actuators[a]->offer(&guests[i], policy, now_s);
+    room = room_in_swap(&policy->reclaim, guests, n);
+    while (wanted > 0 && (guest = next_to_be_reclaimed(guests, n)) != NULL) {
+        if (wanted != UINT64_MAX)
+            guest->reclaim_bytes = control_whole_mib(wanted, guest->reclaim_bytes);
+        order_reclaim(guest, room);
+        room -= guest->reclaim_bytes;
+        if (wanted != UINT64_MAX)
+            wanted = less(wanted, guest->reclaim_bytes);
+    }
+    while ((guest = next_to_be_reclaimed(guests, n)) != NULL) {
+        guest->reclaim_bytes = 0;
+        guest->reclaim_hold = RECLAIM_OTHERS;
+    }
+}

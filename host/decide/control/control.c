@@ -45,11 +45,6 @@ static enum control_hold find_obstacle(const struct control_guest *guest, double
                : HOLD_MOVING;
 }
 
-static uint64_t whole_mib_up(uint64_t bytes, uint64_t most)
-{
-    return smaller((bytes + DECIDE_MIB - 1) / DECIDE_MIB * DECIDE_MIB, most);
-}
-
 /* An inhibited guest is not shrunk again, and gets back what it had; an untrusted guest gets no
  * more than that for its claims. */
 static uint64_t wish_of(const struct control_guest *guest, uint64_t step_bytes)
@@ -60,7 +55,7 @@ static uint64_t wish_of(const struct control_guest *guest, uint64_t step_bytes)
     if (balloon_is_inhibited(&guest->state) || guest->decision.claims)
         return smaller(larger(larger(actual, guest->state.before_bytes), step_bytes),
                        decide_most(input));
-    return step_bytes < actual ? whole_mib_up(step_bytes, actual) : step_bytes;
+    return step_bytes < actual ? control_whole_mib(step_bytes, actual) : step_bytes;
 }
 
 static enum control_hold hold_of(const struct control_guest *guest, double now_s)
@@ -176,11 +171,6 @@ static bool grows_before(const struct control_guest *a, const struct control_gue
     return a->decision.rho > b->decision.rho;
 }
 
-static bool gives_before(const struct control_guest *a, const struct control_guest *b)
-{
-    return a->aside == b->aside ? a->decision.rho < b->decision.rho : b->aside;
-}
-
 /* A dry run of all guests is one of what they would do together. */
 static void put_aside(struct control_guest *guests, size_t n)
 {
@@ -210,7 +200,7 @@ static struct control_guest *next_to_give(struct control_guest *guests, size_t n
 
     for (size_t i = 0; i < n; i++)
         if (!guests[i].served && guests[i].wish_bytes < decide_actual(&guests[i].input) &&
-            (!best || gives_before(&guests[i], best)))
+            (!best || control_gives_before(&guests[i], best)))
             best = &guests[i];
     return best;
 }
@@ -302,7 +292,8 @@ static uint64_t missing(const struct control_policy *policy, const struct contro
 }
 
 /* Returns the amount still missing. */
-static uint64_t give(struct control_host *host, struct control_guest *guests, size_t n)
+static uint64_t give(const struct control_policy *policy, struct control_host *host,
+                     struct control_guest *guests, size_t n)
 {
     const enum control_hold hold = host->missing_bytes == 0 && host->level == LEVEL_AMPLE
                                        ? HOLD_AMPLE
@@ -317,73 +308,14 @@ static uint64_t give(struct control_host *host, struct control_guest *guests, si
             continue;
         guest->hold = HOLD_NONE;
         guest->action = CONTROL_SHRINK;
-        guest->target_bytes = guest->wish_bytes;
+        guest->target_bytes = larger(
+            guest->wish_bytes,
+            less(decide_actual(&guest->input),
+                 larger(wanted, decide_step_most(&policy->decide, &guest->input))));
         if (wanted != UINT64_MAX)
-            wanted = less(wanted, decide_actual(&guest->input) - guest->wish_bytes);
+            wanted = less(wanted, decide_actual(&guest->input) - guest->target_bytes);
     }
     return wanted;
-}
-
-/* --- reclaim ---------------------------------------------------------------------------------- */
-
-static struct control_guest *next_to_be_reclaimed(struct control_guest *guests, size_t n)
-{
-    struct control_guest *best = NULL;
-
-    for (size_t i = 0; i < n; i++)
-        if (guests[i].action == CONTROL_NONE && guests[i].reclaim_bytes > 0 &&
-            (!best || gives_before(&guests[i], best)))
-            best = &guests[i];
-    return best;
-}
-
-/* Returns the limit for all guests together: the host's room in swap, which a group's own limit may
- * hide. */
-static uint64_t room_in_swap(const struct reclaim_policy *policy,
-                             const struct control_guest *guests, size_t n)
-{
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (guests[i].reclaim_bytes > 0)
-            bytes = larger(bytes, reclaim_room(policy, &guests[i].group));
-    return bytes;
-}
-
-static void order_reclaim(struct control_guest *guest, uint64_t most_bytes)
-{
-    uint64_t bytes = smaller(guest->reclaim_bytes, most_bytes);
-
-    guest->reclaim_bytes = bytes - bytes % DECIDE_MIB;
-    if (guest->reclaim_bytes > 0)
-        guest->action = CONTROL_RECLAIM;
-    else
-        guest->reclaim_hold = RECLAIM_SWAP;
-}
-
-static void reclaim_missing(const struct control_policy *policy, struct control_guest *guests,
-                            size_t n, uint64_t wanted, double now_s)
-{
-    struct control_guest *guest;
-    uint64_t room;
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t a = 0; a < N_ACTUATORS; a++)
-            if (actuators[a]->offer)
-                actuators[a]->offer(&guests[i], policy, now_s);
-    room = room_in_swap(&policy->reclaim, guests, n);
-    while (wanted > 0 && (guest = next_to_be_reclaimed(guests, n)) != NULL) {
-        if (wanted != UINT64_MAX)
-            guest->reclaim_bytes = whole_mib_up(wanted, guest->reclaim_bytes);
-        order_reclaim(guest, room);
-        room -= guest->reclaim_bytes;
-        if (wanted != UINT64_MAX)
-            wanted = less(wanted, guest->reclaim_bytes);
-    }
-    while ((guest = next_to_be_reclaimed(guests, n)) != NULL) {
-        guest->reclaim_bytes = 0;
-        guest->reclaim_hold = RECLAIM_OTHERS;
-    }
 }
 
 /* --- actuators -------------------------------------------------------------------------------- */
@@ -452,7 +384,7 @@ void control_run(const struct control_policy *policy, struct control_host *host,
     host->waiting_bytes = budgets.pressing;
     host->missing_bytes = missing(policy, host, budgets.waiting, returning(guests, n),
                                   pending(guests, n));
-    reclaim_missing(policy, guests, n, give(host, guests, n), host->now_s);
+    reclaim_missing(policy, guests, n, give(policy, host, guests, n), host->now_s);
     for (size_t i = 0; i < n; i++)
         split_target(&guests[i]);
 }

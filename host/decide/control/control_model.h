@@ -125,3 +125,18 @@ static inline bool control_is_split(const struct control_guest *guest)
 {
     return control_first(guest) != ACTUATOR_BALLOON;
 }
+
+/** Returns true if guest @p a is asked before @p b. */
+static inline bool control_gives_before(const struct control_guest *a,
+                                        const struct control_guest *b)
+{
+    return a->aside == b->aside ? a->decision.rho < b->decision.rho : b->aside;
+}
+
+/** Rounds up to whole MiB, to at most @p most. */
+static inline uint64_t control_whole_mib(uint64_t bytes, uint64_t most)
+{
+    bytes += DECIDE_MIB - 1;
+    bytes -= bytes % DECIDE_MIB;
+    return bytes < most ? bytes : most;
+}

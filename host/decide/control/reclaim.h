@@ -107,10 +107,6 @@ struct reclaim_state {
 /** Returns the size that reclaim always leaves to a guest. */
 uint64_t reclaim_keep(const struct decide_input *input, const struct decide_decision *decision);
 
-/** Returns how much one decision may reclaim given the room in swap. The room of a group without a
- * limit of its own is the host's: then all guests share it. */
-uint64_t reclaim_room(const struct reclaim_policy *policy, const struct reclaim_group *group);
-
 /** Notes that the kernel is being asked now, or has just answered. */
 void reclaim_asked(struct reclaim_state *state, double now_s);
 
@@ -120,3 +116,11 @@ void reclaim_pause_until(struct reclaim_state *state, double until_s);
 /** Notes how much of the requested amount the kernel reclaimed. */
 void reclaim_answered(struct reclaim_state *state, const struct reclaim_policy *policy,
                       uint64_t asked_bytes, uint64_t got_bytes, double now_s);
+
+struct control_guest;
+struct control_policy;
+
+/** Has the guests whose balloons have no order give the @p wanted bytes that balloons did not,
+ * lowest rho first. UINT64_MAX: all they can. */
+void reclaim_missing(const struct control_policy *policy, struct control_guest *guests, size_t n,
+                     uint64_t wanted, double now_s);

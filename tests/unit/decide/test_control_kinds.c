@@ -510,3 +510,43 @@ TEST(kinds, a_panic_at_the_start_gets_no_more_than_the_owner_gives)
     run(&h, &g, 1);
     ck_assert_uint_eq(g.target_bytes, 3000 * MIB);
 }
+
+/* 256 MiB each 40 s left a guest of 2 GiB to its OOM killer for ten minutes. */
+TEST(kinds, a_large_donor_gives_at_once_what_a_short_host_misses)
+{
+    struct control_host h = host(400);
+    struct control_guest g = guest();
+
+    g.input.assigned_bytes = 65536 * MIB;
+    resize(&g, 65536 * MIB, 65536 * MIB);
+    rest(&g);
+    g.state.pace.known_since_s = 1;
+    for (int i = 0; i < 3; i++)
+        run(&h, &g, 1);
+    ck_assert_int_eq(g.action, CONTROL_SHRINK);
+    ck_assert_uint_eq(65536 * MIB - g.target_bytes, h.missing_bytes);
+    h.missing_bytes = 0;
+    h.free_bytes = 840 * MIB; /* above hard */
+    h.level = LEVEL_SOFT;
+    settle(&h, &g, 1);
+    ck_assert_uint_eq(65536 * MIB - g.target_bytes, 256 * MIB);
+}
+
+/* Its other processes need little, but it has not been given what its panic asked for. */
+TEST(kinds, a_guest_whose_process_was_killed_still_waits)
+{
+    struct control_host h = host(840);
+    struct control_guest g[2] = {guest(), guest()};
+
+    resize(&g[0], 2048 * MIB, 2048 * MIB);
+    rest(&g[0]);
+    g[0].input.guest.oom_kill = true;
+    run(&h, g, 2);
+    g[0].input.guest.oom_kill = false;
+    for (int i = 0; i < 30; i++)
+        run(&h, g, 2);
+    ck_assert_uint_gt(h.waiting_bytes, 0);
+    h.free_bytes = 6000 * MIB;
+    run(&h, g, 2);
+    ck_assert_uint_eq(g[0].target_bytes, 2452 * MIB);
+}
