@@ -188,17 +188,9 @@ static json_t *knee_json(const struct regrow_curve *curve)
 /* With the first two flags the need is only a lower bound; with the third it is not even that. */
 static json_t *flags_json(const struct regrow_result *result, enum regrow_end end)
 {
-    json_t *flags = json_array();
-
-    if (end != REGROW_SETTLED)
-        json_array_append_new(flags, json_string("growing"));
-    if (result->reclaim)
-        json_array_append_new(flags, json_string("reclaim"));
-    if (result->reclaim_unknown)
-        json_array_append_new(flags, json_string("reclaim-unknown"));
-    if (result->written)
-        json_array_append_new(flags, json_string("written"));
-    return flags;
+    return json_pack(
+        "[s*s*s*s*]", end != REGROW_SETTLED ? "growing" : NULL, result->reclaim ? "reclaim" : NULL,
+        result->reclaim_unknown ? "reclaim-unknown" : NULL, result->written ? "written" : NULL);
 }
 
 static int print_json(const struct regrow_output *output, const struct regrow_curve *curve,

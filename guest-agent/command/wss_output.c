@@ -108,17 +108,10 @@ static json_t *watched_json(const struct watch *watch, const struct watched_proc
 
 static json_t *disturbed_json(const struct disturbed *disturbed)
 {
-    json_t *flags = json_array();
-
-    if (disturbed->reclaim)
-        json_array_append_new(flags, json_string("reclaim"));
-    if (disturbed->reclaim_unknown)
-        json_array_append_new(flags, json_string("reclaim-unknown"));
-    if (disturbed->damon_unknown)
-        json_array_append_new(flags, json_string("damon-unknown"));
-    if (disturbed->damon)
-        json_array_append_new(flags, json_string("damon-active"));
-    return flags;
+    return json_pack("[s*s*s*s*]", disturbed->reclaim ? "reclaim" : NULL,
+                     disturbed->reclaim_unknown ? "reclaim-unknown" : NULL,
+                     disturbed->damon_unknown ? "damon-unknown" : NULL,
+                     disturbed->damon ? "damon-active" : NULL);
 }
 
 static int print_json(const struct wss_output *output, const struct watch *watch, double slept_s)
