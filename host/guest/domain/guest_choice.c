@@ -2,16 +2,12 @@
 /** @file guest_choice.c  See guest_choice.h. */
 #include "guest/domain/guest_choice.h"
 
-#include "base/cond.h"
+#include "guest/domain/inquiry.h"
 #include "guest/domain/pods.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The interval at which a signal is noticed. */
-#define CHECK_S 0.05
 
 int guest_choice_connect(const struct guest_choice *choice, const struct fsroot *root,
                          struct chosen_domain *out, struct error *error)
@@ -30,6 +26,8 @@ int guest_choice_open(const struct guest_choice *choice, const struct fsroot *ro
 
     if (choice->pid)
         return guest_open_pid(root, choice->pid, guest, error);
+    if (domain_is_pods(choice->uri))
+        return pods_open(root, choice->domain, guest, error);
 
     int rc = guest_choice_connect(choice, root, &chosen, error);
 
@@ -40,116 +38,72 @@ int guest_choice_open(const struct guest_choice *choice, const struct fsroot *ro
     return rc;
 }
 
-/* The last user frees it: the thread, if it was left behind. */
-struct inquiry {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool done, left_behind;
+/* The choice is a copy: the thread may outlive it. */
+struct opening {
     struct guest_choice choice;
-    char *domain, *uri; /* copied from the choice */
+    char *domain, *uri;
     struct guest guest;
-    struct error error;
-    int rc;
 };
 
-static void inquiry_free(struct inquiry *inquiry)
+static void opening_free(struct opening *opening)
 {
-    pthread_cond_destroy(&inquiry->changed);
-    pthread_mutex_destroy(&inquiry->mutex);
-    free(inquiry->domain);
-    free(inquiry->uri);
-    free(inquiry);
+    free(opening->domain);
+    free(opening->uri);
+    free(opening);
 }
 
-static struct inquiry *inquiry_new(const struct guest_choice *choice)
+static void opening_discard(void *context, int rc)
 {
-    struct inquiry *inquiry = calloc(1, sizeof(*inquiry));
+    struct opening *opening = context;
 
-    if (!inquiry)
+    if (rc == 0)
+        guest_close(&opening->guest);
+    opening_free(opening);
+}
+
+static struct opening *opening_new(const struct guest_choice *choice)
+{
+    struct opening *opening = calloc(1, sizeof(*opening));
+
+    if (!opening)
         return NULL;
-    pthread_mutex_init(&inquiry->mutex, NULL);
-    cond_init(&inquiry->changed);
-    inquiry->domain = choice->domain ? strdup(choice->domain) : NULL;
-    inquiry->uri = choice->uri ? strdup(choice->uri) : NULL;
-    inquiry->choice = (struct guest_choice){inquiry->uri, inquiry->domain, choice->pid};
-    return inquiry;
+    opening->domain = choice->domain ? strdup(choice->domain) : NULL;
+    opening->uri = choice->uri ? strdup(choice->uri) : NULL;
+    opening->choice = (struct guest_choice){opening->uri, opening->domain, choice->pid};
+    return opening;
 }
 
-static void *unhurried_ask(void *context)
+static int opening_ask(void *context, struct error *error)
 {
-    struct inquiry *inquiry = context;
+    struct opening *opening = context;
     struct fsroot root;
     int rc = fsroot_open(&root, "/");
 
-    if (rc == 0) {
-        rc = guest_choice_open(&inquiry->choice, &root, &inquiry->guest, &inquiry->error);
-        fsroot_close(&root);
-    }
-    pthread_mutex_lock(&inquiry->mutex);
-    inquiry->rc = rc;
-    inquiry->done = true;
-    pthread_cond_signal(&inquiry->changed);
-
-    bool alone = inquiry->left_behind;
-
-    pthread_mutex_unlock(&inquiry->mutex);
-    if (alone && rc == 0)
-        guest_close(&inquiry->guest);
-    if (alone)
-        inquiry_free(inquiry);
-    return NULL;
-}
-
-/* Signals must reach the thread that can handle them. */
-static int begin_inquiry(struct inquiry *inquiry)
-{
-    pthread_t thread;
-    sigset_t all;
-    sigset_t before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-
-    int rc = -pthread_create(&thread, NULL, unhurried_ask, inquiry);
-
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
-        pthread_detach(thread);
+    if (rc < 0)
+        return error_set(error, rc, "/: %s", strerror(-rc));
+    rc = guest_choice_open(&opening->choice, &root, &opening->guest, error);
+    fsroot_close(&root);
     return rc;
-}
-
-/* False: the thread is left behind. */
-static bool wait_for(struct inquiry *inquiry, const volatile int *interrupted)
-{
-    pthread_mutex_lock(&inquiry->mutex);
-    while (!inquiry->done && !*interrupted)
-        cond_wait_until(&inquiry->changed, &inquiry->mutex, cond_in_s(CHECK_S));
-    inquiry->left_behind = !inquiry->done;
-
-    bool done = inquiry->done;
-
-    pthread_mutex_unlock(&inquiry->mutex);
-    return done;
 }
 
 int guest_choice_open_unhurried(const struct guest_choice *choice, const volatile int *interrupted,
                                 struct guest *guest, struct error *error)
 {
-    struct inquiry *inquiry = inquiry_new(choice);
-    int rc = inquiry ? begin_inquiry(inquiry) : -ENOMEM;
+    struct opening *opening = opening_new(choice);
+    bool answered;
 
-    if (rc < 0) {
-        if (inquiry)
-            inquiry_free(inquiry);
-        return error_set(error, rc, "libvirt cannot be asked: %s", strerror(-rc));
-    }
-    if (!wait_for(inquiry, interrupted))
-        return error_set(error, -EINTR, "interrupted");
-    rc = inquiry->rc;
+    if (!opening)
+        return error_set(error, -ENOMEM, "out of memory");
+
+    const struct inquiry inquiry = {.ask = opening_ask,
+                                    .discard = opening_discard,
+                                    .context = opening,
+                                    .interrupted = interrupted};
+    int rc = inquiry_make(&inquiry, &answered, error);
+
     if (rc == 0)
-        guest_move(guest, &inquiry->guest);
-    else if (error)
-        *error = inquiry->error;
-    inquiry_free(inquiry);
+        guest_move(guest, &opening->guest);
+    if (answered)
+        opening_free(opening);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/open_below.h"
+#include "guest/domain/inquiry.h"
 #include "guest/domain/libvirt.h"
 
 #include <errno.h>
@@ -189,57 +190,197 @@ const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
     return chosen;
 }
 
-int pods_connect(const struct pod_guest *guest, struct domain_connection **out, struct error *error)
+/* A pod's libvirt may be stopped, or may let callers wait on purpose. */
+#define LIMIT_S 10
+
+/* A question to a pod's libvirt. The members are the thread's own, as it may be left behind. */
+struct pod_inquiry {
+    struct pod_guest pod;
+    bool connect, open; /* the answer: a connection; a guest that can be measured */
+    struct domain_connection *connection;
+    struct domain_info info;
+    struct guest guest;
+};
+
+static int connect_now(const struct pod_guest *pod, struct domain_connection **out,
+                       struct error *error)
 {
     struct error failed = {0};
     char uri[64];
 
-    if (guest->socket < 0)
-        return error_set(error, guest->error.code, "%s", guest->error.text);
     /* "session": a libvirt that has privileges takes it for "system" */
-    snprintf(uri, sizeof(uri), "qemu:///session?socket=/proc/self/fd/%d", guest->socket);
+    snprintf(uri, sizeof(uri), "qemu:///session?socket=/proc/self/fd/%d", pod->socket);
 
     int rc = domain_connect(uri, out, &failed);
 
     if (rc < 0)
-        return error_set(error, rc, "%s of its pod: %s", guest->path, failed.text);
-    (*out)->pid = guest->pid;
-    snprintf((*out)->uri, sizeof((*out)->uri), "the libvirt of process %d's pod", (int)guest->pid);
+        return error_set(error, rc, "%s of its pod: %s", pod->path, failed.text);
+    (*out)->pid = pod->pid;
+    snprintf((*out)->uri, sizeof((*out)->uri), "the libvirt of process %d's pod", (int)pod->pid);
     return 0;
 }
 
-int pods_connect_to(const struct fsroot *root, const char *domain, char uuid[37],
-                    struct domain_connection **out, struct error *error)
+static int describe_and_open(struct pod_inquiry *asked, const struct fsroot *root,
+                             struct error *error)
 {
+    struct domain_info info;
+    int rc = domain_find(asked->connection, root, asked->pod.uuid, &info, error);
+
+    if (rc < 0)
+        return rc;
+    asked->info = info;
+    if (!asked->open)
+        return 0;
+    if (info.state != DOMAIN_RUNNING)
+        return error_set(error, -ENODEV, "not running");
+    return guest_open_domain(asked->connection, root, asked->pod.uuid, &asked->guest, error);
+}
+
+static int ask_now(void *context, struct error *error)
+{
+    struct pod_inquiry *asked = context;
+    struct fsroot root;
+    int rc = fsroot_open(&root, "/");
+
+    if (rc < 0)
+        return error_set(error, rc, "/: %s", strerror(-rc));
+    rc = connect_now(&asked->pod, &asked->connection, error);
+    if (rc == 0 && !asked->connect) {
+        rc = describe_and_open(asked, &root, error);
+        domain_disconnect(asked->connection);
+        asked->connection = NULL;
+    }
+    fsroot_close(&root);
+    return rc;
+}
+
+static void inquiry_free(struct pod_inquiry *asked)
+{
+    if (asked->pod.socket >= 0)
+        close(asked->pod.socket);
+    free(asked);
+}
+
+static void discard(void *context, int rc)
+{
+    struct pod_inquiry *asked = context;
+
+    domain_disconnect(asked->connection);
+    if (rc == 0 && asked->open)
+        guest_close(&asked->guest);
+    inquiry_free(asked);
+}
+
+static struct pod_inquiry *inquiry_new(const struct pod_guest *pod, const struct pod_inquiry *what)
+{
+    struct pod_inquiry *asked = malloc(sizeof(*asked));
+
+    if (!asked)
+        return NULL;
+    *asked = *what;
+    asked->pod = *pod;
+    asked->pod.socket = fcntl(pod->socket, F_DUPFD_CLOEXEC, 0);
+    return asked;
+}
+
+/* @p what: its answer is filled in. */
+static int ask_pod(const struct pod_guest *pod, struct pod_inquiry *what, struct error *error)
+{
+    if (pod->socket < 0)
+        return error_set(error, pod->error.code, "%s", pod->error.text);
+
+    struct pod_inquiry *asked = inquiry_new(pod, what);
+    const struct inquiry inquiry = {
+        .ask = ask_now, .discard = discard, .context = asked, .limit_s = LIMIT_S};
+    bool answered;
+
+    if (!asked)
+        return error_set(error, -ENOMEM, DOMAIN_PODS ": out of memory");
+
+    int rc = inquiry_make(&inquiry, &answered, error);
+
+    if (!answered)
+        return error_set(error, rc,
+                         "%s of its pod: it has not answered within %d s (without libvirt: measure "
+                         "with --pid %d)",
+                         pod->path, LIMIT_S, (int)pod->pid);
+    *what = *asked;
+    inquiry_free(asked);
+    return rc;
+}
+
+int pods_connect(const struct pod_guest *pod, struct domain_connection **out, struct error *error)
+{
+    struct pod_inquiry asked = {.connect = true};
+    int rc = ask_pod(pod, &asked, error);
+
+    if (rc == 0)
+        *out = asked.connection;
+    return rc;
+}
+
+int pods_ask(const struct pod_guest *pod, struct domain_info *info, struct guest *guest,
+             struct error *error)
+{
+    struct pod_inquiry asked = {.open = guest};
+    int rc = ask_pod(pod, &asked, error);
+
+    *info = asked.info;
+    if (rc == 0 && guest)
+        guest_move(guest, &asked.guest);
+    return rc;
+}
+
+static int ask_chosen(const struct fsroot *root, const char *domain, struct pod_inquiry *asked,
+                      struct error *error)
+{
+    struct error failed = {0};
     struct pods pods;
     int rc = pods_find(root, &pods, error);
 
     if (rc < 0)
         return rc;
 
-    struct error failed = {0};
-    const struct pod_guest *guest = pods_choose(&pods, domain, &failed);
+    const struct pod_guest *pod = pods_choose(&pods, domain, &failed);
 
-    if (guest)
-        memcpy(uuid, guest->uuid, sizeof(guest->uuid));
-    if (guest && pods_connect(guest, out, &failed) < 0)
-        error_prefix(&failed, "domain %s", guest->name);
+    if (pod && ask_pod(pod, asked, &failed) < 0 && strncmp(failed.text, "domain ", 7) != 0)
+        error_prefix(&failed, "domain %s", pod->name);
     pods_free(&pods);
     return failed.code ? error_set(error, failed.code, "%s", failed.text) : 0;
 }
 
-static void list_one(const struct fsroot *root, const struct pod_guest *guest,
-                     struct domain_info *info)
+int pods_connect_to(const struct fsroot *root, const char *domain, char uuid[37],
+                    struct domain_connection **out, struct error *error)
 {
-    struct domain_connection *connection = NULL;
+    struct pod_inquiry asked = {.connect = true};
+    int rc = ask_chosen(root, domain, &asked, error);
 
-    if (pods_connect(guest, &connection, NULL) < 0 ||
-        domain_find(connection, root, guest->uuid, info, NULL) < 0) {
-        *info = (struct domain_info){.pid = guest->pid, .state = DOMAIN_RUNNING};
-        memcpy(info->name, guest->name, sizeof(info->name));
-        memcpy(info->uuid, guest->uuid, sizeof(info->uuid));
+    if (rc == 0) {
+        memcpy(uuid, asked.pod.uuid, sizeof(asked.pod.uuid));
+        *out = asked.connection;
     }
-    domain_disconnect(connection);
+    return rc;
+}
+
+int pods_open(const struct fsroot *root, const char *domain, struct guest *guest,
+              struct error *error)
+{
+    struct pod_inquiry asked = {.open = true};
+    int rc = ask_chosen(root, domain, &asked, error);
+
+    if (rc == 0)
+        guest_move(guest, &asked.guest);
+    return rc;
+}
+
+/* A libvirt that does not tell the state: the process runs, so the guest counts as running. */
+static void list_one(const struct pod_guest *pod, struct domain_info *info)
+{
+    if (pods_ask(pod, info, NULL, NULL) == 0)
+        return;
+    *info = (struct domain_info){.pid = pod->pid, .state = DOMAIN_RUNNING};
+    memcpy(info->name, pod->name, sizeof(info->name));
+    memcpy(info->uuid, pod->uuid, sizeof(info->uuid));
 }
 
 ssize_t pods_list(const struct fsroot *root, struct domain_info **out, struct error *error)
@@ -254,7 +395,7 @@ ssize_t pods_list(const struct fsroot *root, struct domain_info **out, struct er
 
     *out = calloc(pods.n + 1, sizeof(**out));
     for (size_t i = 0; *out && i < pods.n; i++)
-        list_one(root, &pods.guests[i], &(*out)[i]);
+        list_one(&pods.guests[i], &(*out)[i]);
     pods_free(&pods);
     return *out ? n : error_set(error, -ENOMEM, DOMAIN_PODS ": out of memory");
 }

@@ -45,10 +45,19 @@ void pods_free(struct pods *pods);
 const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
                                     struct error *error);
 
+/* A pod's libvirt is asked in a thread of its own (inquiry.h). One that has not answered after 10 s
+ * fails with -ETIMEDOUT. */
+
 /** Connects to the libvirt of @p guest, read-only. Every domain of the connection must be @p
- * guest's process. Errors as domain_connect(), or guest->error. */
+ * guest's process. Errors as domain_connect(), guest->error, or -ETIMEDOUT. */
 int pods_connect(const struct pod_guest *guest, struct domain_connection **out,
                  struct error *error);
+
+/** Asks the libvirt of @p pod to describe its guest, and opens the guest, unless @p guest is NULL.
+ * If libvirt does not describe it, @p info is empty. -ENODEV: not running; else as pods_connect()
+ * and guest_open_domain(). */
+int pods_ask(const struct pod_guest *pod, struct domain_info *info, struct guest *guest,
+             struct error *error);
 
 /** All running guests; one whose libvirt does not tell its state counts as running. Allocated, the
  * caller frees; returns the count. */
@@ -58,3 +67,8 @@ ssize_t pods_list(const struct fsroot *root, struct domain_info **out, struct er
  * its domain has the UUID @p uuid. Errors as pods_find(), pods_choose() and pods_connect(). */
 int pods_connect_to(const struct fsroot *root, const char *domain, char uuid[37],
                     struct domain_connection **out, struct error *error);
+
+/** Opens the guest with this UUID, name, or namespace/name. Errors as pods_find(), pods_choose()
+ * and pods_ask(). */
+int pods_open(const struct fsroot *root, const char *domain, struct guest *guest,
+              struct error *error);

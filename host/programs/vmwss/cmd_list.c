@@ -248,21 +248,16 @@ static int list_domains(const struct fsroot *root, const char *uri, struct outpu
 static void list_pod(const struct fsroot *root, const struct pod_guest *pod, struct output *output)
 {
     struct row row = {.pid = pod->pid, .owner = pod->owner};
-    struct domain_connection *connection = NULL;
     struct domain_info info;
-    int rc = pods_connect(pod, &connection, &row.problem);
+    struct guest guest;
+    int rc = pods_ask(pod, &info, &guest, &row.problem);
 
-    if (rc == 0)
-        rc = domain_find(connection, root, pod->uuid, &info, &row.problem);
-    if (rc == 0) {
-        list_domain(root, connection, &info, output);
-    } else {
-        snprintf(row.name, sizeof(row.name), "%s", pod->name);
-        snprintf(row.uuid, sizeof(row.uuid), "%s", pod->uuid);
-        note_process(root, &row);
-        emit(output, &row);
-    }
-    domain_disconnect(connection);
+    if (*info.name)
+        row.state = domain_state_name(info.state);
+    snprintf(row.name, sizeof(row.name), "%s", pod->name);
+    snprintf(row.uuid, sizeof(row.uuid), "%s", pod->uuid);
+    survey_row(root, &row, rc, &guest);
+    emit(output, &row);
 }
 
 static int list_pods(const struct fsroot *root, struct output *output, struct error *error)

@@ -22,7 +22,11 @@ if [[ -n ${POD:-} ]]; then
 	trap 'libvirtd_end; end_guests' EXIT
 	libvirtd_begin && embed_create shop_web 128 "$params" "$memfd" || exit 1
 	virsh -c qemu:///system domuuid shop_web | head -n 1 >"$POD/uuid"
+	until [[ -e $POD/hang ]]; do sleep 0.2; done
+	kill -STOP "$libvirtd_pid"
+	: >"$POD/hung"
 	until [[ -e $POD/restart ]]; do sleep 0.2; done
+	kill -CONT "$libvirtd_pid"
 	libvirtd_stop
 	: >"$POD/stopped"
 	until [[ -e $POD/start ]]; do sleep 0.2; done
@@ -72,10 +76,32 @@ check "and its UUID" measured "$uuid"
 check "measure --all measures it" measured --all
 check "doctor examines it" quietly "$vmwss" doctor --connect pods shop/web
 expect_exit "a guest of no pod is refused" 2 'no pod of this host runs such a guest' "$vmwss" measure --connect pods shop/api
-expect_exit "and what needs one libvirt" 2 'this needs one libvirt' "$vmwss" measure --connect pods --pause --wait 60 shop/web
+for command in "map --window 1" "profile --to 1" "grow --every 0.5 --duration 1" "ages --window 1"; do
+	# shellcheck disable=SC2086 # words
+	check "${command%% *} takes it" quietly "$vmwss" $command --connect pods --wait 60 shop/web
+done
+check "bugreport packs its XML" quietly "$vmwss" bugreport --connect pods shop/web -o "$guests_dir/report"
+check "which names its owner" grep -rq kubevirt.io "$guests_dir/report"
+for command in "measure --pause --wait 60 shop/web" "guest shop/web" "shrink --yes shop/web" status "advise --database $db"; do
+	# shellcheck disable=SC2086
+	expect_exit "${command%% *}: what needs one libvirt is refused" 2 'this needs one libvirt' "$vmwss" $command --connect pods
+done
 expect_exit "who may not look into processes is told so" 2 'run as root' setpriv --reuid 65534 --clear-groups "$vmwss" list -c pods
 
-echo "# the pod's libvirtd ends, and starts again"
+
+echo "# the pod's libvirtd hangs"
+: >"$pod/hang"
+check "it is stopped" eventually test -e "$pod/hung"
+silent='has not answered'
+check "list says so" in_pods ".state == null and .resident_bytes > 0 and (.error | contains(\"$silent\"))"
+for command in "measure --window 1" "measure --all --window 1" doctor ages map; do
+	[[ $command == *--all* ]] || command+=" shop/web"
+	# shellcheck disable=SC2086 # words
+	expect_exit "$command, too" 2 "$silent within .*--pid" "$vmwss" $command --connect pods
+done
+check "vmwssd measures its guest meanwhile" eventually more_rows $(($(rows) + 3))
+
+echo "# it ends, and starts again"
 : >"$pod/restart"
 check "it ends" eventually test -e "$pod/stopped"
 check "the guest is measured meanwhile" eventually more_rows $(($(rows) + 3))
