@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns the field @p n fields after the one at @p at; NULL if there are fewer. A newline at the
@@ -26,14 +27,15 @@ static const char *field_after(const char *at, unsigned n)
 int proc_stat_parse(const char *text, struct proc_stat *stat)
 {
     const char *state = field_after(strrchr(text, ')'), 1);
-    const char *minor = field_after(state, 7);
+    const char *parent = field_after(state, 1);
+    const char *minor = field_after(parent, 6);
     const char *major = field_after(minor, 2);
     const char *utime = field_after(major, 2);
     const char *stime = field_after(utime, 1);
     const char *start = field_after(stime, 7);
     const char *stack = field_after(start, 6);
     const char *guest = field_after(stack, 15);
-    struct proc_stat s = {.state = state ? *state : '\0'};
+    struct proc_stat s = {.state = state ? *state : '\0', .parent = parent ? atoi(parent) : 0};
 
     if (!kernel_u64(minor, &s.minor_faults) || !kernel_u64(major, &s.major_faults) ||
         !kernel_u64(utime, &s.utime_ticks) || !kernel_u64(stime, &s.stime_ticks) ||

@@ -9,6 +9,7 @@
 /** The fields of /proc/PID/stat that are used here; proc_pid_stat(5). */
 struct proc_stat {
     char state;            /* field 3 */
+    pid_t parent;          /* 4 */
     uint64_t minor_faults; /* 10: for a process, the sum of all its threads */
     uint64_t major_faults; /* 12: likewise; those that had to wait for a disk */
     uint64_t utime_ticks;  /* 14 */

@@ -72,6 +72,34 @@ static int identify_qemu(const struct fsroot *root, pid_t pid, char exe[256], st
                      (int)pid, exe);
 }
 
+/* The process of the same program that forked this one; 0: none. QEMU's -async-teardown makes a
+ * child with QEMU's memory, which frees it when QEMU has ended; it is no other guest. */
+static pid_t forked_by(const struct fsroot *root, pid_t pid)
+{
+    struct proc_stat child;
+    struct proc_stat parent;
+    char exe[256];
+    char its[256];
+
+    if (proc_stat_read(root, pid, &child) < 0 || child.start_stack == 0 ||
+        proc_stat_read(root, child.parent, &parent) < 0 ||
+        parent.start_stack != child.start_stack || read_exe(root, pid, exe) < 0 ||
+        read_exe(root, child.parent, its) < 0 || strcmp(exe, its) != 0)
+        return 0;
+    return child.parent;
+}
+
+static int check_not_forked(const struct fsroot *root, pid_t pid, struct error *error)
+{
+    pid_t parent = forked_by(root, pid);
+
+    return parent ? error_set(
+                        error, -ENOEXEC,
+                        "process %d: process %d has forked it (-async-teardown), and is the guest",
+                        (int)pid, (int)parent)
+                  : 0;
+}
+
 /* In a captured tree nothing can be proved. */
 static int identify_process(const struct fsroot *root, struct qemu_process *process,
                             struct error *error)
@@ -181,6 +209,8 @@ static int read_all(const struct fsroot *root, struct qemu_process *process, str
 
     if (rc == 0)
         rc = identify_process(root, process, error);
+    if (rc == 0)
+        rc = check_not_forked(root, process->pid, error);
     if (rc == 0 && process->other_vmm)
         describe_other(root, process);
     else if (rc == 0)
@@ -412,7 +442,8 @@ ssize_t qemu_process_find_all(const struct fsroot *root, bool others, pid_t **pi
 
         if (read_exe(root, all[i], exe) == 0 &&
             (qemu_program_is(root, all[i], exe) ||
-             (others && has_vm(root, all[i], makers, n_makers))))
+             (others && has_vm(root, all[i], makers, n_makers))) &&
+            !forked_by(root, all[i]))
             all[found++] = all[i];
     }
     *pids = all;

@@ -199,6 +199,16 @@ check "by the dynamic loader" measured 128
 end
 qemu=$stock
 
+echo "# its children"
+"$qemu" -nodefaults -display none -S -m 128 -async-teardown &
+pid=$!
+pids+=("$pid")
+disown
+only_once() { [[ -n $(pgrep -P "$pid") ]] && "$vmwss" list --processes --json | jq -se --argjson pid "$pid" 'map(.pid) == [$pid]' >/dev/null; }
+check "one that frees its memory when it has ended is no guest" eventually only_once
+expect_exit "nor can it be measured" 2 "process $pid has forked it" "$vmwss" measure --pid "$(pgrep -P "$pid")"
+end
+
 echo "# other programs"
 cp "$(command -v sleep)" "$guests_dir/qemu-helper"
 "$guests_dir/qemu-helper" 600 &

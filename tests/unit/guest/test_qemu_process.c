@@ -74,6 +74,27 @@ TEST(plain, told_apart_by_their_uuid)
     qemu_process_close(&process);
 }
 
+/* -async-teardown: a child with the memory, the program and the command line of its parent. */
+TEST(plain, a_forked_process_is_no_guest)
+{
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
+    cleanup_free pid_t *pids = NULL;
+    cleanup_free pid_t *others = NULL;
+
+    ck_assert_int_eq(system(TEXT_OF(512, "cp -a '%s/proc/1000' '%s/proc/1001'", copy, copy)), 0);
+    unit_write(
+        copy, "proc/1001/stat",
+        "1001 (cleanup/1000) S 1000 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 1 0 78 0 0 0 0 0 4096\n");
+    write_file("stat", "1000 (q) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 4096\n");
+    ck_assert_int_eq(qemu_process_find_all(&root, false, &pids), 1);
+    ck_assert_int_eq(pids[0], FIXTURE_PID);
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID + 1, &process, &error), -ENOEXEC);
+    ck_assert_ptr_nonnull(strstr(error.text, "process 1000 has forked it"));
+    /* a QEMU that another one has started: exec() gives it another stack */
+    write_file("stat", "1000 (q) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 8192\n");
+    ck_assert_int_eq(qemu_process_find_all(&root, false, &others), 2);
+}
+
 TEST(plain, tcg_with_named_threads)
 {
     cleanup_root struct fsroot root;
