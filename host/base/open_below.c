@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define DEPTH_MAX 64
@@ -53,6 +55,13 @@ static int follow(struct walk *walk, int link_fd)
 {
     char target[PATH_MAX];
     char all[PATH_MAX];
+    struct statfs system;
+
+    /* "self" in it would be this process; and descriptors lead anywhere (as RESOLVE_NO_MAGICLINKS)
+     */
+    if (fstatfs(link_fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC)
+        return -ELOOP;
+
     ssize_t n = readlinkat(link_fd, "", target, sizeof(target) - 1);
 
     if (n < 0)

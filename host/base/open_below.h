@@ -5,7 +5,7 @@
 
 /**
  * Opens the file of the absolute @p path as a process would whose root is the directory @p root_fd:
- * symbolic links and ".." do not leave it, and "magic" links of /proc are taken as text. The same
+ * symbolic links and ".." do not leave it, and links of /proc are refused (-ELOOP). The same
  * as openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS, which the scanner may not call,
  * because a filter of system calls does not see for what that opens a file.
  * @return a descriptor for reading, which does not block, or a negative errno

@@ -77,9 +77,44 @@ static int open_root(const struct fsroot *root, pid_t pid, unsigned moved, struc
     return fd < 0 ? fail(error, fd) : fd;
 }
 
+/* The number of QEMU's own descriptor that the path is: a shell's "-readconfig <(...)", or a file
+ * that has no name. -1: it is another path. */
+static int descriptor_of(const char *path)
+{
+    static const char *const formats[] = {"/dev/fd/%u%n", "/proc/self/fd/%u%n"};
+    unsigned fd;
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        int end = 0;
+
+        if (sscanf(path, formats[i], &fd, &end) == 1 && end && path[end] == '\0' && fd <= INT_MAX)
+            return (int)fd;
+    }
+    return strcmp(path, "/dev/stdin") == 0 ? STDIN_FILENO : -1;
+}
+
+/* It may be a terminal by now, or a device that does something when it is opened. */
+static int open_descriptor(const struct fsroot *root, pid_t pid, int number, struct error *error)
+{
+    cleanup_close int named = fsroot_openf(root, O_PATH, "proc/%d/fd/%d", (int)pid, number);
+    struct stat file;
+
+    if (named < 0 || fstat(named, &file) < 0 || !S_ISREG(file.st_mode))
+        return error_set(error, -EINVAL, "not a plain file");
+
+    int fd = fsroot_openf(root, O_RDONLY | O_NONBLOCK, "proc/%d/fd/%d", (int)pid, number);
+
+    return fd < 0 ? fail(error, fd) : fd;
+}
+
 static int open_file(const struct fsroot *root, pid_t pid, const char *path, unsigned moved,
                      struct error *error)
 {
+    const int number = descriptor_of(path);
+
+    if (number >= 0)
+        return open_descriptor(root, pid, number, error);
+
     char absolute[PATH_MAX];
     int rc = absolute_path(root, pid, path, moved, absolute, error);
 
@@ -137,7 +172,8 @@ static int check_file(const struct fsroot *root, pid_t pid, int fd, struct error
 
     const double began = root->live ? began_s(root, pid) : 0;
 
-    if (began > 0 && (double)file.st_mtim.tv_sec > began + READING_S)
+    /* not the time of modification, which a package or a copy may bring along */
+    if (began > 0 && (double)file.st_ctim.tv_sec > began + READING_S)
         return error_set(error, -ESTALE, "it was changed after QEMU had read it");
     return 0;
 }

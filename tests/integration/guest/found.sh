@@ -78,9 +78,14 @@ unknown() { listed "(has(\"ram_bytes\") | not) and .resident_bytes > 90 * $mib a
 config gone <"$guests_dir/boot.conf"
 guest gone -readconfig "$guests_dir/gone.conf" || { finish; exit 1; }
 check "before" measured 256
-sed -i s/256/512/ "$guests_dir/gone.conf"
-touch -d "now + 9 seconds" "$guests_dir/gone.conf"
-check "it was edited" unknown "gone.conf (-readconfig): it was changed after QEMU had read it"
+# QEMU may read it for some seconds.
+edited() { sed -i s/256/512/ "$guests_dir/gone.conf" && unknown "gone.conf (-readconfig): it was changed after QEMU had read it"; }
+check "it was edited" eventually edited
+replaced() {
+	cp -p "$payload" "$guests_dir/older" && echo >"$guests_dir/older" && touch -r "$payload" "$guests_dir/older" &&
+		mv "$guests_dir/older" "$guests_dir/gone.conf" && unknown "gone.conf (-readconfig): it was changed after QEMU had read it"
+}
+check "an older file has taken its place, as of a package" eventually replaced
 rm "$guests_dir/gone.conf"
 check "it was removed" unknown "gone.conf (-readconfig): No such file"
 mkfifo "$guests_dir/gone.conf"
@@ -89,9 +94,31 @@ rm "$guests_dir/gone.conf"
 ln -s /proc/self/environ "$guests_dir/gone.conf"
 check "a link into the kernel" unknown gone.conf
 rm "$guests_dir/gone.conf"
+ln -s /proc/self/fd/0 "$guests_dir/gone.conf"
+check "a link to its own input" unknown "gone.conf (-readconfig): Too many levels of symbolic links" <"$guests_dir/boot.conf"
+rm "$guests_dir/gone.conf"
 ln -s gone.conf "$guests_dir/gone.conf"
 check "a link to itself" unknown "symbolic links"
 expect_exit "measure says which file" 2 "gone.conf" "$vmwss" measure --pid "$pid"
+
+echo "# a file without a name"
+end
+for path in /dev/fd/7 /proc/self/fd/7; do
+	config nameless <"$guests_dir/boot.conf"
+	exec 7<"$guests_dir/nameless.conf"
+	rm "$guests_dir/nameless.conf"
+	guest nameless -readconfig $path || { finish; exit 1; }
+	exec 7<&-
+	check "$path: QEMU's descriptor" measured 256
+	end
+done
+guest gone -readconfig <(cat "$guests_dir/boot.conf") || { finish; exit 1; }
+check "a pipe of the shell" unknown "/dev/fd/63 (-readconfig): not a plain file"
+end
+rm "$guests_dir/gone.conf"
+config gone <"$guests_dir/boot.conf"
+guest gone -readconfig "$guests_dir/gone.conf" || { finish; exit 1; }
+rm "$guests_dir/gone.conf"
 
 echo "# and vmwssd, status, report and exporter"
 vmwssd_conf 'connect = processes' 'window = 1'

@@ -110,6 +110,16 @@ TEST(tree, no_descriptor_is_left)
     ck_assert_int_eq(dup(root_fd), first);
 }
 
+/* In another process's tree "self" is that process, and not the one that opens. */
+TEST(plain, links_of_proc_are_refused)
+{
+    cleanup_close int all = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    ck_assert_int_eq(open_below(all, "/proc/self/status"), -ELOOP);
+    ck_assert_int_eq(open_below(all, TEXT_OF(64, "/proc/%d/fd/0", (int)getpid())), -ELOOP);
+    ck_assert_int_eq(open_below(all, TEXT_OF(64, "/proc/%d/root/etc", (int)getpid())), -ELOOP);
+}
+
 TEST(tree, a_name_or_a_path_may_be_too_long)
 {
     static char path[5000];
