@@ -27,7 +27,7 @@ struct default_ram {
     const char *target;  /* as in the name of QEMU's executable */
     const char *machine; /* it, or its versions ("virt" and "virt-7.2"); "" the default */
     uint64_t mib;
-    uint64_t flash_mib; /* each of its two flash memories; 0: none as large as RAM */
+    uint64_t flash_mib; /* each of its flash memories, at most two; 0: none as large as RAM */
 };
 
 static const struct default_ram defaults[] = {
@@ -37,9 +37,9 @@ static const struct default_ram defaults[] = {
     {"x86_64", "isapc", 128, 0},
     {"x86_64", "microvm", 128, 0},
     {"arm", "virt", 128, 64},
-    {"arm", "versatileab", 128, 0},
-    {"arm", "versatilepb", 128, 0},
-    {"arm", "vexpress", 128, 0},
+    {"arm", "versatileab", 128, 64},
+    {"arm", "versatilepb", 128, 64},
+    {"arm", "vexpress", 128, 64},
     {"arm", "raspi0", 512, 0},
     {"arm", "raspi1ap", 512, 0},
     {"arm", "raspi2b", 1024, 0},

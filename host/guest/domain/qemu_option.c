@@ -2,11 +2,36 @@
 /** @file qemu_option.c  See qemu_option.h. */
 #include "guest/domain/qemu_option.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* QEMU also takes strings in single quotes (qobject/json-lexer.c). NULL: out of memory. */
+static char *with_double_quotes(const char *text)
+{
+    char *all = calloc(2, strlen(text) + 1);
+    char *at = all;
+    char quote = '\0';
+
+    for (; all && *text; text++) {
+        const char c = *text;
+        const bool is_quote = quote ? c == quote : c == '\'' || c == '"';
+
+        if (is_quote)
+            quote = quote ? '\0' : c;
+        else if ((quote && c == '\\' && text[1]) || (quote == '\'' && c == '"'))
+            *at++ = '\\';
+        if (quote && c == '\\' && text[1] && *++text == '\'')
+            at--; /* JSON has no \' */
+        *at++ = is_quote ? '"' : *text;
+    }
+    return all;
+}
 
 int qemu_option_open(struct qemu_option *option, const char *text)
 {
@@ -14,7 +39,10 @@ int qemu_option_open(struct qemu_option *option, const char *text)
     option->json = NULL;
     if (text[0] != '{')
         return 0;
-    option->json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+
+    cleanup_free char *json = with_double_quotes(text);
+
+    option->json = json ? json_loads(json, JSON_REJECT_DUPLICATES, NULL) : NULL;
     return option->json ? 0 : -EINVAL;
 }
 
@@ -173,8 +201,12 @@ static uint64_t final_unit(const char *at, uint64_t unit)
 
 int qemu_size_parse(const char *text, uint64_t unit, uint64_t *bytes)
 {
-    bool hex = text[0] == '0' && (text[1] | 0x20) == 'x';
     char *end;
+
+    text += strspn(text, " \t");
+    text += *text == '+';
+
+    const bool hex = text[0] == '0' && (text[1] | 0x20) == 'x';
 
     if (text[0] < '0' || text[0] > '9')
         return -EINVAL;

@@ -37,7 +37,8 @@ bool qemu_option_is_on(const struct qemu_option *option, const char *key);
 
 /**
  * Parses QEMU's size: a number (decimal with or without a fraction, or 0x hexadecimal) and one of
- * b k M G T P E in either case; without a letter it counts @p unit bytes.
+ * b k M G T P E in either case; without a letter it counts @p unit bytes. Spaces and a "+" before
+ * it are skipped, as by strtoull().
  * @return 0; -EINVAL not a size; -ERANGE does not fit in 63 bits.
  */
 int qemu_size_parse(const char *text, uint64_t unit, uint64_t *bytes);

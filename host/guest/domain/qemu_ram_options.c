@@ -70,6 +70,9 @@ static void read_protection(struct reading *r, const char *type)
         r->out->ram.in_guest_memfd = "TDX";
 }
 
+static int refer(struct reading *r, const struct qemu_option *option, const char *key,
+                 struct reference as, struct error *error);
+
 int read_object(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     static const char prefix[] = "memory-backend-";
@@ -104,7 +107,10 @@ int read_object(struct reading *r, const struct qemu_option *option, struct erro
         b->path[0] = '\0';
     b->file_offset = reading_size(option, "offset", 1);
     b->order = (unsigned)++r->n_objects;
-    return 0;
+    /* SGX's enclaves, which -machine sgx-epc.N.memdev= names */
+    return strcmp(type, "memory-backend-epc") == 0
+               ? refer(r, option, "id", (struct reference){.use = USE_DEVICE}, error)
+               : 0;
 }
 
 /* The number under @p key, plus 1; 0: no such key. */
@@ -168,15 +174,21 @@ static const struct {
     {"vmware-svga", "vgamem_mb", MIB, 16},
     {"ati-vga", "vgamem_mb", MIB, 16},
     {"cirrus-vga", "vgamem_mb", MIB, 4},
+    {"isa-vga", "vgamem_mb", MIB, 8},
+    {"isa-cirrus-vga", "vgamem_mb", MIB, 4},
+    {"virtio-vga", "vgamem_mb", MIB, 8},
+    {"virtio-vga-gl", "vgamem_mb", MIB, 8},
     {"bochs-display", "vgamem", 1, 16},
     {"qxl", "ram_size", 1, 64},
     {"qxl", "vram_size", 1, 64},
     {"qxl", "ram_size_mb", MIB, 0},
     {"qxl", "vram_size_mb", MIB, 0},
+    {"qxl", "vram64_size_mb", MIB, 0},
     {"qxl-vga", "ram_size", 1, 64},
     {"qxl-vga", "vram_size", 1, 64},
     {"qxl-vga", "ram_size_mb", MIB, 0},
     {"qxl-vga", "vram_size_mb", MIB, 0},
+    {"qxl-vga", "vram64_size_mb", MIB, 0},
 };
 
 /* QEMU makes it after all backends, and rounds its size up to a power of two (pow2ceil() of
@@ -240,6 +252,7 @@ static const struct {
 } memory_devices[] = {
     {"pc-dimm", "memdev", USE_DIMM},
     {"virtio-mem", "memdev", USE_VIRTIO_MEM},
+    {"hv-balloon", "memdev", USE_VIRTIO_MEM}, /* QEMU 8.2: Hyper-V's way of plugging */
     {"cxl-type3", "volatile-memdev", USE_DIMM},
     {"cxl-type3", "persistent-memdev", USE_DEVICE},
     {"cxl-type3", "memdev", USE_DEVICE},
@@ -255,6 +268,15 @@ static bool begins(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Only hv-balloon works without memory. */
+static bool lacks_memory(const char *driver, const struct qemu_option *option)
+{
+    char id[2];
+
+    return begins(driver, "hv-balloon") &&
+           qemu_option_get(option, NULL, "memdev", id, sizeof(id)) == 0;
+}
+
 int read_device(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     char driver[64];
@@ -268,7 +290,7 @@ int read_device(struct reading *r, const struct qemu_option *option, struct erro
     for (size_t i = 0; rc == 0 && i < sizeof(memory_devices) / sizeof(memory_devices[0]); i++) {
         const struct reference as = {.use = memory_devices[i].use, .node = node_of(option, "node")};
 
-        if (begins(driver, memory_devices[i].driver))
+        if (begins(driver, memory_devices[i].driver) && !lacks_memory(driver, option))
             rc = refer(r, option, memory_devices[i].key, as, error);
     }
     return rc;

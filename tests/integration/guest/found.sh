@@ -147,6 +147,9 @@ end
 guest sizes -m 64M -m slots=4,maxmem=2G -m size=0.25G || { finish; exit 1; }
 check "several -m" measured 256
 end
+guest quotes -m ' +256M' -device "{'driver': 'virtio-rng-pci'}" || { finish; exit 1; }
+check "quotes and numbers as QEMU reads them" measured 256
+end
 guest default || { finish; exit 1; }
 check "QEMU's default, which a mapping proves" measured 128
 end

@@ -167,6 +167,8 @@ TEST(plain, plain_size_in_every_spelling)
         {"1048576k", GIB},
         {"size=98304k,slots=4,maxmem=2097152k", 96 * MIB},
         {"0x10", 16 * MIB},
+        {" 1G", GIB},
+        {"+0x10", 16 * MIB},
         {"4096B", 8192},
         {"1T", 1024 * GIB},
         {"0", 128 * MIB},
@@ -196,9 +198,9 @@ TEST(plain, sizes_that_are_none)
                                       "12q",
                                       "12MM",
                                       "1.5.5G",
-                                      " 1G",
                                       "1 G",
-                                      "+1G",
+                                      "+ 1G",
+                                      "+-1G",
                                       "99999999999999999999",
                                       "18446744073709551615",
                                       "17179869184G",
@@ -258,6 +260,11 @@ TEST(plain, machine_backend_in_both_syntaxes)
         0);
     ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
     ck_assert(backend(0)->hugetlb);
+    ck_assert_int_eq(PARSE("-M\0memory-backend=a'\"b\0-object\0"
+                           "{'qom-type':\"memory-backend-ram\", 'id': 'a\\'\"b', 'size':2097152,"
+                           "'x':\"it's \\\" \\\\\"}\0"),
+                     0);
+    ck_assert_uint_eq(backend(0)->size_bytes, 2 * MIB);
     ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
                            "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"),
                      0);
@@ -533,6 +540,17 @@ TEST(plain, the_plugged_part_of_virtio_mem_is_not_known)
                            "56M\0-device\0virtio-mem-pci,id=v\0"),
                      0);
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "no memdev"));
+}
+
+TEST(plain, the_plugged_part_of_hyper_vs_memory_is_not_known)
+{
+    ck_assert_int_eq(PARSE("-m\000256,maxmem=4G\0-object\0memory-backend-ram,id=h,size=1G\0"
+                           "-device\0hv-balloon,memdev=h\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.n_backends, 2);
+    ck_assert(backend(1)->virtio_mem);
+    ck_assert_int_eq(PARSE("-m\000256\0-device\0hv-balloon\0"), 0);
+    ck_assert_uint_eq(ram_config_bytes(&line.ram), 256 * MIB);
 }
 
 TEST(plain, objects_that_cannot_be_used)
@@ -964,6 +982,9 @@ TEST(plain, graphics_memory_of_any_size_in_every_spelling)
     ck_assert(has_device(256));
     ck_assert_int_eq(PARSE("-global\0VGA.vgamem_mb=256\0"), 0);
     ck_assert(has_device(256));
+    ck_assert_int_eq(PARSE("-device\0virtio-vga\0-device\0qxl,vram64_size_mb=512\0"), 0);
+    ck_assert(has_device(8));
+    ck_assert(has_device(512));
 }
 
 /* QEMU makes a backend that no option uses like one that is used: it takes a mapping. */
@@ -981,6 +1002,12 @@ TEST(plain, backends_that_are_not_ram)
     ck_assert(!line.ram.devices[0].spare);
     ck_assert_str_eq(line.ram.devices[1].id, "a");
     ck_assert(line.ram.devices[1].spare);
+    ck_assert_int_eq(PARSE("-m\000256\0-object\0memory-backend-epc,id=e,size=64M,prealloc=on\0"
+                           "-M\0q35,sgx-epc.0.memdev=e\0"),
+                     0);
+    ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
+    ck_assert_uint_eq(line.ram.n_devices, 1);
+    ck_assert(!line.ram.devices[0].spare);
     ck_assert_int_eq(PARSE("-M\0pc,memory-backend=a\0-object\0memory-backend-file,id=a,size=256M,"
                            "mem-path=/f,offset=1G\0"),
                      0);
