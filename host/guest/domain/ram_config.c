@@ -78,9 +78,21 @@ static const struct ram_backend *find_backend(const struct ram_config *config, c
     return NULL;
 }
 
+/* The memory module is in no XML, as libvirt passed it on from <qemu:commandline>. One with an id
+ * of libvirt's has been unplugged, if the XML lacks it. */
+static bool is_passed_on(const struct ram_config *xml, const struct ram_backend *backend)
+{
+    static const char *const libvirts[] = {"memdimm", "memvirtiomem", "memua-"};
+
+    for (size_t i = 0; i < sizeof(libvirts) / sizeof(libvirts[0]); i++)
+        if (strncmp(backend->id, libvirts[i], strlen(libvirts[i])) == 0)
+            return false;
+    return backend->dimm && !find_backend(xml, backend->id);
+}
+
 void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
 {
-    if (xml->n_backends == 1 && cmdline->n_backends == 1)
+    if (xml->n_backends == 1 && cmdline->n_backends > 0)
         memcpy(xml->backends[0].id, cmdline->backends[0].id, sizeof(xml->backends[0].id));
     for (size_t i = 0; i < xml->n_backends; i++) {
         struct ram_backend *b = &xml->backends[i];
@@ -95,6 +107,9 @@ void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline)
         memcpy(b->path, given->path, sizeof(b->path));
         b->file_offset = given->file_offset;
     }
+    for (size_t i = 0; i < cmdline->n_backends; i++)
+        if (is_passed_on(xml, &cmdline->backends[i]))
+            ram_config_add(xml, &cmdline->backends[i]);
     for (size_t i = 0; i < cmdline->n_devices; i++)
         ram_config_add_device(xml, &cmdline->devices[i]); /* without it, it counts as unknown */
     xml->locked |= cmdline->locked;

@@ -1013,3 +1013,21 @@ TEST(plain, backends_that_are_not_ram)
                      0);
     ck_assert_uint_eq(backend(0)->file_offset, 1024 * MIB);
 }
+
+/* A memory module of <qemu:commandline> is not in the XML; nor is one that libvirt has unplugged.
+ */
+TEST(plain, modules_that_libvirt_does_not_know)
+{
+    struct ram_config xml = {0};
+
+    ck_assert_int_eq(
+        PARSE("-m\000256\0-object\0memory-backend-ram,id=memdimm0,size=1G\0-device\0"
+              "pc-dimm,memdev=memdimm0\0-object\0memory-backend-ram,id=mine,size=512M\0"
+              "-device\0pc-dimm,memdev=mine\0"),
+        0);
+    ck_assert_ok(ram_config_add(&xml, &(struct ram_backend){.size_bytes = 256 * MIB}));
+    ram_config_refine(&xml, &line.ram);
+    ck_assert_uint_eq(xml.total_bytes, 768 * MIB);
+    ck_assert_str_eq(xml.backends[1].id, "mine");
+    ram_config_free(&xml);
+}
