@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_list.c  vmwss list: the guests of this host and how each can be measured. */
 #include "base/cleanup.h"
+#include "base/text/units.h"
 #include "guest/domain/pods.h"
 #include "guest/ram/resident.h"
 #include "programs/vmwss/cli.h"
@@ -18,6 +19,7 @@ struct row {
     struct guest_owner owner;
     const char *state;
     const char *accel;
+    bool from_libvirt;
     bool surveyed;
     uint64_t process_bytes; /* not surveyed: resident memory of the process; 0: not known */
     struct survey survey;
@@ -102,15 +104,25 @@ static void fill_reasons(struct sheet *sheet, const struct survey *survey)
         sheet_text(sheet, "error", survey->busy.text);
 }
 
-static void fill_surveyed(struct sheet *sheet, const struct survey *survey, bool verbose)
+/* RAM beside that of the configuration, which may have been plugged; libvirt tells it. */
+static uint64_t unclaimed_bytes(const struct row *row)
 {
+    return row->from_libvirt ? 0 : row->survey.ram.unclaimed_bytes;
+}
+
+static void fill_surveyed(struct sheet *sheet, const struct row *row, bool verbose)
+{
+    const struct survey *survey = &row->survey;
     const struct guest_ram *ram = &survey->ram;
+    const uint64_t unclaimed = unclaimed_bytes(row);
     const uint64_t page_bytes = largest_page_bytes(ram);
     char backing[64] = "";
     char reasons[2048] = "";
 
     join_backings(backing, sizeof(backing), ram);
-    sheet_bytes(sheet, "ram_bytes", ram->unproved_bytes ? UINT64_MAX : ram->bytes);
+    sheet_bytes(sheet, "ram_bytes", ram->unproved_bytes || unclaimed ? UINT64_MAX : ram->bytes);
+    if (unclaimed)
+        sheet_bytes(sheet, "unclaimed_bytes", unclaimed);
     sheet_bytes(sheet, "resident_bytes", guest_ram_resident_bytes(ram));
     sheet_count(sheet, "blocks", ram->n_blocks);
     sheet_text(sheet, "backing", backing);
@@ -123,6 +135,9 @@ static void fill_surveyed(struct sheet *sheet, const struct survey *survey, bool
     fill_reasons(sheet, survey);
     if (verbose || survey->busy.code || !survey->chosen)
         join_reasons(reasons, sizeof(reasons), survey);
+    else if (unclaimed)
+        snprintf(reasons, sizeof(reasons), "RAM is %s, or up to %s more: was it plugged?",
+                 BYTES_TEXT(ram->bytes), BYTES_TEXT(unclaimed));
     sheet_cell(sheet, "reason", "%s", reasons);
 }
 
@@ -140,7 +155,7 @@ static void fill_row(struct sheet *sheet, const struct row *row, bool verbose)
     sheet_text(sheet, "state", row->state);
     sheet_text(sheet, "accel", row->accel);
     if (row->surveyed) {
-        fill_surveyed(sheet, &row->survey, verbose);
+        fill_surveyed(sheet, row, verbose);
     } else {
         if (row->process_bytes)
             sheet_bytes(sheet, "resident_bytes", row->process_bytes);
@@ -164,6 +179,7 @@ static void survey_row(const struct fsroot *root, struct row *row, int opened, s
     }
     row->accel = accel_name(guest->process.accel);
     row->owner = guest->owner;
+    row->from_libvirt = guest->from_libvirt;
     row->surveyed = survey_guest(root, guest, SURVEY_CHECK, &row->survey, &row->problem) == 0;
     if (!row->surveyed)
         note_process(root, row);

@@ -67,6 +67,9 @@ follow() {
 echo "# as large as the RAM"
 begin_guest same || { finish; exit 1; }
 follow "a DIMM as large as the RAM" $((256 * mib)) dimm d1 $((256 * mib))
+"$vmwss" list --processes --json >"$records"
+check "list does not know its RAM, and says how much it may have more" told \
+	'.pid == '"$pid"' and .ram_bytes == null and .unclaimed_bytes == 256 * '$mib
 begin -m cold --census -w 1 -i 1
 check "a second one" dimm d2 $((256 * mib))
 stop
