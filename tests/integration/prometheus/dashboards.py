@@ -319,7 +319,7 @@ def check_queries(prometheus, expected, boards):
     for board in boards:
         for panel in panels(board):
             for target in panel["targets"]:
-                # Of the same query for each hour of the day one is enough.
+                # One answer to the same query for each hour of the day is enough.
                 about = board["uid"], panel["title"], re.sub(r"hour\(\) == \d+", "hour()", target["expr"])
                 for variables in contexts(board):
                     query = replaced(target["expr"], variables)
