@@ -27,8 +27,6 @@ const struct decide_policy decide_policy_default = {
     .psi_some_panic = 0.1,
     .psi_full_panic = 0.01,
     .stalls_panic = 1,
-    .available_share_panic = 0.025,
-    .available_min_panic_bytes = 64 * DECIDE_MIB,
     .wss_share_panic = 0.9,
     .trust_min = 0.5,
     .idle_tax = 4,
@@ -99,11 +97,22 @@ uint64_t decide_demand(const struct decide_policy *policy, const struct decide_i
                   larger(decision->demand_long_bytes, decision->demand_day_bytes));
 }
 
+/* A guest of 12 TiB that has 300 GiB available is not short. */
+#define RESERVE_LARGE_BYTES (65536 * DECIDE_MIB)
+#define RESERVE_LARGE_PART 5
+
 uint64_t decide_reserve(const struct decide_policy *policy, uint64_t assigned_bytes)
 {
-    uint64_t share = scaled(assigned_bytes, policy->reserve.share, assigned_bytes);
+    uint64_t large = less(assigned_bytes, RESERVE_LARGE_BYTES);
+    uint64_t share = scaled(assigned_bytes - large, policy->reserve.share, assigned_bytes) +
+                     scaled(large, policy->reserve.share / RESERVE_LARGE_PART, assigned_bytes);
 
     return smaller(larger(share, policy->reserve.min_bytes), assigned_bytes);
+}
+
+uint64_t decide_little(const struct decide_policy *policy, uint64_t assigned_bytes)
+{
+    return decide_reserve(policy, assigned_bytes) / 2;
 }
 
 static bool is_fresh(const struct decide_policy *policy, double age_s, double period_s)
@@ -337,11 +346,7 @@ static bool does_memory_help(const struct decide_policy *policy, const struct de
 static unsigned guest_panics(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_guest *guest = &input->guest;
-    uint64_t little = larger(
-        policy->available_min_panic_bytes,
-        scaled(input->assigned_bytes, policy->available_share_panic, input->assigned_bytes));
     unsigned panics = 0;
-
     bool helps = does_memory_help(policy, input);
 
     if (helps && (guest->psi_some >= policy->psi_some_panic || input->stalled))
@@ -350,7 +355,7 @@ static unsigned guest_panics(const struct decide_policy *policy, const struct de
         panics |= PANIC_PSI_FULL;
     if (helps && guest->stalls_s >= policy->stalls_panic)
         panics |= PANIC_STALLS;
-    if (guest->available_bytes < little)
+    if (guest->available_bytes < decide_little(policy, input->assigned_bytes))
         panics |= PANIC_AVAILABLE;
     if (guest->oom_kill)
         panics |= PANIC_OOM_KILL;

@@ -15,7 +15,7 @@
  *
  *   D = max(1.25 H_short, 1.15 H_mid, 1.10 H_long, max of H_mid over 24 h)
  *                                                 each headroom (0.25 H_short ...) is at most W
- *   W = max(5 % of M, 128 MiB)                                       working reserve
+ *   W = max(5 % of M, above 64 GiB 1 % of the rest, 128 MiB)         working reserve
  *   F = (B - available) + W                                          without swap, or not known
  *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
  *       max(M / 2, min(B, (B - available) + W))          of statistics that contradict the host's
@@ -154,7 +154,7 @@ enum decide_floor { FLOOR_HALF, FLOOR_SWAPLESS, FLOOR_SWAP };
 struct decide_policy {
     double short_factor, mid_factor, long_factor; /* factors of H: 1.25, 1.15, 1.10 */
     struct {
-        double share;       /* share of M: 0.05 */
+        double share;       /* share of M: 0.05; a fifth of it of what is above 64 GiB */
         uint64_t min_bytes; /* 128 MiB */
         /* PSI is a panic only while less is available than this many reserves: 2 */
         double scarce;
@@ -171,8 +171,6 @@ struct decide_policy {
     double refault_share_min;              /* share of the WSS, per minute: 0.002 */
     double psi_some_panic, psi_full_panic; /* share of time: 0.1, 0.01 */
     double stalls_panic;                   /* allocations per second: 1 */
-    double available_share_panic;          /* share of M: 0.025 */
-    uint64_t available_min_panic_bytes;    /* 64 MiB */
     double wss_share_panic;                /* L_short of B: 0.9 */
     /* consistency score below which statistics are ignored: 0.5 */
     double trust_min;
@@ -316,6 +314,8 @@ bool decide_has_statistics(const struct decide_policy *policy, const struct deci
 uint64_t decide_demand(const struct decide_policy *policy, const struct decide_input *input,
                        struct decide_decision *decision);
 uint64_t decide_reserve(const struct decide_policy *policy, uint64_t assigned_bytes);
+/** Returns how much must be available at least for the guest not to panic: half of its reserve. */
+uint64_t decide_little(const struct decide_policy *policy, uint64_t assigned_bytes);
 uint64_t decide_floor(const struct decide_policy *policy, const struct decide_input *input,
                       struct decide_decision *decision);
 uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input);

@@ -16,7 +16,6 @@ static uint64_t larger(uint64_t a, uint64_t b)
 struct shrink_rules shrink_rules_default(uint64_t full_bytes)
 {
     const struct decide_policy *policy = &decide_policy_default;
-    double available = (double)full_bytes * policy->available_share_panic;
 
     return (struct shrink_rules){
         .step_bytes = larger(full_bytes / STEPS, SHRINK_STEP_MIN_BYTES),
@@ -24,7 +23,7 @@ struct shrink_rules shrink_rules_default(uint64_t full_bytes)
         .psi_some = 0.01,
         .paging_bytes_s = MIB,
         .major_faults_s = 50,
-        .available_bytes = larger((uint64_t)available, policy->available_min_panic_bytes),
+        .available_bytes = decide_little(policy, full_bytes),
     };
 }
 

@@ -323,7 +323,8 @@ static void note_touched(struct balloon_state *state, const struct balloon_polic
         state->pending_bytes = 0;
 }
 
-/* A guest whose balloon has moved may just have had no time to run, or nothing left to give. */
+/* It may just have had no time to run, or nothing left to give, or its driver is loaded only now.
+ * One that never moved has one try. */
 static void end_trouble(struct balloon_state *state, const struct balloon_policy *policy,
                         double now_s)
 {
@@ -331,10 +332,10 @@ static void end_trouble(struct balloon_state *state, const struct balloon_policy
         state->trouble = TROUBLE_NONE;
         state->rival.n = 0;
     }
-    if (state->trouble == TROUBLE_NO_DRIVER && state->has_driver && !state->moving &&
+    if (state->trouble == TROUBLE_NO_DRIVER && !state->moving &&
         now_s - state->settled_at_s >= policy->foreign_s) {
         state->trouble = TROUBLE_NONE;
-        state->n_stalls = 0;
+        state->n_stalls = state->has_driver ? 0 : policy->stalls_max - 1;
     }
 }
 

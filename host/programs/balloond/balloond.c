@@ -46,6 +46,7 @@ static void count_refusal(struct balloond *balloond, size_t i)
 {
     struct balloon_state *state = &balloond->members.guests[i].state;
 
+    state->settled_at_s = balloond_now_s(); /* of the last try */
     if (++state->n_stalls >= balloond->config->policy.balloon.stalls_max &&
         state->trouble == TROUBLE_NONE)
         state->trouble = TROUBLE_NO_DRIVER;

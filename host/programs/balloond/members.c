@@ -261,7 +261,8 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     guest->excluded = member->ambiguous || own->excluded;
     guest->acts = balloond_config_acts(config, own);
     *input = members_input(&member->measured,
-                           member->measured_s > 0 ? fmax(wall_s - member->measured_s, 0) : 0,
+                           member->measured_s > 0 ? (double)clock_ns() / 1e9 - member->measured_s
+                                                  : 0,
                            &current, wall_s);
     decide_add_counters(&input->guest, &member->counters.tracker, (double)clock_ns() / 1e9);
     /* Records of before the host's clock was set make it look older. */
@@ -397,7 +398,7 @@ static void begin_measuring(struct members *members)
 {
     for (size_t i = 0; i < members->n; i++) {
         members->members[i].measured = unmeasured();
-        members->members[i].measured_s = store_clock_now().wall_s;
+        members->members[i].measured_s = (double)clock_ns() / 1e9;
     }
 }
 

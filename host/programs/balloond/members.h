@@ -25,9 +25,9 @@ struct balloon_guest {
     bool ambiguous; /* it has two sections in the configuration */
     double begun_s; /* it began then, by the monotonic clock; 0: earlier than it was followed */
     uint64_t owned_assigned_bytes; /* M in the journal's row; 0: none */
-    struct decide_input measured;  /* from the history, made at measured_s, Unix time */
-    double measured_s;
-    struct decide_past past; /* replayed at past_s, by the monotonic clock; 0: not yet */
+    struct decide_input measured;  /* from the history, made at measured_s, by the monotonic */
+    double measured_s;             /* clock, as a step of the other would make it older */
+    struct decide_past past;       /* replayed at past_s, by the monotonic clock; 0: not yet */
     double past_s;
     double unmeasured_s; /* it has had no numbers since, by the monotonic clock; 0: it has them */
     double stalled_s;    /* its last stall, Unix time; 0: none */

@@ -550,3 +550,54 @@ TEST(kinds, a_guest_whose_process_was_killed_still_waits)
     run(&h, g, 2);
     ck_assert_uint_eq(g[0].target_bytes, 2452 * MIB);
 }
+
+/* --- drivers that load late ------------------------------------------------------------------- */
+
+/* One order an hour, and what it has as its target again, until its driver is loaded. */
+TEST(kinds, a_driver_that_loads_late_is_found)
+{
+    struct control_host h = host(1500);
+    struct control_guest g = guest();
+    unsigned orders = 0;
+
+    rest(&g);
+    for (int i = 0; i < 500 && g.state.trouble == TROUBLE_NONE; i++) {
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
+    for (int i = 0; i < 6 * 60 * 4; i++) {
+        run(&h, &g, 1);
+        orders += g.action != CONTROL_NONE;
+        if (g.action != CONTROL_NONE)
+            issue(&h, &g);
+    }
+    ck_assert_uint_ge(orders, 2);
+    ck_assert_uint_le(orders, 9);
+    for (int i = 0; i < 6 * 60 * 2; i++) {
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    ck_assert_uint_lt(g.input.actual_bytes, 4096 * MIB);
+}
+
+/* --- how much is little ----------------------------------------------------------------------- */
+
+/* 0.5 % of what is above 64 GiB: 12 TiB with 300 GiB available were short. */
+TEST(kinds, a_large_guest_is_not_short_with_hundreds_of_gib)
+{
+    struct decide_input input = idle();
+
+    input.assigned_bytes = input.actual_bytes = 12 * 1048576 * MIB;
+    input.guest.available_bytes = 300 * 1024 * MIB;
+    ck_assert_uint_eq(decide_panics(&policy.decide, &input), 0);
+    input.guest.available_bytes = 60 * 1024 * MIB;
+    ck_assert_uint_eq(decide_panics(&policy.decide, &input), PANIC_AVAILABLE);
+    input.assigned_bytes = input.actual_bytes = 65536 * MIB;
+    input.guest.available_bytes = 1638 * MIB;
+    ck_assert_uint_eq(decide_panics(&policy.decide, &input), PANIC_AVAILABLE);
+    input.guest.available_bytes = 1639 * MIB;
+    ck_assert_uint_eq(decide_panics(&policy.decide, &input), 0);
+}

@@ -640,7 +640,7 @@ TEST(all, a_stall_is_a_panic)
 {
     const double now_s = store_clock_now().wall_s;
     struct balloon_guest member = {
-        .measured = recorded(), .measured_s = now_s, .stalled_s = now_s - 2};
+        .measured = recorded(), .measured_s = balloond_now_s(), .stalled_s = now_s - 2};
     struct control_guest guest = {0};
     struct domain_memory memory = {.name = "web1",
                                    .uuid = UUID_1,
