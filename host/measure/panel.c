@@ -143,8 +143,10 @@ static int begin(struct panel *panel, struct error *error)
 
     uint64_t middle_ns = begin_ns + (now_ns(panel) - begin_ns) / 2;
 
-    *tick_of(panel,
-             0) = (struct tick){.read_ns = middle_ns, .marked_ns = middle_ns, .odometer = aged};
+    *tick_of(panel, 0) = (struct tick){.read_ns = middle_ns,
+                                       .marked_ns = middle_ns,
+                                       .odometer = aged,
+                                       .presence = (float)panel->plan.presence};
     read_clocks(panel, tick_of(panel, 0));
     panel->began_ns = panel->turned_ns = middle_ns;
     begin_witness(panel, since_ns);
@@ -252,7 +254,8 @@ static void note_read_all(struct panel *panel)
 {
     uint64_t since = panel->now > 1 ? panel->now - 2 : 0;
     struct tally tally = touched_since(panel, since);
-    double share = read_all_share(&tally);
+    double grown = read_all_grown(tick_of(panel, since)->presence, panel->plan.presence);
+    double share = read_all_share(&tally, grown);
     double before = panel->share[1];
     uint64_t now_ns = tick_of(panel, panel->now)->own_ns;
     uint64_t then_ns = tick_of(panel, since)->own_ns;
@@ -303,6 +306,7 @@ int panel_tick(struct panel *panel, double presence, struct resident_now *now, s
 
     panel->plan.presence = presence;
     panel->now++;
+    tick_of(panel, panel->now)->presence = (float)presence;
 
     int rc = read_all(panel, error);
 

@@ -26,6 +26,7 @@ struct tick {
     uint64_t own_ns;          /* CPU time of QEMU's own threads */
     uint64_t odometer;        /* ageing odometer between reading and marking */
     uint32_t hidden, younger; /* units of the tally; UINT32_MAX: any number */
+    float presence;           /* resident / RAM, as in panel_plan */
     uint16_t doubts;          /* the method's doubts in this reading */
     struct {
         uint8_t n, both, others, missed;

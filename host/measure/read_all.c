@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
 
+#include <math.h>
+
 /* Jobs skip a few pages, such as those behind VGA's registers. */
 #define ALL 0.97
 /* Below this share, not all of the memory was touched before. A panel of 100 pages has a standard
@@ -140,37 +142,50 @@ static bool has_larger_units(const struct tally *tally)
     return false;
 }
 
-static double census_share(const struct tally *tally)
-{
-    uint64_t measured_bytes = tally->resident_bytes - tally->unmeasurable_bytes;
+struct share {
+    double touched; /* of the measured units */
+    double units;
+};
 
-    return measured_bytes >= FEWEST_UNITS * base_page_bytes()
-               ? (double)tally->touched_bytes / (double)measured_bytes
-               : 0;
+static struct share census_share(const struct tally *tally)
+{
+    const double measured_bytes = (double)(tally->resident_bytes - tally->unmeasurable_bytes);
+
+    return (struct share){.touched = (double)tally->touched_bytes / fmax(measured_bytes, 1),
+                          .units = measured_bytes / (double)base_page_bytes()};
 }
 
 /* Weights each stratum by its draws. */
-static double panel_share(const struct tally *tally)
+static struct share panel_share(const struct tally *tally)
 {
     double draws = 0;
     double touched = 0;
-    uint64_t units = 0;
+    double units = 0;
 
     for (size_t i = 0; i < tally->n_strata; i++) {
         const struct stratum *stratum = &tally->strata[i];
 
         if (stratum->units == 0)
             continue;
-        units += stratum->units;
+        units += (double)stratum->units;
         draws += (double)stratum->draws;
         touched += (double)stratum->draws * (double)stratum->touched_units / (double)stratum->units;
     }
-    return units >= FEWEST_UNITS ? touched / draws : 0;
+    return (struct share){.touched = touched / fmax(draws, 1), .units = units};
 }
 
-double read_all_share(const struct tally *tally)
+double read_all_grown(double before_bytes, double now_bytes)
 {
-    return tally->census ? census_share(tally) : panel_share(tally);
+    return now_bytes > before_bytes ? 1 - before_bytes / now_bytes : 0;
+}
+
+double read_all_share(const struct tally *tally, double grown)
+{
+    const struct share share = tally->census ? census_share(tally) : panel_share(tally);
+
+    if (share.units * (1 - grown) < FEWEST_UNITS)
+        return 0;
+    return fmax(0, share.touched - grown) / (1 - grown);
 }
 
 bool read_all_tells_alone(const struct tally *tally)

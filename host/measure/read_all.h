@@ -56,8 +56,16 @@ void own_time_step(struct own_time *own, const struct target *target);
 /** CPU time from the begin to the last sample in excess of QEMU's usual consumption. */
 uint64_t own_time_excess_ns(const struct own_time *own);
 
-/** The touched share of the measured units; 0 if there are too few units. */
-double read_all_share(const struct tally *tally);
+/** The part of @p now_bytes, resident now, that is new since @p before_bytes were resident. */
+double read_all_grown(double before_bytes, double now_bytes);
+
+/**
+ * The touched share of the measured units that were resident before; 0 if there are too few.
+ *
+ * @param grown  read_all_grown(): new memory reads touched, also if the guest took it. In a guest
+ *               that was nearly empty and boots, it is nearly all of the memory.
+ */
+double read_all_share(const struct tally *tally, double grown);
 
 /** Returns true if a share is meaningful without an earlier share for comparison. False for huge
  * pages. */

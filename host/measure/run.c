@@ -179,26 +179,30 @@ static int collect(const struct running *running, struct span *span, struct samp
     return rc;
 }
 
-static uint64_t resident_bytes(const struct target *target, const struct sample_plan *plan,
-                               const struct tally *tally)
+static double resident_bytes(const struct sample_plan *plan, const struct sample_window *window)
 {
-    return tally->census ? tally->resident_bytes
-                         : (uint64_t)(plan->presence * (double)target->ram->bytes);
+    if (window->tally.census)
+        return (double)window->tally.resident_bytes;
+    return (double)(plan->method->sees_unmapped ? window->now.resident_bytes
+                                                : window->now.mapped_bytes);
 }
 
 /* @p share: the touched share of the previous window; updated to that of this window. */
 static void note_read_all(const struct target *target, const struct sample_plan *plan,
-                          const struct own_time *own, const struct tally *tally, double *share)
+                          const struct own_time *own, const struct sample_window *window,
+                          double *share)
 {
-    double before = *share;
+    const struct tally *tally = &window->tally;
+    const double before_bytes = plan->presence * (double)target->ram->bytes;
+    const double now_bytes = resident_bytes(plan, window);
+    const double before = *share;
 
-    *share = read_all_share(tally);
+    *share = read_all_share(tally, read_all_grown(before_bytes, now_bytes));
     if (!plan->jobs || !plan->method->sees_qemu)
         return;
     if (read_without_guest(tally, own->alone_ns) ||
         ((before > 0 || read_all_tells_alone(tally)) &&
-         read_all_likely(before, *share, own_time_excess_ns(own),
-                         resident_bytes(target, plan, tally))))
+         read_all_likely(before, *share, own_time_excess_ns(own), (uint64_t)now_bytes)))
         *plan->jobs |= QEMU_JOB_DUMP;
 }
 
@@ -306,7 +310,7 @@ static void note_window(const struct running *running, struct course *course,
     result->vcpu_s = (double)ran_ns / 1e9;
     if (ageing_odometer(target, plan->method->signal) != course->odometer)
         ageing_doubt(&window->tally);
-    note_read_all(target, plan, &course->own, &window->tally, &course->share);
+    note_read_all(target, plan, &course->own, window, &course->share);
     note_times(&course->marking, reading, result, window);
     note_vcpus(running, course, reading, ran_ns, window);
     debug_window(result, window);

@@ -84,9 +84,9 @@ lacks_thread() { ! has_thread "$1"; }
 migration='live_migration\|mig/src' # as QEMU called it up to 8.2, and calls it since 9.0
 lacks_flags() { record_has "[.flags[] | select(test(\"$1\"))] == []"; }
 look() { check "$1: measured" measure --pid "$pid" -m cold -w 0.5; }
-# monitor_busy SECONDS: the guest is suspended for so long, and QEMU asked for its disks again and again.
+# monitor_busy SECONDS [BEFORE AFTER]: QEMU is asked for its disks again and again, for so long, between two other commands.
 monitor_busy() {
-	python3 - "$guests_dir/qmp" "$1" <<-'END'
+	python3 - "$guests_dir/qmp" "$@" <<-'END'
 	import json, socket, sys, time
 	stream = socket.socket(socket.AF_UNIX)
 	stream.connect(sys.argv[1])
@@ -97,13 +97,14 @@ monitor_busy() {
 	    lines.flush()
 	    while "return" not in json.loads(lines.readline()):
 	        pass
-	for command in "qmp_capabilities", "stop":
+	for command in ["qmp_capabilities"] + sys.argv[3:4]:
 	    ask(command)
 	end, asked = time.monotonic() + float(sys.argv[2]), 0
 	while time.monotonic() < end:
 	    ask("human-monitor-command", **{"command-line": "info block"})
 	    asked += 1
-	ask("cont")
+	for command in sys.argv[4:]:
+	    ask(command)
 	print(f"# {asked} questions")
 	END
 }
@@ -156,7 +157,7 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 	first=$!
 	settles measured_by "$pid" "$first"
 	sleep 1
-	monitor_busy 1.5
+	monitor_busy 1.5 stop cont
 	wait "$first"
 	record=$(cat "$guests_dir/first")
 	check "is no dump" lacks_flags dump
@@ -178,6 +179,21 @@ if start_payload jobs tcg "$params" -m 128 -chardev "pipe,id=hmp,path=$guests_di
 		.[0] == false and any and .[3] == false' "$guests_dir/first"
 	check "of which nothing is known" quietly jq -es '[.[] | select(.flags | index("paused"))] |
 		all(.[]; .windows[0].wss_bytes == 0 and .windows[0].wss_high_bytes == .resident_bytes)' "$guests_dir/first"
+	stop_guest "$pid"
+fi
+
+echo "# a guest that takes most of its memory within the window, while a monitor keeps QEMU busy"
+grows="total=110M populate=none phases=6:64K,600:96M"
+if start_payload grows tcg "$grows" -m 128 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	rm -f -- "$guests_dir/first"
+	"$vmwss" measure --pid "$pid" -m cold -w 10 --json >"$guests_dir/first" &
+	first=$!
+	settles measured_by "$pid" "$first"
+	monitor_busy 8
+	wait "$first"
+	record=$(cat "$guests_dir/first")
+	check "it has taken its memory: $(field wss_bytes)" holds "$(field wss_bytes) > 50 * 1048576"
+	check "it is no dump" lacks_flags dump
 	stop_guest "$pid"
 fi
 

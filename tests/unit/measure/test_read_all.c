@@ -16,7 +16,7 @@ static struct tally panel(uint64_t touched, uint64_t units)
 
 static double share_of(struct tally tally)
 {
-    return read_all_share(&tally);
+    return read_all_share(&tally, 0);
 }
 
 TEST(plain, shares)
@@ -34,6 +34,20 @@ TEST(plain, shares)
     ck_assert(share_of(census) == 0.25);
     census.unmeasurable_bytes = census.resident_bytes;
     ck_assert(share_of(census) == 0);
+}
+
+/* A guest that was nearly empty, and takes memory. */
+TEST(plain, new_memory_says_nothing)
+{
+    struct tally tally = panel(900, 1000);
+
+    ck_assert(read_all_grown(400, 300) == 0);
+    ck_assert(read_all_grown(100, 1000) == 0.9);
+    ck_assert(read_all_share(&tally, 0.9) < 0.01);
+    ck_assert(read_all_share(&tally, 0.95) == 0);
+    ck_assert(read_all_share(&tally, 0.98) == 0); /* too few were there before */
+    tally = panel(1000, 1000);                    /* a dump reads what was there before, too */
+    ck_assert(read_all_share(&tally, 0.9) > 0.99);
 }
 
 /* One touch of a huge page makes all of it touched: so does an idle guest. What it did before
