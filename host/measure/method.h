@@ -44,13 +44,15 @@ enum method_order {
     N_METHOD_ORDERS,
 };
 
-/** For a method whose data the kernel keeps only in a small buffer; all members are NULL for other
- * methods. */
+/** Work between mark and collect. The first two members are for a method whose data the kernel
+ * keeps only in a small buffer; a method without such work has NULL. */
 struct method_wake {
     /** Fetches the data; call it between mark and collect whenever the descriptor is readable. */
     int (*poll)(void *state, struct error *error);
     /** A descriptor for poll(2). It stays the same until close() closes it. */
     int (*fd)(void *state);
+    /** Counts what may be lost until collect; run.c calls it twice a second. */
+    void (*between)(void *state);
 };
 
 /** Operations on several states of one target at once, which cost less than one by one; all NULL:

@@ -248,6 +248,13 @@ static int poll_running(void *context, struct error *error)
     return method->wake.poll ? method->wake.poll(running->state, error) : 0;
 }
 
+static void between(void *context)
+{
+    const struct running *running = context;
+
+    running->plan->method->wake.between(running->state);
+}
+
 static int wake_fd(const struct running *running)
 {
     const struct method *method = running->plan->method;
@@ -325,6 +332,7 @@ static int run_windows(struct running *running, struct error *error)
     const struct wait wait = {
         .interrupted = plan->interrupted,
         .poll = plan->method->wake.poll || running->witness ? poll_running : NULL,
+        .between = plan->method->wake.between ? between : NULL,
         .state = running,
         .wake_fd = wake_fd(running),
         .progress = plan->progress,

@@ -55,6 +55,8 @@ static void find_jobs(const struct target *target, const struct wait *wait, uint
         *wait->jobs |= QEMU_JOB_DUMP;
     if (wait->own)
         own_time_sample(wait->own, target);
+    if (wait->between)
+        wait->between(wait->state);
     *jobs = (struct jobs){
         .due_ns = now_ns + JOBS_NS,
         .written_bytes = written_bytes,
@@ -64,20 +66,12 @@ static void find_jobs(const struct target *target, const struct wait *wait, uint
     };
 }
 
-static bool has_huge_pages(const struct guest_ram *ram)
-{
-    for (size_t b = 0; b < ram->n_blocks; b++)
-        if (ram->blocks[b].huge_bytes > 0)
-            return true;
-    return false;
-}
-
 /* The time from now to the next check. */
 static uint64_t next_step_ns(const struct target *target, const struct wait *wait,
                              uint64_t begin_ns, uint64_t now_ns, uint64_t until_ns)
 {
     const uint64_t left_ns = until_ns - now_ns;
-    uint64_t step_ns = wait->own && has_huge_pages(target->ram) ? HUGE_STEP_NS : STEP_NS;
+    uint64_t step_ns = wait->own && guest_ram_has_huge_pages(target->ram) ? HUGE_STEP_NS : STEP_NS;
 
     if (wait->own && (now_ns - begin_ns < END_NS || left_ns <= END_NS))
         step_ns = SHORT_STEP_NS;

@@ -10,6 +10,7 @@ struct wait {
     /* the wait ends when this is not 0; may be NULL */
     const volatile int *interrupted;
     int (*poll)(void *state, struct error *error); /* may be NULL */
+    void (*between)(void *state);                  /* called twice a second; may be NULL */
     void *state;
     int wake_fd; /* readable when poll must be called; unused without poll */
     void (*progress)(double elapsed_s, double total_s, void *context); /* may be NULL */

@@ -32,6 +32,14 @@ bool guest_ram_on_disk(const struct guest_ram *ram)
     return false;
 }
 
+bool guest_ram_has_huge_pages(const struct guest_ram *ram)
+{
+    for (size_t b = 0; b < ram->n_blocks; b++)
+        if (ram->blocks[b].huge_bytes > 0)
+            return true;
+    return false;
+}
+
 void guest_ram_free(struct guest_ram *ram)
 {
     free(ram->blocks);

@@ -143,6 +143,9 @@ bool ram_block_is_file(const struct ram_block *block);
 /** Returns true if any block is a file on a disk. */
 bool guest_ram_on_disk(const struct guest_ram *ram);
 
+/** Returns true if any block had huge pages when it was located, mapped by PMD or hugetlb. */
+bool guest_ram_has_huge_pages(const struct guest_ram *ram);
+
 /** Returns true if any block overlaps @p start .. @p end. */
 bool guest_ram_overlaps(const struct guest_ram *ram, uint64_t start, uint64_t end);
 

@@ -207,5 +207,6 @@ const struct method method_cold = {
     .open = cold_open,
     .mark = cold_mark,
     .collect = cold_collect,
+    .wake = {.between = referenced_count_between},
     .close = referenced_count_close,
 };

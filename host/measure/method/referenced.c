@@ -63,5 +63,6 @@ const struct method method_referenced = {
     .open = referenced_open,
     .mark = referenced_mark,
     .collect = referenced_collect,
+    .wake = {.between = referenced_count_between},
     .close = referenced_count_close,
 };

@@ -5,7 +5,8 @@
  *
  * A fault maps neighbours (first_mapping.h): detected by pagemap, covered by the lower bound, flag
  * first-mapping. Others clear accessed bits, or unmap pages (sentinels.h): detected by kpageflags
- * and pagemap, the upper bound is all resident memory, flag bits-taken. Others read guest RAM
+ * and pagemap, of huge pages by a count that falls within the window, the upper bound is all
+ * resident memory, flag bits-taken. Others read guest RAM
  * through the kernel (sentinels.h): detected by kpageflags, covered by the lower bound, flag
  * read-by-others. A folio is mapped by base pages, and one touch may show as all of it
  * (folio_strata.h): covered by the lower bound.
@@ -30,6 +31,7 @@ struct referenced_count {
     struct qemu_io io;       /* QEMU's I/O at the marking */
     bool taken;              /* accessed bits were taken since then */
     struct last_count last;  /* the last count since then; zeroed: not counted yet */
+    uint64_t between_ns;     /* when to count between windows again */
     uint64_t unmarked_bytes; /* what cold cannot mark, because others map it, too */
 };
 
@@ -48,6 +50,10 @@ void referenced_count_close(void *state);
 int referenced_count_begin(struct referenced_count *count, struct error *error);
 /** Call it when all pages are marked. */
 void referenced_count_marked(struct referenced_count *count);
+
+/** Counts within a window, in which touches add up: a later count that is lower shows that bits
+ * were taken, which nothing else shows for huge pages. */
+void referenced_count_between(void *state);
 
 /** Fills a census tally from smaps Referenced; hugetlb pages are unmeasurable. */
 int referenced_count_tally(struct referenced_count *count, struct tally *tally,

@@ -268,10 +268,19 @@ static void see_lost(const struct sentinels *sentinels, struct sentinels_seen *s
     seen->activated = sentinels->n > 0 ? (double)activated / (double)sentinels->n : 0;
 }
 
-void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
+uint64_t sentinels_bytes(const struct sentinels *sentinels)
 {
     struct folio folio;
+    uint64_t bytes = 0;
 
+    for (size_t i = 0; i < sentinels->n; i++)
+        if (read_sentinel(sentinels, &sentinels->at[i], &folio))
+            bytes += base_page_bytes() << folio.order;
+    return bytes;
+}
+
+void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
+{
     *seen = (struct sentinels_seen){.taken = false};
     if (!sentinels->works)
         return;
@@ -281,9 +290,7 @@ void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen)
     touch_those(sentinels, true);
     note_flags(sentinels);
     keep_those(sentinels, is_noted);
-    for (size_t i = 0; i < sentinels->n; i++)
-        if (read_sentinel(sentinels, &sentinels->at[i], &folio))
-            seen->kept_bytes += base_page_bytes() << folio.order;
+    seen->kept_bytes = sentinels_bytes(sentinels);
 }
 
 void sentinels_end(struct sentinels *sentinels)

@@ -23,7 +23,7 @@
  *
  * Neither can be detected on huge pages that are mapped as such: a read sets their accessed bit.
  * The lower bound counts one base page of each (measure/estimate/least.h); taken bits of huge pages
- * go unseen.
+ * show by counts within the window (referenced_count_between()).
  *
  * Pairs of neighbours: the panels of a method that unmaps pages take each other's sentinels, but
  * never two of the pages that one fault maps. If both pages of a pair are taken, others unmapped
@@ -70,6 +70,9 @@ struct sentinels_seen {
     double activated;
     uint64_t kept_bytes; /* bytes that still read referenced because of the sentinels */
 };
+
+/** Bytes that read referenced because of the sentinels. */
+uint64_t sentinels_bytes(const struct sentinels *sentinels);
 
 /** Takes the sentinels back. */
 void sentinels_take(struct sentinels *sentinels, struct sentinels_seen *seen);

@@ -56,7 +56,7 @@ for act in clear_refs "outsider cold 0 256"; do
 		[[ $act == clear_refs || $method == cold ]] || continue
 		if start_with anon "$params"; then
 			# shellcheck disable=SC2086 # an event and its words
-			within 6 "$method" 5 $act
+			within 8 "$method" 5 $act
 			check "$method, $act: flag bits-taken" has_flag bits-taken
 			holds_truth "$method, $act" $((40 * mib))
 			# shellcheck disable=SC2086
@@ -66,6 +66,22 @@ for act in clear_refs "outsider cold 0 256"; do
 			stop_guest "$pid"
 		fi
 	done
+done
+
+# Huge pages that are mapped as such have no flag to lose: their sum falls.
+for method in cold referenced; do
+	act=clear_refs
+	[[ $method == referenced ]] || act="outsider cold 0 256"
+	if THP=yes start_with anon "total=96M phases=10:40M,600:4M"; then
+		# shellcheck disable=SC2086
+		within 20 "$method" 13 $act
+		check "$method, $act, huge pages: flags bits-taken, thp" record_has '.flags | index("bits-taken") and index("thp")'
+		check "$method, $act, huge pages: no less than before: $(field wss_bytes)" holds "$(field wss_bytes) >= $((40 * mib))"
+		holds_truth "$method, $act, huge pages" $((40 * mib))
+		measure --pid "$pid" -m "$method" -w 2
+		check "$method, huge pages, left alone: no flag" lacks_flag bits-taken
+		stop_guest "$pid"
+	fi
 done
 
 # Locked memory cannot be marked cold, and its pages keep the flags by which this is known.

@@ -584,6 +584,42 @@ TEST(cases, huge_pages_hold_no_sentinel)
     sentinels_close(&sentinels);
 }
 
+/* Huge pages are counted within the window, too; base pages have sentinels. */
+TEST_EACH(cases, a_count_that_falls_within_the_window, 0, 2)
+{
+    fake.block.huge_bytes = _i ? fake.block.bytes : 0;
+
+    void *state = mark();
+    struct tally tally;
+
+    guest_runs();
+    method_cold.wake.between(state);
+    memset(accessed, 0, sizeof(accessed));
+    write_smaps();
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, _i ? DOUBT_BITS_TAKEN : 0);
+    ck_assert_uint_eq(high_pages(&tally), _i ? N_PAGES : 0);
+    ck_assert_uint_ge(base_pages(tally.touched_bytes), _i ? N_HOT - SENTINELS : 0);
+    method_cold.close(state);
+}
+
+TEST(cases, a_count_that_stays_within_the_window)
+{
+    fake.block.huge_bytes = fake.block.bytes;
+
+    void *state = mark();
+    struct tally tally;
+
+    guest_runs();
+    tally = collect(state);
+    /* some of the sentinels are hot */
+    method_cold.wake.between(state);
+    tally = collect(state);
+    ck_assert_uint_eq(tally.doubts, 0);
+    expect_bounds(&tally, N_HOT, N_HOT);
+    method_cold.close(state);
+}
+
 /* The page comes off QEMU's page table, finds nowhere to go, and is mapped again. */
 static void come_off(uint64_t page)
 {
