@@ -68,6 +68,7 @@ static void see_page(struct pageout *pageout, uint64_t i, bool mapped, struct ra
     enum page_state state = (enum page_state)set->state[i];
 
     if (mapped) {
+        pageout->came[i] |= state == PAGE_ABSENT;
         if (state != PAGE_UNMEASURABLE)
             set->state[i] = PAGE_TOUCHED;
     } else if (!pageout_in_file(walk, page_set_page(set, i))) {
@@ -164,6 +165,7 @@ static void pageout_close(void *state)
     free(pageout->neighbours);
     free(pageout->was_unmapped);
     free(pageout->was_read);
+    free(pageout->came);
     free(pageout);
 }
 
@@ -227,8 +229,9 @@ static int acquire(struct pageout *pageout, struct error *error)
     pageout->neighbours = calloc(n, sizeof(*pageout->neighbours));
     pageout->was_unmapped = calloc(n, sizeof(*pageout->was_unmapped));
     pageout->was_read = calloc(n, sizeof(*pageout->was_read));
+    pageout->came = calloc(n, sizeof(*pageout->came));
     if (!pageout->advised || !pageout->entry || !pageout->neighbours || !pageout->was_unmapped ||
-        !pageout->was_read)
+        !pageout->was_read || !pageout->came)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     if (pageout_tells_readers(pageout->target))
         sentinels_open(pageout->target, &pageout->sentinels);

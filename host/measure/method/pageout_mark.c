@@ -78,6 +78,7 @@ static void note_page(struct pageout *pageout, uint64_t i, struct ram_walk *walk
     if (set->state[i] != PAGE_IDLE) /* else the page was unmapped by this process */
         pageout->was_unmapped[i] = !mapped && held;
     set->state[i] = held ? PAGE_IDLE : PAGE_ABSENT;
+    pageout->came[i] = false;
 }
 
 /* Advice for one page of a large folio splits it, also if the folio is not mapped by a PMD. */

@@ -7,6 +7,11 @@
 #include "measure/kernel/pagemap.h"
 #include "measure/method/pageout_around.h"
 
+#include <math.h>
+
+/* Four standard deviations: chance alone exceeds them in one reading of 31,000. */
+#define Z_BEYOND_CHANCE 4.0
+
 bool pageout_tells_readers(const struct target *target)
 {
     return target->root->live && target->process->accel == ACCEL_TCG;
@@ -85,6 +90,43 @@ static bool note_readers(const struct reading *reading, struct pageout *pageout,
     return by_others;
 }
 
+/* One fault maps a whole large folio. */
+static bool came_alone(const struct pageout *pageout, uint64_t i)
+{
+    const uint64_t page = page_set_page(pageout->set, i);
+    uint64_t entry = 0;
+    uint64_t pfn;
+    uint64_t flags;
+
+    if (!pageout->came[i] || pageout->set->state[i] != PAGE_TOUCHED ||
+        pagemap_read(pageout->pagemap_fd, pageout->target->ram, &page, 1, &entry) < 0 ||
+        !(entry & PAGEMAP_PRESENT))
+        return false;
+    pfn = PAGEMAP_PFN(entry);
+    return kpageflags_read(pageout->flags_fd, &pfn, 1, &flags) == 0 &&
+           !(flags & (KPF_COMPOUND_HEAD | KPF_COMPOUND_TAIL));
+}
+
+/* New pages of the file come by one fault each, unless others have put them there: then one fault
+ * maps a whole range of them. The pages are a sample, and must be more than QEMU's faults beyond
+ * chance. */
+static void note_put_by_others(const struct reading *reading, const struct pageout *pageout,
+                               struct tally *tally)
+{
+    const struct page_set *set = pageout->set;
+    const double each = (double)set->ram->n_pages / (double)larger(set->n, 1);
+    const double around = (double)larger(FAULT_AROUND_BYTES / base_page_bytes(), 1);
+    uint64_t came = 0;
+
+    for (uint64_t i = 0; i < set->n; i++)
+        came += came_alone(pageout, i);
+    if (((double)came - Z_BEYOND_CHANCE * sqrt((double)came)) * each <=
+        (double)less(reading->now.faults, pageout->io.faults))
+        return;
+    tally->doubts |= DOUBT_FIRST_MAPPING;
+    tally->younger_units += (uint64_t)((double)came * each * (1 - 1 / around));
+}
+
 static uint64_t resident_pages(const struct pageout *pageout, const struct tally *tally)
 {
     const double share = (double)tally->drawn_absent / (double)larger(pageout->set->n, 1);
@@ -157,10 +199,12 @@ void pageout_count(void *const *states, size_t n, struct tally *tallies)
     for (size_t s = 0; s < n; s++) {
         struct pageout *pageout = states[s];
 
-        if (pageout_tells_readers(target))
+        if (pageout_tells_readers(target)) {
             pageout->readers = note_readers(&reading, pageout, &tallies[s]);
-        else
+            note_put_by_others(&reading, pageout, &tallies[s]);
+        } else {
             page_set_tally(pageout->set, &tallies[s]);
+        }
         note_unmapping(&reading, pageout, &tallies[s]);
     }
 }

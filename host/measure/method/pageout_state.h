@@ -26,6 +26,7 @@ struct pageout {
     struct sentinels sentinels; /* for a TCG guest */
     bool *was_unmapped;         /* at mark the page was in the file, and already unmapped */
     bool *was_read;             /* read by others, since it was marked */
+    bool *came;                 /* absent when it was marked, and mapped by a fault since */
     bool readers;               /* other processes had read pages at the last reading */
 };
 

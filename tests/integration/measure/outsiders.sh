@@ -187,12 +187,26 @@ done
 
 echo "# a file that others fill within the window, before the guest reads a page of each 64 KiB"
 fill() { map_ram 0 160 && unmap_ram; }
-if start_with memfd "total=192M pattern=strided stride=64K populate=none phases=8:64K,600:8M"; then
-	within 12 cold 0 fill
-	check "cold, filled by others: flag first-mapping" has_flag first-mapping
-	holds_truth "cold, filled by others" "$t"
-	stop_guest "$pid"
-fi
+for method in cold pageout; do
+	if start_with memfd "total=192M pattern=strided stride=64K populate=none phases=8:64K,600:8M"; then
+		within 12 "$method" 0 fill
+		check "$method, filled by others: flag first-mapping" has_flag first-mapping
+		check "$method, filled by others: no flag dump" lacks_flag dump
+		holds_truth "$method, filled by others" "$t"
+		stop_guest "$pid"
+	fi
+done
+
+echo "# a guest that fills the file itself"
+for method in cold pageout; do
+	if start_with memfd "total=192M populate=none phases=6:64K,600:96M"; then
+		within 12 "$method" 0 true
+		check "$method, filled by the guest: no flag ($(jq -c .flags <<<"$record"))" \
+			record_has '.flags - ["first-mapping", "dump"] == .flags'
+		holds_truth "$method, filled by the guest" $((96 * mib))
+		stop_guest "$pid"
+	fi
+done
 
 others='["read-by-others", "bits-taken", "first-mapping"]'
 
