@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Returns the field @p n fields after the one at @p at; NULL if there are fewer. A newline at the
@@ -35,13 +34,16 @@ int proc_stat_parse(const char *text, struct proc_stat *stat)
     const char *start = field_after(stime, 7);
     const char *stack = field_after(start, 6);
     const char *guest = field_after(stack, 15);
-    struct proc_stat s = {.state = state ? *state : '\0', .parent = parent ? atoi(parent) : 0};
+    struct proc_stat s = {.state = state ? *state : '\0'};
+    uint64_t parent_pid = 0;
 
-    if (!kernel_u64(minor, &s.minor_faults) || !kernel_u64(major, &s.major_faults) ||
+    if (!kernel_u64(parent, &parent_pid) || parent_pid > INT_MAX ||
+        !kernel_u64(minor, &s.minor_faults) || !kernel_u64(major, &s.major_faults) ||
         !kernel_u64(utime, &s.utime_ticks) || !kernel_u64(stime, &s.stime_ticks) ||
         !kernel_u64(start, &s.start_ticks) || (stack && !kernel_u64(stack, &s.start_stack)) ||
         (guest && !kernel_u64(guest, &s.guest_ticks)))
         return -EINVAL;
+    s.parent = (pid_t)parent_pid;
     *stat = s;
     return 0;
 }

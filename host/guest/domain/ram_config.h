@@ -81,5 +81,6 @@ bool ram_config_equal(const struct ram_config *a, const struct ram_config *b);
 
 /** Completes the configuration of the live XML by that of the command line. Only the XML has DIMMs
  * plugged later. Only the command line has the kind of each original backend, the devices'
- * memory, and memory modules of <qemu:commandline>. A single backend has the machine's own id, which is not in the XML. */
+ * memory, and memory modules of <qemu:commandline>. A single backend has the machine's own id,
+ * which is not in the XML. */
 void ram_config_refine(struct ram_config *xml, const struct ram_config *cmdline);
