@@ -135,6 +135,7 @@ static void fill_host(struct sheet *sheet, const struct plan_shown *shown, size_
     sheet_bytes_real(sheet, "unplaced_bytes", host->partial ? NAN : result->fails.bytes);
     fill_runway(sheet, &result->runway);
     sheet_real(sheet, "more_guests", modelled ? result->how_many : NAN);
+    sheet_real(sheet, "more_guests_after", modelled ? result->how_many_after : NAN);
     sheet_cell(sheet, "fails", "%s", plan_unplaced_text(text, sizeof(text), result, false));
     sheet_cell(sheet, "fails_after", "%s", plan_unplaced_text(text, sizeof(text), result, true));
     sheet_cell(sheet, "note", "%s", plan_host_note(host, result));

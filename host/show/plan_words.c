@@ -135,8 +135,10 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
 {
     const struct plan_request *request = shown->request;
     double how_many = 0;
+    double after = 0;
     size_t known = 0;
     char size[32];
+    char moved[64] = "";
 
     if (request->n_place == 0)
         return;
@@ -149,13 +151,16 @@ void plan_say_places(const struct plan_voice *voice, const struct plan_shown *sh
         say_place(voice, shown, i);
     for (size_t h = 0; h < shown->fleet->n_hosts; h++) {
         how_many += shown->result->hosts[h].how_many;
+        after += shown->result->hosts[h].how_many_after;
         known += !shown->fleet->hosts[h].partial;
     }
     show_bytes(size, sizeof(size), (uint64_t)request->place_bytes[0]);
+    if (shown->result->moves.n > 0)
+        snprintf(moved, sizeof(moved), ", after the moves for %.0f", after);
     if (known == shown->fleet->n_hosts)
         plan_say(voice,
-                 "As they are, the hosts have room for %.0f more guest%s of %s like those there.",
-                 how_many, plural(how_many), size);
+                 "As they are, the hosts have room for %.0f more guest%s of %s like those there%s.",
+                 how_many, plural(how_many), size, moved);
 }
 
 static void say_spare(const struct plan_voice *voice, const struct plan_shown *shown)

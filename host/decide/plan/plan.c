@@ -102,7 +102,8 @@ static int before_moves(struct plan_state *state, const struct plan_request *req
 }
 
 /* A host that is drained takes no guests, even if it had none to move. */
-static int after_moves(struct plan_state *state, bool drained, struct plan_result *result)
+static int after_moves(struct plan_state *state, const struct plan_request *request,
+                       struct plan_result *result, double *draws, uint64_t *random_state)
 {
     int rc = 0;
 
@@ -120,8 +121,15 @@ static int after_moves(struct plan_state *state, bool drained, struct plan_resul
         host->emptied = host->n_guests > 0 && load->n_guests + load->n_past == 0;
         result->emptied += host->emptied;
         host->fails_after = host->fails;
-        if (result->moves.n > 0 || drained)
-            rc = plan_host_fails(state, h, &host->fails_after);
+        host->how_many_after = host->how_many;
+        if (result->moves.n == 0 && !request->drain)
+            continue;
+        rc = plan_host_fails(state, h, &host->fails_after);
+        if (request->n_place > 0)
+            host->how_many_after = host->emptied || state->fleet->hosts[h].drain
+                                       ? 0
+                                       : plan_how_many(state, h, request->place_bytes[0],
+                                                       random_state, draws);
     }
     return rc == 0 ? plan_survives(state, &result->spared_after) : rc;
 }
@@ -178,7 +186,7 @@ static int plan_with(struct plan_state *state, const struct plan_request *reques
     if (rc == 0)
         rc = plan_order_moves(state, &result->moves);
     if (rc == 0)
-        rc = after_moves(state, request->drain, result);
+        rc = after_moves(state, request, result, draws, &random_state);
     if (rc < 0)
         return rc;
     report(request, PART_MOVES, 1, 1);

@@ -27,7 +27,8 @@ struct plan_host_result {
     double cpus, cpus_after;         /* used by its guests */
     size_t parted, parted_after;     /* guests that belong together with one elsewhere */
     struct plan_runway runway;
-    double how_many; /* guests of place_bytes[0] that would fit, before the moves */
+    /* guests of place_bytes[0] that would fit; after the moves, on hosts that they do not empty */
+    double how_many, how_many_after;
     /* the host is partly known: how_many and fails are not known */
     bool partial;
 };

@@ -12,6 +12,9 @@
  * older than the end of the span. */
 #define PLAN_RECENT_S 3600
 
+/** A host that a URL has, and was last scraped so long before, is not live. */
+#define PLAN_SCRAPED_S 1800
+
 /** The margin is that of the Kubernetes vertical pod autoscaler. */
 #define PLAN_SIZE_QUANTILE 0.99
 #define PLAN_SIZE_MARGIN 0.15

@@ -299,6 +299,10 @@ size_t roster_number(struct roster *roster, const struct plan_reading *reading)
         host->host.stale = fmax(host->host.last_s + BUCKET_HOUR, host->due_s) + PLAN_RECENT_S <
                                reading->to_s &&
                            !(host->silent && !host->among);
+        if (host->scraped_s > 0 && host->scraped_s + PLAN_SCRAPED_S < reading->to_s) {
+            host->host.stale = true;
+            host->host.last_s = host->scraped_s;
+        }
     }
     for (size_t g = 0; g < roster->n_guests; g++) {
         struct roster_guest *guest = &roster->guests[g];

@@ -57,10 +57,11 @@ struct roster_guest {
 
 struct roster_host {
     struct plan_host host;
-    size_t source; /* the first file with this host */
-    double due_s;  /* Unix time up to which some record holds, by the hour */
-    bool among;    /* a file has this host and others, for instance after it was renamed */
-    bool silent;   /* no record is due: all its guests have ended or are suspended */
+    size_t source;    /* the first file with this host */
+    double due_s;     /* Unix time up to which some record holds, by the hour */
+    double scraped_s; /* of a URL: Unix time of the last scrape; else 0 */
+    bool among;       /* a file has this host and others, for instance after it was renamed */
+    bool silent;      /* no record is due: all its guests have ended or are suspended */
 };
 
 #define PLAN_NOT_THERE ((size_t)-1)

@@ -69,13 +69,25 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
     return guest;
 }
 
+/* A label of the target prevails over one that is scraped, which gets another name. A guest without
+ * a name is called by its UUID. */
+static void copy_name(char *name, size_t size, const struct prom_series *series)
+{
+    static const char *const labels[] = {"exported_domain", "domain", "uuid"};
+    const char *value = "";
+
+    for (size_t i = 0; *value == '\0' && i < sizeof(labels) / sizeof(labels[0]); i++)
+        value = prom_label(series, labels[i]);
+    utf8_printable_copy(name, size, value);
+}
+
 /* A guest without a valid UUID or RAM: prom_each() names the series. */
 static int leave_out(struct url_reading *from, const struct prom_series *series)
 {
     char name[256];
     char text[640];
 
-    utf8_printable_copy(name, sizeof(name), prom_label(series, "domain"));
+    copy_name(name, sizeof(name), series);
     snprintf(text, sizeof(text),
              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
              from->host->name, name,
@@ -99,7 +111,7 @@ static int see_ram(struct url_reading *from, const struct prom_series *series, d
     if (!guest->there && from->n_there++ == GUESTS_MAX)
         return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
                          prom_url(from->reader.client), from->host->name, GUESTS_MAX);
-    utf8_printable_copy(name, sizeof(name), prom_label(series, "domain"));
+    copy_name(name, sizeof(name), series);
     if (guest->there && strcmp(guest->row.name, name) != 0)
         return error_set(from->reader.error, -ENOTUNIQ,
                          "%s: host %s: two guests have UUID %s, %s and %s: was the label uuid "
@@ -321,6 +333,7 @@ static ssize_t add_host(struct url_reading *from)
         host->reserve_bytes = from->plan.reserve_bytes;
         host->partial = from->plan.partial;
         warn_of_capacity(from);
+        from->roster->hosts[index].scraped_s = from->host->scraped_s;
         if (!from->host->live) /* suspended guests do not explain why a host is not live */
             from->roster->hosts[index].silent = false;
     }
@@ -462,7 +475,7 @@ static int read_all(struct url_reading *from)
     for (size_t h = 0; rc == 0 && h < from->hosts.n; h++) {
         from->host = &from->hosts.hosts[h];
         from->n_guests = from->n_there = 0;
-        from->plan = (struct plan_host){0};
+        from->plan = (struct plan_host){.partial = from->host->partial};
         from->capacity = (struct roster_range){0};
         prom_select(from->of, reading, from->host->name);
         rc = read_host(from);

@@ -25,6 +25,12 @@
 #define MOMENTS_OF_TWO 4
 #define YOUNG_S 1800
 #define YOUNG_MOMENTS 7
+/* Hosts with equal labels are told by the scrapes of their series, at moments that are in different
+ * parts of a minute. A guest that has ended unmarked is in an older one for LIVE_S. */
+#define SCRAPES_STEP_S 37
+#define SCRAPES_OF_TWO 10
+/* A file of --textfile that is older is not written any more: as in the alert VmwssFileStale. */
+#define WRITTEN_S 300
 /* VictoriaMetrics refuses more than 30,000 points of one series of a subquery. */
 #define MOMENTS_MAX 10000
 
@@ -209,31 +215,80 @@ static int read_each(struct hosts_reading *from)
     return rc;
 }
 
-/* Warns of a host that url_hosts_read() cannot find. */
-static int see_guests(struct prom_series *series, void *context)
-{
-    const struct hosts_reading *from = context;
-    char host[300];
-    char text[640];
+/* --- what is wrong with them ------------------------------------------------------------------ */
 
-    utf8_printable_copy(host, sizeof(host), prom_label(series, "host"));
-    snprintf(text, sizeof(text),
-             "%s: host %s is left out: it has guests, but no vmwss_plan_reserve_bytes with that "
-             "label host: was it dropped or rewritten by relabelling?",
-             prom_url(from->reader.client), host);
+struct doubt {
+    const struct hosts_reading *from;
+    const char *what;
+    int rc;
+};
+
+/* Warns of a host, whose guests then are partly known; or refuses it. */
+static int see_doubt(struct prom_series *series, void *context)
+{
+    const struct doubt *doubt = context;
+    const struct hosts_reading *from = doubt->from;
+    struct url_host *host = find_host(from, prom_label(series, "host"));
+    char name[300];
+    char text[800];
+
+    utf8_printable_copy(name, sizeof(name), prom_label(series, "host"));
+    snprintf(text, sizeof(text), "%s: host %s%s", prom_url(from->reader.client), name, doubt->what);
+    if (doubt->rc < 0)
+        return error_set(from->reader.error, doubt->rc, "%s", text);
     plan_warn(from->reader.reading, text);
+    if (host)
+        host->partial = true;
     return 0;
 }
 
-static int read_others(const struct hosts_reading *from, const char *of)
+/* Asks for hosts whose series do not belong together, or are not what they seem. */
+static int read_doubts(const struct hosts_reading *from, const char *of)
 {
+    const double window_s = from->reader.reading->window_s;
+    const struct prom_span *now = PROM_AT(from->reader.reading->to_s);
+    struct doubt doubt = {from, NULL, 0};
     struct prom_reader reader = from->reader;
+    int rc;
 
-    reader.see = see_guests;
-    return prom_each(&reader, PROM_AT(reader.reading->to_s),
-                     "count by (host) (last_over_time(vmwss_plan_ram_bytes{%s}[%ds])) unless on "
-                     "(host) last_over_time(vmwss_plan_reserve_bytes{%s}[%ds])",
-                     of, PLAN_RECENT_S, of, PLAN_RECENT_S);
+    reader.see = see_doubt;
+    reader.context = &doubt;
+    doubt.what = " is left out: it has guests, but no vmwss_plan_reserve_bytes with that label "
+                 "host: was it dropped or rewritten by relabelling?";
+    rc = prom_each(&reader, now,
+                   "count by (host) (last_over_time(vmwss_plan_ram_bytes{%s}[%ds])) unless on "
+                   "(host) last_over_time(vmwss_plan_reserve_bytes{%s}[%ds])",
+                   of, PLAN_RECENT_S, of, PLAN_RECENT_S);
+    if (rc < 0)
+        return rc;
+    doubt.what = ": its guests needed more together, by its vmwss_plan_host_need_bytes, than those "
+                 "whose needs are there: were some dropped by relabelling?";
+    rc = prom_each(&reader, now,
+                   "sum by (host) (last_over_time(vmwss_plan_need_bytes{window=\"%.10g\",%s}[%ds]))"
+                   " < 0.98 * sum by (host) (last_over_time("
+                   "vmwss_plan_host_need_bytes{window=\"%.10g\",%s}[%ds]))",
+                   window_s, of, PLAN_SCRAPED_S, window_s, of, PLAN_SCRAPED_S);
+    if (rc < 0)
+        return rc;
+    doubt.what = ": its series were not written for five minutes or more before they were scraped, "
+                 "so they are not of that time: does vmwss-exporter --textfile run there?";
+    rc = prom_each(&reader, now,
+                   "count by (host) (last_over_time(vmwss_plan_reserve_bytes{%s}[%ds]) and "
+                   "ignoring (host, exported_host) (max_over_time((timestamp("
+                   "vmwss_written_timestamp_seconds) - vmwss_written_timestamp_seconds)"
+                   "[%ds:60s]) > %d))",
+                   of, PLAN_SCRAPED_S, PLAN_SCRAPED_S, WRITTEN_S);
+    if (rc < 0)
+        return rc;
+    doubt.rc = -ENOTUNIQ;
+    doubt.what = ": its memory and its guests come from different scrapes: several hosts have that "
+                 "name, and all their labels are equal: give each a label instance, or a name, of "
+                 "its own";
+    return prom_each(&reader, now,
+                     "count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{%s}) < "
+                     "ignoring (domain, uuid) group_left () "
+                     "timestamp(vmwss_plan_reserve_bytes{%s}))[%ds:%ds]) >= %d)",
+                     of, of, YOUNG_S, SCRAPES_STEP_S, SCRAPES_OF_TWO);
 }
 
 static int by_name(const void *a, const void *b)
@@ -267,10 +322,10 @@ int url_hosts_read(struct prom_client *client, const struct plan_reading *readin
     if (rc < 0)
         return rc;
     qsort(hosts->hosts, hosts->n, sizeof(*hosts->hosts), by_name);
-    rc = read_others(&from, of);
+    rc = read_scrapes(&from, LIVE_S, LIVE_STEP_S);
     if (rc == 0)
-        rc = read_scrapes(&from, LIVE_S, LIVE_STEP_S);
-    return rc == 0 ? read_each(&from) : rc;
+        rc = read_each(&from);
+    return rc == 0 ? read_doubts(&from, of) : rc;
 }
 
 void url_hosts_free(struct url_hosts *hosts)

@@ -8,7 +8,8 @@
  * node1. Names of labels do not tell these apart, but guests do: an exporter serves the same guests
  * to all who scrape it, and a UUID is on one host only. If k sets of labels are of one host, each
  * of its guests has k series at that time; if they are of k hosts, each has one. A label that
- * changed has its sets one after the other.
+ * changed has its sets one after the other. Hosts whose labels are all equal have one set, but
+ * their samples are of different scrapes.
  */
 #pragma once
 
@@ -19,6 +20,7 @@ struct url_host {
     void *labels; /* those of its first series: a jansson object */
     char *differ; /* labels of other series that differ: a="b" and a="c"; NULL: none */
     bool live;    /* scraped in the last five minutes, even if the very last scrape failed */
+    bool partial; /* some of its series are missing, or old */
     /* Unix time of its last successful scrape. A series without a value at that time was no longer
      * served: servers mark where a series ends, in Prometheus
      * https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness, but they also mark

@@ -9,6 +9,7 @@ FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacit
 {"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet. A guest may have "labels" that
 replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, "burst": [need, from, to], "ram",
 and "cpus". Labels that are null are dropped, a host may have "lost", too, and a capacity or RAM may be [[FROM, MiB], ...], which changes.
+A guest that lost "all" has no series, and a host "frozen" FROM has those of a file that was not written since then.
 """
 
 import http.server
@@ -33,11 +34,12 @@ LIMITS = {
     ),
 }
 MOST_TIMES = 40
+SAMPLES = []
 
 
 def series(metric, labels, value, at):
     text = ",".join(f'{k}="{v}"' for k, v in labels.items() if v is not None)
-    print(f"{metric}{{{text}}} {value * MIB} {at}")
+    SAMPLES.append((at, f"{metric}{{{text}}} {value * MIB} {at}"))
 
 
 def value_at(value, ago):
@@ -49,6 +51,9 @@ def scrape(host, labels, now, at):
     series("vmwss_plan_capacity_bytes", labels, value_at(host.get("capacity", 1024), (now - at) / 3600), at)
     if host.get("lost") != "reserve":
         series("vmwss_plan_reserve_bytes", labels, host.get("reserve", 0), at)
+    target = {key: value for key, value in labels.items() if key != "host"}
+    series("vmwss_written_timestamp_seconds", target, min(at, now - host.get("frozen", 0) * 3600) / MIB, at)
+    joint = 0
     for guest in host["guests"]:
         if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", 0):
             continue
@@ -56,9 +61,12 @@ def scrape(host, labels, now, at):
         own.update(guest.get("labels", {}))
         burst, begin, end = guest.get("burst", (0, 0, 0))
         need = burst if begin >= (now - at) / 3600 >= end else guest["need"]
-        if guest.get("lost") != "ram":
+        if guest.get("lost") not in ("ram", "all"):
             series("vmwss_plan_ram_bytes", own, value_at(guest.get("ram", 1024), (now - at) / 3600), at)
         if (now - at) / 3600 < guest.get("mute", 0):
+            continue
+        joint += need
+        if guest.get("lost") == "all":
             continue
         own["window"] = "60"
         if "cpus" in guest:
@@ -66,6 +74,7 @@ def scrape(host, labels, now, at):
             series("vmwss_window_measured_seconds", own, 60 / MIB, at)
         series("vmwss_plan_need_bytes", own, need, at)
         series("vmwss_plan_size_bytes", own, need, at)
+    series("vmwss_plan_host_need_bytes", dict(labels, window="60"), joint, at)
 
 
 def make(now, hours):
@@ -78,6 +87,9 @@ def make(now, hours):
                 begin, end = host.get("gap", (0, 1))
                 if host.get("from", 1e9) >= ago >= host.get("to", 0) and not begin >= ago >= end:
                     scrape(host, labels, now, at)
+    # Several hosts may have the same series.
+    for _, sample in sorted(SAMPLES):
+        print(sample)
     print("# EOF")
 
 

@@ -122,6 +122,28 @@ cat >"$dir/fleets.json" <<'END'
  "vacant": [
   {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 300}]},
   {"host": "node2", "guests": []}],
+ "equal": [
+  {"host": "node1", "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "skew": 20, "guests": [{"name": "w1", "id": 3, "need": 300}]},
+  {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "equal-idle": [
+  {"host": "node1", "guests": []},
+  {"host": "node1", "skew": 20, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
+ "churning": [
+  {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "ci1", "id": 2, "need": 100, "from": 0.5, "to": 0.4},
+    {"name": "ci2", "id": 3, "need": 100, "from": 0.4, "to": 0.3}, {"name": "ci3", "id": 4, "need": 100, "from": 0.3, "to": 0.15}]}],
+ "domainless": [
+  {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 300, "labels": {"domain": null}}]},
+  {"host": "node2", "guests": [{"name": "b", "id": 2, "need": 300, "labels": {"domain": "example.com", "exported_domain": "b"}}]}],
+ "frozen": [
+  {"host": "node1", "frozen": 3, "guests": [{"name": "a", "id": 1, "need": 300}]},
+  {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "quiet": [
+  {"host": "node1", "to": 0.6, "guests": [{"name": "a", "id": 1, "need": 300}]},
+  {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
+ "filtered": [
+  {"host": "node1", "guests": [{"name": "a", "id": 1, "need": 100}, {"name": "b", "id": 2, "need": 700, "lost": "all"}]},
+  {"host": "node2", "guests": [{"name": "x", "id": 5, "need": 100}]}],
  "plain": [
   {"host": "node1", "guests": [{"name": "g1", "id": 1, "need": 100}, {"name": "g2", "id": 2, "need": 300}]},
   {"host": "node2", "guests": [{"name": "g3", "id": 3, "need": 100}, {"name": "g4", "id": 4, "need": 100}]},
@@ -169,6 +191,9 @@ for fleet in ports restarted; do
 done
 expect_exit "two instances that serve different guests are two hosts" 2 'node1: several hosts .*instance="a:9200" and instance="b:9200"' plan instances
 expect_exit "also of one that two servers scrape" 2 'several hosts .*replica="A" and replica="B", cluster="east" and cluster="west"' plan replicated
+expect_exit "two hosts whose labels are equal" 2 'host node1: .* come from different scrapes: .*several hosts' plan equal
+expect_exit "one of which has no guests" 2 'host node1: .* come from different scrapes: .*several hosts' plan equal-idle
+check "a host whose guests come and go is one" says '[.hosts[].guests] == [1]' churning
 check "nor does a label that changed, and the memory is that of now" says '[.guests[].domain] == ["j2"] and
 	.hosts[0].capacity_bytes == 1024 * 1048576' renamed
 expect_exit "a UUID that relabelling gave to several guests" 2 'host node1: two guests have UUID 00000009-.*, a and b: was the label' plan rewritten
@@ -178,6 +203,8 @@ expect_exit "matchers that are none" 1 '--match cluster: expected matchers' plan
 expect_exit "series without the label host" 2 'its vmwss_plan_reserve_bytes have no valid label host: was it dropped' plan nameless
 check "or one host without the series that names it" quietly grep -F 'host node1 is left out: it has guests, but no vmwss_plan_reserve_bytes' \
 	<(plan hostless 2>&1)
+check "a guest without the label domain has its UUID as a name, and a label that was renamed counts" says \
+	'[.guests[].domain] == ["00000001-3333-4111-8111-111111111111", "b"]' domainless
 check "a guest that moved often, at last from a host that died, is one" says '[.guests[] | select(.domain == "g") | .host] == ["node2"]' wandering
 
 echo "# the server's own doubt"
@@ -278,6 +305,11 @@ check "a guest without RAM has not ended" quietly grep -F 'host node1: guest b i
 check "and nothing is moved from or to its host" says '.moves == [] and [.hosts[].partial] == [true, false]' lost --empty
 check "nor where vmwssd is dead, but not the exporter" says '.moves == [] and [.hosts[].stale] == [true, false]' mute --empty
 check "which is said" quietly grep -E '^node1: no record since .*: nothing is moved from or to it' <(plan mute --empty)
+check "nor where the exporter is not scraped any more" says '.moves == [] and [.hosts[].stale] == [true, false]' quiet --empty
+check "nor where its file is not written any more" says '.moves == [] and [.hosts[].partial] == [true, false]' frozen --empty
+check "which is said" quietly grep -F 'host node1: its series were not written for five minutes or more' "$dir/err"
+check "nor where a guest was filtered out of what was scraped" says '.moves == [] and [.hosts[].partial] == [true, false]' filtered --empty
+check "which is said" quietly grep -F 'host node1: its guests needed more together, by its vmwss_plan_host_need_bytes, than those whose needs are there' "$dir/err"
 
 from=$spoilt/lost check "nor where a later answer lacks a guest" says '[.hosts[].partial] == [true, false, false] and ([.moves[].from] | index("node1")) == null' plain --empty
 check "which is said" quietly grep -E 'node1: guest g2 has needs in [0-9]+ hours, but an answer by steps of 300 s has none' "$dir/err"
@@ -305,6 +337,9 @@ for fleet in "office 1 900" "nightly 3 900"; do
 done
 
 echo "# new guests"
+check "after the moves there is room on the hosts that remain" says '([.hosts[] | select(.more_guests_after == 0)] | length) == 2 and
+	([.hosts[].more_guests_after] | add) < ([.hosts[].more_guests] | add)' plain --empty --place 300M
+check "which is said" quietly grep -E 'As they are, the hosts have room for [0-9]+ more .*, after the moves for [0-9]+\.$' <(plan plain --empty --place 300M)
 check "two hosts may fail, but for new guests" says '[.spared_before, .spared_after, .spared_with_new] == [true, true, false]' plain --spare 1 --place 700M
 check "which is said" quietly grep -F 'yes before, yes after, no with the new guests.' <(plan plain --spare 1 --place 700M)
 finish
