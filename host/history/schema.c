@@ -29,8 +29,8 @@ static const struct table_ddl {
     const char *name;
     const char *sql;
     const struct field *(*fields)(void);
-    enum field_home home;
     void (*columns)(struct sql_text *sql); /* instead of fields */
+    enum field_home home;                  /* of the fields */
     bool added;                            /* older files of these versions may lack the table */
     bool old;                              /* only files of version 1 have it; it is not created */
 } tables[] = {

@@ -2,6 +2,7 @@
 /** @file prom_query.c  See prom_query.h. */
 #include "decide/plan/prom_query.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
@@ -50,6 +51,16 @@ static void write_series(FILE *out, const char *query, const struct prom_series 
         more = ",";
     }
     fputc('}', out);
+}
+
+void prom_guest_name(char *name, size_t size, const struct prom_series *series)
+{
+    static const char *const labels[] = {"exported_domain", "domain", "uuid"};
+    const char *value = "";
+
+    for (size_t i = 0; *value == '\0' && i < COUNT(labels); i++)
+        value = prom_label(series, labels[i]);
+    utf8_printable_copy(name, size, value);
 }
 
 /* --- what is wrong with it -------------------------------------------------------------------- */

@@ -34,6 +34,11 @@ struct prom_span {
 /** Returns true for the text of a UUID. */
 bool prom_is_uuid(const char *text);
 
+/** Copies the name of the guest that the series is about, made printable. A label of the target
+ * prevails over one that is scraped, which Prometheus renames to exported_domain. A guest without a
+ * name is called by its UUID. */
+void prom_guest_name(char *name, size_t size, const struct prom_series *series);
+
 /** Makes the query, which has one metric, like printf(), and queries the span in pieces. Errors as
  * prom_query(), and those of reader->see. */
 __attribute__((format(printf, 3, 4))) int

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/text/units.h"
-#include "base/utf8.h"
 #include "decide/plan/from_prometheus.h"
 #include "decide/plan/url_cpus.h"
 #include "decide/plan/url_hosts.h"
@@ -69,25 +68,13 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
     return guest;
 }
 
-/* A label of the target prevails over one that is scraped, which gets another name. A guest without
- * a name is called by its UUID. */
-static void copy_name(char *name, size_t size, const struct prom_series *series)
-{
-    static const char *const labels[] = {"exported_domain", "domain", "uuid"};
-    const char *value = "";
-
-    for (size_t i = 0; *value == '\0' && i < sizeof(labels) / sizeof(labels[0]); i++)
-        value = prom_label(series, labels[i]);
-    utf8_printable_copy(name, size, value);
-}
-
 /* A guest without a valid UUID or RAM: prom_each() names the series. */
 static int leave_out(struct url_reading *from, const struct prom_series *series)
 {
     char name[256];
     char text[640];
 
-    copy_name(name, sizeof(name), series);
+    prom_guest_name(name, sizeof(name), series);
     snprintf(text, sizeof(text),
              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
              from->host->name, name,
@@ -111,7 +98,7 @@ static int see_ram(struct url_reading *from, const struct prom_series *series, d
     if (!guest->there && from->n_there++ == GUESTS_MAX)
         return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
                          prom_url(from->reader.client), from->host->name, GUESTS_MAX);
-    copy_name(name, sizeof(name), series);
+    prom_guest_name(name, sizeof(name), series);
     if (guest->there && strcmp(guest->row.name, name) != 0)
         return error_set(from->reader.error, -ENOTUNIQ,
                          "%s: host %s: two guests have UUID %s, %s and %s: was the label uuid "
