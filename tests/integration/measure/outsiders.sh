@@ -211,7 +211,7 @@ done
 others='["read-by-others", "bits-taken", "first-mapping"]'
 
 # measure_alone WINDOW TIMES: sets record, to all of these.
-measure_alone() { record=$("$vmwss" measure --json --pid "$pid" -m "$method" -w "$1" -i 0.3 -k "$2" | jq -s .); }
+measure_alone() { record=$("$vmwss" measure --json --pid "$pid" -m "$method" -w "$1" -i "$(jq -n "$1 + 0.1")" -k "$2" | jq -s .); }
 # Each window that the guest ran in, of the measurement before, has bounds of 16 pages at most around the truth.
 all_narrow() {
 	record=$(jq '[.[] | select(.flags - ["idle-guest", "paused"] == .flags).windows[0]]' <<<"$record")
