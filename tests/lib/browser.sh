@@ -6,7 +6,7 @@
 # browse WIDTH PAGE [OPTION...]: the page, with the test's script in it, into $dir/dom and what it logs into $dir/console.
 browse() {
 	# shellcheck disable=SC2154 # the script's
-	HOME=$dir timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$dir/profile" --window-size="$1,900" \
+	HOME=$dir timeout "$((300 * patience))" chromium --headless --no-sandbox --disable-gpu --user-data-dir="$dir/profile" --window-size="$1,900" \
 		--enable-logging=stderr "${@:3}" --dump-dom "file://$dir/$2" >"$dir/dom" 2>"$dir/console"
 }
 no_error() { ! grep -E 'CONSOLE|Refused|Uncaught' "$dir/console"; }

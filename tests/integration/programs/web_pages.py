@@ -236,7 +236,7 @@ def judge_status(judge, url, add, stop, go_on):
 def main():
     what, url, profile, *commands = sys.argv[1:]
     judges = {"arrives": judge_arrival, "report": judge_report, "status": judge_status}
-    browser = Chromium(profile, timeout_s=300)
+    browser = Chromium(profile)
     judge = Judge(browser)
     try:
         browser.screen(1280, 900)
