@@ -261,7 +261,7 @@ if start_with memfd "$params"; then
 		map_ram 100 64
 		within 3 "$method" 1 unmap_ram
 		holds_truth "$method, unmapped by others within the window" "$t"
-		within 0.3,3 "$method" 1 map_ram 100 64
+		within 2,8 "$method" 4 map_ram 100 64
 		holds_truth "$method, mapped by others within the window" "$t"
 		unmap_ram
 	done
