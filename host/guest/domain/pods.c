@@ -191,7 +191,7 @@ const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
 }
 
 /* A pod's libvirt may be stopped, or may let callers wait on purpose. */
-#define LIMIT_S 10
+#define LIMIT_S 20
 
 /* A question to a pod's libvirt. The members are the thread's own, as it may be left behind. */
 struct pod_inquiry {

@@ -45,7 +45,7 @@ void pods_free(struct pods *pods);
 const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
                                     struct error *error);
 
-/* A pod's libvirt is asked in a thread of its own (inquiry.h). One that has not answered after 10 s
+/* A pod's libvirt is asked in a thread of its own (inquiry.h). One that has not answered after 20 s
  * fails with -ETIMEDOUT. */
 
 /** Connects to the libvirt of @p guest, read-only. Every domain of the connection must be @p
