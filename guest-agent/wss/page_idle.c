@@ -49,11 +49,11 @@ struct idle_walk {
     uint64_t *pfn; /* frames of the batch's present pages */
     size_t n;
     uint64_t *entry; /* entries of the pagemap */
-    uint64_t *head;  /* idle_walk_trackable() */
-    uint64_t *late;  /* likewise */
+    uint64_t *head;  /* trackable frames: idle_walk_trackable() */
+    uint64_t *late;  /* frames that may become trackable */
     size_t n_late;
     uint64_t *flags; /* buffer for the batch */
-    uint8_t *bit;    /* likewise */
+    uint8_t *bit;    /* another buffer for the batch */
     size_t zero_pages;
     struct folio folio; /* the last folio that was looked up */
     unsigned guess;     /* its order, which is likely to be the next one's, too */

@@ -11,7 +11,7 @@ struct proc_stat {
     char state;            /* field 3 */
     pid_t parent;          /* 4 */
     uint64_t minor_faults; /* 10: for a process, the sum of all its threads */
-    uint64_t major_faults; /* 12: likewise; those that had to wait for a disk */
+    uint64_t major_faults; /* 12: the same sum, of faults that had to wait for a disk */
     uint64_t utime_ticks;  /* 14 */
     uint64_t stime_ticks;  /* 15 */
     uint64_t start_ticks;  /* 22: clock ticks after boot */

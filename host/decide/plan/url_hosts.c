@@ -25,8 +25,9 @@
 #define MOMENTS_OF_TWO 4
 #define YOUNG_S 1800
 #define YOUNG_MOMENTS 7
-/* Hosts with equal labels are told by the scrapes of their series, at moments that are in different
- * parts of a minute. A guest that has ended unmarked is in an older one for LIVE_S. */
+/* Two hosts with equal labels show by series that were scraped at different times: asked for at
+ * moments in different parts of a minute. A guest that has ended unmarked is in an older one for
+ * LIVE_S. */
 #define SCRAPES_STEP_S 37
 #define SCRAPES_OF_TWO 10
 /* A file of --textfile that is older is not written any more: as in the alert VmwssFileStale. */
