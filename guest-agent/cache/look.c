@@ -2,6 +2,7 @@
 /** @file look.c  See look.h. */
 #include "cache/look.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/page_sizes.h"
 #include "proc/hidden.h"
@@ -39,7 +40,7 @@ static bool is_made_by_kernel(long type)
         BINFMTFS_MAGIC,   RDTGROUP_SUPER_MAGIC, CONFIGFS_MAGIC, NSFS_MAGIC,
     };
 
-    return among(type, types, sizeof(types) / sizeof(types[0]));
+    return among(type, types, COUNT(types));
 }
 
 /* The pages may belong to a file below, of which cachestat knows nothing: it reports 0 for a cached
@@ -48,7 +49,7 @@ static bool is_stacked(long type)
 {
     static const long types[] = {OVERLAYFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, AUFS_MAGIC};
 
-    return among(type, types, sizeof(types) / sizeof(types[0]));
+    return among(type, types, COUNT(types));
 }
 
 static const char *why_not(int rc)

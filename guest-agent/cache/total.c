@@ -2,6 +2,7 @@
 /** @file total.c  See total.h. */
 #include "cache/total.h"
 
+#include "base/array.h"
 #include "cache/method.h"
 
 #include <stdlib.h>
@@ -86,7 +87,7 @@ bool cache_sort(struct cache_file *file, size_t n, const char *key)
     } orders[] = {
         {"name", by_name}, {"size", by_size}, {"cached", by_cached}, {"percent", by_percent}};
 
-    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+    for (size_t i = 0; i < COUNT(orders); i++)
         if (!strcmp(orders[i].key, key)) {
             if (n > 0)
                 qsort(file, n, sizeof(*file), orders[i].compare);

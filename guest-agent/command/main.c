@@ -2,6 +2,8 @@
 /** @file main.c  vmwss-guest: the table of subcommands. */
 #include "command/command.h"
 
+#include "base/array.h"
+
 static const struct command commands[] = {
     {"cache", "how much of files is in the page cache", cmd_cache},
     {"memory", "the guest's memory as its kernel counts it, and what the kernel itself takes",
@@ -23,7 +25,7 @@ static const struct program program = {
         "A guest's own view of its memory: by whom it is used, for what, and whether it hurts.",
     .statuses = "0 done, 1 usage, 2 cannot, 130 interrupted",
     .commands = commands,
-    .n_commands = sizeof(commands) / sizeof(commands[0]),
+    .n_commands = COUNT(commands),
 };
 
 int main(int argc, char **argv)

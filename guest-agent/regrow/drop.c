@@ -2,6 +2,7 @@
 /** @file drop.c  See drop.h. */
 #include "regrow/drop.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/write_all.h"
 #include "proc/rights.h"
@@ -30,7 +31,7 @@ static bool in_namespace(const struct fsroot *root)
 {
     char target[PATH_MAX];
 
-    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+    for (size_t i = 0; i < COUNT(namespaces); i++)
         if (fsroot_readlink(root, target, sizeof(target), "%s", namespaces[i].path) > 0 &&
             strcmp(target, namespaces[i].initial) != 0)
             return true;
@@ -51,7 +52,7 @@ static bool init_says_container(const struct fsroot *root)
 
 static bool has_mark(const struct fsroot *root)
 {
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+    for (size_t i = 0; i < COUNT(marks); i++)
         if (fsroot_exists(root, "%s", marks[i]))
             return true;
     return false;

@@ -2,6 +2,7 @@
 /** @file distribution.c  See distribution.h. */
 #include "base/distribution.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -21,7 +22,6 @@ static const struct {
     {"fedora", "no kernel of Fedora has page_idle; current ones do with `zap`: dnf upgrade kernel"},
     {"suse", "no kernel of SUSE has page_idle; those from 6.7 do with `zap`"},
 };
-#define N_REMEDIES (sizeof(remedies) / sizeof(remedies[0]))
 
 /* The value of a line NAME=value or NAME="value"; "" if there is no such line. Shell escapes in the
  * value are kept: no distribution known here has any. */
@@ -43,7 +43,7 @@ static void value_of(const char *text, const char *name, char value[VALUE])
 
 static const char *remedy_of(const char *id, size_t length)
 {
-    for (size_t i = 0; i < N_REMEDIES; i++)
+    for (size_t i = 0; i < COUNT(remedies); i++)
         if (strlen(remedies[i].id) == length && strncmp(remedies[i].id, id, length) == 0)
             return remedies[i].remedy;
     return NULL;

@@ -2,6 +2,7 @@
 /** @file guardian.c  See guardian.h. */
 #include "base/guardian.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ static void ignore_signals(void)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < COUNT(numbers); i++)
         sigaction(numbers[i], &ignore, NULL);
 }
 

@@ -2,6 +2,7 @@
 /** @file parse.c  See parse.h. */
 #include "base/parse.h"
 
+#include "base/array.h"
 #include "base/compare.h"
 
 #include <ctype.h>
@@ -68,8 +69,7 @@ static int parse_time(const char *text, double min_s, double max_s, double *seco
                                         {"h", 3600}, {"d", 86400},  {"w", 7 * 86400}};
     double value;
 
-    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), &value) < 0 ||
-        value < min_s || value > max_s)
+    if (parse_with_unit(text, units, COUNT(units), &value) < 0 || value < min_s || value > max_s)
         return -EINVAL;
     *seconds = value;
     return 0;
@@ -92,8 +92,7 @@ int parse_size(const char *text, uint64_t *bytes)
         {"MiB", 1048576}, {"G", 0x1p30}, {"GiB", 0x1p30}, {"T", 0x1p40}, {"TiB", 0x1p40}};
     double value;
 
-    if (parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), &value) < 0 || value < 1 ||
-        value > 0x1p60)
+    if (parse_with_unit(text, units, COUNT(units), &value) < 0 || value < 1 || value > 0x1p60)
         return -EINVAL;
     *bytes = (uint64_t)value;
     return 0;
@@ -113,8 +112,7 @@ int parse_speed(const char *text, double *bytes_s)
     memcpy(number, text, length + 1);
     if (length > 2 && strcasecmp(number + length - 2, "/s") == 0)
         number[length - 2] = '\0';
-    if (parse_with_unit(number, units, sizeof(units) / sizeof(units[0]), &value) < 0 || value < 1 ||
-        value > 0x1p50)
+    if (parse_with_unit(number, units, COUNT(units), &value) < 0 || value < 1 || value > 0x1p50)
         return -EINVAL;
     *bytes_s = value;
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file utf8.c  See utf8.h. */
 #include "base/utf8.h"
+#include "base/array.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -51,11 +52,10 @@ static const struct {
     {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
     {0xe0000, 0xe0fff},
 };
-#define N_CONTROLS (sizeof(controls) / sizeof(controls[0]))
 
 static bool is_control(uint32_t code)
 {
-    for (size_t i = 0; i < N_CONTROLS && code >= controls[i].first; i++)
+    for (size_t i = 0; i < COUNT(controls) && code >= controls[i].first; i++)
         if (code <= controls[i].last)
             return true;
     return false;

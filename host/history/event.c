@@ -2,6 +2,7 @@
 /** @file event.c  See event.h. */
 #include "history/event.h"
 
+#include "base/array.h"
 #include "history/open_store.h"
 #include "history/sql.h"
 #include "history/wal.h"
@@ -15,7 +16,6 @@ static const char *const names[] = {
     [EVENT_STALL] = "stall",   [EVENT_SAVE] = "save",       [EVENT_MIGRATE_IN] = "migrate-in",
     [EVENT_OTHER] = "other",   [EVENT_RESTORE] = "restore", [EVENT_MIGRATE_OUT] = "migrate-out",
 };
-#define N_KINDS (sizeof(names) / sizeof(names[0]))
 
 const char *event_kind_name(enum event_kind kind)
 {
@@ -25,7 +25,7 @@ const char *event_kind_name(enum event_kind kind)
 /* Accepts unknown kinds: a later version may write more, and its history is not damaged. */
 static enum event_kind parse_kind(const char *name)
 {
-    for (size_t k = 0; k < N_KINDS; k++)
+    for (size_t k = 0; k < COUNT(names); k++)
         if (strcmp(name, names[k]) == 0)
             return (enum event_kind)k;
     return EVENT_OTHER;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file maintain.c  Retention, and checkpoints of the WAL. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "history/bucket.h"
 #include "history/open_store.h"
@@ -162,7 +163,7 @@ static int delete_old(struct store *store, const struct store_retention *retenti
         rc = delete_in_turns(store, DELETE_OLD_WRITES,
                              (int64_t)floor((now_s - retention->minute_s) * 1000), ROWS_AT_ONCE,
                              error);
-    for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+    for (size_t i = 0; rc == 0 && i < COUNT(tables); i++) {
         rc = delete_buckets(store, tables[i], BUCKET_MINUTE, now_s - retention->minute_s, error);
         if (rc == 0)
             rc = delete_buckets(store, tables[i], BUCKET_HOUR, now_s - retention->hour_s, error);

@@ -2,6 +2,8 @@
 /** @file numbers.c  See numbers.h. */
 #include "history/numbers.h"
 
+#include "base/array.h"
+
 #include <math.h>
 
 static void skip_blanks(struct numbers *numbers)
@@ -98,7 +100,7 @@ static long double ten_to(int exponent)
                                        1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
                                        1e14L, 1e15L, 1e16L, 1e17L, 1e18L};
 
-    return exponent < (int)(sizeof(tens) / sizeof(tens[0])) ? tens[exponent] : powl(10, exponent);
+    return exponent < (int)COUNT(tens) ? tens[exponent] : powl(10, exponent);
 }
 
 bool numbers_real(struct numbers *numbers, double *value)

@@ -2,6 +2,7 @@
 /** @file quarantine.c  See quarantine.h. */
 #include "history/quarantine.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "history/schema.h"
 
@@ -106,7 +107,7 @@ static int rename_all(const char *path, const char *name)
     char from[4096];
     char to[4096];
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+    for (size_t i = 0; i < COUNT(suffixes); i++) {
         int a = snprintf(from, sizeof(from), "%s%s", path, suffixes[i]);
         int b = snprintf(to, sizeof(to), "%s%s", name, suffixes[i]);
 

@@ -2,6 +2,7 @@
 /** @file row.c  See row.h. */
 #include "history/row.h"
 
+#include "base/array.h"
 #include "measure/record/field.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 /* The order of a window's numbers; newer numbers come last. */
 static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED, GROUP_UNITS,
                                           GROUP_RAN};
-#define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 #define N_ALWAYS 6
 #define N_POINT 5         /* of a curve */
 #define UNIT_LOW N_ALWAYS /* its index */
@@ -40,7 +40,7 @@ static json_t *number_array(const struct field *fields, const void *base)
 {
     json_t *array = json_array();
 
-    for (size_t g = 0; g < N_GROUPS; g++)
+    for (size_t g = 0; g < COUNT(groups); g++)
         for (const struct field *field = field_of_group(fields, groups[g]); field;
              field = field_next_of_group(field))
             if (field->home == HOME_WINDOW && append_number(array, field, base) < 0) {
@@ -126,7 +126,7 @@ static ssize_t parse_numbers(const struct field *fields, void *base, const json_
 
     if (!json_is_array(array))
         return -EUCLEAN;
-    for (size_t g = 0; g < N_GROUPS; g++)
+    for (size_t g = 0; g < COUNT(groups); g++)
         for (const struct field *field = field_of_group(fields, groups[g]); field;
              field = field_next_of_group(field)) {
             if (field->home != HOME_WINDOW || n == json_array_size(array))

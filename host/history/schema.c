@@ -14,6 +14,7 @@
  */
 #include "history/schema.h"
 
+#include "base/array.h"
 #include "history/columns.h"
 #include "history/guest_stats_row.h"
 #include "history/open_store.h"
@@ -107,7 +108,6 @@ static const struct table_ddl {
      .sql = "CREATE TABLE event(id INTEGER PRIMARY KEY, guest_id INTEGER NOT NULL, "
             "time_ms INTEGER NOT NULL, kind TEXT NOT NULL) STRICT"},
 };
-#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
 static struct sql_text table_sql(const struct table_ddl *table)
 {
@@ -136,7 +136,6 @@ static const struct table_ddl indexes[] = {
      .sql = "CREATE INDEX bucket_by_guest ON bucket(guest_id, level_s, start_s)"},
     {.name = "event_by_guest", .sql = "CREATE INDEX event_by_guest ON event(guest_id, time_ms)"},
 };
-#define N_INDEXES (sizeof(indexes) / sizeof(indexes[0]))
 
 static const char view[] =
     "CREATE VIEW wss AS SELECT g.host, g.name AS domain, g.uuid,"
@@ -188,7 +187,7 @@ static int make_added(struct store *store, struct error *error)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < N_TABLES; i++) {
+    for (size_t i = 0; rc == 0 && i < COUNT(tables); i++) {
         if (!tables[i].added)
             continue;
         rc = schema_has(store, tables[i].name, error);
@@ -201,10 +200,10 @@ static int make_all(struct store *store, struct error *error)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(tables); i++)
         if (!tables[i].old)
             rc = sql_run(store, table_sql(&tables[i]).text, error);
-    for (size_t i = 0; rc == 0 && i < N_INDEXES; i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(indexes); i++)
         rc = sql_run(store, indexes[i].sql, error);
     if (rc == 0)
         rc = sql_run(store, view, error);
@@ -265,9 +264,9 @@ int schema_verify(struct store *store, struct error *error)
         return error_set(error, -EBUSY,
                          "%s: nothing is in it yet: vmwssd makes its tables when it starts",
                          store->path);
-    for (size_t i = 0; rc == 0 && i < N_TABLES; i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(tables); i++)
         rc = verify_part(store, "table", &tables[i], error);
-    for (size_t i = 0; rc == 0 && i < N_INDEXES; i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(indexes); i++)
         rc = verify_part(store, "index", &indexes[i], error);
     return rc;
 }

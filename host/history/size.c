@@ -2,6 +2,7 @@
 /** @file size.c  See size.h. */
 #include "history/size.h"
 
+#include "base/array.h"
 #include "history/event.h"
 #include "history/open_store.h"
 #include "history/sql.h"
@@ -42,7 +43,6 @@ static const char *const steps[] = {
     OLDEST_BUCKETS("host_need", "3600"),
     OLDEST_BUCKETS("host_minutes", "3600"),
 };
-#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 
 /* Computes the bytes that are not in the list of free pages. */
 static int used_bytes(struct store *store, double *used, double *file, struct error *error)
@@ -79,7 +79,8 @@ int size_fit(struct store *store, uint64_t max_bytes, struct error *error)
     if (rc < 0 || file <= (double)max_bytes)
         return rc;
     for (int turn = 0;
-         rc == 0 && turn < TURNS && step < N_STEPS && used > SLACK * (double)max_bytes; turn++) {
+         rc == 0 && turn < TURNS && step < COUNT(steps) && used > SLACK * (double)max_bytes;
+         turn++) {
         if (!delete_oldest(store, step, &rc, error))
             step++;
         else if (rc == 0)

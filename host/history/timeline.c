@@ -2,6 +2,7 @@
 /** @file timeline.c  See timeline.h. */
 #include "history/timeline.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "history/bucket_need.h"
 #include "history/moments.h"
@@ -17,7 +18,7 @@ static double choose_cell(double span_s)
 {
     static const double cells_s[] = {60,   120,  300,   600,   900,   1800,
                                      3600, 7200, 10800, 21600, 43200, 86400};
-    const size_t n = sizeof(cells_s) / sizeof(cells_s[0]);
+    const size_t n = COUNT(cells_s);
 
     for (size_t i = 0; i < n; i++)
         if (span_s / cells_s[i] <= TIMELINE_CELLS - 1)

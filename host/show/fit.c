@@ -2,6 +2,8 @@
 /** @file fit.c  See fit.h. */
 #include "show/fit.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,8 +45,8 @@ void fit_columns(struct fit_column *columns, size_t n, size_t width)
 size_t fit_text_width(const char *text)
 {
     wchar_t wide[512];
-    size_t n = mbstowcs(wide, text, sizeof(wide) / sizeof(wide[0]));
-    int width = n < sizeof(wide) / sizeof(wide[0]) ? wcswidth(wide, n) : -1;
+    size_t n = mbstowcs(wide, text, COUNT(wide));
+    int width = n < COUNT(wide) ? wcswidth(wide, n) : -1;
 
     return width >= 0 ? (size_t)width : strlen(text);
 }

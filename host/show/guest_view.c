@@ -2,6 +2,7 @@
 /** @file guest_view.c  See guest_view.h. */
 #include "show/guest_view.h"
 
+#include "base/array.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
 #include "show/guest_stats.h"
@@ -239,7 +240,7 @@ static void add_rates(struct table *table, const struct agent_paging *p,
         {"killed for memory", p->oom_kills, b->oom_kills, 0},
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         rate_row(table, &rows[i], seconds);
 }
 

@@ -2,6 +2,7 @@
 /** @file html_chart.c  See html_chart.h. */
 #include "show/html_chart.h"
 
+#include "base/array.h"
 #include "base/text/units.h"
 #include "show/html.h"
 
@@ -39,7 +40,7 @@ static double label_step(const struct timeline_span *span)
     static const double steps_s[] = {60,    300,   600,   1800,   3600,  10800,
                                      21600, 43200, 86400, 172800, 604800};
     const double length_s = (double)span->n_cells * span->cell_s;
-    const size_t n = sizeof(steps_s) / sizeof(steps_s[0]);
+    const size_t n = COUNT(steps_s);
 
     for (size_t i = 0; i < n; i++)
         if (length_s / steps_s[i] <= 9)
@@ -119,7 +120,7 @@ static double round_up(enum html_unit unit, double value)
         return 1;
     while (value > base * unit_size)
         unit_size *= base;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+    for (size_t i = 0; i < COUNT(steps); i++)
         if (value <= steps[i] * unit_size)
             return steps[i] * unit_size;
     return value;

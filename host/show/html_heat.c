@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file html_heat.c  See html_chart.h: ages as a heat map, and strips of flags and gaps. */
+#include "base/array.h"
 #include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_chart.h"
@@ -24,18 +25,17 @@ static void rows_begin(FILE *out, const struct timeline_span *span, const char *
 
 /* Lower limits of the colours, as shares of resident memory; smaller shares have no colour. */
 static const double levels[] = {0.005, 0.01, 0.02, 0.04, 0.07, 0.11, 0.17, 0.25, 0.35, 0.5, 0.7};
-#define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-/* Returns the index of the colour; 0: almost no memory; N_LEVELS + 1: unknown, for example without
- * a record. */
+/* Returns the index of the colour; 0: almost no memory; COUNT(levels) + 1: unknown, for example
+ * without a record. */
 static size_t level_of(const struct timeline_cell *cell, size_t age)
 {
     double share = cell->ages[age] / cell->resident;
     size_t level = 0;
 
     if (!cell->recorded || !isfinite(share))
-        return N_LEVELS + 1;
-    while (level < N_LEVELS && share >= levels[level])
+        return COUNT(levels) + 1;
+    while (level < COUNT(levels) && share >= levels[level])
         level++;
     return level;
 }
@@ -126,12 +126,12 @@ void html_heat(FILE *out, const struct timeline_span *span, const struct timelin
     heat_words(words, sizeof(words), span, cells);
     fputs("<figure><figcaption>Last touched so long ago <span class=\"key scale\">less than 0.5 %",
           out);
-    for (size_t level = 1; level <= N_LEVELS; level++)
+    for (size_t level = 1; level <= COUNT(levels); level++)
         fprintf(out, "<i class=\"h%zu\"></i>", level);
     fputs("more than 70 % of what is resident</span></figcaption><div class=\"plot\">", out);
     age_labels(out, span);
     rows_begin(out, span, "heat", span->n_windows + 1, name, words);
-    for (size_t level = 1; level <= N_LEVELS + 1; level++)
+    for (size_t level = 1; level <= COUNT(levels) + 1; level++)
         draw_level(out, span, cells, level);
     fputs("</svg>", out);
     html_time_axis(out, span);

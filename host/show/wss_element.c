@@ -3,6 +3,7 @@
  * escaped. */
 #include "show/wss_element.h"
 
+#include "base/array.h"
 #include "base/text/units.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@ char *wss_element_window(char *text, size_t size, double window_s)
         char letter;
     } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}};
 
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < COUNT(units); i++)
         if (window_s >= units[i].seconds && fmod(window_s, units[i].seconds) == 0) {
             snprintf(text, size, "%.0f%c", window_s / units[i].seconds, units[i].letter);
             return text;
@@ -96,7 +97,7 @@ static bool put_window(xmlNodePtr node, const struct window_record *window)
     bool ok = true;
 
     wss_element_window(window_name, sizeof(window_name), window->window_s);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         char name[48];
 
         snprintf(name, sizeof(name), "%s-%s", parts[i].what, window_name);

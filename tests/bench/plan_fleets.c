@@ -2,6 +2,7 @@
 /** @file plan_fleets.c  See plan_fleets.h. */
 #include "plan_fleets.h"
 
+#include "base/array.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -135,7 +136,7 @@ const struct family families[] = {
     {"churn", "independent, they come and go", churn},
     {"explode", "independent, one takes all it has later", explode},
 };
-const size_t n_families = sizeof(families) / sizeof(families[0]);
+const size_t n_families = COUNT(families);
 
 struct generated generate(const struct family *family, size_t n_guests, size_t n_minutes,
                           size_t judged, uint64_t seed)

@@ -13,6 +13,8 @@
  */
 #include "plan_fleets.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -232,7 +234,7 @@ static void write_host(const struct output *output, const struct generated *gene
     void (*write)(const struct output *output,
                   const struct one *one) = output->openmetrics ? write_openmetrics : write_vm;
 
-    for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+    for (size_t i = 0; i < COUNT(metrics); i++)
         for (size_t g = 0; g < (is_of_guests(&metrics[i]) ? generated->n_guests : 1); g++)
             write(output, &(struct one){generated, &metrics[i], host, g});
 }

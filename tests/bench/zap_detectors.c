@@ -6,6 +6,7 @@
  * RAM, one a line) are known, waits, and counts for each detector the hot pages seen and the cold
  * pages falsely seen. Run by zap-detectors in the lab; measure/method/zap.c states the result.
  */
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "guest/domain/domain.h"
 #include "guest/ram/guest_ram.h"
@@ -212,7 +213,7 @@ int main(int argc, char **argv)
 
     uint8_t *seen = calloc(bench.set.n, 1);
 
-    for (size_t d = 0; seen && d < sizeof(detectors) / sizeof(detectors[0]); d++) {
+    for (size_t d = 0; seen && d < COUNT(detectors); d++) {
         memset(seen, 0, bench.set.n);
         if (detectors[d].run(&bench, seen) == 0)
             report(&bench, detectors[d].name, seen);

@@ -10,6 +10,8 @@
 
 #include "guest/domain/domain_memory.c" /* NOLINT(bugprone-suspicious-include): one record of libvirt's */
 
+#include "base/array.h"
+
 #include "fuzz.h"
 
 #define MAX_PARAMETERS 32
@@ -18,7 +20,7 @@
 static int read_parameter(virTypedParameter *parameter, const uint8_t *at)
 {
     static const char *const others[] = {"state.state", "balloon.rss", "", "balloon.currentx"};
-    size_t n_fields = sizeof(fields) / sizeof(fields[0]);
+    size_t n_fields = COUNT(fields);
     size_t which = at[0] % (n_fields + 4);
 
     *parameter = (virTypedParameter){.type = at[1] % 16 ? VIR_TYPED_PARAM_ULLONG : at[1] / 16 % 8};

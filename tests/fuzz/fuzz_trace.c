@@ -6,6 +6,8 @@
 #include "history/trace/trace_reader.h"
 #include "history/trace/trace_stats.h"
 
+#include "base/array.h"
+
 #include "fuzz.h"
 
 #include <string.h>
@@ -61,7 +63,7 @@ static void check_period(const struct trace_reader *reader, struct trace_stats *
 static void check_spans(const struct trace_stats *stats)
 {
     struct trace_span spans[RUN_MAX_WINDOWS + TRACE_MAX_SPANS];
-    size_t n = trace_stats_spans(stats, spans, sizeof(spans) / sizeof(spans[0]));
+    size_t n = trace_stats_spans(stats, spans, COUNT(spans));
 
     for (size_t s = 0; s < n; s++) {
         CLAIM(spans[s].n > 0 && spans[s].least_bytes <= spans[s].most_bytes);

@@ -23,7 +23,7 @@ static const struct {
     {65536, 2ULL << 20, 5}, /* no such kernel is known: the two are independent */
 };
 
-#define N_KERNELS (sizeof(kernels) / sizeof(kernels[0]))
+#define N_KERNELS COUNT(kernels)
 
 static struct fake_kernel fake;
 static uint64_t base, huge, per_huge;

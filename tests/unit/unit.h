@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <check.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file call_filter_table.c  The table of call_filter.h: what is not in it fails. */
+#include "base/array.h"
 #include "base/service/call_filter.h"
 
 #include <fcntl.h>
@@ -366,6 +367,6 @@ static const struct call_line table[] = {
 
 const struct call_line *call_filter_table(size_t *n)
 {
-    *n = sizeof(table) / sizeof(table[0]);
+    *n = COUNT(table);
     return table;
 }

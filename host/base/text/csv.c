@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file csv.c  See csv.h. */
 #include "base/text/csv.h"
+#include "base/array.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static const char *after_sign(const char *text)
         "=", "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
     const char *at = text + strspn(text, " \t\r\n");
 
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+    for (size_t i = 0; i < COUNT(signs); i++)
         if (!strncmp(at, signs[i], strlen(signs[i])))
             return at + strlen(signs[i]);
     return text;

@@ -2,6 +2,8 @@
 /** @file names.h  Converts an enum's values, or the bits of a set, to names and back. */
 #pragma once
 
+#include "base/array.h"
+
 #include <stddef.h>
 
 struct names {
@@ -10,9 +12,9 @@ struct names {
 };
 
 /** Initialises a struct names from an array. */
-#define NAMES(array)                                \
-    {                                               \
-        (array), sizeof(array) / sizeof((array)[0]) \
+#define NAMES(array)          \
+    {                         \
+        (array), COUNT(array) \
     }
 
 /** Returns the number of @p name, or @p otherwise if there is no such name. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file units.c  See units.h. */
 #include "base/text/units.h"
+#include "base/array.h"
 
 #include <langinfo.h>
 #include <math.h>
@@ -14,7 +15,7 @@ char *show_bytes(char *text, size_t size, uint64_t bytes)
     double value = (double)bytes;
     size_t unit = 0;
 
-    while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    while (value >= 1024 && unit + 1 < COUNT(units)) {
         value /= 1024;
         unit++;
     }

@@ -2,6 +2,7 @@
 /** @file from_history.c  See from_history.h. */
 #include "decide/advice/from_history.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/parse.h"
 
@@ -94,7 +95,7 @@ static const struct {
 
 static void take_flags(struct decide_input *input, unsigned flags)
 {
-    for (size_t i = 0; i < sizeof(flag_vetoes) / sizeof(flag_vetoes[0]); i++)
+    for (size_t i = 0; i < COUNT(flag_vetoes); i++)
         if (flags & flag_vetoes[i].flag)
             input->vetoes |= flag_vetoes[i].veto;
     if (flags & UNCERTAIN)

@@ -2,6 +2,7 @@
 /** @file balloon_state.c  See balloon_state.h. */
 #include "decide/control/balloon_state.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ void balloon_shift(struct balloon_state *state, uint64_t assigned_bytes)
         &state->rival.lost.set_bytes,
     };
 
-    for (size_t i = 0; state->plug.assigned_bytes > 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    for (size_t i = 0; state->plug.assigned_bytes > 0 && i < COUNT(sizes); i++)
         *sizes[i] = moved_by(*sizes[i], state->plug.assigned_bytes, assigned_bytes);
     state->plug.assigned_bytes = assigned_bytes;
     state->plug.since_s = 0;

@@ -2,6 +2,8 @@
 /** @file control_words.c  See control_words.h. */
 #include "decide/control/control_words.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +178,6 @@ char *control_why(char *text, const struct control_policy *policy, const struct 
     write_hold(hold, sizeof(hold), policy, host, guest);
     decide_why(decision, sizeof(decision), &policy->decide, &guest->input, &guest->decision);
     write_actuators(takes, sizeof(takes), true, policy, host, guest);
-    join(text, CONTROL_WHY_TEXT, parts, sizeof(parts) / sizeof(parts[0]));
+    join(text, CONTROL_WHY_TEXT, parts, COUNT(parts));
     return text;
 }

@@ -2,6 +2,7 @@
 /** @file levels.c  See levels.h. */
 #include "decide/control/levels.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static double sliding(double total)
     } parts[] = {{4 * GIB, 0.06}, {8 * GIB, 0.04}, {16 * GIB, 0.02}, {HUGE_VAL, 0.01}};
     double high = 0;
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && total > 0; i++) {
+    for (size_t i = 0; i < COUNT(parts) && total > 0; i++) {
         high += fmin(total, parts[i].size) * parts[i].share;
         total -= parts[i].size;
     }

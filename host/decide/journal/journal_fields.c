@@ -2,6 +2,8 @@
 /** @file journal_fields.c  The tables of the journal's rows; see journal.h. */
 #include "decide/journal/journal_private.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 #define BALLOON(type, member) \
@@ -91,8 +93,7 @@ static struct field *append_actuator(struct field *to, const struct actuator_col
 
 void journal_balloon_fields(struct field fields[JOURNAL_FIELDS])
 {
-    struct field *end = append(fields, balloon_fields,
-                               sizeof(balloon_fields) / sizeof(balloon_fields[0]));
+    struct field *end = append(fields, balloon_fields, COUNT(balloon_fields));
 
     for (size_t a = 0; a < N_ACTUATORS; a++)
         if (actuators[a]->before_column)
@@ -103,8 +104,7 @@ void journal_balloon_fields(struct field fields[JOURNAL_FIELDS])
 
 void journal_decision_fields(struct field fields[JOURNAL_FIELDS])
 {
-    struct field *end = append(fields, decision_fields,
-                               sizeof(decision_fields) / sizeof(decision_fields[0]));
+    struct field *end = append(fields, decision_fields, COUNT(decision_fields));
 
     for (size_t a = 0; a < N_ACTUATORS; a++) {
         end = append_actuator(end, &actuators[a]->ordered_column, JOURNAL_ADDED,
@@ -112,6 +112,6 @@ void journal_decision_fields(struct field fields[JOURNAL_FIELDS])
         end = append_actuator(end, &actuators[a]->done_column, JOURNAL_LATER,
                               offsetof(struct journal_entry, done_bytes), a);
     }
-    end = append(end, further_fields, sizeof(further_fields) / sizeof(further_fields[0]));
+    end = append(end, further_fields, COUNT(further_fields));
     *end = (struct field){0};
 }

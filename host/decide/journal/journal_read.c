@@ -2,6 +2,8 @@
 /** @file journal_read.c  Reads decisions; see journal.h. */
 #include "decide/journal/journal_private.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 
 /* The entries requested, and the function that takes them. */
@@ -142,9 +144,9 @@ static int read_sum(sqlite3_stmt *statement, struct journal_sum *sum)
     int column = 0;
     int rc = sql_text(statement, column++, sum->uuid, sizeof(sum->uuid));
 
-    for (size_t i = 0; rc == 0 && i < sizeof(counts) / sizeof(counts[0]); i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(counts); i++)
         rc = sql_u64(statement, column++, counts[i]);
-    for (size_t i = 0; rc == 0 && i < sizeof(reals) / sizeof(reals[0]); i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(reals); i++)
         *reals[i] = sqlite3_column_double(statement, column++);
     return rc;
 }

@@ -2,6 +2,8 @@
 /** @file curl_load.c  See curl_load.h. */
 #include "decide/plan/curl_load.h"
 
+#include "base/array.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +14,7 @@ static void *open_library(void)
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
     void *library = NULL;
 
-    for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; !library && i < COUNT(names); i++)
         library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
     return library;
 }

@@ -2,6 +2,7 @@
 /** @file fleet.c  See fleet.h. */
 #include "decide/plan/fleet.h"
 
+#include "base/array.h"
 #include "decide/plan/reading.h"
 
 #include <errno.h>
@@ -15,19 +16,18 @@
 
 /* Each step divides an hour. */
 static const int steps[] = {60, 120, 180, 300, 600, 900, 1800, 3600};
-#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
 
 int plan_step_s(double span_s, size_t n_guests)
 {
-    for (size_t i = 0; i + 1 < N_STEPS; i++)
+    for (size_t i = 0; i + 1 < COUNT(steps); i++)
         if (ceil(span_s / steps[i]) * (double)n_guests <= (double)PLAN_SERIES_BYTES)
             return steps[i];
-    return steps[N_STEPS - 1];
+    return steps[COUNT(steps) - 1];
 }
 
 bool plan_is_step(double step_s)
 {
-    for (size_t i = 0; i < N_STEPS; i++)
+    for (size_t i = 0; i < COUNT(steps); i++)
         if (step_s == steps[i])
             return true;
     return false;

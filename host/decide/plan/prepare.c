@@ -2,6 +2,7 @@
 /** @file prepare.c  See prepare.h. */
 #include "decide/plan/prepare.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "decide/plan/past.h"
 #include "decide/plan/trend.h"
@@ -102,7 +103,7 @@ static uint8_t likeness(const uint8_t *known, size_t n, size_t t, size_t each)
 {
     static const size_t strides[] = {7, 1};
 
-    for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++)
+    for (size_t i = 0; i < COUNT(strides); i++)
         for (size_t by = strides[i] * each; by <= t || t + by < n; by += strides[i] * each) {
             if (by <= t && known[t - by] != PLAN_CODE_NONE)
                 return known[t - by];

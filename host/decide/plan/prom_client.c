@@ -2,6 +2,7 @@
 /** @file prom_client.c  See prom_client.h. */
 #include "decide/plan/prom_client.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -68,7 +69,7 @@ static size_t take_header(char *from, size_t one, size_t n, void *context)
     (void)one;
     snprintf(text, sizeof(text), "%.*s", (int)n, from);
     text[strcspn(text, "\r\n")] = '\0';
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const size_t name = strlen(names[i]);
 
         if (strncasecmp(text, names[i], name) == 0 &&
@@ -137,7 +138,7 @@ static bool is_loopback(const char *url)
     static const char *const hosts[] = {"127.", "localhost:", "localhost/", "[::1]"};
     const char *host = strstr(url, "//");
 
-    for (size_t i = 0; host && i < sizeof(hosts) / sizeof(hosts[0]); i++)
+    for (size_t i = 0; host && i < COUNT(hosts); i++)
         if (strncasecmp(host + 2, hosts[i], strlen(hosts[i])) == 0)
             return true;
     return false;

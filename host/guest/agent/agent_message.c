@@ -2,6 +2,7 @@
 /** @file agent_message.c  See agent_message.h. */
 #include "guest/agent/agent_message.h"
 
+#include "base/array.h"
 #include "base/text/json.h"
 #include "guest/agent/agent_tables.h"
 #include "guest/domain/ram_config.h"
@@ -248,7 +249,7 @@ static int find_kind(const json_t *root, enum agent_message_kind *kind, const js
     };
 
     *content = NULL;
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (unsigned i = 0; i < COUNT(names); i++) {
         const json_t *member = json_object_get(root, names[i]);
 
         if (member && *content)

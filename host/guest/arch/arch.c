@@ -2,19 +2,19 @@
 /** @file arch.c  See arch.h. */
 #include "guest/arch/arch.h"
 
+#include "base/array.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 static const struct arch *const table[] = {&arch_x86_64, &arch_arm64};
 
-#define N_ARCHES (sizeof(table) / sizeof(table[0]))
-
 /* This build's architecture may be missing from the table. Then every method that relies on the
  * first entry's tracepoint or counters is refused, because such a kernel has neither. */
 const struct arch *arch_host(void)
 {
-    for (size_t i = 0; i < N_ARCHES; i++)
+    for (size_t i = 0; i < COUNT(table); i++)
         if (table[i]->host)
             return table[i];
     return table[0];
@@ -42,7 +42,7 @@ const struct arch *arch_of_emulator(const char *exe)
     name = strstr(name, any); /* it may be wrapped: ".qemu-system-x86_64-wrapped" */
     if (!name)
         return arch_host();
-    for (size_t i = 0; i < N_ARCHES; i++)
+    for (size_t i = 0; i < COUNT(table); i++)
         if (emulates(table[i], name))
             return table[i];
     return NULL;

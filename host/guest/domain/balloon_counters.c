@@ -2,6 +2,7 @@
 /** @file balloon_counters.c  See balloon_counters.h. */
 #include "guest/domain/balloon_counters.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "guest/domain/libvirt.h"
 
@@ -48,7 +49,7 @@ int balloon_counters_parse(const char *answer, size_t length, struct domain_memo
 
     if (rc == 0 && (memory->updated_s == 0 || updated_s != memory->updated_s))
         rc = -EAGAIN;
-    for (size_t i = 0; rc == 0 && i < sizeof(counters) / sizeof(counters[0]); i++) {
+    for (size_t i = 0; rc == 0 && i < COUNT(counters); i++) {
         uint64_t count = count_of(json_object_get(stats, counters[i].name));
 
         memcpy((char *)memory + counters[i].offset, &count, sizeof(count));

@@ -2,6 +2,7 @@
 /** @file domain_memory.c  See domain_memory.h. */
 #include "guest/domain/domain_memory.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "guest/domain/domain_virtio_mem.h"
@@ -102,7 +103,7 @@ bool domain_memory_is_reported(const struct domain_memory *memory)
 /* A guest may report any number. */
 static void read_field(struct domain_memory *memory, const virTypedParameter *parameter)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         if (!strcmp(fields[i].field, parameter->field) &&
             parameter->type == VIR_TYPED_PARAM_ULLONG &&
             parameter->value.ul <= INT64_MAX / fields[i].unit) {

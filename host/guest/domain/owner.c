@@ -2,6 +2,7 @@
 /** @file owner.c  See owner.h. */
 #include "guest/domain/owner.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
@@ -332,7 +333,7 @@ void owner_find(const struct owner_facts *facts, struct guest_owner *out)
     char name[OWNER_NAME_BYTES];
 
     *out = (struct guest_owner){0};
-    for (size_t i = 0; i < sizeof(managers) / sizeof(managers[0]); i++) {
+    for (size_t i = 0; i < COUNT(managers); i++) {
         const struct manager *manager = &managers[i];
 
         if (find_clue(facts, &manager->proof, NULL) && find_clue(facts, &manager->owner, name) &&

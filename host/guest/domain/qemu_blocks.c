@@ -7,6 +7,8 @@
  */
 #include "guest/domain/qemu_cmdline_private.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +84,7 @@ static const char *target_of(const char *exe)
 #else
         return "arm";
 #endif
-    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+    for (size_t i = 0; i < COUNT(targets); i++)
         if (strncmp(found + sizeof(prefix) - 1, targets[i].begin, strlen(targets[i].begin)) == 0)
             return targets[i].target;
     return "";
@@ -100,7 +102,7 @@ static const struct default_ram *find_machine(const char *exe, const char *machi
 {
     const char *target = target_of(exe);
 
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+    for (size_t i = 0; i < COUNT(defaults); i++)
         if (strcmp(defaults[i].target, target) == 0 && is_version_of(machine, defaults[i].machine))
             return &defaults[i];
     return NULL;

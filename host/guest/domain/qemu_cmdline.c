@@ -7,6 +7,7 @@
  */
 #include "guest/domain/qemu_cmdline.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "guest/domain/qemu_cmdline_private.h"
 #include "guest/domain/qemu_config_text.h"
@@ -106,7 +107,7 @@ static int read_global(struct reading *r, const struct qemu_option *option, stru
         strcmp(property, "pci-hole64-size") == 0)
         bytes = reading_size(option, "value", 1);
     reading_add_global_graphics(r, option);
-    for (size_t i = 0; bytes == 0 && i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; bytes == 0 && i < COUNT(names); i++)
         bytes = reading_size(option, names[i], 1);
     if (bytes > 0)
         r->out->pci_hole64_bytes = bytes;
@@ -269,7 +270,7 @@ static const struct reader readers[] = {
 
 static const struct reader *reader_by_name(const char *name)
 {
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+    for (size_t i = 0; i < COUNT(readers); i++)
         if (strcmp(name, readers[i].name) == 0)
             return &readers[i];
     return NULL;

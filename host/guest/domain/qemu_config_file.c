@@ -2,6 +2,7 @@
 /** @file qemu_config_file.c  See qemu_config_file.h. */
 #include "guest/domain/qemu_config_file.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/open_below.h"
 #include "base/proc_pid.h"
@@ -84,7 +85,7 @@ static int descriptor_of(const char *path)
     static const char *const formats[] = {"/dev/fd/%u%n", "/proc/self/fd/%u%n"};
     unsigned fd;
 
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+    for (size_t i = 0; i < COUNT(formats); i++) {
         int end = 0;
 
         if (sscanf(path, formats[i], &fd, &end) == 1 && end && path[end] == '\0' && fd <= INT_MAX)

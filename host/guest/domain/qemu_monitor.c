@@ -2,6 +2,8 @@
 /** @file qemu_monitor.c  See qemu_monitor.h. */
 #include "guest/domain/qemu_monitor.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 /* The places where each syntax has the members of a socket. */
@@ -50,7 +52,7 @@ void qemu_monitors_add_chardev(struct qemu_monitors *monitors, const struct qemu
     const struct spelling *in = has(option, qapi.kind) ? &qapi : &plain;
     char kind[16];
 
-    if (monitors->n_chardevs == sizeof(monitors->chardevs) / sizeof(monitors->chardevs[0]) ||
+    if (monitors->n_chardevs == COUNT(monitors->chardevs) ||
         qemu_option_get(option, NULL, "id", chardev->id, sizeof(chardev->id)) != 1 ||
         qemu_option_get(option, in->kind, in->kind, kind, sizeof(kind)) == 0)
         return;
@@ -65,7 +67,7 @@ static void add_used(struct qemu_monitors *monitors, const struct qemu_option *o
 {
     char *id = monitors->used[monitors->n_used];
 
-    if (monitors->n_used < sizeof(monitors->used) / sizeof(monitors->used[0]) &&
+    if (monitors->n_used < COUNT(monitors->used) &&
         qemu_option_get(option, "chardev", "chardev", id, QEMU_MONITOR_ID) == 1)
         monitors->n_used++;
 }

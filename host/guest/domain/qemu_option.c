@@ -2,6 +2,7 @@
 /** @file qemu_option.c  See qemu_option.h. */
 #include "guest/domain/qemu_option.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -162,7 +163,7 @@ bool qemu_option_is_on(const struct qemu_option *option, const char *key)
 
     if (qemu_option_get(option, NULL, key, value, sizeof(value)) != 1)
         return false;
-    for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++)
+    for (size_t i = 0; i < COUNT(on); i++)
         if (strcmp(value, on[i]) == 0)
             return true;
     return false;

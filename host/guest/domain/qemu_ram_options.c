@@ -3,6 +3,7 @@
  * -device, -set. */
 #include "guest/domain/qemu_cmdline_private.h"
 
+#include "base/array.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -206,7 +207,7 @@ static void add_graphics(struct reading *r, uint64_t bytes)
 
 static void add_graphics_of(struct reading *r, const char *driver, const struct qemu_option *option)
 {
-    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+    for (size_t i = 0; i < COUNT(graphics); i++) {
         const uint64_t given = reading_size(option, graphics[i].property, graphics[i].unit);
 
         if (strcmp(driver, graphics[i].driver) == 0)
@@ -221,7 +222,7 @@ int read_vga(struct reading *r, const struct qemu_option *option, struct error *
         {"std", "VGA"}, {"cirrus", "cirrus-vga"}, {"vmware", "vmware-svga"}, {"qxl", "qxl-vga"}};
 
     (void)error;
-    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+    for (size_t i = 0; i < COUNT(drivers); i++)
         if (strcmp(option->text, drivers[i][0]) == 0)
             add_graphics_of(r, drivers[i][1], &(struct qemu_option){.text = ""});
     return 0;
@@ -236,7 +237,7 @@ void reading_add_global_graphics(struct reading *r, const struct qemu_option *op
 
     qemu_option_get(option, NULL, "driver", driver, sizeof(driver));
     qemu_option_get(option, NULL, "property", property, sizeof(property));
-    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+    for (size_t i = 0; i < COUNT(graphics); i++) {
         const bool split = !strcmp(driver, graphics[i].driver) &&
                            !strcmp(property, graphics[i].property);
 
@@ -287,7 +288,7 @@ int read_device(struct reading *r, const struct qemu_option *option, struct erro
     if (begins(driver, "virtio-balloon"))
         r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
     add_graphics_of(r, driver, option);
-    for (size_t i = 0; rc == 0 && i < sizeof(memory_devices) / sizeof(memory_devices[0]); i++) {
+    for (size_t i = 0; rc == 0 && i < COUNT(memory_devices); i++) {
         const struct reference as = {.use = memory_devices[i].use, .node = node_of(option, "node")};
 
         if (begins(driver, memory_devices[i].driver) && !lacks_memory(driver, option))

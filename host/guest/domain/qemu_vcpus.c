@@ -2,6 +2,7 @@
 /** @file qemu_vcpus.c  See qemu_vcpus.h. */
 #include "guest/domain/qemu_vcpus.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/kernel_number.h"
@@ -192,7 +193,7 @@ unsigned qemu_thread_job(const char *name)
         {"dump_thread", QEMU_JOB_DUMP},
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (strncmp(name, names[i].begin, strlen(names[i].begin)) == 0)
             return names[i].job;
     return 0;

@@ -84,7 +84,7 @@ static bool is_passed_on(const struct ram_config *xml, const struct ram_backend 
 {
     static const char *const libvirts[] = {"memdimm", "memvirtiomem", "memua-"};
 
-    for (size_t i = 0; i < sizeof(libvirts) / sizeof(libvirts[0]); i++)
+    for (size_t i = 0; i < COUNT(libvirts); i++)
         if (strncmp(backend->id, libvirts[i], strlen(libvirts[i])) == 0)
             return false;
     return backend->dimm && !find_backend(xml, backend->id);

@@ -2,6 +2,7 @@
 /** @file vmm_name.c  See vmm_name.h. */
 #include "guest/domain/vmm_name.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "guest/domain/qemu.h"
 
@@ -39,7 +40,7 @@ static void name_of_socket(const char *value, char *name)
         bool is_common = false;
 
         snprintf(name, NAME_BYTES, "%.*s", (int)strcspn(slash + 1, "."), slash + 1);
-        for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+        for (size_t i = 0; i < COUNT(common); i++)
             is_common |= strcmp(name, common[i]) == 0;
         if (*name && !is_common)
             return;
@@ -59,7 +60,7 @@ void vmm_name_find(const struct fsroot *root, pid_t pid, const char *exe, char *
     const char *slash = strrchr(exe, '/');
 
     *name = '\0';
-    for (size_t i = 0; n > 0 && !*name && i < sizeof(options) / sizeof(options[0]); i++) {
+    for (size_t i = 0; n > 0 && !*name && i < COUNT(options); i++) {
         const char *value = value_of(cmdline, (size_t)n, options[i].option);
 
         if (value && options[i].socket)

@@ -2,6 +2,8 @@
 /** @file xml_owner.c  See xml_owner.h. */
 #include "guest/domain/xml_owner.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +56,7 @@ void xml_owner_read(const xmlNode *domain, const char *name, struct guest_owner 
     const xmlNode *metadata = xml_child(domain, "metadata");
 
     *out = (struct guest_owner){0};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         const xmlNode *element = xml_child(metadata, known[i].element);
 
         while (element &&

@@ -9,6 +9,7 @@
  */
 #include "guest/ram/ram_backing.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static enum ram_backing backing_of_path(const char *path)
     /* The last two are tmpfs on every systemd machine. */
     static const char *const shmem[] = {"/memfd:", "/dev/zero", "/SYSV", "/dev/shm/", "/run/"};
 
-    for (size_t i = 0; i < sizeof(shmem) / sizeof(shmem[0]); i++)
+    for (size_t i = 0; i < COUNT(shmem); i++)
         if (begins(path, shmem[i]))
             return RAM_BACKING_SHMEM;
     return RAM_BACKING_FILE;

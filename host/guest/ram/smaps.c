@@ -8,6 +8,7 @@
  */
 #include "guest/ram/smaps.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -190,7 +191,7 @@ static inline bool named(const struct line *line, const char *colon, const char 
 
 static const struct field *find_field(const struct line *line, const char *colon)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         if (named(line, colon, fields[i].name, fields[i].length))
             return &fields[i];
     return NULL;

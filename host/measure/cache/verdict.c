@@ -2,6 +2,8 @@
 /** @file verdict.c  See verdict.h. */
 #include "measure/cache/verdict.h"
 
+#include "base/array.h"
+
 /* A guest fits into a cache if it loads at most a twentieth of the cache. */
 #define FITS_PART 20
 #define FULL_SHARE 0.9
@@ -145,7 +147,7 @@ static const char *object_at_all(unsigned flags)
         {CACHE_MBM_GAP, "the memory bandwidth was not counted all the time"},
     };
 
-    return object(objections, sizeof(objections) / sizeof(objections[0]), flags);
+    return object(objections, COUNT(objections), flags);
 }
 
 static const char *object_to_fits(unsigned flags)
@@ -159,7 +161,7 @@ static const char *object_to_fits(unsigned flags)
          "put the lines into the cache themselves"},
     };
 
-    return object(objections, sizeof(objections) / sizeof(objections[0]), flags);
+    return object(objections, COUNT(objections), flags);
 }
 
 static const char *object_to_larger(unsigned flags)
@@ -179,7 +181,7 @@ static const char *object_to_larger(unsigned flags)
                              "mbm_total_bytes counts"},
     };
 
-    return object(objections, sizeof(objections) / sizeof(objections[0]), flags);
+    return object(objections, COUNT(objections), flags);
 }
 
 static bool all_known(const struct cache_seen *seen)

@@ -2,6 +2,7 @@
 /** @file damon_sysfs.c  See damon_sysfs.h. */
 #include "measure/kernel/damon_sysfs.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/guardian.h"
 #include "base/page_sizes.h"
@@ -173,14 +174,14 @@ unsigned damon_modules_on(const struct fsroot *root)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+    for (size_t i = 0; i < COUNT(modules); i++)
         n += is_on(root, modules[i]);
     return n;
 }
 
 const char *damon_module_on(const struct fsroot *root)
 {
-    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+    for (size_t i = 0; i < COUNT(modules); i++)
         if (is_on(root, modules[i]))
             return modules[i];
     return NULL;
@@ -346,7 +347,7 @@ static int configure(const struct fsroot *dir, pid_t pid)
     };
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
+    for (size_t i = 0; rc == 0 && i < COUNT(settings); i++)
         rc = put_value(dir, settings[i].path, settings[i].value);
     return rc < 0 ? rc : put_u64(dir, TARGET "/pid_target", (uint64_t)pid);
 }

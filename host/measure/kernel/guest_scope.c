@@ -2,6 +2,7 @@
 /** @file guest_scope.c  See guest_scope.h. */
 #include "measure/kernel/guest_scope.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/meminfo.h"
@@ -138,7 +139,7 @@ static bool descend(const struct fsroot *root, const struct version *version,
 
 static void bind_all(const struct fsroot *root, const char *top, struct guest_scope *scope)
 {
-    for (size_t v = 0; v < sizeof(versions) / sizeof(versions[0]); v++) {
+    for (size_t v = 0; v < COUNT(versions); v++) {
         char group[GUEST_SCOPE_PATH];
 
         snprintf(group, sizeof(group), "%s", top);

@@ -2,6 +2,7 @@
 /** @file host_fix.c  See host_fix.h. */
 #include "measure/kernel/host_fix.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/run_dir.h"
 
@@ -60,13 +61,12 @@ static const struct fix fixes[] = {
      .command = "echo 0 > /sys/kernel/mm/ksm/run",
      .purpose = "idle cannot measure merged pages; without it guests may need more memory"},
 };
-#define N_FIXES (sizeof(fixes) / sizeof(fixes[0]))
 
-_Static_assert(N_FIXES <= HOST_FIX_MAX, "a line for each");
+_Static_assert(COUNT(fixes) <= HOST_FIX_MAX, "a line for each");
 
 static const struct fix *fix_of(const char *what)
 {
-    for (size_t i = 0; i < N_FIXES; i++)
+    for (size_t i = 0; i < COUNT(fixes); i++)
         if (!strcmp(fixes[i].what, what))
             return &fixes[i];
     return NULL;
@@ -173,7 +173,7 @@ struct change {
 /* Reads the lines "NAME BEFORE". A line that was cut by kill -9 precedes no change. */
 static size_t read_changes(const struct fsroot *root, struct change changes[HOST_FIX_MAX])
 {
-    _Static_assert(N_FIXES * 2 * VALUE_BYTES < STATE_BYTES, "each fix has one line");
+    _Static_assert(COUNT(fixes) * 2 * VALUE_BYTES < STATE_BYTES, "each fix has one line");
     char text[STATE_BYTES];
     char *rest;
     size_t n = 0;
@@ -239,7 +239,7 @@ size_t host_fix_list(const struct fsroot *root, struct host_fix_line lines[HOST_
     const size_t n_changes = read_changes(root, changes);
     size_t n = 0;
 
-    for (size_t i = 0; i < N_FIXES; i++) {
+    for (size_t i = 0; i < COUNT(fixes); i++) {
         const struct fix *fix = &fixes[i];
         char value[VALUE_BYTES];
 

@@ -2,6 +2,7 @@
 /** @file memcg_reclaim.c  See memcg_reclaim.h. */
 #include "measure/kernel/memcg_reclaim.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
 #include "base/page_sizes.h"
@@ -151,7 +152,7 @@ static bool is_helper(const char *name)
         "virtiofsd", "swtpm",  "slirp-helper",   "passt",          "passt.avx2", "dbus-daemon",
         "qemu-nbd",  "nbdkit", "qemu-pr-helper", "vhost-user-gpu", "qemu-rdp"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (!strncmp(name, names[i], 15))
             return true;
     return false;

@@ -2,6 +2,7 @@
 /** @file trace_event.c  See trace_event.h. */
 #include "measure/kernel/trace_event.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
@@ -23,7 +24,7 @@ static const char *const tracefs[] = {"sys/kernel/tracing", "sys/kernel/debug/tr
 int trace_event_find(const struct fsroot *root, const char *name, const char *source,
                      struct trace_event *event, struct error *error)
 {
-    for (size_t i = 0; i < sizeof(tracefs) / sizeof(tracefs[0]); i++) {
+    for (size_t i = 0; i < COUNT(tracefs); i++) {
         if (fsroot_read_u64(root, &event->id, "%s/events/%s/id", tracefs[i], name) < 0)
             continue;
 
@@ -73,7 +74,7 @@ bool trace_event_is_recorded(const struct fsroot *root, uint64_t id)
                                  TRACE_KVM_AGE_HVA};
     bool found = false;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++) {
+    for (size_t i = 0; i < COUNT(names) && !found; i++) {
         struct trace_event event = {0};
 
         found = trace_event_find(root, names[i], "", &event, NULL) == 0 && event.id == id;
@@ -120,7 +121,7 @@ void trace_wake_clear(int wake_fd)
 {
     struct epoll_event told[64];
 
-    (void)!epoll_wait(wake_fd, told, sizeof(told) / sizeof(told[0]), 0);
+    (void)!epoll_wait(wake_fd, told, COUNT(told), 0);
 }
 
 /* Uses edge-triggered events, because the ring of an ended thread stays readable for ever

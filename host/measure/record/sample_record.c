@@ -2,6 +2,7 @@
 /** @file sample_record.c  See sample_record.h. */
 #include "measure/record/sample_record.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
@@ -49,8 +50,7 @@ static const char *const flag_names[] = {
     "bits-taken",
     "read-by-others",
 };
-_Static_assert(FLAGS_ALL == (1U << (sizeof(flag_names) / sizeof(flag_names[0]))) - 1,
-               "each flag has a name");
+_Static_assert(FLAGS_ALL == (1U << COUNT(flag_names)) - 1, "each flag has a name");
 const struct names sample_flag_names = NAMES(flag_names);
 
 const char *sample_flag_name(unsigned number)

@@ -2,6 +2,7 @@
 /** @file web.c  See web.h. */
 #include "programs/exporter/web.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/text/json.h"
 #include "history/store.h"
@@ -203,7 +204,7 @@ bool web_has(const char *path)
     static const char *const paths[] = {"/", "/status", "/status.css", "/status.js",
                                         "/status.json"};
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+    for (size_t i = 0; i < COUNT(paths); i++)
         if (strcmp(path, paths[i]) == 0)
             return true;
     return false;

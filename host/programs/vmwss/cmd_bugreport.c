@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_bugreport.c  vmwss bugreport: captures a tree of the files of this host about a guest.
  */
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -296,11 +297,11 @@ static void capture_host(struct capture *capture)
         "sys/module/kvm_amd/parameters",
     };
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         capture_file(capture, "%s", files[i]);
     capture_file(capture, "sys/kernel/tracing/events/%s/format", arch_host()->fault_event);
     capture_file(capture, "sys/kernel/debug/tracing/events/%s/format", arch_host()->fault_event);
-    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
+    for (size_t i = 0; i < COUNT(directories); i++)
         capture_each(capture, directories[i], capture_entry);
 }
 
@@ -322,7 +323,7 @@ static void capture_programs(struct capture *capture)
                                       "vmwss-balloond", "--unit",     "vmwss-exporter", NULL};
     static const char version[] = "vmwss " VMWSS_VERSION "\n";
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         capture_file(capture, "%s", files[i]);
     capture_text(capture, "programs/vmwss-version", version, strlen(version));
     capture_output(capture, "programs/virsh-version", NULL, libvirt);
@@ -372,7 +373,7 @@ static void capture_guest(struct capture *capture, pid_t pid)
     static const char *const files[] = {"cmdline", "comm", "stat", "status", "smaps", "cgroup"};
     char directory[64];
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         capture_file(capture, "proc/%d/%s", pid, files[i]);
     capture_link(capture, "proc/%d/exe", pid);
     snprintf(directory, sizeof(directory), "proc/%d/task", pid);

@@ -2,6 +2,8 @@
 /** @file main.c  vmwss: the table of subcommands. */
 #include "programs/vmwss/cli.h"
 
+#include "base/array.h"
+
 #include <locale.h>
 
 static const struct command commands[] = {
@@ -40,7 +42,7 @@ static const struct program program = {
     .purpose = "Measures how much of its memory a QEMU/KVM guest really uses, from the host.",
     .statuses = "0 done, 1 usage, 2 cannot measure, 3 the guest ended meanwhile,\n130 interrupted",
     .commands = commands,
-    .n_commands = sizeof(commands) / sizeof(commands[0]),
+    .n_commands = COUNT(commands),
     .debugs = true,
 };
 

@@ -2,6 +2,7 @@
 /** @file planning.c  See planning.h. */
 #include "show/metrics/planning.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -353,7 +354,7 @@ void planning_write(FILE *out, const struct planning *planning, uint64_t capacit
                     uint64_t reserve_bytes)
 {
     write_host(out, planning, capacity_bytes, reserve_bytes);
-    for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++)
+    for (size_t f = 0; f < COUNT(families); f++)
         write_family(out, planning, f);
     write_states(out, planning);
 }

@@ -2,6 +2,7 @@
 /** @file prometheus_guest_stats.c  See prometheus_guest_stats.h. */
 #include "show/metrics/prometheus_guest_stats.h"
 
+#include "base/array.h"
 #include "show/metrics/exposition.h"
 
 #include <stdbool.h>
@@ -58,7 +59,7 @@ static void write_verdicts(FILE *out, const struct current *current)
 
 void prometheus_write_guest_stats(FILE *out, const struct current *current)
 {
-    prometheus_write_metrics(out, guest_stats_fields(), groups, sizeof(groups) / sizeof(groups[0]),
-                             write_metric, current);
+    prometheus_write_metrics(out, guest_stats_fields(), groups, COUNT(groups), write_metric,
+                             current);
     write_verdicts(out, current);
 }

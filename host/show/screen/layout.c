@@ -2,6 +2,7 @@
 /** @file layout.c  See layout.h. */
 #include "show/screen/layout.h"
 
+#include "base/array.h"
 #include "base/text/units.h"
 #include "history/kept_age.h"
 #include "show/guest_stats.h"
@@ -38,24 +39,23 @@ static const struct {
     {COLUMN_METHOD, 14, "method"},
     {COLUMN_FLAGS, FLAGS_WIDTH, "flags"},
 };
-#define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
 char *layout_column_names(char *text, size_t size)
 {
     size_t used = 0;
 
-    for (size_t i = 0; i < N_WANTED && used < size; i++)
+    for (size_t i = 0; i < COUNT(wanted) && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", wanted[i].name);
     return text;
 }
 
-/* Returns N_WANTED if there is no such column. */
+/* Returns COUNT(wanted) if there is no such column. */
 static size_t find_wanted(const char *name, size_t length)
 {
-    for (size_t i = 0; i < N_WANTED; i++)
+    for (size_t i = 0; i < COUNT(wanted); i++)
         if (strlen(wanted[i].name) == length && strncmp(wanted[i].name, name, length) == 0)
             return i;
-    return N_WANTED;
+    return COUNT(wanted);
 }
 
 int layout_choose(struct layout_choice *choice, const char *list)
@@ -65,7 +65,7 @@ int layout_choose(struct layout_choice *choice, const char *list)
         const size_t length = strcspn(list, ",");
         const size_t found = find_wanted(list, length);
 
-        if (found == N_WANTED || choice->n == N_COLUMNS)
+        if (found == COUNT(wanted) || choice->n == N_COLUMNS)
             return -EINVAL;
         choice->at[choice->n++] = wanted[found].column;
         if (!list[length])
@@ -127,7 +127,7 @@ static void make_chosen(struct layout *layout, const struct rows *rows,
         const enum column column = choice->at[c];
         int wide = column == COLUMN_DOMAIN ? name_width(rows, width) : 0;
 
-        for (size_t i = 0; i < N_WANTED && wide == 0; i++)
+        for (size_t i = 0; i < COUNT(wanted) && wide == 0; i++)
             if (wanted[i].column == column)
                 wide = wanted[i].width;
         if (layout->n > 0 && wide + 1 > width)
@@ -143,7 +143,7 @@ static void make_by_importance(struct layout *layout, const struct rows *rows, i
     int widths[N_COLUMNS] = {0};
     int left = width;
 
-    for (size_t i = 0; i < N_WANTED && width >= NAME_MIN; i++) {
+    for (size_t i = 0; i < COUNT(wanted) && width >= NAME_MIN; i++) {
         const enum column column = wanted[i].column;
         const int blank = column != COLUMN_DOMAIN;
         const int wide = blank ? wanted[i].width : name_width(rows, width);

@@ -2,6 +2,7 @@
 /** @file screen.c  See screen.h: reads keys and records, and draws. */
 #include "show/screen/screen.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/text/units.h"
@@ -247,7 +248,7 @@ static void draw_help(void)
         "AGE         of the number",
     };
 
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    for (size_t i = 0; i < COUNT(lines); i++)
         paint_line((int)i, 0, "%s", lines[i]);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "rules.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 
@@ -112,7 +113,6 @@ static const struct scenario scenarios[] = {
      100,
      {86400, 86400, 86400, 86400}},
 };
-#define N_SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
 
 struct options {
     double days;
@@ -136,7 +136,7 @@ static void resize(struct sim_guest *guest, double times)
     uint64_t *const sizes[] = {&guest->assigned_bytes, &guest->low_bytes,    &guest->high_bytes,
                                &guest->file_bytes,     &guest->actual_bytes, &guest->kernel_bytes};
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    for (size_t i = 0; i < COUNT(sizes); i++)
         *sizes[i] = (uint64_t)((double)*sizes[i] * times) / MIB * MIB;
 }
 
@@ -357,7 +357,7 @@ int main(int argc, char **argv)
 
     if (rc != 0) {
         fputs(help, rc > 0 ? stdout : stderr);
-        for (size_t s = 0; s < N_SCENARIOS; s++)
+        for (size_t s = 0; s < COUNT(scenarios); s++)
             fprintf(rc > 0 ? stdout : stderr, "  %-10s  %s\n", scenarios[s].name,
                     scenarios[s].what);
         fputs("\nTERM:", rc > 0 ? stdout : stderr);
@@ -369,7 +369,7 @@ int main(int argc, char **argv)
     if (!options.json)
         printf("%-10s %-10s %9s %9s %11s %8s %8s %10s %12s\n", "SCENARIO", "RULE", "OOM KILLS",
                "SHORT MIN", "REVERSALS/H", "OF HOUR", "OF DAY", "BELOW HARD", "NOTHING FREE");
-    for (size_t s = 0; s < N_SCENARIOS; s++)
+    for (size_t s = 0; s < COUNT(scenarios); s++)
         if (!only || strcmp(only, scenarios[s].name) == 0)
             rc |= run(&options, &scenarios[s]);
     return rc != 0;

@@ -15,6 +15,8 @@
  */
 #include "history/store.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +63,7 @@ static void fill_writes(struct sample_record *sample, double bytes_s)
 
     sample->accel = ACCEL_KVM;
     *writes = (struct write_curve){.method = "soft-dirty", .granularity_bytes = 4096};
-    for (; writes->n < sizeof(windows_s) / sizeof(windows_s[0]); writes->n++) {
+    for (; writes->n < COUNT(windows_s); writes->n++) {
         const double window_s = windows_s[writes->n];
         const uint64_t bytes = (uint64_t)fmin(bytes_s * window_s, (double)sample->resident_bytes);
 

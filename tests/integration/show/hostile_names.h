@@ -2,6 +2,8 @@
 /** @file hostile_names.h  Names of guests and hosts that a page of HTML must not obey. */
 #pragma once
 
+#include "base/array.h"
+
 #include <stddef.h>
 
 /** One of them, in turn. */
@@ -18,5 +20,5 @@ static inline const char *hostile_name(size_t n)
         "\xe5\xae\xa2 \xd9\x85",
     };
 
-    return hostile[n % (sizeof(hostile) / sizeof(hostile[0]))];
+    return hostile[n % COUNT(hostile)];
 }

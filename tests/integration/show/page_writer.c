@@ -15,6 +15,8 @@
  */
 #include "hostile_names.h"
 
+#include "base/array.h"
+
 #include "history/event.h"
 
 #include <math.h>
@@ -34,7 +36,6 @@ struct writing {
 };
 
 static const double windows_s[] = {10, 60, 600, 3600};
-#define N_WINDOWS (sizeof(windows_s) / sizeof(windows_s[0]))
 
 static void name_of(char *name, size_t size, unsigned g)
 {
@@ -106,11 +107,11 @@ static void report(struct guest_stats *stats, uint64_t total_bytes, double load,
 
 static void fill_windows(struct sample_record *sample, double load)
 {
-    static const double shares[N_WINDOWS] = {0.4, 0.6, 0.8, 1};
+    static const double shares[COUNT(windows_s)] = {0.4, 0.6, 0.8, 1};
     const double resident = (double)sample->resident_bytes;
 
-    sample->n_windows = N_WINDOWS;
-    for (size_t w = 0; w < N_WINDOWS; w++) {
+    sample->n_windows = COUNT(windows_s);
+    for (size_t w = 0; w < COUNT(windows_s); w++) {
         double touched = load * shares[w];
         double error = 1.96 * sqrt(touched * (1 - touched) / 2000) + 0.002;
 

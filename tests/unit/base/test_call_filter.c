@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
 #define MANY 1024 /* more than there are calls */
 
 /* --- asking the kernel without making the call ------------------------------------------------ */
@@ -94,7 +93,7 @@ static int compare_all_calls(enum call_filter_role role)
     int wrong = 0;
 
     for (int call = 0; call < MANY; call++)
-        for (int i = 0; !asks_no_filter(call) && i < COUNT(fills); i++) {
+        for (size_t i = 0; !asks_no_filter(call) && i < COUNT(fills); i++) {
             const uint64_t f = fills[i];
             const uint64_t arguments[6] = {f, f, f, f, f, f};
 

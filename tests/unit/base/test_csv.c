@@ -2,6 +2,8 @@
 /** @file test_csv.c  A name that a guest chose is no formula of a spreadsheet's. */
 #include "base/text/csv.h"
 
+#include "base/array.h"
+
 #include "caught.h"
 
 static const struct {
@@ -32,7 +34,7 @@ static const struct {
     {"a,b", "\"a,b\""},
 };
 
-TEST_EACH(plain, a_text_is_a_text, 0, sizeof(texts) / sizeof(texts[0]))
+TEST_EACH(plain, a_text_is_a_text, 0, COUNT(texts))
 {
     struct csv csv = {0};
 

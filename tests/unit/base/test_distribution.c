@@ -59,7 +59,7 @@ TEST(cases, those_that_are_known)
          "openSUSE Leap 15.6: no kernel of SUSE", "zap"},
     };
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; i < COUNT(all); i++) {
         ck_assert_msg(strncmp(remedy(all[i].os_release), all[i].begins, strlen(all[i].begins)) == 0,
                       "%s", text);
         ck_assert_ptr_nonnull(strstr(text, all[i].has));

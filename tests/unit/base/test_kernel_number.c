@@ -44,9 +44,8 @@ static const char *const no_amounts[] = {"-1",
                                          "max",
                                          "",
                                          "x1"};
-#define N_NO_AMOUNTS (sizeof(no_amounts) / sizeof(no_amounts[0]))
 
-TEST_EACH(plain, an_amount_has_no_sign, 0, N_NO_AMOUNTS)
+TEST_EACH(plain, an_amount_has_no_sign, 0, COUNT(no_amounts))
 {
     uint64_t value = 7;
 
@@ -88,13 +87,13 @@ TEST(plain, a_counter_keeps_its_sign)
                                        "max"};
     int64_t value;
 
-    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+    for (size_t i = 0; i < COUNT(counters); i++) {
         value = 99;
         ck_assert_ptr_nonnull(kernel_s64(counters[i].text, &value));
         ck_assert_int_eq(value, counters[i].value);
     }
     value = 99;
-    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+    for (size_t i = 0; i < COUNT(none); i++)
         ck_assert_msg(!kernel_s64(none[i], &value), "%s", none[i]);
     ck_assert_ptr_null(kernel_s64(NULL, &value));
     ck_assert_int_eq(value, 99);
@@ -122,7 +121,7 @@ static void write_with(const char *path, const char *format, const char *number)
     fake_write(&fake, path, text);
 }
 
-TEST_EACH(reader_tests, a_file_of_one_number, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, a_file_of_one_number, 0, COUNT(no_amounts))
 {
     struct host_file file = {.path = "sys/number"};
     uint64_t value = 7;
@@ -133,7 +132,7 @@ TEST_EACH(reader_tests, a_file_of_one_number, 0, N_NO_AMOUNTS)
     ck_assert_uint_eq(value, 7);
 }
 
-TEST_EACH(reader_tests, memory_of_the_host, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, memory_of_the_host, 0, COUNT(no_amounts))
 {
     struct host_memory memory;
     struct error error = {0};
@@ -148,7 +147,7 @@ TEST_EACH(reader_tests, memory_of_the_host, 0, N_NO_AMOUNTS)
     ck_assert_uint_eq(memory.available_bytes, 512 << 10);
 }
 
-TEST_EACH(reader_tests, counters_of_the_host_and_of_a_group, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, counters_of_the_host_and_of_a_group, 0, COUNT(no_amounts))
 {
     static const char *const names[] = {"pgscan_kswapd", "pgscan_direct", NULL};
 
@@ -162,7 +161,7 @@ TEST_EACH(reader_tests, counters_of_the_host_and_of_a_group, 0, N_NO_AMOUNTS)
     ck_assert_uint_eq(memcg_number(text, "pgrefill"), 5);
 }
 
-TEST_EACH(reader_tests, swap, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, swap, 0, COUNT(no_amounts))
 {
     static const char heading[] = "Filename Type Size Used Priority\n";
     struct swap_room room;
@@ -182,7 +181,7 @@ TEST_EACH(reader_tests, swap, 0, N_NO_AMOUNTS)
 }
 
 /* Where zram's own numbers are none, all of the device counts. */
-TEST_EACH(reader_tests, zram, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, zram, 0, COUNT(no_amounts))
 {
     struct swap_room room;
 
@@ -196,7 +195,7 @@ TEST_EACH(reader_tests, zram, 0, N_NO_AMOUNTS)
     ck_assert_uint_eq(room.total_bytes, 512 << 10);
 }
 
-TEST_EACH(reader_tests, memory_of_a_process, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, memory_of_a_process, 0, COUNT(no_amounts))
 {
     uint64_t bytes = 7;
 
@@ -210,7 +209,7 @@ TEST_EACH(reader_tests, memory_of_a_process, 0, N_NO_AMOUNTS)
 }
 
 /* Fields that may be below 0, such as the priority, are refused. */
-TEST_EACH(reader_tests, times_of_a_process, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, times_of_a_process, 0, COUNT(no_amounts))
 {
     static const char middle[] = "1 1 1 0 -1 4194560 9 0 0 0";
     static const char end[] = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
@@ -236,7 +235,7 @@ TEST_EACH(reader_tests, times_of_a_process, 0, N_NO_AMOUNTS)
     ck_assert_uint_eq(stat.utime_ticks, 11);
 }
 
-TEST_EACH(reader_tests, traffic_and_time_of_a_guest, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, traffic_and_time_of_a_guest, 0, COUNT(no_amounts))
 {
     pid_t tid = 4243;
     struct qemu_process process = {.pid = 4242, .vcpus = &tid, .n_vcpus = 1};
@@ -249,7 +248,7 @@ TEST_EACH(reader_tests, traffic_and_time_of_a_guest, 0, N_NO_AMOUNTS)
         ck_assert_uint_eq(qemu_process_vcpu_ns(&fake.root, &process), 0);
 }
 
-TEST_EACH(reader_tests, the_format_of_a_tracepoint, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, the_format_of_a_tracepoint, 0, COUNT(no_amounts))
 {
     char text[256];
     struct trace_event event = {.format = text};
@@ -265,7 +264,7 @@ TEST_EACH(reader_tests, the_format_of_a_tracepoint, 0, N_NO_AMOUNTS)
     ck_assert_uint_eq(offset, 7);
 }
 
-TEST_EACH(reader_tests, generations, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, generations, 0, COUNT(no_amounts))
 {
     struct lru_gen generations;
     const char *text = TEXT_OF(256, "memcg 2 /guest\n node 0\n 2 100 %s 3\n", no_amounts[_i]);
@@ -273,7 +272,7 @@ TEST_EACH(reader_tests, generations, 0, N_NO_AMOUNTS)
     ck_assert_int_eq(lru_gen_parse(text, "/guest", &generations), -EBADMSG);
 }
 
-TEST_EACH(reader_tests, sizes_of_caches, 0, N_NO_AMOUNTS)
+TEST_EACH(reader_tests, sizes_of_caches, 0, COUNT(no_amounts))
 {
     struct cpu_caches caches;
     struct error error = {0};

@@ -95,7 +95,7 @@ static const char *const paths[] = {
     "/etc/../absolute/../etc/passwd",
 };
 
-TEST_EACH(tree, the_kernel_opens_the_same, 0, sizeof(paths) / sizeof(paths[0]))
+TEST_EACH(tree, the_kernel_opens_the_same, 0, COUNT(paths))
 {
     ck_assert_int_eq(by_us(paths[_i]), by_kernel(paths[_i]));
 }
@@ -104,7 +104,7 @@ TEST(tree, no_descriptor_is_left)
 {
     const int first = dup(root_fd);
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+    for (size_t i = 0; i < COUNT(paths); i++)
         by_us(paths[i]);
     close(first);
     ck_assert_int_eq(dup(root_fd), first);

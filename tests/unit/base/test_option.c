@@ -125,7 +125,7 @@ TEST(plain, what_is_none_is_refused)
                                         "--count=10",  "--call=bad", "--json=x",  "--no-such",
                                         "-Z",          "--file",     "--of",      "--room"};
 
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         ck_assert_msg(READ1(wrong[i]) == -EINVAL, "%s", wrong[i]);
     ck_assert_int_eq(options_exit(-EINVAL), EXIT_USAGE);
 }

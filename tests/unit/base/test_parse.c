@@ -78,6 +78,6 @@ TEST(cases, what_is_no_moment)
                                       "2026-03-10T12:20:30 and a lot more of what nobody asked"};
     double unix_s = -1;
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(parse_moment(bad[i], NOW, &unix_s) == -EINVAL, "%s: %f", bad[i], unix_s);
 }

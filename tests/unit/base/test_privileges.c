@@ -30,8 +30,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
-
 /* Any user will do that is not root; with a group of its own that publishing would take. */
 #define USER 65533
 #define GROUP 65532
@@ -87,7 +85,7 @@ static bool talks_to_no_network(void)
 {
     static const int families[] = {AF_INET, AF_INET6, AF_PACKET, AF_TIPC, AF_ALG, AF_XDP};
 
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+    for (size_t i = 0; i < COUNT(families); i++)
         if (!refused(socket(families[i], SOCK_STREAM, 0)))
             return false;
     return true;
@@ -213,7 +211,7 @@ static bool has_only_the_scanners(void)
 
     if (capng_get_caps_process() != 0)
         return false;
-    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+    for (size_t i = 0; i < COUNT(never); i++)
         if (capng_have_capability(CAPNG_PERMITTED, never[i]))
             return false;
     return !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE);
@@ -311,7 +309,7 @@ static bool writes_no_file_of_the_kernel(void)
                                         "/proc/self/oom_score_adj", "/proc/1/oom_score_adj",
                                         "/proc/1/root/etc/passwd"};
 
-    for (int i = 0; i < COUNT(paths); i++)
+    for (size_t i = 0; i < COUNT(paths); i++)
         if (!cannot_write(paths[i], O_WRONLY) || !cannot_write(paths[i], O_RDWR))
             return false;
     return true;
@@ -425,7 +423,7 @@ static bool opens_control_groups(void)
     static const char *const files[] = {"/sys/fs/cgroup/cgroup.procs",
                                         "/sys/fs/cgroup/memory/cgroup.procs"};
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         if (open(files[i], O_WRONLY) < 0 && errno != ENOENT && errno != EROFS)
             return false;
     return true;

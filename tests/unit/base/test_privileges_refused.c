@@ -79,8 +79,6 @@ static const struct step {
     {SCMP_SYS(landlock_restrict_self), -1, RECLAIMER},
 };
 
-#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
-
 /* The exit status of a process; 0: the program fails with a message where @p step is refused, and
  * with no step it does not fail. */
 static int run(const struct program *program, const struct step *step)
@@ -113,7 +111,7 @@ static void expect(const struct program *program, const struct step *step)
 
 TEST_EACH(plain, each_step_that_fails_is_told, 0, COUNT(steps))
 {
-    for (int i = 0; i < COUNT(programs); i++) {
+    for (size_t i = 0; i < COUNT(programs); i++) {
         expect(&programs[i], NULL);
         if (steps[_i].programs & programs[i].bit)
             expect(&programs[i], &steps[_i]);

@@ -357,7 +357,7 @@ TEST(inputs, flags_are_vetoes)
         {FLAG_THP, 0},
     };
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; i < COUNT(all); i++) {
         struct ages_record record = record_of(T0, 2000, (uint64_t[]){100, 200, 300});
 
         record.sample.flags = all[i].flag;

@@ -52,7 +52,7 @@ TEST(rules, levels_slide_with_the_size_of_the_host)
                  {65536, 1269}, {35840, 972}, {1048576, 11100}, {4194304, 42557}};
 
     control_policy_init(&policy);
-    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+    for (size_t i = 0; i < COUNT(hosts); i++) {
         struct levels levels = levels_of(&policy.levels, hosts[i].total_mib * MIB, 0);
 
         ck_assert_uint_eq(levels.threshold_bytes[LEVEL_HIGH] / MIB, hosts[i].high_mib);
@@ -121,7 +121,7 @@ TEST(rules, levels_have_hysteresis)
     };
     enum control_level level = LEVEL_AMPLE;
 
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    for (size_t i = 0; i < COUNT(steps); i++) {
         level = levels_next(&policy.levels, &levels, level, steps[i].free_bytes);
         ck_assert_int_eq(level, steps[i].level);
     }
@@ -983,7 +983,7 @@ TEST(rules, a_dimm_is_no_other_hand)
 {
     static const int64_t dimms[] = {4096, 256, 128, -256, -1024};
 
-    for (size_t i = 0; i < 4 * sizeof(dimms) / sizeof(dimms[0]); i++) {
+    for (size_t i = 0; i < 4 * COUNT(dimms); i++) {
         const int64_t mib = dimms[i / 4];
         const bool under_way = i & 1;
         const bool late = i & 2;

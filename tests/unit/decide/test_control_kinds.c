@@ -447,7 +447,7 @@ TEST(kinds, a_guest_of_any_size_gets_back_what_it_had_within_hours)
 {
     static const uint64_t sizes_mib[] = {256, 2048, 65536, 1048576, 12 * 1048576};
 
-    for (size_t i = 0; i < sizeof(sizes_mib) / sizeof(sizes_mib[0]); i++)
+    for (size_t i = 0; i < COUNT(sizes_mib); i++)
         ck_assert_msg(hours_until_given_back(sizes_mib[i]) < 3, "%" PRIu64 " MiB: %" PRIu64 " h",
                       sizes_mib[i], hours_until_given_back(sizes_mib[i]));
 }

@@ -788,7 +788,7 @@ TEST(plain, it_grows_by_no_less_than_a_quarter_of_its_reserve)
 {
     static const uint64_t assigned_mib[] = {2048, 4096, 65536, 1048576};
 
-    for (size_t i = 0; i < sizeof(assigned_mib) / sizeof(assigned_mib[0]); i++) {
+    for (size_t i = 0; i < COUNT(assigned_mib); i++) {
         struct decide_input input = healthy();
         uint64_t reserve;
 
@@ -819,7 +819,7 @@ TEST(plain, after_a_panic_it_is_left_alone_for_longer_and_longer)
     alarmed.guest.psi_some = 0.5;
     alarmed.guest.available_bytes = 300 * MIB;
     alarmed.actual_bytes = 1000 * MIB;
-    for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+    for (size_t i = 0; i < COUNT(pauses); i++) {
         ck_assert_uint_eq(step(&pace, &alarmed, now_s), 4096 * MIB);
         ck_assert_uint_eq(step(&pace, &alarmed, now_s + 10), 4096 * MIB); /* the same one */
         ck_assert_double_eq(pace.paused_until_s, now_s + 10 + pauses[i]);

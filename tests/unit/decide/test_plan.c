@@ -787,7 +787,7 @@ static const struct {
     {20, 80, 0, 11, true, true}, {1, 4, 1, 0, false, false},
 };
 
-TEST_EACH(cases, hosts_to_spare_are_kept, 0, sizeof(spared) / sizeof(spared[0]))
+TEST_EACH(cases, hosts_to_spare_are_kept, 0, COUNT(spared))
 {
     cleanup_plan_fleet struct plan_fleet fleet;
     cleanup_plan_result struct plan_result result;

@@ -81,7 +81,7 @@ static const struct {
     {{60059.999, 60059.999, 0}, 60059.999, 60062, true, false},
 };
 
-TEST_EACH(cases, times_that_were_not_asked_for, 0, sizeof(asked) / sizeof(asked[0]))
+TEST_EACH(cases, times_that_were_not_asked_for, 0, COUNT(asked))
 {
     struct prom_series series;
     double time_s;
@@ -128,7 +128,7 @@ static const char *const forged[] = {
     RESULT("[{\"metric\":{},\"values\":[[1,\"2\"]]},{\"metric\":{},\"values\":0}]"),
 };
 
-TEST_EACH(cases, a_number_in_place_of_points_is_refused, 0, sizeof(forged) / sizeof(forged[0]))
+TEST_EACH(cases, a_number_in_place_of_points_is_refused, 0, COUNT(forged))
 {
     ck_assert_int_eq(parse(forged[_i]), -EPROTO);
 }
@@ -144,7 +144,7 @@ TEST(cases, a_vector)
 static const char *const not_amounts[] = {"NaN", "+Inf",  "-Inf", "",         "1e999", "1 ",
                                           "1,5", "1e3e3", "-",    "infinity", "-3",    "1e30"};
 
-TEST_EACH(cases, what_is_no_amount_is_no_value, 0, sizeof(not_amounts) / sizeof(not_amounts[0]))
+TEST_EACH(cases, what_is_no_amount_is_no_value, 0, COUNT(not_amounts))
 {
     const char *text = TEXT_OF(256, RESULT("[{\"metric\":{},\"values\":[[17,\"%s\"],[18,\"2\"]]}]"),
                                not_amounts[_i]);
@@ -186,7 +186,7 @@ static const char *const not_answers[] = {
     "{\"status\":\"success\",\"status\":\"success\",\"data\":{\"result\":[]}}",
 };
 
-TEST_EACH(cases, another_form_is_refused, 0, sizeof(not_answers) / sizeof(not_answers[0]))
+TEST_EACH(cases, another_form_is_refused, 0, COUNT(not_answers))
 {
     ck_assert_msg(parse(not_answers[_i]) == -EPROTO, "%s", not_answers[_i]);
     ck_assert_int_eq(error.code, -EPROTO);
@@ -286,7 +286,7 @@ static const struct {
     {"\"infos\":[\"PromQL info: metric might not be a counter\"],", false, ""},
 };
 
-TEST_EACH(cases, an_answer_is_partial_if_its_server_says_so, 0, sizeof(doubts) / sizeof(doubts[0]))
+TEST_EACH(cases, an_answer_is_partial_if_its_server_says_so, 0, COUNT(doubts))
 {
     const char *text = TEXT_OF(400, "{\"status\":\"success\",%s\"data\":{\"result\":[]}}",
                                doubts[_i].beside);

@@ -286,7 +286,7 @@ static void end(void)
 static struct series *add(const char *metric, const char *host, double value, double hours,
                           double ago_s)
 {
-    ck_assert_uint_lt(n_series, sizeof(series) / sizeof(series[0]));
+    ck_assert_uint_lt(n_series, COUNT(series));
     series[n_series] = (struct series){
         .metric = metric, .host = host, .value = value, .since_s = hours * HOUR_S, .ago_s = ago_s};
     return &series[n_series++];
@@ -716,8 +716,7 @@ static const char *const with_secrets[] = {
     "http://user:s3?cret@h",  "http://h/#s3cret",      "http://user:s3#cret@h",
 };
 
-TEST_EACH(cases, a_url_with_a_secret_is_refused_and_not_printed, 0,
-          sizeof(with_secrets) / sizeof(with_secrets[0]))
+TEST_EACH(cases, a_url_with_a_secret_is_refused_and_not_printed, 0, COUNT(with_secrets))
 {
     const struct prom_options options = {.timeout_s = 1};
     struct prom_client *client = NULL;
@@ -734,8 +733,7 @@ TEST_EACH(cases, a_url_with_a_secret_is_refused_and_not_printed, 0,
 static const char *const partial_queries[] = {"vmwss_plan_reserve_bytes", "vmwss_plan_ram_bytes",
                                               "vmwss_plan_need_bytes", "vmwss_plan_size_bytes"};
 
-TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0,
-          sizeof(partial_queries) / sizeof(partial_queries[0]))
+TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0, COUNT(partial_queries))
 {
     add_host("a", 0);
     add_guest("a", "web", 0);
@@ -752,7 +750,7 @@ TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0,
 }
 
 static const double no_amounts[] = {NAN, INFINITY, -INFINITY, -5, 1e30};
-#define N_AMOUNTS ((int)(sizeof(no_amounts) / sizeof(no_amounts[0])))
+#define N_AMOUNTS ((int)COUNT(no_amounts))
 
 /* The value of the series of that metric of host a, which has two guests; host b has one. */
 static int read_with(const char *metric, double value)

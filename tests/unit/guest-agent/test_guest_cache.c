@@ -94,7 +94,7 @@ TEST(plain, lines_of_maps)
     ck_assert(maps_parse(anon, &line));
     ck_assert_uint_eq(line.inode, 0);
     ck_assert_str_eq(line.path, "");
-    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+    for (size_t i = 0; i < COUNT(broken); i++)
         ck_assert(!maps_parse(broken[i], &line));
 }
 
@@ -147,7 +147,7 @@ TEST(plain, parts_cover_a_file_once)
     uint64_t cached[CACHE_PARTS_MAX];
     const uint64_t sizes[] = {1, 7, 16, 104, 1ULL << 51};
 
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+    for (size_t s = 0; s < COUNT(sizes); s++)
         for (unsigned n = 2; n <= CACHE_PARTS_MAX; n++) {
             ck_assert_uint_eq(cache_part_first(sizes[s], 0, n), 0);
             ck_assert_uint_eq(cache_part_first(sizes[s], n, n), sizes[s]);

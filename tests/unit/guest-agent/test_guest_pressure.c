@@ -101,7 +101,7 @@ TEST(plain, triggers_are_parsed)
     ck_assert_str_eq(trigger.kind, "full");
     ck_assert_uint_eq(trigger.threshold_us, 2000000);
     ck_assert_uint_eq(trigger.window_us, 2000000);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(stall_trigger_parse(bad[i], &trigger) == -EINVAL, "'%s'", bad[i]);
 }
 
@@ -210,7 +210,7 @@ static const struct {
     {{.swap_in_pages = NONE, .refault_file_pages = NONE}, {0}, PAGING_BELOW, "came back"},
 };
 
-TEST_EACH(plain, what_is_not_counted_is_not_0, 0, sizeof(unknowns) / sizeof(unknowns[0]))
+TEST_EACH(plain, what_is_not_counted_is_not_0, 0, COUNT(unknowns))
 {
     struct paging_rates rates;
     char text[200];

@@ -70,7 +70,7 @@ TEST(plain, a_sum_without_one_of_its_lines_is_unknown)
                                         "B: 9007199254740993 kB\nC 1\n"};
     struct numbers numbers;
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         ck_assert_uint_eq(parse(texts[i], &numbers), 1);
         ck_assert_uint_eq(numbers.b, KEYED_UNKNOWN);
         ck_assert_uint_eq(numbers.c, 1);

@@ -84,8 +84,7 @@ static const struct {
     {"1 (cut \xe2\x82) S 1", "cut ??"},
 };
 
-TEST_EACH(plain, a_name_is_what_stands_between_the_outermost_parentheses, 0,
-          sizeof(names) / sizeof(names[0]))
+TEST_EACH(plain, a_name_is_what_stands_between_the_outermost_parentheses, 0, COUNT(names))
 {
     char name[PROCESS_NAME_MAX];
 
@@ -205,7 +204,7 @@ TEST(made, a_proc_that_hides_processes_is_found_out)
     struct processes processes;
 
     make_process(7, "x", 40, 40);
-    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+    for (size_t i = 0; i < COUNT(of); i++) {
         char path[96];
 
         snprintf(path, sizeof(path), "%s/proc/self", dir);
@@ -492,7 +491,7 @@ static const struct {
     {"guest-processes-no-rollup", 314, "my) R (prog", 148, 124, 52, 28, 100, false},
 };
 
-TEST_EACH(plain, other_kernels_are_understood, 0, sizeof(trees) / sizeof(trees[0]))
+TEST_EACH(plain, other_kernels_are_understood, 0, COUNT(trees))
 {
     cleanup_root struct fsroot tree = fixture_open(trees[_i].tree);
     cleanup_processes struct processes processes;

@@ -304,7 +304,7 @@ static void setup(void)
                                        "proc/sys", "proc/sys/vm", "run",       "run/systemd"};
 
     dir = unit_dir();
-    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+    for (size_t i = 0; i < COUNT(dirs); i++)
         ck_assert_int_eq(mkdir(path_of(dirs[i]), 0755), 0);
     make_link("proc/self/ns/pid", "pid:[4026531836]");
     make_link("proc/self/ns/user", "user:[4026531837]");
@@ -361,7 +361,7 @@ TEST(drop, a_container_may_not)
 
     if (geteuid() != 0)
         return;
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+    for (size_t i = 0; i < COUNT(marks); i++) {
         make_file(marks[i], "", 0);
         check_container(marks[i]);
         unlink(path_of(marks[i]));

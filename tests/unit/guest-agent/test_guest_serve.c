@@ -316,7 +316,7 @@ TEST(cases, numbers_keep_their_digits)
 {
     static const double uptimes[] = {0, 0.01, 773.5, 200000773.41, 3155760000.99, 99999999999.98};
 
-    for (size_t i = 0; i < sizeof(uptimes) / sizeof(uptimes[0]); i++) {
+    for (size_t i = 0; i < COUNT(uptimes); i++) {
         struct outbox outbox = {0};
         json_t *again;
 

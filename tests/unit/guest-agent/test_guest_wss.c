@@ -91,7 +91,7 @@ static void make_directories(void)
                                         "proc/self"};
     char path[160];
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         ck_assert_int_eq(mkdir(path, 0755), 0);
     }
@@ -143,7 +143,7 @@ static void make_kernel(void)
     write_bytes("proc/self/clear_refs", "-", 1);
     make_folio(64);
     make_folio(128);
-    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+    for (size_t i = 0; i < COUNT(pages); i++) {
         write_u64("proc/7/pagemap", pages[i].page, PAGEMAP_PRESENT | pages[i].pfn);
         write_u64("proc/kpageflags", pages[i].pfn, pages[i].flags);
     }
@@ -511,7 +511,7 @@ static const char *const wrong[] = {
     "--all 1 2", "-n 0 --all",
 };
 
-TEST_EACH(plain, what_makes_no_sense_is_refused, 0, sizeof(wrong) / sizeof(wrong[0]))
+TEST_EACH(plain, what_makes_no_sense_is_refused, 0, COUNT(wrong))
 {
     struct wss_options options;
 

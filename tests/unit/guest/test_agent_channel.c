@@ -691,7 +691,7 @@ TEST(cases_tests, of_a_qemu_only_the_port_is_taken)
     const char *exe = TEXT_OF(64, "%s/qemu-system-x86_64", dir);
 
     copy_shell(exe);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct error error = {0};
         int fd = connect_to_qemu(exe, cases[i].option, cases[i].device, &error);
 

@@ -105,11 +105,11 @@ TEST(answers, hostile_ones_are_unknown)
                                          "[[1]]", "{}",    "1e17",  "-0.5"};
     char text[256];
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         ck_assert_int_eq(parse(texts[i]), -EPROTO);
         all_are_unknown();
     }
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    for (size_t i = 0; i < COUNT(values); i++) {
         snprintf(text, sizeof(text),
                  "{\"return\": {\"stats\": {\"stat-oom-kills\": %s}, \"last-update\": 1795963594}}",
                  values[i]);

@@ -67,7 +67,7 @@ TEST(cases_tests, unknown_names)
                                        "00000000-0000-0000-0000-000000000000"};
     char *xml = NULL;
 
-    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    for (size_t i = 0; i < COUNT(none); i++) {
         ck_assert_msg(domain_xml_fetch(connection, none[i], &xml, &error) == -ENOENT, "%s",
                       none[i]);
         ck_assert_msg(guest_open_domain(connection, &root, none[i], &guest, &error) == -ENOENT,
@@ -132,7 +132,7 @@ TEST(cases_tests, where_pid_files_are)
     char dir[64];
 
     setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         bool known = libvirt_pid_dir(cases[i].uri, dir, sizeof(dir));
 
         ck_assert_msg(known == (cases[i].dir != NULL), "%s", cases[i].uri);

@@ -76,7 +76,7 @@ TEST(plain, launch_security)
         {"", NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char text[256];
 
         snprintf(text, sizeof(text), "<memory>1024</memory>%s", cases[i].element);
@@ -105,7 +105,7 @@ TEST(plain, units)
         {"<memory unit='TiB'>1</memory>", MIB << 20},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         ck_assert_msg(parse_domain(cases[i].memory) == 0, "%s: %s", cases[i].memory, error.text);
         ck_assert_msg(d.ram.total_bytes == cases[i].bytes, "%s", cases[i].memory);
     }
@@ -144,7 +144,7 @@ TEST(plain, sizes_that_are_none)
          -E2BIG},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         ck_assert_msg(parse_domain(cases[i].elements) == cases[i].rc, "%s: %s", cases[i].elements,
                       error.text);
         ck_assert_ptr_nonnull(strstr(error.text, "domain web1: "));
@@ -190,7 +190,7 @@ TEST(plain, backing)
          RAM_SOURCE_UNKNOWN, false, false},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char xml[512];
 
         snprintf(xml, sizeof(xml), "<memory>1024</memory><memoryBacking>%s</memoryBacking>",
@@ -239,7 +239,7 @@ TEST(plain, no_xml_of_a_domain)
                                       "<domain/><domain/>",
                                       "{\"name\":\"x\"}"};
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert_msg(parse(bad[i]) == -EINVAL, "%s", bad[i]);
         ck_assert_ptr_null(strchr(error.text, '\n'));
     }

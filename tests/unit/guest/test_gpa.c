@@ -58,7 +58,7 @@ static const struct {
 
 FIXTURE(cases, .setup = setup);
 
-TEST_EACH(cases, known_corners, 0, sizeof(corners) / sizeof(corners[0]))
+TEST_EACH(cases, known_corners, 0, COUNT(corners))
 {
     make(corners[_i].machine, &corners[_i].ram_bytes, 1);
     ck_assert_uint_eq(layout.low_bytes, corners[_i].low_bytes);
@@ -121,7 +121,7 @@ static const struct {
     {14, 25, 66 * MIB, 2048, 7, 0},
 };
 
-TEST_EACH(cases, kvm_maps_what_is_aligned_in_both, 0, sizeof(pieces) / sizeof(pieces[0]))
+TEST_EACH(cases, kvm_maps_what_is_aligned_in_both, 0, COUNT(pieces))
 {
     const struct page_sizes of_host = page_sizes_now;
 
@@ -187,7 +187,7 @@ static const struct {
     {"pc-q35-7.2", "", 8 * GIB, 0, 0, 0, true, 0},
 };
 
-TEST_EACH(cases, high_ram_moves_to_1_tib, 0, sizeof(maps) / sizeof(maps[0]))
+TEST_EACH(cases, high_ram_moves_to_1_tib, 0, COUNT(maps))
 {
     struct error error = {0};
 

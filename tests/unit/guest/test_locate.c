@@ -51,7 +51,7 @@ TEST(plain, every_captured_backing)
         {"libvirt", 72, RAM_BACKING_ANON, false, false, false},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const char *name = cases[i].fixture;
 
         ck_assert_msg(locate_fixture(name) == 0, "%s: %s", name, error.text);
@@ -334,7 +334,7 @@ TEST(plain, the_rule)
         ANON("10000000-10100000", "") "10100000-10101000 r--p 00000000 00:00 0 \nVmFlags: mr\n",
     };
 
-    for (size_t i = 0; i < sizeof(no_ram) / sizeof(no_ram[0]); i++) {
+    for (size_t i = 0; i < COUNT(no_ram); i++) {
         ck_assert_msg(locate_text(no_ram[i], &config) == -ENXIO, "case %zu", i);
         ck_assert_ptr_nonnull(strstr(error.text, "not found"));
     }
@@ -481,7 +481,7 @@ TEST(plain, shared_without_a_file)
 {
     static const char *const paths[] = {"/dev/zero (deleted)", "/memfd:ram0 (deleted)"};
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         char text[512];
 
         snprintf(text, sizeof(text),
@@ -507,7 +507,7 @@ TEST(plain, backing_by_path)
                  {"/var/lib/x", RAM_BACKING_FILE},
                  {"/srv/memfd:x", RAM_BACKING_FILE}};
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         one_backend(1, RAM_SOURCE_UNKNOWN);
         char text[512];
 
@@ -540,7 +540,7 @@ TEST(plain, the_file_of_mem_path_is_the_ram)
         BIG_1_GUARD RAM(BIG_2, "rw-s", "00000000", "8", "/srv/vm/pmem (deleted)", "") BIG_2_GUARD;
     static const char *const paths[] = {"/srv/vm/ram", "ram", "./ram", "vm/ram", "/vm/ram"};
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         struct ram_backend backend = {
             .id = "r", .size_bytes = 256 * MIB, .source = RAM_SOURCE_FILE, .order = 2};
 

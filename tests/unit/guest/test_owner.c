@@ -112,7 +112,7 @@ static const struct {
     {"0::/machine.slice/machine-\\x1b.scope\n", "kvm", "", ""},
 };
 
-#define N_CASES ((int)(sizeof(cases) / sizeof(cases[0])))
+#define N_CASES ((int)COUNT(cases))
 
 static void find(const char *cgroup, const char *cmdline, struct guest_owner *owner)
 {

@@ -103,7 +103,7 @@ TEST(plain, sockets_and_what_they_are_for)
              "virtserialport,chardev=c,name=" PORT "\0-qmp\0unix:/a/b,server=on\0"),
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_msg(qemu_socket_may_be_port(cases[i].cmdline, cases[i].length, cases[i].path,
                                               PORT) == cases[i].may,
                       "case %zu", i);
@@ -176,7 +176,7 @@ TEST(plain, plain_size_in_every_spelling)
         {"256,slots=2,maxmem=4G", 256 * MIB},
     };
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         char text[128];
         int n = snprintf(text, sizeof(text), "qemu%c-m%c%s", 0, 0, sizes[i].text);
 
@@ -212,7 +212,7 @@ TEST(plain, sizes_that_are_none)
                                       "nan",
                                       "inf"};
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         char text[128];
         int n = snprintf(text, sizeof(text), "qemu%c-m%csize=%s", 0, 0, bad[i]);
 
@@ -454,7 +454,7 @@ static const struct qmp_case {
              "it is no UNIX socket"),
 };
 
-TEST_EACH(plain, qmp_socket, 0, sizeof(qmp_cases) / sizeof(qmp_cases[0]))
+TEST_EACH(plain, qmp_socket, 0, COUNT(qmp_cases))
 {
     const struct qmp_case *c = &qmp_cases[_i];
     char cmdline[1024] = "qemu";
@@ -513,7 +513,7 @@ TEST(plain, memory_of_a_board_is_no_ram)
     const char *exe = host_files.exe;
 
     host_files.exe = "/usr/bin/qemu-system-aarch64";
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         ck_assert_zero(parse(cases[i].options, cases[i].length));
         ck_assert_uint_eq(line.ram.n_devices, cases[i].n);
         ck_assert_str_eq(line.ram.devices[cases[i].n - 1].id, cases[i].id);
@@ -833,7 +833,7 @@ TEST(plain, a_file_that_is_not_understood_leaves_the_ram_unknown)
         "ELF\x02\x01\n",
     };
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         ck_assert_msg(parse_file(texts[i]) == 0, "%zu: %s", i, error.text);
         ck_assert_msg(strstr(line.ram.unknown, "/run/vm.conf (-readconfig): "), "%zu: %s", i,
                       line.ram.unknown);
@@ -885,7 +885,7 @@ TEST(plain, ram_without_m_by_machine_type)
     };
     const char *exe = host_files.exe;
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char text[128];
         int n = snprintf(text, sizeof(text), "x%c-M%c%s%c", 0, 0, cases[i].machine, 0);
 
@@ -923,7 +923,7 @@ TEST(plain, machine_types_of_proxmox)
         {"hpet=off,type=pc-q35-9.2+pve1", "pc-q35-9.2"},
         {"virt+pve0", "virt"}};
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char text[128];
         int n = snprintf(text, sizeof(text), "kvm%c-m%c256%c-machine%c%s%c-machine%caccel=tcg", 0,
                          0, 0, 0, cases[i][0], 0, 0);

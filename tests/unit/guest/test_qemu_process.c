@@ -230,7 +230,7 @@ TEST(plain, jobs_by_their_threads)
     };
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         write_file("task/1003/comm", cases[i].thread);
         ck_assert_uint_eq(qemu_process_jobs(&root, &process), cases[i].jobs);
     }
@@ -416,13 +416,13 @@ TEST(plain, other_executables_are_refused)
                                       "/home/qemu-system-x86_64/sh", "/bin/kvm2",
                                       "/bin/qemu-kvm-wrapper",       "/usr/bin/qemu-x86_64"};
 
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         link_exe(good[i]);
         ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == 0, "%s", good[i]);
         ck_assert(qemu_process_is_qemu(&root, FIXTURE_PID));
         qemu_process_close(&process);
     }
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         link_exe(bad[i]);
         ck_assert_msg(qemu_process_open(&root, FIXTURE_PID, &process, &error) == -ENOEXEC, "%s",
                       bad[i]);
@@ -514,7 +514,7 @@ TEST(plain, pids_that_are_none)
     static const pid_t none[] = {0, -1, -1000, 7, INT32_MAX};
     cleanup_root struct fsroot root = fixture_open("anon-thp");
 
-    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+    for (size_t i = 0; i < COUNT(none); i++)
         ck_assert_int_eq(qemu_process_open(&root, none[i], &process, &error), -ESRCH);
 }
 

@@ -102,7 +102,7 @@ TEST(cases, what_is_not_qmp)
         GREETING "nonsense\n",
     };
 
-    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+    for (size_t i = 0; i < COUNT(said); i++) {
         ck_assert_int_lt(greet_text(said[i]), 0);
         ck_assert_int_ne(error.text[0], 0);
         close(server);

@@ -14,7 +14,7 @@ static size_t n_seen;
 static int collect(const struct vma *vma, void *context)
 {
     (void)context;
-    if (n_seen < sizeof(seen) / sizeof(seen[0]))
+    if (n_seen < COUNT(seen))
         seen[n_seen] = *vma;
     n_seen++;
     return 0;
@@ -141,7 +141,7 @@ TEST(cases, bad_headers)
         "1000-3000 rw-p 00000000 00:00 0 \n2000-4000 rw-p 00000000 00:00 0 ",
     };
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         ck_assert_msg(parse(bad[i]) == -EBADMSG, "taken: %s", bad[i]);
         ck_assert_uint_gt(strlen(error.text), 0);
     }
@@ -170,7 +170,7 @@ TEST(cases, bad_fields)
         "Rss: 18014398509481983 kB\nRss: 18014398509481983 kB",
     };
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         char text[256];
 
         snprintf(text, sizeof(text), "1000-2000 rw-p 00000000 00:00 0 \n%s\n", bad[i]);

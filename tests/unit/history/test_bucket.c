@@ -86,7 +86,7 @@ static const char *const hostile[] = {
     "[[60,60,1,1,1,1,1,1,[1,1],1]]",
 };
 
-TEST_EACH(plain, a_hostile_text_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]))
+TEST_EACH(plain, a_hostile_text_is_an_error, 0, COUNT(hostile))
 {
     static struct bucket bucket;
 
@@ -114,7 +114,7 @@ static const struct {
     {"0e9999", 0},
 };
 
-TEST_EACH(plain, numbers_are_what_they_say, 0, sizeof(reals) / sizeof(reals[0]))
+TEST_EACH(plain, numbers_are_what_they_say, 0, COUNT(reals))
 {
     struct numbers numbers = {reals[_i].text, reals[_i].text + strlen(reals[_i].text)};
     double value;
@@ -127,7 +127,7 @@ TEST_EACH(plain, numbers_are_what_they_say, 0, sizeof(reals) / sizeof(reals[0]))
 static const char *const no_reals[] = {"",   "-",  "+1", ".5", "1.",    "1e",  "1e+",
                                        "01", "-.", "x",  "-x", "1e400", "nan", "inf"};
 
-TEST_EACH(plain, what_is_no_number_is_none, 0, sizeof(no_reals) / sizeof(no_reals[0]))
+TEST_EACH(plain, what_is_no_number_is_none, 0, COUNT(no_reals))
 {
     struct numbers numbers = {no_reals[_i], no_reals[_i] + strlen(no_reals[_i])};
     double value;

@@ -445,7 +445,7 @@ TEST(cases, a_figure_that_is_none_is_unknown)
     struct ages_record record = reported(T0, 300, 0.1);
 
     add(&record, 30);
-    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    for (size_t i = 0; i < COUNT(strange); i++) {
         free(kept_ask(kept.path, "DELETE FROM word"));
         free(kept_ask(kept.path, strange_stats));
         free(kept_ask(kept.path, strange[i]));
@@ -478,7 +478,7 @@ TEST(cases, a_strange_row_is_refused)
     struct guest_stats stats;
 
     add(&record, 30);
-    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    for (size_t i = 0; i < COUNT(strange); i++) {
         struct store *store = NULL;
         struct error error = {0};
 

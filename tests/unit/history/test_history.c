@@ -250,7 +250,7 @@ static void quantiles_of(uint64_t (*value)(unsigned i))
         sketch_add(&sketch, exact[i], 30000);
     }
     qsort(exact, 5000, sizeof(exact[0]), compare_u64);
-    for (size_t i = 0; i < sizeof(qs) / sizeof(qs[0]); i++) {
+    for (size_t i = 0; i < COUNT(qs); i++) {
         size_t rank = (size_t)ceil(qs[i] * 5000);
         double truth = (double)exact[rank > 0 ? rank - 1 : 0];
 
@@ -553,7 +553,7 @@ static const struct {
     {"UPDATE guest SET uuid = printf('%.*c', 37, 'x')", 0},
 };
 
-TEST_EACH(cases, a_hostile_row_is_an_error, 0, sizeof(hostile) / sizeof(hostile[0]))
+TEST_EACH(cases, a_hostile_row_is_an_error, 0, COUNT(hostile))
 {
     struct error error = {0};
 

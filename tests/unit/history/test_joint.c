@@ -239,7 +239,7 @@ static void draw(uint64_t *state)
                 truth[before] += (double)(mib[g] + 1) * MIB;
             drawn[n_drawn++] = (struct drawn){g, m, mib[g], (m - last[g]) * MINUTE};
             last[g] = m;
-            next[g] = m + periods[random_below(state, sizeof(periods) / sizeof(periods[0]))];
+            next[g] = m + periods[random_below(state, COUNT(periods))];
         }
 }
 

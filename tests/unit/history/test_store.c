@@ -202,7 +202,7 @@ TEST(cases, another_version_is_refused_and_left_alone)
     struct error error = {0};
 
     store_close(kept_open(kept.path));
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+    for (size_t i = 0; i < COUNT(versions); i++) {
         char sql[64];
         char message[64];
 

@@ -358,7 +358,7 @@ TEST(tc, runs_are_of_the_pages_of_the_layout)
         {2 * 8 + PAGE_TOUCHED, PAGES}, {PAGE_IDLE, 0},
     };
 
-    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+    for (size_t i = 0; i < COUNT(tries); i++) {
         struct trace_out out = {0};
         struct trace_period period = {0};
 

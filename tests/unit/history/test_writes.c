@@ -108,7 +108,7 @@ TEST(cases, a_made_up_curve_is_named)
     struct kept_writes writes;
     struct error error = {0};
 
-    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+    for (size_t i = 0; i < COUNT(windows); i++) {
         struct ages_record record = writing_record("web1", UUID_1, 1000);
         struct store *store = kept_open(kept.path);
         char sql[128];

@@ -7,6 +7,8 @@
 #include "measure/cache/measure.h"
 #include "virtual_clock.h"
 
+#include "base/array.h"
+
 #include <linux/perf_event.h>
 #include <math.h>
 #include <signal.h>
@@ -258,7 +260,7 @@ static const struct {
     {give_device, tick_larger, CACHE_VFIO},
 };
 
-TEST_EACH(plain, a_doubt_is_flagged_and_leaves_no_answer, 0, sizeof(doubts) / sizeof(doubts[0]))
+TEST_EACH(plain, a_doubt_is_flagged_and_leaves_no_answer, 0, COUNT(doubts))
 {
     begin_case();
     doubts[_i].prepare();

@@ -85,7 +85,7 @@ static const struct {
     {CACHE_CPU_GROUPS, "CPUs of its own"}, {CACHE_MBM_GAP, "not counted all the time"},
 };
 
-TEST_EACH(plain, a_doubt_about_all_leaves_no_answer, 0, sizeof(always) / sizeof(always[0]))
+TEST_EACH(plain, a_doubt_about_all_leaves_no_answer, 0, COUNT(always))
 {
     struct cache_seen fits = fitting();
     struct cache_seen larger = thrashing();
@@ -108,8 +108,7 @@ static const struct {
     {CACHE_FOREIGN_GROUP, CACHE_ANSWER_FITS, CACHE_ANSWER_UNKNOWN},
 };
 
-TEST_EACH(plain, a_doubt_about_one_answer_leaves_the_other, 0,
-          sizeof(one_sided) / sizeof(one_sided[0]))
+TEST_EACH(plain, a_doubt_about_one_answer_leaves_the_other, 0, COUNT(one_sided))
 {
     struct cache_seen fits = fitting();
     struct cache_seen larger = thrashing();

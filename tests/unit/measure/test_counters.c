@@ -21,7 +21,7 @@ static const struct counter_event faults[] = {
     {PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_TYPE_SOFTWARE, false},
 };
 
-#define EVENTS (sizeof(faults) / sizeof(faults[0]))
+#define EVENTS COUNT(faults)
 
 static const struct counted counted = {faults, EVENTS, "faults"};
 

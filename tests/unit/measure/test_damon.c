@@ -40,7 +40,7 @@ static void make_damon(void)
         CONTEXT "targets/0/regions/nr_regions",
     };
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         fake_write(&fake, files[i], "0\n");
     for (unsigned i = 0; i < 8; i++) {
         char path[128];

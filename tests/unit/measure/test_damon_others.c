@@ -163,7 +163,7 @@ TEST(cases_tests, what_cannot_be_told)
         {"proc/500/status", ""},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         setup();
         ck_assert(!watches());
         put(cases[i].path, cases[i].text);

@@ -30,7 +30,7 @@ TEST(plain, few_pages_prove_a_disturbance)
         {66, 0, 5, 5}, {200, 0, 7, 7}, {2000, 0, 24, 24}, {200, .05F, 25, 7}, {66, .5F, 48, 5},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct witness_count count = {.n = cases[i].n, .noise = cases[i].noise};
 
         for (float differ = 0; differ <= cases[i].n; differ++) {

@@ -386,7 +386,7 @@ TEST_EACH(cases, interval_covers, 0, 6)
         uint64_t n, population;
     } panels[] = {{100, 1 << 20}, {400, 1 << 20}, {2000, 1 << 20}, {2000, 16384}, {2000, 4096}};
 
-    for (size_t i = 0; i < sizeof(panels) / sizeof(panels[0]); i++) {
+    for (size_t i = 0; i < COUNT(panels); i++) {
         double share = coverage(panels[i].n, panels[i].population, fractions[_i]);
         /* Where n p is about 1 the counts are too coarse for 95 %. Exactly, from the binomial: at n
          * = 100, p = .01 a count of 3 or more excludes the truth, which has probability 7.94 %:

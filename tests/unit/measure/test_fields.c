@@ -213,7 +213,7 @@ TEST(cases, the_csv_of_the_history_has_it)
         const char *value;
     } levels[] = {{0, ",1007,idle,"}, {BUCKET_MINUTE, ",2007,idle,"}, {BUCKET_HOUR, ",2007,idle,"}};
 
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+    for (size_t i = 0; i < COUNT(levels); i++) {
         const char *text = history_text(SHOW_CSV, levels[i].level_s);
 
         ck_assert_has(text, ",cpu_seconds,extra_csv,method,");

@@ -23,7 +23,7 @@ TEST(plain, students_quantiles)
     } known[] = {{1, 12.70620}, {2, 4.302653},  {3, 3.182446},  {5, 2.570582},
                  {8, 2.306004}, {16, 2.119905}, {32, 2.036933}, {500, 1.964720}};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         ck_assert_double_eq_tol(student_975(known[i].df), known[i].t, 0.003 * known[i].t);
 }
 
@@ -298,7 +298,7 @@ TEST_EACH(plain, interval_covers, 0, PATTERNS)
 
     for (size_t i = 0; i < POPULATION; i++)
         population[i] = fullness((enum pattern)_i, i, &seed);
-    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+    for (size_t k = 0; k < COUNT(sizes); k++) {
         double percent = coverage(population, sizes[k], &seed);
 
         ck_assert_msg(percent >= 94, "pattern %d, n = %zu: %.1f %%", _i, sizes[k], percent);

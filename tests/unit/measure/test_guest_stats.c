@@ -143,7 +143,7 @@ TEST(cases, a_page_that_no_kernel_has_is_none)
     guest_report_of_agent(&one, &hello, &now.report, 7);
     ck_assert_uint_eq(one.page_bytes, 16384);
     ck_assert_str_eq(one.boot_id, "a");
-    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    for (size_t i = 0; i < COUNT(strange); i++) {
         hello.page_bytes = strange[i];
         guest_report_of_agent(&one, &hello, &now.report, 7);
         ck_assert_uint_eq(one.page_bytes, 4096);

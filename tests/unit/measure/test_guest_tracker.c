@@ -281,7 +281,7 @@ TEST(cases, a_driver_that_reports_nonsense_is_not_believed)
         {3896, 100, 3000, 3900, false}, {0, 0, 0, 0, false},
     };
 
-    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+    for (size_t i = 0; i < COUNT(reports); i++) {
         memory.updated_s = 1050;
         memory.maximum_bytes = 4096 * MIB;
         memory.total_bytes = reports[i].total * MIB;

@@ -216,8 +216,7 @@ static const char *const damaged[] = {"",
                                       "debugfs - - -\ndamon",
                                       "damon_stat Y\ndamon_stat Z\n"};
 
-TEST_EACH(all, a_file_that_was_cut_undoes_only_what_it_names, 0,
-          sizeof(damaged) / sizeof(damaged[0]))
+TEST_EACH(all, a_file_that_was_cut_undoes_only_what_it_names, 0, COUNT(damaged))
 {
     fake_write(&fake, STATE, damaged[_i]);
     undo();

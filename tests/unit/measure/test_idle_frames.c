@@ -87,7 +87,7 @@ TEST(tests, every_frame_finds_its_folio)
     uint64_t first[PAGES];
     size_t folio_of[PAGES];
 
-    for (size_t f = 0; f < sizeof(folios) / sizeof(folios[0]); f++) {
+    for (size_t f = 0; f < COUNT(folios); f++) {
         uint64_t begin = end;
 
         end = map_folio(end, folios[f].pfn, folios[f].order);

@@ -159,7 +159,7 @@ TEST(plain, refuses_what_it_does_not_understand)
         " 8 1 1 1\n 9 1 1 1\n",
     };
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(lru_gen_parse(bad[i], "/guest", &gens) == -EBADMSG, "%s", bad[i]);
 }
 

@@ -51,7 +51,7 @@ static void make_group(const char *path, const char *procs)
                             "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"}};
     char name[512];
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         snprintf(name, sizeof(name), CGROUP "%s/%s", path, files[i][0]);
         fake_write(&fake, name, files[i][1]);
     }
@@ -201,7 +201,7 @@ TEST(all, paths_that_lead_elsewhere_are_refused)
                                         "/x.scope/../..", "/../x.scope"};
     char link[256];
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         in_group(paths[i]);
         ck_assert_msg(open_group() < 0, "%s", paths[i]);
     }
@@ -242,7 +242,7 @@ TEST(all, what_is_no_machine_is_refused)
     static const char *const paths[] = {"/", "/system.slice/libvirtd.service", "/user.slice",
                                         "/machine.slice/a.scopes", "/kubepods.slice/pod1"};
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         if (paths[i][1])
             make_group(paths[i] + 1, "4242\n");
         in_group(paths[i]);

@@ -64,7 +64,7 @@ static void check_all_steps(void)
 {
     static const uint64_t steps[] = {1, 2, 3, 7, 79, 80, 81, 1000, N_PAGES};
 
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+    for (size_t i = 0; i < COUNT(steps); i++)
         check_against_entries(steps[i]);
 }
 
@@ -102,11 +102,11 @@ TEST(cases, runs_of_all_lengths_are_present)
 TEST(cases, pages_in_any_order)
 {
     static const uint64_t page[] = {5000, 3, 4, 3, 8191, 0};
-    bool present[sizeof(page) / sizeof(page[0])];
+    bool present[COUNT(page)];
 
     touch(3);
     touch(8191);
-    ck_assert_int_eq(pagemap_present(fd, &ram, page, sizeof(page) / sizeof(page[0]), present), 0);
-    for (size_t i = 0; i < sizeof(page) / sizeof(page[0]); i++)
+    ck_assert_int_eq(pagemap_present(fd, &ram, page, COUNT(page), present), 0);
+    for (size_t i = 0; i < COUNT(page); i++)
         ck_assert_int_eq(present[i], page[i] == 3 || page[i] == 8191);
 }

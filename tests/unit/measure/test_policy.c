@@ -22,8 +22,8 @@ TEST(plain, precision_is_reached_and_not_overdone)
     static const double fractions[] = {0, .001, .01, .05, .1, .3, .5, .9, 1};
     static const double widths[] = {.001, .005, .01, .022, .05, .1, .2};
 
-    for (size_t i = 0; i < sizeof(fractions) / sizeof(fractions[0]); i++)
-        for (size_t j = 0; j < sizeof(widths) / sizeof(widths[0]); j++) {
+    for (size_t i = 0; i < COUNT(fractions); i++)
+        for (size_t j = 0; j < COUNT(widths); j++) {
             double p = fractions[i];
             double n = (double)precision_samples(widths[j], p, UINT64_MAX / 2, 1);
 

@@ -127,7 +127,7 @@ TEST(plain, reading_is_not_a_monitors_work)
         {{0, {0, 0}}, false},
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         ck_assert_int_eq(own_work_reads_ram(&rows[i].work), rows[i].reads);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_resctrl.c  A monitoring group over a tree that behaves as resctrl: who is in it, what
  * is read, and that nothing of it is left. */
+#include "base/array.h"
 #include "base/run_lock.h"
 #include "fake_resctrl.h"
 #include "measure/cache/resctrl.h"
@@ -208,7 +209,7 @@ static const struct {
      CACHE_MBM_FILTERED},
 };
 
-TEST_EACH(plain, what_rules_over_the_group_is_flagged, 0, sizeof(configs) / sizeof(configs[0]))
+TEST_EACH(plain, what_rules_over_the_group_is_flagged, 0, COUNT(configs))
 {
     begin_case();
     fake_write(&fake, configs[_i].path, configs[_i].text);
@@ -247,7 +248,7 @@ TEST(plain, what_a_former_owner_left_is_read_first)
 
 static const char *const gaps[] = {"Unavailable", "Error", "Unassigned", "999999", "-5", ""};
 
-TEST_EACH(plain, a_gap_in_the_bandwidth_is_never_filled, 0, sizeof(gaps) / sizeof(gaps[0]))
+TEST_EACH(plain, a_gap_in_the_bandwidth_is_never_filled, 0, COUNT(gaps))
 {
     begin_case();
     begin_group();
@@ -311,7 +312,7 @@ TEST(plain, full_is_counted_from_its_first_reading_on)
 
     begin_case();
     begin_group();
-    for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
+    for (size_t i = 0; i < COUNT(readings); i++) {
         set_counter(OUR_GROUP, 0, "llc_occupancy", readings[i].occupied);
         set_counter(OUR_GROUP, 0, "mbm_total_bytes", readings[i].total);
         resctrl_group_sample(group, &seen);
@@ -362,7 +363,7 @@ static const struct {
     {unplug_cache, CACHE_GROUP_CHANGED},    {add_thread, CACHE_OTHER_CODE},
 };
 
-TEST_EACH(plain, what_changes_meanwhile_is_flagged, 0, sizeof(changes) / sizeof(changes[0]))
+TEST_EACH(plain, what_changes_meanwhile_is_flagged, 0, COUNT(changes))
 {
     begin_case();
     begin_group();
@@ -420,7 +421,7 @@ static void end_by(int number)
 
 static const int signals[] = {SIGKILL, SIGTERM, SIGQUIT, SIGINT};
 
-TEST_EACH(plain, a_killed_process_leaves_no_group, 0, sizeof(signals) / sizeof(signals[0]))
+TEST_EACH(plain, a_killed_process_leaves_no_group, 0, COUNT(signals))
 {
     begin_case();
     end_by(signals[_i]);

@@ -36,7 +36,7 @@ TEST(plain, a_counter_is_a_number_or_none)
     ck_assert_int_eq(resctrl_parse_counter("Unavailable", &value), -ENODATA);
     ck_assert_int_eq(resctrl_parse_counter("Unassigned", &value), -ENODATA);
     ck_assert_int_eq(resctrl_parse_counter("Error", &value), -EIO);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(resctrl_parse_counter(bad[i], &value) == -EBADMSG, "'%s'", bad[i]);
     ck_assert_uint_eq(value, 7);
 }
@@ -75,7 +75,7 @@ TEST(plain, names_that_lead_elsewhere_are_refused)
     struct resctrl_place place;
     char text[600];
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(resctrl_parse_place(bad[i], &place) == -EBADMSG, "'%s'", bad[i]);
     memset(text, 'a', sizeof(text));
     memcpy(text, "res:/\nmon:", 10);
@@ -126,7 +126,7 @@ TEST(plain, shares_that_are_none_are_refused)
     struct resctrl_shares shares;
     char many[8192] = "L3:";
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         ck_assert_msg(resctrl_parse_shares(bad[i], "L3", &shares) == -EBADMSG, "'%s'", bad[i]);
     for (unsigned i = 0; i <= CACHES_MAX; i++)
         snprintf(many + strlen(many), 16, "%u=1;", i);

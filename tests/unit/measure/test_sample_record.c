@@ -135,7 +135,7 @@ TEST(cases_tests, ksm_where_it_bears_on_the_number)
     fake.block.mergeable = true;
     fake_write(&fake, "sys/kernel/mm/ksm/run", "1\n");
     fake_write(&fake, "proc/4242/ksm_merging_pages", "100\n");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         plan = (struct sample_plan){.method = method_by_name(cases[i].method)};
         fake.block.shared = cases[i].shared;
         fake_write(&fake, "sys/kernel/mm/ksm/use_zero_pages", cases[i].zeros ? "1\n" : "0\n");
@@ -174,12 +174,12 @@ TEST(cases_tests, numa_balancing_is_nothing_to_some)
     fake_write(&fake, "proc/sys/kernel/numa_balancing", "1\n");
     fake_write(&fake, "sys/devices/system/node/node1/cpulist", "1\n");
     window(60, PAGES, 10, 0);
-    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    for (size_t i = 0; i < COUNT(none); i++) {
         plan.method = method_by_name(none[i]);
         fill();
         ck_assert_msg(!(record.flags & FLAG_NUMA_BALANCING), "%s", none[i]);
     }
-    for (size_t i = 0; i < sizeof(flagged) / sizeof(flagged[0]); i++) {
+    for (size_t i = 0; i < COUNT(flagged); i++) {
         plan.method = method_by_name(flagged[i]);
         fill();
         ck_assert_msg(record.flags & FLAG_NUMA_BALANCING, "%s", flagged[i]);
@@ -331,7 +331,7 @@ TEST(cases_tests, an_est_window_far_from_the_one_asked_for)
     } cases[] = {{4, 14.4, true},     {4, 4.3, false},  {4, 4.5, true},      {60, 45, true},
                  {3600, 3400, false}, {1, 1.09, false}, {0.01, 0.06, false}, {0.01, 0.3, true}};
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         plan.n_windows = 0;
         window(cases[i].window_s, PAGES, 10, 0);
         window(7200, PAGES, 20, 0);

@@ -31,9 +31,7 @@ static const struct {
     {&arch_arm64, {8 * GIB, GIB, 8 * GIB, 9 * GIB}, "(ipa >= 0x40000000 && ipa < 0x240000000)"},
 };
 
-#define N_GUESTS (sizeof(guests) / sizeof(guests[0]))
-
-TEST_EACH(plain, filters_are_what_the_kernel_reads, 0, N_GUESTS)
+TEST_EACH(plain, filters_are_what_the_kernel_reads, 0, COUNT(guests))
 {
     char text[FAULT_FILTER_BYTES];
 
@@ -56,7 +54,7 @@ static bool passes(const char *filter, const char *field, uint64_t gpa)
     return false;
 }
 
-TEST_EACH(plain, only_ram_passes, 0, N_GUESTS)
+TEST_EACH(plain, only_ram_passes, 0, COUNT(guests))
 {
     const struct gpa_layout *layout = &guests[_i].layout;
     const char *field = guests[_i].arch->fault_field;

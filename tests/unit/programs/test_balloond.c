@@ -170,7 +170,7 @@ TEST(all, what_is_dumped_can_be_read)
     static const char *const windows[] = {"60", "60,600", "60,600,3600"};
     static struct balloond_config before;
 
-    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+    for (size_t i = 0; i < COUNT(windows); i++) {
         char given[1024];
         char *text = NULL;
         size_t size;

@@ -475,7 +475,7 @@ static const struct {
     {"\xe2\x82+\xc3\xa9", "??+\xc3\xa9"},
 };
 
-TEST_EACH(plain, what_is_not_utf8_is_replaced, 0, sizeof(utf8) / sizeof(utf8[0]))
+TEST_EACH(plain, what_is_not_utf8_is_replaced, 0, COUNT(utf8))
 {
     char value[32];
 
@@ -496,7 +496,7 @@ static const struct {
     {"\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8e", "????????????"}, /* lines and directions */
 };
 
-TEST_EACH(plain, what_is_not_printable_is_replaced, 0, sizeof(unprintable) / sizeof(unprintable[0]))
+TEST_EACH(plain, what_is_not_printable_is_replaced, 0, COUNT(unprintable))
 {
     char value[64];
 
@@ -591,7 +591,7 @@ TEST(plain, addresses_are_numbers)
     ck_assert_int_eq(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size), 0);
     ck_assert_int_eq(listening, 1);
     close(fd);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         error = (struct error){0};
         ck_assert_msg(listen_on(bad[i], &error) == -EINVAL, "%s", bad[i]);
         ck_assert_ptr_nonnull(strstr(error.text, "expected ADDRESS:PORT"));

@@ -143,7 +143,7 @@ static void make_hang(int pid)
 
     snprintf(path, sizeof(path), "%s/proc/%d", dir, pid);
     ck_assert_int_eq(mkdir(path, 0755), 0);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         snprintf(path, sizeof(path), "%s/proc/%d/%s", dir, pid, names[i]);
         ck_assert_int_eq(mkfifo(path, 0600), 0);
     }

@@ -38,7 +38,7 @@ TEST(plain, valid_requests)
         {{.op = LOCK_KEEPER_TRACE, .tid = -1}, false}, /* a CPU */
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const struct lock_keeper_request *request = &cases[i].request;
 
         ck_assert_msg(lock_keeper_valid(request, sizeof(*request)) == cases[i].valid, "case %zu",

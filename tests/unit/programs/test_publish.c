@@ -123,7 +123,7 @@ TEST(news, windows_have_names)
                {600, "10m"},    {3600, "1h"}, {5400, "90m"}, {86400, "1d"}, {90000, "25h"}};
     char text[32];
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         ck_assert_str_eq(wss_element_window(text, sizeof(text), all[i].window_s), all[i].name);
 }
 

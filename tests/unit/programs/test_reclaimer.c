@@ -46,7 +46,7 @@ static void make_qemu(int pid, const char *program, const char *uuid)
     const char *const words[] = {program, "-name", "guest=web", "-uuid", uuid, "-m", "512"};
     char path[64];
 
-    write_cmdline(pid, words, sizeof(words) / sizeof(words[0]));
+    write_cmdline(pid, words, COUNT(words));
     snprintf(path, sizeof(path), "proc/%d/stat", pid);
 
     const char *text = TEXT_OF(512, "%d" STAT, pid, 100 + pid);
@@ -218,8 +218,7 @@ static const struct {
     {"qemu.slice/100.scope", false},
 };
 
-TEST_EACH(all, a_group_named_after_a_qemu_tells_a_guest_from_a_forger, 0,
-          sizeof(groups) / sizeof(groups[0]))
+TEST_EACH(all, a_group_named_after_a_qemu_tells_a_guest_from_a_forger, 0, COUNT(groups))
 {
     make_qemu(40, "/tmp/qemu-kvm", UUID_1); /* found before the guest, and after it */
     put_into_group(40, groups[_i].forger);

@@ -286,7 +286,7 @@ TEST(cases, a_record_is_as_long_as_what_it_has)
     struct ages_record back;
     size_t before = 0;
 
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT(counts); i++) {
         const uint32_t n_windows = counts[i][0];
         const uint32_t n_bins = counts[i][1];
 

@@ -365,7 +365,7 @@ TEST(cases, a_channel_that_is_none_does_not_end_the_others)
     char path[32];
     cleanup_close int served = serve_agent(path);
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         strcpy(endpoint.path, paths[i]);
         ck_assert_int_eq(scanner_connect(&endpoint, scanner, &error), -EINVAL);
         ck_assert_ptr_nonnull(strstr(error.text, paths[i]));

@@ -70,9 +70,9 @@ TEST(cases, more_than_at_once)
 {
     char *names[3 * SEVERAL_AT_ONCE + 1];
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         names[i] = i == 100 ? "3" : "0";
-    ck_assert_int_eq(run(false, sizeof(names) / sizeof(names[0]), names), EXIT_VANISHED);
+    ck_assert_int_eq(run(false, COUNT(names), names), EXIT_VANISHED);
     ck_assert_int_eq(number_of(&shared->begun), 3 * SEVERAL_AT_ONCE + 1);
 }
 

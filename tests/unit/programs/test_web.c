@@ -98,7 +98,6 @@ static void assert_status(const char *answer, unsigned status)
 }
 
 static const char *const web_paths[] = {"/status", "/status.css", "/status.js", "/status.json"};
-#define N_WEB_PATHS (sizeof(web_paths) / sizeof(web_paths[0]))
 
 FIXTURE(served, .setup = begin, .teardown = end, .timeout_s = 120);
 
@@ -126,7 +125,7 @@ TEST(served, the_socket_listens_on_when_it_ends)
 TEST(served, pages_are_off_by_default)
 {
     serve(false);
-    for (size_t i = 0; i < N_WEB_PATHS; i++) {
+    for (size_t i = 0; i < COUNT(web_paths); i++) {
         assert_status(get(web_paths[i]), 404);
         assert_has(get(web_paths[i]), "\r\n\r\nthere is /metrics only\n");
     }
@@ -149,13 +148,13 @@ static void assert_policy(const char *answer)
 
 TEST(served, every_page_has_its_headers)
 {
-    static const char *const types[N_WEB_PATHS] = {
+    static const char *const types[COUNT(web_paths)] = {
         "text/html; charset=utf-8", "text/css; charset=utf-8", "text/javascript; charset=utf-8",
         "application/json"};
     char line[64];
 
     serve(true);
-    for (size_t i = 0; i < N_WEB_PATHS; i++) {
+    for (size_t i = 0; i < COUNT(web_paths); i++) {
         const char *answer = get(web_paths[i]);
 
         assert_status(answer, 200);
@@ -174,7 +173,7 @@ TEST(served, nothing_else_is_served)
                                          "/%2e%2e/etc/passwd", "/index.html",        "*"};
 
     serve(true);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         ck_assert_msg(strncmp(get(others[i]), "HTTP/1.1 404 ", 13) == 0 ||
                           strncmp(get(others[i]), "HTTP/1.1 400 ", 13) == 0,
                       "%s: %s", others[i], get(others[i]));
@@ -204,9 +203,9 @@ TEST(served, another_name_is_refused)
     char request[256];
 
     serve(true);
-    for (size_t i = 0; i <= N_WEB_PATHS; i++) {
+    for (size_t i = 0; i <= COUNT(web_paths); i++) {
         snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-                 i < N_WEB_PATHS ? web_paths[i] : "/");
+                 i < COUNT(web_paths) ? web_paths[i] : "/");
         assert_status(fetch(request), 421);
         ck_assert_ptr_null(strstr(fetch(request), "evil.example"));
     }

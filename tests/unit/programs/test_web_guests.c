@@ -178,7 +178,7 @@ TEST(shown, the_report_takes_a_window_that_is_kept)
 
     add("web1", UUID_1, now_s - 120);
     add("web1", UUID_1, now_s - 60);
-    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+    for (size_t i = 0; i < COUNT(windows); i++) {
         text = report_of(kept.path, windows[i].asked_s, NULL);
         snprintf(words, sizeof(words), "the memory touched within %s.", windows[i].taken);
         assert_has(text, words);

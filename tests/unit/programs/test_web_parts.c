@@ -64,7 +64,7 @@ static const struct {
     {"hv1\r\nX: y", false},
 };
 
-TEST_EACH(plain, only_our_names_are_ours, 0, sizeof(hosts) / sizeof(hosts[0]))
+TEST_EACH(plain, only_our_names_are_ours, 0, COUNT(hosts))
 {
     const struct request_names names = {
         .own = {"hv1"}, .n_own = 1, .more = {"hv1.example.org"}, .n_more = 1};
@@ -89,7 +89,7 @@ static const struct {
     {"127.0.0.1 hv1 a b c d e f g h i j k", "hv1 a b c d e f g"},
 };
 
-TEST_EACH(plain, names_beside_ours_in_the_file_are_ours, 0, sizeof(files) / sizeof(files[0]))
+TEST_EACH(plain, names_beside_ours_in_the_file_are_ours, 0, COUNT(files))
 {
     struct request_names names = {0};
     char all[400] = "";

@@ -43,14 +43,13 @@ static const struct sheet_column columns[] = {
     {"flags", {.name = "FLAGS"}},
     {"people", {.name = "PEOPLE"}},
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 static const char *const names[] = {"name",  "n",    "ram_bytes", "change_bytes", "age_s",
                                     "share", "time", "up",        "flags",        NULL};
 
 static void fill_known(struct sheet *sheet)
 {
     sheet_text(sheet, "head", "of all");
-    sheet_list(sheet, "rows", columns, N_COLUMNS);
+    sheet_list(sheet, "rows", columns, COUNT(columns));
     sheet_row(sheet);
     sheet_text(sheet, "name", "a,b");
     sheet_count(sheet, "n", 7);
@@ -86,7 +85,7 @@ TEST(plain, each_format_has_what_is_known)
 
 static void fill_unknown(struct sheet *sheet)
 {
-    sheet_list(sheet, "rows", columns, N_COLUMNS);
+    sheet_list(sheet, "rows", columns, COUNT(columns));
     sheet_row(sheet);
     sheet_text(sheet, "name", NULL);
     sheet_count(sheet, "n", UINT64_MAX);
@@ -218,7 +217,7 @@ TEST(plain, groups_lists_and_a_total)
 
 static void fill_lines(struct sheet *sheet)
 {
-    sheet_list(sheet, NULL, columns, N_COLUMNS);
+    sheet_list(sheet, NULL, columns, COUNT(columns));
     for (unsigned i = 1; i <= 2; i++) {
         sheet_row(sheet);
         sheet_count(sheet, "n", i);
@@ -236,7 +235,7 @@ TEST(plain, each_row_may_be_a_line_of_json)
 
 static void fill_bytes(struct sheet *sheet)
 {
-    sheet_list(sheet, NULL, columns, N_COLUMNS);
+    sheet_list(sheet, NULL, columns, COUNT(columns));
     sheet_row(sheet);
     sheet_text(sheet, "name", "\"x\xff\033[1m");
     sheet_close(sheet);
@@ -257,7 +256,7 @@ TEST(plain, a_sheet_may_be_given_up_at_any_point)
 
     for (size_t i = 0; i < 3; i++) {
         sheet_begin(&sheet, formats[i], "test.v1", names);
-        sheet_list(&sheet, i == 0 ? "rows" : NULL, columns, N_COLUMNS);
+        sheet_list(&sheet, i == 0 ? "rows" : NULL, columns, COUNT(columns));
         sheet_row(&sheet);
         sheet_text(&sheet, "name", "a");
         sheet_free(&sheet);

@@ -17,7 +17,7 @@ TEST(plain, bytes)
                {101720064, "97.0 MiB"},
                {UINT64_MAX, "16384.0 PiB"}};
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         ck_assert_str_eq(show_bytes(text, sizeof(text), all[i].bytes), all[i].text);
 }
 
@@ -29,7 +29,7 @@ TEST(plain, seconds)
     } all[] = {{0.0004, "0s"}, {0.0123, "0.0123s"}, {4.00154, "4s"}, {60, "60s"},   {600, "10m"},
                {330, "5m30s"}, {3600, "1h"},        {5400, "1h30m"}, {9.999, "10s"}};
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         ck_assert_str_eq(show_seconds(text, sizeof(text), all[i].seconds), all[i].text);
     ck_assert_str_eq(show_seconds_short(text, sizeof(text), 3600), "1h");
     ck_assert_str_eq(show_seconds_short(text, sizeof(text), 90), "90s");

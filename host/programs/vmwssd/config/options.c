@@ -2,6 +2,8 @@
 /** @file options.c  See options.h. */
 #include "programs/vmwssd/config/options.h"
 
+#include "base/array.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
@@ -35,7 +37,6 @@ static const struct option_line own[] = {
     {OPTION_CALL, 0, "debug", .call = set_debug, .help = "--log-level debug"},
 };
 
-#define N_OWN (sizeof(own) / sizeof(own[0]))
 #define MAX_LINES 32
 
 /* Reads its own options and the keys. */
@@ -46,9 +47,9 @@ static int read_line(struct options *options, int argc, char **argv)
 
     while (config_keys[n].type)
         n++;
-    assert(N_OWN + n < MAX_LINES);
+    assert(COUNT(own) + n < MAX_LINES);
     memcpy(lines, own, sizeof(own));
-    memcpy(lines + N_OWN, config_keys, (n + 1) * sizeof(*lines));
+    memcpy(lines + COUNT(own), config_keys, (n + 1) * sizeof(*lines));
 
     const struct command_options command = {
         .usage =

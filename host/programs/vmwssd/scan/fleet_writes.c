@@ -11,6 +11,7 @@
  */
 #include "programs/vmwssd/scan/fleet_private.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/service/log.h"
@@ -127,7 +128,7 @@ static struct scan_writes params_of(const struct fleet *fleet)
     static const double windows_s[] = {WRITE_WINDOWS_S};
     struct scan_writes params = {.n_windows = 1, .window_s = {windows_s[0]}};
 
-    while (params.n_windows < sizeof(windows_s) / sizeof(windows_s[0]) &&
+    while (params.n_windows < COUNT(windows_s) &&
            windows_s[params.n_windows] <= fleet->spending.plan.period_s * PERIOD_PART) {
         params.window_s[params.n_windows] = windows_s[params.n_windows];
         params.n_windows++;

@@ -2,6 +2,7 @@
 /** @file lock_keeper.c  See lock_keeper.h. */
 #include "programs/vmwssd/scanner/lock_keeper.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/run_dir.h"
 #include "base/service/log.h"
@@ -27,7 +28,7 @@ static bool is_served(const char *file)
     int pid = 0;
 
     if (sscanf(file, "guest-%9d", &pid) == 1 && pid > 0)
-        for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        for (size_t i = 0; i < COUNT(formats); i++) {
             snprintf(again, sizeof(again), formats[i], pid);
             if (!strcmp(file, again))
                 return true;

@@ -2,6 +2,7 @@
 /** @file scan_message.c  See scan_message.h. */
 #include "programs/vmwssd/scanner/scan_message.h"
 
+#include "base/array.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/method.h"
 
@@ -20,8 +21,6 @@ static const char *const forbidden[] = {"/monitor.sock", "/org.qemu.guest_agent.
 
 /* Values of ram_config.in_guest_memfd; the first: none. */
 static const char *const memfd_names[] = {NULL, "SEV-SNP", "TDX", "guest_memfd"};
-
-#define N_MEMFD_NAMES (sizeof(memfd_names) / sizeof(memfd_names[0]))
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
@@ -153,7 +152,7 @@ static bool ram_valid(const struct scan_ram *ram)
     uint64_t left = RAM_CONFIG_MAX_BYTES;
 
     if (ram->n_backends > RAM_CONFIG_MAX_BACKENDS || !is_switch(ram->locked) ||
-        ram->in_guest_memfd >= N_MEMFD_NAMES)
+        ram->in_guest_memfd >= COUNT(memfd_names))
         return false;
     for (uint32_t i = 0; i < ram->n_backends; i++) {
         if (!backend_valid(&ram->backends[i]) || ram->backends[i].size_bytes > left)
@@ -198,7 +197,7 @@ static bool is_forbidden(const char *path)
 {
     const char *name = strrchr(path, '/');
 
-    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+    for (size_t i = 0; i < COUNT(forbidden); i++)
         if (strcmp(name, forbidden[i]) == 0)
             return true;
     return false;
@@ -344,10 +343,10 @@ bool scan_reply_valid(const struct scan_reply *reply, size_t size, unsigned op)
 
 static uint8_t memfd_number(const char *name)
 {
-    for (size_t i = 1; name && i < N_MEMFD_NAMES; i++)
+    for (size_t i = 1; name && i < COUNT(memfd_names); i++)
         if (!strcmp(memfd_names[i], name))
             return (uint8_t)i;
-    return name ? N_MEMFD_NAMES - 1 : 0;
+    return name ? COUNT(memfd_names) - 1 : 0;
 }
 
 int scan_ram_put(struct scan_ram *out, const struct ram_config *config)
