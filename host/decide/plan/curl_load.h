@@ -16,17 +16,23 @@
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
+/* A new function needs an entry here. */
+#define CURL_FUNCTIONS(ENTRY)              \
+    ENTRY(init, curl_easy_init)            \
+    ENTRY(setopt, curl_easy_setopt)        \
+    ENTRY(perform, curl_easy_perform)      \
+    ENTRY(getinfo, curl_easy_getinfo)      \
+    ENTRY(cleanup, curl_easy_cleanup)      \
+    ENTRY(strerror, curl_easy_strerror)    \
+    ENTRY(escape, curl_easy_escape)        \
+    ENTRY(free, curl_free)                 \
+    ENTRY(slist_append, curl_slist_append) \
+    ENTRY(slist_free_all, curl_slist_free_all)
+
+#define CURL_MEMBER(name, function) __typeof__ (&(function))(name);
+
 struct curl_functions {
-    __typeof__(&curl_easy_init) init;
-    __typeof__(&curl_easy_setopt) setopt;
-    __typeof__(&curl_easy_perform) perform;
-    __typeof__(&curl_easy_getinfo) getinfo;
-    __typeof__(&curl_easy_cleanup) cleanup;
-    __typeof__(&curl_easy_strerror) strerror;
-    __typeof__(&curl_easy_escape) escape;
-    __typeof__(&curl_free) free;
-    __typeof__(&curl_slist_append) slist_append;
-    __typeof__(&curl_slist_free_all) slist_free_all;
+    CURL_FUNCTIONS(CURL_MEMBER)
 };
 
 /** Returns the functions, valid until the process ends; NULL with an error that names the package

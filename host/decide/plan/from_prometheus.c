@@ -2,7 +2,7 @@
 /** @file from_prometheus.c  See from_prometheus.h: reads the needs. */
 #include "decide/plan/from_prometheus.h"
 
-#include "decide/plan/url_needs.h"
+#include "decide/plan/url_parts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,6 @@
 
 struct needs {
     const struct url_minutes *minutes;
-    struct prom_reader reader;
     size_t host;                    /* index in the roster */
     size_t n_guests;                /* those in the plan that were on it */
     double steps, minutes_of_steps; /* steps and minutes in which the host was scraped */
@@ -182,58 +181,43 @@ static void warn_of_gaps(const struct needs *needs)
 
 /* --- a host ----------------------------------------------------------------------------------- */
 
-static int ask_for_needs(struct needs *needs)
+static int read_needs(struct needs *needs, struct prom_reader *reader)
 {
     const struct plan_fleet *fleet = needs->minutes->fleet;
     struct prom_span span = {.from_s = fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
                              .n_times = fleet->n_times,
                              .step_s = fleet->step_s,
                              .n_series = needs->n_guests};
-    struct prom_reader minutes = needs->reader;
-    char of[PROM_SELECT_MAX];
-    int rc;
+    double recorded_s;
+    int rc = url_needs_read(reader, &span, see_needs, needs, &recorded_s);
 
-    prom_select(of, needs->reader.reading, needs->minutes->roster->hosts[needs->host].host.name);
-    rc = url_needs_read(&(struct url_needs){.reader = needs->reader, .of = of, .span = span});
-    minutes.see = see_minutes;
     /* VictoriaMetrics refuses more than 30,000 points of a subquery, for all times together. */
     span.n_series = (size_t)fleet->step_s / 6;
     if (rc == 0 && fleet->step_s > BUCKET_MINUTE)
-        rc = prom_each(&minutes, &span,
+        rc = prom_each(reader, &span,
                        "count_over_time((max by (host) (count_over_time("
-                       "vmwss_plan_reserve_bytes{%s}[60s])))[%ds:60s])",
-                       of, fleet->step_s);
+                       "vmwss_plan_reserve_bytes{$of}[60s])))[$step:60s])",
+                       see_minutes, needs);
     return rc;
 }
 
-/* Asks for the largest need of each day before the time of the plan. */
-static int ask_for_earlier(const struct needs *needs)
+static int read_host(struct needs *needs, struct prom_reader *reader)
 {
-    struct prom_reader reader = needs->reader;
-    const struct prom_span days = {.from_s = reader.reading->from_s - PLAN_BEFORE_S + DAY_S +
+    const struct prom_span days = {.from_s = reader->reading->from_s - PLAN_BEFORE_S + DAY_S +
                                              PROM_MINUTE_LATE_S,
                                    .n_times = (size_t)(PLAN_BEFORE_S / DAY_S),
                                    .step_s = DAY_S,
                                    .n_series = needs->n_guests};
-    char of[PROM_SELECT_MAX];
-
-    reader.see = see_earlier;
-    prom_select(of, reader.reading, needs->minutes->roster->hosts[needs->host].host.name);
-    return prom_each(&reader, &days,
-                     "max by (uuid) (max_over_time(vmwss_plan_need_bytes{%s,window=\"%.10g\"}"
-                     "[%ds]))",
-                     of, reader.reading->window_s, DAY_S);
-}
-
-static int read_host(struct needs *needs)
-{
     int rc = 0;
 
     needs->n_guests = count_guests(needs);
+    reader->host = needs->minutes->roster->hosts[needs->host].host.name;
     if (needs->n_guests > 0)
-        rc = ask_for_needs(needs);
+        rc = read_needs(needs, reader);
     if (rc == 0)
-        rc = ask_for_earlier(needs);
+        rc = prom_each(reader, &days,
+                       "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))",
+                       see_earlier, needs);
     if (rc == 0 && needs->n_guests > 0) {
         needs->minutes->fleet->hosts[needs->host].missed_share = missed_share(needs);
         warn_of_gaps(needs);
@@ -241,38 +225,27 @@ static int read_host(struct needs *needs)
     return rc;
 }
 
-static int read_hosts(const struct url_minutes *minutes, struct prom_client *client,
-                      const struct plan_reading *reading, struct error *error)
-{
-    const struct roster *roster = minutes->roster;
-    int rc = 0;
-
-    for (size_t h = 0; rc == 0 && h < roster->n_hosts; h++) {
-        struct needs needs = {.minutes = minutes, .host = h};
-
-        needs.reader = (struct prom_reader){client, reading, see_needs, &needs, error};
-        if (roster->hosts[h].source == minutes->source)
-            rc = read_host(&needs);
-        if (minutes->progress)
-            minutes->progress((double)(h + 1) / (double)roster->n_hosts, minutes->context);
-    }
-    return rc;
-}
-
 int plan_read_url(const struct url_minutes *minutes, struct error *error)
 {
-    struct plan_reading reading = *minutes->reading;
-    struct prom_client *client;
-    bool partial = false;
-    int rc = prom_open(reading.sources[minutes->source].path, reading.prometheus, &client, error);
+    const struct plan_reading *reading = minutes->reading;
+    const struct roster *roster = minutes->roster;
+    struct prom_reader reader = {.reading = reading, .error = error};
+    int rc = prom_open(reading->sources[minutes->source].path, reading->prometheus, &reader.client,
+                       error);
 
     if (rc < 0)
         return rc;
-    reading.partial = &partial;
-    rc = read_hosts(minutes, client, &reading, error);
-    for (size_t h = 0; partial && h < minutes->roster->n_hosts; h++)
-        if (minutes->roster->hosts[h].source == minutes->source)
+    for (size_t h = 0; rc == 0 && h < roster->n_hosts; h++) {
+        struct needs needs = {.minutes = minutes, .host = h};
+
+        if (roster->hosts[h].source == minutes->source)
+            rc = read_host(&needs, &reader);
+        if (minutes->progress)
+            minutes->progress((double)(h + 1) / (double)roster->n_hosts, minutes->context);
+    }
+    for (size_t h = 0; reader.partial && h < roster->n_hosts; h++)
+        if (roster->hosts[h].source == minutes->source)
             minutes->fleet->hosts[h].partial = true;
-    prom_close(client);
+    prom_close(reader.client);
     return rc;
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,8 @@
 #define POINTS_OF_PIECE 100000
 /* Prometheus refuses more than 11,000 points of one series. */
 #define TIMES_OF_PIECE 10000
+/* A subquery over the whole time has at most so many. */
+#define MOMENTS_MAX 10000
 
 #define LABELS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
@@ -28,24 +29,45 @@ bool prom_is_uuid(const char *text)
 
 /* --- the name of a series --------------------------------------------------------------------- */
 
-/* Writes METRIC{LABELS}: those that the query selects, and those that the series has. */
-static void write_series(FILE *out, const char *query, const struct prom_series *series)
+static const char *match_of(const struct plan_reading *reading)
 {
-    const char *metric = strstr(query, "vmwss");
-    const char *selected = strchr(query, '{');
-    const char *more = "";
+    const char *match = reading->prometheus ? reading->prometheus->match : NULL;
+
+    return match ? match : "";
+}
+
+/* Writes the matchers of a host's series, which go between braces: its name, escaped, and the
+ * user's. */
+static void write_matchers(FILE *out, const struct prom_reader *reader)
+{
+    const char *match = match_of(reader->reading);
+
+    if (reader->host)
+        fputs("host=\"", out);
+    for (const char *c = reader->host ? reader->host : ""; *c; c++) {
+        if (*c == '\\' || *c == '"' || *c == '\n')
+            fputc('\\', out);
+        fputc(*c == '\n' ? 'n' : *c, out);
+    }
+    fprintf(out, "%s%s", !reader->host ? "" : *match ? "\"," : "\"", match);
+}
+
+/* Writes METRIC{LABELS}: those that the query selects, and those that the series has. */
+static void write_series(FILE *out, const struct prom_reader *reader, const char *query,
+                         const struct prom_series *series)
+{
+    const char *name = prom_label(series, "__name__");
+    const char *metric = *name ? name : strstr(query, "vmwss");
+    const char *more = reader->host || *match_of(reader->reading) ? "," : "";
     const char *label;
     json_t *value;
 
     fprintf(out, "%.*s{", metric ? (int)strspn(metric, LABELS ":") : 0, metric);
-    if (selected && selected[1] != '}') {
-        fprintf(out, "%.*s", (int)strcspn(selected + 1, "}"), selected + 1);
-        more = ",";
-    }
+    write_matchers(out, reader);
     json_object_foreach((json_t *)series->labels, label, value)
     {
         if (json_string_length(value) == 0 || strcmp(label, "__name__") == 0 ||
-            (*more && strcmp(label, "host") == 0))
+            (reader->host && strcmp(label, "host") == 0))
             continue;
         fprintf(out, "%s%s=\"%s\"", more, label, json_string_value(value));
         more = ",";
@@ -116,7 +138,7 @@ static void warn_of(const struct prom_reader *reader, const char *query, const s
 
     if (!out)
         return;
-    write_series(out, query, &found->first);
+    write_series(out, reader, query, &found->first);
     if (fclose(out) != 0)
         return;
     if (found->n > 1)
@@ -126,20 +148,19 @@ static void warn_of(const struct prom_reader *reader, const char *query, const s
     plan_warn(reader->reading, text);
 }
 
-static void warn_of_part(const struct prom_reader *reader, const struct prom_answer *answer)
+static void warn_of_part(struct prom_reader *reader, const struct prom_answer *answer)
 {
     char text[640];
 
     snprintf(text, sizeof(text), "%s: its answer is partial%s%s", prom_url(reader->client),
              answer->warning[0] != '\0' ? ": " : "", answer->warning);
     plan_warn(reader->reading, text);
-    if (reader->reading->partial)
-        *reader->reading->partial = true;
+    reader->partial = true;
 }
 
 /* Warns of a partial answer, of values that are not amounts, and of series without a label that
  * the plan needs. */
-static void warn_of_answer(const struct prom_reader *reader, const char *query,
+static void warn_of_answer(struct prom_reader *reader, const char *query,
                            const struct prom_answer *answer)
 {
     struct found values = {0};
@@ -199,23 +220,31 @@ static int check_times(const struct prom_reader *reader, const struct prom_serie
     return 0;
 }
 
-/* Queries one piece; *at_once: how many series there are at one time, at most. */
-static int ask_piece(const struct prom_reader *reader, const char *query,
-                     const struct prom_span *piece, double *at_once, struct error *error)
+/* A query, and what becomes of its answers. */
+struct question {
+    struct prom_reader *reader;
+    const char *query;
+    prom_see *see;
+    void *context;
+    double at_once; /* how many series there are at one time, at most */
+};
+
+static int ask_piece(struct question *question, const struct prom_span *piece, struct error *error)
 {
+    struct prom_reader *reader = question->reader;
     const double to_s = piece->from_s + (double)(piece->n_times - 1) * piece->step_s;
     const struct prom_times times = {piece->from_s, to_s, piece->step_s};
     struct prom_answer answer;
-    int rc = prom_query(reader->client, query, &times, &answer, error);
+    int rc = prom_query(reader->client, question->query, &times, &answer, error);
 
     if (rc < 0)
         return rc;
-    *at_once = fmax(*at_once, (double)answer.n_points / (double)piece->n_times);
-    warn_of_answer(reader, query, &answer);
+    question->at_once = fmax(question->at_once, (double)answer.n_points / (double)piece->n_times);
+    warn_of_answer(reader, question->query, &answer);
     for (size_t i = 0; rc == 0 && i < answer.n; i++) {
         struct prom_series series = prom_series_of(&answer, i);
 
-        rc = reader->see(&series, reader->context);
+        rc = question->see(&series, question->context);
         if (rc == 0)
             rc = check_times(reader, &series, error);
     }
@@ -225,87 +254,74 @@ static int ask_piece(const struct prom_reader *reader, const char *query,
 
 /* The piece before shows how many series there are at one time; if there are now so many that an
  * answer is too large, a quarter of the piece is queried. */
-static int ask_pieces(const struct prom_reader *reader, const char *query,
-                      const struct prom_span *span)
+static int ask_pieces(struct question *question, const struct prom_span *span)
 {
-    double series = (double)span->n_series;
     int rc = 0;
 
     for (size_t t = 0; rc == 0 && t < span->n_times;) {
-        const double most = fmin(POINTS_OF_PIECE / (series + 1) + 1, TIMES_OF_PIECE);
+        const double most = fmin(POINTS_OF_PIECE / (question->at_once + 1) + 1, TIMES_OF_PIECE);
         const struct prom_span piece = {
             .from_s = span->from_s + (double)t * span->step_s,
             .n_times = (size_t)fmin((double)(span->n_times - t), fmax(most, 1)),
             .step_s = span->step_s};
         struct error own = {0};
 
-        rc = ask_piece(reader, query, &piece, &series, &own);
+        rc = ask_piece(question, &piece, &own);
         if (rc == 0)
             t += piece.n_times;
         else if ((rc == -E2BIG || rc == -EFBIG) && piece.n_times > 1)
-            rc = 0, series = 4 * POINTS_OF_PIECE / (double)piece.n_times;
+            rc = 0, question->at_once = 4 * POINTS_OF_PIECE / (double)piece.n_times;
         else if (own.code != 0)
-            *reader->error = own;
+            *question->reader->error = own;
     }
     return rc;
 }
 
-int prom_each(const struct prom_reader *reader, const struct prom_span *span, const char *format,
-              ...)
+/* Writes the value of the name of @p n bytes, one of those in prom_query.h. */
+static void write_value(FILE *out, const struct prom_reader *reader, int step_s, const char *name,
+                        size_t n)
 {
-    cleanup_free char *query = NULL;
-    va_list values;
-    int n;
-
-    va_start(values, format);
-    n = vasprintf(&query, format, values);
-    va_end(values);
-    if (n < 0) {
-        query = NULL;
-        return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
-    }
-    return ask_pieces(reader, query, span);
-}
-
-/* Escapes the name for a PromQL string. A name has at most 255 bytes. */
-static const char *escape(char text[600], const char *name)
-{
-    size_t n = 0;
-
-    for (const char *c = name; *c && n < 590; c++) {
-        if (*c == '\\' || *c == '"' || *c == '\n')
-            text[n++] = '\\';
-        text[n++] = *c == '\n' ? 'n' : *c;
-    }
-    text[n] = '\0';
-    return text;
-}
-
-static const char *match_of(const struct plan_reading *reading)
-{
-    const char *match = reading->prometheus ? reading->prometheus->match : NULL;
-
-    return match ? match : "";
-}
-
-void prom_select(char of[PROM_SELECT_MAX], const struct plan_reading *reading, const char *host)
-{
-    const char *match = match_of(reading);
-    char name[600];
-
-    if (host)
-        snprintf(of, PROM_SELECT_MAX, "host=\"%s\"%s%s", escape(name, host),
-                 match[0] != '\0' ? "," : "", match);
-    else
-        snprintf(of, PROM_SELECT_MAX, "%s", match);
-}
-
-const char *prom_sparse(char over[PROM_SPARSE_MAX], const struct plan_reading *reading)
-{
+    const struct plan_reading *reading = reader->reading;
     const double span_s = reading->to_s - reading->from_s;
 
-    snprintf(over, PROM_SPARSE_MAX, "%.0fs:%.0fs", span_s, fmax(900, ceil(span_s / 10000)));
-    return over;
+    if (strncmp(name, "of", n) == 0)
+        write_matchers(out, reader);
+    else if (strncmp(name, "window", n) == 0)
+        fprintf(out, "window=\"%.10g\"", reading->window_s);
+    else if (strncmp(name, "span", n) == 0)
+        fprintf(out, "%.0fs", span_s);
+    else if (strncmp(name, "step", n) == 0)
+        fprintf(out, "%ds", step_s);
+    else if (strncmp(name, "size", n) == 0)
+        fprintf(out, "%.10g", plan_size_quantile(reading));
+    else if (strncmp(name, "cpus", n) == 0)
+        fputs(reading->cpu_query, out);
+    else
+        fprintf(out, "%.0fs", fmax(strtod(name, NULL), ceil(span_s / MOMENTS_MAX)));
+}
+
+int prom_each(struct prom_reader *reader, const struct prom_span *span, const char *query,
+              prom_see *see, void *context)
+{
+    const struct prom_span one = {.from_s = reader->reading->to_s, .n_times = 1};
+    const struct prom_span *times = span ? span : &one;
+    cleanup_free char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    for (const char *at = query; out && *at; at++) {
+        const size_t n = *at == '$' ? strspn(at + 1, LABELS) : 0;
+
+        if (n > 0)
+            write_value(out, reader, times->step_s, at + 1, n);
+        else
+            fputc(*at, out);
+        at += n;
+    }
+    if (!out || fclose(out) != 0)
+        return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
+    return ask_pieces(&(struct question){reader, text, see, context, (double)times->n_series},
+                      times);
 }
 
 /* Matchers that a series without the label passes would select what was recorded of all hosts. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prom_query.h  Asks a server, in pieces if a query is over a long time, and chooses the
- * series of a host; warns of answers that are partial, or have something that cannot be used. */
+/** @file prom_query.h  Asks a server, in pieces if a query is over a long time; warns of answers
+ * that are partial, or have something that cannot be used. */
 #pragma once
 
 #include "decide/plan/prom_client.h"
@@ -10,15 +10,18 @@
  * minute does. */
 #define PROM_MINUTE_LATE_S (60 - 0.001)
 
-/** The server, and the callback for each series of an answer; a nonzero value that it returns ends
- * the walk, and is returned. */
+/** The server, and what its queries are about. */
 struct prom_reader {
     struct prom_client *client;
     const struct plan_reading *reading;
-    int (*see)(struct prom_series *series, void *context);
-    void *context;
+    const char *host; /* whose series are read; NULL: those of all hosts */
     struct error *error;
+    bool partial; /* set if an answer was partial */
 };
+
+/** Called for each series of an answer; a nonzero value that it returns ends the walk, and is
+ * returned. */
+typedef int prom_see(struct prom_series *series, void *context);
 
 /** The times of a query, and how many series it is expected to have. */
 struct prom_span {
@@ -28,9 +31,6 @@ struct prom_span {
     size_t n_series;
 };
 
-/** One time. */
-#define PROM_AT(time_s) (&(const struct prom_span){.from_s = (time_s), .n_times = 1})
-
 /** Returns true for the text of a UUID. */
 bool prom_is_uuid(const char *text);
 
@@ -39,19 +39,21 @@ bool prom_is_uuid(const char *text);
  * name is called by its UUID. */
 void prom_guest_name(char *name, size_t size, const struct prom_series *series);
 
-/** Makes the query, which has one metric, like printf(), and queries the span in pieces. Errors as
- * prom_query(), and those of reader->see. */
-__attribute__((format(printf, 3, 4))) int
-prom_each(const struct prom_reader *reader, const struct prom_span *span, const char *format, ...);
-
-/** Writes the matchers of a host's series, which go between braces: its name, and the user's;
- * @p host NULL: those of all hosts, "" without the user's. */
-#define PROM_SELECT_MAX 1200
-void prom_select(char of[PROM_SELECT_MAX], const struct plan_reading *reading, const char *host);
-
-/** Writes a range over the whole time with at most some 10,000 moments: a subquery. */
-#define PROM_SPARSE_MAX 64
-const char *prom_sparse(char over[PROM_SPARSE_MAX], const struct plan_reading *reading);
+/**
+ * Queries the span in pieces; NULL: one time, the end of the reading. The query has one metric,
+ * or the label __name__, and is sent with these replaced:
+ *   $of      the matchers of the reader's host, and the user's
+ *   $window  the matcher of the window
+ *   $span    the length of the reading
+ *   $step    that of a step of the span
+ *   $900     900 s, or as many more as make at most 10,000 of them the length of the reading:
+ *            VictoriaMetrics refuses more than 30,000 points of one series of a subquery
+ *   $size    the quantile of right sizes
+ *   $cpus    the user's query of CPUs
+ * Errors as prom_query(), and those of @p see.
+ */
+int prom_each(struct prom_reader *reader, const struct prom_span *span, const char *query,
+              prom_see *see, void *context);
 
 /** Returns false if the user's matchers would not choose among recorded series, which lack most
  * labels. */

@@ -42,7 +42,6 @@ struct plan_reading {
     const struct prom_options *prometheus; /* NULL: no source is a URL */
     /* Called with a sentence about data that a URL did not have; NULL: not called. */
     void (*warn)(const char *text, void *context);
-    bool *partial; /* set if an answer of a URL was partial; NULL: not wanted */
     /* Called with the progress, 0 .. 1; NULL: not called. */
     void (*progress)(double done, void *context);
     void *context;

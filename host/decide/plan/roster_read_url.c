@@ -4,9 +4,7 @@
 #include "base/bytes.h"
 #include "base/text/units.h"
 #include "decide/plan/from_prometheus.h"
-#include "decide/plan/url_cpus.h"
-#include "decide/plan/url_hosts.h"
-#include "decide/plan/url_needs.h"
+#include "decide/plan/url_parts.h"
 #include "history/bucket.h"
 
 #include <errno.h>
@@ -21,19 +19,17 @@
 struct url_guest {
     char uuid[37];
     struct roster_row row;
-    bool there; /* present in the last scrape */
+    bool there; /* present in the last scrape: it has RAM, */
+    bool seen;  /* or anything else that a guest that has not ended has */
 };
 
 struct url_reading {
     struct roster *roster;
     struct prom_reader reader;
     size_t source;
-    struct url_hosts hosts;
-    /* The host being read: */
-    const struct url_host *host;
+    const struct url_host *host;  /* the host being read: */
     struct plan_host plan;        /* its memory */
     struct roster_range capacity; /* in the span */
-    char of[PROM_SELECT_MAX];     /* its selector */
     struct url_guest *guests;     /* all guests that it has had */
     size_t n_guests, n_there;
     int64_t next_id;
@@ -68,55 +64,34 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
     return guest;
 }
 
-/* A guest without a valid UUID or RAM: prom_each() names the series. */
-static int leave_out(struct url_reading *from, const struct prom_series *series)
+/* A guest that was there, without a valid UUID or RAM: prom_each() names the series. */
+static void leave_out(struct url_reading *from, const char *name, const char *lacks)
 {
-    char name[256];
     char text[640];
 
-    prom_guest_name(name, sizeof(name), series);
     snprintf(text, sizeof(text),
              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
-             from->host->name, name,
-             prom_is_uuid(prom_label(series, "uuid")) ? "value" : "label uuid");
+             from->host->name, name, lacks);
     plan_warn(from->reader.reading, text);
     from->plan.partial = true;
-    return 0;
 }
 
-static int see_ram(struct url_reading *from, const struct prom_series *series, double bytes)
+static int see_ram(struct url_reading *from, struct url_guest *guest, const char *name,
+                   double bytes)
 {
-    const char *uuid = prom_label(series, "uuid");
-    struct url_guest *guest;
-    char name[sizeof(guest->row.name)];
-
-    if (!prom_is_uuid(uuid) || !(bytes >= 1))
-        return leave_out(from, series);
-    guest = get_guest(from, uuid);
-    if (!guest)
-        return -ENOMEM;
     if (!guest->there && from->n_there++ == GUESTS_MAX)
         return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
                          prom_url(from->reader.client), from->host->name, GUESTS_MAX);
-    prom_guest_name(name, sizeof(name), series);
     if (guest->there && strcmp(guest->row.name, name) != 0)
         return error_set(from->reader.error, -ENOTUNIQ,
                          "%s: host %s: two guests have UUID %s, %s and %s: was the label uuid "
                          "rewritten by relabelling?",
-                         prom_url(from->reader.client), from->host->name, uuid, guest->row.name,
-                         name);
+                         prom_url(from->reader.client), from->host->name, guest->uuid,
+                         guest->row.name, name);
     guest->there = true;
     guest->row.ram_bytes = larger(guest->row.ram_bytes, (uint64_t)bytes);
-    memcpy(guest->row.name, name, sizeof(name));
+    snprintf(guest->row.name, sizeof(guest->row.name), "%s", name);
     return 0;
-}
-
-/* A guest that has a need, but no RAM, has not ended: its RAM was dropped on the way. */
-static int see_need(struct url_reading *from, const struct prom_series *series)
-{
-    const struct url_guest *guest = find_guest(from, prom_label(series, "uuid"));
-
-    return guest && guest->there ? 0 : leave_out(from, series);
 }
 
 static void see_state(const struct url_reading *from, struct roster_row *row, const char *state)
@@ -129,39 +104,57 @@ static void see_state(const struct url_reading *from, struct roster_row *row, co
     }
 }
 
+/* A guest that has a need, or a RAM that cannot be read, has not ended. */
+static int see_guest(struct url_reading *from, const struct prom_series *series, double bytes)
+{
+    const char *metric = prom_label(series, "__name__");
+    const char *uuid = prom_label(series, "uuid");
+    const bool is_ram = strcmp(metric, "vmwss_plan_ram_bytes") == 0;
+    const bool is_seen = is_ram || strcmp(metric, "vmwss_plan_need_bytes") == 0;
+    struct url_guest *guest;
+    char name[sizeof(guest->row.name)];
+
+    prom_guest_name(name, sizeof(name), series);
+    if (!prom_is_uuid(uuid)) {
+        if (is_seen)
+            leave_out(from, name, "label uuid");
+        return 0;
+    }
+    guest = get_guest(from, uuid);
+    if (!guest)
+        return -ENOMEM;
+    guest->seen |= is_seen;
+    if (is_ram && bytes >= 1)
+        return see_ram(from, guest, name, bytes);
+    if (strcmp(metric, "vmwss_plan_used_bytes") == 0)
+        guest->row.used_bytes = larger(guest->row.used_bytes, (uint64_t)bytes);
+    else if (strcmp(metric, "vmwss_plan_state") == 0)
+        see_state(from, &guest->row, prom_label(series, "state"));
+    else if (!guest->there)
+        memcpy(guest->row.name, name, sizeof(name));
+    return 0;
+}
+
 /* Sees one of the series that the host had at its last scrape. If two servers differ, the smaller
  * capacity counts, and the larger of all others. */
 static int see_now(struct prom_series *series, void *context)
 {
     struct url_reading *from = context;
     const char *metric = prom_label(series, "__name__");
-    const char *uuid = prom_label(series, "uuid");
     struct plan_host *plan = &from->plan;
-    struct url_guest *guest;
     double time_s;
     double bytes;
-    const bool known = prom_next(series, &time_s, &bytes);
 
-    if (strcmp(metric, "vmwss_plan_ram_bytes") == 0)
-        return see_ram(from, series, known ? bytes : NAN);
-    if (!known)
-        return 0;
-    if (strcmp(metric, "vmwss_plan_need_bytes") == 0)
-        return see_need(from, series);
+    if (!prom_next(series, &time_s, &bytes))
+        return strcmp(metric, "vmwss_plan_ram_bytes") == 0 ? see_guest(from, series, 0) : 0;
     if (strcmp(metric, "vmwss_plan_capacity_bytes") == 0) {
         if (plan->capacity_bytes == 0 || bytes < (double)plan->capacity_bytes)
             plan->capacity_bytes = (uint64_t)bytes;
     } else if (strcmp(metric, "vmwss_plan_reserve_bytes") == 0) {
         if (plan->reserve_bytes == PLAN_RESERVE_UNKNOWN || bytes > (double)plan->reserve_bytes)
             plan->reserve_bytes = (uint64_t)bytes;
-    } else if (prom_is_uuid(uuid)) {
-        guest = get_guest(from, uuid);
-        if (!guest)
-            return -ENOMEM;
-        if (strcmp(metric, "vmwss_plan_used_bytes") == 0)
-            guest->row.used_bytes = larger(guest->row.used_bytes, (uint64_t)bytes);
-        else
-            see_state(from, &guest->row, prom_label(series, "state"));
+    } else {
+        return see_guest(from, series, bytes);
     }
     return 0;
 }
@@ -213,6 +206,7 @@ static int see_size(struct prom_series *series, void *context)
     return 0;
 }
 
+/* Which capacity the host had in this time, and which RAM its guests had. */
 static int see_range(struct prom_series *series, void *context)
 {
     struct url_reading *from = context;
@@ -228,24 +222,6 @@ static int see_range(struct prom_series *series, void *context)
     else if (guest)
         guest->row.ram = roster_range_with(guest->row.ram, (uint64_t)bytes);
     return 0;
-}
-
-/* Asks which capacity the host had in this time, and which RAM its guests had. */
-static int read_ranges(const struct url_reading *from)
-{
-    static const char *const of[][2] = {{"capacity", "host"}, {"ram", "uuid"}};
-    static const char *const ends[] = {"min", "max"};
-    struct prom_reader reader = from->reader;
-    char over[PROM_SPARSE_MAX];
-    int rc = 0;
-
-    reader.see = see_range;
-    for (size_t i = 0; rc == 0 && i < 4; i++)
-        rc = prom_each(&reader, PROM_AT(reader.reading->to_s),
-                       "%s by (%s) (%s_over_time(vmwss_plan_%s_bytes{%s}[%s]))", ends[i % 2],
-                       of[i / 2][1], ends[i % 2], of[i / 2][0], from->of,
-                       prom_sparse(over, reader.reading));
-    return rc;
 }
 
 static void warn_of_capacity(const struct url_reading *from)
@@ -264,46 +240,35 @@ static void warn_of_capacity(const struct url_reading *from)
     plan_warn(from->reader.reading, text);
 }
 
-/* Reads the quantile of the sizes: of what the rules have recorded if they were always evaluated.
- */
-static int read_sizes(const struct url_reading *from, bool recorded)
-{
-    const struct plan_reading *reading = from->reader.reading;
-    struct prom_reader reader = from->reader;
-    char over[PROM_SPARSE_MAX];
-
-    reader.see = see_size;
-    prom_sparse(over, reading);
-    if (recorded)
-        snprintf(over, sizeof(over), "%.0fs", reading->to_s - reading->from_s);
-    return prom_each(
-        &reader, PROM_AT(reading->to_s),
-        "max by (uuid,window) (quantile_over_time(%.10g, %s{%s}[%s]))", plan_size_quantile(reading),
-        recorded ? "vmwss:plan_size_bytes:max" : "vmwss_plan_size_bytes", from->of, over);
-}
-
+/* Reads the hours, and the quantile of the sizes: of what the rules have recorded if they were
+ * always evaluated. */
 static int read_hours(struct url_reading *from)
 {
     const struct plan_reading *reading = from->reader.reading;
     const double first_s = floor(reading->from_s / BUCKET_HOUR) * BUCKET_HOUR;
-    struct url_needs hours = {
-        .reader = from->reader,
-        .of = from->of,
-        .span = {.from_s = first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S,
-                 .n_times = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR),
-                 .step_s = BUCKET_HOUR,
-                 .n_series = from->n_there},
+    const struct prom_span hours = {
+        .from_s = first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S,
+        .n_times = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR),
+        .step_s = BUCKET_HOUR,
+        .n_series = from->n_there,
     };
     double since_s = HUGE_VAL;
-    int rc;
+    double recorded_s;
+    int rc = url_needs_read(&from->reader, &hours, see_hours, from, &recorded_s);
 
-    hours.reader.see = see_hours;
-    rc = url_needs_read(&hours);
+    if (rc < 0)
+        return rc;
     for (size_t g = 0; g < from->n_guests; g++)
         if (from->guests[g].row.last_s > 0)
             since_s = fmin(since_s, from->guests[g].row.first_s);
     /* the first hour may have begun without the host */
-    return rc == 0 ? read_sizes(from, hours.recorded_s <= since_s + BUCKET_HOUR) : rc;
+    return prom_each(&from->reader, NULL,
+                     recorded_s <= since_s + BUCKET_HOUR
+                         ? "max by (uuid,window) (quantile_over_time($size, "
+                           "vmwss:plan_size_bytes:max{$of}[$span]))"
+                         : "max by (uuid,window) (quantile_over_time($size, "
+                           "vmwss_plan_size_bytes{$of}[$span:$900]))",
+                     see_size, from);
 }
 
 /* --- into the roster -------------------------------------------------------------------------- */
@@ -430,23 +395,31 @@ static int by_name_and_uuid(const void *a, const void *b)
     return order ? order : strcmp(x->uuid, y->uuid);
 }
 
+static const char now[] =
+    "{$of,__name__=~\"vmwss_plan_capacity_bytes|vmwss_plan_reserve_bytes|vmwss_plan_ram_bytes|"
+    "vmwss_plan_used_bytes|vmwss_plan_state|vmwss_plan_need_bytes\"}";
+
+static const char *const ranges[] = {
+    "min by (host) (min_over_time(vmwss_plan_capacity_bytes{$of}[$span:$900])) or "
+    "min by (host, uuid) (min_over_time(vmwss_plan_ram_bytes{$of}[$span:$900]))",
+    "max by (host) (max_over_time(vmwss_plan_capacity_bytes{$of}[$span:$900])) or "
+    "max by (host, uuid) (max_over_time(vmwss_plan_ram_bytes{$of}[$span:$900]))",
+};
+
 /* Engines return their series in different orders. */
 static int read_host(struct url_reading *from)
 {
-    static const char *const now[] = {"capacity_bytes", "reserve_bytes", "ram_bytes",
-                                      "used_bytes",     "state",         "need_bytes"};
+    const struct prom_span at = {.from_s = from->host->scraped_s, .n_times = 1};
     size_t added = 0;
-    int rc = 0;
+    int rc = prom_each(&from->reader, &at, now, see_now, from);
 
-    from->reader.see = see_now;
-    from->plan.reserve_bytes = PLAN_RESERVE_UNKNOWN;
-    for (size_t i = 0; rc == 0 && i < COUNT(now); i++)
-        rc = prom_each(&from->reader, PROM_AT(from->host->scraped_s), "vmwss_plan_%s{%s}", now[i],
-                       from->of);
+    for (size_t g = 0; rc == 0 && g < from->n_guests; g++)
+        if (from->guests[g].seen && !from->guests[g].there)
+            leave_out(from, from->guests[g].row.name, "value");
     if (rc == 0)
         rc = read_hours(from);
-    if (rc == 0)
-        rc = read_ranges(from);
+    for (size_t i = 0; rc == 0 && i < COUNT(ranges); i++)
+        rc = prom_each(&from->reader, NULL, ranges[i], see_range, from);
     if (rc == 0 && from->n_guests > 0)
         qsort(from->guests, from->n_guests, sizeof(*from->guests), by_name_and_uuid);
     if (rc == 0)
@@ -454,43 +427,42 @@ static int read_host(struct url_reading *from)
     return rc == 0 && added == 0 ? no_rows(from) : rc;
 }
 
-static int read_all(struct url_reading *from)
+static int read_all(struct url_reading *from, struct url_hosts *hosts)
 {
-    const struct plan_reading *reading = from->reader.reading;
-    int rc = url_hosts_read(from->reader.client, reading, &from->hosts, from->reader.error);
+    int rc = url_hosts_read(&from->reader, hosts);
 
-    for (size_t h = 0; rc == 0 && h < from->hosts.n; h++) {
-        from->host = &from->hosts.hosts[h];
+    for (size_t h = 0; rc == 0 && h < hosts->n; h++) {
+        from->host = &hosts->hosts[h];
+        from->reader.host = from->host->name;
         from->n_guests = from->n_there = 0;
-        from->plan = (struct plan_host){.partial = from->host->partial};
+        from->plan = (struct plan_host){.partial = from->host->partial,
+                                        .reserve_bytes = PLAN_RESERVE_UNKNOWN};
         from->capacity = (struct roster_range){0};
-        prom_select(from->of, reading, from->host->name);
         rc = read_host(from);
     }
+    from->reader.host = NULL;
     return rc;
 }
 
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
                     struct error *error)
 {
-    bool partial = false;
-    struct plan_reading own = *reading;
     struct url_reading from = {.roster = roster, .source = source};
+    struct url_hosts hosts = {0};
     int rc;
 
-    own.partial = &partial;
-    from.reader = (struct prom_reader){.reading = &own, .context = &from, .error = error};
+    from.reader = (struct prom_reader){.reading = reading, .error = error};
     rc = prom_open(reading->sources[source].path, reading->prometheus, &from.reader.client, error);
     if (rc < 0)
         return rc;
-    rc = read_all(&from);
+    rc = read_all(&from, &hosts);
     if (rc == 0 && reading->cpu_query)
         rc = url_cpus_read(roster, &from.reader);
-    for (size_t h = 0; partial && h < roster->n_hosts; h++)
+    for (size_t h = 0; from.reader.partial && h < roster->n_hosts; h++)
         if (roster->hosts[h].source == source)
             roster->hosts[h].host.partial = true;
     prom_close(from.reader.client);
-    url_hosts_free(&from.hosts);
+    url_hosts_free(&hosts);
     free(from.guests);
     return rc;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file url_cpus.c  See url_cpus.h. */
-#include "decide/plan/url_cpus.h"
+/** @file url_cpus.c  See url_parts.h. */
+#include "decide/plan/url_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <strings.h>
 
 struct cpus_reading {
-    struct prom_reader reader;
+    const struct plan_reading *reading;
     struct roster *roster;
 };
 
@@ -33,7 +33,7 @@ static void warn_of_name(const struct cpus_reading *from, const char *name)
              "--cpu-query: guests of several hosts are called %s: without a label uuid or host the "
              "largest of their CPUs counts for each",
              name);
-    plan_warn(from->reader.reading, text);
+    plan_warn(from->reading, text);
 }
 
 static int see_cpus(struct prom_series *series, void *context)
@@ -61,22 +61,16 @@ static int see_cpus(struct prom_series *series, void *context)
 }
 
 /* By default asks for what the exporter serves of each window, every 15 minutes. */
-int url_cpus_read(struct roster *roster, const struct prom_reader *reader)
+int url_cpus_read(struct roster *roster, struct prom_reader *reader)
 {
-    const struct plan_reading *reading = reader->reading;
-    struct cpus_reading from = {*reader, roster};
-    char of[PROM_SELECT_MAX];
-    char over[PROM_SPARSE_MAX];
+    struct cpus_reading from = {reader->reading, roster};
 
-    from.reader.see = see_cpus;
-    from.reader.context = &from;
-    if (reading->cpu_query[0] != '\0')
-        return prom_each(&from.reader, PROM_AT(reading->to_s), "%s", reading->cpu_query);
-    prom_select(of, reading, NULL);
-    return prom_each(&from.reader, PROM_AT(reading->to_s),
-                     "quantile_over_time(0.99, "
-                     "(max by (uuid) (vmwss_window_vcpu_seconds{window=\"%.10g\",%s}) / "
-                     "max by (uuid) (vmwss_window_measured_seconds{window=\"%.10g\",%s}))"
-                     "[%s])",
-                     reading->window_s, of, reading->window_s, of, prom_sparse(over, reading));
+    return prom_each(reader, NULL,
+                     reader->reading->cpu_query[0] != '\0'
+                         ? "$cpus"
+                         : "quantile_over_time(0.99, "
+                           "(max by (uuid) (vmwss_window_vcpu_seconds{$window,$of}) / "
+                           "max by (uuid) (vmwss_window_measured_seconds{$window,$of}))"
+                           "[$span:$900])",
+                     see_cpus, &from);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file url_hosts.c  See url_hosts.h. */
-#include "decide/plan/url_hosts.h"
+/** @file url_hosts.c  See url_parts.h. */
+#include "decide/plan/url_parts.h"
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -8,54 +8,37 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A host whose last scrape is older is not live: PromQL returns a value for this long. */
-#define LIVE_S 300
-/* Interval between the moments at which a last scrape is sought; the longer one is for dead hosts.
- */
-#define LIVE_STEP_S 15
-#define DEAD_STEP_S 150
-/* Two hosts have one name if that is so at this many moments, LIVE_S apart, or in the last
- * YOUNG_S at YOUNG_MOMENTS a minute apart. A label that changes has both of its values for
- * LIVE_S. */
-#define MOMENTS_OF_TWO 4
-#define YOUNG_S 1800
-#define YOUNG_MOMENTS 7
-/* Two hosts with equal labels show by series that were scraped at different times: asked for at
- * moments in different parts of a minute. A guest that has ended unmarked is in an older one for
- * LIVE_S. */
-#define SCRAPES_STEP_S 37
-#define SCRAPES_OF_TWO 10
-/* A file of --textfile that is older is not written any more: as in the alert VmwssFileStale. */
-#define WRITTEN_S 300
-/* VictoriaMetrics refuses more than 30,000 points of one series of a subquery. */
-#define MOMENTS_MAX 10000
+/* Two hosts have one name if that is so at four moments, five minutes apart (for so long PromQL
+ * returns a value), or in the last half hour at seven moments a minute apart. A label that changes
+ * has both of its values for five minutes. */
+#define TWO_HOSTS(moments, n)                                                \
+    "count_over_time((count by (host) (vmwss_plan_ram_bytes{$of}) / "        \
+    "count by (host) (count by (host, uuid) (vmwss_plan_ram_bytes{$of})) < " \
+    "count by (host) (vmwss_plan_reserve_bytes{$of}) - 0.5)" moments ") >= " n
+
+/* The time of the last scrape, by moments. */
+#define SCRAPED(moments) \
+    "max by (host) (max_over_time(timestamp(vmwss_plan_reserve_bytes{$of})" moments "))"
+
+#define EQUAL_LABELS                                                                              \
+    ": its memory and its guests come from different scrapes: several hosts have that name, and " \
+    "all their labels are equal: give each a label instance, or a name, of its own"
 
 struct hosts_reading {
-    struct prom_reader reader;
+    struct prom_reader *reader;
     struct url_hosts *out;
-    struct url_host *host; /* the host being queried; NULL: all */
+    struct url_host *host;     /* the host being queried; NULL: all */
+    const struct doubt *doubt; /* the one that is asked about */
 };
 
 static int no_memory(const struct hosts_reading *from)
 {
-    return error_set(from->reader.error, -ENOMEM, "%s: out of memory",
-                     prom_url(from->reader.client));
-}
-
-static double span_of(const struct hosts_reading *from)
-{
-    return from->reader.reading->to_s - from->reader.reading->from_s;
-}
-
-/* Returns the interval between moments in the whole span. */
-static double step_of(const struct hosts_reading *from, double step_s)
-{
-    return fmax(step_s, ceil(span_of(from) / MOMENTS_MAX));
+    return error_set(from->reader->error, -ENOMEM, "%s: out of memory",
+                     prom_url(from->reader->client));
 }
 
 static struct url_host *find_host(const struct hosts_reading *from, const char *name)
@@ -128,7 +111,7 @@ static int see_name(struct prom_series *series, void *context)
     from->out->hosts = host;
     host += from->out->n++;
     *host = (struct url_host){.labels = json_incref(series->labels),
-                              .scraped_s = from->reader.reading->to_s};
+                              .scraped_s = from->reader->reading->to_s};
     snprintf(host->name, sizeof(host->name), "%s", name);
     return 0;
 }
@@ -140,35 +123,12 @@ static int refuse_name(struct prom_series *series, void *context)
     char host[128];
 
     (void)series;
-    return error_set(from->reader.error, -ENOTUNIQ,
+    return error_set(from->reader->error, -ENOTUNIQ,
                      "%s: host %s: several hosts have that name, %s: choose with --match and these "
                      "labels, or give each host a name of its own",
-                     prom_url(from->reader.client),
+                     prom_url(from->reader->client),
                      utf8_printable_copy(host, sizeof(host), from->host->name),
                      utf8_printable_copy(labels, sizeof(labels), from->host->differ));
-}
-
-/* Refuses a name of which at so many moments the guests have fewer series than the host has. */
-static int check_moments(const struct hosts_reading *from, double span_s, double step_s, int n)
-{
-    const struct plan_reading *reading = from->reader.reading;
-    struct prom_reader reader = from->reader;
-    char of[PROM_SELECT_MAX];
-
-    reader.see = refuse_name;
-    prom_select(of, reading, from->host->name);
-    return prom_each(&reader, PROM_AT(reading->to_s),
-                     "count_over_time((count by (host) (vmwss_plan_ram_bytes{%s}) / "
-                     "count by (host) (count by (host, uuid) (vmwss_plan_ram_bytes{%s})) < "
-                     "count by (host) (vmwss_plan_reserve_bytes{%s}) - 0.5)[%.0fs:%.0fs]) >= %d",
-                     of, of, of, span_s, step_s, n);
-}
-
-static int check_name(const struct hosts_reading *from)
-{
-    int rc = check_moments(from, span_of(from), step_of(from, LIVE_S), MOMENTS_OF_TWO);
-
-    return rc == 0 ? check_moments(from, YOUNG_S, 60, YOUNG_MOMENTS) : rc;
 }
 
 /* --- last scrapes ----------------------------------------------------------------------------- */
@@ -187,109 +147,78 @@ static int see_scrape(struct prom_series *series, void *context)
     return 0;
 }
 
-static int read_scrapes(const struct hosts_reading *from, double span_s, double step_s)
-{
-    const double to_s = from->reader.reading->to_s;
-    struct prom_reader reader = from->reader;
-    char of[PROM_SELECT_MAX];
-
-    reader.see = see_scrape;
-    prom_select(of, reader.reading, from->host ? from->host->name : NULL);
-    return prom_each(&reader, PROM_AT(to_s),
-                     "max by (host) (max_over_time(timestamp(vmwss_plan_reserve_bytes{%s})"
-                     "[%.0fs:%.0fs]))",
-                     of, span_s, step_s);
-}
-
-/* Makes queries for single hosts, because dead hosts are few and the whole span is read. */
-static int read_each(struct hosts_reading *from)
-{
-    int rc = 0;
-
-    for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
-        from->host = &from->out->hosts[h];
-        if (from->host->differ)
-            rc = check_name(from);
-        if (rc == 0 && !from->host->live)
-            rc = read_scrapes(from, span_of(from), step_of(from, DEAD_STEP_S));
-    }
-    return rc;
-}
-
 /* --- what is wrong with them ------------------------------------------------------------------ */
 
-struct doubt {
-    const struct hosts_reading *from;
-    const char *what;
-    int rc;
+/* Hosts whose series do not belong together, or are not what they seem. */
+static const struct doubt {
+    const char *what, *query;
+    int rc; /* -ENOTUNIQ: the host is refused */
+} doubts[] = {
+    {" is left out: it has guests, but no vmwss_plan_reserve_bytes with that label host: was it "
+     "dropped or rewritten by relabelling?",
+     "count by (host) (last_over_time(vmwss_plan_ram_bytes{$of}[3600s])) unless on (host) "
+     "last_over_time(vmwss_plan_reserve_bytes{$of}[3600s])",
+     0},
+    {": its guests needed more together, by its vmwss_plan_host_need_bytes, than those whose needs "
+     "are there: were some dropped by relabelling?",
+     "sum by (host) (last_over_time(vmwss_plan_need_bytes{$window,$of}[1800s])) < 0.98 * "
+     "sum by (host) (last_over_time(vmwss_plan_host_need_bytes{$window,$of}[1800s]))",
+     0},
+    /* the same five minutes as in the alert VmwssFileStale */
+    {": its series were not written for five minutes or more before they were scraped, so they are "
+     "not of that time: does vmwss-exporter --textfile run there?",
+     "count by (host) (last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]) and "
+     "ignoring (host, exported_host) (max_over_time((timestamp(vmwss_written_timestamp_seconds) - "
+     "vmwss_written_timestamp_seconds)[1800s:60s]) > 300))",
+     0},
+    /* At moments in different parts of a minute. A guest that has ended unmarked is in an older
+     * scrape for five minutes. */
+    {EQUAL_LABELS,
+     "count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{$of}) < "
+     "ignoring (domain, uuid) group_left () timestamp(vmwss_plan_reserve_bytes{$of}))[1800s:37s]) "
+     ">= 10)",
+     -ENOTUNIQ},
 };
 
 /* Warns of a host, whose guests then are partly known; or refuses it. */
 static int see_doubt(struct prom_series *series, void *context)
 {
-    const struct doubt *doubt = context;
-    const struct hosts_reading *from = doubt->from;
+    const struct hosts_reading *from = context;
     struct url_host *host = find_host(from, prom_label(series, "host"));
     char name[300];
     char text[800];
 
     utf8_printable_copy(name, sizeof(name), prom_label(series, "host"));
-    snprintf(text, sizeof(text), "%s: host %s%s", prom_url(from->reader.client), name, doubt->what);
-    if (doubt->rc < 0)
-        return error_set(from->reader.error, doubt->rc, "%s", text);
-    plan_warn(from->reader.reading, text);
+    snprintf(text, sizeof(text), "%s: host %s%s", prom_url(from->reader->client), name,
+             from->doubt->what);
+    if (from->doubt->rc < 0)
+        return error_set(from->reader->error, from->doubt->rc, "%s", text);
+    plan_warn(from->reader->reading, text);
     if (host)
         host->partial = true;
     return 0;
 }
 
-/* Asks for hosts whose series do not belong together, or are not what they seem. */
-static int read_doubts(const struct hosts_reading *from, const char *of)
+/* Makes queries for single hosts, because dead hosts, and those that may be two, are few and the
+ * whole span is read. */
+static int read_each(struct hosts_reading *from)
 {
-    const double window_s = from->reader.reading->window_s;
-    const struct prom_span *now = PROM_AT(from->reader.reading->to_s);
-    struct doubt doubt = {from, NULL, 0};
-    struct prom_reader reader = from->reader;
-    int rc;
+    struct prom_reader *reader = from->reader;
+    int rc = 0;
 
-    reader.see = see_doubt;
-    reader.context = &doubt;
-    doubt.what = " is left out: it has guests, but no vmwss_plan_reserve_bytes with that label "
-                 "host: was it dropped or rewritten by relabelling?";
-    rc = prom_each(&reader, now,
-                   "count by (host) (last_over_time(vmwss_plan_ram_bytes{%s}[%ds])) unless on "
-                   "(host) last_over_time(vmwss_plan_reserve_bytes{%s}[%ds])",
-                   of, PLAN_RECENT_S, of, PLAN_RECENT_S);
-    if (rc < 0)
-        return rc;
-    doubt.what = ": its guests needed more together, by its vmwss_plan_host_need_bytes, than those "
-                 "whose needs are there: were some dropped by relabelling?";
-    rc = prom_each(&reader, now,
-                   "sum by (host) (last_over_time(vmwss_plan_need_bytes{window=\"%.10g\",%s}[%ds]))"
-                   " < 0.98 * sum by (host) (last_over_time("
-                   "vmwss_plan_host_need_bytes{window=\"%.10g\",%s}[%ds]))",
-                   window_s, of, PLAN_SCRAPED_S, window_s, of, PLAN_SCRAPED_S);
-    if (rc < 0)
-        return rc;
-    doubt.what = ": its series were not written for five minutes or more before they were scraped, "
-                 "so they are not of that time: does vmwss-exporter --textfile run there?";
-    rc = prom_each(&reader, now,
-                   "count by (host) (last_over_time(vmwss_plan_reserve_bytes{%s}[%ds]) and "
-                   "ignoring (host, exported_host) (max_over_time((timestamp("
-                   "vmwss_written_timestamp_seconds) - vmwss_written_timestamp_seconds)"
-                   "[%ds:60s]) > %d))",
-                   of, PLAN_SCRAPED_S, PLAN_SCRAPED_S, WRITTEN_S);
-    if (rc < 0)
-        return rc;
-    doubt.rc = -ENOTUNIQ;
-    doubt.what = ": its memory and its guests come from different scrapes: several hosts have that "
-                 "name, and all their labels are equal: give each a label instance, or a name, of "
-                 "its own";
-    return prom_each(&reader, now,
-                     "count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{%s}) < "
-                     "ignoring (domain, uuid) group_left () "
-                     "timestamp(vmwss_plan_reserve_bytes{%s}))[%ds:%ds]) >= %d)",
-                     of, of, YOUNG_S, SCRAPES_STEP_S, SCRAPES_OF_TWO);
+    for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
+        from->host = &from->out->hosts[h];
+        reader->host = from->host->name;
+        if (from->host->differ)
+            rc = prom_each(reader, NULL, TWO_HOSTS("[$span:$300]", "4"), refuse_name, from);
+        if (rc == 0 && from->host->differ)
+            rc = prom_each(reader, NULL, TWO_HOSTS("[1800s:60s]", "7"), refuse_name, from);
+        if (rc == 0 && !from->host->live)
+            rc = prom_each(reader, NULL, SCRAPED("[$span:$150]"), see_scrape, from);
+    }
+    from->host = NULL;
+    reader->host = NULL;
+    return rc;
 }
 
 static int by_name(const void *a, const void *b)
@@ -297,36 +226,42 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct url_host *)a)->name, ((const struct url_host *)b)->name);
 }
 
-int url_hosts_read(struct prom_client *client, const struct plan_reading *reading,
-                   struct url_hosts *hosts, struct error *error)
+static int no_hosts(const struct hosts_reading *from)
 {
-    struct hosts_reading from = {.out = hosts};
-    char of[PROM_SELECT_MAX];
-    int rc;
+    const struct plan_reading *reading = from->reader->reading;
+    const char *match = reading->prometheus ? reading->prometheus->match : NULL;
+    const char *url = prom_url(from->reader->client);
 
-    from.reader = (struct prom_reader){client, reading, see_name, &from, error};
-    *hosts = (struct url_hosts){0};
-    prom_select(of, reading, NULL);
-    rc = prom_each(&from.reader, PROM_AT(reading->to_s),
-                   "last_over_time(vmwss_plan_reserve_bytes{%s}[%.0fs])", of, span_of(&from));
-    if (rc == 0 && hosts->n == 0 && hosts->nameless > 0)
-        return error_set(error, -ENODATA,
+    if (from->out->nameless > 0)
+        return error_set(from->reader->error, -ENODATA,
                          "%s: its vmwss_plan_reserve_bytes have no valid label host: was it "
                          "dropped or rewritten by relabelling?",
-                         prom_url(client));
+                         url);
+    return error_set(from->reader->error, -ENODATA,
+                     "%s: it has no vmwss_plan_reserve_bytes%s%s%s of that time: does it scrape "
+                     "vmwss-exporter of this version? Or look further back with --since",
+                     url, match ? "{" : "", match ? match : "", match ? "}" : "");
+}
+
+int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts)
+{
+    struct hosts_reading from = {.reader = reader, .out = hosts};
+    int rc = prom_each(reader, NULL, "last_over_time(vmwss_plan_reserve_bytes{$of}[$span])",
+                       see_name, &from);
+
     if (rc == 0 && hosts->n == 0)
-        return error_set(
-            error, -ENODATA,
-            "%s: it has no vmwss_plan_reserve_bytes%s%s%s of that time: does it scrape "
-            "vmwss-exporter of this version? Or look further back with --since",
-            prom_url(client), *of ? "{" : "", of, *of ? "}" : "");
+        rc = no_hosts(&from);
     if (rc < 0)
         return rc;
     qsort(hosts->hosts, hosts->n, sizeof(*hosts->hosts), by_name);
-    rc = read_scrapes(&from, LIVE_S, LIVE_STEP_S);
+    rc = prom_each(reader, NULL, SCRAPED("[300s:15s]"), see_scrape, &from);
     if (rc == 0)
         rc = read_each(&from);
-    return rc == 0 ? read_doubts(&from, of) : rc;
+    for (size_t d = 0; rc == 0 && d < COUNT(doubts); d++) {
+        from.doubt = &doubts[d];
+        rc = prom_each(reader, NULL, doubts[d].query, see_doubt, &from);
+    }
+    return rc;
 }
 
 void url_hosts_free(struct url_hosts *hosts)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file url_needs.c  See url_needs.h. */
-#include "decide/plan/url_needs.h"
-
+/** @file url_needs.c  See url_parts.h. */
 #include "base/cleanup.h"
+#include "decide/plan/url_parts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,18 +12,23 @@
  * after it. At the end of a cell plus PROM_MINUTE_LATE_S a query looks ahead to then. */
 #define CELL_S 900
 #define STEPS_LATE 2
-#define AHEAD_S (2 * CELL_S - 60)
-#define RECORDED "max_over_time(vmwss:plan_need_bytes:max15m{%s,window=\"%.10g\"}[%ds] offset -%ds)"
+#define RECORDED "max_over_time(vmwss:plan_need_bytes:max15m{$of,$window}[$step] offset -1740s)"
+
+/* The cells that are recorded completely. */
+static const char recorded_cells[] =
+    "max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[$step])) <= on (host) "
+    "max by (host) (max_over_time(vmwss:plan_scrapes:count15m{$of}[$step] offset -1740s)) "
+    "and on (host) max by (host) (" RECORDED ")";
 
 struct recorded {
-    const struct url_needs *needs;
+    const struct prom_span *span;
     uint8_t *cells; /* how many cells of each step are recorded */
 };
 
 static int see_cells(struct prom_series *series, void *context)
 {
     const struct recorded *recorded = context;
-    const struct prom_span *span = &recorded->needs->span;
+    const struct prom_span *span = recorded->span;
     double end_s;
     double value;
 
@@ -38,9 +42,8 @@ static int see_cells(struct prom_series *series, void *context)
 }
 
 /* Returns the begin of the steps that are all recorded, but perhaps for the last ones. */
-static double recorded_from(const struct url_needs *needs, const uint8_t *cells)
+static double recorded_from(const struct prom_span *span, const uint8_t *cells)
 {
-    const struct prom_span *span = &needs->span;
     const int all = span->step_s / CELL_S;
     size_t first = span->n_times;
 
@@ -51,73 +54,48 @@ static double recorded_from(const struct url_needs *needs, const uint8_t *cells)
     return span->from_s - PROM_MINUTE_LATE_S + ((double)first - 1) * span->step_s;
 }
 
-/* Asks for the cells that are recorded completely. */
-static int count_cells(struct recorded *recorded)
+/* Reads the scraped needs of the steps of which not @p all cells are recorded. */
+static int read_gaps(struct prom_reader *reader, const struct recorded *recorded, int all,
+                     prom_see *see, void *context)
 {
-    const struct url_needs *needs = recorded->needs;
-    const struct prom_reader reader = {needs->reader.client, needs->reader.reading, see_cells,
-                                       recorded, needs->reader.error};
-    const struct prom_span cells = {.from_s = needs->span.from_s - needs->span.step_s + CELL_S,
-                                    .n_times = needs->span.n_times *
-                                               (size_t)(needs->span.step_s / CELL_S),
-                                    .step_s = CELL_S};
-
-    return prom_each(&reader, &cells,
-                     "max by (host) (count_over_time(vmwss_plan_reserve_bytes{%s}[%ds])) "
-                     "<= on (host) max by (host) ("
-                     "max_over_time(vmwss:plan_scrapes:count15m{%s}[%ds] offset -%ds)) "
-                     "and on (host) max by (host) (" RECORDED ")",
-                     needs->of, CELL_S, needs->of, CELL_S, AHEAD_S, needs->of,
-                     reader.reading->window_s, CELL_S, AHEAD_S);
-}
-
-static int ask_scraped(const struct url_needs *needs, size_t first, size_t end)
-{
-    const struct prom_span span = {.from_s = needs->span.from_s +
-                                             (double)first * needs->span.step_s,
-                                   .n_times = end - first,
-                                   .step_s = needs->span.step_s,
-                                   .n_series = needs->span.n_series};
-
-    return prom_each(&needs->reader, &span,
-                     "max by (uuid) (max_over_time(vmwss_plan_need_bytes{%s,window=\"%.10g\"}"
-                     "[%ds]))",
-                     needs->of, needs->reader.reading->window_s, span.step_s);
-}
-
-static int ask_gaps(const struct url_needs *needs, const uint8_t *cells)
-{
-    const int all = needs->span.step_s / CELL_S;
+    struct prom_span span = *recorded->span;
     int rc = 0;
 
-    for (size_t t = 0; rc == 0 && t < needs->span.n_times; t++) {
-        size_t end = t;
-
-        while (end < needs->span.n_times && cells[end] < all)
-            end++;
-        if (end > t)
-            rc = ask_scraped(needs, t, end);
-        t = end;
+    for (size_t t = 0; rc == 0 && t < recorded->span->n_times; t += span.n_times) {
+        span.from_s = recorded->span->from_s + (double)t * span.step_s;
+        span.n_times = 0;
+        while (t + span.n_times < recorded->span->n_times &&
+               recorded->cells[t + span.n_times] < all)
+            span.n_times++;
+        if (span.n_times > 0)
+            rc = prom_each(
+                reader, &span,
+                "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))", see,
+                context);
+        span.n_times += span.n_times == 0;
     }
     return rc;
 }
 
-int url_needs_read(struct url_needs *needs)
+int url_needs_read(struct prom_reader *reader, const struct prom_span *span, prom_see *see,
+                   void *context, double *recorded_s)
 {
-    const struct prom_reader *reader = &needs->reader;
-    const struct prom_span *span = &needs->span;
-    cleanup_free uint8_t *cells = calloc(span->n_times + 1, 1);
-    int rc;
+    const size_t all = (size_t)span->step_s / CELL_S;
+    const struct prom_span cells = {.from_s = span->from_s - span->step_s + CELL_S,
+                                    .n_times = span->n_times * all,
+                                    .step_s = CELL_S};
+    cleanup_free uint8_t *n_of = calloc(span->n_times + 1, 1);
+    const struct recorded recorded = {span, n_of};
+    int rc = 0;
 
-    needs->recorded_s = HUGE_VAL;
-    if (!cells)
+    *recorded_s = HUGE_VAL;
+    if (!n_of)
         return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
     if (span->step_s % CELL_S != 0 || !prom_may_be_recorded(reader->reading))
-        return ask_scraped(needs, 0, span->n_times);
-    rc = count_cells(&(struct recorded){needs, cells});
-    needs->recorded_s = recorded_from(needs, cells);
+        return read_gaps(reader, &recorded, 1, see, context);
+    rc = prom_each(reader, &cells, recorded_cells, see_cells, (void *)&recorded);
+    *recorded_s = recorded_from(span, n_of);
     if (rc == 0)
-        rc = prom_each(reader, span, "max by (uuid) (" RECORDED ")", needs->of,
-                       reader->reading->window_s, span->step_s, AHEAD_S);
-    return rc == 0 ? ask_gaps(needs, cells) : rc;
+        rc = prom_each(reader, span, "max by (uuid) (" RECORDED ")", see, context);
+    return rc == 0 ? read_gaps(reader, &recorded, (int)all, see, context) : rc;
 }

@@ -117,7 +117,8 @@ class Spoiler(http.server.BaseHTTPRequestHandler):
             answer["data"]["result"] = [one for one in result if one["metric"].get("uuid", "")[:8] != "00000002"]
         elif how == "inf" and "vmwss_plan_ram_bytes" in path:
             for one in result:
-                one["value"][1] = "+Inf"
+                if one["metric"].get("__name__", "vmwss_plan_ram_bytes") == "vmwss_plan_ram_bytes":
+                    one["value"][1] = "+Inf"
 
     def refuse(self, kind, words):
         body = json.dumps({"status": "error", "errorType": kind, "error": words}).encode()
