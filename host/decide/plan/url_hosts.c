@@ -172,13 +172,37 @@ static const struct doubt {
      "vmwss_written_timestamp_seconds)[1800s:60s]) > 300))",
      0},
     /* At moments in different parts of a minute. A guest that has ended unmarked is in an older
-     * scrape for five minutes. */
+     * scrape for five minutes. For a guest that is new Thanos may choose another replica than for
+     * its host. */
     {EQUAL_LABELS,
      "count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{$of}) < "
      "ignoring (domain, uuid) group_left () timestamp(vmwss_plan_reserve_bytes{$of}))[1800s:37s]) "
-     ">= 10)",
+     ">= 10 and vmwss_plan_ram_bytes{$of} offset 1800s)",
      -ENOTUNIQ},
 };
+
+/* A host that was scraped more often than it is now, and guests that were in fewer scrapes: as long
+ * as there were two. VictoriaMetrics may have dropped one of two scrapes; what is there is of both.
+ */
+static const char scraped_more_often[] =
+    "max by (host) (max_over_time(count_over_time(vmwss_plan_reserve_bytes{$of}[300s])[$span:$900])) "
+    ">= 1.5 * max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))";
+static const struct doubt equal_before = {
+    EQUAL_LABELS ", or look back to when they had one with --since",
+    "count by (host) (count_over_time((1.5 * (count_over_time(vmwss_plan_ram_bytes{$of}[300s]) and "
+    "vmwss_plan_ram_bytes{$of} and vmwss_plan_ram_bytes{$of} offset 300s) < "
+    "ignoring (domain, uuid) group_left () "
+    "count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))[$span:$900]) >= 10)",
+    -ENOTUNIQ};
+
+static int see_more_often(struct prom_series *series, void *context)
+{
+    struct url_host *host = find_host(context, prom_label(series, "host"));
+
+    if (host)
+        host->more_often = true;
+    return 0;
+}
 
 /* Warns of a host, whose guests then are partly known; or refuses it. */
 static int see_doubt(struct prom_series *series, void *context)
@@ -199,6 +223,12 @@ static int see_doubt(struct prom_series *series, void *context)
     return 0;
 }
 
+static int check_equal_before(struct hosts_reading *from)
+{
+    from->doubt = &equal_before;
+    return prom_each(from->reader, NULL, equal_before.query, see_doubt, from);
+}
+
 /* Makes queries for single hosts, because dead hosts, and those that may be two, are few and the
  * whole span is read. */
 static int read_each(struct hosts_reading *from)
@@ -213,6 +243,8 @@ static int read_each(struct hosts_reading *from)
             rc = prom_each(reader, NULL, TWO_HOSTS("[$span:$300]", "4"), refuse_name, from);
         if (rc == 0 && from->host->differ)
             rc = prom_each(reader, NULL, TWO_HOSTS("[1800s:60s]", "7"), refuse_name, from);
+        if (rc == 0 && from->host->more_often)
+            rc = check_equal_before(from);
         if (rc == 0 && !from->host->live)
             rc = prom_each(reader, NULL, SCRAPED("[$span:$150]"), see_scrape, from);
     }
@@ -255,6 +287,8 @@ int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts)
         return rc;
     qsort(hosts->hosts, hosts->n, sizeof(*hosts->hosts), by_name);
     rc = prom_each(reader, NULL, SCRAPED("[300s:15s]"), see_scrape, &from);
+    if (rc == 0)
+        rc = prom_each(reader, NULL, scraped_more_often, see_more_often, &from);
     if (rc == 0)
         rc = read_each(&from);
     for (size_t d = 0; rc == 0 && d < COUNT(doubts); d++) {

@@ -9,7 +9,8 @@ FLEETS is a JSON object of lists of hosts: {"host", "labels"?, "skew"?, "capacit
 {"name", "id", "need", "from"?, "to"?}: MiB, and hours before NOW. Each series has the label fleet. A guest may have "labels" that
 replace its own, "lost": a metric that relabelling drops, "mute": how many hours ago its needs ended, "burst": [need, from, to], "ram",
 and "cpus". Labels that are null are dropped, a host may have "lost", too, and a capacity or RAM may be [[FROM, MiB], ...], which changes.
-A guest that lost "all" has no series, and a host "frozen" FROM has those of a file that was not written since then.
+A guest that lost "all" has no series, and a host "frozen" FROM has those of a file that was not written since then. A guest with a
+"skew" was scraped so much later than its host: by another replica, which Thanos chooses for each series (pkg/dedup/iter.go).
 """
 
 import http.server
@@ -57,12 +58,13 @@ def scrape(host, labels, now, at):
     for guest in host["guests"]:
         if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", 0):
             continue
+        then = at + guest.get("skew", 0)
         own = dict(labels, domain=guest["name"], uuid=f"{guest['id']:08}-3333-4111-8111-111111111111")
         own.update(guest.get("labels", {}))
         burst, begin, end = guest.get("burst", (0, 0, 0))
         need = burst if begin >= (now - at) / 3600 >= end else guest["need"]
         if guest.get("lost") not in ("ram", "all"):
-            series("vmwss_plan_ram_bytes", own, value_at(guest.get("ram", 1024), (now - at) / 3600), at)
+            series("vmwss_plan_ram_bytes", own, value_at(guest.get("ram", 1024), (now - at) / 3600), then)
         if (now - at) / 3600 < guest.get("mute", 0):
             continue
         joint += need
@@ -70,10 +72,10 @@ def scrape(host, labels, now, at):
             continue
         own["window"] = "60"
         if "cpus" in guest:
-            series("vmwss_window_vcpu_seconds", own, guest["cpus"] * 60 / MIB, at)
-            series("vmwss_window_measured_seconds", own, 60 / MIB, at)
-        series("vmwss_plan_need_bytes", own, need, at)
-        series("vmwss_plan_size_bytes", own, need, at)
+            series("vmwss_window_vcpu_seconds", own, guest["cpus"] * 60 / MIB, then)
+            series("vmwss_window_measured_seconds", own, 60 / MIB, then)
+        series("vmwss_plan_need_bytes", own, need, then)
+        series("vmwss_plan_size_bytes", own, need, then)
     series("vmwss_plan_host_need_bytes", dict(labels, window="60"), joint, at)
 
 

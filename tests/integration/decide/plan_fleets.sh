@@ -129,6 +129,14 @@ cat >"$dir/fleets.json" <<'END'
  "equal-idle": [
   {"host": "node1", "guests": []},
   {"host": "node1", "skew": 20, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
+ "equal-once": [
+  {"host": "node1", "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "skew": 20, "to": 3, "guests": [{"name": "w1", "id": 3, "need": 300}]}],
+ "slower": [
+  {"host": "node1", "guests": [{"name": "e1", "id": 1, "need": 300}]},
+  {"host": "node1", "skew": 30, "to": 3, "guests": [{"name": "e1", "id": 1, "need": 300}]}],
+ "deduplicated": [
+  {"host": "node1", "guests": [{"name": "e1", "id": 1, "need": 300}, {"name": "e2", "id": 2, "need": 300, "from": 0.4, "skew": -25}]}],
  "churning": [
   {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "ci1", "id": 2, "need": 100, "from": 0.5, "to": 0.4},
     {"name": "ci2", "id": 3, "need": 100, "from": 0.4, "to": 0.3}, {"name": "ci3", "id": 4, "need": 100, "from": 0.3, "to": 0.15}]}],
@@ -193,6 +201,9 @@ expect_exit "two instances that serve different guests are two hosts" 2 'node1: 
 expect_exit "also of one that two servers scrape" 2 'several hosts .*replica="A" and replica="B", cluster="east" and cluster="west"' plan replicated
 expect_exit "two hosts whose labels are equal" 2 'host node1: .* come from different scrapes: .*several hosts' plan equal
 expect_exit "one of which has no guests" 2 'host node1: .* come from different scrapes: .*several hosts' plan equal-idle
+expect_exit "also if there were two hours ago" 2 'host node1: .* come from different scrapes: .*several hosts' plan equal-once
+check "but not if it was only scraped more often" says '[.hosts[].guests] == [1]' slower
+check "nor if Thanos has chosen another replica for a new guest than for its host" says '[.hosts[].guests] == [2]' deduplicated
 check "a host whose guests come and go is one" says '[.hosts[].guests] == [1]' churning
 check "nor does a label that changed, and the memory is that of now" says '[.guests[].domain] == ["j2"] and
 	.hosts[0].capacity_bytes == 1024 * 1048576' renamed
