@@ -13,8 +13,13 @@ debian_sources_of_this_machine() {
 	rm -f "$1/etc/apt/sources.list"
 	cp -r /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/apt/trusted.gpg.d "$1/etc/apt/" 2>/dev/null
 	[[ ! -e /etc/apt/apt.conf ]] || cp /etc/apt/apt.conf "$1/etc/apt/"
-	[[ $debian_suite == bookworm ]] || find "$1/etc/apt" \( -name '*.list' -o -name '*.sources' \) \
-		-exec sed -i "s/\bbookworm\b/${debian_suite%-backports}/g" {} +
+	if [[ $debian_suite == sid ]]; then # has neither updates nor security
+		rm -rf "$1"/etc/apt/sources.list*
+		echo "deb $(debian_mirror) sid main" >"$1/etc/apt/sources.list"
+	elif [[ $debian_suite != bookworm ]]; then
+		find "$1/etc/apt" \( -name '*.list' -o -name '*.sources' \) \
+			-exec sed -i "s/\bbookworm\b/${debian_suite%-backports}/g" {} +
+	fi
 }
 debian_mirror() {
 	# shellcheck disable=SC2016 # apt's own variables
