@@ -21,10 +21,12 @@
  * to be useful. */
 #define LEAST_ROOM 0.2
 
-static const char magic[8] = "vmwss-p1";
+/* Without its terminator. */
+#define MAGIC "vmwss-p1"
+#define MAGIC_LENGTH (sizeof(MAGIC) - 1)
 
 struct header {
-    char magic[8];
+    char magic[MAGIC_LENGTH];
     char method[16];
     uint64_t owner;
     uint64_t huge;
@@ -50,7 +52,7 @@ int neighbour_publish(const struct fsroot *root, pid_t pid, const struct neighbo
 
     if (fd < 0)
         return fd;
-    memcpy(header.magic, magic, sizeof(magic));
+    memcpy(header.magic, MAGIC, MAGIC_LENGTH);
     snprintf(header.method, sizeof(header.method), "%s", panel->method->name);
 
     int rc = write_all(fd, &header, sizeof(header));
@@ -86,7 +88,7 @@ static bool in_order(const struct taken_span *spans, uint64_t n)
 
 static bool is_whole(const struct header *header, size_t size)
 {
-    return !memcmp(header->magic, magic, sizeof(magic)) && header->owner > 0 &&
+    return !memcmp(header->magic, MAGIC, MAGIC_LENGTH) && header->owner > 0 &&
            header->owner <= INT32_MAX && header->method[sizeof(header->method) - 1] == '\0' &&
            header->n <= MAX_BYTES / sizeof(struct taken_span) &&
            size == sizeof(*header) + header->n * sizeof(struct taken_span);

@@ -45,7 +45,7 @@ int xml_tree_parse(const char *xml, size_t length, xmlDocPtr *out, struct error 
     parser->sax->internalSubset = refuse_dtd;
     xmlDocPtr doc = xmlCtxtReadMemory(parser, xml, (int)length, NULL, NULL,
                                       XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
-    bool stopped = parser->disableSAX && parser->errNo == XML_ERR_USER_STOP;
+    bool stopped = parser->errNo == XML_ERR_USER_STOP;
 
     parser_words(parser, words, sizeof(words));
     xmlFreeParserCtxt(parser);
