@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool outbox_free(const struct outbox *outbox)
-{
-    return !outbox->line;
-}
-
 int outbox_put(struct outbox *outbox, json_t *message)
 {
     /* With as many digits as a double holds, an uptime of years keeps the kernel's hundredths of a

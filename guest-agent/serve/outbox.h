@@ -16,9 +16,6 @@ struct outbox {
     bool cut; /* the last line was cut */
 };
 
-/** Returns true if the outbox is free for a line. */
-bool outbox_free(const struct outbox *outbox);
-
 /** Puts @p message (which may be NULL) into a free outbox. 0, -ENOMEM, or -EMSGSIZE above
  * WIRE_LINE_MAX. */
 int outbox_put(struct outbox *outbox, json_t *message);

@@ -58,18 +58,6 @@ void csv_text(struct csv *csv, const char *text)
         fputs(text, stdout);
 }
 
-void csv_whole(struct csv *csv, uint64_t value)
-{
-    separate(csv);
-    printf("%llu", (unsigned long long)value);
-}
-
-void csv_number(struct csv *csv, double value)
-{
-    separate(csv);
-    printf("%.9g", value);
-}
-
 void csv_nothing(struct csv *csv)
 {
     separate(csv);

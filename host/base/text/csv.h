@@ -2,8 +2,6 @@
 /** @file csv.h  Comma-separated values to standard output by RFC 4180: CRLF, quotes if needed. */
 #pragma once
 
-#include <stdint.h>
-
 /** A line of values; initialise it with {0}. */
 struct csv {
     int n;
@@ -13,9 +11,6 @@ struct csv {
  * gets an apostrophe before it: guests choose names, and a spreadsheet would run it as a formula.
  */
 void csv_text(struct csv *csv, const char *text);
-void csv_whole(struct csv *csv, uint64_t value);
-/** Appends a number with up to nine significant digits. */
-void csv_number(struct csv *csv, double value);
 /** Appends an empty field, for an unknown value. */
 void csv_nothing(struct csv *csv);
 

@@ -83,7 +83,7 @@ static uint64_t demand_of(const struct decide_policy *policy, const struct decid
                    sum_bounded(wss->high_bytes, decide_reserve(policy, most), most));
 }
 
-uint64_t decide_demand(const struct decide_policy *policy, const struct decide_input *input,
+static uint64_t demand(const struct decide_policy *policy, const struct decide_input *input,
                        struct decide_decision *decision)
 {
     uint64_t most = input->assigned_bytes;
@@ -178,8 +178,8 @@ static uint64_t droppable(const struct decide_guest *guest)
                    guest->cold_anon_bytes);
 }
 
-uint64_t decide_floor(const struct decide_policy *policy, const struct decide_input *input,
-                      struct decide_decision *decision)
+static uint64_t floor_of(const struct decide_policy *policy, const struct decide_input *input,
+                         struct decide_decision *decision)
 {
     uint64_t most = input->assigned_bytes;
 
@@ -223,7 +223,7 @@ static uint64_t past_of(const struct decide_input *input, const struct decide_de
     return larger(used, smaller(input->past.touched_bytes, input->assigned_bytes));
 }
 
-uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input)
+static uint64_t learned(const struct decide_policy *policy, const struct decide_input *input)
 {
     double lives = fmax(input->panic_age_s, 0) / policy->learned_half_life_s;
 
@@ -481,10 +481,10 @@ void decide(const struct decide_policy *policy, const struct decide_input *input
             struct decide_decision *decision)
 {
     *decision = (struct decide_decision){0};
-    decision->demand_bytes = decide_demand(policy, input, decision);
+    decision->demand_bytes = demand(policy, input, decision);
     decision->measured = input->short_wss.window_s > 0 && input->mid_wss.window_s > 0;
-    decision->floor_bytes = decide_floor(policy, input, decision);
-    decision->memory.learned_bytes = decide_learned(policy, input);
+    decision->floor_bytes = floor_of(policy, input, decision);
+    decision->memory.learned_bytes = learned(policy, input);
     decision->memory.past_bytes = past_of(input, decision);
     decision->band_bytes = decide_band(policy, input);
     decision->vetoes = decide_vetoes(policy, input);

@@ -311,14 +311,9 @@ uint64_t decide_most(const struct decide_input *input);
 bool decide_has_statistics(const struct decide_policy *policy, const struct decide_input *input);
 
 /* Each term alone; at most M. */
-uint64_t decide_demand(const struct decide_policy *policy, const struct decide_input *input,
-                       struct decide_decision *decision);
 uint64_t decide_reserve(const struct decide_policy *policy, uint64_t assigned_bytes);
 /** Returns how much must be available at least for the guest not to panic: half of its reserve. */
 uint64_t decide_little(const struct decide_policy *policy, uint64_t assigned_bytes);
-uint64_t decide_floor(const struct decide_policy *policy, const struct decide_input *input,
-                      struct decide_decision *decision);
-uint64_t decide_learned(const struct decide_policy *policy, const struct decide_input *input);
 uint64_t decide_band(const struct decide_policy *policy, const struct decide_input *input);
 
 /** Returns S: by default as many as its assigned MiB. */

@@ -110,11 +110,6 @@ const struct agent_hello *agent_channel_hello(const struct agent_channel *channe
     return channel->has_hello ? &channel->hello : NULL;
 }
 
-uint64_t agent_channel_faults(const struct agent_channel *channel, enum agent_fault fault)
-{
-    return channel->faults[fault];
-}
-
 /* --- faults ----------------------------------------------------------------------------------- */
 
 void channel_fail(struct agent_channel *channel, enum agent_fault fault, int code,
@@ -281,11 +276,6 @@ static void connected(struct agent_channel *channel, uint64_t now_ns)
 }
 
 /* --- event loop ------------------------------------------------------------------------------- */
-
-uint64_t agent_channel_backoff_ns(const struct agent_channel *channel)
-{
-    return channel->backoff_ns;
-}
 
 const struct error *agent_channel_failure(const struct agent_channel *channel)
 {

@@ -111,12 +111,9 @@ void agent_channel_redirect(struct agent_channel *channel, const struct agent_en
 /**
  * Requests a report; connects, and requests a hello first, if necessary.
  * @return 0: a REPORT or FAILED will come; -EALREADY a report is already requested; -EAGAIN it
- *         backs off until agent_channel_backoff_ns()
+ *         backs off
  */
 int agent_channel_ask(struct agent_channel *channel, uint64_t now_ns);
-
-/** The time until which it backs off (CLOCK_MONOTONIC); 0: it does not back off. */
-uint64_t agent_channel_backoff_ns(const struct agent_channel *channel);
 
 /** The reason of the last failed question, which is also why it backs off. Its code is 0 if no
  * question has failed. */
@@ -146,6 +143,3 @@ enum agent_event_kind agent_channel_next(struct agent_channel *channel, uint64_t
 /** The last hello; NULL before the first. Valid as long as the channel; agent_channel_next() may
  * change it. */
 const struct agent_hello *agent_channel_hello(const struct agent_channel *channel);
-
-/** Number of these faults since the channel was made. */
-uint64_t agent_channel_faults(const struct agent_channel *channel, enum agent_fault fault);

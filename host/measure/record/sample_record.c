@@ -233,7 +233,8 @@ uint64_t population_bytes(const struct method *method, const struct resident_now
     return method->sees_unmapped ? now->resident_bytes : now->mapped_bytes;
 }
 
-uint64_t population_error_bytes(const struct method *method, const struct resident_now *now)
+/* The possible error of population_bytes(). */
+static uint64_t population_error_bytes(const struct method *method, const struct resident_now *now)
 {
     return method->sees_unmapped ? now->resident_error_bytes : now->mapped_error_bytes;
 }

@@ -172,8 +172,6 @@ uint64_t population_bytes(const struct method *method, const struct resident_now
 /** population_bytes() and all other inputs of an estimate. */
 struct wss_memory memory_now(const struct method *method, const struct guest_ram *ram,
                              const struct resident_now *now);
-/** The possible error of population_bytes(). */
-uint64_t population_error_bytes(const struct method *method, const struct resident_now *now);
 
 /**
  * Fills a record from a result. Each window's numbers are shares of the memory that was resident

@@ -209,18 +209,18 @@ TEST(cases_tests, failures_in_a_row_back_off)
         connect_to_it();
         now += 2 * SECOND;
         expect_fault(AGENT_FAILED, AGENT_FAULT_SILENT, "no answer");
-        ck_assert_uint_eq(agent_channel_backoff_ns(channel), now + seconds * SECOND);
+        ck_assert_uint_eq(channel->backoff_ns, now + seconds * SECOND);
         ck_assert_int_eq(agent_channel_ask(channel, now + seconds * SECOND - 1), -EAGAIN);
         now += seconds * SECOND;
     }
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SILENT), 10);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_SILENT], 10);
     greet();
     say_report(1);
     expect_report(1);
     close(server);
     server = -1;
     expect_fault(AGENT_FAILED, AGENT_FAULT_CLOSED, "hung up");
-    ck_assert_uint_eq(agent_channel_backoff_ns(channel), now + 2 * SECOND);
+    ck_assert_uint_eq(channel->backoff_ns, now + 2 * SECOND);
 }
 
 /* As when it answers a client before us, or late. */
@@ -235,7 +235,7 @@ TEST(cases_tests, other_answers_are_ignored)
     say_report(5);
     expect_fault(AGENT_FAULT, AGENT_FAULT_SEQUENCE, "another question");
     expect_report(5);
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SEQUENCE), 2);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_SEQUENCE], 2);
 }
 
 TEST(cases_tests, an_answer_of_another_kind)
@@ -245,7 +245,7 @@ TEST(cases_tests, an_answer_of_another_kind)
     expect_fault(AGENT_FAULT, AGENT_FAULT_SEQUENCE, "another question");
     now += 2 * SECOND;
     expect_fault(AGENT_FAILED, AGENT_FAULT_SEQUENCE, "what came is wrong: an answer to");
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SILENT), 0);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_SILENT], 0);
 }
 
 TEST(cases_tests, garbage_is_skipped_and_told_once)
@@ -260,7 +260,7 @@ TEST(cases_tests, garbage_is_skipped_and_told_once)
     say("more of it\n");
     say_report(6);
     expect_report(6);
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_MESSAGE), 3);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_MESSAGE], 3);
 }
 
 TEST(cases_tests, a_lie_fails_by_its_reason)
@@ -296,8 +296,8 @@ TEST(cases_tests, a_line_without_end_is_skipped)
     ck_assert_int_eq(next(), AGENT_NOTHING);
     expect_fault(AGENT_FAULT, AGENT_FAULT_LONG, "more than 16384 bytes");
     expect_report(5);
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_LONG), 1);
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_MESSAGE), 0);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_LONG], 1);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_MESSAGE], 0);
 }
 
 /* Sends until it is cut off; how many bytes it could send. */
@@ -497,7 +497,7 @@ TEST(cases_tests, asked_too_soon_it_fails_for_the_same_reason)
         ck_assert_msg(strstr(event.error.text, "Connection refused") != NULL, "%s",
                       event.error.text);
     }
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_CONNECT), 1); /* not asked */
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_CONNECT], 1); /* not asked */
 }
 
 TEST(cases_tests, a_restarted_guest_is_greeted_again)
@@ -535,7 +535,7 @@ TEST(cases_tests, a_suspended_guest_is_not_to_blame)
     now += 60 * SECOND;
     ck_assert_int_eq(next(), AGENT_NOTHING);
     ck_assert_int_eq(agent_channel_fd(channel), -1);
-    ck_assert_uint_eq(agent_channel_faults(channel, AGENT_FAULT_SILENT), 0);
+    ck_assert_uint_eq(channel->faults[AGENT_FAULT_SILENT], 0);
     greet();
     say_report(5);
     expect_report(5);
