@@ -48,6 +48,18 @@ SMALL = {
     "small-6M": ("total=24M hot=6M op=write rest=yes pattern=strided stride=8K", SMALL_WAYS[:4]),
     "small-16M": ("total=24M hot=16M op=write rest=yes", SMALL_WAYS[:3]),
 }
+# Smaller and slower still, for the lab, where KVM is real and the processors are emulated.
+LAB_WAYS = [(1, 300), (1.5, 300), (1, 800), (2, 500), (0.75, 1000)]
+SMALL |= {
+    "lab-idle": ("total=8M idle=yes", LAB_WAYS[:3]),
+    "lab-reads": ("total=8M hot=4M op=read rest=yes", LAB_WAYS[:3]),
+    "lab-128K": ("total=8M hot=128K op=write rest=yes", LAB_WAYS),
+    "lab-300K": ("total=8M hot=300K op=write rest=yes pattern=random", LAB_WAYS),
+    "lab-500K": ("total=8M hot=500K op=write rest=yes", LAB_WAYS),
+    "lab-900K": ("total=8M hot=900K op=write rest=yes pattern=random", LAB_WAYS),
+    "lab-phases": ("total=8M phases=1:128K,2:400K op=write rest=yes", LAB_WAYS),
+    "lab-3M": ("total=8M hot=3M op=write rest=yes", LAB_WAYS[:3]),
+}
 GUESTS |= {name: payload(words, ways, 64) for name, (words, ways) in SMALL.items()}
 
 

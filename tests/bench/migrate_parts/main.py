@@ -3,8 +3,10 @@
 """Has guests migrate between two QEMUs, with a forecast before each migration, and compares the two."""
 
 import argparse
+import contextlib
 import json
 import os
+import signal
 import sys
 import time
 
@@ -15,13 +17,19 @@ from payload_guest import CannotStart  # noqa: E402
 BUILD = os.environ.get("BUILD", os.path.join(cases.ROOT, "build/release"))
 
 ABOUT = """\
-In the lab, where KVM is real:
+The proof takes half an hour on two processors that have nothing else to do. What was interrupted goes on from there:
 
-  vm-images/lab/lab --kernel page_idle --out DIR -- tests/bench/migrate --append /mnt/out/runs
-  tests/bench/migrate --from DIR/runs
+  tests/bench/migrate --proof DIR
+  tests/bench/migrate --from DIR/libvirt --from DIR/tcg --from DIR/kvm         # its table again
 
-Each guest moves once for each of its ways (bandwidth, allowed downtime), and goes on where it has arrived. One that has not
-arrived after 25 rounds or 60 s does not converge. A further run with --append goes on with the moves that are not in FILE yet.
+Its parts by hand; the last one in the lab, where KVM is real:
+
+  tests/bench/migrate --by libvirt --accel tcg --wire 8 --guest small-700K --append DIR/libvirt
+  tests/bench/migrate --accel tcg --wire 8 --guest small-256K:10,small-2M --append DIR/tcg
+  vm-images/lab/lab --kernel 7.3 --cpus 2 --out DIR -- tests/bench/migrate --wire 2 --guest lab-300K --append /mnt/out/kvm
+
+A guest that has not arrived after 25 rounds or 60 s does not converge. Payloads, and what libvirt moves, begin anew for each
+move; a Linux guest goes on where it has arrived. A further run with --append goes on with the moves that are not in FILE yet.
 """
 
 
@@ -32,8 +40,15 @@ def parse_options():
         epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--guest", metavar="NAME,...", help=", ".join(cases.GUESTS))
+    parser.add_argument(
+        "--guest",
+        metavar="NAME[:N],...",
+        help="N moves of each guest; without N one for each of its ways. All: " + ", ".join(cases.GUESTS),
+    )
     parser.add_argument("--accel", default="kvm", choices=["kvm", "tcg"])
+    parser.add_argument(
+        "--by", default="qemu", choices=["qemu", "libvirt"], help="who migrates: two QEMUs, two libvirtds"
+    )
     parser.add_argument("--append", metavar="FILE", help="keep each run in FILE, and go on where it ends")
     parser.add_argument("--from", metavar="FILE", dest="source", action="append", help="only print the table of FILE")
     parser.add_argument(
@@ -42,22 +57,27 @@ def parse_options():
     parser.add_argument("--wire", type=int, default=0, metavar="MIB", help="a connection of so many MiB/s")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no migration after so many seconds")
     parser.add_argument("--image", metavar="DIR", help="of make-linux-guest; without it, payload guests only")
-    parser.add_argument("--first", type=int, metavar="N", help="only the first N ways of each guest")
-    parser.add_argument("--repeat", type=int, default=1, help="so often each way of each guest (1)")
+    parser.add_argument(
+        "--proof", metavar="DIR", help="100 migrations of all kinds, kept in DIR, and their table; see below"
+    )
     return parser.parse_args()
 
 
 def read_runs(paths):
+    """A line that is cut, as where the machine went down, is a run that was not made."""
     runs = []
     for path in paths:
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                runs += [json.loads(line) for line in file if line.strip()]
+                for line in file:
+                    with contextlib.suppress(json.JSONDecodeError):
+                        runs.append(json.loads(line))
     return runs
 
 
 def key_of(run):
-    return run["guest"], run["bandwidth"], run["downtime_ms"], run["turn"]
+    by = run.get("by", "qemu"), run.get("accel", "tcg")
+    return *by, run["guest"], run["bandwidth"], run["downtime_ms"], run["turn"]
 
 
 def forecast_of(run):
@@ -65,12 +85,14 @@ def forecast_of(run):
 
 
 def one_move(journey, path, way, turn):
-    bandwidth, downtime_ms = way[0] * cases.MIB, way[1]
-    rate = journey.dirty_rate()
+    bandwidth, downtime_ms = int(way[0] * cases.MIB), way[1]
+    rate = journey.here.dirty_rate() * cases.MIB
     text = journey.record()
     record = json.loads(text)
     forecast = one.foretell(BUILD, text, bandwidth, downtime_ms, path)
     return {
+        "by": journey.bench.by,
+        "accel": journey.bench.accel,
         "guest": journey.name,
         "bandwidth": bandwidth,
         "downtime_ms": downtime_ms,
@@ -88,27 +110,33 @@ def one_move(journey, path, way, turn):
 def keep(options, run):
     if options.append:
         with open(options.append, "a", encoding="utf-8") as file:
-            file.write(json.dumps(run) + "\n")
+            # A line of its own, also after one that was cut.
+            file.write("\n" + json.dumps(run) + "\n")
     print("# " + "  ".join(report.one_line(run)), flush=True)
 
 
-def moves_of(options, name, done):
-    ways = [(way, turn) for turn in range(options.repeat) for way in cases.GUESTS[name]["ways"][: options.first]]
-    return [(way, turn) for way, turn in ways if (name, way[0] * cases.MIB, way[1], turn) not in done]
+def moves_of(options, name, n, done):
+    """n moves of a guest, in turn by each of its ways, without those that are done."""
+    ways = cases.GUESTS[name]["ways"]
+    moves = [(ways[i % len(ways)], i // len(ways)) for i in range(n or len(ways))]
+    of = options.by, options.accel, name
+    return [(way, turn) for way, turn in moves if (*of, int(way[0] * cases.MIB), way[1], turn) not in done]
 
 
-def journey_of(options, name, path, moves, end):
+def journey_of(options, bench, name, path, moves, end):
     """All moves of one guest; those that have been made. A payload begins anew each time, as it boots at once: QEMU 7.2 has
-    zero pages of a guest that has arrived resident, so that its resident memory is no longer what it filled."""
+    zero pages of a guest that has arrived resident, so that its resident memory is no longer what it filled. So does one that
+    libvirt has moved, which always goes from the one libvirtd to the other."""
     runs, journey = [], None
+    goes_on = cases.GUESTS[name]["kind"] == "linux" and bench.by == "qemu"
     try:
         for way, turn in moves:
             if time.monotonic() > end:
                 break
-            if not journey or cases.GUESTS[name]["kind"] == "payload":
+            if not (journey and goes_on):
                 if journey:
                     journey.stop()
-                journey = one.Journey(BUILD, options.accel, name, options.image, options.wire * cases.MIB)
+                journey = one.Journey(bench, name)
             runs.append(one_move(journey, path, way, turn))
             keep(options, runs[-1])
     finally:
@@ -119,17 +147,18 @@ def journey_of(options, name, path, moves, end):
 
 def run_all(options, runs):
     end = time.monotonic() + options.seconds
-    names = options.guest.split(",") if options.guest else list(cases.GUESTS)
+    asked = [word.partition(":") for word in (options.guest or ",".join(cases.GUESTS)).split(",")]
     done = {key_of(run) for run in runs}
+    bench = one.Bench(BUILD, options.accel, options.by, options.wire * cases.MIB, options.image)
     path = None
-    for name in names:
-        moves = moves_of(options, name, done)
+    for name, _, n in asked:
+        moves = moves_of(options, name, int(n or 0), done)
         if not moves or (cases.GUESTS[name]["kind"] == "linux" and not options.image) or time.monotonic() > end:
             continue
         try:
-            path = path or one.calibrate(BUILD, options.accel, options.wire * cases.MIB)
+            path = path or one.calibrate(bench)
             print("# path: " + json.dumps(path), flush=True)
-            runs += journey_of(options, name, path, moves, end)
+            runs += journey_of(options, bench, name, path, moves, end)
         except (CannotStart, qmp.Refused, OSError) as error:
             print(f"# {name}: {error}", flush=True)
     return runs
@@ -137,6 +166,8 @@ def run_all(options, runs):
 
 def main():
     options = parse_options()
+    # Guests are ended then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.source:
         runs = read_runs(options.source)
         if options.again:

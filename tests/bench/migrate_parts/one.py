@@ -7,10 +7,11 @@ import re
 import statistics
 import subprocess
 import time
+from typing import NamedTuple
 
 from payload_guest import CannotStart
 
-from . import cases, pair
+from . import cases, domains, pair
 
 MIB = 1 << 20
 VMWSS = "host/vmwss"
@@ -46,14 +47,25 @@ def sparse_end(pid, memory):
     return 4096 * sparse
 
 
+class Bench(NamedTuple):
+    """What all migrations of a run have in common."""
+
+    build: str
+    accel: str  # "kvm", "tcg"
+    by: str  # "qemu", "libvirt"
+    wire: int  # bytes a second of the connection; 0: as fast as the machine is
+    image: str  # of make-linux-guest; None: payload guests only
+
+
 class Journey:
     """A guest on its way."""
 
-    def __init__(self, build, accel, name, image, wire=0):
-        self.build, self.accel, self.name, self.wire = build, accel, name, wire
+    def __init__(self, bench, name):
+        self.bench, self.name = bench, name
         self.guest = cases.GUESTS[name]
-        self.options = cases.qemu_options(self.guest, build, image)
-        self.here, self.there = pair.Side(build, accel, self.options), None
+        self.options = cases.qemu_options(self.guest, bench.build, bench.image)
+        kind = domains.Domain if bench.by == "libvirt" else pair.Side
+        self.here, self.there = kind(bench.build, bench.accel, self.options), None
         try:
             self.here.wait_for(cases.ready_pattern(self.guest))
             time.sleep(SETTLES_S[self.guest["kind"]])
@@ -62,28 +74,23 @@ class Journey:
             raise
 
     def move(self, bandwidth, downtime_ms):
-        """Forecast and migration; the guest goes on at the other end, or here."""
-        if not self.there:
-            self.stream = self.here.dir + "/stream"
-            self.there = pair.Side(self.build, self.accel, self.options, incoming=self.stream)
-        if self.wire:
-            wire = pair.Wire(self.stream, self.wire)
-            outcome = pair.migrate(self.here, self.there, wire.path, bandwidth, downtime_ms)
-            wire.close()
-        else:
-            outcome = pair.migrate(self.here, self.there, self.stream, bandwidth, downtime_ms)
+        """The migration; the guest goes on at the other end, or here."""
+        if self.bench.by == "libvirt":
+            return domains.migrate(self.here, self.bench.wire, bandwidth, downtime_ms)
+        stream = self.here.dir + "/stream"
+        self.there = pair.Side(self.bench.build, self.bench.accel, self.options, incoming=stream)
+        with pair.connection(stream, stream + ".wire", self.bench.wire) as path:
+            outcome = pair.migrate(self.here, self.there, path, bandwidth, downtime_ms)
         if outcome["converged"]:
-            self.here.stop()
-            self.here, self.there = self.there, None
-        else:
-            self.there.stop()
-            self.there = None
+            self.here, self.there = self.there, self.here
+        self.there.stop()
+        self.there = None
         return outcome
 
     def record(self):
         """The record with the guest's write curve, as text: measured, or under TCG, whose writes no method need see, the
         payload's own truth."""
-        if self.accel == "kvm":
+        if self.bench.accel == "kvm":
             return self._measure("--writes", "--window", ",".join(map(str, WINDOWS)))
         record = json.loads(self._measure("--window", "0.1"))
         written = written_bytes(self.guest["words"])
@@ -95,21 +102,19 @@ class Journey:
         return json.dumps(record)
 
     def _measure(self, *options):
-        command = [os.path.join(self.build, VMWSS), "measure", "--pid", str(self.here.pid), "--json", "--wait", "5"]
+        command = [
+            os.path.join(self.bench.build, VMWSS),
+            "measure",
+            "--pid",
+            str(self.here.pid),
+            "--json",
+            "--wait",
+            "5",
+        ]
         run = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         if run.returncode:
             raise CannotStart("measure: " + run.stderr.strip())
         return run.stdout
-
-    def dirty_rate(self):
-        """QEMU's own figure, bytes a second: page sampling for one second."""
-        monitor = self.here.monitor
-        monitor.ask("calc-dirty-rate", **{"calc-time": 1})
-        while True:
-            answer = monitor.ask("query-dirty-rate")
-            if answer["status"] == "measured":
-                return answer["dirty-rate"] * MIB
-            time.sleep(0.1)
 
     def stop(self):
         for side in (self.here, self.there):
@@ -129,19 +134,20 @@ def foretell(build, record, bandwidth, downtime_ms, path):
     return json.loads(run.stdout)
 
 
-def calibrate(build, accel, wire=0):
+def calibrate(bench):
     """The way between two QEMUs of this machine, by guests at rest: how fast it is without a limit, how long the guest
     stands still at least, how fast memory that is absent is passed over."""
 
     def move(words):
         cases.GUESTS["calibration"] = cases.payload(words, memory=128)
-        journey = Journey(build, accel, "calibration", None, wire)
+        journey = Journey(bench, "calibration")
         try:
             return journey.move(0, 300)
         finally:
             journey.stop()
 
-    filled = move("total=96M idle=yes")
+    # A few seconds, or what memory sends without a limit.
+    filled = move(f"total={min(96, 4 * bench.wire // MIB or 96)}M idle=yes")
     absent = [move("total=2M idle=yes") for _ in range(STANDSTILLS)]
     states = sorted(max(0.001, one["downtime_s"]) for one in absent)
     zero_s = statistics.median(one["total_s"] / one["zero_pages"] for one in absent)

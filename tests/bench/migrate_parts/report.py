@@ -77,6 +77,11 @@ def share(judged, key):
     return f"{sum(known)}/{len(known)}" if known else "-"
 
 
+def way_of(run):
+    """Who moves the guest, what runs it, and where its write curve comes from."""
+    return f"{run.get('by', 'qemu')}, {run.get('accel', 'tcg')}, {run['record']['writes']['method']}"
+
+
 def one_line(run):
     forecast, outcome = run["forecast"], run["outcome"]
     total, downtime = forecast["total_seconds"], forecast["downtime_seconds"]
@@ -91,7 +96,7 @@ def one_line(run):
     rate = f"{run['baseline_s']:.3g}" if run["baseline_s"] is not None else "never"
     return [
         run["guest"],
-        run.get("by", "qemu"),
+        way_of(run),
         f"{run['bandwidth'] / 2**20:g}",
         f"{run['downtime_ms']}",
         forecast["verdict"],
@@ -130,14 +135,11 @@ def print_report(runs):
     ]
     print(rows_text(heading, [one_line(run) for run in runs]))
     print()
-    names = []
-    for run in runs:
-        if run["guest"] not in names:
-            names.append(run["guest"])
     rows = []
-    for name in names:
-        of = [one for run, one in zip(runs, judged) if run["guest"] == name]
-        rows.append([name, str(len(of)), *(share(of, key) for key in COLUMNS)])
+    for group in (lambda run: run["guest"], way_of):
+        for name in dict.fromkeys(map(group, runs)):
+            of = [one for run, one in zip(runs, judged) if group(run) == name]
+            rows.append([name, str(len(of)), *(share(of, key) for key in COLUMNS)])
     rows.append(["**all**", str(len(runs)), *(share(judged, key) for key in COLUMNS)])
     print(rows_text(["guest", "moves", *COLUMNS], rows))
     print()

@@ -28,7 +28,7 @@ curve=/dev/null
 expect_exit "an empty file is no curve" 2 '/dev/null: not one JSON object' foretold
 
 runs=$guests_dir/runs
-"$root/tests/bench/migrate_parts/main.py" --accel tcg --guest small-256K,small-6M --first 1 --append "$runs" | sed 's/^/# /'
+"$root/tests/bench/migrate_parts/main.py" --accel tcg --guest small-256K:1,small-6M:1 --append "$runs" | sed 's/^/# /'
 run_is() { jq -se --arg guest "$1" "map(select(.guest == \$guest)) | length == 1 and (.[0] | $2)" "$runs" >/dev/null; }
 check "foretold to converge" run_is small-256K '.forecast.verdict == "converges"'
 check "it does" run_is small-256K '.outcome.converged'
