@@ -17,6 +17,7 @@ struct asking {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool done, left_behind;
+    uint64_t until_ns;
     struct inquiry inquiry;
     struct error error;
     int rc;
@@ -50,7 +51,7 @@ static void *ask(void *context)
 }
 
 /* Signals must reach the thread that can handle them. */
-static int begin(struct asking *asking)
+static int start_thread(struct asking *asking)
 {
     pthread_t thread;
     sigset_t all;
@@ -76,7 +77,6 @@ static bool is_interrupted(const struct inquiry *inquiry)
 static int wait_for(struct asking *asking)
 {
     const struct inquiry *inquiry = &asking->inquiry;
-    const uint64_t until_ns = inquiry->limit_s > 0 ? cond_in_s(inquiry->limit_s) : UINT64_MAX;
     int rc = 0;
 
     HOLD(&asking->mutex);
@@ -84,31 +84,37 @@ static int wait_for(struct asking *asking)
         cond_wait_until(&asking->changed, &asking->mutex, cond_in_s(CHECK_S));
         if (!asking->done && is_interrupted(inquiry))
             rc = -EINTR;
-        else if (!asking->done && clock_ns() >= until_ns)
+        else if (!asking->done && clock_ns() >= asking->until_ns)
             rc = -ETIMEDOUT;
     }
     asking->left_behind = rc < 0;
     return rc;
 }
 
-int inquiry_make(const struct inquiry *inquiry, bool *answered, struct error *error)
+struct asking *inquiry_begin(const struct inquiry *inquiry, struct error *error)
 {
     struct asking *asking = calloc(1, sizeof(*asking));
     int rc = -ENOMEM;
 
-    *answered = true;
     if (asking) {
         pthread_mutex_init(&asking->mutex, NULL);
         cond_init(&asking->changed);
         asking->inquiry = *inquiry;
-        rc = begin(asking);
+        asking->until_ns = inquiry->limit_s > 0 ? cond_in_s(inquiry->limit_s) : UINT64_MAX;
+        rc = start_thread(asking);
     }
-    if (rc < 0) {
-        if (asking)
-            asking_free(asking);
-        return error_set(error, rc, "libvirt cannot be asked: %s", strerror(-rc));
-    }
-    rc = wait_for(asking);
+    if (rc == 0)
+        return asking;
+    if (asking)
+        asking_free(asking);
+    error_set(error, rc, "libvirt cannot be asked: %s", strerror(-rc));
+    return NULL;
+}
+
+int inquiry_end(struct asking *asking, bool *answered, struct error *error)
+{
+    int rc = wait_for(asking);
+
     *answered = rc == 0;
     if (rc < 0)
         return error_set(error, rc, rc == -EINTR ? "interrupted" : "it does not answer");
@@ -117,4 +123,14 @@ int inquiry_make(const struct inquiry *inquiry, bool *answered, struct error *er
         *error = asking->error;
     asking_free(asking);
     return rc;
+}
+
+int inquiry_make(const struct inquiry *inquiry, bool *answered, struct error *error)
+{
+    struct error failed = {0};
+    struct asking *asking = inquiry_begin(inquiry, &failed);
+
+    *answered = true;
+    return asking ? inquiry_end(asking, answered, error)
+                  : error_set(error, failed.code, "%s", failed.text);
 }

@@ -16,10 +16,18 @@ struct inquiry {
     const volatile int *interrupted; /* or when this is not 0; NULL: never */
 };
 
+struct asking; /* an inquiry that was begun */
+
+/** Asks, without waiting: call inquiry_end(). Returns NULL with the error of making the thread; the
+ * context is still the caller's then. */
+struct asking *inquiry_begin(const struct inquiry *inquiry, struct error *error);
+
 /**
- * Asks, and waits for the answer.
+ * Waits for the answer, until limit_s after inquiry_begin().
  * @return what ask() has returned; -EINTR and -ETIMEDOUT: the thread was left behind, and has the
- * context; the errno of making the thread. @p answered says whether the context is still the
- * caller's.
+ * context. @p answered says whether the context is still the caller's.
  */
+int inquiry_end(struct asking *asking, bool *answered, struct error *error);
+
+/** Asks, and waits: both of the above. If the thread cannot be made, that counts as answered. */
 int inquiry_make(const struct inquiry *inquiry, bool *answered, struct error *error);

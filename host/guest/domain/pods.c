@@ -196,6 +196,7 @@ const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
 /* A question to a pod's libvirt. The members are the thread's own, as it may be left behind. */
 struct pod_inquiry {
     struct pod_guest pod;
+    struct asking *asking;
     bool connect, open; /* the answer: a connection; a guest that can be measured */
     struct domain_connection *connection;
     struct domain_info info;
@@ -271,42 +272,64 @@ static void discard(void *context, int rc)
     inquiry_free(asked);
 }
 
-static struct pod_inquiry *inquiry_new(const struct pod_guest *pod, const struct pod_inquiry *what)
+/* Begins to ask. Returns NULL with the error. */
+static struct pod_inquiry *begin_asking(const struct pod_guest *pod, bool connect, bool open,
+                                        struct error *error)
 {
-    struct pod_inquiry *asked = malloc(sizeof(*asked));
-
-    if (!asked)
-        return NULL;
-    *asked = *what;
-    asked->pod = *pod;
-    asked->pod.socket = fcntl(pod->socket, F_DUPFD_CLOEXEC, 0);
-    return asked;
-}
-
-/* @p what: its answer is filled in. */
-static int ask_pod(const struct pod_guest *pod, struct pod_inquiry *what, struct error *error)
-{
-    if (pod->socket < 0)
-        return error_set(error, pod->error.code, "%s", pod->error.text);
-
-    struct pod_inquiry *asked = inquiry_new(pod, what);
+    struct pod_inquiry *asked = calloc(1, sizeof(*asked));
     const struct inquiry inquiry = {
         .ask = ask_now, .discard = discard, .context = asked, .limit_s = LIMIT_S};
+
+    if (!asked) {
+        error_set(error, -ENOMEM, DOMAIN_PODS ": out of memory");
+        return NULL;
+    }
+    asked->connect = connect;
+    asked->open = open;
+    asked->pod = *pod;
+    asked->pod.socket = fcntl(pod->socket, F_DUPFD_CLOEXEC, 0);
+    asked->asking = inquiry_begin(&inquiry, error);
+    if (asked->asking)
+        return asked;
+    inquiry_free(asked);
+    return NULL;
+}
+
+/* Waits for the answer, and fills in @p what. */
+static int end_asking(struct pod_inquiry *asked, struct pod_inquiry *what, struct error *error)
+{
+    const struct pod_guest pod = asked->pod; /* if it does not answer, its thread frees it */
     bool answered;
-
-    if (!asked)
-        return error_set(error, -ENOMEM, DOMAIN_PODS ": out of memory");
-
-    int rc = inquiry_make(&inquiry, &answered, error);
+    int rc = inquiry_end(asked->asking, &answered, error);
 
     if (!answered)
         return error_set(error, rc,
                          "%s of its pod: it has not answered within %d s (without libvirt: measure "
                          "with --pid %d)",
-                         pod->path, LIMIT_S, (int)pod->pid);
+                         pod.path, LIMIT_S, (int)pod.pid);
     *what = *asked;
     inquiry_free(asked);
     return rc;
+}
+
+/* @p what: what is asked; its answer is filled in. */
+static int ask_pod(const struct pod_guest *pod, struct pod_inquiry *what, struct error *error)
+{
+    struct error failed = {0};
+    struct pod_inquiry *asked;
+
+    if (pod->socket < 0)
+        return error_set(error, pod->error.code, "%s", pod->error.text);
+    asked = begin_asking(pod, what->connect, what->open, &failed);
+    return asked ? end_asking(asked, what, error)
+                 : error_set(error, failed.code, "%s", failed.text);
+}
+
+void pods_ask_all(struct pods *pods, bool open)
+{
+    for (size_t i = 0; i < pods->n; i++)
+        if (pods->guests[i].socket >= 0) /* if it fails, pods_ask() tries again */
+            pods->guests[i].asked = begin_asking(&pods->guests[i], false, open, NULL);
 }
 
 int pods_connect(const struct pod_guest *pod, struct domain_connection **out, struct error *error)
@@ -319,12 +342,13 @@ int pods_connect(const struct pod_guest *pod, struct domain_connection **out, st
     return rc;
 }
 
-int pods_ask(const struct pod_guest *pod, struct domain_info *info, struct guest *guest,
+int pods_ask(struct pod_guest *pod, struct domain_info *info, struct guest *guest,
              struct error *error)
 {
     struct pod_inquiry asked = {.open = guest};
-    int rc = ask_pod(pod, &asked, error);
+    int rc = pod->asked ? end_asking(pod->asked, &asked, error) : ask_pod(pod, &asked, error);
 
+    pod->asked = NULL;
     *info = asked.info;
     if (rc == 0 && guest)
         guest_move(guest, &asked.guest);
@@ -374,7 +398,7 @@ int pods_open(const struct fsroot *root, const char *domain, struct guest *guest
 }
 
 /* A libvirt that does not tell the state: the process runs, so the guest counts as running. */
-static void list_one(const struct pod_guest *pod, struct domain_info *info)
+static void list_one(struct pod_guest *pod, struct domain_info *info)
 {
     if (pods_ask(pod, info, NULL, NULL) == 0)
         return;
@@ -394,6 +418,8 @@ ssize_t pods_list(const struct fsroot *root, struct domain_info **out, struct er
     const ssize_t n = (ssize_t)pods.n;
 
     *out = calloc(pods.n + 1, sizeof(**out));
+    if (*out)
+        pods_ask_all(&pods, false);
     for (size_t i = 0; *out && i < pods.n; i++)
         list_one(&pods.guests[i], &(*out)[i]);
     pods_free(&pods);

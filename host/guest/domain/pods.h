@@ -25,6 +25,7 @@ struct pod_guest {
     int socket;    /* names the socket of its libvirt (O_PATH); -1: error says why there is none */
     char path[64]; /* of the socket, as the process sees it */
     struct error error;
+    struct pod_inquiry *asked; /* by pods_ask_all(), not answered yet; NULL: nothing */
 };
 
 struct pods {
@@ -48,6 +49,11 @@ const struct pod_guest *pods_choose(const struct pods *pods, const char *domain,
 /* A pod's libvirt is asked in a thread of its own (inquiry.h). One that has not answered after 20 s
  * fails with -ETIMEDOUT. */
 
+/** Begins to ask all of them at the same time: pods_ask() of each then waits for the answer. So
+ * however many do not answer, 20 s are lost once. @p open: as with a guest in pods_ask(). Each must
+ * be passed to pods_ask(). */
+void pods_ask_all(struct pods *pods, bool open);
+
 /** Connects to the libvirt of @p guest, read-only. Every domain of the connection must be @p
  * guest's process. Errors as domain_connect(), guest->error, or -ETIMEDOUT. */
 int pods_connect(const struct pod_guest *guest, struct domain_connection **out,
@@ -56,7 +62,7 @@ int pods_connect(const struct pod_guest *guest, struct domain_connection **out,
 /** Asks the libvirt of @p pod to describe its guest, and opens the guest, unless @p guest is NULL.
  * If libvirt does not describe it, @p info is empty. -ENODEV: not running; else as pods_connect()
  * and guest_open_domain(). */
-int pods_ask(const struct pod_guest *pod, struct domain_info *info, struct guest *guest,
+int pods_ask(struct pod_guest *pod, struct domain_info *info, struct guest *guest,
              struct error *error);
 
 /** All running guests; one whose libvirt does not tell its state counts as running. Allocated, the

@@ -261,7 +261,7 @@ static int list_domains(const struct fsroot *root, const char *uri, struct outpu
 }
 
 /* Its libvirt may fail alone; the guest is listed nevertheless. */
-static void list_pod(const struct fsroot *root, const struct pod_guest *pod, struct output *output)
+static void list_pod(const struct fsroot *root, struct pod_guest *pod, struct output *output)
 {
     struct row row = {.pid = pod->pid, .owner = pod->owner};
     struct domain_info info;
@@ -283,6 +283,7 @@ static int list_pods(const struct fsroot *root, struct output *output, struct er
 
     if (rc < 0)
         return rc;
+    pods_ask_all(&pods, true);
     for (size_t i = 0; i < pods.n; i++)
         list_pod(root, &pods.guests[i], output);
     pods_free(&pods);

@@ -120,6 +120,26 @@ check "vmwssd lets the guest go" eventually logged 'domain shop_web: (its proces
 check "no QEMU is left" test -z "$("$vmwss" list --processes --json)"
 no_pod() { [[ -z $(pods_list || echo failed) ]]; }
 check "and no guest of a pod" no_pod
+
+echo "# three pods whose libvirts do not answer"
+for i in 1 2 3; do
+	# shellcheck disable=SC2016 # expands in the pod
+	unshare --pid --mount --fork --kill-child --mount-proc -- "$BASH" -c 'mount -t tmpfs tmpfs /run && mkdir /run/libvirt || exit
+		python3 -c "import socket, time
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(\"/run/libvirt/virtqemud-sock-ro\")
+listener.listen()
+time.sleep(600)" &
+		until [[ -S /run/libvirt/virtqemud-sock-ro ]]; do sleep 0.1; done
+		exec "$0" -M "$2" -nodefaults -display none -S -m 16 -name "silent$1" -uuid "00000000-0000-4000-8000-00000000000$1"' "$qemu" $i "$machine" &
+	pids+=("$!")
+	disown # or bash says that they were killed
+done
+three() { [[ $("$vmwss" list --processes --json | jq -s length) == 3 ]]; }
+check "they run" eventually three
+# 20 s for each: 60 s
+at_once() { timeout 45 "$vmwss" list --connect pods --json | jq -es 'length == 3 and all(.error | contains("has not answered within 20 s"))' >/dev/null; }
+check "they are asked at the same time" at_once
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "no lock is left" bash -c '! ls /run/vmwss/guest-*.lock >/dev/null 2>&1'
 finish
