@@ -31,7 +31,7 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS host (id INTEGER PRIMARY KEY CHECK (id = 1),"
     " time_s REAL NOT NULL, level TEXT NOT NULL, free_bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY CHECK (id = 1),"
-    " bytes INTEGER NOT NULL, until_s REAL NOT NULL) STRICT;"
+    " bytes INTEGER NOT NULL, until_s REAL NOT NULL, boot_id TEXT NOT NULL DEFAULT '') STRICT;"
     "CREATE INDEX IF NOT EXISTS decision_guest ON decision (uuid, id);"
     "CREATE INDEX IF NOT EXISTS decision_time ON decision (time_s);";
 
@@ -84,7 +84,7 @@ static int add_column(struct journal *journal, const char *table, const char *na
 }
 
 /* Adds columns to a journal of an earlier version: its rows get no boot ID, no restore time and no
- * panic. */
+ * panic. So a request for room, whose time was the wall clock's, ends. */
 static int add_columns(struct journal *journal, struct error *error)
 {
     int rc = add_column(journal, "balloon", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
@@ -92,6 +92,7 @@ static int add_columns(struct journal *journal, struct error *error)
     rc = rc ? rc : add_column(journal, "balloon", "restored_s", "REAL NOT NULL DEFAULT 0", error);
     rc = rc ? rc
             : add_column(journal, "balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0", error);
+    rc = rc ? rc : add_column(journal, "room", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
     rc = rc ? rc : add_column(journal, "decision", "panic", "INTEGER NOT NULL DEFAULT 0", error);
     rc = rc ? rc : add_column(journal, "decision", "goal_bytes", "INTEGER", error);
     for (size_t i = 0; rc == 0 && i < N_ACTUATORS; i++) {
@@ -316,27 +317,35 @@ int journal_balloons(struct journal *journal,
 int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(journal, "INSERT OR REPLACE INTO room VALUES (1, ?, ?)", &statement,
-                             error);
+    char boot_id[JOURNAL_BOOT_ID];
+    int rc = journal_prepare(journal,
+                             "INSERT OR REPLACE INTO room (id, bytes, until_s, boot_id)"
+                             " VALUES (1, ?, ?, ?)",
+                             &statement, error);
 
     if (rc < 0)
         return rc;
+    journal_boot_id(boot_id);
     sql_bind_u64(statement, 1, bytes);
     sqlite3_bind_double(statement, 2, until_s);
+    sql_bind_text(statement, 3, boot_id);
     return finish(journal, statement, error);
 }
 
 int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct error *error)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
-    int rc = journal_prepare(journal, "SELECT bytes FROM room WHERE until_s > ?", &statement,
-                             error);
+    char boot_id[JOURNAL_BOOT_ID];
+    int rc = journal_prepare(journal, "SELECT bytes FROM room WHERE until_s > ? AND boot_id = ?",
+                             &statement, error);
     int result;
 
     *bytes = 0;
     if (rc < 0)
         return rc;
+    journal_boot_id(boot_id);
     sqlite3_bind_double(statement, 1, now_s);
+    sql_bind_text(statement, 2, boot_id);
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW && sql_u64(statement, 0, bytes) < 0)
         return error_set(error, -EUCLEAN, "%s: an invalid amount of room", journal->path);

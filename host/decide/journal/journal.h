@@ -82,11 +82,11 @@ int journal_balloons(struct journal *journal,
                      int (*see)(const struct journal_balloon *balloon, void *context),
                      void *context, struct error *error);
 
-/** Requests that so much memory be free on the host until @p until_s, Unix time, replacing the last
- * request. 0 bytes: no more than the host's levels want. A process other than the writer may call
- * this. */
+/** Requests that so much memory be free on the host until @p until_s, by CLOCK_BOOTTIME, or until
+ * the host is restarted, replacing the last request. 0 bytes: no more than the host's levels want.
+ * A process other than the writer may call this. */
 int journal_ask_room(struct journal *journal, uint64_t bytes, double until_s, struct error *error);
-/** Reads the request in force at @p now_s; 0: nothing is requested. */
+/** Reads the request in force at @p now_s, by CLOCK_BOOTTIME; 0: nothing is requested. */
 int journal_room(struct journal *journal, double now_s, uint64_t *bytes, struct error *error);
 
 /** The host as of the last decision. */

@@ -192,7 +192,7 @@ static uint64_t read_room(struct balloond *balloond)
 {
     struct error error = {0};
     uint64_t bytes = 0;
-    int rc = journal_room(balloond->journal, balloond_wall_s(), &bytes, &error);
+    int rc = journal_room(balloond->journal, store_clock_now().steady_s, &bytes, &error);
 
     if (rc < 0 && !balloond->was_roomless)
         log_line(LOG_CLASS_DAEMON, LOG_ERR, "no room is made: %s", error.text);

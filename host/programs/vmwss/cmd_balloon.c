@@ -233,7 +233,7 @@ static int wait_for_answer(struct journal *journal, double asked_s, struct error
 
 static int ask_room(const struct balloon_options *options, uint64_t bytes, struct error *error)
 {
-    const double now_s = store_clock_now().wall_s;
+    const struct store_clock now = store_clock_now();
     struct journal *journal = NULL;
     int rc = journal_open_read(options->journal, &journal, error); /* does not create a journal */
 
@@ -242,9 +242,9 @@ static int ask_room(const struct balloon_options *options, uint64_t bytes, struc
     if (rc == 0)
         rc = journal_open(options->journal, &journal, error);
     if (rc == 0)
-        rc = journal_ask_room(journal, bytes, now_s + options->for_s, error);
+        rc = journal_ask_room(journal, bytes, now.steady_s + options->for_s, error);
     if (rc == 0)
-        rc = wait_for_answer(journal, now_s, error);
+        rc = wait_for_answer(journal, now.wall_s, error);
     if (rc == 0)
         rc = print_table(options, journal, error);
     journal_close(journal);

@@ -50,6 +50,15 @@ check "asked for room, the cold guest would give" eventually latest 'lazy none s
 make_room 0 >/dev/null
 check "withdrawn, it would not" eventually latest 'lazy ample none'
 check "SIGTERM: exit 0" controller_end TERM
+controller_begin
+check "again, so that the next decisions have rows of their own" eventually latest 'lazy ample none'
+echo 28800 >"$guests_dir/set"
+LD_PRELOAD=$build/tests/integration/libclock_ahead.so CLOCK_SET=$guests_dir/set \
+	"$vmwss" balloon make-room 1T --for 20 --journal "$journal" >"$guests_dir/asked" &
+check "asked by a clock that is set back by 8 h then" eventually latest 'lazy none shrink'
+check "it lasts as long as it was asked for" eventually latest 'lazy ample none'
+wait $! || true
+check "SIGTERM: exit 0" controller_end TERM
 
 echo "# one guest is tried"
 configure no

@@ -456,7 +456,8 @@ TEST(all, an_older_journal_is_taken_over)
                                   "ALTER TABLE decision DROP COLUMN plug_bytes;"
                                   "ALTER TABLE decision DROP COLUMN reclaimed_bytes;"
                                   "ALTER TABLE decision DROP COLUMN reclaim_bytes;"
-                                  "ALTER TABLE decision DROP COLUMN panic; DROP TABLE host",
+                                  "ALTER TABLE decision DROP COLUMN panic; DROP TABLE host;"
+                                  "ALTER TABLE room DROP COLUMN boot_id",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
     sqlite3_close(db);
@@ -485,6 +486,24 @@ TEST(all, room_is_asked_for_until_then)
     ck_assert_int_eq(journal_room(journal, 2999, &bytes, &error), 0);
     ck_assert_uint_eq(bytes, 4096 * MIB);
     ck_assert_int_eq(journal_room(journal, 3000, &bytes, &error), 0);
+    ck_assert_uint_eq(bytes, 0);
+}
+
+/* Its clock begins anew; an earlier version's time was the wall clock's. */
+TEST_EACH(all, room_is_asked_for_until_the_host_is_restarted, 0, 2)
+{
+    static const char *const boots[] = {"of another boot", ""};
+    uint64_t bytes = 1;
+    char *sql;
+    sqlite3 *db;
+
+    ck_assert_int_eq(journal_ask_room(journal, 4096 * MIB, 3000, &error), 0);
+    ck_assert_int_gt(asprintf(&sql, "UPDATE room SET boot_id = '%s'", boots[_i]), 0);
+    ck_assert_int_eq(sqlite3_open(dir.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    free(sql);
+    ck_assert_int_eq(journal_room(journal, 1000, &bytes, &error), 0);
     ck_assert_uint_eq(bytes, 0);
 }
 
