@@ -124,10 +124,12 @@ struct target subject_target(const struct subject *subject)
 
 /* Mappings that QEMU makes while it builds the machine are treated as in guest_ram_locate(): only
  * one as large as a DIMM may be RAM. */
-static void ignore_devices(struct guest_ram *ram)
+static void ignore_devices(const struct qemu_process *process, struct guest_ram *ram)
 {
+    const uint64_t least_bytes = ram_dimm_min_bytes(process);
+
     for (size_t i = 0; i < ram->n_others; i++)
-        ram->others[i].unclaimed &= ram->others[i].end - ram->others[i].hva >= RAM_DIMM_MIN_BYTES;
+        ram->others[i].unclaimed &= ram->others[i].end - ram->others[i].hva >= least_bytes;
 }
 
 /* An assigned device maps its registers into QEMU's address space, and a DIMM its memory. Mappings
@@ -148,7 +150,7 @@ static int check_changes(struct subject *subject, uint64_t address_bytes, struct
     else if (subject->checked_bytes != address_bytes)
         rc = guest_ram_find_plugged(subject->root, pid, ram, error);
     if (rc == 0 && !was_built)
-        ignore_devices(ram);
+        ignore_devices(&guest->process, ram);
     if (rc == -ESTALE && !guest->from_libvirt)
         return rc;
     if (rc == 0)

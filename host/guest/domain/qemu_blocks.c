@@ -30,36 +30,37 @@ struct default_ram {
     const char *machine; /* it, or its versions ("virt" and "virt-7.2"); "" the default */
     uint64_t mib;
     uint64_t flash_mib; /* each of its flash memories, at most two; 0: none as large as RAM */
+    bool vga;           /* without options its graphics is a VGA (default_display "std") */
 };
 
 static const struct default_ram defaults[] = {
-    {"x86_64", "", 128, 0},
-    {"x86_64", "pc", 128, 0},
-    {"x86_64", "q35", 128, 0},
-    {"x86_64", "isapc", 128, 0},
-    {"x86_64", "microvm", 128, 0},
-    {"arm", "virt", 128, 64},
-    {"arm", "versatileab", 128, 64},
-    {"arm", "versatilepb", 128, 64},
-    {"arm", "vexpress", 128, 64},
-    {"arm", "raspi0", 512, 0},
-    {"arm", "raspi1ap", 512, 0},
-    {"arm", "raspi2b", 1024, 0},
-    {"arm", "raspi3ap", 512, 0},
-    {"arm", "raspi3b", 1024, 0},
-    {"arm", "orangepi", 1024, 0},
-    {"arm", "sbsa", 1024, 256},
-    {"riscv", "virt", 128, 32},
-    {"ppc64", "", 512, 0},
-    {"ppc64", "pseries", 512, 0},
-    {"ppc64", "powernv", 1024, 0},
-    {"ppc64", "powernv8", 1024, 0},
-    {"ppc64", "powernv9", 1024, 0},
-    {"ppc64", "powernv10", 1024, 0},
-    {"s390x", "", 128, 0},
-    {"s390x", "s390-ccw-virtio", 128, 0},
-    {"loongarch64", "", 1024, 0},
-    {"loongarch64", "virt", 1024, 16},
+    {"x86_64", "", 128, 0, true},
+    {"x86_64", "pc", 128, 0, true},
+    {"x86_64", "q35", 128, 0, true},
+    {"x86_64", "isapc", 128, 0, false},
+    {"x86_64", "microvm", 128, 0, false},
+    {"arm", "virt", 128, 64, false},
+    {"arm", "versatileab", 128, 64, false},
+    {"arm", "versatilepb", 128, 64, false},
+    {"arm", "vexpress", 128, 64, false},
+    {"arm", "raspi0", 512, 0, false},
+    {"arm", "raspi1ap", 512, 0, false},
+    {"arm", "raspi2b", 1024, 0, false},
+    {"arm", "raspi3ap", 512, 0, false},
+    {"arm", "raspi3b", 1024, 0, false},
+    {"arm", "orangepi", 1024, 0, false},
+    {"arm", "sbsa", 1024, 256, false},
+    {"riscv", "virt", 128, 32, false},
+    {"ppc64", "", 512, 0, true},
+    {"ppc64", "pseries", 512, 0, true},
+    {"ppc64", "powernv", 1024, 0, false},
+    {"ppc64", "powernv8", 1024, 0, false},
+    {"ppc64", "powernv9", 1024, 0, false},
+    {"ppc64", "powernv10", 1024, 0, false},
+    {"s390x", "", 128, 0, false},
+    {"s390x", "s390-ccw-virtio", 128, 0, false},
+    {"loongarch64", "", 1024, 0, false},
+    {"loongarch64", "virt", 1024, 16, false},
 };
 
 /* Targets that have the machine types of another one. */
@@ -235,16 +236,19 @@ static void add_memory_of_board(struct reading *r, const char *id, uint64_t byte
         ram_config_add_device(&r->out->ram, &memory);
 }
 
-/* The board's own, mapped like RAM: two flash memories, what only firmware reaches, and under TCG
- * tags of four bits for each 16 bytes of RAM (hw/arm/virt.c create_tag_ram()). */
+/* The board's own, mapped like RAM: two flash memories, what only firmware reaches, graphics, and
+ * under TCG tags of four bits for each 16 bytes of RAM (hw/arm/virt.c create_tag_ram()). */
 static void add_board(struct reading *r, uint64_t boot_bytes)
 {
     const uint64_t flash_bytes = qemu_machine_flash_bytes(exe_of(r), r->out->machine);
+    const struct default_ram *machine = find_machine(exe_of(r), r->out->machine);
 
     add_memory_of_board(r, "flash", flash_bytes);
     add_memory_of_board(r, "flash", flash_bytes);
     add_memory_of_board(r, "secure-ram", qemu_machine_secure_bytes(exe_of(r), r->out->machine));
     add_memory_of_board(r, "tag", r->mte ? boot_bytes / 32 : 0);
+    if (machine && machine->vga)
+        reading_add_default_graphics(r);
 }
 
 static int add_devices(struct reading *r, struct error *error)

@@ -248,6 +248,7 @@ static const struct reader readers[] = {
     {"object", read_object, true, false, false},
     {"numa", read_numa, true, false, false},
     {"device", read_device, true, false, false},
+    {"nodefaults", read_nodefaults, false, true, false},
     {"vga", read_vga, true, true, false},
     {"set", read_set, true, true, false},
     {"mem-path", read_mem_path, true, true, false},

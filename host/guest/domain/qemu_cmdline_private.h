@@ -45,9 +45,10 @@ struct reading {
     char path[256];
     bool accel_option; /* -accel takes precedence over -machine accel= and -enable-kvm */
     bool no_user_config;
-    bool mte;       /* -machine mte=on: tags for each 16 bytes of RAM */
-    unsigned moved; /* QEMU_MOVED_... */
-    bool from_file; /* an option of a file was read */
+    bool no_graphics; /* an option names the graphics, or says that there are none by default */
+    bool mte;         /* -machine mte=on: tags for each 16 bytes of RAM */
+    unsigned moved;   /* QEMU_MOVED_... */
+    bool from_file;   /* an option of a file was read */
     size_t n_files;
     size_t n_objects, n_references;
     unsigned n_nodes; /* number of NUMA nodes so far */
@@ -67,6 +68,8 @@ uint64_t reading_size(const struct qemu_option *option, const char *key, uint64_
 void reading_merge_size(const struct qemu_option *option, const char *key, uint64_t unit,
                         uint64_t *bytes);
 
+/** Notes the memory of graphics that no option names. */
+void reading_add_default_graphics(struct reading *r);
 /** Notes graphics memory that -global sizes. */
 void reading_add_global_graphics(struct reading *r, const struct qemu_option *option);
 
@@ -75,6 +78,7 @@ int read_memory(struct reading *r, const struct qemu_option *option, struct erro
 int read_object(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_numa(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_device(struct reading *r, const struct qemu_option *option, struct error *error);
+int read_nodefaults(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_vga(struct reading *r, const struct qemu_option *option, struct error *error);
 int read_set(struct reading *r, const struct qemu_option *option, struct error *error);
 

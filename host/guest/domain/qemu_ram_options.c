@@ -218,14 +218,39 @@ static void add_graphics_of(struct reading *r, const char *driver, const struct 
 /* "-vga std" makes the device without options of its own. */
 int read_vga(struct reading *r, const struct qemu_option *option, struct error *error)
 {
-    static const char *const drivers[][2] = {
-        {"std", "VGA"}, {"cirrus", "cirrus-vga"}, {"vmware", "vmware-svga"}, {"qxl", "qxl-vga"}};
+    static const char *const drivers[][2] = {{"std", "VGA"},
+                                             {"cirrus", "cirrus-vga"},
+                                             {"vmware", "vmware-svga"},
+                                             {"qxl", "qxl-vga"},
+                                             {"virtio", "virtio-vga"}};
 
     (void)error;
+    r->no_graphics = true;
     for (size_t i = 0; i < COUNT(drivers); i++)
         if (strcmp(option->text, drivers[i][0]) == 0)
             add_graphics_of(r, drivers[i][1], &(struct qemu_option){.text = ""});
     return 0;
+}
+
+int read_nodefaults(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    (void)option;
+    (void)error;
+    r->no_graphics = true;
+    return 0;
+}
+
+/* These take the place of the default (softmmu/vl.c default_list). */
+static bool is_default_graphics(const char *driver)
+{
+    return strcmp(driver, "secondary-vga") != 0 &&
+           (strstr(driver, "vga") || strcmp(driver, "VGA") == 0);
+}
+
+void reading_add_default_graphics(struct reading *r)
+{
+    if (!r->no_graphics)
+        add_graphics_of(r, "VGA", &(struct qemu_option){.text = ""});
 }
 
 /* "-global DRIVER.PROPERTY=VALUE", or with driver=, property= and value=, as in a file. */
@@ -288,6 +313,7 @@ int read_device(struct reading *r, const struct qemu_option *option, struct erro
     if (begins(driver, "virtio-balloon"))
         r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
     add_graphics_of(r, driver, option);
+    r->no_graphics = r->no_graphics || is_default_graphics(driver);
     for (size_t i = 0; rc == 0 && i < COUNT(memory_devices); i++) {
         const struct reference as = {.use = memory_devices[i].use, .node = node_of(option, "node")};
 

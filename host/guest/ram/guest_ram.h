@@ -68,6 +68,16 @@ struct taken {
 /* Linux guests take memory in sections of 128 MiB; graphics memory is smaller. */
 #define RAM_DIMM_MIN_BYTES (128ULL << 20)
 
+/* A guest with slots may have smaller memory modules, of which the guest may make no use. Memory of
+ * this size that no option explains is no firmware, which has 8 MiB at most. */
+#define RAM_MODULE_MIN_BYTES (16ULL << 20)
+
+/** The least size of a mapping that may have been plugged before it was first seen. */
+static inline uint64_t ram_dimm_min_bytes(const struct qemu_process *process)
+{
+    return process->config.memory_slots > 0 ? RAM_MODULE_MIN_BYTES : RAM_DIMM_MIN_BYTES;
+}
+
 /* A mapping that appears while a guest is followed is not graphics memory: graphics cards cannot be
  * plugged. Network cards can, but their ROM is smaller than this. */
 #define RAM_PLUGGED_MIN_BYTES (1ULL << 20)

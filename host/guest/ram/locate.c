@@ -33,6 +33,7 @@
 struct match {
     const struct ram_config *config;
     struct candidates *candidates;
+    uint64_t least_bytes; /* ram_dimm_min_bytes() */
     size_t n;
     const struct ram_backend *claims[MAX_CLAIMS];
     size_t by_order[MAX_CLAIMS]; /* their indices, in the order in which QEMU makes them */
@@ -157,6 +158,19 @@ static bool names_backend(const struct candidate *c, const struct ram_backend *b
     return names_file(c, b->id) || (has_path(c, b->path) && c->whole.offset == b->file_offset);
 }
 
+/* Returns true if an untaken candidate could be either backend's. */
+static bool competes(const struct match *m, const struct ram_backend *a,
+                     const struct ram_backend *b)
+{
+    for (size_t i = 0; i < m->candidates->n; i++) {
+        const struct candidate *c = &m->candidates->at[i];
+
+        if (!c->taken && fits(a, c) && fits(b, c))
+            return true;
+    }
+    return false;
+}
+
 /* A DIMM may have been unplugged, and a spare backend deleted: then the mappings left suffice only
  * for the others. */
 static bool is_gone(const struct match *m, size_t backend)
@@ -167,8 +181,8 @@ static bool is_gone(const struct match *m, size_t backend)
     for (size_t i = 0; i < m->candidates->n; i++)
         left += !m->candidates->at[i].taken && fits(b, &m->candidates->at[i]);
     for (size_t i = 0; i < m->n; i++)
-        left -= m->taken_by[i] == NONE && m->claims[i]->size_bytes == b->size_bytes &&
-                !m->claims[i]->spare && (b->spare || !m->claims[i]->dimm);
+        left -= m->taken_by[i] == NONE && !m->claims[i]->spare &&
+                (b->spare || !m->claims[i]->dimm) && competes(m, m->claims[i], b);
     return (b->dimm || b->spare) && left <= 0;
 }
 
@@ -180,7 +194,7 @@ static void locate_take(struct match *m, size_t backend, size_t candidate, bool 
     m->candidates->at[candidate].device = backend >= m->config->n_backends;
     m->candidates->at[candidate].unclaimed = m->claims[backend]->spare &&
                                              bytes_of(&m->candidates->at[candidate]) >=
-                                                 RAM_DIMM_MIN_BYTES;
+                                                 m->least_bytes;
 }
 
 static void take_by_id(struct match *m, size_t backend)
@@ -399,15 +413,17 @@ static int match(const struct fsroot *root, struct match *m, struct error *error
 }
 
 /* Collects the candidates that are not RAM, or of which nothing is known. */
-static int note_others(const struct candidates *candidates, struct guest_ram *out)
+static int note_others(const struct candidates *candidates, uint64_t least_bytes,
+                       struct guest_ram *out)
 {
+
     out->others = calloc(candidates->n + 1, sizeof(*out->others));
     if (!out->others)
         return -ENOMEM;
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *c = &candidates->at[i];
         const bool unclaimed = c->unclaimed || (!c->any && !c->taken && !is_auxiliary(c) &&
-                                                bytes_of(c) >= RAM_DIMM_MIN_BYTES);
+                                                bytes_of(c) >= least_bytes);
 
         if (c->taken && !c->device)
             continue;
@@ -429,7 +445,7 @@ int guest_ram_of_candidates(const struct fsroot *root, const struct qemu_process
                             struct error *error)
 {
     *out = (struct guest_ram){.blocks = calloc(candidates->n + 1, sizeof(*out->blocks))};
-    if (!out->blocks || note_others(candidates, out) < 0) {
+    if (!out->blocks || note_others(candidates, ram_dimm_min_bytes(process), out) < 0) {
         guest_ram_free(out);
         return error_set(error, -ENOMEM, "out of memory");
     }
@@ -457,6 +473,7 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
             return rc;
         m->config = config;
         m->candidates = &candidates;
+        m->least_bytes = ram_dimm_min_bytes(process);
         rc = match(root, m, error);
     }
     if (rc < 0) {
@@ -464,7 +481,7 @@ int guest_ram_locate(const struct fsroot *root, const struct qemu_process *proce
         return rc;
     }
     rc = fill_guest_ram(root, process->pid, m, out, error);
-    if (rc == 0 && note_others(&candidates, out) < 0) {
+    if (rc == 0 && note_others(&candidates, m->least_bytes, out) < 0) {
         guest_ram_free(out);
         rc = error_set(error, -ENOMEM, "process %d: out of memory", (int)process->pid);
     }

@@ -621,6 +621,26 @@ TEST(plain, memory_of_a_device_is_no_ram)
     ram_config_free(&config);
 }
 
+/* RAM that is mapped in another way needs none of the mappings that could be the DIMM. */
+TEST(plain, a_dimm_as_large_as_ram_of_another_kind)
+{
+    static const char smaps[] = ANON(BIG_1, "")
+        BIG_1_GUARD RAM(BIG_2, "rw-s", "00000000", "8", "/memfd:memory-backend-memfd (deleted)", "")
+            BIG_2_GUARD;
+    const struct ram_backend boot = {
+        .id = "r", .size_bytes = 256 * MIB, .source = RAM_SOURCE_ANON, .order = 1000};
+    const struct ram_backend dimm = {
+        .id = "d", .size_bytes = 256 * MIB, .source = RAM_SOURCE_MEMFD, .order = 1, .dimm = true};
+
+    backends(&boot, NULL);
+    add_backend(&dimm);
+    ck_assert_int_eq(locate_text(smaps, &config), 0);
+    ck_assert_uint_eq(ram.n_blocks, 2);
+    ck_assert_uint_eq(ram.unclaimed_bytes, 0);
+    guest_ram_free(&ram);
+    ram_config_free(&config);
+}
+
 /* A DIMM that was unplugged, or a backend that was deleted, leaves the RAM its mapping. */
 TEST(plain, what_is_gone_takes_no_mapping_of_its_size)
 {

@@ -985,6 +985,24 @@ TEST(plain, graphics_memory_of_any_size_in_every_spelling)
     ck_assert_int_eq(PARSE("-device\0virtio-vga\0-device\0qxl,vram64_size_mb=512\0"), 0);
     ck_assert(has_device(8));
     ck_assert(has_device(512));
+    ck_assert_int_eq(PARSE("-vga\0virtio\0"), 0);
+    ck_assert(has_device(8));
+}
+
+/* pc and q35 have a VGA, unless an option says otherwise. */
+TEST(plain, graphics_that_no_option_names)
+{
+    ck_assert_int_eq(PARSE("-m\00016\0"), 0);
+    ck_assert(has_device(16));
+    ck_assert_int_eq(PARSE("-M\0q35\0-device\0bochs-display\0-device\0secondary-vga\0"), 0);
+    ck_assert_uint_eq(line.ram.n_devices, 3);
+    ck_assert_int_eq(PARSE("-m\00016\0-nodefaults\0"), 0);
+    ck_assert_uint_eq(line.ram.n_devices, 0);
+    ck_assert_int_eq(PARSE("-device\0{\"driver\":\"vmware-svga\",\"vgamem_mb\":32}\0"), 0);
+    ck_assert_uint_eq(line.ram.n_devices, 1);
+    ck_assert(has_device(32));
+    ck_assert_int_eq(PARSE("-M\0microvm\0"), 0);
+    ck_assert_uint_eq(line.ram.n_devices, 0);
 }
 
 /* QEMU makes a backend that no option uses like one that is used: it takes a mapping. */
@@ -997,13 +1015,13 @@ TEST(plain, backends_that_are_not_ram)
                            "-device\0nvme,serial=x\0"),
                      0);
     ck_assert_uint_eq(line.ram.total_bytes, 2304 * MIB);
-    ck_assert_uint_eq(line.ram.n_devices, 2);
+    ck_assert_uint_eq(line.ram.n_devices, 3); /* and the graphics */
     ck_assert_str_eq(line.ram.devices[0].id, "p");
     ck_assert(!line.ram.devices[0].spare);
     ck_assert_str_eq(line.ram.devices[1].id, "a");
     ck_assert(line.ram.devices[1].spare);
     ck_assert_int_eq(PARSE("-m\000256\0-object\0memory-backend-epc,id=e,size=64M,prealloc=on\0"
-                           "-M\0q35,sgx-epc.0.memdev=e\0"),
+                           "-M\0q35,sgx-epc.0.memdev=e\0-nodefaults\0"),
                      0);
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
     ck_assert_uint_eq(line.ram.n_devices, 1);
