@@ -247,15 +247,24 @@ static int count_batch(struct first_mapping *first, void *context)
     return rc;
 }
 
-/* Pages that the file did not have come by one fault each, unless others have put them there. */
-static void add_put_by_others(const struct first_mapping *first, const struct counting *counting,
-                              struct first_mapped *out)
+/* Each page that the file did not have, and each range of others, cost QEMU a fault. If there were
+ * fewer, others have put pages into the file, and a fault mapped a range of those, too; or other
+ * processes' own reads of QEMU's memory have mapped them, and the guest may have touched none. */
+static void compare_faults(const struct first_mapping *first, const struct counting *counting,
+                           struct first_mapped *out)
 {
-    if (counting->fresh == 0 || first->faults == UINT64_MAX ||
-        counting->fresh <= less(faults_of(first->target), first->faults))
+    const uint64_t faults = first->faults == UINT64_MAX
+                                ? UINT64_MAX
+                                : less(faults_of(first->target), first->faults);
+
+    if (out->touched + counting->fresh <= faults)
         return;
     out->pages += counting->fresh;
     out->touched += counting->fresh_ranges;
+    if (out->touched <= faults)
+        return;
+    out->pages = out->all;
+    out->touched = 0;
 }
 
 int first_mapping_count(struct first_mapping *first, struct first_mapped *out)
@@ -267,7 +276,7 @@ int first_mapping_count(struct first_mapping *first, struct first_mapped *out)
     int rc = each_batch(first, count_batch, &counting);
 
     end_run(&counting);
-    add_put_by_others(first, &counting, out);
+    compare_faults(first, &counting, out);
     return rc;
 }
 

@@ -402,6 +402,7 @@ TEST(cases, first_mappings_are_counted_by_faults)
 {
     make_shared();
     unmap(N_PAGES / 2, N_PAGES / 2);
+    write_faults(1000, 10);
 
     void *state = mark();
 
@@ -410,6 +411,9 @@ TEST(cases, first_mappings_are_counted_by_faults)
         fault_at(page);
 
     const uint64_t faults = N_PAGES / 2 / (4 * AROUND);
+
+    write_faults(1000 + faults, 10);
+
     struct tally tally = collect(state);
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
@@ -473,6 +477,28 @@ TEST(cases, new_pages_that_others_put_into_the_file)
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
     expect_bounds(&tally, N_HOT + faults, N_HOT + faults * AROUND);
+    method_cold.close(state);
+}
+
+/* They have read QEMU's memory twice, which leaves no flag, and QEMU has had too few faults. First
+ * the file has these pages, then it does not. */
+TEST_EACH(cases, pages_that_others_map_for_qemu, 0, 2)
+{
+    have_half();
+    if (_i == 0)
+        make_shared();
+
+    void *state = mark();
+
+    guest_runs();
+    for (uint64_t k = 0; k < 3; k++)
+        fault_at(N_PAGES / 2 + 2 * k * AROUND);
+    write_faults(1002, 10);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
+    expect_bounds(&tally, N_HOT, N_HOT + 3 * AROUND);
     method_cold.close(state);
 }
 
