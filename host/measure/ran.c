@@ -50,18 +50,22 @@ static bool ran_long(const struct ran *inner, const struct ran *edges)
     return (is_short ? inner->vcpu_ns + edges->vcpu_ns : inner->vcpu_ns) > RAN_NS;
 }
 
-void ran_doubt_idle(double vcpu_s, double time_s, struct tally *tally)
+void ran_doubt_idle(const struct method *method, double vcpu_s, double time_s, struct tally *tally)
 {
-    if (vcpus_hardly_ran(vcpu_s, time_s))
-        tally_doubt(tally, DOUBT_IDLE, vcpu_s > 0 ? 0 : HIDDEN_ANY);
+    if (!vcpus_hardly_ran(vcpu_s, time_s))
+        return;
+    tally_doubt(tally, DOUBT_IDLE, vcpu_s > 0 ? 0 : HIDDEN_ANY);
+    if (vcpu_s == 0 && method->sees_qemu)
+        tally->younger_units = HIDDEN_ANY;
 }
 
-static void doubt_vcpus(const struct ran *inner, const struct ran *edges, struct tally *tally)
+static void doubt_vcpus(const struct method *method, const struct ran *inner,
+                        const struct ran *edges, struct tally *tally)
 {
     if (ran_at_edges(inner, edges))
         tally_doubt(tally, DOUBT_IDLE, HIDDEN_ANY);
     else
-        ran_doubt_idle((double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9, tally);
+        ran_doubt_idle(method, (double)inner->vcpu_ns / 1e9, (double)inner->time_ns / 1e9, tally);
 }
 
 void ran_doubt(const struct target *target, const struct method *method, uint64_t kvm_faults,
@@ -73,5 +77,5 @@ void ran_doubt(const struct target *target, const struct method *method, uint64_
         doubt_blind(target, method, kvm_faults, tally);
     else if (saw_nothing(tally) && !method_sees_writes(method))
         tally_doubt(tally, DOUBT_IDLE, 0);
-    doubt_vcpus(&ran->inner, &ran->edges, tally);
+    doubt_vcpus(method, &ran->inner, &ran->edges, tally);
 }

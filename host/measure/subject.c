@@ -169,7 +169,7 @@ int subject_refresh(struct subject *subject, struct resident_now *now, struct er
         rc = resident_meter_read(&subject->resident, subject->root, process->pid, now);
     if (rc < 0)
         return error_set(error, rc, "the guest vanished");
-    subject->guest.jobs |= qemu_process_jobs_found(process);
+    subject->guest.jobs |= qemu_process_jobs_found(subject->root, process);
     return check_changes(subject, now->address_bytes, error);
 }
 

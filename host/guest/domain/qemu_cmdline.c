@@ -199,6 +199,14 @@ static int read_no_user_config(struct reading *r, const struct qemu_option *opti
     return 0;
 }
 
+static int read_incoming(struct reading *r, const struct qemu_option *option, struct error *error)
+{
+    (void)option;
+    (void)error;
+    r->out->incoming = true;
+    return 0;
+}
+
 static int read_daemonize(struct reading *r, const struct qemu_option *option, struct error *error)
 {
     (void)option;
@@ -261,6 +269,7 @@ static const struct reader readers[] = {
     {"chardev", read_chardev, true, false, false},
     {"mon", read_mon, true, false, false},
     {"append", read_nothing, true, true, false},
+    {"incoming", read_incoming, true, true, false},
     {"readconfig", read_readconfig, true, true, false},
     {"no-user-config", read_no_user_config, false, true, true},
     {"nodefconfig", read_no_user_config, false, true, true},

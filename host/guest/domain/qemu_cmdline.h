@@ -38,6 +38,7 @@ struct qemu_cmdline {
     /* -cpu MODEL,vendor=; empty if absent: under KVM the host's vendor */
     char cpu_vendor[16];
     bool free_page_reporting; /* the balloon immediately returns memory that the guest frees */
+    bool incoming;            /* -incoming: its RAM comes from another QEMU, or from a file */
     /* the UNIX socket of a QMP server, as given to QEMU (perhaps relative); empty: see
      * qmp_unreachable */
     char qmp_path[256];

@@ -21,7 +21,7 @@
 
 /** Jobs in which QEMU may read or write all of guest RAM. */
 enum qemu_job {
-    QEMU_JOB_MIGRATION = 1 << 0,  /* or a save, or a background snapshot */
+    QEMU_JOB_MIGRATION = 1 << 0,  /* in either direction, a save, or a background snapshot */
     QEMU_JOB_DIRTY_RATE = 1 << 1, /* calc-dirty-rate */
     QEMU_JOB_DUMP =
         1 << 2, /* a detached dump-guest-memory, or another activity that has read all of RAM */
@@ -30,7 +30,9 @@ enum qemu_job {
 /**
  * Returns the jobs (enum qemu_job, or-ed) that run now. Each is recognised by the name of its
  * thread, so only with -name debug-threads=on (QEMU 7.2 migration/migration.c, multifd.c,
- * dirtyrate.c, dump/dump.c; since 9.1 the first two are called "mig/...").
+ * dirtyrate.c, dump/dump.c; since 9.1 the first two are called "mig/..."). A migration that comes
+ * in has no thread until the guest runs: it is recognised by -incoming and by vCPUs that have not
+ * run yet.
  */
 unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process *process);
 
@@ -38,8 +40,9 @@ unsigned qemu_process_jobs(const struct fsroot *root, const struct qemu_process 
  * be seen, because it has ended or because /proc is mounted with hidepid. */
 int qemu_process_read_jobs(const struct fsroot *root, pid_t pid, unsigned *jobs);
 
-/** As qemu_process_jobs(), from the threads that qemu_vcpus_find() found, without reading. */
-unsigned qemu_process_jobs_found(const struct qemu_process *process);
+/** As qemu_process_jobs(), from the threads that qemu_vcpus_find() found, without reading their
+ * names. */
+unsigned qemu_process_jobs_found(const struct fsroot *root, const struct qemu_process *process);
 
 /**
  * CPU time in ns of its threads other than vCPUs, ended ones included, since it began; 0 if the

@@ -39,7 +39,7 @@ static int answer_windows(const struct panel *panel, const struct sample_plan *r
         window->now = *now;
         window->vcpu_s = panel_vcpu_s(panel, window_s);
         if (rc == 0) {
-            ran_doubt_idle(window->vcpu_s, window->est_window_s, &window->tally);
+            ran_doubt_idle(requested->method, window->vcpu_s, window->est_window_s, &window->tally);
             plan->window_s[plan->n_windows++] = window_s;
         } else if (rc != -EAGAIN) {
             return rc;

@@ -265,6 +265,32 @@ if THP=yes start_payload short tcg "$few" -m 128 -qmp "unix:$guests_dir/qmp,serv
 	stop_guest "$pid"
 fi
 
+echo "# memory that comes in by migration: QEMU's main thread writes it before the vCPUs run"
+slowly=$guests_dir/slowly
+printf 'for ((i = 0; i < 100; i++)); do head -c 1M; sleep 0.05; done <%s\n' "$guests_dir/state" >"$slowly"
+saved() { qmp '{"execute":"query-migrate"}' && grep -q '"status": "completed"' "$guests_dir/answer"; }
+rm -f -- "$guests_dir/qmp"
+if start_payload source tcg "$params" -m 128 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+	qmp '{"execute":"migrate","arguments":{"uri":"exec:cat >'"$guests_dir/state"'"}}'
+	check "a guest is saved" settles saved
+	stop_guest "$pid"
+	"$nothp" "$qemu" -machine "$machine" -accel tcg -m 128 -nodefaults -no-user-config -display none -vga none -kernel "$payload" \
+		-append "$params" -name guest=incoming,debug-threads=on -pidfile "$guests_dir/incoming.pid" \
+		-serial "file:$guests_dir/incoming.out" -incoming "exec:bash $slowly" -daemonize
+	pid=$(<"$guests_dir/incoming.pid")
+	pids+=("$pid")
+	check "it comes in: measured" measure --pid "$pid" -m cold -w 1.5
+	check "it comes in: flag migrating" has_flag migrating
+	check "it comes in: $(field wss_bytes) bytes were written, and all of them may be QEMU's own" \
+		record_has '.windows[0] | .wss_bytes > 0 and .wss_low_bytes == 0'
+	check "it begins to run: measured" measure --pid "$pid" -m cold -w 10
+	check "it begins to run: flag migrating" has_flag migrating
+	check "it begins to run: the bounds hold" record_has ".windows[0] | .wss_low_bytes <= $t and .wss_high_bytes >= $t"
+	check_census "then" "$t" 1 --pid "$pid" -m cold -w 1
+	check "then: no flag" lacks_flags migrating
+	stop_guest "$pid"
+fi
+
 echo "# a guest that spins without touching anything"
 # Instead of a BIOS, 64 KiB of ROM, so that nothing else runs in it: for twenty changes of the clock's second it adds to
 # a word in memory, then it jumps to itself. A processor begins 16 bytes below the end, with a jump to the first.

@@ -386,6 +386,14 @@ TEST(plain, balloon_that_reports_free_pages)
     ck_assert(line.free_page_reporting);
 }
 
+TEST(plain, memory_that_comes_in)
+{
+    ck_assert_int_eq(PARSE("-append\0-incoming\0-m\0256\0"), 0);
+    ck_assert(!line.incoming);
+    ck_assert_int_eq(PARSE("-m\0256\0-incoming\0defer\0-S\0"), 0);
+    ck_assert(line.incoming);
+}
+
 /* libvirt passes a descriptor. */
 #define CHARDEV_OF_LIBVIRT "-chardev\0socket,id=charmonitor,fd=26,server=on,wait=off\0"
 #define CHARDEV "-chardev\0socket,id=q,path=q.sock,server=on,wait=off\0"

@@ -224,6 +224,8 @@ TEST(plain, jobs_by_their_threads)
         {"worker\n", 0},
         {"live_migration\n", QEMU_JOB_MIGRATION},
         {"mig/src/main\n", QEMU_JOB_MIGRATION},
+        {"multifdrecv_0\n", QEMU_JOB_MIGRATION},
+        {"postcopy/listen\n", QEMU_JOB_MIGRATION},
         {"mig/dirtyrate\n", QEMU_JOB_DIRTY_RATE},
         {"get_dirtyrate\n", QEMU_JOB_DIRTY_RATE},
         {"dump_thread\n", QEMU_JOB_DUMP},
@@ -234,6 +236,24 @@ TEST(plain, jobs_by_their_threads)
         write_file("task/1003/comm", cases[i].thread);
         ck_assert_uint_eq(qemu_process_jobs(&root, &process), cases[i].jobs);
     }
+}
+
+/* QEMU's main thread receives RAM, until the vCPUs begin to run. */
+TEST(plain, a_migration_that_comes_in)
+{
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+    ck_assert_uint_gt(process.n_vcpus, 0);
+    for (size_t i = 0; i < process.n_vcpus; i++)
+        write_file(TEXT_OF(64, "task/%d/schedstat", (int)process.vcpus[i]), "300000 0 1\n");
+    ck_assert_uint_eq(qemu_process_jobs(&root, &process), 0);
+    process.config.incoming = true;
+    ck_assert_uint_eq(qemu_process_jobs(&root, &process), QEMU_JOB_MIGRATION);
+    ck_assert_uint_eq(qemu_process_jobs_found(&root, &process), QEMU_JOB_MIGRATION);
+    write_file(TEXT_OF(64, "task/%d/schedstat", (int)process.vcpus[0]), "90000000 0 1\n");
+    ck_assert_uint_eq(qemu_process_jobs(&root, &process), 0);
+    ck_assert_uint_eq(qemu_process_jobs_found(&root, &process), 0);
 }
 
 TEST(plain, what_was_written)

@@ -89,7 +89,7 @@ static void starved_close(void *state)
     (void)state;
 }
 
-static const struct method starved = {
+static struct method starved = {
     .name = "starved",
     .census = true,
     .needs_pages = true,
@@ -122,6 +122,7 @@ static void setup(void)
     ran_in_window_ns[0] = ran_in_window_ns[1] = 0;
     seen_from = readings = 0;
     waited = false;
+    starved.sees_qemu = false;
     error = (struct error){0};
     run_vcpu(SECOND);
 }
@@ -165,6 +166,19 @@ TEST(cases, not_in_the_first_window)
     measure();
     check_window(0, 0, 0, fake.ram.bytes);
     check_window(1, 1, HOT * base_page_bytes(), HOT * base_page_bytes());
+    ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
+}
+
+/* A guest that QEMU loads, and that then runs. */
+TEST(cases, touched_though_it_did_not_run)
+{
+    starved.sees_qemu = true;
+    ran_in_window_ns[1] = SECOND;
+    measure();
+    check_window(0, 0, HOT * base_page_bytes(), fake.ram.bytes);
+    ck_assert_uint_eq(record.windows[0].wss_low_bytes, 0);
+    check_window(1, 1, HOT * base_page_bytes(), HOT * base_page_bytes());
+    ck_assert_uint_eq(record.windows[1].wss_low_bytes, HOT * base_page_bytes());
     ck_assert_uint_eq(record.flags, FLAG_IDLE_GUEST);
 }
 
