@@ -81,7 +81,9 @@ const char *unit_dir(void)
 
 void unit_write_bytes(const char *dir, const char *path, const void *data, size_t size)
 {
-    const char *full = TEXT_OF(512, "%s/%s", dir, path);
+    char full[512];
+
+    unit_text(full, sizeof(full), "%s/%s", dir, path);
 
     for (char *slash = strchr(full + strlen(dir) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
