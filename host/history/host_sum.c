@@ -18,11 +18,13 @@
 
 /* --- one minute ------------------------------------------------------------------------------- */
 
-enum { GUESTS, WRITE, MINUTES, KNOWN, WRITE_HOUR, N_STATEMENTS };
+enum { GUESTS, WRITE, HOSTS, MINUTES, KNOWN, WRITE_HOUR, N_STATEMENTS };
 static const char *const statements[N_STATEMENTS] = {
     [GUESTS] = "SELECT id, host FROM guest ORDER BY host",
     [WRITE] = "INSERT OR REPLACE INTO host_need(level_s, start_s, host, guests, minutes, windows)"
               " VALUES (?, ?, ?, ?, ?, ?)",
+    [HOSTS] = "SELECT DISTINCT host FROM host_need WHERE level_s = 60"
+              " AND start_s >= ? AND start_s < ?",
     [MINUTES] = "SELECT windows, guests, start_s FROM host_need WHERE level_s = 60"
                 " AND start_s >= ? AND start_s < ? AND host = ?",
     [KNOWN] = "SELECT coalesce(max(minutes), 0) FROM host_need WHERE level_s = 3600"
@@ -271,9 +273,8 @@ static int minutes_before(struct sum *sum, int64_t start_s, uint64_t *minutes, s
     return rc < 0 ? rc : 0;
 }
 
-static int sum_hour(struct sum *sum, int64_t minute_s, struct error *error)
+static int sum_hour(struct sum *sum, int64_t start_s, struct error *error)
 {
-    const int64_t start_s = bucket_start(minute_s, BUCKET_HOUR);
     struct hour_needs needs = {.start_s = start_s};
     uint64_t before = 0;
     int rc = minutes_before(sum, start_s, &before, error);
@@ -288,6 +289,22 @@ static int sum_hour(struct sum *sum, int64_t minute_s, struct error *error)
         rc = write_hour(sum, &needs, error);
     for (size_t w = 0; w < needs.n; w++)
         json_decref(needs.needs[w]);
+    return rc;
+}
+
+/* Adds up the hour of these minutes again, for each host that has a sum of one of them. */
+static int sum_hours(struct sum *sum, int64_t from_s, int64_t to_s, struct error *error)
+{
+    int rc;
+
+    sql_bind_all(sum->sql[HOSTS], 1, from_s, to_s);
+    while ((rc = sql_step(sum->store, sum->sql[HOSTS], error)) == 1) {
+        if (sql_text(sum->sql[HOSTS], 0, sum->host, sizeof(sum->host)) < 0)
+            continue;
+        if ((rc = sum_hour(sum, bucket_start(from_s, BUCKET_HOUR), error)) < 0)
+            break;
+    }
+    sqlite3_reset(sum->sql[HOSTS]);
     return rc;
 }
 
@@ -306,7 +323,6 @@ static void begin_host(struct sum *sum)
 static int end_host(struct sum *sum, int64_t minute_s, struct error *error)
 {
     struct sample_record *sample = &sum->kept->record.sample;
-    int rc;
 
     if (!sum->is_known || sample->n_windows == 0)
         return 0;
@@ -318,8 +334,7 @@ static int end_host(struct sum *sum, int64_t minute_s, struct error *error)
     }
     bucket_clear(sum->minute);
     bucket_add(sum->minute, sum->kept);
-    rc = write_row(sum, BUCKET_MINUTE, minute_s, sum->minute, error);
-    return rc == 0 ? sum_hour(sum, minute_s, error) : rc;
+    return write_row(sum, BUCKET_MINUTE, minute_s, sum->minute, error);
 }
 
 static int see_guest(struct sum *sum, int64_t minute_s, struct error *error)
@@ -353,14 +368,31 @@ static int sum_minute(struct sum *sum, int64_t minute_s, struct error *error)
     return rc < 0 ? rc : end_host(sum, minute_s, error);
 }
 
+/* Adds up minutes of one hour, and then the hour. */
+static int sum_within_hour(struct sum *sum, int64_t from_s, int64_t to_s, bool pause,
+                           struct error *error)
+{
+    int64_t m = from_s;
+    int rc = 0;
+
+    for (; rc == 0 && m < to_s && (sum->any || !pause); m += BUCKET_MINUTE)
+        rc = sum_minute(sum, m, error);
+    return rc == 0 ? sum_hours(sum, from_s, m, error) : rc;
+}
+
 int host_sum_range(struct store *store, int64_t from_s, int64_t to_s, bool pause,
                    struct error *error)
 {
     struct sum sum = {.store = store, .any = true};
     int rc = from_s < to_s ? prepare_sum(&sum, error) : 0;
 
-    for (int64_t m = from_s; rc == 0 && m < to_s && (sum.any || !pause); m += BUCKET_MINUTE)
-        rc = sum_minute(&sum, m, error);
+    while (rc == 0 && from_s < to_s && (sum.any || !pause)) {
+        const int64_t hour_s = bucket_start(from_s, BUCKET_HOUR) + BUCKET_HOUR;
+        const int64_t until_s = hour_s < to_s ? hour_s : to_s;
+
+        rc = sum_within_hour(&sum, from_s, until_s, pause, error);
+        from_s = until_s;
+    }
     end_sum(&sum);
     return rc;
 }

@@ -21,6 +21,23 @@ static void add(struct store *store, const char *uuid, double at_s, uint64_t mib
     ck_assert_ok(store_add(store, &entry, 1, &error));
 }
 
+/* Records of one guest, one every @p period_s: up to a hundred in a transaction, as of a daemon
+ * that had to wait. */
+static void add_all(struct store *store, const uint64_t *mib, size_t n, double period_s)
+{
+    static struct ages_record records[100];
+    static struct store_entry entries[COUNT(records)];
+
+    for (size_t i = 0, k = 0; i < n; i++) {
+        records[k] = kept_record("web1", UUID_1, T0 + period_s * (double)i, mib[i]);
+        entries[k] = (struct store_entry){&records[k], .period_s = period_s, .precision = 0.022};
+        if (++k < COUNT(records) && i + 1 < n)
+            continue;
+        ck_assert_ok(store_add(store, entries, k, &error));
+        k = 0;
+    }
+}
+
 /* --- locks ------------------------------------------------------------------------------------ */
 
 /* Not by fork(2) alone: SQLite would believe to hold what this process holds. */
@@ -311,10 +328,9 @@ TEST(cases, merged_buckets_have_the_quantiles_of_the_records)
     static uint64_t exact[2880];
     cleanup_store struct store *store = kept_open(kept.path);
 
-    for (unsigned i = 0; i < 2880; i++) {
+    for (unsigned i = 0; i < 2880; i++)
         exact[i] = 50 + (uint64_t)i * 7919 % 2880 / 10;
-        add(store, UUID_1, T0 + 30 * i, exact[i], 30);
-    }
+    add_all(store, exact, 2880, 30);
     qsort(exact, 2880, sizeof(exact[0]), compare_u64);
     for (int level = 0; level < 2; level++) {
         const struct history_query query = {level == 0 ? BUCKET_MINUTE : BUCKET_HOUR, T0, 1e10, 10};
@@ -348,10 +364,12 @@ TEST(cases, each_level_is_kept_for_its_time)
 {
     const double end = T0 + 10 * 86400;
     cleanup_store struct store *store = kept_open(kept.path);
+    static uint64_t mib[10 * 144];
     char expected[64];
 
-    for (double t = T0; t < end; t += 600)
-        add(store, UUID_1, t, 100, 600);
+    for (size_t i = 0; i < COUNT(mib); i++)
+        mib[i] = 100;
+    add_all(store, mib, COUNT(mib), 600);
     add(store, UUID_2, T0, 100, 600); /* of which nothing stays */
     maintain(store, end - 3599, 0);
     maintain(store, end - 1, 3598);
