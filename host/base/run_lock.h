@@ -69,8 +69,8 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 /** Releases the lock, if held or lent. */
 void run_lock_release(struct run_lock *lock);
 
-/** Releases the lock, if held, for a process that has changed no marks: a process that had lent the
- * lock does not notice that the guest was locked. */
+/** Releases the lock, if held. For a process that has changed no marks: if another process had lent
+ * the lock, run_lock_retake() does not report to it that the guest was locked. */
 void run_lock_give_back(struct run_lock *lock);
 
 /** Leaves the lock to a child that was forked while it was held: this process can no longer release

@@ -71,8 +71,8 @@ static void doubt_vcpus(const struct method *method, const struct ran *inner,
 void ran_doubt(const struct target *target, const struct method *method, uint64_t kvm_faults,
                const struct ran_window *ran, struct tally *tally)
 {
-    /* A guest that ran for less than that may have touched nothing: the number is right, and says
-     * little of what it needs. */
+    /* A guest that did not run for long may indeed have touched nothing. Then the number is right,
+     * but says little about what the guest needs. */
     if (saw_nothing(tally) && ran_long(&ran->inner, &ran->edges))
         doubt_blind(target, method, kvm_faults, tally);
     else if (saw_nothing(tally) && !method_sees_writes(method))

@@ -332,7 +332,7 @@ static void fill_guest(struct sheet *sheet, const struct windows *windows,
 
 struct sums {
     uint64_t assigned, resident, wss, reclaimable;
-    size_t measured, reclaimables; /* numbers of guests of which it is known */
+    size_t measured, reclaimables; /* numbers of guests whose WSS, reclaimable memory are known */
 };
 
 static struct sums add_up(const struct status *status)
@@ -438,7 +438,7 @@ static void print_daemon(const struct status *status)
         printf("%shistory: %s%s\n", colour ? RED : "", status->no_history, colour ? PLAIN : "");
 }
 
-/* @p known: number of guests of which it is known. */
+/* @p known: number of guests whose value is known. */
 static const char *sum_text(char text[32], const struct status *status, size_t known,
                             uint64_t bytes)
 {

@@ -111,8 +111,9 @@ static void note_contest(struct balloon_state *state, const struct balloon_polic
                                policy->foreign_s);
 }
 
-/* Either another program gives it more, or its system was reset: then there is no balloon at first,
- * and QEMU's last target, which it still remembers, is reached again later. */
+/* Remembers the limits of a guest that has more memory than we gave it. Either another program gave
+ * it more, or the guest was reset: then its balloon is empty at first, and is inflated to QEMU's
+ * last target again when its driver has loaded. */
 static void note_lost(struct balloon_state *state, const struct balloon_policy *policy,
                       uint64_t actual, double now_s)
 {

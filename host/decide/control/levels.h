@@ -46,7 +46,7 @@ struct levels {
 struct levels levels_of(const struct levels_policy *policy, uint64_t total_bytes,
                         uint64_t growth_bytes);
 
-/** Memory that is shared: without pools of huge pages. */
+/** The memory that guests share, which excludes pools of huge pages. */
 struct levels_pool {
     uint64_t total_bytes, free_bytes;
 };

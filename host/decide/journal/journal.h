@@ -116,7 +116,7 @@ struct journal_entry {
     /* the guest has just become short of memory, whatever it was given; not read back */
     bool panic;
     char level[8], action[12], hold[12];
-    /* goal_bytes: where its size would come to, of which target_bytes is the next step */
+    /* goal_bytes: the size that it should reach; target_bytes is the next step towards it */
     uint64_t target_bytes, goal_bytes, wish_bytes, assigned_bytes, actual_bytes, resident_bytes;
     uint64_t wss_high_bytes, floor_bytes, free_bytes;
     /* Orders to each actuator that has a column for them, and their results, which journal_add()

@@ -225,7 +225,8 @@ static int check_series(struct prom_answer *answer, size_t i, const char **end)
     double time_s;
     double amount;
 
-    /* A number that the server has sent may be any position, but each point is read once. */
+    /* The server may have sent a number itself, which is then no position that was noted here. Only
+     * positions after the series before are accepted, so that each point is read once. */
     if (!are_labels(json_object_get(from, "metric")) || !value == !values ||
         position < *end - answer->bytes || position >= answer->size)
         return -EPROTO;

@@ -113,8 +113,8 @@ static bool vcpus_are_amd(const struct fsroot *root, const struct qemu_cmdline *
     return *config->cpu_vendor ? !strcmp(config->cpu_vendor, "AuthenticAMD") : host_is_amd(root);
 }
 
-/* Tells by the version in the machine type's name whether the RAM moves: 1 yes, 0 no, -1 the name
- * does not tell (a distribution's own type, or an alias). Machine types up to 7.0 set
+/* Returns whether the RAM moves, by the version in the machine type's name: 1 yes, 0 no, -1 the
+ * name has no version of QEMU (a distribution's own type, or an alias). Machine types up to 7.0 set
  * pcmc->enforce_amd_1tb_hole = false. */
 static int machine_moves(const char *machine)
 {

@@ -108,12 +108,12 @@ struct guest_ram {
     uint64_t unclaimed_bytes;
     uint64_t unclaimed_resident_bytes;
     /* The part of virtio-mem's blocks in which no page was populated when they were located: QEMU
-     * tells only its monitor how much of it is plugged, and its requested-size may have changed
-     * since it began. */
+     * reports only to its monitor how much of it is plugged, and its requested-size may have
+     * changed since it began. */
     uint64_t unproved_bytes;
-    /* Proved where no configuration tells: measure/ram_proof.h. Where one of two neighbours in a
-     * mapping ends is known only up to the pages that were seen, so both may have the rest; their
-     * guest-physical addresses do not overlap. */
+    /* RAM that was proved because no configuration describes it: measure/ram_proof.h. Where one of
+     * two neighbours in a mapping ends is known only up to the pages that were seen, so both may
+     * have the rest; their guest-physical addresses do not overlap. */
     size_t n_slots;
     struct ram_slot *slots;
     const struct taken *taken; /* borrowed: memory that no panel may draw; NULL: all may be drawn */

@@ -72,7 +72,7 @@ static bool size_fits(const struct ram_backend *b, const struct candidate *c)
 }
 
 /* Returns false only if the configuration rules the candidate out. A file may or may not be on
- * hugetlbfs, and only the mapping tells; anonymous memory has an inode when it is shared
+ * hugetlbfs, which only the mapping shows; anonymous memory has an inode when it is shared
  * (/dev/zero). */
 static bool backing_fits(const struct ram_backend *b, const struct candidate *c)
 {

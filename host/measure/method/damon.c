@@ -83,8 +83,8 @@ static bool in_pieces(const struct target *target, const struct trial *trial)
 }
 
 /*
- * As trial_judge(). If it refuses, and KVM maps huge pages of this guest in pieces, which the
- * method counts as unmeasurable, @p why says so: the method still sees the other pages.
+ * As trial_judge(). If it refuses because KVM maps this guest's huge pages in smaller pieces, @p
+ * why says so: the method counts these pages as unmeasurable, but sees the others.
  */
 static int damon_trial_judge(const struct target *target, const struct trial *trial,
                              struct error *why)

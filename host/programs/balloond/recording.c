@@ -111,7 +111,8 @@ static bool is_news(struct balloon_guest *member, const struct control_guest *gu
     return true;
 }
 
-/* Gives a little more of the memory that the guest waits for; the last row already says so. */
+/* Returns true if the decision only continues the last row: the guest waits for more memory than
+ * there is, and gets a little more of it. */
 static bool goes_on(const struct balloon_guest *member, const struct control_guest *guest,
                     const struct journal_entry *entry)
 {

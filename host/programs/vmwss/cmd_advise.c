@@ -124,7 +124,7 @@ static bool is_recent(const struct decide_input *input)
     return input->age_s <= fmax(ADVISING_RECENT_S, 3 * input->period_s);
 }
 
-/* Without names, guests that have ended are left out; for a named guest a veto tells its age. */
+/* Without names, guests that have ended are left out; for a named guest a veto shows its age. */
 static int advise(struct store *store, struct options *options, const struct history_guest *guests,
                   size_t n_guests, struct error *error)
 {

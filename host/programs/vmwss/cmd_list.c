@@ -104,7 +104,8 @@ static void fill_reasons(struct sheet *sheet, const struct survey *survey)
         sheet_text(sheet, "error", survey->busy.text);
 }
 
-/* RAM beside that of the configuration, which may have been plugged; libvirt tells it. */
+/* Memory that may be RAM that was plugged later. Not for a guest of libvirt, whose configuration
+ * includes what was plugged. */
 static uint64_t unclaimed_bytes(const struct row *row)
 {
     return row->from_libvirt ? 0 : row->survey.ram.unclaimed_bytes;

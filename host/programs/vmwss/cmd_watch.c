@@ -132,7 +132,7 @@ static int print_collected(struct printing *printing, struct stream *stream, int
     return rc;
 }
 
-/* An unknown name may become known; a message tells that it is not known yet. */
+/* An unknown name may become known later; a message says that it is not known yet. */
 static void tell_unknown(struct store *store, const struct options *options)
 {
     for (int i = 0; i < options->n_domains; i++) {

@@ -40,7 +40,7 @@ struct agent_peer {
     struct xml_turn xml;           /* xml.plugged is under the mutex */
     uint64_t asked_ns;
     uint64_t stall_ns; /* time of the last stored stall */
-    /* it has a port and vsock: when one fails, its XML tells which of them exist */
+    /* it has a port and vsock: when one fails, its XML shows which of them exist */
     bool two_ways;
     bool answers; /* it answered the last request: the balloon's statistics are not needed */
     struct log_limit log_limit;

@@ -48,7 +48,7 @@ static void log_late_openings(struct fleet *fleet, bool late)
     fleet->openings.late = (fleet->openings.late || late) && waiting > 0;
 }
 
-/* The kernel gives the lowest free number, so this tells how many are in use. */
+/* The kernel gives the lowest free number, so this is about the number in use. */
 static rlim_t files_open(const struct rlimit *limit)
 {
     cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /**
- * @file fleet_writes.c  When it is measured what a guest writes, and what that may cost.
+ * @file fleet_writes.c  When the writes of a guest are measured, and what that may cost.
  *
  * Theory of operation. A guest whose writes are due is measured right after one of its scans, so
  * that the next scan comes after it. One guest of the host is measured at a time, by a thread that

@@ -240,7 +240,7 @@ static void with_guest(struct scan_table *table, const struct scan_request *requ
         reply->sampled.cpu_s = thread_cpu_s() - cpu_s;
 }
 
-/* The kernel gives the lowest free number, so this tells how many are in use. */
+/* The kernel gives the lowest free number, so this is about the number in use. */
 static uint32_t files_left(void)
 {
     cleanup_close int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);

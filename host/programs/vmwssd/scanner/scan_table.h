@@ -14,8 +14,8 @@
 
 struct scan_table; /* opaque */
 
-/** Borrows @p root. @p parent: process of the other half, while it is the parent of this process.
- * Returns NULL if out of memory or files. */
+/** Borrows @p root. @p parent: pid of the other half. It is this process's parent until it ends, so
+ * another parent means that it has ended. Returns NULL if out of memory or files. */
 struct scan_table *scan_table_new(const struct fsroot *root, pid_t parent);
 
 /**

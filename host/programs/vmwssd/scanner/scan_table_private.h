@@ -35,9 +35,9 @@ struct scan_entry *scan_table_find(const struct scan_table *table, uint64_t numb
 /** Returns true if the scanner itself has ended; this state is final, and not about one guest. */
 bool scan_table_has_ended(struct scan_table *table);
 
-/** Takes a guest for this thread alone. The other half asks for one thing at a time, so another
- * thread that has it busy is fetching, which is short, or handles a second request. Returns NULL
- * if there is no guest with that number. */
+/** Takes a guest for this thread alone, and waits while another thread has it. The other half sends
+ * one request at a time about a guest, so that is rare, except for fetching, which is short.
+ * Returns NULL if there is no guest with that number. */
 struct scan_entry *scan_table_take(struct scan_table *table, uint64_t number);
 
 /** Gives a guest back; its method may have another descriptor now. */

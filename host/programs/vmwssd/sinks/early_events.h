@@ -16,8 +16,8 @@ struct early_events {
     struct store_event *at;
 };
 
-/** Keeps @p event if it tells how its guest came here; if it tells that the guest ended, forgets
- * all of the guest's. If there is no memory, the event is lost. */
+/** Keeps @p event if it is about how its guest came here. If it is the guest's end, removes all of
+ * the guest's events. If there is no memory, the event is lost. */
 void early_events_note(struct early_events *early, const struct store_event *event);
 
 /** Removes the events for which @p done returns true. */

@@ -134,7 +134,7 @@ static int open_and_add(struct connection *connection, const char *uuid)
     return 0;
 }
 
-/* Returns for how long no guest may be opened; tells the fleet how many wait. */
+/* Returns for how long no guest may be opened, and reports to the fleet how many wait. */
 static double wait_to_open(struct connection *connection)
 {
     return fleet_wait_to_open(connection->fleet, connection->number,

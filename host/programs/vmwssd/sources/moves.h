@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file moves.h  Guests that are migrated here and away, saved and restored, as libvirt's events
- * tell. */
+/** @file moves.h  Guests that are migrated here and away, saved and restored, by libvirt's
+ * events. */
 #pragma once
 
 #include "guest/domain/domain_events.h"
