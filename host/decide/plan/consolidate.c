@@ -28,6 +28,15 @@ static bool has_moves(const struct plan_state *state, const struct plan_moves *m
            1 + shape->more <= state->options.max_moves - moves->n;
 }
 
+/* Returns true if the plan moved the guest: none moves twice. */
+static bool was_moved(const struct plan_moves *moves, size_t guest)
+{
+    for (size_t m = 0; m < moves->n; m++)
+        if (moves->move[m].guest == guest)
+            return true;
+    return false;
+}
+
 /* --- joining ---------------------------------------------------------------------------------- */
 
 static bool is_elsewhere(const struct plan_state *state, size_t g, size_t together, size_t host)
@@ -48,7 +57,8 @@ static bool join_on(struct plan_state *state, struct plan_moves *moves, size_t t
 
         if (!is_elsewhere(state, g, together, host))
             continue;
-        joined = !shape.pinned && !plan_is_fixed(&state->fleet->hosts[state->at[g]]) &&
+        joined = !shape.pinned && !was_moved(moves, g) &&
+                 !plan_is_fixed(&state->fleet->hosts[state->at[g]]) &&
                  has_moves(state, moves, &shape) &&
                  plan_load_fits(state, &state->loads[host], &shape);
         if (joined)
@@ -112,7 +122,8 @@ static void separate_host(struct plan_state *state, struct plan_moves *moves, si
         const struct plan_shape shape = plan_shape_at(state, guests[i].index);
         size_t to = PLAN_NOWHERE;
 
-        if (!shape.pinned && shape.apart & kept && has_moves(state, moves, &shape))
+        if (!shape.pinned && shape.apart & kept && !was_moved(moves, guests[i].index) &&
+            has_moves(state, moves, &shape))
             to = plan_best_host(state, &shape, host, true);
         if (to != PLAN_NOWHERE)
             plan_move(state, moves, guests[i].index, to, PLAN_SEPARATE);
@@ -130,15 +141,6 @@ static void separate(struct plan_state *state, struct plan_moves *moves,
 }
 
 /* --- relieving -------------------------------------------------------------------------------- */
-
-/* Returns true if the plan moved the guest. */
-static bool was_moved(const struct plan_moves *moves, size_t guest)
-{
-    for (size_t m = 0; m < moves->n; m++)
-        if (moves->move[m].guest == guest)
-            return true;
-    return false;
-}
 
 /* Moves the smallest guest without which the host suffices, or else the largest that has a place.
  */

@@ -72,22 +72,24 @@ int plan_host_fails(struct plan_state *state, size_t host, struct plan_fallen *f
 }
 
 /* Returns true if all guests find places while the host, and any @p more after it, fail. Each pair
- * is tried once: a later host with an earlier one is the same pair. */
+ * is tried once: a later host with an earlier one is the same pair. A host that is drained may fail
+ * before it is empty. */
 static bool survives_host(struct plan_failing *failing, size_t host, size_t more)
 {
     struct plan_state *state = failing->state;
     const size_t before = failing->moves.n;
+    const bool gone = state->gone[host];
     struct plan_fallen fallen;
     bool survives;
 
-    if (state->gone[host])
+    if (gone && state->loads[host].n_guests == 0)
         return true;
     fallen = fail(state, &failing->moves, host, failing->guests);
     survives = fallen.guests == 0 && !fallen.past;
     for (size_t h = host + 1; survives && more > 0 && h < state->fleet->n_hosts; h++)
         survives = survives_host(failing, h, more - 1);
     plan_undo(state, &failing->moves, before);
-    state->gone[host] = false;
+    state->gone[host] = gone;
     return survives;
 }
 

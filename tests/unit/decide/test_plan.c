@@ -552,6 +552,146 @@ TEST(cases, plans_hold_what_they_must)
         check_plan(seed);
 }
 
+/* All need all of their RAM, and are as many as fit; then one goes to another host, and back. */
+TEST_EACH(cases, guests_that_fill_a_host_exactly_do_not_make_it_short, 1, 30)
+{
+    const uint64_t ram_bytes = GIB / 4 * ((uint64_t)_i % 7 + 1);
+    const size_t n = (size_t)_i + 1;
+    const struct plan_request request = {.options = bare};
+    cleanup_plan_fleet struct plan_fleet fleet = make_fleet_by(600, 2, n, 15);
+    cleanup_plan_fleet struct plan_fleet again = make_fleet_by(600, 2, n, 15);
+    cleanup_plan_result struct plan_result result;
+    struct plan_state state;
+
+    for (size_t g = 0; g < n; g++) {
+        fleet.guests[g].ram_bytes = again.guests[g].ram_bytes = ram_bytes;
+        fleet.guests[g].host = again.guests[g].host = 0;
+        note_all(&fleet, g, (double)ram_bytes / (double)GIB);
+        note_all(&again, g, (double)ram_bytes / (double)GIB);
+    }
+    fleet.hosts[0].capacity_bytes = again.hosts[0].capacity_bytes = n * ram_bytes;
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    ck_assert_double_eq(result.hosts[0].need.short_share, 0);
+    ck_assert_uint_eq(result.short_before, 0);
+    state = prepare(&again, &bare);
+    for (size_t g = 0; g < n; g++) {
+        plan_move_guest(&state, g, 1);
+        plan_move_guest(&state, g, 0);
+        ck_assert(plan_load_holds(&state, &state.loads[0]));
+    }
+    plan_state_free(&state);
+}
+
+/* --- all at once: --drain, --empty, --spare, guests that have ended, hosts that are partly known
+ */
+
+/* Also guests that have ended, on some hosts, and hosts that are drained or partly known. */
+static struct plan_fleet fleet_of_all(uint64_t *random_state, bool drains)
+{
+    struct plan_fleet fleet = random_fleet(random_state);
+    const size_t n = random_below(random_state, 4);
+
+    ck_assert_int_eq(plan_ended_make(&fleet, n), 0);
+    for (size_t e = 0; e < n; e++) {
+        const size_t host = random_below(random_state, fleet.n_hosts);
+        const double from_s = fleet.from_s + (double)random_below(random_state, 6) * DAY_S;
+
+        ck_assert_int_eq(plan_ended_span(&fleet, e, host, from_s, from_s + DAY_S), 0);
+        plan_note(&fleet, fleet.n_guests + e, from_s, DAY_S,
+                  (double)random_below(random_state, 12) * GIB);
+    }
+    ck_assert_int_eq(plan_past_sum(&fleet), 0);
+    for (size_t h = 0; h < fleet.n_hosts; h++) {
+        fleet.hosts[h].capacity_bytes *= 1 + random_below(random_state, 2);
+        fleet.hosts[h].partial = random_below(random_state, 12) == 0;
+        fleet.hosts[h].drain = drains && random_below(random_state, 4) == 0;
+    }
+    return fleet;
+}
+
+/* The plan is carried out, move by move: no host is short on the way that was not before, and no
+ * guest comes to one that is drained, stale or partly known. */
+static void carry_out(struct plan_fleet *fleet, const struct plan_request *request,
+                      const struct plan_moves *moves)
+{
+    struct plan_state state = prepare(fleet, &request->options);
+    const size_t n = moves->n;
+
+    ck_assert_uint_le(n, fleet->n_guests);
+    for (size_t m = 0; m < n; m++) {
+        const struct plan_move *move = &moves->move[m];
+
+        for (size_t other = 0; other < m; other++)
+            ck_assert_uint_ne(moves->move[other].guest, move->guest);
+        ck_assert_uint_eq(fleet->guests[move->guest].host, move->from);
+        ck_assert(!fleet->guests[move->guest].pinned);
+        ck_assert(!fleet->hosts[move->to].drain && !plan_is_fixed(&fleet->hosts[move->to]));
+        ck_assert(!plan_is_fixed(&fleet->hosts[move->from]));
+        if (state.at[move->guest] == move->from) /* not yet, with others of its unit */
+            plan_move_guest(&state, state.unit[move->guest].leader, move->to);
+        ck_assert_uint_eq(state.at[move->guest], move->to);
+        ck_assert(plan_load_holds(&state, &state.loads[move->to]));
+    }
+    plan_state_free(&state);
+}
+
+/* A plan says of the time after its moves what a plan of that time says of it; but which
+ * of a host's guests are there in place of those that have ended is known only until they move. */
+static void check_after(const struct plan_fleet *fleet, const struct plan_result *result,
+                        const struct plan_result *then)
+{
+    bool has_past = false;
+
+    for (size_t h = 0; h < fleet->n_hosts; h++)
+        has_past |= fleet->past[h].n_guests > 0;
+    if (!has_past)
+        ck_assert_uint_eq(result->short_after, then->short_before);
+    if (!has_past && result->spared_after)
+        ck_assert(then->spared_before);
+    for (size_t h = 0; h < fleet->n_hosts; h++) {
+        const struct plan_host_result *said = &result->hosts[h];
+        const struct plan_host_result *is = &then->hosts[h];
+
+        ck_assert_uint_eq(said->n_guests_after, is->n_guests);
+        ck_assert_uint_eq(said->together_after, is->together);
+        ck_assert_uint_eq(said->parted_after, is->parted);
+        ck_assert_double_eq_tol(said->cpus_after, is->cpus, 1e-6);
+    }
+}
+
+TEST_EACH(cases, a_plan_of_all_at_once_is_right_when_it_is_carried_out, 0, 200)
+{
+    const uint64_t seed = (uint64_t)_i + 2000;
+    uint64_t states[] = {seed, seed, seed};
+    const bool drains = _i % 4 != 0;
+    bool only_emptied = true;
+    cleanup_plan_fleet struct plan_fleet fleet = fleet_of_all(&states[0], drains);
+    cleanup_plan_fleet struct plan_fleet way = fleet_of_all(&states[1], drains);
+    cleanup_plan_fleet struct plan_fleet after = fleet_of_all(&states[2], drains);
+    const struct plan_request request = {.options = {.risk = 0.01,
+                                                     .horizon_s = 7 * DAY_S,
+                                                     .max_moves = _i % 3 ? SIZE_MAX : 6,
+                                                     .running_only = _i % 5 == 0,
+                                                     .spare = (size_t)_i % 3},
+                                         .drain = drains,
+                                         .consolidate = _i % 7 != 0};
+    cleanup_plan_result struct plan_result result;
+    cleanup_plan_result struct plan_result then;
+
+    ck_assert_int_eq(plan_make(&fleet, &request, &result), 0);
+    carry_out(&way, &request, &result.moves);
+    for (size_t m = 0; m < result.moves.n; m++)
+        after.guests[result.moves.move[m].guest].host = result.moves.move[m].to;
+    ck_assert_int_eq(plan_make(&after, &request, &then), 0);
+    check_after(&fleet, &result, &then);
+    for (size_t m = 0; m < result.moves.n; m++)
+        only_emptied &= result.moves.move[m].why == PLAN_EMPTY;
+    if (!drains && result.spared_before && only_emptied)
+        ck_assert(result.spared_after);
+    if (!drains && !result.spared_after)
+        ck_assert_uint_eq(result.emptied, 0);
+}
+
 /* Four hosts of a sixteenth full: one is enough. With two moves one of them can be emptied. */
 TEST(cases, hosts_are_emptied)
 {
