@@ -6,10 +6,10 @@
  *   plan_series FIRST HOSTS GUESTS DAYS END SCRAPED RECORDED vm|openmetrics
  *
  * Hosts FIRST, FIRST + 1, ..., each of a family of plan_fleets.h, up to END, Unix time. What seldom
- * changes (all but needs and reserve) is written every five minutes: so long a server takes a value
- * for. Of guests what was scraped is of the last SCRAPED days, and what the rules of
- * vmwss.rules.yml record is of the last RECORDED days. As VictoriaMetrics imports it, or as
- * promtool does, without its last line.
+ * changes (capacity and sizes) is written every five minutes: so long a server takes a value for.
+ * The times of the others tell which scrape they are of. Of guests what was scraped is of the last
+ * SCRAPED days, and what the rules of vmwss.rules.yml record is of the last RECORDED days. As
+ * VictoriaMetrics imports it, or as promtool does, without its last line.
  */
 #include "plan_fleets.h"
 
@@ -117,8 +117,8 @@ static const struct metric {
 } metrics[] = {
     {"vmwss_plan_capacity_bytes", capacity_of, SELDOM_MINUTES, OF_HOST, 0},
     {"vmwss_plan_reserve_bytes", reserve_of, 1, OF_HOST, 0},
-    {"vmwss_plan_host_need_bytes", joint_of, SELDOM_MINUTES, OF_HOST, 60},
-    {"vmwss_plan_ram_bytes", ram_of, SELDOM_MINUTES, SCRAPED, 0},
+    {"vmwss_plan_host_need_bytes", joint_of, 1, OF_HOST, 60},
+    {"vmwss_plan_ram_bytes", ram_of, 1, SCRAPED, 0},
     {"vmwss_plan_need_bytes", need_of, 1, SCRAPED, 60},
     {"vmwss_plan_size_bytes", size_of, SELDOM_MINUTES, SCRAPED, 3600},
     {"vmwss:plan_scrapes:count15m", scrapes_of, RECORDED_MINUTES, OF_HOST_RECORDED, 0},

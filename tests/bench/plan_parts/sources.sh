@@ -80,7 +80,7 @@ import_hosts() {
 }
 
 plan_url() {
-	local h port cpu
+	local h port cpu asked
 	[[ -n $(command -v victoria-metrics) ]] || { echo "victoria-metrics is not installed" >&2; return 1; }
 	port=$(free_port) url=http://127.0.0.1:$port
 	victoria-metrics -storageDataPath="$dir/victoria" -httpListenAddr="127.0.0.1:$port" -retentionPeriod=1y -loggerLevel=ERROR &
@@ -92,12 +92,20 @@ plan_url() {
 	done
 	import_hosts || return 1
 	curl --silent "$url/internal/force_flush"
-	cpu=$(server_cpu)
-	measure URL "$build/host/vmwss" plan --from "$url" --since "$since" --empty --json "${steps[@]}"
+	cpu=$(server_cpu) asked=$(server_asked)
+	measure URL "${VMWSS_BENCH:-$build/host/vmwss}" plan --from "$url" --since "$since" --empty --json "${steps[@]}"
 	awk -v a="$cpu" -v b="$(server_cpu)" -v hz="$(getconf CLK_TCK)" 'BEGIN { printf "# VictoriaMetrics: %.1f s of CPU time, ", (b - a) / hz }'
+	paste -d ' ' <(echo "$asked") <(server_asked) | awk '{ printf "# %s: %d\n", $1, $4 - $2 }'
 	curl --silent "$url/metrics" | awk '/^vm_rows.type="storage/ { rows += $2 } /^vm_data_size_bytes/ { bytes += $2 }
 		END { printf "# %d samples in %.0f MiB, %.2f bytes each\n", rows, bytes / 1048576, bytes / rows }'
 	awk '/VmHWM/ { printf "%.0f MiB at most, import included\n", $2 / 1024 }' "/proc/$server/status"
+}
+# Prints how many queries the server had, and how many bytes it has sent: it counts them once a second, and those of its metrics, too.
+server_asked() {
+	sleep 2
+	curl --silent "$url/metrics" | awk '/^vm_http_requests_total.*path="\/api\/v1\/query(_range)?"/ { sum[$1 ~ /range/ ? "query_range" : "query"] += $2 }
+		/^vm_tcplistener_written_bytes_total/ { sum["bytes"] += $NF }
+		END { print "query", sum["query"]; print "query_range", sum["query_range"]; print "bytes", sum["bytes"] }'
 }
 server_cpu() { sed 's/.*) //' "/proc/$server/stat" | awk '{ print $12 + $13 }'; }
 
