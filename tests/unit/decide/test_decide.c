@@ -97,6 +97,28 @@ TEST(plain, reserve_is_a_share_but_not_too_little)
 }
 
 /* Swapless, it uses 500 MiB of 4096: what it does not touch of that cannot be dropped either. */
+/* vmwss-virsh-balloon computes it itself, where there is no vmwss. */
+TEST_EACH(plain, the_script_has_the_same_reserve, 0, 6)
+{
+    static const uint64_t sizes_mib[] = {100, 512, 4096, 65536, 65536 + 4096, 12 << 20};
+    const uint64_t assigned = sizes_mib[_i] * MIB;
+    double bytes = 0;
+    char *command;
+    FILE *said;
+
+    ck_assert_int_gt(asprintf(&command,
+                              "(sed -n '/function most_of/p; /function reserve_of/,/^\t}/p' '%s'; "
+                              "echo 'BEGIN { printf \"%%.0f\", reserve_of(%.0f) }') | awk -f -",
+                              FIXTURES "/../../host/virsh/vmwss-virsh-balloon", (double)assigned),
+                     0);
+    said = popen(command, "r"); /* NOLINT(cert-env33-c): its words are constants */
+    ck_assert_ptr_nonnull(said);
+    ck_assert_int_eq(fscanf(said, "%lf", &bytes), 1);
+    ck_assert_int_eq(pclose(said), 0);
+    free(command);
+    ck_assert_double_eq_tol(bytes, (double)decide_reserve(POLICY, assigned), 2);
+}
+
 TEST(plain, floor_without_swap_is_what_it_uses)
 {
     struct decide_input input = healthy();
