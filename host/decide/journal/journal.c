@@ -7,6 +7,7 @@
 #include "history/database.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,8 +192,9 @@ bool journal_balloon_is_of(const struct journal_balloon *balloon, const struct j
     uint64_t off = larger(run->current_bytes, balloon->set_bytes) -
                    smaller(run->current_bytes, balloon->set_bytes);
 
+    /* A time later than now is of before the clock was set back. */
     if (balloon->before_bytes == 0 ||
-        (balloon->restored_s > 0 && now_s > balloon->restored_s + JOURNAL_RESTORE_S))
+        (balloon->restored_s > 0 && fabs(now_s - balloon->restored_s) > JOURNAL_RESTORE_S))
         return false;
     return is_same_run(balloon, run) || off <= balloon_policy_default.still_bytes ||
            (run->saved && is_on_its_way(balloon, run->current_bytes));

@@ -268,7 +268,8 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     /* Records of before the host's clock was set make it look older. */
     if (member->begun_s > 0)
         input->up_s = fmin(input->up_s, (double)clock_ns() / 1e9 - member->begun_s);
-    input->stalled = fabs(wall_s - member->stalled_s) <= MEMBER_STALL_S;
+    input->stalled = member->stall.time_s > 0 &&
+                     (double)clock_ns() / 1e9 - member->stall.at_s <= MEMBER_STALL_S;
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
                                                             : memory->current_bytes;
@@ -356,9 +357,10 @@ static int receive_stall(const char *uuid, double time_s, void *context)
 
     struct balloon_guest *member = &hearing->members->members[i];
 
-    if (time_s <= member->stalled_s && !is_ahead(member->stalled_s, hearing->now_s))
+    if (time_s <= member->stall.time_s && !is_ahead(member->stall.time_s, hearing->now_s))
         return 0;
-    member->stalled_s = time_s;
+    member->stall.time_s = time_s;
+    member->stall.at_s = (double)clock_ns() / 1e9 - fmax(hearing->now_s - time_s, 0);
     hearing->news = true;
     return 0;
 }

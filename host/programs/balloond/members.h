@@ -30,7 +30,10 @@ struct balloon_guest {
     struct decide_past past;       /* replayed at past_s, by the monotonic clock; 0: not yet */
     double past_s;
     double unmeasured_s; /* it has had no numbers since, by the monotonic clock; 0: it has them */
-    double stalled_s;    /* its last stall, Unix time; 0: none */
+    struct {
+        double time_s; /* Unix time; 0: none */
+        double at_s;   /* the same by the monotonic clock */
+    } stall;           /* the last one */
     struct domain_memory memory;
     struct {
         uint64_t updated_s; /* Unix time by the host's clock then; */

@@ -406,7 +406,7 @@ static bool is_of(const struct journal_balloon *row, const char *boot_id, int id
 {
     const struct journal_run run = {boot_id, id, saved, bytes};
 
-    return journal_balloon_is_of(row, &run, 1000);
+    return journal_balloon_is_of(row, &run, 10000);
 }
 
 TEST(all, a_balloon_is_of_the_run_that_it_was_set_in)
@@ -424,6 +424,14 @@ TEST(all, a_balloon_is_of_the_run_that_it_was_set_in)
     ck_assert(!is_of(&balloon, "another", 8, balloon.before_bytes + 64 * MIB, true));
     learned.before_bytes = 0;
     ck_assert(!is_of(&learned, "a-boot", 7, set, false));
+    learned = balloon;
+    learned.restored_s = 10000 - JOURNAL_RESTORE_S + 1;
+    ck_assert(is_of(&learned, "a-boot", 7, other, false));
+    learned.restored_s = 10000 - JOURNAL_RESTORE_S - 1;
+    ck_assert(!is_of(&learned, "a-boot", 7, other, false));
+    learned.restored_s = 10000 + JOURNAL_RESTORE_S + 1; /* the clock was set back since */
+    ck_assert(!is_of(&learned, "a-boot", 7, other, false));
+    learned.before_bytes = 0;
     journal_boot_id(boot_id);
     ck_assert_uint_eq(strlen(boot_id), 36);
     learned.boot_id[0] = 0;
@@ -642,9 +650,10 @@ TEST(all, a_stall_is_heard_without_a_record)
     event.time_s = now_s - 1;
     ck_assert_int_eq(store_add_event(store, &event, &error), 0);
     ck_assert(members_hear_stalls(&members, &config));
-    ck_assert_double_eq_tol(member.stalled_s, now_s - 1, 0.01);
+    ck_assert_double_eq_tol(member.stall.time_s, now_s - 1, 0.01);
+    ck_assert_double_eq_tol(member.stall.at_s, balloond_now_s() - 1, 1);
     ck_assert(!members_hear_stalls(&members, &config)); /* no news */
-    member.stalled_s = now_s + 3600;                    /* the clock was set back since */
+    member.stall.time_s = now_s + 3600;                 /* the clock was set back since */
     ck_assert(members_hear_stalls(&members, &config));
     ck_assert(!members_hear_stalls(&members, &config));
     ck_assert_sql(history.path, "SELECT count(*) FROM event", "1");
@@ -657,9 +666,10 @@ TEST(all, a_stall_is_heard_without_a_record)
 
 TEST(all, a_stall_is_a_panic)
 {
-    const double now_s = store_clock_now().wall_s;
-    struct balloon_guest member = {
-        .measured = recorded(), .measured_s = balloond_now_s(), .stalled_s = now_s - 2};
+    struct balloon_guest member = {.measured = recorded(),
+                                   .measured_s = balloond_now_s(),
+                                   .stall.time_s = store_clock_now().wall_s - 2,
+                                   .stall.at_s = balloond_now_s() - 2};
     struct control_guest guest = {0};
     struct domain_memory memory = {.name = "web1",
                                    .uuid = UUID_1,
@@ -678,9 +688,24 @@ TEST(all, a_stall_is_a_panic)
     ck_assert_uint_eq(decide_claims(&config.policy.decide, &guest.input), PANIC_PSI_SOME);
     ck_assert(decide_vetoes(&config.policy.decide, &guest.input) & VETO_PRESSURE);
     member.measured.guest.reported = true;
-    member.stalled_s = now_s - MEMBER_STALL_S - 1;
+    member.stall.at_s = balloond_now_s() - MEMBER_STALL_S - 1;
     members_take_sizes(&member, &guest, &memory, &config);
     ck_assert_uint_eq(decide_panics(&config.policy.decide, &guest.input), 0);
+}
+
+/* The clock is set ahead, or back, while the guest is short of memory. */
+TEST_EACH(all, a_stall_is_a_panic_whoever_sets_the_clock, 0, 2)
+{
+    const double steps_s[] = {3600, -3600};
+    struct balloon_guest member = {.measured = recorded(),
+                                   .measured_s = balloond_now_s(),
+                                   .stall.time_s = store_clock_now().wall_s + steps_s[_i],
+                                   .stall.at_s = balloond_now_s() - 2};
+    struct control_guest guest = {0};
+    struct domain_memory memory = {.maximum_bytes = 4096 * MIB, .current_bytes = 2048 * MIB};
+
+    members_take_sizes(&member, &guest, &memory, &config);
+    ck_assert(guest.input.stalled);
 }
 
 /* The host's clock was 8 h behind when it began: by its records it has been up for as long. */
