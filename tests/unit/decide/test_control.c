@@ -1605,57 +1605,98 @@ static void carry_out(struct world *world, struct control_guest *g)
 
 static void check_orders(struct world *world)
 {
-    uint64_t granted = 0;
+    const uint64_t hard = world->host.levels.threshold_bytes[LEVEL_HARD];
+    uint64_t granted = 0, urgent = 0;
 
     for (size_t i = 0; i < N_GUESTS; i++) {
         const struct control_guest *g = &world->guests[i];
         uint64_t actual = g->input.actual_bytes;
+        uint64_t grows = less(g->target_bytes, balloon_given(&g->state, &g->input));
 
         ck_assert_uint_le(g->target_bytes, g->input.assigned_bytes);
         if (g->action == CONTROL_SHRINK) {
             ck_assert_uint_lt(g->target_bytes, actual);
             ck_assert_uint_ge(g->target_bytes, g->decision.floor_bytes);
             ck_assert_uint_ge(g->target_bytes, g->decision.wanted_bytes);
-            ck_assert_uint_ge(g->target_bytes, g->input.reserved_bytes);
+            ck_assert_uint_ge(g->target_bytes,
+                              smaller(g->input.reserved_bytes, g->input.assigned_bytes));
             ck_assert_uint_ge(g->target_bytes, actual - actual / 20 - MIB);
             ck_assert_uint_eq(g->decision.vetoes, 0);
         } else {
             ck_assert_uint_ge(g->target_bytes, actual);
+            ck_assert_uint_le(g->target_bytes,
+                              larger(balloon_given(&g->state, &g->input), g->input.limit_bytes));
         }
-        granted += less(g->target_bytes, balloon_given(&g->state, &g->input));
+        granted += grows;
+        urgent += g->decision.panics ? grows : 0;
         ck_assert(*why(&world->host, g));
     }
-    ck_assert_uint_le(granted, world->host.budget_bytes);
+    /* A panic may get what is promised to others and still free. */
+    ck_assert_uint_le(granted - urgent, world->host.budget_bytes);
+    ck_assert_uint_le(granted, less(world->host.free_bytes, hard));
 }
 
 FIXTURE(always, .setup = setup);
 
+struct orders {
+    unsigned shrinks, grows;
+};
+
+static struct orders check_world(struct world *world, enum control_level least)
+{
+    struct orders orders = {0};
+
+    for (int step = 0; step < 3000; step++) {
+        for (size_t i = 0; i < N_GUESTS; i++)
+            if (any(world, 100) == 0)
+                change_guest(world, &world->guests[i]);
+        run(&world->host, world->guests, N_GUESTS);
+        check_orders(world);
+        for (size_t i = 0; i < N_GUESTS; i++) {
+            struct control_guest *g = &world->guests[i];
+
+            orders.shrinks += g->action == CONTROL_SHRINK;
+            orders.grows += g->action == CONTROL_GROW || g->action == CONTROL_FULL;
+            if (g->action != CONTROL_NONE)
+                issue(&world->host, g);
+            carry_out(world, g);
+        }
+        ck_assert_uint_ge(world->host.free_bytes, world->host.levels.threshold_bytes[least]);
+    }
+    return orders;
+}
+
 TEST_EACH(always, nothing_goes_below_its_floor_and_the_host_never_below_hard, 0, 40)
 {
     struct world world;
-    unsigned shrinks = 0, grows = 0;
+    struct orders orders;
 
     make_world(&world, (uint64_t)_i + 1);
-    for (int step = 0; step < 3000; step++) {
-        for (size_t i = 0; i < N_GUESTS; i++)
-            if (any(&world, 100) == 0)
-                change_guest(&world, &world.guests[i]);
-        run(&world.host, world.guests, N_GUESTS);
-        check_orders(&world);
-        for (size_t i = 0; i < N_GUESTS; i++) {
-            struct control_guest *g = &world.guests[i];
-
-            shrinks += g->action == CONTROL_SHRINK;
-            grows += g->action == CONTROL_GROW || g->action == CONTROL_FULL;
-            if (g->action != CONTROL_NONE)
-                issue(&world.host, g);
-            carry_out(&world, g);
-        }
-        ck_assert_uint_ge(world.host.free_bytes, world.host.levels.threshold_bytes[LEVEL_HARD]);
-    }
+    orders = check_world(&world, LEVEL_HARD);
     if (policy.proactive)
-        ck_assert_uint_gt(shrinks, 0);
-    ck_assert(!shrinks || grows > 0);
+        ck_assert_uint_gt(orders.shrinks, 0);
+    ck_assert(!orders.shrinks || orders.grows > 0);
+}
+
+/* Reservations above what is assigned, and above the limit; limits below the present size; hard
+ * above high. */
+TEST_EACH(always, nor_with_limits_that_contradict_each_other, 0, 40)
+{
+    struct world world;
+
+    make_world(&world, (uint64_t)_i + 1);
+    for (size_t i = 0; i < N_GUESTS; i++) {
+        struct control_guest *g = &world.guests[i];
+        uint64_t actual = 512 * MIB + any(&world, 3584 * MIB);
+
+        g->input.reserved_bytes = any(&world, 8192 * MIB);
+        g->allowed_bytes = any(&world, 3) ? any(&world, 8192 * MIB) : 0;
+        if (any(&world, 2))
+            resize(g, actual, actual);
+    }
+    policy.levels.high_bytes = 1000 * MIB;
+    policy.levels.hard_bytes = any(&world, 4000 * MIB) + 1;
+    check_world(&world, LEVEL_LOW); /* a panic took what others touch later */
 }
 
 /* One of them claims whatever it likes; the others are as they were, and the host is ample. */
