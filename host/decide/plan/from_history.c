@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Reading hours takes about this share of the time. */
@@ -40,8 +41,14 @@ struct minutes_guest {
     struct standing_guest standing;
 };
 
-void plan_warn(const struct plan_reading *reading, const char *text)
+void plan_warn(const struct plan_reading *reading, const char *format, ...)
 {
+    char text[1000];
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
     if (reading->warn)
         reading->warn(text, reading->context);
 }
@@ -450,7 +457,6 @@ static void drop_retired(const struct plan_reading *reading, struct plan_fleet *
 {
     char size[32];
     char past[128];
-    char text[512];
 
     for (size_t h = fleet->n_hosts; fleet->n_guests > 0 && h-- > 0;) {
         if (!is_retired(fleet, h))
@@ -460,10 +466,8 @@ static void drop_retired(const struct plan_reading *reading, struct plan_fleet *
                      "; %zu that ha%s ended needed up to %s there, which is not planned for",
                      fleet->past[h].n_guests, fleet->past[h].n_guests == 1 ? "s" : "ve",
                      show_bytes(size, sizeof(size), (uint64_t)fleet->past[h].max_bytes));
-        snprintf(text, sizeof(text),
-                 "host %s is left out: it has no guests, and no records of late%s",
-                 fleet->hosts[h].name, fleet->past[h].n_guests > 0 ? past : "");
-        plan_warn(reading, text);
+        plan_warn(reading, "host %s is left out: it has no guests, and no records of late%s",
+                  fleet->hosts[h].name, fleet->past[h].n_guests > 0 ? past : "");
         plan_fleet_drop_host(fleet, h);
     }
 }

@@ -141,18 +141,17 @@ static void warn_of_lost(const struct needs *needs, const struct roster_row *row
 {
     const size_t number = needs->minutes->roster->guests[row->guest].number;
     struct plan_fleet *fleet = needs->minutes->fleet;
-    char text[700];
 
     if (number >= fleet->n_guests || row->has_event || count_hours(row) < 3)
         return;
     for (size_t t = 0; t < fleet->n_times; t++)
         if (plan_series(fleet, number)[t] != PLAN_CODE_NONE)
             return;
-    snprintf(text, sizeof(text),
-             "host %s: guest %s has needs in %u hours, but an answer by steps of %d s has none: it "
-             "is planned with all of its RAM",
-             fleet->hosts[needs->host].name, row->name, count_hours(row), fleet->step_s);
-    plan_warn(needs->minutes->reading, text);
+    plan_warn(
+        needs->minutes->reading,
+        "host %s: guest %s has needs in %u hours, but an answer by steps of %d s has none: it "
+        "is planned with all of its RAM",
+        fleet->hosts[needs->host].name, row->name, count_hours(row), fleet->step_s);
     fleet->hosts[needs->host].partial = true;
 }
 
@@ -162,7 +161,6 @@ static void warn_of_gaps(const struct needs *needs)
     const struct roster *roster = needs->minutes->roster;
     double known = 0;
     double all = 0;
-    char text[512];
 
     for (size_t r = 0; r < roster->n_rows; r++)
         if (is_here(needs, &roster->rows[r])) {
@@ -172,11 +170,10 @@ static void warn_of_gaps(const struct needs *needs)
     known *= 1 - missed_share(needs);
     if (all * fleet->step_s < 2 * BUCKET_HOUR || known >= SCRAPED_OFTEN * all)
         return;
-    snprintf(text, sizeof(text),
-             "host %s: %.0f %% of its minutes are known: scrape vmwss-exporter at least once a "
-             "minute",
-             roster->hosts[needs->host].host.name, 100 * known / all);
-    plan_warn(needs->minutes->reading, text);
+    plan_warn(needs->minutes->reading,
+              "host %s: %.0f %% of its minutes are known: scrape vmwss-exporter at least once a "
+              "minute",
+              roster->hosts[needs->host].host.name, 100 * known / all);
 }
 
 /* --- a host ----------------------------------------------------------------------------------- */

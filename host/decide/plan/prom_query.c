@@ -134,7 +134,6 @@ static void warn_of(const struct prom_reader *reader, const char *query, const s
     FILE *out = found->n > 0 ? open_memstream(&name, &size) : NULL;
     char printable[400];
     char others[40] = "";
-    char text[800];
 
     if (!out)
         return;
@@ -143,18 +142,14 @@ static void warn_of(const struct prom_reader *reader, const char *query, const s
         return;
     if (found->n > 1)
         snprintf(others, sizeof(others), " (and %zu others)", found->n - 1);
-    snprintf(text, sizeof(text), "%s: %s%s: %s", prom_url(reader->client),
-             utf8_printable_copy(printable, sizeof(printable), name), others, what);
-    plan_warn(reader->reading, text);
+    plan_warn(reader->reading, "%s: %s%s: %s", prom_url(reader->client),
+              utf8_printable_copy(printable, sizeof(printable), name), others, what);
 }
 
 static void warn_of_part(struct prom_reader *reader, const struct prom_answer *answer)
 {
-    char text[640];
-
-    snprintf(text, sizeof(text), "%s: its answer is partial%s%s", prom_url(reader->client),
-             answer->warning[0] != '\0' ? ": " : "", answer->warning);
-    plan_warn(reader->reading, text);
+    plan_warn(reader->reading, "%s: its answer is partial%s%s", prom_url(reader->client),
+              answer->warning[0] != '\0' ? ": " : "", answer->warning);
     reader->partial = true;
 }
 
@@ -203,7 +198,6 @@ static int check_times(const struct prom_reader *reader, const struct prom_serie
                        struct error *error)
 {
     const char *url = prom_url(reader->client);
-    char text[640];
 
     if (series->astray)
         return error_set(error, -EPROTO,
@@ -212,11 +206,10 @@ static int check_times(const struct prom_reader *reader, const struct prom_serie
                          url);
     if (!series->aligned)
         return 0;
-    snprintf(text, sizeof(text),
-             "%s: it aligns times with the step, so needs count up to a minute late: see "
-             "--query-range.align-range-with-step of Thanos' query frontend",
-             url);
-    plan_warn(reader->reading, text);
+    plan_warn(reader->reading,
+              "%s: it aligns times with the step, so needs count up to a minute late: see "
+              "--query-range.align-range-with-step of Thanos' query frontend",
+              url);
     return 0;
 }
 

@@ -53,5 +53,6 @@ static inline double plan_size_quantile(const struct plan_reading *reading)
     return reading->size_quantile > 0 ? reading->size_quantile : PLAN_SIZE_QUANTILE;
 }
 
-/** Warns the caller of plan_read() that something is incomplete. */
-void plan_warn(const struct plan_reading *reading, const char *text);
+/** Warns the caller of plan_read() that something is incomplete: like printf(). */
+__attribute__((format(printf, 2, 3))) void plan_warn(const struct plan_reading *reading,
+                                                     const char *format, ...);

@@ -231,18 +231,17 @@ static void warn_of_ram(const struct roster *roster, const struct plan_reading *
     char least[32];
     char most[32];
     char now[32];
-    char text[800];
 
     if (!roster_has_changed(&row->ram))
         return;
-    snprintf(text, sizeof(text),
-             "host %s: guest %s had %s to %s of RAM in this time: its needs count as they were, up "
-             "to the %s that it has now",
-             roster->hosts[row->host].host.name, row->name,
-             show_bytes(least, sizeof(least), row->ram.least_bytes),
-             show_bytes(most, sizeof(most), row->ram.most_bytes),
-             show_bytes(now, sizeof(now), row->ram_bytes));
-    plan_warn(reading, text);
+    plan_warn(
+        reading,
+        "host %s: guest %s had %s to %s of RAM in this time: its needs count as they were, up "
+        "to the %s that it has now",
+        roster->hosts[row->host].host.name, row->name,
+        show_bytes(least, sizeof(least), row->ram.least_bytes),
+        show_bytes(most, sizeof(most), row->ram.most_bytes),
+        show_bytes(now, sizeof(now), row->ram_bytes));
 }
 
 int roster_add(struct roster *roster, const struct plan_reading *reading,

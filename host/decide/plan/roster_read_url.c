@@ -67,12 +67,9 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
 /* A guest that was there, without a valid UUID or RAM: prom_each() names the series. */
 static void leave_out(struct url_reading *from, const char *name, const char *lacks)
 {
-    char text[640];
-
-    snprintf(text, sizeof(text),
-             "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
-             from->host->name, name, lacks);
-    plan_warn(from->reader.reading, text);
+    plan_warn(from->reader.reading,
+              "host %s: guest %s is left out: its vmwss_plan_ram_bytes has no valid %s",
+              from->host->name, name, lacks);
     from->plan.partial = true;
 }
 
@@ -228,16 +225,14 @@ static void warn_of_capacity(const struct url_reading *from)
 {
     char least[32];
     char most[32];
-    char text[640];
 
     if (!roster_has_changed(&from->capacity))
         return;
-    snprintf(text, sizeof(text),
-             "host %s: its capacity was %s to %s in this time: how long it was short, and the "
-             "plan, are for that of now",
-             from->host->name, show_bytes(least, sizeof(least), from->capacity.least_bytes),
-             show_bytes(most, sizeof(most), from->capacity.most_bytes));
-    plan_warn(from->reader.reading, text);
+    plan_warn(from->reader.reading,
+              "host %s: its capacity was %s to %s in this time: how long it was short, and the "
+              "plan, are for that of now",
+              from->host->name, show_bytes(least, sizeof(least), from->capacity.least_bytes),
+              show_bytes(most, sizeof(most), from->capacity.most_bytes));
 }
 
 /* Reads the hours, and the quantile of the sizes: of what the rules have recorded if they were
@@ -327,16 +322,14 @@ static double last_hour(const struct url_reading *from)
 static void mark_mute(const struct url_reading *from, struct url_guest *guest, double now_s)
 {
     struct roster_row *row = &guest->row;
-    char text[768];
 
     if (!guest->there || row->has_event || row->last_s + PLAN_RECENT_S >= now_s)
         return;
-    snprintf(text, sizeof(text),
-             "host %s: guest %s has no vmwss_plan_need_bytes of late with a window of %g s: %s",
-             from->host->name, row->name, from->reader.reading->window_s,
-             row->last_s > 0 ? "it is planned with what it needed before"
-                             : "it is planned with all of its RAM");
-    plan_warn(from->reader.reading, text);
+    plan_warn(from->reader.reading,
+              "host %s: guest %s has no vmwss_plan_need_bytes of late with a window of %g s: %s",
+              from->host->name, row->name, from->reader.reading->window_s,
+              row->last_s > 0 ? "it is planned with what it needed before"
+                              : "it is planned with all of its RAM");
     roster_mark_hour(row, now_s, from->reader.reading->to_s);
 }
 
@@ -367,8 +360,6 @@ static int add_rows(struct url_reading *from, size_t *added)
 /* Handles guests without needs; and a host without guests, which may receive some. */
 static int no_rows(struct url_reading *from)
 {
-    char text[512];
-
     for (size_t g = 0; g < from->n_guests; g++)
         if (from->guests[g].there)
             return error_set(from->reader.error, -ENODATA,
@@ -379,10 +370,9 @@ static int no_rows(struct url_reading *from)
                              from->reader.reading->window_s);
     if (from->host->live)
         return add_host(from) < 0 ? from->reader.error->code : 0;
-    snprintf(text, sizeof(text),
-             "host %s is left out: it is not scraped any more, and has no needs in that time",
-             from->host->name);
-    plan_warn(from->reader.reading, text);
+    plan_warn(from->reader.reading,
+              "host %s is left out: it is not scraped any more, and has no needs in that time",
+              from->host->name);
     return 0;
 }
 

@@ -27,13 +27,11 @@ static bool is_of(const struct cpus_reading *from, const struct roster_row *row,
 
 static void warn_of_name(const struct cpus_reading *from, const char *name)
 {
-    char text[640];
-
-    snprintf(text, sizeof(text),
-             "--cpu-query: guests of several hosts are called %s: without a label uuid or host the "
-             "largest of their CPUs counts for each",
-             name);
-    plan_warn(from->reading, text);
+    plan_warn(
+        from->reading,
+        "--cpu-query: guests of several hosts are called %s: without a label uuid or host the "
+        "largest of their CPUs counts for each",
+        name);
 }
 
 static int see_cpus(struct prom_series *series, void *context)

@@ -52,45 +52,31 @@ static struct url_host *find_host(const struct hosts_reading *from, const char *
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Adds a label whose value differs, once: LABEL="A" and LABEL="B". */
-static int add_difference(struct url_host *host, const char *label, const json_t *a,
-                          const json_t *b)
+static void add_difference(struct url_host *host, const char *label, const char *first,
+                           const char *second)
 {
-    const char *first = json_is_string(a) ? json_string_value(a) : "";
-    const char *second = json_is_string(b) ? json_string_value(b) : "";
-    const char *old = host->differ ? host->differ : "";
+    const size_t n = strlen(host->differ);
     char find[80];
-    char *differ = NULL;
 
     snprintf(find, sizeof(find), "%s=\"", label);
-    if (strcmp(first, second) == 0 || strstr(old, find))
-        return 0;
-    if (asprintf(&differ, "%s%s%s=\"%.60s\" and %s=\"%.60s\"", old, *old ? ", " : "", label, first,
-                 label, second) < 0)
-        return -ENOMEM;
-    free(host->differ);
-    host->differ = differ;
-    return 0;
+    if (strcmp(first, second) == 0 || strstr(host->differ, find))
+        return;
+    snprintf(host->differ + n, sizeof(host->differ) - n, "%s%s=\"%.60s\" and %s=\"%.60s\"",
+             n > 0 ? ", " : "", label, first, label, second);
 }
 
 static int compare_labels(struct url_host *host, const struct prom_series *series)
 {
-    json_t *mine = host->labels;
-    json_t *others = series->labels;
+    const struct prom_series own = {.labels = host->labels};
+    json_t *both = json_copy(host->labels);
     const char *label;
     json_t *value;
-    int rc = 0;
+    int rc = both ? json_object_update_missing(both, series->labels) : -1;
 
-    json_object_foreach(mine, label, value)
-    {
-        if (rc == 0)
-            rc = add_difference(host, label, value, json_object_get(others, label));
-    }
-    json_object_foreach(others, label, value)
-    {
-        if (rc == 0)
-            rc = add_difference(host, label, json_object_get(mine, label), value);
-    }
-    return rc;
+    json_object_foreach(both, label, value)
+        add_difference(host, label, prom_label(&own, label), prom_label(series, label));
+    json_decref(both);
+    return rc < 0 ? -ENOMEM : 0;
 }
 
 static int see_name(struct prom_series *series, void *context)
@@ -208,16 +194,15 @@ static int see_more_often(struct prom_series *series, void *context)
 static int see_doubt(struct prom_series *series, void *context)
 {
     const struct hosts_reading *from = context;
+    const char *url = prom_url(from->reader->client);
+    const char *what = from->doubt->what;
     struct url_host *host = find_host(from, prom_label(series, "host"));
     char name[300];
-    char text[800];
 
     utf8_printable_copy(name, sizeof(name), prom_label(series, "host"));
-    snprintf(text, sizeof(text), "%s: host %s%s", prom_url(from->reader->client), name,
-             from->doubt->what);
     if (from->doubt->rc < 0)
-        return error_set(from->reader->error, from->doubt->rc, "%s", text);
-    plan_warn(from->reader->reading, text);
+        return error_set(from->reader->error, from->doubt->rc, "%s: host %s%s", url, name, what);
+    plan_warn(from->reader->reading, "%s: host %s%s", url, name, what);
     if (host)
         host->partial = true;
     return 0;
@@ -239,9 +224,9 @@ static int read_each(struct hosts_reading *from)
     for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
         from->host = &from->out->hosts[h];
         reader->host = from->host->name;
-        if (from->host->differ)
+        if (from->host->differ[0])
             rc = prom_each(reader, NULL, TWO_HOSTS("[$span:$300]", "4"), refuse_name, from);
-        if (rc == 0 && from->host->differ)
+        if (rc == 0 && from->host->differ[0])
             rc = prom_each(reader, NULL, TWO_HOSTS("[1800s:60s]", "7"), refuse_name, from);
         if (rc == 0 && from->host->more_often)
             rc = check_equal_before(from);
@@ -300,10 +285,8 @@ int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts)
 
 void url_hosts_free(struct url_hosts *hosts)
 {
-    for (size_t h = 0; h < hosts->n; h++) {
+    for (size_t h = 0; h < hosts->n; h++)
         json_decref(hosts->hosts[h].labels);
-        free(hosts->hosts[h].differ);
-    }
     free(hosts->hosts);
     *hosts = (struct url_hosts){0};
 }

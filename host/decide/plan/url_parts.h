@@ -28,11 +28,11 @@
 
 struct url_host {
     char name[256];
-    void *labels;    /* those of its first series: a jansson object */
-    char *differ;    /* labels of other series that differ: a="b" and a="c"; NULL: none */
-    bool live;       /* scraped in the last five minutes, even if the very last scrape failed */
-    bool more_often; /* it was scraped more often than it is now: it may have been two */
-    bool partial;    /* some of its series are missing, or old */
+    void *labels;     /* those of its first series: a jansson object */
+    char differ[500]; /* labels of other series that differ: a="b" and a="c" */
+    bool live;        /* scraped in the last five minutes, even if the very last scrape failed */
+    bool more_often;  /* it was scraped more often than it is now: it may have been two */
+    bool partial;     /* some of its series are missing, or old */
     /* Unix time of its last successful scrape. A series without a value at that time was no longer
      * served: servers mark where a series ends, in Prometheus
      * https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness, but they also mark
