@@ -58,6 +58,7 @@ struct tally {
     /* part of the touched bytes that others may have touched, or that were touched earlier */
     uint64_t surplus_bytes;
     uint64_t missed_bytes; /* further bytes that the guest may have touched */
+    uint64_t left_bytes;   /* unmapped by others within the window, and not resident any more */
     /* the longest end of guest RAM of which at most one part in SPARSE_PART is filled; 0: there is
      * none, or it is not known (several blocks, shared memory) */
     uint64_t sparse_end_bytes;

@@ -94,19 +94,25 @@ static uint64_t helpers_ns(const struct fsroot *root, const struct qemu_process 
     return sum;
 }
 
+uint64_t qemu_process_faults(const struct fsroot *root, const struct qemu_process *process)
+{
+    struct proc_stat stat;
+
+    return proc_stat_read(root, process->pid, &stat) < 0 ? UINT64_MAX
+                                                         : stat.minor_faults + stat.major_faults;
+}
+
 struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process)
 {
     const int pid = (int)process->pid;
     struct qemu_io io = {.helpers_ns = helpers_ns(root, process),
                          .main_ns = qemu_thread_ns(root, process->pid, process->pid),
-                         .has_disk = has_disk(root, process)};
-    struct proc_stat stat = {.minor_faults = 0};
+                         .has_disk = has_disk(root, process),
+                         .faults = qemu_process_faults(root, process)};
     char all[512];
     char main_thread[512];
     char status[8192];
 
-    proc_stat_read(root, process->pid, &stat);
-    io.faults = stat.minor_faults;
     if (fsroot_read(root, status, sizeof(status), "proc/%d/task/%d/status", pid, pid) > 0)
         io.main_sleeps = number_after(status, "\nvoluntary_ctxt_switches:");
     if (fsroot_read(root, all, sizeof(all), "proc/%d/io", pid) <= 0 ||

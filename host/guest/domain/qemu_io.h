@@ -32,10 +32,13 @@ struct qemu_io {
     uint64_t helpers_ns;
     uint64_t main_ns;     /* CPU time of the main thread ... */
     uint64_t main_sleeps; /* ... and the number of times that it has waited */
-    /* minor faults, excluding those of other processes that read its memory */
-    uint64_t faults;
-    bool has_disk; /* the guest probably has a disk, which the main thread may serve */
+    uint64_t faults;      /* qemu_process_faults() */
+    bool has_disk;        /* the guest probably has a disk, which the main thread may serve */
 };
+
+/** The page faults of QEMU's threads, which since Linux 6.4 include vhost's, without those of other
+ * processes that read its memory; UINT64_MAX if they are not known. */
+uint64_t qemu_process_faults(const struct fsroot *root, const struct qemu_process *process);
 
 /** Bytes are 0 if the kernel does not count (CONFIG_TASK_IO_ACCOUNTING). */
 struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_process *process);

@@ -313,7 +313,8 @@ static bool is_witnessed_ageing(const struct tally *tally)
 }
 
 /* Widens the bounds by the tally's doubts: units that read idle but may have been touched (up to
- * all resident memory), and touches that may have happened after the window. */
+ * all resident memory), memory that others took away after it may have been touched, and touches
+ * that may have happened after the window. */
 static void widen(const struct tally *tally, struct wss_estimate *out)
 {
     uint64_t unit = largest_unit(tally);
@@ -324,7 +325,7 @@ static void widen(const struct tally *tally, struct wss_estimate *out)
     if (is_witnessed_ageing(tally))
         raise(out, share_of(dispute_missed_high(&tally->within), measurable_bytes(out)));
     else
-        out->wss_high_bytes += bytes_of(tally->hidden_units, unit, room);
+        out->wss_high_bytes += bytes_of(tally->hidden_units, unit, room) + tally->left_bytes;
     out->wss_low_bytes -= bytes_of(tally->younger_units, unit, out->wss_low_bytes);
     out->unit_low_bytes -= bytes_of(tally->younger_units, unit, out->unit_low_bytes);
 }

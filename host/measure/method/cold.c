@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "measure/kernel/advise.h"
 #include "measure/kernel/pagemap.h"
-#include "measure/kernel/ram_smaps.h"
 #include "measure/method/referenced_count.h"
 
 #include <errno.h>
@@ -144,18 +143,6 @@ static int cold_open(const struct target *target, struct page_set *set, void **s
     return referenced_count_open(target, state, error);
 }
 
-/* Pages that others map are skipped by the marking. Those that others map later are marked, and
- * those that they no longer map when pages are counted are not. */
-static int note_shared(struct referenced_count *count, struct error *error)
-{
-    struct ram_smaps sums;
-    int rc = ram_smaps_read(count->target, &sums, error);
-
-    if (rc == 0)
-        count->unmarked_bytes = sums.shared_bytes;
-    return rc;
-}
-
 static int cold_mark(void *state, struct error *error)
 {
     struct referenced_count *count = state;
@@ -163,8 +150,6 @@ static int cold_mark(void *state, struct error *error)
 
     int rc = referenced_count_begin(count, error);
 
-    if (rc == 0)
-        rc = note_shared(count, error);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < target->ram->n_blocks; i++) {
@@ -183,13 +168,15 @@ static int cold_collect(void *state, struct tally *tally, struct error *error)
 
     if (rc < 0)
         return rc;
-    /* the number of either kind among the referenced pages is not known: the bounds hold either
-     * way; KSM maps a page that it merges with an accessed bit */
-    tally->touched_bytes = less(tally->touched_bytes, count->unmarked_bytes);
+    /* pages that others map are skipped by the marking; those that they map later are marked, and
+     * those that they no longer map when pages are counted are not: the number of either kind among
+     * the referenced pages is not known: the bounds hold either way; KSM maps a page that it merges
+     * with an accessed bit */
+    tally->touched_bytes = less(tally->touched_bytes, count->shared_bytes);
     tally->surplus_bytes = smaller(tally->surplus_bytes +
-                                       less(tally->shared_bytes, count->unmarked_bytes),
+                                       less(tally->shared_bytes, count->shared_bytes),
                                    tally->touched_bytes);
-    tally->unmeasurable_bytes += smaller(count->unmarked_bytes,
+    tally->unmeasurable_bytes += smaller(count->shared_bytes,
                                          less(tally->resident_bytes, tally->unmeasurable_bytes));
     return 0;
 }

@@ -4,13 +4,14 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/proc_pid.h"
+#include "guest/domain/qemu_io.h"
 #include "measure/kernel/backing_file.h"
 #include "measure/kernel/kpage_shared.h"
 #include "measure/kernel/kpageflags.h"
 #include "measure/kernel/pagemap.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #define PAGES_AT_ONCE 4096ULL
@@ -41,7 +42,7 @@ struct first_mapping {
     uint64_t *held;   /* a bit for each page of guest RAM: in the file at the beginning */
     uint64_t *mapped; /* a bit for each page of guest RAM: mapped at the beginning */
     uint64_t around;  /* fault-around range, in pages */
-    uint64_t faults;  /* faults_of() at the beginning */
+    uint64_t faults;  /* qemu_process_faults() at the beginning */
     struct file_walk file;
     struct batch batch;
 };
@@ -135,21 +136,10 @@ static int note_batch(struct first_mapping *first, void *context)
     return 0;
 }
 
-/* The faults of QEMU's threads, which since Linux 6.4 include vhost's; UINT64_MAX if they are not
- * known. */
-static uint64_t faults_of(const struct target *target)
-{
-    struct proc_stat stat;
-
-    return proc_stat_read(target->root, target->process->pid, &stat) < 0
-               ? UINT64_MAX
-               : stat.minor_faults + stat.major_faults;
-}
-
 int first_mapping_begin(struct first_mapping *first)
 {
     /* read first, so that the fault of each page that comes later is counted */
-    first->faults = faults_of(first->target);
+    first->faults = qemu_process_faults(first->target->root, first->target->process);
     return each_batch(first, note_batch, NULL);
 }
 
@@ -247,21 +237,31 @@ static int count_batch(struct first_mapping *first, void *context)
     return rc;
 }
 
+/* Four standard deviations: chance alone exceeds them in one reading of 31,000. */
+#define Z_BEYOND_CHANCE 4.0
+
+bool faults_are_fewer(const struct faults *faults, uint64_t units, double each)
+{
+    const double chance = each > 1 ? Z_BEYOND_CHANCE * sqrt((double)units) : 0;
+
+    return faults->begun != UINT64_MAX && faults->now != UINT64_MAX &&
+           ((double)units - chance) * each > (double)less(faults->now, faults->begun);
+}
+
 /* Each page that the file did not have, and each range of others, cost QEMU a fault. If there were
  * fewer, others have put pages into the file, and a fault mapped a range of those, too; or other
  * processes' own reads of QEMU's memory have mapped them, and the guest may have touched none. */
 static void compare_faults(const struct first_mapping *first, const struct counting *counting,
                            struct first_mapped *out)
 {
-    const uint64_t faults = first->faults == UINT64_MAX
-                                ? UINT64_MAX
-                                : less(faults_of(first->target), first->faults);
+    const struct faults faults = {first->faults,
+                                  qemu_process_faults(first->target->root, first->target->process)};
 
-    if (out->touched + counting->fresh <= faults)
+    if (!faults_are_fewer(&faults, out->touched + counting->fresh, 1))
         return;
     out->pages += counting->fresh;
     out->touched += counting->fresh_ranges;
-    if (out->touched <= faults)
+    if (!faults_are_fewer(&faults, out->touched, 1))
         return;
     out->pages = out->all;
     out->touched = 0;

@@ -50,5 +50,15 @@ bool first_mapping_held(const struct first_mapping *first, uint64_t page);
  * mapped. */
 uint64_t first_mapping_reach(const struct first_mapping *first, uint64_t mapped_pages);
 
+/** qemu_process_faults() at the beginning and now. */
+struct faults {
+    uint64_t begun, now;
+};
+
+/** Returns true if QEMU's faults are fewer than @p units, so that others have mapped or made some
+ * of these. @p each: the number of units that one of them stands for, if they are a sample: then
+ * true means beyond chance. */
+bool faults_are_fewer(const struct faults *faults, uint64_t units, double each);
+
 /** NULL is allowed. */
 void first_mapping_close(struct first_mapping *first);

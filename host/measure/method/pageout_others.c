@@ -5,12 +5,8 @@
 #include "base/bytes.h"
 #include "measure/kernel/kpageflags.h"
 #include "measure/kernel/pagemap.h"
+#include "measure/method/first_mapping.h"
 #include "measure/method/pageout_around.h"
-
-#include <math.h>
-
-/* Four standard deviations: chance alone exceeds them in one reading of 31,000. */
-#define Z_BEYOND_CHANCE 4.0
 
 bool pageout_tells_readers(const struct target *target)
 {
@@ -116,12 +112,12 @@ static void note_put_by_others(const struct reading *reading, const struct pageo
     const struct page_set *set = pageout->set;
     const double each = (double)set->ram->n_pages / (double)larger(set->n, 1);
     const double around = (double)larger(FAULT_AROUND_BYTES / base_page_bytes(), 1);
+    const struct faults faults = {pageout->io.faults, reading->now.faults};
     uint64_t came = 0;
 
     for (uint64_t i = 0; i < set->n; i++)
         came += came_alone(pageout, i);
-    if (((double)came - Z_BEYOND_CHANCE * sqrt((double)came)) * each <=
-        (double)less(reading->now.faults, pageout->io.faults))
+    if (!faults_are_fewer(&faults, came, each))
         return;
     tally->doubts |= DOUBT_FIRST_MAPPING;
     tally->younger_units += (uint64_t)((double)came * each * (1 - 1 / around));

@@ -183,8 +183,9 @@ static bool has_fallen(const struct referenced_count *count, const struct tally 
     return tally->touched_bytes + tally->missed_bytes + left < count->last.least_bytes;
 }
 
-/* Any page may have been touched before its bit was taken. If pages were unmapped, those that came
- * back since brought their neighbours. */
+/* Any page may have been touched before its bit was taken, also one of a private mapping or of a
+ * host with swap that is not there any more. If pages were unmapped, those that came back since
+ * brought their neighbours. */
 static void note_taken(const struct referenced_count *count, struct tally *tally)
 {
     const uint64_t pages = base_pages(tally->touched_bytes);
@@ -195,6 +196,7 @@ static void note_taken(const struct referenced_count *count, struct tally *tally
         add_surplus(tally, (pages - (pages + reach - 1) / reach) * base_page_bytes());
     }
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
+    tally->left_bytes = less(count->begun_bytes, tally->resident_bytes);
 }
 
 /* Pages that were counted before have been touched since the marking, too. */
@@ -232,9 +234,17 @@ void referenced_count_close(void *state)
 
 int referenced_count_begin(struct referenced_count *count, struct error *error)
 {
+    struct ram_smaps sums;
     int rc = count->first ? first_mapping_begin(count->first) : 0;
 
-    return rc < 0 ? error_set(error, rc, "pagemap: %s", strerror(-rc)) : 0;
+    if (rc < 0)
+        return error_set(error, rc, "pagemap: %s", strerror(-rc));
+    rc = ram_smaps_read(count->target, &sums, error);
+    if (rc < 0)
+        return rc;
+    count->begun_bytes = sums.resident_bytes + sums.hugetlb_bytes;
+    count->shared_bytes = sums.shared_bytes;
+    return 0;
 }
 
 void referenced_count_marked(struct referenced_count *count)

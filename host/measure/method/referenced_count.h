@@ -28,11 +28,12 @@ struct referenced_count {
     const struct target *target;
     struct first_mapping *first; /* NULL: no RAM is backed by a file */
     struct sentinels sentinels;
-    struct qemu_io io;       /* QEMU's I/O at the marking */
-    bool taken;              /* accessed bits were taken since then */
-    struct last_count last;  /* the last count since then; zeroed: not counted yet */
-    uint64_t between_ns;     /* when to count between windows again */
-    uint64_t unmarked_bytes; /* what cold cannot mark, because others map it, too */
+    struct qemu_io io;      /* QEMU's I/O at the marking */
+    bool taken;             /* accessed bits were taken since then */
+    struct last_count last; /* the last count since then; zeroed: not counted yet */
+    uint64_t between_ns;    /* when to count between windows again */
+    uint64_t begun_bytes;   /* resident before the marking */
+    uint64_t shared_bytes;  /* mapped by others then, too: cold cannot mark it */
 };
 
 /** smaps and clear_refs exist: CONFIG_PROC_PAGE_MONITOR. */

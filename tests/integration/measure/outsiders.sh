@@ -68,6 +68,15 @@ for act in clear_refs "outsider cold 0 256"; do
 	done
 done
 
+# Pages of a private mapping that were only read leave it.
+if start_with private "total=96M populate=none phases=4:40M,600:4M"; then
+	within 8 referenced 5 outsider pageout 0 256
+	check "pageout, a private mapping: flag bits-taken" has_flag bits-taken
+	check "pageout, a private mapping: pages have left" record_has ".resident_bytes < $((20 * mib))"
+	holds_truth "pageout, a private mapping" $((40 * mib))
+	stop_guest "$pid"
+fi
+
 # Huge pages that are mapped as such have no flag to lose: their sum falls.
 for method in cold referenced; do
 	act=clear_refs

@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include "base/bytes.h"
+#include "measure/estimate/wss.h"
 #include "measure/kernel/kpageflags.h"
 #include "measure/kernel/pagemap.h"
 #include "measure/method.h"
@@ -499,6 +500,48 @@ TEST_EACH(cases, pages_that_others_map_for_qemu, 0, 2)
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
     expect_bounds(&tally, N_HOT, N_HOT + 3 * AROUND);
+    method_cold.close(state);
+}
+
+/* The pages of a panel of pageout are a sample, of which each stands for so many. */
+TEST(cases, faults_that_are_fewer_beyond_chance)
+{
+    const struct faults hundred = {1000, 1100};
+    const struct faults many = {1000, 5000};
+    const struct faults unknown = {UINT64_MAX, 1100};
+
+    ck_assert(!faults_are_fewer(&hundred, 0, 1));
+    ck_assert(!faults_are_fewer(&hundred, 100, 1));
+    ck_assert(faults_are_fewer(&hundred, 101, 1));
+    ck_assert(!faults_are_fewer(&unknown, 200, 1));
+    /* 100 pages of 100 * 50, give or take 4 * 10 * 50 */
+    ck_assert(!faults_are_fewer(&many, 100, 50));
+    ck_assert(faults_are_fewer(&many, 150, 50));
+    /* a few pages prove nothing */
+    ck_assert(!faults_are_fewer(&hundred, 16, 50));
+    ck_assert(faults_are_fewer(&hundred, 20, 50));
+}
+
+/* They have swapped out a half, or dropped it from a private mapping. */
+TEST(cases, pages_that_others_take_away)
+{
+    void *state = mark();
+
+    guest_runs();
+    take_bits();
+    unmap(0, N_PAGES / 2);
+
+    struct tally tally = collect(state);
+
+    ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
+    ck_assert_uint_eq(base_pages(tally.resident_bytes), N_PAGES / 2);
+    ck_assert_uint_eq(base_pages(tally.left_bytes), N_PAGES / 2);
+
+    struct wss_memory memory = {.resident_bytes = tally.resident_bytes};
+    struct wss_estimate estimate;
+
+    ck_assert_ok(wss_estimate(&tally, &memory, &estimate));
+    ck_assert_uint_eq(base_pages(estimate.wss_high_bytes), N_PAGES);
     method_cold.close(state);
 }
 
