@@ -24,8 +24,8 @@ double bucket_window_need(const struct bucket *bucket, size_t w);
 /** The mean time in seconds that each record of the bucket covers. */
 double bucket_period_s(const struct bucket *bucket);
 
-/** Returns the seconds after its start for which a minute's bucket counts as the guest's last one
- * before the next record is late. Each of its records covers @p period_s. */
+/** Returns for how many seconds after its start a bucket stands for the guest, whose records cover
+ * @p period_s each: after that time the next record is late. */
 double bucket_stands_s(double period_s);
 
 /** The seconds after a minute's start for which its need is known: a minute, or until the next

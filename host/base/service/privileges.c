@@ -123,7 +123,7 @@ int privileges_reach(bool reach)
 
 /* --- system calls and files ------------------------------------------------------------------- */
 
-/* @p rc: whether dropping capabilities has failed. */
+/* @p rc: the result of dropping capabilities, negative if it failed. */
 static int filter_calls(int rc, enum call_filter_role role, struct error *error)
 {
     if (rc < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

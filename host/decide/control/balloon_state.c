@@ -98,7 +98,8 @@ static bool follow_plug(struct balloon_state *state, const struct balloon_policy
 
 /* --- moves ------------------------------------------------------------------------------------ */
 
-/* The other program took back what a panic was given. */
+/* Another program has taken back the memory that a panic got. The more often that happens, the
+ * longer panics get none. */
 static void note_contest(struct balloon_state *state, const struct balloon_policy *policy,
                          double now_s)
 {

@@ -83,8 +83,8 @@ static int visit(const struct vma *vma, void *context)
     return rc;
 }
 
-/* Decides whether @p other, which is new, is made like RAM, as @p c is; if so, its begin is known,
- * too. */
+/* Decides whether the new mapping @p other could be RAM: it could if it is the candidate @p c,
+ * which also shows where it begins. */
 static void classify(struct ram_other *other, const struct candidate *c)
 {
     other->unclaimed = c && c->whole.end == other->end && c->last_start == other->last_hva;

@@ -26,7 +26,7 @@ struct shared {
     char uri[1024];
 };
 
-/* Does not change another run, which may have another size. */
+/* Leaves a guest alone that was restarted: its size may be another now. */
 static int set_full(struct domain_connection *libvirt, const struct shared *shared,
                     struct error *error)
 {

@@ -150,8 +150,8 @@ struct scan_sampled {
     uint64_t pages_before, pages; /* pages of its panel, before and after; 0: there was no panel */
     double cpu_s;                 /* CPU time of the scanner */
     uint8_t method;               /* as in scan_sample; 0: none */
-    /* if rc is not 0: the record has the size, without windows. 0: the reply ends before the record
-     */
+    /* 0: the reply ends before the record. If rc is not 0, the record has the guest's size, and no
+     * windows. */
     uint8_t has_record;
     struct scan_record record;
 };
