@@ -11,12 +11,9 @@
 #define EVERY_S 10
 
 static struct control_policy policy;
-
-static inline void setup(void)
-{
-    control_policy_init(&policy);
-    policy.levels.high_bytes = (uint64_t)(65536 * MIB * 0.04);
-}
+/* Of most tests: made anew by setup(). */
+__attribute__((unused)) static struct control_host h;
+__attribute__((unused)) static struct control_guest g;
 
 /* 4 GiB, all resident, 200 MiB touched: after ten minutes it may go to 505 MiB. */
 static inline struct decide_input idle(void)
@@ -75,6 +72,14 @@ static inline struct control_host host(uint64_t free_mib)
         .total_bytes = 65536 * MIB, .free_bytes = free_mib * MIB, .now_s = 1000};
 }
 
+static inline void setup(void)
+{
+    control_policy_init(&policy);
+    policy.levels.high_bytes = (uint64_t)(65536 * MIB * 0.04);
+    h = host(20000);
+    g = guest();
+}
+
 static inline void run(struct control_host *host, struct control_guest *guests, size_t n)
 {
     control_run(&policy, host, guests, n);
@@ -98,6 +103,14 @@ static inline const char *why(const struct control_host *host, const struct cont
 static inline void issue(const struct control_host *host, struct control_guest *guest)
 {
     balloon_issued(&guest->state, &guest->input, guest->target_bytes, host->now_s - EVERY_S);
+}
+
+/* A decision, which is carried out. */
+static inline void run_and_issue(struct control_host *host, struct control_guest *guest)
+{
+    run(host, guest, 1);
+    if (guest->action != CONTROL_NONE)
+        issue(host, guest);
 }
 
 /* Orders a proactive shrink; the guest is as before. */

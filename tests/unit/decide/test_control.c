@@ -20,10 +20,9 @@ FIXTURE(rules, .setup = setup);
 TEST_EACH(rules, what_was_needed_is_learned, 0, 2)
 {
     const uint64_t had = (_i ? 1000 : 3000) * MIB, needs = (_i ? 2400 : 2900) * MIB;
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
     uint64_t learned;
 
+    h = host(60000);
     resize(&g, had, had);
     rest(&g);
     g.input.guest.available_bytes = 10 * MIB;
@@ -72,9 +71,7 @@ TEST(rules, levels_slide_with_the_size_of_the_host)
 
 TEST(rules, the_joint_growth_of_guests_is_kept_free)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
+    h = host(60000);
     control_policy_init(&policy);
     run(&h, &g, 1);
     ck_assert_uint_eq(h.levels.threshold_bytes[LEVEL_HIGH] / MIB, 1269);
@@ -140,9 +137,7 @@ TEST(rules, levels_have_hysteresis)
 
 TEST(rules, lazy_takes_nothing_while_the_host_is_ample)
 {
-    struct control_host h = host(30000);
-    struct control_guest g = guest();
-
+    h = host(30000);
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_NONE);
     ck_assert_int_eq(g.hold, HOLD_AMPLE);
@@ -218,9 +213,7 @@ TEST(rules, one_guest_is_tried_beside_a_dry_run_of_others)
 
 TEST(rules, room_is_made_on_demand)
 {
-    struct control_host h = host(30000);
-    struct control_guest g = guest();
-
+    h = host(30000);
     settle(&h, &g, 1);
     h.room_bytes = 30100 * MIB;
     run(&h, &g, 1);
@@ -253,9 +246,7 @@ TEST(rules, room_is_not_given_away)
 
 TEST(rules, a_veto_holds)
 {
-    struct control_host h = host(100);
-    struct control_guest g = guest();
-
+    h = host(100);
     g.input.vetoes = VETO_VFIO;
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_NONE);
@@ -555,9 +546,6 @@ TEST(rules, what_is_given_is_pending_until_a_record_of_after_it)
 
 TEST(rules, panic_gives_all_at_once_and_holds_off_for_longer_each_time)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     policy.proactive = true;
     resize(&g, 1000 * MIB, 1000 * MIB);
     g.input.guest.oom_kill = true;
@@ -696,9 +684,6 @@ TEST(rules, a_claim_takes_nothing_from_donors_through_the_hysteresis)
 
 TEST(rules, a_balloon_that_stalls_settles_where_it_is)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     resize(&g, 4000 * MIB, 4000 * MIB);
     run(&h, &g, 1);
@@ -719,9 +704,6 @@ TEST(rules, a_balloon_that_stalls_settles_where_it_is)
 /* A MiB a decision would take all night, and a byte at a time for ever. */
 TEST(rules, a_balloon_that_creeps_settles_where_it_is)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     resize(&g, g.input.actual_bytes - 4096, 4096 * MIB);
     run(&h, &g, 1);
@@ -739,14 +721,9 @@ TEST(rules, a_balloon_that_creeps_settles_where_it_is)
 
 TEST(rules, a_guest_without_driver_is_inhibited)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     for (int i = 0; i < 10; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
     ck_assert_int_eq(g.hold, HOLD_INHIBITED);
@@ -759,15 +736,10 @@ TEST(rules, a_guest_without_driver_is_inhibited)
 /* A guest that has given before and has nothing left has a driver. */
 TEST(rules, a_guest_that_has_nothing_left_has_a_driver)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     resize(&g, g.target_bytes, g.target_bytes);
     for (int i = 0; i < 40 && g.state.trouble == TROUBLE_NONE; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
     ck_assert_ptr_nonnull(strstr(why(&h, &g), "its balloon moved before"));
@@ -777,8 +749,6 @@ TEST(rules, a_guest_that_has_nothing_left_has_a_driver)
 /* libvirtd ended at each order: nothing moves, and that is not for want of a driver. */
 TEST(rules, orders_that_failed_do_not_inhibit)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
     unsigned n = 0;
 
     begin_shrink(&h, &g);
@@ -797,9 +767,7 @@ TEST(rules, orders_that_failed_do_not_inhibit)
 
 TEST(rules, a_panic_whose_order_failed_is_served_at_once)
 {
-    struct control_host h = host(7000); /* not enough to give it twice */
-    struct control_guest g = guest();
-
+    h = host(7000); /* not enough to give it twice */
     settle(&h, &g, 1);
     resize(&g, 1024 * MIB, 1024 * MIB);
     rest(&g);
@@ -822,9 +790,6 @@ TEST(rules, a_panic_whose_order_failed_is_served_at_once)
 
 TEST(rules, a_panic_is_served_without_a_driver)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     resize(&g, 1024 * MIB, 1024 * MIB);
     rest(&g);
     g.state.trouble = TROUBLE_NO_DRIVER;
@@ -836,9 +801,6 @@ TEST(rules, a_panic_is_served_without_a_driver)
 
 TEST(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     resize(&g, g.target_bytes, 4096 * MIB);
     run(&h, &g, 1);
@@ -857,15 +819,10 @@ TEST(rules, a_balloon_that_returns_nothing_is_inhibited_and_restored)
 /* 256 MiB guests have less than 64 MiB a step: it is noticed all the same. */
 TEST(rules, nothing_more_is_taken_until_the_last_step_has_come_back)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     for (int i = 0; i < 60 && g.state.trouble == TROUBLE_NONE; i++) {
         resize(&g, g.state.set_bytes, 4096 * MIB);
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_RETURN);
     ck_assert_uint_eq(g.input.actual_bytes, 3892 * MIB); /* the first step */
@@ -873,9 +830,6 @@ TEST(rules, nothing_more_is_taken_until_the_last_step_has_come_back)
 
 TEST(rules, another_hand_is_noticed_under_way)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     resize(&g, 4000 * MIB, 4000 * MIB);
     begin_shrink(&h, &g);
     resize(&g, 4096 * MIB, 4096 * MIB);
@@ -905,9 +859,6 @@ TEST(rules, what_it_has_under_way_is_not_what_it_had)
 
 TEST(rules, a_panic_under_way_leaves_it_all_in_the_end)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     resize(&g, 1000 * MIB, 1000 * MIB);
     g.input.guest.oom_kill = true;
     run(&h, &g, 1);
@@ -919,9 +870,6 @@ TEST(rules, a_panic_under_way_leaves_it_all_in_the_end)
 /* As after a restart: the controller before this one has just given back what it had taken. */
 TEST(rules, what_was_on_its_way_before_us_is_no_hand)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     for (uint64_t mib = 3000; mib <= 4000; mib += 500) {
         resize(&g, mib * MIB, mib * MIB);
         run(&h, &g, 1);
@@ -935,9 +883,6 @@ TEST(rules, what_was_on_its_way_before_us_is_no_hand)
 
 TEST(rules, another_hand_is_left_alone_for_an_hour)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     resize(&g, g.target_bytes, g.target_bytes);
     run(&h, &g, 1);
@@ -957,9 +902,6 @@ TEST(rules, another_hand_is_left_alone_for_an_hour)
 
 TEST(rules, a_panic_is_served_whoever_moved_the_balloon)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     run(&h, &g, 1);
     run(&h, &g, 1);
     resize(&g, 1000 * MIB, 1000 * MIB);
@@ -1022,9 +964,7 @@ TEST(rules, a_dimm_is_no_other_hand)
 /* Memory of virtio-mem that its guest does not plug: M is more, and nothing has moved. */
 TEST(rules, what_is_not_plugged_is_no_other_hand)
 {
-    struct control_host h = host(2500);
-    struct control_guest g = guest();
-
+    h = host(2500);
     begin_shrink(&h, &g);
     resize(&g, 3892 * MIB, 3892 * MIB);
     run(&h, &g, 1);
@@ -1040,9 +980,7 @@ TEST(rules, what_is_not_plugged_is_no_other_hand)
 
 TEST(rules, a_panic_does_not_wait_for_a_dimm)
 {
-    struct control_host h = host(2500);
-    struct control_guest g = guest();
-
+    h = host(2500);
     rest(&g);
     begin_shrink(&h, &g);
     resize(&g, 3892 * MIB, 3892 * MIB);
@@ -1122,9 +1060,7 @@ TEST(rules, what_its_owner_holds_back_is_not_given)
 
 TEST(rules, what_it_had_at_the_start_is_given_back_and_no_more)
 {
-    struct control_host h = host(2000);
-    struct control_guest g = guest();
-
+    h = host(2000);
     g.allowed_bytes = 0;
     resize(&g, 2048 * MIB, 2048 * MIB);
     rest(&g);
@@ -1150,9 +1086,7 @@ TEST(rules, what_it_had_at_the_start_is_given_back_and_no_more)
 /* QEMU starts with all of it, and the guest's driver takes the rest once it is loaded. */
 TEST(rules, a_start_is_over_when_the_driver_has_taken_what_is_held_back)
 {
-    struct control_host h = host(30000);
-    struct control_guest g = guest();
-
+    h = host(30000);
     g.allowed_bytes = 0;
     g.input.up_s = 0;
     for (int i = 0; i < 3; i++, g.input.up_s += EVERY_S)
@@ -1270,9 +1204,7 @@ TEST(rules, pressure_that_memory_does_not_cure_takes_from_no_other)
 /* It gets a part of what it claims, that does not help, and the rest is not waited for. */
 TEST(rules, growth_that_did_not_lower_pressure_is_not_repeated)
 {
-    struct control_host h = host(4000);
-    struct control_guest g = guest();
-
+    h = host(4000);
     resize(&g, 1000 * MIB, 1000 * MIB);
     rest(&g);
     g.state.before_bytes = 4096 * MIB;
@@ -1302,8 +1234,6 @@ TEST(rules, growth_that_did_not_lower_pressure_is_not_repeated)
 /* Another rule takes 100 MiB every ten seconds, of a guest that needs all it has. */
 TEST(rules, two_controllers_do_not_fight)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
     unsigned ups = 0;
 
     resize(&g, 4096 * MIB, 4096 * MIB);
@@ -1332,9 +1262,6 @@ TEST(rules, two_controllers_do_not_fight)
 /* With deflate-on-oom, where it has nothing else left. */
 TEST(rules, a_guest_that_deflates_by_itself_is_no_other_hand)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     for (int under_way = 0; under_way < 2; under_way++) {
         g = guest();
         begin_shrink(&h, &g);
@@ -1357,9 +1284,6 @@ TEST(rules, a_guest_that_deflates_by_itself_is_no_other_hand)
 
 TEST(rules, an_adopted_balloon_in_motion_is_ours)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     resize(&g, 3950 * MIB, 3950 * MIB);
     balloon_adopt(&g.state, &policy.balloon, &g.input, 4096 * MIB, 3892 * MIB, h.now_s);
     run(&h, &g, 1);
@@ -1378,8 +1302,6 @@ TEST(rules, an_adopted_balloon_in_motion_is_ours)
 TEST(rules, the_floor_does_not_sink_with_the_balloon)
 {
     const uint64_t used = 3000 * MIB;
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
     uint64_t available = 1096 * MIB, next = available;
 
     policy.proactive = true;
@@ -1404,9 +1326,6 @@ TEST(rules, the_floor_does_not_sink_with_the_balloon)
 /* Statistics from before a growth must not cause it again. */
 TEST(rules, growth_is_not_repeated_on_old_statistics)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     resize(&g, 1000 * MIB, 1000 * MIB);
     g.input.guest.period_s = 60;
     run(&h, &g, 1);
@@ -1444,9 +1363,6 @@ TEST(rules, without_statistics_nothing_is_taken)
 
 TEST(rules, a_distrusted_guest_claims_no_more_than_it_had)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     begin_shrink(&h, &g);
     g.state.before_bytes = 3950 * MIB;
     resize(&g, 3892 * MIB, 3892 * MIB);
@@ -1462,9 +1378,6 @@ TEST(rules, a_distrusted_guest_claims_no_more_than_it_had)
 /* Its agent reports stalls, and its statistics are old or missing. */
 TEST(rules, a_stall_without_statistics_gives_back_what_it_had)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     policy.decide.needs_statistics = false;
     begin_shrink(&h, &g);
     resize(&g, 3892 * MIB, 3892 * MIB);

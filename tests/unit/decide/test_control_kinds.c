@@ -32,8 +32,6 @@ static void shrink_to_rest(struct control_host *h, struct control_guest *g)
 TEST_EACH(kinds, a_record_from_before_a_clock_was_set_back_proves_nothing, 0, 3)
 {
     const double ages_s[] = {-20, -600, -8 * 3600};
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
 
     begin_shrink(&h, &g);
     policy.proactive = false;
@@ -54,9 +52,7 @@ TEST_EACH(kinds, a_record_from_before_a_clock_was_set_back_proves_nothing, 0, 3)
 /* vmwssd ended just before the balloon came to rest: no later record and no later statistics. */
 TEST(kinds, memory_is_given_back_without_vmwssd)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     shrink_to_rest(&h, &g);
     ck_assert_uint_lt(g.input.actual_bytes, 4096 * MIB);
@@ -77,9 +73,8 @@ TEST(kinds, memory_is_given_back_without_vmwssd)
 TEST_EACH(kinds, more_available_than_there_is_is_no_statistics, 0, 4)
 {
     const uint64_t reports[] = {4096 * MIB, 4097 * MIB, 1ULL << 60, UINT64_MAX - 1};
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
 
+    h = host(1500);
     for (int i = 0; i < 500; i++) {
         g.input.guest.available_bytes = reports[_i];
         run(&h, &g, 1);
@@ -95,9 +90,7 @@ TEST_EACH(kinds, more_available_than_there_is_is_no_statistics, 0, 4)
 /* Its new kernel has no balloon, then its driver inflates it to the target that QEMU still has. */
 TEST_EACH(kinds, a_reset_guest_keeps_its_limit_and_gets_back_what_it_had, 0, 2)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     g.allowed_bytes = 0;
     resize(&g, 3072 * MIB, 3072 * MIB);
     settle(&h, &g, 1);
@@ -125,17 +118,12 @@ TEST_EACH(kinds, a_reset_guest_keeps_its_limit_and_gets_back_what_it_had, 0, 2)
 /* virsh suspend just after it had next to nothing available: its driver does not run. */
 TEST(kinds, a_suspended_guest_is_not_taken_for_one_without_driver)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     resize(&g, 1024 * MIB, 1024 * MIB);
     rest(&g);
     g.input.guest.available_bytes = 10 * MIB;
     g.input.vetoes = VETO_PAUSED;
     for (int i = 0; i < 60; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
 }
@@ -143,15 +131,11 @@ TEST(kinds, a_suspended_guest_is_not_taken_for_one_without_driver)
 /* At times its virtual CPUs get no time for many seconds. */
 TEST(kinds, a_guest_whose_balloon_has_moved_is_tried_again)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     shrink_to_rest(&h, &g);
     for (int i = 0; i < 200 && g.state.trouble == TROUBLE_NONE; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
 
@@ -170,9 +154,7 @@ TEST(kinds, a_guest_whose_balloon_has_moved_is_tried_again)
 /* virsh setmem while the balloon is on its way: it goes further than it was told. */
 TEST(kinds, another_program_that_takes_more_under_way_is_noticed)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     begin_shrink(&h, &g);
     resize(&g, 3000 * MIB, 3000 * MIB);
@@ -183,9 +165,6 @@ TEST(kinds, another_program_that_takes_more_under_way_is_noticed)
 
 TEST(kinds, what_another_program_gives_under_way_stays_given)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     g.allowed_bytes = 0;
     resize(&g, 2000 * MIB, 2000 * MIB);
     rest(&g);
@@ -204,9 +183,6 @@ TEST(kinds, what_another_program_gives_under_way_stays_given)
 /* Between libvirt's answer and the order it was still inflating. */
 TEST(kinds, a_balloon_that_turns_is_no_other_hand)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     rest(&g);
     begin_shrink(&h, &g);
     resize(&g, 4000 * MIB, 4000 * MIB);
@@ -226,9 +202,8 @@ TEST(kinds, a_balloon_that_turns_is_no_other_hand)
 TEST_EACH(kinds, what_was_taken_is_restored_though_memory_was_just_plugged, 0, 4)
 {
     const bool noted = _i & 1, late = _i & 2;
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
 
+    h = host(1500);
     rest(&g);
     shrink_to_rest(&h, &g);
     ck_assert_uint_eq(g.input.actual_bytes, 3892 * MIB);
@@ -249,9 +224,7 @@ TEST_EACH(kinds, what_was_taken_is_restored_though_memory_was_just_plugged, 0, 4
 /* An idle guest gets back what it had, although less would be enough. */
 TEST(kinds, an_order_up_is_not_on_the_way_down)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     shrink_to_rest(&h, &g);
     h.free_bytes = 30000 * MIB;
@@ -267,9 +240,7 @@ TEST(kinds, an_order_up_is_not_on_the_way_down)
 /* A guest that took memory back by itself had no panic. */
 TEST(kinds, a_pause_is_said_to_be_after_what_it_is_after)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     shrink_to_rest(&h, &g);
     resize(&g, 3950 * MIB, 3950 * MIB);
@@ -287,10 +258,9 @@ TEST(kinds, a_pause_is_said_to_be_after_what_it_is_after)
 /* A script sets 4 GiB once a minute. */
 TEST(kinds, another_program_that_sets_the_same_size_again_is_noticed)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
     unsigned turns = 0;
 
+    h = host(1500);
     rest(&g);
     for (int i = 0; i < 6 * 60 * 6; i++) {
         if (i % 6 == 0) {
@@ -310,14 +280,10 @@ TEST(kinds, another_program_that_sets_the_same_size_again_is_noticed)
 /* It sets each of our first targets back before the next decision, as if there were no driver. */
 TEST(kinds, a_balloon_that_does_not_move_may_be_set_back)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     for (int i = 0; i < 500 && g.state.trouble == TROUBLE_NONE; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
     ck_assert_msg(strstr(why(&h, &g), "another program"), "%s", why(&h, &g));
@@ -326,9 +292,6 @@ TEST(kinds, a_balloon_that_does_not_move_may_be_set_back)
 /* Half a MiB at a time. */
 TEST(kinds, another_program_that_moves_slowly_is_noticed)
 {
-    struct control_host h = host(20000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     for (int i = 0; i < 4; i++) {
         resize(&g, g.input.actual_bytes - MIB / 2, g.input.actual_bytes - MIB / 2);
@@ -369,9 +332,7 @@ TEST_EACH(kinds, what_no_record_shows_is_not_promised_for_ever, 0, 2)
 /* Decisions come eleven minutes apart. */
 TEST(kinds, a_wait_is_not_longer_than_what_it_is_for)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
-
+    h = host(1500);
     rest(&g);
     for (int i = 0; i < 2; i++) {
         h.now_s += 660;
@@ -386,9 +347,7 @@ TEST(kinds, a_wait_is_not_longer_than_what_it_is_for)
 /* QEMU's target would stay below, and the driver of a guest that needs more would go on taking. */
 TEST(kinds, a_balloon_that_stops_is_left_where_it_is_though_its_guest_needs_more)
 {
-    struct control_host h = host(700);
-    struct control_guest g = guest();
-
+    h = host(700);
     rest(&g);
     begin_shrink(&h, &g);
     policy.proactive = false;
@@ -404,15 +363,11 @@ TEST(kinds, a_balloon_that_stops_is_left_where_it_is_though_its_guest_needs_more
 /* Its driver was stuck for three targets, and goes on when the host is still short. */
 TEST(kinds, what_was_taken_from_a_stuck_balloon_is_not_forgotten)
 {
-    struct control_host h = host(700);
-    struct control_guest g = guest();
-
+    h = host(700);
     rest(&g);
     shrink_to_rest(&h, &g);
     for (int i = 0; i < 40 && g.state.trouble == TROUBLE_NONE; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
     ck_assert_int_eq(g.action, CONTROL_SETTLE);
@@ -455,9 +410,7 @@ TEST(kinds, a_guest_of_any_size_gets_back_what_it_had_within_hours)
 /* The host has just a little more than it keeps. */
 TEST(kinds, what_is_given_back_is_worth_a_move)
 {
-    struct control_host h = host(0);
-    struct control_guest g = guest();
-
+    h = host(0);
     h.free_bytes = policy.levels.high_bytes * 5 / 4 + 5 * MIB;
     resize(&g, 3000 * MIB, 3000 * MIB);
     rest(&g);
@@ -475,9 +428,7 @@ TEST(kinds, what_is_given_back_is_worth_a_move)
 /* A group of 8 GiB with 3 GiB available on a host of 512 GiB, whose level high is 5.7 GiB. */
 TEST(kinds, a_host_is_short_around_a_group_that_is_not)
 {
-    struct control_host h = host(3072);
-    struct control_guest g = guest();
-
+    h = host(3072);
     policy.levels.high_bytes = 0;
     h.group = "machine.slice";
     h.total_bytes = 8192 * MIB;
@@ -496,9 +447,7 @@ TEST(kinds, a_host_is_short_around_a_group_that_is_not)
 /* vmwss-balloond starts while a guest is short that has all that its owner gives it. */
 TEST(kinds, a_panic_at_the_start_gets_no_more_than_the_owner_gives)
 {
-    struct control_host h = host(30000);
-    struct control_guest g = guest();
-
+    h = host(30000);
     g.allowed_bytes = 0;
     resize(&g, 2048 * MIB, 2048 * MIB);
     g.input.guest.available_bytes = 10 * MIB;
@@ -514,9 +463,7 @@ TEST(kinds, a_panic_at_the_start_gets_no_more_than_the_owner_gives)
 /* 256 MiB each 40 s left a guest of 2 GiB to its OOM killer for ten minutes. */
 TEST(kinds, a_large_donor_gives_at_once_what_a_short_host_misses)
 {
-    struct control_host h = host(400);
-    struct control_guest g = guest();
-
+    h = host(400);
     g.input.assigned_bytes = 65536 * MIB;
     resize(&g, 65536 * MIB, 65536 * MIB);
     rest(&g);
@@ -556,15 +503,12 @@ TEST(kinds, a_guest_whose_process_was_killed_still_waits)
 /* One order an hour, and what it has as its target again, until its driver is loaded. */
 TEST(kinds, a_driver_that_loads_late_is_found)
 {
-    struct control_host h = host(1500);
-    struct control_guest g = guest();
     unsigned orders = 0;
 
+    h = host(1500);
     rest(&g);
     for (int i = 0; i < 500 && g.state.trouble == TROUBLE_NONE; i++) {
-        run(&h, &g, 1);
-        if (g.action != CONTROL_NONE)
-            issue(&h, &g);
+        run_and_issue(&h, &g);
     }
     ck_assert_int_eq(g.state.trouble, TROUBLE_NO_DRIVER);
     for (int i = 0; i < 6 * 60 * 4; i++) {
