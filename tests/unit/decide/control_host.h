@@ -80,8 +80,11 @@ static inline void setup(void)
     g = guest();
 }
 
+/* Each group is looked at before each decision. */
 static inline void run(struct control_host *host, struct control_guest *guests, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        guests[i].group.seen_s = host->now_s;
     control_run(&policy, host, guests, n);
     host->now_s += EVERY_S;
 }
@@ -89,7 +92,7 @@ static inline void run(struct control_host *host, struct control_guest *guests, 
 /* Decisions without any being carried out, until ten minutes and more have passed. */
 static inline void settle(struct control_host *host, struct control_guest *guests, size_t n)
 {
-    for (int i = 0; i <= 61; i++)
+    for (int i = 0; i <= 64; i++)
         run(host, guests, n);
 }
 

@@ -3,15 +3,14 @@
  * report every five seconds, asked every two. */
 #include "decide/advice/from_history.h"
 
-#include "base/bytes.h"
 #include "base/random.h"
 
 #include "unit.h"
 
-#include <math.h>
+#include "control_host.h"
+
 #include <string.h>
 
-#define MIB DECIDE_MIB
 #define REPORT_S 5
 #define ASK_S 2
 
@@ -54,32 +53,19 @@ static void report(struct made *made, double now_s)
 
 static struct decide_input input_of(const struct made *made, double now_s)
 {
-    struct decide_input input = {
-        .assigned_bytes = 4096 * MIB,
-        .actual_bytes = 2048 * MIB,
-        .resident_bytes = 2048 * MIB,
-        .short_wss = {60, 190 * MIB, 200 * MIB},
-        .mid_wss = {600, 190 * MIB, 200 * MIB},
-        .long_wss = {3600, 190 * MIB, 200 * MIB},
-        .day_bytes = 200 * MIB,
-        .day_s = 86400,
-        .age_s = 1,
-        .period_s = 10,
-        .up_s = 86400,
-        .panic_age_s = NAN,
-        .guest = {.reported = true,
-                  .age_s = 1,
-                  .consistency = 1,
-                  .available_bytes = made->memory.available_bytes,
-                  .total_bytes = made->memory.total_bytes,
-                  .swap_total_bytes = 0,
-                  .psi_some = NAN,
-                  .psi_full = NAN,
-                  .refault_bytes_s = NAN,
-                  .swap_in_bytes_s = NAN,
-                  .stalls_s = NAN},
-    };
+    struct decide_input input = idle();
 
+    input.actual_bytes = input.resident_bytes = 2048 * MIB;
+    input.guest = (struct decide_guest){.reported = true,
+                                        .age_s = 1,
+                                        .consistency = 1,
+                                        .available_bytes = made->memory.available_bytes,
+                                        .total_bytes = made->memory.total_bytes,
+                                        .psi_some = NAN,
+                                        .psi_full = NAN,
+                                        .refault_bytes_s = NAN,
+                                        .swap_in_bytes_s = NAN,
+                                        .stalls_s = NAN};
     decide_add_counters(&input.guest, &made->tracker, now_s);
     return input;
 }

@@ -1,80 +1,37 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_reclaim.c  What is reclaimed from control groups: each rule, and what must hold
  * whatever the guests do. */
-#include "base/bytes.h"
 #include "base/random.h"
-#include "decide/control/control_words.h"
 
 #include "fixture.h"
 
-#include <math.h>
+#include "control_host.h"
+
 #include <string.h>
 
-#define MIB DECIDE_MIB
-#define EVERY_S 10
+/* 4 GiB, all resident, 200 MiB touched, no driver: nothing is known of what it uses. It keeps 250
+ * MiB and a reserve of 205. */
+static struct control_guest driverless(void)
+{
+    struct control_guest driverless = {.input = idle(),
+                                       .group = {.swap_room_bytes = 65536 * MIB, .pressure_s = 0}};
 
-static struct control_policy policy;
+    driverless.input.guest = (struct decide_guest){.psi_some = NAN,
+                                                   .psi_full = NAN,
+                                                   .consistency = NAN,
+                                                   .refault_bytes_s = NAN,
+                                                   .swap_in_bytes_s = NAN,
+                                                   .available_bytes = DECIDE_UNKNOWN};
+    return driverless;
+}
 
-static void setup(void)
+static void setup_reclaim(void)
 {
     control_policy_init(&policy);
     policy.reclaim.on = true;
     policy.proactive = true;
-}
-
-/* 4 GiB, all resident, 200 MiB touched, no driver: nothing is known of what it uses. It keeps 250
- * MiB and a reserve of 205. */
-static struct control_guest guest(void)
-{
-    return (struct control_guest){
-        .input = {.assigned_bytes = 4096 * MIB,
-                  .actual_bytes = 4096 * MIB,
-                  .resident_bytes = 4096 * MIB,
-                  .short_wss = {60, 190 * MIB, 200 * MIB},
-                  .mid_wss = {600, 190 * MIB, 200 * MIB},
-                  .long_wss = {3600, 190 * MIB, 200 * MIB},
-                  .day_bytes = 200 * MIB,
-                  .day_s = 86400,
-                  .age_s = 1,
-                  .period_s = 10,
-                  .up_s = 86400,
-                  .panic_age_s = NAN,
-                  .guest = {.psi_some = NAN,
-                            .psi_full = NAN,
-                            .consistency = NAN,
-                            .refault_bytes_s = NAN,
-                            .swap_in_bytes_s = NAN,
-                            .available_bytes = DECIDE_UNKNOWN}},
-        .group = {.swap_room_bytes = 65536 * MIB, .pressure_s = 0},
-    };
-}
-
-static struct control_host host(uint64_t free_mib)
-{
-    return (struct control_host){
-        .total_bytes = 65536 * MIB, .free_bytes = free_mib * MIB, .now_s = 1000};
-}
-
-/* Each group is looked at before each decision. */
-static void run(struct control_host *host, struct control_guest *guests, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        guests[i].group.seen_s = host->now_s;
-    control_run(&policy, host, guests, n);
-    host->now_s += EVERY_S;
-}
-
-static void settle(struct control_host *host, struct control_guest *guests, size_t n)
-{
-    for (int i = 0; i <= 64; i++)
-        run(host, guests, n);
-}
-
-static const char *why(const struct control_host *host, const struct control_guest *guest)
-{
-    static char text[CONTROL_WHY_TEXT];
-
-    return control_why(text, &policy, host, guest);
+    h = host(60000);
+    g = driverless();
 }
 
 static void takes_nothing(const struct control_guest *g, enum reclaim_hold hold)
@@ -84,13 +41,10 @@ static void takes_nothing(const struct control_guest *g, enum reclaim_hold hold)
     ck_assert_msg(g->reclaim_hold == hold, "%d, not %d", g->reclaim_hold, hold);
 }
 
-FIXTURE(all, .setup = setup, .timeout_s = 60);
+FIXTURE(all, .setup = setup_reclaim, .timeout_s = 60);
 
 TEST(all, it_is_off_unless_it_is_on)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     control_policy_init(&policy);
     ck_assert(!policy.reclaim.on);
     policy.proactive = true;
@@ -101,9 +55,6 @@ TEST(all, it_is_off_unless_it_is_on)
 
 TEST(all, cold_memory_of_a_guest_without_a_driver_is_taken)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_BALLOON); /* it has not been seen at rest */
     run(&h, &g, 1);
@@ -123,9 +74,6 @@ TEST(all, cold_memory_of_a_guest_without_a_driver_is_taken)
 
 TEST(all, no_more_is_taken_than_is_cold)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     g.input.resident_bytes = 460 * MIB; /* 5 above what it keeps */
     run(&h, &g, 1);
@@ -140,9 +88,6 @@ TEST(all, no_more_is_taken_than_is_cold)
 
 TEST(all, a_reservation_is_kept)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     g.input.reserved_bytes = 3900 * MIB;
     settle(&h, &g, 1);
     takes_nothing(&g, RECLAIM_ENOUGH);
@@ -150,9 +95,6 @@ TEST(all, a_reservation_is_kept)
 
 TEST(all, what_fits_into_swap_is_the_limit)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     g.group.swap_room_bytes = 100 * MIB;
     settle(&h, &g, 1);
     ck_assert_uint_eq(g.reclaim_bytes, 25 * MIB);
@@ -166,7 +108,7 @@ TEST(all, what_fits_into_swap_is_the_limit)
 TEST(all, all_guests_share_the_room)
 {
     struct control_host h = host(60000);
-    struct control_guest g[3] = {guest(), guest(), guest()};
+    struct control_guest g[3] = {driverless(), driverless(), driverless()};
     uint64_t taken = 0;
 
     for (int i = 0; i < 3; i++)
@@ -185,9 +127,6 @@ TEST(all, all_guests_share_the_room)
 
 TEST(all, the_next_step_waits_for_a_record_of_after_the_last)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_RECLAIM);
     reclaim_asked(&g.reclaim, h.now_s - EVERY_S);
@@ -207,9 +146,6 @@ TEST(all, the_next_step_waits_for_a_record_of_after_the_last)
 /* A migration, a save, a dump: a hold, and no reason to begin to wait anew. */
 TEST(all, nothing_is_taken_while_a_job_runs)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     g.busy = true;
     run(&h, &g, 1);
@@ -222,9 +158,6 @@ TEST(all, nothing_is_taken_while_a_job_runs)
 
 TEST(all, what_comes_back_stops_it)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_RECLAIM);
     g.group.refault_bytes = MIB;
@@ -258,8 +191,6 @@ TEST(all, what_comes_back_stops_it)
 /* Wherever in a minute. */
 TEST_EACH(all, what_came_back_counts_once, 0, 6)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
     double until_s;
 
     settle(&h, &g, 1);
@@ -276,9 +207,6 @@ TEST_EACH(all, what_came_back_counts_once, 0, 6)
 
 TEST(all, little_by_little_stops_it_too)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     for (int i = 0; i < 6; i++) { /* 1.8 MiB a minute, 0.3 at a time */
         g.group.refault_bytes += 3 * MIB / 10;
@@ -289,9 +217,6 @@ TEST(all, little_by_little_stops_it_too)
 
 TEST(all, waiting_for_memory_stops_it)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     g.group.pressure_s += 0.05;
     run(&h, &g, 1);
@@ -307,9 +232,6 @@ TEST(all, waiting_for_memory_stops_it)
 
 TEST(all, a_kernel_that_finds_little_is_left_alone)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     reclaim_answered(&g.reclaim, &policy.reclaim, 204 * MIB, 90 * MIB, h.now_s);
     reclaim_answered(&g.reclaim, &policy.reclaim, 204 * MIB, 90 * MIB, h.now_s);
@@ -324,9 +246,6 @@ TEST(all, a_kernel_that_finds_little_is_left_alone)
 
 TEST(all, a_group_that_is_refused_or_not_seen_is_left_alone)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     strcpy(g.group.refused, "process 7 (bash) is in the group, too");
     run(&h, &g, 1);
@@ -344,8 +263,6 @@ TEST(all, a_group_that_is_refused_or_not_seen_is_left_alone)
 TEST(all, vetoes_hold_but_missing_statistics)
 {
     for (unsigned veto = 1; veto < 1U << N_VETOES; veto <<= 1) {
-        struct control_host h = host(60000);
-        struct control_guest g = guest();
 
         if (veto >= VETO_COMPUTED)
             continue;
@@ -357,14 +274,14 @@ TEST(all, vetoes_hold_but_missing_statistics)
         ck_assert_uint_eq(g.reclaim_bytes, 0);
     }
     struct control_host h = host(60000);
-    struct control_guest g = guest();
+    struct control_guest g = driverless();
 
     settle(&h, &g, 1);
     ck_assert_uint_eq(g.decision.vetoes, VETO_STATISTICS);
     g.input.age_s = 3600;
     run(&h, &g, 1);
     takes_nothing(&g, RECLAIM_VETO);
-    g = guest();
+    g = driverless();
     settle(&h, &g, 1);
     g.input.stalled = true;
     run(&h, &g, 1);
@@ -374,7 +291,7 @@ TEST(all, vetoes_hold_but_missing_statistics)
 /* It reports, and its balloon can give. */
 static struct control_guest with_driver(void)
 {
-    struct control_guest g = guest();
+    struct control_guest g = driverless();
 
     g.input.guest.reported = true;
     g.input.guest.age_s = 1;
@@ -432,7 +349,7 @@ TEST(all, what_a_balloon_cannot_take_is_reclaimed)
 TEST(all, lazy_reclaims_what_is_missing_from_the_lowest_rho_first)
 {
     struct control_host h = host(60000);
-    struct control_guest g[3] = {guest(), guest(), guest()};
+    struct control_guest g[3] = {driverless(), driverless(), driverless()};
 
     policy.proactive = false;
     g[1].input.shares = 1000; /* of 4096 */
@@ -469,8 +386,6 @@ TEST(all, after_a_panic_nothing_is_reclaimed_either)
 
 TEST(all, a_pause_never_becomes_shorter)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
     const double until_s = 5000;
 
     settle(&h, &g, 1);
@@ -486,8 +401,6 @@ TEST(all, a_pause_never_becomes_shorter)
 
 TEST(all, a_record_of_the_future_is_none_of_after_the_last)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
     struct balloon_state state = {.issued_at_s = 1000, .pending_bytes = 100 * MIB};
 
     settle(&h, &g, 1);
@@ -504,9 +417,6 @@ TEST(all, a_record_of_the_future_is_none_of_after_the_last)
 
 TEST(all, while_its_balloon_is_used_the_wait_begins_anew)
 {
-    struct control_host h = host(60000);
-    struct control_guest g = guest();
-
     settle(&h, &g, 1);
     ck_assert_int_eq(g.action, CONTROL_RECLAIM);
     g.input.actual_bytes = DECIDE_UNKNOWN;
@@ -527,7 +437,7 @@ TEST(all, whatever_comes_the_limits_hold)
 
     policy.decide.down_after_s = 20;
     for (int i = 0; i < 4; i++)
-        g[i] = i % 2 ? with_driver() : guest();
+        g[i] = i % 2 ? with_driver() : driverless();
     for (int round = 0; round < 4000; round++) {
         for (int i = 0; i < 4; i++) {
             struct decide_input *input = &g[i].input;
