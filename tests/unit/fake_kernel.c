@@ -13,12 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define PAGEMAP "proc/4242/pagemap"
 
-/* Each ck_assert() writes its place to a file, even if it holds: too slow for one a page. */
+#define WINDOW_BYTES (1ULL << 20)
+
+/* An assertion a page would take most of the time of some tests. */
 static void must(bool holds, const char *path)
 {
     if (!holds)
@@ -34,8 +37,9 @@ static void make_directories(char *path)
     }
 }
 
-static int open_below(struct fake_kernel *fake, const char *path, int flags)
+static int open_below(struct fake_kernel *fake, const char *path)
 {
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC;
     char full[512];
     int fd;
 
@@ -49,6 +53,39 @@ static int open_below(struct fake_kernel *fake, const char *path, int flags)
     return fd;
 }
 
+/* Returns the part of the file with the 64-bit number @p index, mapped; a system call for each
+ * number would be most of the time of some tests. */
+static struct fake_window *window_of(struct fake_kernel *fake, const char *path, uint64_t index)
+{
+    const uint64_t first = index * 8 / WINDOW_BYTES * WINDOW_BYTES / 8;
+    struct fake_window *window = fake->windows;
+
+    while (window->at && (window->first != first || strcmp(window->path, path) != 0))
+        window++;
+    must(window < fake->windows + COUNT(fake->windows) - 1, "too many windows");
+    if (!window->at) {
+        window->fd = open_below(fake, path);
+        window->first = first;
+        window->at = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, window->fd,
+                          (off_t)(first * 8));
+        must(window->at != MAP_FAILED, path);
+        snprintf(window->path, sizeof(window->path), "%s", path);
+    }
+    return window;
+}
+
+/* Returns true if the file has the number, whether or not it had when it was asked last. */
+static bool has(struct fake_window *window, uint64_t index)
+{
+    struct stat st;
+
+    if (index < window->end)
+        return true;
+    must(fstat(window->fd, &st) == 0, window->path);
+    window->end = (uint64_t)st.st_size / 8;
+    return index < window->end;
+}
+
 void fake_write(struct fake_kernel *fake, const char *path, const char *text)
 {
     unit_write(fake->path, path, text);
@@ -56,19 +93,27 @@ void fake_write(struct fake_kernel *fake, const char *path, const char *text)
 
 void fake_set_u64(struct fake_kernel *fake, const char *path, uint64_t index, uint64_t value)
 {
-    cleanup_close int fd = open_below(fake, path, O_WRONLY | O_CREAT);
+    struct fake_window *window = window_of(fake, path, index);
 
-    must(pwrite(fd, &value, 8, (off_t)(index * 8)) == 8, path);
+    if (!has(window, index))
+        must(ftruncate(window->fd, (off_t)((index + 1) * 8)) == 0, path);
+    window->at[index - window->first] = value;
 }
 
 uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index)
 {
-    int fd = open_below(fake, path, O_RDONLY);
-    uint64_t value = 0;
+    struct fake_window *window = window_of(fake, path, index);
 
-    must(pread(fd, &value, 8, (off_t)(index * 8)) >= 0, path);
-    close(fd);
-    return value;
+    return has(window, index) ? window->at[index - window->first] : 0;
+}
+
+void fake_cut(struct fake_kernel *fake, const char *path, uint64_t bytes)
+{
+    cleanup_close int fd = open_below(fake, path);
+
+    must(ftruncate(fd, (off_t)bytes) == 0, path);
+    for (struct fake_window *window = fake->windows; window->at; window++)
+        window->end = 0;
 }
 
 /* QEMU has nothing but the guest's RAM. */

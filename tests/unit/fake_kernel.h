@@ -14,6 +14,14 @@
 #define FAKE_PID 4242
 #define FAKE_HVA 0x7f0000000000ULL
 
+/** A part of a file of 64-bit numbers. */
+struct fake_window {
+    char path[64];
+    int fd;
+    uint64_t first, end; /* of its numbers, and of those that the file is known to have */
+    uint64_t *at;        /* mapped; NULL: none */
+};
+
 struct fake_kernel {
     char path[64];
     struct fsroot root;
@@ -21,6 +29,7 @@ struct fake_kernel {
     struct ram_block block;
     struct guest_ram ram;
     struct target target;
+    struct fake_window windows[16]; /* the last has no .at */
 };
 
 /** A guest of @p n_pages base pages in one block; everything absent. Aborts the test on failure.
@@ -33,6 +42,9 @@ void fake_write(struct fake_kernel *fake, const char *path, const char *text);
 /** Sets entry @p index of an array of 64-bit numbers below the root. */
 void fake_set_u64(struct fake_kernel *fake, const char *path, uint64_t index, uint64_t value);
 uint64_t fake_get_u64(struct fake_kernel *fake, const char *path, uint64_t index);
+
+/** Cuts such a file. */
+void fake_cut(struct fake_kernel *fake, const char *path, uint64_t bytes);
 
 /** Puts frame @p pfn, with flags, behind page number @p page. */
 void fake_map(struct fake_kernel *fake, uint64_t page, uint64_t pfn, uint64_t flags);

@@ -82,7 +82,7 @@ TEST(tests, what_cannot_be_opened_is_nobodys)
 
     ck_assert_int_lt(fd, 0);
     kpage_release(&fd);
-    fake_set_u64(&fake, "proc/kpageflags", 0, 0);
+    fake_write(&fake, "proc/kpageflags", "");
     fd = kpageflags_share(&fake.root, &why);
     ck_assert(is_open(fd));
     kpage_release(&fd);

@@ -434,11 +434,7 @@ static void have_half(void)
 {
     make_shared();
     unmap(N_PAGES / 2, N_PAGES / 2);
-
-    int fd = openat(fake.root.dirfd, FILE_NAME, O_RDWR);
-
-    ck_assert_int_eq(ftruncate(fd, (off_t)(fake.ram.bytes / 2)), 0);
-    close(fd);
+    fake_cut(&fake, FILE_NAME, fake.ram.bytes / 2);
     write_faults(1000, 10);
 }
 
