@@ -35,6 +35,8 @@ LIMITS = {
     ),
 }
 MOST_TIMES = 40
+# So long a machine may take for the script until its hosts look as if they were not scraped any more.
+AHEAD_HOURS = 2
 SAMPLES = []
 
 
@@ -53,10 +55,11 @@ def scrape(host, labels, now, at):
     if host.get("lost") != "reserve":
         series("vmwss_plan_reserve_bytes", labels, host.get("reserve", 0), at)
     target = {key: value for key, value in labels.items() if key != "host"}
-    series("vmwss_written_timestamp_seconds", target, min(at, now - host.get("frozen", 0) * 3600) / MIB, at)
+    written = min(at, now - host["frozen"] * 3600) if "frozen" in host else at
+    series("vmwss_written_timestamp_seconds", target, written / MIB, at)
     joint = 0
     for guest in host["guests"]:
-        if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", 0):
+        if not guest.get("from", 1e9) >= (now - at) / 3600 >= guest.get("to", -AHEAD_HOURS):
             continue
         then = at + guest.get("skew", 0)
         own = dict(labels, domain=guest["name"], uuid=f"{guest['id']:08}-3333-4111-8111-111111111111")
@@ -65,7 +68,7 @@ def scrape(host, labels, now, at):
         need = burst if begin >= (now - at) / 3600 >= end else guest["need"]
         if guest.get("lost") not in ("ram", "all"):
             series("vmwss_plan_ram_bytes", own, value_at(guest.get("ram", 1024), (now - at) / 3600), then)
-        if (now - at) / 3600 < guest.get("mute", 0):
+        if (now - at) / 3600 < guest.get("mute", -AHEAD_HOURS):
             continue
         joint += need
         if guest.get("lost") == "all":
@@ -84,10 +87,10 @@ def make(now, hours):
         for host in hosts:
             labels = {"fleet": fleet, "job": "vmwss", "host": host["host"], "instance": host["host"]}
             labels.update(host.get("labels", {}))
-            for at in range(now - int(hours * 3600) + 7 + host.get("skew", 0), now, 60):
+            for at in range(now - int(hours * 3600) + 7 + host.get("skew", 0), now + AHEAD_HOURS * 3600, 60):
                 ago = (now - at) / 3600
                 begin, end = host.get("gap", (0, 1))
-                if host.get("from", 1e9) >= ago >= host.get("to", 0) and not begin >= ago >= end:
+                if host.get("from", 1e9) >= ago >= host.get("to", -AHEAD_HOURS) and not begin >= ago >= end:
                     scrape(host, labels, now, at)
     # Several hosts may have the same series.
     for _, sample in sorted(SAMPLES):
