@@ -270,6 +270,8 @@ check "nor any at all" says '.moves == []' cpus --empty --cpus 6
 check "a guest whose CPUs are not known stays" quietly grep -F 'Of 1 guest the CPUs are not known: it is not moved.' <(plan cpus --cpus 8)
 check "nor do others take a host's guests without CPUs" says '[.hosts[].unplaced_guests] == [1, 1, 1]' cpus --cpus 5
 check "nor do new guests go there" says '.place[0].host == "node2" and .hosts[0].more_guests == 0' cpus --cpus 5 --place 1G
+check "CPUs of libvirt's own metrics, as in the manual" says '[.guests[].cpus | if . then . * 10 | round / 10 else . end] == [3, 1.5, 2, 5, null]' \
+	cpus --cpus 8 --cpu-query 'quantile_over_time(0.99, rate(libvirt_domain_info_cpu_time_seconds_total{fleet="cpus"}[5m])[1d:15m])'
 check "CPUs of a query by name" says '[.guests[].cpus] == [0.5, null, null, null, null]' cpus --cpus 8 --cpu-query \
 	'label_replace(vector(0.5), "domain", "g1", "", "")'
 check "guests that have ended had CPUs, too" says '.emptied == 0 and ([.hosts[].cpus | round] == [7, 3])' evening --empty --cpus 8
