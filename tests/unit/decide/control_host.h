@@ -11,7 +11,7 @@
 #define EVERY_S 10
 
 static struct control_policy policy;
-/* Of most tests: made anew by setup(). */
+/* setup() makes both anew for each test. */
 __attribute__((unused)) static struct control_host h;
 __attribute__((unused)) static struct control_guest g;
 
