@@ -121,17 +121,17 @@ check "no QEMU is left" test -z "$("$vmwss" list --processes --json)"
 no_pod() { [[ -z $(pods_list || echo failed) ]]; }
 check "and no guest of a pod" no_pod
 
-echo "# three pods whose libvirts do not answer"
+echo "# three pods, as KubeVirt's, whose libvirts do not answer"
 for i in 1 2 3; do
 	# shellcheck disable=SC2016 # expands in the pod
-	unshare --pid --mount --fork --kill-child --mount-proc -- "$BASH" -c 'mount -t tmpfs tmpfs /run && mkdir /run/libvirt || exit
+	unshare --pid --mount --fork --kill-child --mount-proc -- "$BASH" -c 'mount -t tmpfs tmpfs /run && mkdir /run/libvirt /run/kubevirt-private || exit
 		python3 -c "import socket, time
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(\"/run/libvirt/virtqemud-sock-ro\")
 listener.listen()
 time.sleep(600)" &
 		until [[ -S /run/libvirt/virtqemud-sock-ro ]]; do sleep 0.1; done
-		exec "$0" -M "$2" -nodefaults -display none -S -m 16 -name "silent$1" -uuid "00000000-0000-4000-8000-00000000000$1"' "$qemu" $i "$machine" &
+		exec "$0" -M "$2" -nodefaults -display none -m 16 -name "shop_silent$1" -pidfile /run/kubevirt-private/qemu.pid -uuid "00000000-0000-4000-8000-00000000000$1"' "$qemu" $i "$machine" &
 	pids+=("$!")
 	disown # or bash says that they were killed
 done
@@ -140,6 +140,10 @@ check "they run" eventually three
 # 20 s for each: 60 s
 at_once() { timeout 45 "$vmwss" list --connect pods --json | jq -es 'length == 3 and all(.error | contains("has not answered within 20 s"))' >/dev/null; }
 check "they are asked at the same time" at_once
+named() { [[ $(sql "SELECT count(*) FROM sample JOIN owner USING (guest_id) WHERE manager = 'kubevirt' AND owner = 'shop/silent1'") -gt 0 ]]; }
+check "vmwssd measures them under their names in Kubernetes" eventually named
+check "which the metrics have as labels" test -n "$("$build/host/vmwss-exporter" --print --database "$db" |
+	grep '^vmwss_guest_info.*manager="kubevirt",owner="shop/silent1"')"
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "no lock is left" bash -c '! ls /run/vmwss/guest-*.lock >/dev/null 2>&1'
 finish
