@@ -112,6 +112,8 @@ void database_close(struct store *store)
 {
     adding_free(store->adding);
     store->adding = NULL;
+    host_sum_free(store->sum);
+    store->sum = NULL;
     sqlite3_close(store->db);
     store->db = NULL;
 }

@@ -145,14 +145,30 @@ static int prepare_sum(struct sum *sum, struct error *error)
     return rc == 0 ? sql_prepare_all(store, statements, sum->sql, N_STATEMENTS, error) : rc;
 }
 
-static void end_sum(struct sum *sum)
+void host_sum_free(struct sum *sum)
 {
+    if (!sum)
+        return;
     bucket_beside_end(&sum->before);
     bucket_beside_end(&sum->after);
     sql_finalize_all(sum->sql, N_STATEMENTS);
     free(sum->minute);
     free(sum->hour);
     free(sum->kept);
+    free(sum);
+}
+
+/* Keeps the prepared statements: preparing them took 30 % of the time in which a record of one
+ * guest is added. */
+static int get_prepared(struct store *store, struct error *error)
+{
+    if (store->sum)
+        return 0;
+    store->sum = calloc(1, sizeof(*store->sum));
+    if (!store->sum)
+        return sql_no_memory(store, error);
+    store->sum->store = store;
+    return prepare_sum(store->sum, error);
 }
 
 static int write_row(struct sum *sum, int level_s, int64_t start_s, const struct bucket *bucket,
@@ -375,24 +391,28 @@ static int sum_within_hour(struct sum *sum, int64_t from_s, int64_t to_s, bool p
     int64_t m = from_s;
     int rc = 0;
 
-    for (; rc == 0 && m < to_s && (sum->any || !pause); m += BUCKET_MINUTE)
+    do
         rc = sum_minute(sum, m, error);
+    while (rc == 0 && (m += BUCKET_MINUTE) < to_s && (sum->any || !pause));
     return rc == 0 ? sum_hours(sum, from_s, m, error) : rc;
 }
 
 int host_sum_range(struct store *store, int64_t from_s, int64_t to_s, bool pause,
                    struct error *error)
 {
-    struct sum sum = {.store = store, .any = true};
-    int rc = from_s < to_s ? prepare_sum(&sum, error) : 0;
+    int rc = from_s < to_s ? get_prepared(store, error) : 0;
 
-    while (rc == 0 && from_s < to_s && (sum.any || !pause)) {
+    for (bool any = true; rc == 0 && from_s < to_s && (any || !pause); any = store->sum->any) {
         const int64_t hour_s = bucket_start(from_s, BUCKET_HOUR) + BUCKET_HOUR;
         const int64_t until_s = hour_s < to_s ? hour_s : to_s;
 
-        rc = sum_within_hour(&sum, from_s, until_s, pause, error);
+        rc = sum_within_hour(store->sum, from_s, until_s, pause, error);
         from_s = until_s;
     }
-    end_sum(&sum);
+    /* a failed statement may still be running, and would prevent the rollback */
+    if (rc < 0) {
+        host_sum_free(store->sum);
+        store->sum = NULL;
+    }
     return rc;
 }

@@ -15,6 +15,10 @@ struct adding; /* statements of add.c, kept from one call to the next; NULL: not
 
 void adding_free(struct adding *adding);
 
+struct sum; /* statements of host_sum.c, kept in the same way */
+
+void host_sum_free(struct sum *sum);
+
 /** Makes a store without opening it; NULL if out of memory. */
 struct store *store_new(const char *path, struct error *error);
 
@@ -25,6 +29,7 @@ struct store {
     sqlite3 *db;
     char *path;
     struct adding *adding;
+    struct sum *sum;
     char notice[640];
     bool left_open;
     /* used by history.c: what a reader may still spend, and that it had to be interrupted */
