@@ -256,6 +256,26 @@ TEST(plain, a_guest_keeps_to_its_own_share)
     ck_assert_double_eq_tol(pages, 450, 2);
 }
 
+/* Its smallest panel takes 160 ms, of which 30 s pay for 45. */
+TEST(plain, a_guest_whose_smallest_panel_is_too_dear_is_scanned_less_often)
+{
+    struct budget_cost cost = learnt(60e-3, 1e-3);
+    struct budget_plan plan = budget_fit(&limits, &cost, 1);
+    struct budget_limits some = limits;
+
+    ck_assert_double_eq(plan.period_s, 30);
+    ck_assert(budget_samples(&plan, &limits, &cost) == BUDGET_MIN_SAMPLES);
+    ck_assert_double_eq_tol(budget_period_s(&plan, &limits, &cost), 0.160 / limits.guest_share, 1);
+    some.max_period_s = 60;
+    ck_assert_double_eq(budget_period_s(&plan, &some, &cost), 60);
+    some.max_period_s = 10; /* shorter than what the plan asks for */
+    ck_assert_double_eq(budget_period_s(&plan, &some, &cost), 30);
+    cost = learnt(100e-6, 2e-6);
+    ck_assert_double_eq(budget_period_s(&plan, &limits, &cost), 30);
+    cost = (struct budget_cost){0};
+    ck_assert_double_eq(budget_period_s(&plan, &limits, &cost), 30);
+}
+
 static double share_used(const struct budget_plan *plan, const struct budget_cost *costs, size_t n)
 {
     double sum = 0;

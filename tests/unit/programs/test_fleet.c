@@ -83,6 +83,8 @@ static struct {
     bool on;
     uint64_t pages;
     int result; /* of a scan */
+    double cpu_s;
+    atomic_int scans;
 } slow;
 
 int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *params,
@@ -95,6 +97,8 @@ int __wrap_guest_scan_sample(struct guest_scan *scan, const struct scan_sample *
     if (!slow.on)
         return __real_guest_scan_sample(scan, params, record, error);
     virtual_clock_pass_ms(300);
+    virtual_clock_use_cpu_s(slow.cpu_s);
+    atomic_fetch_add(&slow.scans, 1);
     return error_set(error, slow.result, "slow");
 }
 
@@ -532,6 +536,28 @@ TEST(cases_tests, a_fleet_is_planned_while_guests_are_looked_at)
 TEST(cases_tests, a_fleet_is_counted_while_looks_fail)
 {
     scan_and_plan(-EIO);
+    fleet_stop(fleet);
+}
+
+/* Its share of the host's budget, 0.15 %, pays for 0.15 s of CPU time in 100 s. */
+TEST(cases_tests, a_guest_that_is_dear_is_scanned_less_often)
+{
+    slow.cpu_s = 0.15;
+    slow.result = -EAGAIN;
+    slow.pages = BUDGET_MIN_SAMPLES;
+    slow.on = true;
+    setup_root();
+    start(NULL);
+    make_refused(FIRST_PID);
+    add(FIRST_PID);
+    virtual_clock_pass_ms(60000);
+
+    const int learnt = atomic_load(&slow.scans);
+
+    ck_assert_int_ge(learnt, 1);
+    virtual_clock_pass_ms(400000);
+    ck_assert_msg(atomic_load(&slow.scans) >= learnt + 3 && atomic_load(&slow.scans) <= learnt + 5,
+                  "%d, then %d scans", learnt, atomic_load(&slow.scans));
     fleet_stop(fleet);
 }
 

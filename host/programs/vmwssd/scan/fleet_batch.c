@@ -93,7 +93,8 @@ void fleet_batch_take(struct fleet *fleet, struct fleet_batch *batch, struct fle
     batch->n = batch->at = 0;
     batch->released = false;
     batch->due_ns = first->deadline.at_ns;
-    batch->planned_s = fleet->spending.plan.period_s;
+    batch->plan = fleet->spending.plan;
+    batch->limits = fleet_limits(fleet);
     batch->max_period_s = config_max_period_s(&fleet->config);
     while (next && batch->n < SCANNER_BATCH && joins(fleet, batch, next, now_ns)) {
         if (next->pauses.suspended)
@@ -166,11 +167,11 @@ static double period_until(struct fleet_guest *guest, const struct fleet_batch *
     /* A suspension that ended during a scan counts in the next one, and may be longer than the time
      * between the two. */
     double since_s = guest->recorded.at_ns && now_ns > from_ns ? (double)(now_ns - from_ns) / 1e9
-                                                               : batch->planned_s;
+                                                               : batch->plan.period_s;
 
     guest->recorded.at_ns = now_ns;
     guest->recorded.suspended_ns = suspended_ns;
-    return sample_period_s(record, since_s, batch->planned_s);
+    return sample_period_s(record, since_s, batch->plan.period_s);
 }
 
 /* Returns true if the fleet was stopped while this scan hung, so that there is no writer any more,
@@ -250,16 +251,32 @@ static uint64_t keep_size(struct fleet *fleet, struct fleet_guest *guest,
     return next_ns;
 }
 
+/* The log says once that a guest is scanned less often than planned. */
+static double affordable_period_s(struct fleet_guest *guest, const struct fleet_batch *batch,
+                                  const struct budget_cost *cost)
+{
+    const double period_s = budget_period_s(&batch->plan, &batch->limits, cost);
+
+    if (period_s > batch->plan.period_s && !guest->slowed)
+        log_line(LOG_CLASS_GUEST, LOG_NOTICE,
+                 "domain %s: a scan every %.3g s, for its budget: its smallest panel takes %.3g ms",
+                 guest->name, period_s, 1e3 * budget_cost_s(cost, BUDGET_MIN_SAMPLES));
+    guest->slowed |= period_s > batch->plan.period_s;
+    return period_s;
+}
+
 /* Returns when to scan it again. The plan is affordable if all guests change, so no guest is
  * scanned more often, and one that does not change less often. Its shortest window shows the
  * change. Unmeasurable memory could hide a change. */
 static double period_after(struct fleet_guest *guest, const struct fleet_batch *batch,
-                           const struct sample_record *record)
+                           const struct budget_cost *cost, const struct sample_record *record)
 {
     const struct scan_sample *sample = &batch->requests.of[batch->at].sample;
     const struct window_record *window = record ? &record->windows[0] : NULL;
 
-    pace_limit(&guest->pace, batch->planned_s, batch->max_period_s);
+    const double least_s = affordable_period_s(guest, batch, cost);
+
+    pace_limit(&guest->pace, least_s, batch->max_period_s);
     if (!window || window->window_s != sample->window_s[0] || (record->flags & FLAG_NEW_PANEL)) {
         pace_forget(&guest->pace);
         return guest->pace.period_s;
@@ -310,12 +327,12 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
         fleet_record(fleet, guest, batch, &record);
     }
 
-    double period_s = period_after(guest, batch, rc == 0 ? &record.sample : NULL);
+    double period_s = period_after(guest, batch, &outcome->cost, rc == 0 ? &record.sample : NULL);
     uint64_t next_ns = batch->due_ns + fleet_ns(period_s);
     uint64_t now_ns = clock_ns();
 
     if (first && batch->requests.of[batch->at].sample.samples <= BUDGET_MIN_SAMPLES &&
-        fleet_ns(batch->planned_s) > FIRST_SCAN_NS)
+        fleet_ns(batch->plan.period_s) > FIRST_SCAN_NS)
         return now_ns + FIRST_SCAN_NS;
     outcome->regular = true;
     /* a late scan is not made up for */

@@ -27,7 +27,8 @@ struct fleet_batch {
     uint64_t sent_ns;
     size_t at;       /* index of the guest being scanned; those before it are done */
     uint64_t due_ns; /* the deadline of the first guest; the next deadlines of all count from it */
-    double planned_s;
+    struct budget_plan plan;
+    struct budget_limits limits;
     double max_period_s; /* for guests that do not change */
     struct fleet_guest *guests[SCANNER_BATCH];
     uint64_t generations[SCANNER_BATCH]; /* generations of their panels before the scan */
@@ -85,7 +86,8 @@ struct fleet_guest {
     struct budget_cost cost;
     /* Used only by its worker while it is busy: */
     bool busy;
-    bool introduced;            /* the log says that the guest is measured */
+    bool introduced;            /* the log says that the guest is measured, ... */
+    bool slowed;                /* ... and seldom, because its smallest panel is dear */
     uint64_t retry_ns;          /* delay after the last failed scan; 0: it did not fail */
     uint64_t apart_ns;          /* delay after the last scan hung; 0: it did not hang */
     struct scan_guest_ref scan; /* the scanner's reference to it */

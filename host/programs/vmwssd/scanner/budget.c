@@ -143,6 +143,15 @@ double budget_samples(const struct budget_plan *plan, const struct budget_limits
     return fmin(fmax(floor(pages), BUDGET_MIN_SAMPLES), limits->samples);
 }
 
+double budget_period_s(const struct budget_plan *plan, const struct budget_limits *limits,
+                       const struct budget_cost *cost)
+{
+    const double least_s = budget_cost_s(cost, fmin(BUDGET_MIN_SAMPLES, limits->samples)) /
+                           limits->guest_share;
+
+    return fmax(plan->period_s, fmin(least_s, limits->max_period_s));
+}
+
 bool budget_panel_young(unsigned reads, double elapsed_s, double longest_s)
 {
     return reads <= YOUNG_READS || elapsed_s < YOUNG * longest_s;

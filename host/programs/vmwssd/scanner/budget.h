@@ -56,6 +56,11 @@ struct budget_plan budget_fit(const struct budget_limits *limits, const struct b
 double budget_samples(const struct budget_plan *plan, const struct budget_limits *limits,
                       const struct budget_cost *cost);
 
+/** Returns the period of a guest with this cost: the plan's, or one in which the guest's own share
+ * pays for its smallest panel, if that is longer; at most the longest useful one. */
+double budget_period_s(const struct budget_plan *plan, const struct budget_limits *limits,
+                       const struct budget_cost *cost);
+
 /**
  * Returns true if little is lost when a panel is drawn anew: in the first tenth of the longest
  * window; and until it was read twice, however short that window is: only then is the cost of a
