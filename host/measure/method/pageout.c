@@ -41,6 +41,7 @@
  * process_vm_readv(2). After kill -9 they are mapped again by the guest's next access, at the price
  * of a minor fault each.
  */
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "measure/kernel/advise.h"
 #include "measure/kernel/backing_file.h"
@@ -209,6 +210,13 @@ static int calls_for(const struct target *target, struct error *error)
     return calls > 0 && target->process->accel == ACCEL_TCG ? 1 : calls;
 }
 
+/* Each scan reads the flags of all sentinels: there are no more of them than measured pages, or
+ * those of the smallest panels would cost most of the scan. */
+static size_t pairs_for(const struct page_set *set)
+{
+    return smaller(larger(set->n, SENTINELS_FEWEST), SENTINELS_MOST) / 2;
+}
+
 static int acquire(struct pageout *pageout, struct error *error)
 {
     uint64_t n = pageout->set->n ? pageout->set->n : 1;
@@ -235,8 +243,8 @@ static int acquire(struct pageout *pageout, struct error *error)
         return error_set(error, -ENOMEM, "pageout: out of memory");
     if (pageout_tells_readers(pageout->target))
         sentinels_open(pageout->target, &pageout->sentinels);
-    pageout->sentinels.pairs = true;
     pageout_thin_out(pageout->set);
+    pageout->sentinels.pairs = pairs_for(pageout->set);
     return 0;
 }
 

@@ -77,8 +77,8 @@ static bool find_neighbour(const struct planting *planting, const struct ram_fra
 
 static size_t most_of(const struct planting *planting)
 {
-    if (planting->sentinels->pairs)
-        return SENTINELS_MOST;
+    if (planting->sentinels->pairs > 0)
+        return 2 * planting->sentinels->pairs;
     return planting->kept ? SENTINELS_KEPT : SENTINELS;
 }
 
@@ -89,7 +89,7 @@ static bool add_sentinel(void *context, const struct ram_frame *drawn, const str
     struct ram_frame neighbour;
 
     if (!is_suitable(planting, drawn, folio) ||
-        (sentinels->pairs && !find_neighbour(planting, drawn, &neighbour)))
+        (sentinels->pairs > 0 && !find_neighbour(planting, drawn, &neighbour)))
         return false;
     sentinels->at[sentinels->n++] = *drawn;
     sentinels->large |= folio->order > 0;
@@ -172,7 +172,7 @@ static void touch_those(const struct sentinels *sentinels, bool flagged)
 static void keep_those(struct sentinels *sentinels,
                        bool (*wanted)(struct sentinels *sentinels, size_t i))
 {
-    const size_t step = sentinels->pairs ? 2 : 1;
+    const size_t step = sentinels->pairs > 0 ? 2 : 1;
     size_t kept = 0;
 
     for (size_t i = 0; i < sentinels->n; i += step) {
@@ -199,7 +199,7 @@ static void plant_more(struct sentinels *sentinels)
 
     /* pairs stay where they are, so any pages will do; preferring inactive ones would leave out
      * those that another process unmapped, because these are active when they come back */
-    if (!is_mglru(sentinels) && !sentinels->pairs)
+    if (!is_mglru(sentinels) && sentinels->pairs == 0)
         draw_sentinels(&planting);
     planting.kept = true;
     draw_sentinels(&planting);

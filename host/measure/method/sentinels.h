@@ -38,15 +38,16 @@
 #include "measure/method/ram_frames.h"
 
 #define SENTINELS 64
-#define SENTINELS_MOST 128 /* the number if they are pairs: twice SENTINELS */
+#define SENTINELS_FEWEST 16 /* the least number in pairs of a small set of pages */
+#define SENTINELS_MOST 128  /* the number if they are pairs: twice SENTINELS */
 
 struct sentinels {
     const struct target *target;
     struct ram_frames frames;
-    bool works;  /* false: no sentinels are planted */
-    bool pairs;  /* each is followed by its neighbour */
-    bool large;  /* some are in large folios, which one fault may map at once */
-    size_t turn; /* which pairs the next renewal checks for their place */
+    bool works;   /* false: no sentinels are planted */
+    size_t pairs; /* pairs of neighbours, so many at most; 0: single pages */
+    bool large;   /* some are in large folios, which one fault may map at once */
+    size_t turn;  /* which pairs the next renewal checks for their place */
     size_t n;
     struct ram_frame at[SENTINELS_MOST];
 };

@@ -699,7 +699,7 @@ TEST_EACH(cases, pairs_of_sentinels_tell_who_unmaps, 0, 2)
     if (_i)
         turn_mglru_on();
     sentinels_open(&fake.target, &sentinels);
-    sentinels.pairs = true;
+    sentinels.pairs = SENTINELS_MOST / 2;
     sentinels_renew(&sentinels);
     ck_assert_uint_ge(sentinels.n, 16);
     for (size_t i = 0; i < sentinels.n; i += 2)
@@ -744,7 +744,7 @@ TEST(cases, sentinels_stay_where_others_unmap)
     struct sentinels sentinels;
 
     sentinels_open(&fake.target, &sentinels);
-    sentinels.pairs = true;
+    sentinels.pairs = SENTINELS_MOST / 2;
     sentinels_renew(&sentinels);
 
     const size_t n = sentinels_between(&sentinels, low, high);

@@ -214,7 +214,7 @@ static void refuse(struct fleet_guest *guest, const struct error *error, struct 
                  error->text);
     snprintf(guest->refusal, sizeof(guest->refusal), "%s", error->text);
     outcome->refused = true;
-    guest->introduced = false;
+    guest->logged.measured = false;
 }
 
 static uint64_t retry_ns(struct fleet_guest *guest)
@@ -257,11 +257,11 @@ static double affordable_period_s(struct fleet_guest *guest, const struct fleet_
 {
     const double period_s = budget_period_s(&batch->plan, &batch->limits, cost);
 
-    if (period_s > batch->plan.period_s && !guest->slowed)
+    if (period_s > batch->plan.period_s && !guest->logged.slowed)
         log_line(LOG_CLASS_GUEST, LOG_NOTICE,
                  "domain %s: a scan every %.3g s, for its budget: its smallest panel takes %.3g ms",
                  guest->name, period_s, 1e3 * budget_cost_s(cost, BUDGET_MIN_SAMPLES));
-    guest->slowed |= period_s > batch->plan.period_s;
+    guest->logged.slowed |= period_s > batch->plan.period_s;
     return period_s;
 }
 
@@ -315,10 +315,10 @@ static uint64_t take_answer(struct fleet *fleet, const struct fleet_batch *batch
     }
     outcome->refused = false;
     guest->retry_ns = 0;
-    if (!guest->introduced)
+    if (!guest->logged.measured)
         log_line(LOG_CLASS_GUEST, LOG_INFO, "domain %s: measured by %s", guest->name,
                  method_name(sampled->method));
-    guest->introduced = true;
+    guest->logged.measured = true;
     if (!first) /* the first scan includes opening, which costs more than later scans */
         budget_learn(&outcome->cost, (double)sampled->pages, outcome->cpu_s);
     if (rc == 0) {

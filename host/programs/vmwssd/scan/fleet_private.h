@@ -86,8 +86,10 @@ struct fleet_guest {
     struct budget_cost cost;
     /* Used only by its worker while it is busy: */
     bool busy;
-    bool introduced;            /* the log says that the guest is measured, ... */
-    bool slowed;                /* ... and seldom, because its smallest panel is dear */
+    struct {
+        bool measured; /* the log says that the guest is measured, ... */
+        bool slowed;   /* ... and seldom, because its smallest panel is dear */
+    } logged;
     uint64_t retry_ns;          /* delay after the last failed scan; 0: it did not fail */
     uint64_t apart_ns;          /* delay after the last scan hung; 0: it did not hang */
     struct scan_guest_ref scan; /* the scanner's reference to it */
