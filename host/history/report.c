@@ -349,6 +349,8 @@ int report_make(struct store *store, const struct report_options *options, struc
                 : walk_read_ends(&walk, store, error);
     if (rc == 0)
         rc = walk_all(&walk, store, error);
+    if (rc == 0)
+        rc = report_read_writes(report, store, error);
     walk_free(&walk);
     if (rc < 0)
         report_free(report);

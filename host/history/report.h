@@ -32,6 +32,9 @@ struct report_guest {
     double wss_risk;                           /* WSS exceeded for a share @p risk of the time */
     /* resident - wss_risk - unmeasurable; 0 if the guest does not run */
     uint64_t reclaimable_bytes;
+    /* The part of wss_p50 that is not written within the window: the bounds that hold for every
+     * write curve of the report's time; NAN: there is none. */
+    double read_mostly_low, read_mostly_high;
 };
 
 struct report {

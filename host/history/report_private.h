@@ -58,3 +58,6 @@ int walked_take(struct walked *guest, int64_t start_s, const struct bucket *buck
 
 /** Removes guests without the window, and adds up the sums of the running guests. */
 void walk_finish_guests(struct walk *walk);
+
+/** Finds the read-mostly part of each guest's working set; report_writes.c. */
+int report_read_writes(struct report *report, struct store *store, struct error *error);

@@ -28,6 +28,7 @@ static const struct sheet_column columns[] = {
     {"wss_max_bytes", {.name = "MAX", .right = true, .rank = 7}},
     {"share", {.name = "OF ASSIGNED", .right = true, .rank = 8}},
     {"reclaimable_bytes", {.name = "GIVE BACK", .right = true, .rank = 1}},
+    {"read_mostly", {.name = "READ-MOSTLY", .right = true, .rank = 10}},
     {"measured_seconds", {.name = "MEASURED", .right = true, .rank = 9}},
     {"running_or_last", {.name = "LAST", .rank = 6}},
 };
@@ -64,6 +65,8 @@ static const char *const csv_names[] = {
     "short_seconds_high",
     "not_measured_guests",
     "not_measured_bytes",
+    "read_mostly_low_bytes",
+    "read_mostly_high_bytes",
     NULL,
 };
 
@@ -98,6 +101,17 @@ static void fill_share(struct sheet *sheet, double p95_bytes, uint64_t ram_bytes
         sheet_cell(sheet, "share", "%.1f%%", ram_bytes ? 100 * p95_bytes / (double)ram_bytes : 0);
 }
 
+static void fill_read_mostly(struct sheet *sheet, const struct report_guest *guest)
+{
+    sheet_bytes_real(sheet, "read_mostly_low_bytes", guest->read_mostly_low);
+    sheet_bytes_real(sheet, "read_mostly_high_bytes", guest->read_mostly_high);
+    if (isnan(guest->read_mostly_low))
+        sheet_cell(sheet, "read_mostly", "-");
+    else
+        sheet_cell(sheet, "read_mostly", "%s to %s", BYTES_TEXT((uint64_t)guest->read_mostly_low),
+                   BYTES_TEXT((uint64_t)guest->read_mostly_high));
+}
+
 static void fill_guest(struct sheet *sheet, const struct report *report,
                        const struct report_guest *guest)
 {
@@ -123,6 +137,7 @@ static void fill_guest(struct sheet *sheet, const struct report *report,
     fill_share(sheet, known ? guest->wss_p95 : NAN, guest->ram_bytes);
     sheet_bytes(sheet, "reclaimable_bytes",
                 known && !guest->not_measured ? guest->reclaimable_bytes : UINT64_MAX);
+    fill_read_mostly(sheet, guest);
     sheet_cell(sheet, "running_or_last", "%s",
                !guest->running       ? TIME_TEXT(guest->last_s, 0)
                : guest->not_measured ? "not measured"

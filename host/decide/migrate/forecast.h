@@ -23,7 +23,7 @@
  */
 #pragma once
 
-#include "decide/migrate/dirty.h"
+#include "measure/estimate/dirty.h"
 
 #include <stdbool.h>
 

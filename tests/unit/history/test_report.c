@@ -562,3 +562,66 @@ TEST(cases, names_are_fit_to_print)
     ck_assert_ptr_nonnull(strstr(text, "\"domain\":\"b?\""));
     free(text);
 }
+
+static void add_writes(const char *uuid, double at_s, double window_s, uint64_t mib)
+{
+    struct ages_record record = kept_record(uuid, uuid, T0 + at_s, 100);
+
+    record.sample.writes = (struct write_curve){
+        .method = "soft-dirty",
+        .granularity_bytes = 4096,
+        .n = 1,
+        .points = {{window_s, window_s, mib * MIB, mib * MIB, (mib + 1) * MIB}}};
+
+    const struct store_entry entry = {.record = &record, .period_s = MINUTE};
+
+    ck_assert_int_eq(store_add(store, &entry, 1, NULL), 0);
+}
+
+/* The median working set, 100 MiB within 10 s, without what was written in that time. */
+TEST(cases, the_read_mostly_part_holds_for_every_write_curve)
+{
+    add(UUID_1, MINUTE, HOUR, MINUTE);
+    add(UUID_2, MINUTE, HOUR, MINUTE);
+    add_writes(UUID_1, HOUR + 1, 10, 8);
+    add_writes(UUID_1, HOUR + 2, 10, 20);
+    make(HOUR + 3);
+    for (size_t g = 0; g < report.n_guests; g++) {
+        const struct report_guest *guest = &report.guests[g];
+        const bool first = strcmp(guest->guest.uuid, UUID_1) == 0;
+
+        /* not known is not 0 */
+        ck_assert_int_eq(isnan(guest->read_mostly_low), !first);
+        ck_assert_int_eq(isnan(guest->read_mostly_high), !first);
+        if (!first)
+            continue;
+        ck_assert_double_eq_tol(guest->read_mostly_low, guest->wss_p50 - 21.0 * MIB, 1);
+        ck_assert_double_eq_tol(guest->read_mostly_high, guest->wss_p50 - 8.0 * MIB, 1);
+    }
+
+    /* Within 5 s 40 MiB were written, so within 10 s up to twice as much. */
+    add_writes(UUID_2, HOUR + 1, 5, 40);
+    make(HOUR + 3);
+    for (size_t g = 0; g < report.n_guests; g++) {
+        const struct report_guest *guest = &report.guests[g];
+
+        if (strcmp(guest->guest.uuid, UUID_2) != 0)
+            continue;
+        ck_assert_double_eq_tol(guest->read_mostly_low, guest->wss_p50 - 82.0 * MIB, 1);
+        ck_assert_double_eq_tol(guest->read_mostly_high, guest->wss_p50 - 40.0 * MIB, 1);
+    }
+}
+
+TEST(cases, the_report_shows_the_read_mostly_part)
+{
+    char *text;
+
+    add(UUID_1, MINUTE, HOUR, MINUTE);
+    add(UUID_2, MINUTE, HOUR, MINUTE);
+    add_writes(UUID_1, HOUR + 1, 10, 8);
+    make(HOUR + 3);
+    text = print_report(SHOW_JSON);
+    ck_assert_ptr_nonnull(strstr(text, "\"read_mostly_low_bytes\":null"));
+    ck_assert_ptr_nonnull(strstr(text, "\"read_mostly_high_bytes\":9"));
+    free(text);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file dirty.c  See dirty.h. */
-#include "decide/migrate/dirty.h"
+#include "measure/estimate/dirty.h"
 
 #include <math.h>
 
