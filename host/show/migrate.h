@@ -5,6 +5,8 @@
 
 #include "decide/migrate/curve_file.h"
 #include "decide/migrate/forecast.h"
+#include "decide/plan/price.h"
+#include "history/history.h"
 #include "show/sheet.h"
 
 struct migrate_report {
@@ -20,3 +22,16 @@ int migrate_print(const struct migrate_report *report, enum show_format format);
 
 /** "14s [12s, 17s]", "120ms [80ms, no end]", "never [12s, no end]". */
 char *migrate_seconds_text(char *text, size_t size, const struct migrate_range *seconds);
+
+/** The forecasts of a guest by the hour of the week. */
+struct migrate_hours {
+    struct history_guest guest;
+    uint64_t ram_bytes;
+    struct plan_writes writes;
+    const struct migrate_terms *terms;
+    struct migrate_forecast of[PLAN_WEEK_HOURS]; /* of hours with curves */
+    unsigned best, worst;
+};
+
+/** Returns 0 or -ENOMEM. JSON: schema vmwss.migrate_hours.v1. */
+int migrate_hours_print(const struct migrate_hours *hours, enum show_format format);

@@ -10,17 +10,15 @@ typedef void forecaster(const struct migrate_memory *memory, const struct migrat
                         struct migrate_forecast *forecast);
 
 /* Returns false if nothing is known of that hour. */
-static bool foretell(const struct plan_fleet *fleet, size_t g, unsigned hour,
+static bool foretell(const struct plan_writes *writes, double ram_bytes, unsigned hour,
                      const struct migrate_terms *terms, forecaster *with,
                      struct migrate_forecast *forecast)
 {
-    const struct plan_writes *writes = fleet->writes[g];
     const struct write_curve curve = plan_writes_at(writes, hour);
     const struct migrate_path path = migrate_path_of(terms, writes->kvm);
-    const double ram = (double)fleet->guests[g].ram_bytes;
-    const double filled = fmin((double)writes->resident_bytes, ram);
+    const double filled = fmin((double)writes->resident_bytes, ram_bytes);
     const struct migrate_memory memory = {
-        .ram_bytes = ram,
+        .ram_bytes = ram_bytes,
         .filled_bytes = {filled, filled, filled},
         .wss_bytes = NAN,
         .writes = &curve,
@@ -32,22 +30,31 @@ static bool foretell(const struct plan_fleet *fleet, size_t g, unsigned hour,
     return true;
 }
 
-static bool is_better(const struct migrate_forecast *a, const struct migrate_forecast *b)
+bool plan_foretell(const struct plan_writes *writes, double ram_bytes, unsigned hour,
+                   const struct migrate_terms *terms, struct migrate_forecast *forecast)
+{
+    return foretell(writes, ram_bytes, hour, terms, migrate_foretell, forecast);
+}
+
+/* A total that is not known, as it never ends, is the worst. */
+bool plan_is_better(const struct migrate_forecast *a, const struct migrate_forecast *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
-    return a->total_s.value < b->total_s.value;
+    return isnan(b->total_s.value) ? !isnan(a->total_s.value) : a->total_s.value < b->total_s.value;
 }
 
 /* Returns the hour of the week with the best forecast. */
 static unsigned best_hour(const struct plan_fleet *fleet, size_t g,
                           const struct migrate_terms *terms, const struct migrate_forecast *any)
 {
+    const double ram_bytes = (double)fleet->guests[g].ram_bytes;
     struct migrate_forecast best = *any, forecast;
     unsigned hour = PLAN_ANY_HOUR;
 
     for (unsigned h = 0; h < PLAN_WEEK_HOURS; h++)
-        if (foretell(fleet, g, h, terms, migrate_judge, &forecast) && is_better(&forecast, &best)) {
+        if (foretell(fleet->writes[g], ram_bytes, h, terms, migrate_judge, &forecast) &&
+            plan_is_better(&forecast, &best)) {
             best = forecast;
             hour = h;
         }
@@ -57,14 +64,16 @@ static unsigned best_hour(const struct plan_fleet *fleet, size_t g,
 static struct plan_price price(const struct plan_fleet *fleet, size_t g,
                                const struct migrate_terms *terms)
 {
+    const struct plan_writes *writes = fleet->writes[g];
+    const double ram_bytes = (double)fleet->guests[g].ram_bytes;
     struct migrate_forecast forecast;
     unsigned hour = PLAN_ANY_HOUR;
 
-    if (!foretell(fleet, g, hour, terms, migrate_foretell, &forecast))
+    if (!plan_foretell(writes, ram_bytes, hour, terms, &forecast))
         return (struct plan_price){.known = false};
     if (forecast.verdict != MIGRATE_CONVERGES) {
         hour = best_hour(fleet, g, terms, &forecast);
-        foretell(fleet, g, hour, terms, migrate_foretell, &forecast);
+        plan_foretell(writes, ram_bytes, hour, terms, &forecast);
     }
     return (struct plan_price){.known = true,
                                .verdict = forecast.verdict,
@@ -72,7 +81,7 @@ static struct plan_price price(const struct plan_fleet *fleet, size_t g,
                                .total_s = forecast.total_s,
                                .downtime_s = forecast.downtime_s,
                                .sent_bytes = forecast.sent_bytes,
-                               .n_curves = plan_writes_count(fleet->writes[g], hour),
+                               .n_curves = plan_writes_count(writes, hour),
                                .enough_bandwidth_bytes_s = forecast.enough_bandwidth_bytes_s};
 }
 

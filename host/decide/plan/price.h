@@ -31,3 +31,11 @@ const struct plan_price *plan_price_of(const struct plan_fleet *fleet, size_t gu
 
 /** Returns true if the guest's migration converges at no hour. */
 bool plan_is_stuck(const struct plan_fleet *fleet, size_t guest);
+
+/** Foretells the migration of a guest of @p ram_bytes by the curves of an hour of the week, or of
+ * PLAN_ANY_HOUR. Returns false if there are none. */
+bool plan_foretell(const struct plan_writes *writes, double ram_bytes, unsigned hour,
+                   const struct migrate_terms *terms, struct migrate_forecast *forecast);
+
+/** Returns true if @p a is the better time to migrate: the surer verdict, then the shorter time. */
+bool plan_is_better(const struct migrate_forecast *a, const struct migrate_forecast *b);

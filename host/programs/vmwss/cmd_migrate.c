@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_migrate.c  vmwss migrate: foretells a live migration of a guest, from what it writes.
  */
+#include "programs/vmwss/migrate_at.h"
 #include "programs/vmwss/migrate_terms.h"
 #include "programs/vmwss/sampling.h"
 #include "show/migrate.h"
@@ -13,6 +14,7 @@ struct options {
     struct sampling_choice sampling; /* must be first: see session.h */
     struct migrate_terms terms;
     const char *curve;
+    const char *at;
     bool explain;
 };
 
@@ -24,6 +26,8 @@ static const struct option_line lines[] = {
     SAMPLING_WINDOWS("windows of the write curve (0.1,0.2,0.5,1,2,5,10)"),
     {OPTION_TEXT, 0, "curve", "FILE", AT(curve),
      .help = "take the guest from FILE, which vmwss measure --writes --json printed"},
+    {OPTION_TEXT, 0, "at", "HISTORY", AT(at),
+     .help = "measure nothing: foretell for each hour of the week, from the writes in a history"},
     {OPTION_FLAG, 'e', "explain", NULL, AT(explain), .help = "also say how that was found"},
     SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
     SAMPLING_JSON("one JSON object, schema vmwss.migrate.v1"),
@@ -32,7 +36,7 @@ static const struct option_line lines[] = {
 
 static const struct command_options command_options = {
     .usage =
-        "Usage: vmwss migrate (DOMAIN | --pid PID | --curve FILE) [OPTIONS]\n\n"
+        "Usage: vmwss migrate (DOMAIN | --pid PID | --curve FILE | DOMAIN --at HISTORY) [OPTIONS]\n\n"
         "Foretells a live migration: whether it converges, how long it takes, how long the guest stands\n"
         "still, and the least bandwidth and downtime that would do. It measures what the guest writes, and\n"
         "goes through QEMU's rounds with that. Nothing is migrated.\n",
@@ -44,6 +48,13 @@ static const struct command_options command_options = {
 
 static int check_guest(struct options *options, int argc, char **argv)
 {
+    if (options->at) {
+        if (options->curve || options->explain || options->sampling.guest.pid || optind != argc - 1)
+            return command_refuse("--at takes one DOMAIN of the history, and no --curve, --pid "
+                                  "and --explain");
+        options->sampling.guest.domain = argv[optind];
+        return 0;
+    }
     if (!options->curve)
         return sampling_check(&options->sampling, argc, argv);
     if (optind == argc && !options->sampling.guest.pid)
@@ -141,6 +152,9 @@ int cmd_migrate(int argc, char **argv)
         return options_exit(rc);
     if (options.curve)
         return foretell_file(&options);
+    if (options.at)
+        return migrate_at(options.at, options.sampling.guest.domain, &options.terms,
+                          options.sampling.json ? SHOW_JSON : SHOW_TABLE);
     options.sampling.writes = true;
     return sampling_run(&options.sampling, foretell_guest, &options);
 }

@@ -127,6 +127,23 @@ check "json with prices is what the schema promises" quietly "$root/tests/lib/sc
 expect_exit "a speed without its unit" 1 '10G: expected a speed with its unit' priced --bandwidth 10G
 expect_exit "a downtime that QEMU refuses" 1 '--downtime: QEMU allows at most 2000 s' priced --downtime 3000s
 
+echo "# the hours of a week, of one guest"
+hours() { "$vmwss" migrate "$1" --at "$dir/writes.db" "${@:2}"; }
+of_hours() { hours "$1" --json "${@:3}" | jq -e "$2" >/dev/null; }
+check "the best is the one that is quiet" of_hours night '.best_hour == 147 and (.hours[] | select(.hour == 147) | .verdict == "converges" and
+	.name == "Sun 03:00" and .total_seconds.value < 6 and .curves >= 2)'
+check "all others diverge, and one of them is the worst" of_hours night '(.hours | length == 168) and .worst_hour != 147 and
+	all(.hours[] | select(.hour != 147); .verdict == "diverges" and .total_seconds.value == null)'
+check "with more bandwidth all converge" of_hours night 'all(.hours[]; .verdict == "converges")' --bandwidth 10GiB/s
+check "the same price as in the plan" test "$(hours night --json | jq -c '.hours[147].total_seconds.value')" = \
+	"$(priced --json | jq -c '.moves[2].migration.total_seconds')"
+check "in words" quietly grep -E '^best hour: Sun 03:00 UTC, converges: [0-9.]+s' <(hours night)
+hours night --json >"$dir/json"
+check "as its schema says" quietly "$root/tests/lib/schema.py" check "$dir/json"
+expect_exit "a guest without writes" 2 'the history has no writes of it' hours dark
+expect_exit "a guest that is not there" 2 'nobody' hours nobody
+expect_exit "no domain" 1 'takes one DOMAIN' "$vmwss" migrate --at "$dir/writes.db"
+
 echo "# a host that is gone, one file of a guest that moved"
 made_history "$dir/stale.db" $((now - 16 * day)) $((now - 2 * day)) lost:7:50:50:0
 check "stale, and nothing is moved to it" says '(.hosts[] | select(.host == "d")).stale and

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/** @file migrate_hours.c  The forecast of a migration by the hour of the week; see migrate.h. */
+#include "show/migrate.h"
+#include "show/plan_words.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct sheet_column columns[] = {
+    {"name", {.name = "HOUR (UTC)"}},
+    {"verdict", {.name = "VERDICT"}},
+    {"takes", {.name = "TAKES"}},
+    {"stands_still", {.name = "DOWNTIME"}},
+    {"curves", {.name = "CURVES", .right = true}},
+};
+
+static void fill_range(struct sheet *sheet, const char *key, const struct migrate_range *range,
+                       double unit)
+{
+    sheet_group(sheet, key);
+    sheet_real(sheet, "value", sheet_rounded(range->value, unit));
+    sheet_real(sheet, "low", sheet_rounded(range->low, unit));
+    sheet_real(sheet, "high", sheet_rounded(range->high, unit));
+    sheet_close(sheet);
+}
+
+static void fill_hour(struct sheet *sheet, const struct migrate_hours *hours, unsigned hour)
+{
+    const struct migrate_forecast *of = &hours->of[hour];
+    char text[128];
+
+    sheet_row(sheet);
+    sheet_count(sheet, "hour", hour);
+    sheet_text(sheet, "name", plan_hour_text(text, sizeof(text), hour));
+    sheet_text(sheet, "verdict", migrate_verdict_name(of->verdict));
+    fill_range(sheet, "total_seconds", &of->total_s, 1e-3);
+    fill_range(sheet, "downtime_seconds", &of->downtime_s, 1e-6);
+    fill_range(sheet, "sent_bytes", &of->sent_bytes, 1);
+    sheet_count(sheet, "curves", plan_writes_count(&hours->writes, hour));
+    sheet_cell(sheet, "takes", "%s", migrate_seconds_text(text, sizeof(text), &of->total_s));
+    sheet_cell(sheet, "stands_still", "%s",
+               migrate_seconds_text(text, sizeof(text), &of->downtime_s));
+}
+
+static void fill(struct sheet *sheet, const struct migrate_hours *hours)
+{
+    const struct migrate_path path = migrate_path_of(hours->terms, hours->writes.kvm);
+
+    sheet_here_and_now(sheet);
+    sheet_text(sheet, "domain", hours->guest.name);
+    sheet_text(sheet, "uuid", hours->guest.uuid);
+    sheet_bytes(sheet, "ram_bytes", hours->ram_bytes);
+    sheet_bytes(sheet, "resident_bytes", hours->writes.resident_bytes);
+    fill_range(sheet, "bandwidth_bytes_per_second", &path.bandwidth_bytes_s, 1);
+    sheet_real(sheet, "allowed_downtime_s", path.downtime_s);
+    sheet_count(sheet, "best_hour", hours->best);
+    sheet_count(sheet, "worst_hour", hours->worst);
+    sheet_list(sheet, "hours", columns, COUNT(columns));
+    for (unsigned h = 0; h < PLAN_WEEK_HOURS; h++)
+        if (plan_writes_count(&hours->writes, h) > 0)
+            fill_hour(sheet, hours, h);
+    sheet_close(sheet);
+}
+
+static void print_hour(const struct migrate_hours *hours, const char *which, unsigned hour)
+{
+    char name[32], seconds[128];
+
+    printf("%s hour: %s UTC, %s: %s\n", which, plan_hour_text(name, sizeof(name), hour),
+           migrate_verdict_name(hours->of[hour].verdict),
+           migrate_seconds_text(seconds, sizeof(seconds), &hours->of[hour].total_s));
+}
+
+int migrate_hours_print(const struct migrate_hours *hours, enum show_format format)
+{
+    struct sheet sheet;
+
+    sheet_begin(&sheet, format, "vmwss.migrate_hours.v1", NULL);
+    fill(&sheet, hours);
+    if (format == SHOW_TABLE) {
+        print_hour(hours, "best", hours->best);
+        print_hour(hours, "worst", hours->worst);
+    }
+    return sheet_end(&sheet);
+}
