@@ -132,7 +132,10 @@ static int mark(const struct running *running, struct span *span, struct error *
 
     if (rc < 0)
         return rc;
-    rc = running->plan->method->mark(running->state, error);
+    if (running->plan->writes)
+        rc = write_watch_mark(running->plan->writes, error);
+    if (rc == 0)
+        rc = running->plan->method->mark(running->state, error);
     if (rc == 0 && running->witness)
         watch(running, begun_ns);
     return end_span(running, span, rc, error);
@@ -147,6 +150,8 @@ static int collect_pages(const struct running *running, struct tally *tally, str
 
     if (rc == 0 && running->witness)
         compare(running, tally);
+    if (rc == 0 && running->plan->writes)
+        rc = write_watch_read(running->plan->writes, error);
     return rc;
 }
 
@@ -245,14 +250,20 @@ static int poll_running(void *context, struct error *error)
 
     if (running->witness)
         witness_poll(running->witness);
+    if (running->plan->writes)
+        write_watch_poll(running->plan->writes);
     return method->wake.poll ? method->wake.poll(running->state, error) : 0;
 }
 
 static void between(void *context)
 {
     const struct running *running = context;
+    const struct sample_plan *plan = running->plan;
 
-    running->plan->method->wake.between(running->state);
+    if (plan->method->wake.between)
+        plan->method->wake.between(running->state);
+    if (plan->writes)
+        write_watch_poll(plan->writes);
 }
 
 static int wake_fd(const struct running *running)
@@ -261,7 +272,9 @@ static int wake_fd(const struct running *running)
 
     if (method->wake.poll)
         return method->wake.fd(running->state);
-    return running->witness ? witness_wake_fd(running->witness) : -1;
+    if (running->witness)
+        return witness_wake_fd(running->witness);
+    return running->plan->writes ? write_watch_wake_fd(running->plan->writes) : -1;
 }
 
 /* State kept from before marking to the end. */
@@ -331,8 +344,8 @@ static int run_windows(struct running *running, struct error *error)
     struct course course;
     const struct wait wait = {
         .interrupted = plan->interrupted,
-        .poll = plan->method->wake.poll || running->witness ? poll_running : NULL,
-        .between = plan->method->wake.between ? between : NULL,
+        .poll = plan->method->wake.poll || running->witness || plan->writes ? poll_running : NULL,
+        .between = plan->method->wake.between || plan->writes ? between : NULL,
         .state = running,
         .wake_fd = wake_fd(running),
         .progress = plan->progress,
@@ -429,8 +442,12 @@ int sample_run_set(const struct target *target, const struct sample_plan *plan,
     int rc = qemu_process_verify(target->root, target->process, error);
 
     memset(result, 0, sizeof(*result));
+    if (rc == 0 && plan->writes)
+        rc = write_watch_open(plan->writes, target, error);
     if (rc == 0)
         rc = run_method(target, plan, plan->method->needs_pages ? set : NULL, result, error);
+    if (plan->writes)
+        write_watch_close(plan->writes);
     result->cpu_s += own_cpu_s() - cpu_s;
     return explain(target, rc, error);
 }

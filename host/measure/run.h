@@ -10,6 +10,7 @@
 #pragma once
 
 #include "measure/method.h"
+#include "measure/write_watch.h"
 
 #define RUN_MAX_WINDOWS 64
 
@@ -42,6 +43,9 @@ struct sample_plan {
      * a method that works without pages. */
     void (*collected)(const struct page_set *set, size_t window, void *context);
     void *collected_context;
+    /* NULL, or also sees which pages are written: open while the plan runs, and read before
+     * collected() is called */
+    struct write_watch *writes;
 };
 
 struct sample_window {

@@ -29,6 +29,9 @@ size_t map_cells(const struct map_style *style);
 void ram_map_print(const struct ram_map *map, const struct sample_record *record,
                    const struct map_style *style);
 
+/** If writes were measured, prints the read-mostly part of each region. Returns 0 or -ENOMEM. */
+int ram_map_print_read_mostly(const struct ram_map *map, const struct sample_record *record);
+
 /** Prints periods one after the other: each strip has one line for each period. If periods differ
  * in their flags, those with additional flags are marked, here and in the SVG. Returns 0 or
  * -ENOMEM. */

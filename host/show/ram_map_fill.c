@@ -3,7 +3,11 @@
 #include "show/ram_map.h"
 
 #include "base/clock.h"
+#include "base/text/units.h"
 #include "show/sample_json.h"
+
+#include <math.h>
+#include <stdio.h>
 
 void map_region_fill(struct sheet *sheet, const struct map_region *region)
 {
@@ -45,15 +49,78 @@ static void fill_chunk(struct sheet *sheet, const struct ram_map *map,
     fill_figures(sheet, &figures);
 }
 
+/* --- regions ---------------------------------------------------------------------------------- */
+
+/* The working set of a region in each window, and its read-mostly part. */
+static void fill_read_mostly(struct sheet *sheet, const struct ram_map *map,
+                             const struct sample_record *record, const struct map_region *region,
+                             size_t window)
+{
+    const struct map_touched wss = ram_map_region_touched(map, region, window);
+    struct map_touched part = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+    if (map->unwritten)
+        part = ram_map_region_read_mostly(map, region, record, window);
+    fill_touched(sheet, wss);
+    sheet_bytes(sheet, "read_mostly_bytes", part.bytes);
+    sheet_bytes(sheet, "read_mostly_low_bytes", part.low_bytes);
+    sheet_bytes(sheet, "read_mostly_high_bytes", part.high_bytes);
+    sheet_share(sheet, "read_mostly_share",
+                map->unwritten && wss.bytes ? (double)part.bytes / (double)wss.bytes : NAN);
+    sheet_cell(sheet, "window", "%s", SECONDS_TEXT(record->windows[window].window_s));
+    if (map->unwritten)
+        sheet_cell(sheet, "between", "%s to %s", BYTES_TEXT(part.low_bytes),
+                   BYTES_TEXT(part.high_bytes));
+}
+
+static const struct sheet_column region_columns[] = {
+    {"region", {.name = "REGION"}},
+    {"window", {.name = "WINDOW", .right = true}},
+    {"wss_bytes", {.name = "WSS", .right = true}},
+    {"read_mostly_bytes", {.name = "READ-MOSTLY", .right = true}},
+    {"between", {.name = "BETWEEN"}},
+    {"read_mostly_share", {.name = "OF WSS", .right = true}},
+};
+
+int ram_map_print_read_mostly(const struct ram_map *map, const struct sample_record *record)
+{
+    struct sheet sheet;
+
+    if (!map->unwritten)
+        return 0;
+    sheet_begin(&sheet, SHOW_TABLE, NULL, NULL);
+    putchar('\n');
+    sheet_list(&sheet, NULL, region_columns, COUNT(region_columns));
+    for (size_t r = 0; r < map->n_regions; r++)
+        for (size_t w = 0; w < map->n_windows; w++) {
+            const struct map_region *region = &map->regions[r];
+
+            sheet_row(&sheet);
+            if (region->gpa == GPA_NONE)
+                sheet_cell(&sheet, "region", "%zu", r + 1);
+            else
+                sheet_cell(&sheet, "region", "0x%llx", (unsigned long long)region->gpa);
+            fill_read_mostly(&sheet, map, record, region, w);
+        }
+    sheet_close(&sheet);
+    return sheet_end(&sheet);
+}
+
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static void fill_region(struct sheet *sheet, const struct ram_map *map,
-                        const struct map_region *region)
+                        const struct sample_record *record, const struct map_region *region)
 {
     sheet_row(sheet);
     map_region_fill(sheet, region);
     map_address_fill(sheet, region, 0);
     sheet_bytes(sheet, "bytes", region->n_pages * base_page_bytes());
+    sheet_list(sheet, "windows", NULL, 0);
+    for (size_t w = 0; w < map->n_windows; w++) {
+        sheet_row(sheet);
+        fill_read_mostly(sheet, map, record, region, w);
+    }
+    sheet_close(sheet);
     sheet_list(sheet, "chunks", NULL, 0);
     for (size_t c = 0; c < region->n_chunks; c++) {
         sheet_row(sheet);
@@ -95,7 +162,7 @@ static void fill_json(struct sheet *sheet, const struct ram_map *map,
     sheet_bytes(sheet, "chunk_bytes", map->chunk_bytes);
     sheet_list(sheet, "regions", NULL, 0);
     for (size_t r = 0; r < map->n_regions; r++)
-        fill_region(sheet, map, &map->regions[r]);
+        fill_region(sheet, map, record, &map->regions[r]);
     sheet_close(sheet);
     sheet_list(sheet, "nodes", NULL, 0);
     for (size_t i = 0; i < n; i++)

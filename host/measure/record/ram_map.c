@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file ram_map.c  See ram_map.h. */
-#include "measure/record/ram_map.h"
+#include "measure/record/ram_map_private.h"
 
 #include "base/bytes.h"
 #include "base/wilson.h"
@@ -111,6 +111,7 @@ void ram_map_free(struct ram_map *map)
     free(map->regions);
     free(map->chunks);
     free(map->touched);
+    free(map->unwritten);
     *map = (struct ram_map){0};
 }
 
@@ -220,7 +221,7 @@ static struct map_figures figures_of(const struct map_chunk *counted)
 }
 
 /* Figures for @p pages touched pages. */
-static struct map_touched touched_of(const struct map_chunk *counted, uint64_t pages)
+struct map_touched ram_map_touched_of(const struct map_chunk *counted, uint64_t pages)
 {
     const double bytes = (double)(counted->n_pages * base_page_bytes());
     const uint64_t unmeasurable = stands_for(counted, counted->unmeasurable);
@@ -257,7 +258,7 @@ struct map_figures ram_map_figures(const struct ram_map *map, size_t chunk)
 
 struct map_touched ram_map_touched(const struct ram_map *map, size_t chunk, size_t window)
 {
-    return touched_of(&map->chunks[chunk], map->touched[chunk * map->n_windows + window]);
+    return ram_map_touched_of(&map->chunks[chunk], map->touched[chunk * map->n_windows + window]);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -282,7 +283,7 @@ size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES])
     return n;
 }
 
-static void add_chunk(struct map_chunk *sum, const struct map_chunk *chunk)
+void ram_map_add_chunk(struct map_chunk *sum, const struct map_chunk *chunk)
 {
     sum->n_pages += chunk->n_pages;
     sum->drawn += chunk->drawn;
@@ -306,7 +307,7 @@ static struct map_chunk node_counts(const struct ram_map *map, int node, size_t 
             continue;
         sum.units += region->units;
         for (size_t c = region->first_chunk; c < region->first_chunk + region->n_chunks; c++) {
-            add_chunk(&sum, &map->chunks[c]);
+            ram_map_add_chunk(&sum, &map->chunks[c]);
             *touched += map->touched[c * map->n_windows + window];
         }
     }
@@ -326,5 +327,5 @@ struct map_touched ram_map_node_touched(const struct ram_map *map, int node, siz
     uint64_t touched;
     const struct map_chunk counted = node_counts(map, node, window, &touched);
 
-    return touched_of(&counted, touched);
+    return ram_map_touched_of(&counted, touched);
 }

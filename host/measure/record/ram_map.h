@@ -11,6 +11,8 @@
 
 #include "guest/ram/gpa.h"
 #include "measure/page_set.h"
+#include "measure/record/sample_record.h"
+#include "measure/write_watch.h"
 
 #define RAM_MAP_MAX_CHUNKS (1U << 20)
 #define RAM_MAP_MAX_NODES 129 /* QEMU's 128 nodes (MAX_NODES), and one for no node */
@@ -36,6 +38,12 @@ struct map_region {
     uint64_t units;
 };
 
+/* Touched pages of a chunk within a window by what is known of writes; those left were written. */
+struct map_unwritten {
+    uint64_t none;    /* not written within the window */
+    uint64_t unknown; /* may have been written */
+};
+
 struct ram_map {
     uint64_t chunk_bytes;
     size_t n_windows;
@@ -44,6 +52,8 @@ struct ram_map {
     size_t n_chunks;
     struct map_chunk *chunks;
     uint64_t *touched; /* touched pages of chunk c within window w: touched[c * n_windows + w] */
+    struct map_unwritten *unwritten; /* likewise; NULL: writes were not measured */
+    uint64_t missed_bytes;           /* further bytes that may have been written */
 };
 
 /**
@@ -63,6 +73,11 @@ uint64_t ram_map_chunk_bytes(const struct guest_ram *ram, const struct gpa_layou
  * in order, because the counts other than touched are those of the last one. @p set belongs to the
  * same RAM as the map. */
 void ram_map_count(struct ram_map *map, const struct page_set *set, size_t window);
+
+/** Counts which of the touched pages were written within the window: after ram_map_count() for the
+ * same window. Returns 0 or -ENOMEM. */
+int ram_map_count_writes(struct ram_map *map, const struct page_set *set,
+                         const struct write_watch *writes, size_t window);
 
 /** Bytes of a chunk; estimates for a panel. */
 struct map_figures {
@@ -94,3 +109,13 @@ size_t ram_map_nodes(const struct ram_map *map, int nodes[RAM_MAP_MAX_NODES]);
  * its interval is much narrower than the sum of its chunks' intervals. */
 struct map_figures ram_map_node_figures(const struct ram_map *map, int node);
 struct map_touched ram_map_node_touched(const struct ram_map *map, int node, size_t window);
+
+/** Figures of a whole region, as for a node. */
+struct map_touched ram_map_region_touched(const struct ram_map *map,
+                                          const struct map_region *region, size_t window);
+
+/** The read-mostly part of a region's working set: touched within the window, and not written. Only
+ * if writes were measured. @p record: of the same measurement. */
+struct map_touched ram_map_region_read_mostly(const struct ram_map *map,
+                                              const struct map_region *region,
+                                              const struct sample_record *record, size_t window);

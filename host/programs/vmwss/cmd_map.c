@@ -20,6 +20,7 @@ struct options {
     struct sampling_choice sampling; /* must be first: see session.h */
     uint64_t chunk_bytes;            /* 0: not given */
     double over_s;                   /* 0: not given */
+    bool writes;
     bool csv;
 };
 
@@ -35,6 +36,9 @@ static const struct option_line lines[] = {
      .help = "the memory that a character, or a line of --csv, stands for: a multiple of 4K\n"
              "(so that all RAM fits into one line; with --csv and --json 256 chunks)",
      .expect = "a size, as in 2M"},
+    {OPTION_FLAG, 0, "writes", NULL, AT(writes),
+     .help =
+         "also see which pages are written: how much of each region's working set is only read"},
     SAMPLING_METHOD("auto, @names@: a method that sees single pages (auto)",
                     sampling_names_following),
     SAMPLING_CENSUS("sample every page (the default up to 1 GiB of RAM, except for zap)"),
@@ -85,6 +89,8 @@ static int check_options(struct options *options, int argc, char **argv)
         return -EINVAL;
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
+    if (options->writes && (options->over_s > 0 || options->csv))
+        return command_refuse("--writes is about regions and one measurement: no --csv, no --over");
     if (options->csv && options->sampling.json)
         return command_refuse("--json or --csv, not both");
     if (options->chunk_bytes % base_page_bytes())
@@ -111,6 +117,7 @@ struct mapping {
     const struct options *options;
     struct map_style style;
     struct ram_map map;
+    struct write_watch writes;
     int rc;             /* result of making the map */
     uint64_t shown;     /* number of maps shown */
     struct sheet sheet; /* JSON or CSV, once one was shown */
@@ -156,8 +163,11 @@ static void count_window(const struct page_set *set, size_t window, void *contex
         ram_map_free(&mapping->map); /* the map of a period that could not be measured */
         mapping->rc = make_map(mapping, set->ram);
     }
-    if (mapping->rc == 0)
-        ram_map_count(&mapping->map, set, window);
+    if (mapping->rc < 0)
+        return;
+    ram_map_count(&mapping->map, set, window);
+    if (mapping->options->writes)
+        mapping->rc = ram_map_count_writes(&mapping->map, set, &mapping->writes, window);
 }
 
 /* If two things failed, the caller reports the first. */
@@ -193,7 +203,8 @@ static int show_map(struct mapping *mapping, const struct sample_record *record,
 
     if (is_picture(options)) {
         ram_map_print(&mapping->map, record, &mapping->style);
-        rc = command_flush(error);
+        rc = ram_map_print_read_mostly(&mapping->map, record);
+        rc = rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
     } else {
         rc = print_map(mapping, &mapping->map, record, error);
     }
@@ -296,6 +307,17 @@ static int measure_once(struct session *session, struct mapping *mapping, struct
     return rc == 0 ? show_map(mapping, &record, error) : rc;
 }
 
+/* Writes are seen beside the method that was chosen. */
+static int want_writes(struct session *session, struct mapping *mapping, struct error *error)
+{
+    const struct target target = subject_target(&session->subject);
+    const int rc = write_watch_check(&target, session->plan.method, error);
+
+    if (rc == 0)
+        session->plan.writes = &mapping->writes;
+    return rc;
+}
+
 static int measure_map(struct session *session, struct mapping *mapping, struct error *error)
 {
     const uint64_t chunk_bytes = mapping->options->chunk_bytes;
@@ -305,6 +327,8 @@ static int measure_map(struct session *session, struct mapping *mapping, struct 
         return too_many_chunks(mapping, error); /* refuse before pages are marked in vain */
 
     rc = sampling_needs_pages(session, error);
+    if (rc == 0 && mapping->options->writes)
+        rc = want_writes(session, mapping, error);
     if (rc < 0)
         return rc;
     session->plan.collected = count_window;

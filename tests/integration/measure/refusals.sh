@@ -18,6 +18,8 @@ expect_exit "window is no number" 1 'window' "$vmwss" measure --pid 1 -w 1,x
 expect_exit "a window of no unit that there is" 1 'from 1ms to 1000000s' "$vmwss" measure --pid 1 -w 10x
 expect_exit "writes of a panel" 1 '--writes examines every page' "$vmwss" measure --pid 1 --writes -n 5
 expect_exit "writes in 17 windows" 1 'at most 16 windows' "$vmwss" measure --pid 1 --writes -w 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17
+expect_exit "a map of writes over time" 1 'no --csv, no --over' "$vmwss" map --pid 1 --writes --over 10
+expect_exit "a map of writes as CSV" 1 'no --csv, no --over' "$vmwss" map --pid 1 --writes --csv
 expect_exit "window is not finite" 1 'window' "$vmwss" measure --pid 1 -w inf
 expect_exit "no such method" 1 'expected auto, idle' "$vmwss" measure --pid 1 -m magic
 expect_exit "samples out of range" 1 'samples' "$vmwss" measure --pid 1 -n 0

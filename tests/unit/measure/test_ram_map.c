@@ -142,6 +142,61 @@ TEST(tc, a_census_is_exact)
     ck_assert_uint_eq(ram_map_figures(&map, 1).huge_bytes, 4096);
 }
 
+/* Three touched pages of four: one not written, one written, one in a huge page of which some byte
+ * was written. */
+TEST(tc, read_mostly_is_what_was_touched_and_not_written)
+{
+    struct ram_block blocks[] = {block("mem", 0, 4 * 4096, false)};
+    const struct guest_ram ram = ram_of(blocks, 1);
+    struct sample_record record = {
+        .windows = {{.wss_low_bytes = 3 * 4096, .wss_high_bytes = 3 * 4096}}};
+    cleanup_page_set struct page_set set;
+    struct write_watch writes = {.tally.touched_bytes = 4096};
+    struct map_touched part;
+
+    ck_assert_int_eq(ram_map_make(&map, &ram, NULL, 4 * 4096, 1), 0);
+    ck_assert_int_eq(page_set_census(&set, &ram), 0);
+    ck_assert_int_eq(page_set_census(&writes.set, &ram), 0);
+    memset(set.state, PAGE_TOUCHED, 4);
+    set.state[3] = PAGE_IDLE;
+    memset(writes.set.state, PAGE_IDLE, 4);
+    writes.set.state[1] = writes.set.state[2] = PAGE_TOUCHED;
+    writes.set.order[2] = 9;
+    ram_map_count(&map, &set, 0);
+    ck_assert_int_eq(ram_map_count_writes(&map, &set, &writes, 0), 0);
+    ck_assert_uint_eq(ram_map_region_touched(&map, &map.regions[0], 0).bytes, 3 * 4096);
+    part = ram_map_region_read_mostly(&map, &map.regions[0], &record, 0);
+    ck_assert_uint_eq(part.bytes, 4096);
+    ck_assert_uint_eq(part.low_bytes, 4096);
+    ck_assert_uint_eq(part.high_bytes, 2 * 4096);
+
+    /* The bounds hold what the record doubts. */
+    record.windows[0].wss_low_bytes = 0;
+    record.windows[0].wss_high_bytes = 4 * 4096;
+    part = ram_map_region_read_mostly(&map, &map.regions[0], &record, 0);
+    ck_assert_uint_eq(part.low_bytes, 0);
+    ck_assert_uint_eq(part.high_bytes, 3 * 4096);
+    page_set_free(&writes.set);
+}
+
+/* Bits that were taken, or no write at all, hide writes to any page. */
+TEST(tc, a_page_without_the_bit_may_have_been_written)
+{
+    uint8_t state[] = {PAGE_IDLE, PAGE_UNMEASURABLE, PAGE_ABSENT, PAGE_TOUCHED}, order[4] = {0};
+    struct write_watch writes = {.set = {.n = 4, .state = state, .order = order},
+                                 .tally.touched_bytes = 4096};
+
+    ck_assert_int_eq(write_watch_page(&writes, 0), WRITE_NONE);
+    ck_assert_int_eq(write_watch_page(&writes, 1), WRITE_UNKNOWN);
+    ck_assert_int_eq(write_watch_page(&writes, 2), WRITE_UNKNOWN);
+    ck_assert_int_eq(write_watch_page(&writes, 3), WRITE_SEEN);
+    writes.tally.doubts = DOUBT_BITS_TAKEN;
+    ck_assert_int_eq(write_watch_page(&writes, 0), WRITE_UNKNOWN);
+    ck_assert_int_eq(write_watch_page(&writes, 3), WRITE_SEEN);
+    writes.tally = (struct tally){0};
+    ck_assert_int_eq(write_watch_page(&writes, 0), WRITE_UNKNOWN);
+}
+
 /* 100 of 1,000 pages are drawn, half of them touched; a second chunk has none. */
 TEST(tc, a_panel_has_an_interval)
 {
