@@ -237,6 +237,8 @@ int plan_read_url(const struct url_minutes *minutes, struct error *error)
 
         if (roster->hosts[h].source == minutes->source)
             rc = read_host(&needs, &reader);
+        if (rc == 0 && reading->writes && needs.n_guests > 0)
+            rc = url_writes_read(minutes, &reader);
         if (minutes->progress)
             minutes->progress((double)(h + 1) / (double)roster->n_hosts, minutes->context);
     }

@@ -279,6 +279,8 @@ static void write_value(FILE *out, const struct prom_reader *reader, int step_s,
 
     if (strncmp(name, "of", n) == 0)
         write_matchers(out, reader);
+    else if (strncmp(name, "match", n) == 0)
+        fputs(match_of(reading), out);
     else if (strncmp(name, "window", n) == 0)
         fprintf(out, "window=\"%.10g\"", reading->window_s);
     else if (strncmp(name, "span", n) == 0)

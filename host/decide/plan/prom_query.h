@@ -43,6 +43,7 @@ void prom_guest_name(char *name, size_t size, const struct prom_series *series);
  * Queries the span in pieces; NULL: one time, the end of the reading. The query has one metric,
  * or the label __name__, and is sent with these replaced:
  *   $of      the matchers of the reader's host, and the user's
+ *   $match   those of the user only
  *   $window  the matcher of the window
  *   $span    the length of the reading
  *   $step    that of a step of the span

@@ -59,3 +59,11 @@ int url_needs_read(struct prom_reader *reader, const struct prom_span *span, pro
 
 /** Sets the CPUs of the roster's guests by reading->cpu_query. Errors as prom_each() */
 int url_cpus_read(struct roster *roster, struct prom_reader *reader);
+
+struct url_minutes;
+
+/** Reads what the guests of the reader's host wrote: of each hour the last curve that was measured
+ * within it. The exporter's metrics of guests have no label of the host and of a UUID, so they are
+ * joined with vmwss_guest_info by instance, job and domain; guests that share a name are left out.
+ * Errors as prom_each(). */
+int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reader);

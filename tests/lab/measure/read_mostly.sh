@@ -42,7 +42,7 @@ if start_payload anon kvm "$params" -m 160; then
 	check "anon: a share of the working set" holds "$(of read_mostly_share) > 0.74 && $(of read_mostly_share) < 0.76"
 	json=$("$vmwss" map --pid "$pid" --json --census -m zap -w 1)
 	check "without --writes it is not known" jq -e '.regions[0].windows[-1] | .wss_bytes > 0 and .read_mostly_bytes == null and .read_mostly_share == null' <<<"$json" >/dev/null
-	in_a_table() { "$vmwss" map --writes --pid "$pid" --census -m zap -w 4 | grep -E "^ *0x0 +4s +[0-9.]+ MiB +2[34]\.[0-9] MiB"; }
+	in_a_table() { "$vmwss" map --writes --pid "$pid" --census -m zap -w 4 | grep -qE "^ *0x0 +4s +[0-9.]+ MiB +2[34]\.[0-9] MiB"; }
 	check "the table has a row for the region" in_a_table
 	(sleep 3 && echo 4 >"/proc/$pid/clear_refs") &
 	check "while another clears the bits" map_it --census -w 8

@@ -3,6 +3,7 @@
  * server. */
 #include "decide/plan/from_history.h"
 #include "decide/plan/prom_client.h"
+#include "decide/plan/writes.h"
 
 #include "fixture.h"
 
@@ -52,9 +53,10 @@ static void print_labels(FILE *out, const struct series *of)
 {
     fprintf(out,
             "{\"metric\":{\"__name__\":\"%s\",\"host\":\"%s\",\"uuid\":\"%s\",\"domain\":\"%s\","
-            "\"state\":\"%s\",\"window\":\"60\"},",
+            "\"state\":\"%s\",\"window\":\"60\",\"accel\":\"%s\"},",
             of->metric, of->host, of->uuid ? of->uuid : "", of->domain ? of->domain : "",
-            of->state ? of->state : "");
+            of->state ? of->state : "",
+            strcmp(of->metric, "vmwss_resident_bytes") == 0 ? "kvm" : "");
 }
 
 static double count_scrapes(const struct series *of, const char *query, double at_s)
@@ -188,7 +190,7 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     ck_assert_ptr_nonnull(out);
     fprintf(out, "{\"status\":\"success\",\"isPartial\":%s,\"data\":{\"result\":[",
             partial_if && strstr(query, partial_if) ? "true" : "false");
-    if (strstr(query, "count by"))
+    if (strstr(query, "count by") && !strstr(query, "vmwss_guest_info"))
         print_doubles(out);
     else if (strstr(query, "plan_scrapes"))
         print_recorded(out, from_s, to_s);
@@ -334,6 +336,7 @@ static int read_url(void)
                                          .from_s = NOW_S - 24 * HOUR_S,
                                          .to_s = NOW_S,
                                          .window_s = 60,
+                                         .writes = true,
                                          .warn = take_warning};
 
     plan_fleet_free(&fleet);
@@ -829,4 +832,52 @@ TEST(cases, two_hosts_of_one_name_are_refused)
     ck_assert_ptr_nonnull(strstr(error.text, URL));
     ck_assert_ptr_nonnull(strstr(error.text, "host localhost: several hosts have that name, "
                                              "instance=\"\" and instance=\"1\""));
+}
+
+/* --- what guests write ------------------------------------------------------------------------ */
+
+/* A curve was measured two hours ago, and is served since. */
+static void add_writes(const char *name, double window_bytes)
+{
+    add_of("vmwss_write_set_timestamp_seconds", "a", name, NOW_S - 2 * HOUR_S, 0)->since_s = 2 *
+                                                                                             HOUR_S;
+    add_of("vmwss_write_set_bytes", "a", name, window_bytes, 0)->since_s = 2 * HOUR_S;
+    add_of("vmwss_write_set_low_bytes", "a", name, window_bytes - MIB, 0)->since_s = 2 * HOUR_S;
+    add_of("vmwss_write_set_high_bytes", "a", name, window_bytes + MIB, 0)->since_s = 2 * HOUR_S;
+    add_of("vmwss_resident_bytes", "a", name, 80 * MIB, 0);
+}
+
+TEST(cases, a_write_curve_counts_once_in_its_hour)
+{
+    add_host("a", 0);
+    add_guest("a", "dark", 0);
+    add_guest("a", "web", 0);
+    add_writes("web", 8 * MIB);
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_ptr_null(fleet.writes[0]);
+    ck_assert_ptr_nonnull(fleet.writes[1]);
+    ck_assert_uint_eq(plan_writes_count(fleet.writes[1], PLAN_ANY_HOUR), 1);
+    ck_assert_uint_eq(plan_writes_count(fleet.writes[1], plan_week_hour(NOW_S - 2 * HOUR_S)), 1);
+    ck_assert_uint_eq(fleet.writes[1]->resident_bytes, 80 * MIB);
+    ck_assert(fleet.writes[1]->kvm);
+
+    const struct write_curve curve = plan_writes_at(fleet.writes[1], PLAN_ANY_HOUR);
+
+    ck_assert_uint_eq(curve.n, 1);
+    ck_assert_double_eq(curve.points[0].est_window_s, 60);
+    ck_assert_uint_eq(curve.points[0].bytes, 8 * MIB);
+    ck_assert_uint_eq(curve.points[0].low_bytes, 7 * MIB);
+    ck_assert_uint_eq(curve.points[0].high_bytes, 9 * MIB);
+    ck_assert_str_eq(warnings, "");
+}
+
+/* A guest of which only a part is served has no price. */
+TEST(cases, a_guest_of_unknown_size_has_no_writes)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_writes("web", 8 * MIB);
+    n_series--; /* its resident memory */
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_ptr_null(fleet.writes[0]);
 }
