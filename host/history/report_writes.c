@@ -5,7 +5,7 @@
 #include "history/writes.h"
 #include "measure/estimate/dirty.h"
 
-/* What one guest wrote within the report's window, over all curves. */
+/* The bytes that one guest wrote within the report's window, over all curves. */
 struct written {
     double window_s, ram_bytes;
     double least, most;

@@ -30,8 +30,8 @@ int write_watch_open(struct write_watch *watch, const struct target *target, str
 /** Begins the window. */
 int write_watch_mark(struct write_watch *watch, struct error *error);
 
-/** Call it now and then between the two, and when the descriptor is readable: bits that somebody
- * else takes are missed otherwise. */
+/** Call it now and then between the two, and when the descriptor is readable: otherwise bits that
+ * another program takes are not missed. */
 void write_watch_poll(struct write_watch *watch);
 int write_watch_wake_fd(const struct write_watch *watch);
 

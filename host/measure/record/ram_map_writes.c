@@ -55,8 +55,8 @@ struct map_touched ram_map_region_touched(const struct ram_map *map,
     return ram_map_touched_of(&sum, touched);
 }
 
-/* What the bounds of the record, which know of doubts such as ageing, have beyond those of the map
- * may be in any region. */
+/* The record's bounds know of doubts such as ageing: the bytes by which they are wider than the
+ * map's may be in any region. */
 static void widen(struct map_touched *bounds, const struct ram_map *map,
                   const struct sample_record *record, size_t window)
 {
