@@ -154,7 +154,7 @@ int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reade
         .span = {first_s, hours > 0 ? (size_t)hours : 0, BUCKET_HOUR, minutes->roster->n_rows}};
     int rc = 0;
 
-    curves.of = calloc(minutes->fleet->n_guests + 1, sizeof(*curves.of));
+    curves.of = calloc(minutes->fleet->n_guests + 1, sizeof(struct hour *));
     if (!curves.of)
         return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
     for (enum kind kind = TIME; rc == 0 && curves.span.n_times > 0 && kind < N_KINDS; kind++) {

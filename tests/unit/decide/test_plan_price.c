@@ -271,3 +271,16 @@ TEST(cases, guests_that_belong_together_follow_each_other)
     ck_assert_uint_eq(at[0], 2);
     ck_assert_uint_eq(at[1], 3);
 }
+
+/* Of two that may converge one may have no total. */
+TEST(cases, a_known_time_is_better_than_none)
+{
+    struct migrate_forecast known = {.verdict = MIGRATE_MAY_CONVERGE, .total_s = {5, 4, 9}};
+    struct migrate_forecast none = {.verdict = MIGRATE_MAY_CONVERGE, .total_s = {NAN, 4, INFINITY}};
+
+    ck_assert(plan_is_better(&known, &none));
+    ck_assert(!plan_is_better(&none, &known));
+    ck_assert(!plan_is_better(&none, &none));
+    none.verdict = MIGRATE_CONVERGES;
+    ck_assert(plan_is_better(&none, &known));
+}
