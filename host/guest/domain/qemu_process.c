@@ -72,8 +72,22 @@ static int identify_qemu(const struct fsroot *root, pid_t pid, char exe[256], st
                      (int)pid, exe);
 }
 
-/* The process of the same program that forked this one; 0: none. QEMU's -async-teardown makes a
- * child with QEMU's memory, which frees it when QEMU has ended; it is no other guest. */
+/* The process that the name of this one says it cleans up after; 0: none. Source: QEMU
+ * util/async-teardown.c. */
+static pid_t cleans_up_after(const struct fsroot *root, pid_t pid)
+{
+    char name[32];
+    int parent;
+
+    return fsroot_read(root, name, sizeof(name), "proc/%d/comm", (int)pid) >= 0 &&
+                   sscanf(name, "cleanup/%d", &parent) == 1
+               ? parent
+               : 0;
+}
+
+/* The process of the same program that forked this one, and may have ended; 0: none. QEMU's
+ * -async-teardown makes a child with QEMU's memory, which frees it when QEMU has ended; it is no
+ * other guest. */
 static pid_t forked_by(const struct fsroot *root, pid_t pid)
 {
     struct proc_stat child;
@@ -85,7 +99,7 @@ static pid_t forked_by(const struct fsroot *root, pid_t pid)
         proc_stat_read(root, child.parent, &parent) < 0 ||
         parent.start_stack != child.start_stack || read_exe(root, pid, exe) < 0 ||
         read_exe(root, child.parent, its) < 0 || strcmp(exe, its) != 0)
-        return 0;
+        return cleans_up_after(root, pid);
     return child.parent;
 }
 
@@ -93,10 +107,9 @@ static int check_not_forked(const struct fsroot *root, pid_t pid, struct error *
 {
     pid_t parent = forked_by(root, pid);
 
-    return parent ? error_set(
-                        error, -ENOEXEC,
-                        "process %d: process %d has forked it (-async-teardown), and is the guest",
-                        (int)pid, (int)parent)
+    return parent ? error_set(error, -ENOEXEC,
+                              "process %d: process %d, the guest, has forked it (-async-teardown)",
+                              (int)pid, (int)parent)
                   : 0;
 }
 

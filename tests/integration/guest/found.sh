@@ -236,7 +236,7 @@ pids+=("$pid")
 disown
 only_once() { [[ -n $(pgrep -P "$pid") ]] && "$vmwss" list --processes --json | jq -se --argjson pid "$pid" 'map(.pid) == [$pid]' >/dev/null; }
 check "one that frees its memory when it has ended is no guest" eventually only_once
-expect_exit "nor can it be measured" 2 "process $pid has forked it" "$vmwss" measure --pid "$(pgrep -P "$pid")"
+expect_exit "nor can it be measured" 2 "process $pid, the guest, has forked it" "$vmwss" measure --pid "$(pgrep -P "$pid")"
 end
 
 echo "# other programs"

@@ -89,10 +89,24 @@ TEST(plain, a_forked_process_is_no_guest)
     ck_assert_int_eq(qemu_process_find_all(&root, false, &pids), 1);
     ck_assert_int_eq(pids[0], FIXTURE_PID);
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID + 1, &process, &error), -ENOEXEC);
-    ck_assert_ptr_nonnull(strstr(error.text, "process 1000 has forked it"));
+    ck_assert_ptr_nonnull(strstr(error.text, "process 1000, the guest, has forked it"));
     /* a QEMU that another one has started: exec() gives it another stack */
     write_file("stat", "1000 (q) S 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 3 0 77 0 0 0 0 0 8192\n");
     ck_assert_int_eq(qemu_process_find_all(&root, false, &others), 2);
+}
+
+/* It frees the memory of its parent, which has ended: for a large guest that takes long. */
+TEST(plain, a_forked_process_is_no_guest_after_its_parent)
+{
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
+    cleanup_free pid_t *pids = NULL;
+
+    ck_assert_int_eq(system(TEXT_OF(512, "mv '%s/proc/1000' '%s/proc/1001'", copy, copy)), 0);
+    unit_write(copy, "proc/1001/stat",
+               "1001 (cleanup/1000) R 1 1 1 0 -1 4 5 6 7 8 30 12 0 0 20 0 1 0 78 0 0 0 0 0 4096\n");
+    unit_write(copy, "proc/1001/comm", "cleanup/1000\n");
+    ck_assert_int_eq(qemu_process_find_all(&root, false, &pids), 0);
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID + 1, &process, &error), -ENOEXEC);
 }
 
 TEST(plain, tcg_with_named_threads)
