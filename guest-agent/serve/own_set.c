@@ -33,11 +33,6 @@ struct own_set {
     double ended_s; /* when that round ended */
 };
 
-static double now_s(void)
-{
-    return (double)clock_ns() / 1e9;
-}
-
 int own_set_new(struct own_set **out, const struct fsroot *root, double period_s, double late_s,
                 void (*complain)(const char *why), struct error *error)
 {
@@ -88,7 +83,7 @@ static bool begin_child(struct own_set *own)
 {
     pid_t child = child_start(own->root, make_round, own, &own->fd);
 
-    own->began_s = now_s();
+    own->began_s = clock_s(CLOCK_MONOTONIC);
     own->killed = false;
     own->length = 0;
     if (child > 0) {
@@ -115,7 +110,7 @@ static void own_set_take(struct own_set *own)
     }
     json_decref(own->result);
     own->result = result;
-    own->ended_s = now_s();
+    own->ended_s = clock_s(CLOCK_MONOTONIC);
     own->complained = false;
 }
 
@@ -130,7 +125,7 @@ static void reap(struct own_set *own)
     cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     own->child = 0;
-    own->next_s = fmax(now_s(), own->began_s + cpu_s / OWN_SET_CPU);
+    own->next_s = fmax(clock_s(CLOCK_MONOTONIC), own->began_s + cpu_s / OWN_SET_CPU);
     own_set_take(own);
 }
 
@@ -160,13 +155,13 @@ bool own_set_turn(struct own_set *own)
         close(own->fd);
         own->fd = -1;
     }
-    if (own->child > 0 && !own->killed && now_s() >= late_at_s(own)) {
+    if (own->child > 0 && !own->killed && clock_s(CLOCK_MONOTONIC) >= late_at_s(own)) {
         own->killed = true;
         kill(own->child, SIGKILL);
     }
     if (own->child > 0 && own->fd < 0)
         reap(own);
-    return own->child == 0 && now_s() >= own->next_s && begin_child(own);
+    return own->child == 0 && clock_s(CLOCK_MONOTONIC) >= own->next_s && begin_child(own);
 }
 
 int own_set_fd(const struct own_set *own)
@@ -185,12 +180,12 @@ int own_set_wait_ms(const struct own_set *own)
         return REAP_MS;
     if (own->child > 0 && own->killed)
         return -1;
-    return (int)fmin(fmax(ceil((until_s - now_s()) * 1000), 0), 1e9);
+    return (int)fmin(fmax(ceil((until_s - clock_s(CLOCK_MONOTONIC)) * 1000), 0), 1e9);
 }
 
 bool own_set_add(const struct own_set *own, json_t *report)
 {
-    double age_s = now_s() - own->ended_s;
+    double age_s = clock_s(CLOCK_MONOTONIC) - own->ended_s;
     json_t *set = json_deep_copy(json_object_get(own->result, "working_set"));
 
     if (!set)

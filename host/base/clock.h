@@ -30,6 +30,11 @@ static inline double timespec_s(const struct timespec *time)
     return (double)time->tv_sec + (double)time->tv_nsec / 1e9;
 }
 
+static inline int64_t timespec_ms(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
+}
+
 /** The time of @p clock in seconds, for example a thread's CPU clock (pthread_getcpuclockid(3)); 0
  * if the thread is gone. */
 static inline double clock_s(clockid_t clock)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file add.c  Adds all records of a call in one transaction. */
+#include "base/clock.h"
 #include "guest/domain/ram_config.h"
 #include "history/columns.h"
 #include "history/guest_stats_row.h"
@@ -199,11 +200,6 @@ static int guest_id(const struct adding *adding, const struct sample_record *sam
     return rc < 0 ? rc : set_owner(adding, &known, &sample->owner, error);
 }
 
-static int64_t time_ms(const struct timespec *time)
-{
-    return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
-}
-
 static int prepare_sample(struct adding *adding, struct error *error)
 {
     struct sql_text sql = {0};
@@ -256,7 +252,7 @@ static int insert_writes(const struct adding *adding, const struct sample_record
 {
     if (!sample->writes.method)
         return 0;
-    sql_bind_all(adding->add_writes, 1, guest, time_ms(&sample->time));
+    sql_bind_all(adding->add_writes, 1, guest, timespec_ms(&sample->time));
     if (columns_bind(adding->add_writes, 3, write_fields(), HOME_WRITE_SET, &sample->writes) < 0)
         return sql_no_memory(adding->store, error);
     return sql_finish(adding->store, adding->add_writes, error);
@@ -267,7 +263,7 @@ static int insert_last_report(const struct adding *adding, const struct store_en
 {
     if (!entry->last_report)
         return 0;
-    sql_bind_all(adding->sql[ADD_LAST_REPORT], 1, guest, time_ms(&entry->record->sample.time));
+    sql_bind_all(adding->sql[ADD_LAST_REPORT], 1, guest, timespec_ms(&entry->record->sample.time));
     sql_bind_text(adding->sql[ADD_LAST_REPORT], 3, entry->last_report);
     return sql_finish(adding->store, adding->sql[ADD_LAST_REPORT], error);
 }

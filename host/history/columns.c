@@ -2,6 +2,7 @@
 /** @file columns.c  See columns.h. */
 #include "history/columns.h"
 
+#include "base/clock.h"
 #include "history/row.h"
 #include "history/sql.h"
 
@@ -78,11 +79,6 @@ void columns_append(struct sql_text *sql, const struct field *fields, enum field
 
 /* --- bound ------------------------------------------------------------------------------------ */
 
-static int64_t time_ms(const struct timespec *time)
-{
-    return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
-}
-
 static void bind_value(sqlite3_stmt *s, int parameter, const struct field_value *value)
 {
     switch (value->kind) {
@@ -94,7 +90,7 @@ static void bind_value(sqlite3_stmt *s, int parameter, const struct field_value 
         sqlite3_bind_double(s, parameter, value->real);
         break;
     case VALUE_TIME:
-        sqlite3_bind_int64(s, parameter, time_ms(&value->time));
+        sqlite3_bind_int64(s, parameter, timespec_ms(&value->time));
         break;
     case VALUE_TEXT:
     case VALUE_SET:

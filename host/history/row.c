@@ -3,6 +3,7 @@
 #include "history/row.h"
 
 #include "base/array.h"
+#include "base/text/json.h"
 #include "measure/record/field.h"
 
 #include <errno.h>
@@ -17,11 +18,6 @@ static const enum field_group groups[] = {GROUP_WINDOW, GROUP_WSS, GROUP_TOUCHED
 #define N_POINT 5         /* of a curve */
 #define UNIT_LOW N_ALWAYS /* its index */
 
-static json_t *bytes(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
 /* Appends a number; if the last one is unknown, it is omitted. */
 static int append_number(json_t *array, const struct field *field, const void *base)
 {
@@ -31,7 +27,7 @@ static int append_number(json_t *array, const struct field *field, const void *b
     if (value.kind == VALUE_NONE)
         return 0;
     return json_array_append_new(array, value.kind == VALUE_REAL ? json_real(value.real)
-                                                                 : bytes(value.whole));
+                                                                 : json_u64(value.whole));
 }
 
 /* The numbers of the struct at @p base, which the table describes. Returns NULL if the array or one
@@ -63,8 +59,8 @@ static json_t *bin_array(const struct age_bin *bin)
 {
     json_t *to = isinf(bin->to_s) ? json_null() : json_real(bin->to_s);
 
-    return json_pack("[foooo]", bin->from_s, to, bytes(bin->bytes), bytes(bin->low_bytes),
-                     bytes(bin->high_bytes));
+    return json_pack("[foooo]", bin->from_s, to, json_u64(bin->bytes), json_u64(bin->low_bytes),
+                     json_u64(bin->high_bytes));
 }
 
 /* Nine digits represent a window of eleven days to the millisecond. */

@@ -10,25 +10,6 @@
 #define FIRST_NEW 467 /* open_tree_attr(2), Linux 6.15: unknown to the table */
 #define LAST_NEW 600
 
-static bool holds(const struct call_condition *when, const uint64_t arguments[6])
-{
-    const uint64_t bits = when->bits == CALL_FILTER_OWN_PID ? (uint64_t)getpid() : when->bits;
-
-    return (arguments[when->argument] & when->mask) == (bits & when->mask);
-}
-
-bool call_filter_allows(enum call_filter_role role, int call, const uint64_t arguments[6])
-{
-    size_t n;
-    const struct call_line *table = call_filter_table(&n);
-
-    for (size_t i = 0; i < n; i++)
-        if (table[i].call == call && (table[i].roles & role) &&
-            holds(&table[i].when[0], arguments) && holds(&table[i].when[1], arguments))
-            return true;
-    return false;
-}
-
 static bool is_new(int call)
 {
     return call == SCMP_SYS(clone3) || (call >= FIRST_NEW && call <= LAST_NEW);

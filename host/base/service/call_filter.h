@@ -47,9 +47,6 @@ struct call_line {
 /** The whole table. */
 const struct call_line *call_filter_table(size_t *n);
 
-/** Returns true if the table allows the call; without the kernel, for tests. */
-bool call_filter_allows(enum call_filter_role role, int call, const uint64_t arguments[6]);
-
 /** Returns the errno of a call that the table does not allow. */
 int call_filter_errno(int call);
 

@@ -2,16 +2,13 @@
 /** @file shrink.c  See shrink.h. */
 #include "decide/advice/shrink.h"
 
+#include "base/bytes.h"
+
 #include <math.h>
 #include <stddef.h>
 
 #define MIB 1048576.0
 #define STEPS 20
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 struct shrink_rules shrink_rules_default(uint64_t full_bytes)
 {

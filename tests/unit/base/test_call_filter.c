@@ -62,11 +62,31 @@ static int exit_status(pid_t child)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+static bool holds(const struct call_condition *when, const uint64_t arguments[6])
+{
+    const uint64_t bits = when->bits == CALL_FILTER_OWN_PID ? (uint64_t)getpid() : when->bits;
+
+    return (arguments[when->argument] & when->mask) == (bits & when->mask);
+}
+
+/* Whether the table allows the call, without the kernel. */
+static bool allows(enum call_filter_role role, int call, const uint64_t arguments[6])
+{
+    size_t n;
+    const struct call_line *table = call_filter_table(&n);
+
+    for (size_t i = 0; i < n; i++)
+        if (table[i].call == call && (table[i].roles & role) &&
+            holds(&table[i].when[0], arguments) && holds(&table[i].when[1], arguments))
+            return true;
+    return false;
+}
+
 static int compare(enum call_filter_role role, int call, const uint64_t arguments[6])
 {
     const uint64_t marked[6] = {arguments[0], arguments[1], arguments[2],
                                 arguments[3], arguments[4], MARK};
-    const int expected = call_filter_allows(role, call, marked) ? ALLOWED : call_filter_errno(call);
+    const int expected = allows(role, call, marked) ? ALLOWED : call_filter_errno(call);
     const int got = verdict(call, arguments);
 
     if (got == expected)
