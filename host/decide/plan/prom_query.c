@@ -114,15 +114,24 @@ static bool lacks_label(const char *query, const struct prom_series *series, cha
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
+#define KINDS 6
+
 struct found {
     struct prom_series first;
     size_t n; /* series */
 };
 
-static void add(struct found *found, const struct prom_series *series)
+/* Notes the series with those of its metric, of which an answer has KINDS at most. */
+static void add(struct found found[KINDS], const struct prom_series *series)
 {
-    if (found->n++ == 0)
-        found->first = *series;
+    const char *metric = prom_label(series, "__name__");
+    size_t i = 0;
+
+    while (i < KINDS - 1 && found[i].n > 0 &&
+           strcmp(prom_label(&found[i].first, "__name__"), metric) != 0)
+        i++;
+    if (found[i].n++ == 0)
+        found[i].first = *series;
 }
 
 /* Names one series and counts the others, so a bad exporter has a few lines. */
@@ -158,8 +167,8 @@ static void warn_of_part(struct prom_reader *reader, const struct prom_answer *a
 static void warn_of_answer(struct prom_reader *reader, const char *query,
                            const struct prom_answer *answer)
 {
-    struct found values = {0};
-    struct found labels = {0};
+    struct found values[KINDS] = {0};
+    struct found labels[KINDS] = {0};
     char first[32] = "";
     char label[32];
     double time_s;
@@ -174,20 +183,22 @@ static void warn_of_answer(struct prom_reader *reader, const char *query,
         while (answer->unreadable && prom_next(&series, &time_s, &value))
             ;
         if (series.unreadable)
-            add(&values, &series);
+            add(values, &series);
         if (!lacks_label(query, &series, label))
             continue;
-        if (labels.n == 0)
+        if (labels[0].n == 0)
             memcpy(first, label, sizeof(first));
-        add(&labels, &series);
+        add(labels, &series);
     }
-    warn_of(reader, query, &values,
-            "a value is not finite, negative or too large, and counts as not known");
     snprintf(text, sizeof(text),
              "no valid label %s, so it is not in the plan: was the label dropped or rewritten by "
              "relabelling?",
              first);
-    warn_of(reader, query, &labels, text);
+    for (size_t k = 0; k < KINDS; k++) {
+        warn_of(reader, query, &values[k],
+                "a value is not finite, negative or too large, and counts as not known");
+        warn_of(reader, query, &labels[k], text);
+    }
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */

@@ -807,6 +807,18 @@ TEST_EACH(cases, another_value_that_cannot_be_read_is_named, 0, 3 * N_AMOUNTS)
     ck_assert((fleet.hosts[0].capacity_bytes == 0) == (_i % 3 == 1));
 }
 
+/* One answer has several metrics. */
+TEST(cases, of_each_metric_that_cannot_be_read_a_series_is_named)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_guest("a", "db", 0);
+    series[1].value = series[2].value = INFINITY;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_ptr_nonnull(strstr(warnings, URL ": vmwss_plan_capacity_bytes{host=\"a\""));
+    ck_assert_ptr_nonnull(strstr(warnings, URL ": vmwss_plan_ram_bytes{host=\"a\""));
+}
+
 /* By relabelling, the guest's UUID is lost. */
 TEST(cases, a_guest_whose_label_is_dropped_is_named)
 {
