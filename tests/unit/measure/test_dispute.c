@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_dispute.c  When a witness disputes accessed bits, and what bounds the two make. */
+#include "all_of.h"
 #include "base/page_sizes.h"
 #include "base/random.h"
 #include "fixture.h"
@@ -68,9 +69,7 @@ static struct wss_estimate estimate(const struct tally *tally)
 {
     struct wss_estimate out;
 
-    ck_assert_zero(wss_estimate(
-        tally, &(struct wss_memory){.resident_bytes = RESIDENT, .population_bytes = RESIDENT},
-        &out));
+    ck_assert_zero(wss_estimate(tally, ALL_OF(RESIDENT), &out));
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include "base/wilson.h"
 #include "measure/estimate/wss.h"
 
+#include "all_of.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -62,8 +63,7 @@ TEST(cases, census_counts)
                           .unmeasurable_bytes = 10 * PAGE};
     struct wss_estimate wss;
 
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(0), &wss));
     ck_assert_uint_eq(wss.wss_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_low_bytes, 20 * PAGE);
     ck_assert_uint_eq(wss.wss_high_bytes, 30 * PAGE);
@@ -77,16 +77,9 @@ TEST(cases, nothing_measurable_is_no_number)
     struct tally none = {.drawn_absent = 50};
     struct wss_estimate wss;
 
-    ck_assert_int_eq(wss_estimate(&all_huge,
-                                  &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0},
-                                  &wss),
-                     -ENODATA);
+    ck_assert_int_eq(wss_estimate(&all_huge, ALL_OF(0), &wss), -ENODATA);
     ck_assert_uint_eq(wss.unmeasurable_bytes, 8 * PAGE);
-    ck_assert_int_eq(
-        wss_estimate(&none,
-                     &(struct wss_memory){.resident_bytes = 8 * PAGE, .population_bytes = 8 * PAGE},
-                     &wss),
-        -ENODATA);
+    ck_assert_int_eq(wss_estimate(&none, ALL_OF(8 * PAGE), &wss), -ENODATA);
 }
 
 TEST(cases, panel_of_base_pages)
@@ -95,9 +88,7 @@ TEST(cases, panel_of_base_pages)
     struct wss_estimate wss;
     uint64_t resident = 1ULL << 40; /* large: no finite-population effect */
 
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
-        &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(resident), &wss));
 
     struct interval expected = wilson_interval(500, 2000, Z_95);
 
@@ -114,10 +105,7 @@ TEST(cases, panel_of_everything_is_exact)
     struct wss_estimate wss;
 
     tally.strata[0].draws = 2000; /* eight draws in each of 256 huge pages */
-    ck_assert_zero(wss_estimate(
-        &tally,
-        &(struct wss_memory){.resident_bytes = 256ULL << 21, .population_bytes = 256ULL << 21},
-        &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(256ULL << 21), &wss));
     ck_assert_uint_eq(wss.wss_bytes, 32ULL << 21);
     ck_assert_uint_eq(wss.unit_low_bytes, wss.wss_bytes);
     ck_assert_uint_eq(wss.wss_low_bytes, 32 * PAGE);
@@ -132,14 +120,9 @@ TEST(cases, unmeasurable_draws_widen_mostly_upward)
     struct wss_estimate without;
     uint64_t measured = 1000 * 1000 * PAGE;
 
-    wss_estimate(&tally,
-                 &(struct wss_memory){.resident_bytes = measured, .population_bytes = measured},
-                 &without);
+    wss_estimate(&tally, ALL_OF(measured), &without);
     tally.drawn_unmeasurable = 1000;
-    wss_estimate(
-        &tally,
-        &(struct wss_memory){.resident_bytes = 2 * measured, .population_bytes = 2 * measured},
-        &with);
+    wss_estimate(&tally, ALL_OF(2 * measured), &with);
     ck_assert_uint_eq(with.unmeasurable_bytes, measured);
     ck_assert_uint_eq(with.wss_bytes, without.wss_bytes);
     /* By that and by the error of that share itself: of 2,000 draws ±2.2 points of 2 * measured. */
@@ -162,8 +145,7 @@ TEST(cases, a_census_of_huge_pages_is_sure_of_a_page_of_each)
         .granularity_bytes = PAGE, .draws = 1000, .touched_units = 100};
     tally.strata[1] = (struct stratum){
         .granularity_bytes = 2 << 20, .draws = 64 * 512, .touched_units = 33 * 512};
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(0), &wss));
     ck_assert_uint_eq(wss.wss_bytes, tally.touched_bytes);
     ck_assert_uint_eq(wss.wss_high_bytes, tally.touched_bytes);
     ck_assert_uint_eq(wss.unit_low_bytes, tally.touched_bytes);
@@ -180,13 +162,11 @@ TEST(cases, a_census_without_strata_takes_the_worst)
     tally.resident_bytes = (40ULL << 21) + 1000 * PAGE;
     tally.strata[0] = (struct stratum){.granularity_bytes = PAGE, .draws = 1000};
     tally.strata[1] = (struct stratum){.granularity_bytes = 2 << 20, .draws = 40 * 512};
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(0), &wss));
     ck_assert_uint_eq(wss.wss_low_bytes, 11 * PAGE);
     /* More was touched than huge pages hold: the rest is of base pages. */
     tally.strata[1].draws = 4 * 512;
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(0), &wss));
     ck_assert_uint_eq(wss.wss_low_bytes, (4 + 6 * 512 + 7) * PAGE);
 }
 
@@ -196,9 +176,7 @@ TEST(cases, a_panel_of_folios_between)
     struct wss_estimate wss;
     uint64_t resident = 1ULL << 40;
 
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = resident, .population_bytes = resident},
-        &wss));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(resident), &wss));
     ck_assert_double_eq_tol((double)wss.wss_low_bytes, (double)wss.unit_low_bytes / 16, 1);
 }
 
@@ -331,10 +309,7 @@ static double coverage(uint64_t n, uint64_t population, double p)
         struct tally tally = panel(PAGE, n, draw_touched(n, population, hot));
         struct wss_estimate wss;
 
-        ck_assert_zero(wss_estimate(&tally,
-                                    &(struct wss_memory){.resident_bytes = population * PAGE,
-                                                         .population_bytes = population * PAGE},
-                                    &wss));
+        ck_assert_zero(wss_estimate(&tally, ALL_OF(population * PAGE), &wss));
         held += wss.wss_low_bytes <= hot * PAGE && hot * PAGE <= wss.wss_high_bytes;
     }
     return (double)held / REPEATS;
@@ -443,10 +418,7 @@ TEST(cases, interval_covers_mixed_page_sizes)
         struct tally tally = draw_mixed(800);
         struct wss_estimate wss;
 
-        ck_assert_zero(wss_estimate(&tally,
-                                    &(struct wss_memory){.resident_bytes = 2ULL * SMALL * PAGE,
-                                                         .population_bytes = 2ULL * SMALL * PAGE},
-                                    &wss));
+        ck_assert_zero(wss_estimate(&tally, ALL_OF(2ULL * SMALL * PAGE), &wss));
         held += (double)wss.unit_low_bytes <= truth * 2 * SMALL * PAGE &&
                 truth * 2 * SMALL * PAGE <= (double)wss.wss_high_bytes;
     }
@@ -489,10 +461,7 @@ TEST_EACH(cases, interval_covers_what_is_partly_measurable, 0, 5)
         struct tally tally = draw_partly_measurable(u, p);
         struct wss_estimate wss;
 
-        ck_assert_zero(wss_estimate(
-            &tally,
-            &(struct wss_memory){.resident_bytes = PAGE << 20, .population_bytes = PAGE << 20},
-            &wss));
+        ck_assert_zero(wss_estimate(&tally, ALL_OF(PAGE << 20), &wss));
         above_truth += (double)wss.wss_low_bytes > (1 - u) * p * population;
         below_truth += (double)wss.wss_high_bytes < ((1 - u) * p + u) * population;
     }
@@ -517,10 +486,7 @@ TEST(cases, least_holds_the_bytes)
         struct tally tally = draw_mixed(MIXED_HUGE_PAGES / 2);
         struct wss_estimate wss;
 
-        ck_assert_zero(wss_estimate(
-            &tally,
-            &(struct wss_memory){.resident_bytes = pages * PAGE, .population_bytes = pages * PAGE},
-            &wss));
+        ck_assert_zero(wss_estimate(&tally, ALL_OF(pages * PAGE), &wss));
         ck_assert_uint_le(wss.wss_low_bytes, wss.unit_low_bytes);
         ck_assert_uint_le(truth, wss.wss_high_bytes);
         held += wss.wss_low_bytes <= truth;

@@ -3,6 +3,7 @@
  * simulation. */
 #include "measure/estimate/fine.h"
 
+#include "all_of.h"
 #include "base/random.h"
 #include "fixture.h"
 #include "measure/fine.h"
@@ -125,8 +126,7 @@ TEST(plain, census_of_both_sizes)
     struct fine_tally fine = alike(48, 0.125);
     struct fine_estimate e;
 
-    ck_assert_zero(fine_estimate(
-        &tally, &fine, &(struct wss_memory){.resident_bytes = 0, .population_bytes = 0}, &e));
+    ck_assert_zero(fine_estimate(&tally, &fine, ALL_OF(0), &e));
     ck_assert_uint_eq(e.wss_bytes, 48 * HUGE / 8 + 300 * PAGE);
     ck_assert_uint_eq(e.wss_low_bytes, e.wss_bytes);
     ck_assert_uint_eq(e.wss_high_bytes, e.wss_bytes + 10 * PAGE);
@@ -143,12 +143,8 @@ TEST(plain, without_huge_pages_it_is_the_measured)
     struct wss_estimate measured;
     struct fine_estimate e;
 
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = 4096 * MIB, .population_bytes = 4096 * MIB},
-        &measured));
-    ck_assert_zero(fine_estimate(
-        &tally, &none,
-        &(struct wss_memory){.resident_bytes = 4096 * MIB, .population_bytes = 4096 * MIB}, &e));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(4096 * MIB), &measured));
+    ck_assert_zero(fine_estimate(&tally, &none, ALL_OF(4096 * MIB), &e));
     ck_assert_uint_eq(e.wss_bytes, measured.wss_bytes);
     ck_assert_uint_eq(e.wss_low_bytes, measured.wss_low_bytes);
     ck_assert_uint_eq(e.wss_high_bytes, measured.wss_high_bytes);
@@ -163,12 +159,8 @@ TEST(plain, nothing_touched)
     struct wss_estimate measured;
     struct fine_estimate e;
 
-    ck_assert_zero(wss_estimate(
-        &tally, &(struct wss_memory){.resident_bytes = 4096 * MIB, .population_bytes = 4096 * MIB},
-        &measured));
-    ck_assert_zero(fine_estimate(
-        &tally, &none,
-        &(struct wss_memory){.resident_bytes = 4096 * MIB, .population_bytes = 4096 * MIB}, &e));
+    ck_assert_zero(wss_estimate(&tally, ALL_OF(4096 * MIB), &measured));
+    ck_assert_zero(fine_estimate(&tally, &none, ALL_OF(4096 * MIB), &e));
     ck_assert_uint_eq(e.wss_bytes, 0);
     ck_assert_uint_eq(e.wss_high_bytes, measured.wss_high_bytes);
 }
