@@ -38,13 +38,17 @@ GUESTS = {
 }
 # Small ones and slow ways, for a machine without KVM: there the write curve is the payload's own truth.
 SMALL_WAYS = [(3, 300), (5, 300), (4, 800), (2, 1500), (8, 300)]
+# QEMU 7.2 under TCG misses writes to pages that its TLB has, once it has asked for them: the second time it finds no page dirty. A
+# guest whose hot set is more than what is sent within the downtime then arrives, with lost writes, and proves nothing. So hot sets
+# are smaller than that here, or larger than the TLB.
+FITTING_WAYS = [(3, 800), (5, 800), (4, 800), (2, 1500), (8, 300)]
 SMALL = {
     "small-idle": ("total=24M idle=yes", SMALL_WAYS[:3]),
     "small-reads": ("total=24M hot=16M op=read rest=yes", SMALL_WAYS[:3]),
     "small-256K": ("total=24M hot=256K op=write rest=yes", SMALL_WAYS),
     "small-700K": ("total=24M hot=700K op=write rest=yes pattern=random", SMALL_WAYS),
-    "small-2M": ("total=24M hot=2M op=write rest=yes pattern=random", SMALL_WAYS),
-    "small-1200K": ("total=24M hot=1200K op=write rest=yes", SMALL_WAYS),
+    "small-2M": ("total=24M hot=2M op=write rest=yes pattern=random", FITTING_WAYS),
+    "small-1200K": ("total=24M hot=1200K op=write rest=yes", FITTING_WAYS),
     "small-6M": ("total=24M hot=6M op=write rest=yes pattern=strided stride=8K", SMALL_WAYS[:4]),
     "small-16M": ("total=24M hot=16M op=write rest=yes", SMALL_WAYS[:3]),
 }
