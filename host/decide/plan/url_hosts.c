@@ -74,7 +74,9 @@ static int compare_labels(struct url_host *host, const struct prom_series *serie
     int rc = both ? json_object_update_missing(both, series->labels) : -1;
 
     json_object_foreach(both, label, value)
+    {
         add_difference(host, label, prom_label(&own, label), prom_label(series, label));
+    }
     json_decref(both);
     return rc < 0 ? -ENOMEM : 0;
 }
