@@ -28,7 +28,7 @@ Its parts by hand; the last one in the lab, where KVM is real:
   tests/bench/migrate --accel tcg --wire 8 --guest small-256K:10,small-2M --append DIR/tcg
   vm-images/lab/lab --kernel 7.3 --cpus 2 --out DIR -- tests/bench/migrate --wire 2 --guest lab-300K --append /mnt/out/kvm
 
-A guest that has not arrived after 25 rounds or 60 s does not converge. Payloads, and what libvirt moves, begin anew for each
+A guest that has not arrived after 25 rounds or 40 s does not converge. Payloads, and what libvirt moves, begin anew for each
 move; a Linux guest goes on where it has arrived. A further run with --append goes on with the moves that are not in FILE yet.
 """
 

@@ -15,7 +15,7 @@ from .qmp import Monitor
 MIB = 1 << 20
 # A migration that has not ended after so many rounds, and so many seconds, is judged as one that does not converge.
 ROUNDS_MOST = 25
-SECONDS_MOST = 60
+SECONDS_MOST = 40
 POLL_S = 0.05
 
 
