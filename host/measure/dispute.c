@@ -2,6 +2,7 @@
 /** @file dispute.c  See dispute.h. */
 #include "measure/dispute.h"
 
+#include "base/bytes.h"
 #include "base/wilson.h"
 
 #include <math.h>
@@ -80,9 +81,23 @@ void dispute_add(struct dispute *dispute, const struct witness_count *count, boo
     dispute->missed += count->missed;
     dispute->least = fmax(dispute->least,
                           wilson_interval(count->both + count->missed, count->n, Z_95).low);
+    if (count->watched_bytes > 0)
+        dispute->of_bytes = dispute->of_bytes > 0 ? smaller(dispute->of_bytes, count->watched_bytes)
+                                                  : count->watched_bytes;
     if (others > 0)
         dispute->others_high += wilson_interval(others, count->n, Z_95).high;
     dispute->disputed |= disputed;
+}
+
+uint64_t dispute_unwatched_bytes(const struct dispute *dispute, uint64_t all_bytes)
+{
+    return dispute->of_bytes > 0 ? less(all_bytes, dispute->of_bytes) : 0;
+}
+
+uint64_t dispute_least_bytes(const struct dispute *dispute, uint64_t all_bytes)
+{
+    return (uint64_t)(dispute->least *
+                      (double)(all_bytes - dispute_unwatched_bytes(dispute, all_bytes)));
 }
 
 /* Upper bound over the periods, because others may touch other pages in each. */

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** The findings of one period, in observations: several pages in one huge page are one. */
 struct witness_count {
@@ -33,16 +34,27 @@ struct witness_count {
     /* faults were lost, for example because another program dropped all of KVM's mappings: a page
      * without a fault may have been touched, too */
     bool incomplete;
+    /* the memory that the watched pages were drawn from, when they were: less than what is resident
+     * at the end if memory has come since; 0: not known, all of it */
+    uint64_t watched_bytes;
 };
 
 /** The sum of the periods of one window. All zeros: there was no witness. */
 struct dispute {
     double periods;
     double n, others, missed;
-    double least;       /* lower bound of the share that vCPUs touched in one period */
+    double least;       /* lower bound of the share that vCPUs touched in one period ... */
+    uint64_t of_bytes;  /* ... of the least memory watched in any period; 0: of all */
     double others_high; /* sum of the periods' upper bounds of the share touched by others */
     bool disputed;      /* in one of the periods the two differ beyond chance */
 };
+
+/** The part of @p all_bytes, resident at the end, that came after the pages were drawn: others may
+ * have touched all of it. */
+uint64_t dispute_unwatched_bytes(const struct dispute *dispute, uint64_t all_bytes);
+
+/** Lower bound of the bytes that vCPUs touched, of @p all_bytes that are resident at the end. */
+uint64_t dispute_least_bytes(const struct dispute *dispute, uint64_t all_bytes);
 
 /** Returns true if the two differ by more than chance and noise explain. */
 bool witness_disputes(const struct witness_count *count);

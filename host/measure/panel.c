@@ -94,7 +94,7 @@ static void begin_witness(struct panel *panel, uint64_t since_ns)
     }
     if (!panel->witness && panel->plan.witness > 0 &&
         witness_applies(panel->target, panel->plan.method))
-        witness_open(panel->target, panel->plan.witness, &panel->witness, NULL);
+        witness_open(panel->target, panel->plan.method, panel->plan.witness, &panel->witness, NULL);
     if (!panel->witness)
         return;
     cohort_sets(panel, sets);
@@ -125,6 +125,7 @@ static void end_witness(struct panel *panel)
     tick->witness.both = (uint8_t)count.both;
     tick->witness.others = rounded_up(count.others + (tick->disputed ? count.early : 0));
     tick->witness.missed = rounded_up(count.missed);
+    tick->witness.part = (uint8_t)(count.watched_bytes * UINT8_MAX / panel->target->ram->bytes);
 }
 
 static int begin(struct panel *panel, struct error *error)

@@ -149,6 +149,7 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
 /* The witnesses' findings for the touches within (older, newer]. */
 static struct dispute dispute_between(const struct panel *panel, uint64_t older, uint64_t newer)
 {
+    const uint64_t unit_bytes = panel->target->ram->bytes / UINT8_MAX;
     struct dispute dispute = {0};
 
     for (uint64_t k = older + 1; k <= newer; k++) {
@@ -156,7 +157,8 @@ static struct dispute dispute_between(const struct panel *panel, uint64_t older,
         const struct witness_count count = {.n = tick->witness.n,
                                             .both = tick->witness.both,
                                             .others = tick->witness.others,
-                                            .missed = tick->witness.missed};
+                                            .missed = tick->witness.missed,
+                                            .watched_bytes = tick->witness.part * unit_bytes};
 
         dispute_add(&dispute, &count, tick->disputed);
     }

@@ -30,7 +30,8 @@ struct tick {
     uint16_t doubts;          /* the method's doubts in this reading */
     struct {
         uint8_t n, both, others, missed;
-    } witness; /* a small struct witness_count: there may be thousands of ticks */
+        uint8_t part; /* watched_bytes, in 1/255 of guest RAM */
+    } witness;        /* a small struct witness_count: there may be thousands of ticks */
     bool disputed;
     bool unmeasurable_otherwise; /* as in struct tally */
 };

@@ -407,7 +407,7 @@ static void begin_witness(struct running *running)
                                                plan->seed, &running->alone);
 
     if (rc == 0)
-        witness_open(target, pages, &running->witness, NULL);
+        witness_open(target, plan->method, pages, &running->witness, NULL);
 }
 
 static int run_method(const struct target *target, const struct sample_plan *plan,

@@ -54,12 +54,14 @@ struct witness {
     int flags_fd; /* for kpageflags; negative: not available */
     int wake_fd;
     size_t rings;
-    uint64_t lost;  /* lost records before this period */
-    bool blind;     /* no result: a vCPU was added meanwhile, or dropping failed */
-    bool stopped;   /* faults from now on happen while the method reads */
-    bool proved;    /* a dropped page has faulted, or zap's own trial succeeded */
-    bool refuted;   /* the trial failed */
-    bool gap_known; /* it is known which touches were early */
+    uint64_t lost;        /* lost records before this period */
+    bool blind;           /* no result: a vCPU was added meanwhile, or dropping failed */
+    bool stopped;         /* faults from now on happen while the method reads */
+    bool proved;          /* a dropped page has faulted, or zap's own trial succeeded */
+    bool refuted;         /* the trial failed */
+    bool flags;           /* the method's marks are idle flags */
+    bool gap_known;       /* it is known which touches were early */
+    uint64_t drawn_bytes; /* the memory that the watched pages were drawn from */
     uint64_t marked_ns, dropped_ns;
     uint64_t vcpu_ns;  /* vCPU time when the period began ... */
     struct qemu_io io; /* ... and QEMU's I/O at that moment */
@@ -105,8 +107,8 @@ static int open_trace(struct witness *witness, struct error *why)
     return fault_trace_open(target, filter, RING_BYTES, witness->wake_fd, &witness->trace, why);
 }
 
-int witness_open(const struct target *target, uint64_t pages, struct witness **out,
-                 struct error *why)
+int witness_open(const struct target *target, const struct method *method, uint64_t pages,
+                 struct witness **out, struct error *why)
 {
     struct witness *witness;
     int rc;
@@ -119,6 +121,7 @@ int witness_open(const struct target *target, uint64_t pages, struct witness **o
     if (!witness)
         return error_set(why, -ENOMEM, "witness: out of memory");
     witness->target = target;
+    witness->flags = method == &method_idle;
     witness->room = pages;
     witness->watched = calloc(pages, sizeof(*witness->watched));
     witness->rings = target->process->n_vcpus;
@@ -230,10 +233,15 @@ static void draw(struct witness *witness, const struct page_set *const *sets, si
     const uint64_t candidates = count_candidates(sets, n_sets);
     const uint64_t parts = smaller(candidates, witness->room);
     uint64_t seed = random_seed();
+    uint64_t pages = 0;
     uint64_t part = 0;
     uint64_t seen = 0;
     uint64_t next = UINT64_MAX;
 
+    for (size_t s = 0; s < n_sets; s++)
+        pages += sets[s]->n;
+    witness->drawn_bytes = (uint64_t)((double)candidates / (double)larger(pages, 1) *
+                                      (double)witness->target->ram->bytes);
     witness->n = 0;
     for (size_t s = 0; s < n_sets; s++)
         for (uint64_t i = 0; i < sets[s]->n && part < parts; i++) {
@@ -296,19 +304,22 @@ static int reads_idle(const struct witness *witness, const struct watched *watch
 
 /* Up to Linux 6.12 KVM passes an accessed bit on when it drops a mapping, and that clears the idle
  * flag (mm/swap.c, folio_mark_accessed()): the page was touched after it was marked, and may not be
- * touched again. Since 6.13, and under MGLRU, neither shows such a touch, so they agree. With a
- * method whose marks are not idle flags, or are not made yet, hardly any early touches are seen. */
+ * touched again. Since 6.13, and under MGLRU, neither shows such a touch, so they agree. A method
+ * whose marks are not idle flags has nothing to do with those that an earlier one has left. A page
+ * that QEMU does not map has no flag, and is mapped later. */
 static void note_early(struct witness *witness)
 {
     uint64_t idle = 0;
+    uint64_t early = 0;
 
-    for (uint64_t k = 0; k < witness->n; k++) {
+    for (uint64_t k = 0; witness->flags && k < witness->n; k++) {
         const int is_idle = reads_idle(witness, &witness->watched[k]);
 
-        witness->watched[k].early = is_idle != 1;
+        witness->watched[k].early = is_idle == 0;
+        early += is_idle == 0;
         idle += is_idle == 1;
     }
-    witness->gap_known = 2 * idle > witness->n;
+    witness->gap_known = idle > early;
     for (uint64_t k = 0; k < witness->n && !witness->gap_known; k++)
         witness->watched[k].early = false;
 }
@@ -432,6 +443,7 @@ void witness_compare(struct witness *witness, const struct page_set *const *sets
     if (count->incomplete)
         count->others = count->early = 0;
     count_units(witness, count);
+    count->watched_bytes = witness->drawn_bytes;
     count->noise = noise(witness);
     if (count->others > 0 && !witness_can_be_believed(witness))
         *count = (struct witness_count){0};

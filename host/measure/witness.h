@@ -33,12 +33,13 @@ struct witness; /* opaque */
 bool witness_applies(const struct target *target, const struct method *method);
 
 /**
+ * @param method  the method of the measurement
  * @param pages  number of pages to watch
  * @return 0; -EBUSY when this process already watches the maximum number of vCPUs (some are
  *         reserved for later guests); else as fault_trace_open() and gpa_layout_deduce()
  */
-int witness_open(const struct target *target, uint64_t pages, struct witness **out,
-                 struct error *why);
+int witness_open(const struct target *target, const struct method *method, uint64_t pages,
+                 struct witness **out, struct error *why);
 void witness_close(struct witness *witness);
 
 /** As method.wake.fd(). */

@@ -109,6 +109,8 @@ struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_proc
                          .main_ns = qemu_thread_ns(root, process->pid, process->pid),
                          .has_disk = has_disk(root, process),
                          .faults = qemu_process_faults(root, process)};
+    io.others_ns = less(qemu_process_own_ns(root, process), io.main_ns);
+
     char all[512];
     char main_thread[512];
     char status[8192];
@@ -133,18 +135,23 @@ uint64_t qemu_io_monitor_bytes(const struct qemu_io *before, const struct qemu_i
     return written >= MONITORS_BYTES ? written : 0;
 }
 
-/* If a thread has ended meanwhile, the other threads' whole running time counts. */
+/* If a thread has ended meanwhile, as those of a pool do that have nothing to do for ten seconds,
+ * its time is among that of all the others. */
+static uint64_t copied_ns(const struct qemu_io *before, const struct qemu_io *now)
+{
+    if (now->helpers_ns >= before->helpers_ns)
+        return now->helpers_ns - before->helpers_ns;
+    return before->others_ns > 0 && now->others_ns > 0 ? less(now->others_ns, before->others_ns)
+                                                       : now->helpers_ns;
+}
+
 static uint64_t copied_bytes(const struct qemu_io *before, const struct qemu_io *now)
 {
-    const uint64_t ran_ns = now->helpers_ns >= before->helpers_ns
-                                ? now->helpers_ns - before->helpers_ns
-                                : now->helpers_ns;
-
     const uint64_t main_bytes = less(now->main_ns, before->main_ns) * COPIED_BYTES_PER_NS;
     const uint64_t waits = less(now->main_sleeps, before->main_sleeps);
     const bool is_monitors = !now->has_disk || qemu_io_monitor_bytes(before, now) > 0;
 
-    return ran_ns * COPIED_BYTES_PER_NS +
+    return copied_ns(before, now) * COPIED_BYTES_PER_NS +
            (is_monitors ? 0 : smaller(main_bytes, waits * BYTES_A_WAIT));
 }
 

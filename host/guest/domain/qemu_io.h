@@ -30,6 +30,9 @@ struct qemu_io {
     /* CPU time of threads that may copy a device's data: all except vCPUs, the main thread, and
      * threads that read RAM for a job */
     uint64_t helpers_ns;
+    /* CPU time of all threads except vCPUs and the main thread, ended ones included; 0: not known
+     */
+    uint64_t others_ns;
     uint64_t main_ns;     /* CPU time of the main thread ... */
     uint64_t main_sleeps; /* ... and the number of times that it has waited */
     uint64_t faults;      /* qemu_process_faults() */

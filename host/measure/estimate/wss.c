@@ -298,10 +298,13 @@ static void widen_for_witness(const struct tally *tally, struct wss_estimate *ou
     const uint64_t all = measurable_bytes(out);
     const double surplus = dispute_surplus(within) + dispute_missing(younger);
     const double missing = dispute_missing(within) + dispute_surplus(younger);
-    const uint64_t least = share_of(within->least, all);
+    const uint64_t least = dispute_least_bytes(within, all);
 
-    lower(&out->wss_low_bytes, share_of(fmin(1, surplus), all), least);
-    lower(&out->unit_low_bytes, share_of(fmin(1, surplus), all), least);
+    const uint64_t unwatched = within->disputed ? dispute_unwatched_bytes(within, all) : 0;
+    const uint64_t by_others = share_of(fmin(1, surplus), all - unwatched) + unwatched;
+
+    lower(&out->wss_low_bytes, by_others, least);
+    lower(&out->unit_low_bytes, by_others, least);
     raise(out, share_of(fmin(1, missing), all));
     out->disputed = within->disputed || younger->disputed;
 }

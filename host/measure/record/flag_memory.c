@@ -95,9 +95,11 @@ static uint64_t hidden_high(const struct sample_record *record, size_t w)
 static uint64_t read_low(const struct sample_record *record, size_t w)
 {
     const struct window_record *window = &record->windows[w];
-    const double all = (double)record->resident_bytes;
-    const uint64_t read = (uint64_t)(dispute_others_high(&window->dispute) * all);
-    const uint64_t least = (uint64_t)(window->dispute.least * all);
+    const uint64_t all = record->resident_bytes;
+    const uint64_t unwatched = dispute_unwatched_bytes(&window->dispute, all);
+    const uint64_t read = unwatched + (uint64_t)(dispute_others_high(&window->dispute) *
+                                                 (double)(all - unwatched));
+    const uint64_t least = dispute_least_bytes(&window->dispute, all);
 
     return larger(less(window->wss_low_bytes, read), smaller(window->wss_low_bytes, least));
 }

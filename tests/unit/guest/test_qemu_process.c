@@ -310,6 +310,19 @@ TEST(plain, what_devices_moved)
     ck_assert_uint_eq(qemu_io_device_bytes(&direct, &before), 0);
 }
 
+/* A thread of a pool that had nothing to do has ended, and one that has run for 100 s goes on. */
+TEST(plain, what_threads_moved_of_which_one_has_ended)
+{
+    const struct qemu_io before = {.helpers_ns = 105000000000, .others_ns = 110000000000};
+    struct qemu_io now = {.helpers_ns = 100000001000, .others_ns = 110000002000};
+
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 2000 * 8);
+    now.others_ns = 0; /* not known */
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 100000001000 * 8);
+    now.helpers_ns = 105000003000;
+    ck_assert_uint_eq(qemu_io_device_bytes(&before, &now), 3000 * 8);
+}
+
 /* io_uring's page cache, sockets and vhost count nowhere: what the threads beside the vCPUs and
  * those of a job could have copied, the main thread within limits. */
 TEST(plain, what_helpers_may_have_moved)

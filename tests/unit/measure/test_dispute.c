@@ -195,6 +195,23 @@ TEST(plain, periods_add_up)
     ck_assert(dispute_surplus(&tally.within) <= 1);
 }
 
+/* The guest touched 8 % of the half that was there when the pages were drawn, and QEMU has written
+ * all. */
+TEST(plain, memory_that_came_after_the_pages_were_drawn)
+{
+    struct tally tally = census(200 * MIB);
+    struct witness_count count = {.n = 200, .both = 16, .others = 184, .watched_bytes = 100 * MIB};
+
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 8 * MIB);
+    ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 4 * MIB);
+    count.watched_bytes = 300 * MIB; /* the rest has left since */
+    tally = census(200 * MIB);
+    dispute_add(&tally.within, &count, true);
+    ck_assert_uint_ge(estimate(&tally).wss_low_bytes, 8 * MIB);
+    ck_assert_uint_le(estimate(&tally).wss_low_bytes, 16 * MIB);
+}
+
 /* A third of RAM is read again and again: most of it before pages are dropped, too. */
 TEST(plain, early_touches_are_others_where_others_are_at_work)
 {
