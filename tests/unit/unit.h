@@ -14,6 +14,7 @@
 #include <check.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 /** Check calls this for each assertion that holds: a write(2) of its place, which is reported if
  * the test is killed later. Each assertion does so 16 times at most, as a loop has up to a million.
@@ -76,6 +77,15 @@ void unit_end(void) __attribute__((weak));
     do {                                              \
         struct error error = {0};                     \
         ck_assert_msg((call) == 0, "%s", error.text); \
+    } while (0)
+
+/** Fails the test unless @p call, which reports to &error, returns @p code with @p part in the
+ * error's text. */
+#define ck_assert_error(call, code, part)                          \
+    do {                                                           \
+        struct error error = {0};                                  \
+        ck_assert_int_eq(call, code);                              \
+        ck_assert_msg(strstr(error.text, part), "%s", error.text); \
     } while (0)
 
 /** Fails the test unless @p call returns 0. */

@@ -180,12 +180,11 @@ TEST(cases, it_is_not_more_than_there_is)
 
 TEST(cases, without_clear_refs_it_does_not_begin)
 {
-    struct error error = {0};
     const char *path = TEXT_OF(64, "%s/proc/self/clear_refs", dir);
 
     unlink(path);
-    ck_assert_int_eq(own_set_new(&own, &root, 1, 1, complain, &error), -ENOTSUP);
-    ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
+    ck_assert_error(own_set_new(&own, &root, 1, 1, complain, &error), -ENOTSUP,
+                    "CONFIG_PROC_PAGE_MONITOR");
 }
 
 /* Waits as the agent does. */

@@ -265,7 +265,6 @@ TEST(made, what_cannot_be_read_says_why)
 {
     struct process_memory memory;
     cleanup_processes struct processes processes;
-    struct error error = {0};
 
     ck_assert_int_eq(process_memory_read(&root, 7, &memory), -ESRCH);
     make_process(7, "x", 4, -1);
@@ -279,8 +278,8 @@ TEST(made, what_cannot_be_read_says_why)
     ck_assert_uint_eq(memory.rss_bytes, 0);
     make_process(9, "y", 4, -1);
     ck_assert_int_eq(processes_list(&root, &processes, NULL), 0);
-    ck_assert_int_eq(processes_read(&root, &processes, &error), -ENOTSUP);
-    ck_assert_ptr_nonnull(strstr(error.text, "CONFIG_PROC_PAGE_MONITOR"));
+    ck_assert_error(processes_read(&root, &processes, &error), -ENOTSUP,
+                    "CONFIG_PROC_PAGE_MONITOR");
 }
 
 /* A directory opens for reading and cannot be read, for root too: it stands for a file that may not

@@ -140,8 +140,7 @@ TEST(node, a_guest_without_its_libvirt_is_named)
 
     find(2);
     ck_assert_int_lt(pods.guests[1].socket, 0);
-    ck_assert_int_eq(pods_connect(&pods.guests[1], &connection, &error), -ENOENT);
-    ck_assert_ptr_nonnull(strstr(error.text, "--pid 1001"));
+    ck_assert_error(pods_connect(&pods.guests[1], &connection, &error), -ENOENT, "--pid 1001");
     ck_assert_ptr_null(connection);
 }
 

@@ -109,10 +109,8 @@ TEST(cases, a_guest_is_found_and_opened_beyond_the_wall)
 TEST(cases, what_is_no_qemu_is_not_opened)
 {
     struct scan_guest_ref guest;
-    struct error error = {0};
 
-    ck_assert_int_eq(scanner_open_process(scanner, 1, &guest, &error), -ESRCH);
-    ck_assert_ptr_nonnull(strstr(error.text, "process 1"));
+    ck_assert_error(scanner_open_process(scanner, 1, &guest, &error), -ESRCH, "process 1");
 }
 
 static struct scanner_batch batch_of(size_t n)
@@ -367,8 +365,7 @@ TEST(cases, a_channel_that_is_none_does_not_end_the_others)
 
     for (size_t i = 0; i < COUNT(paths); i++) {
         strcpy(endpoint.path, paths[i]);
-        ck_assert_int_eq(scanner_connect(&endpoint, scanner, &error), -EINVAL);
-        ck_assert_ptr_nonnull(strstr(error.text, paths[i]));
+        ck_assert_error(scanner_connect(&endpoint, scanner, &error), -EINVAL, paths[i]);
     }
     strcpy(endpoint.path, path);
 
