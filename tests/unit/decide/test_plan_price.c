@@ -272,7 +272,7 @@ TEST(cases, guests_that_belong_together_follow_each_other)
     ck_assert_uint_eq(at[1], 3);
 }
 
-/* Of two that may converge one may have no total. */
+/* One of two that may converge may have no total. */
 TEST(cases, a_known_time_is_better_than_none)
 {
     struct migrate_forecast known = {.verdict = MIGRATE_MAY_CONVERGE, .total_s = {5, 4, 9}};
