@@ -62,9 +62,10 @@ struct journal_run {
     uint64_t current_bytes;
 };
 
-/** Returns true if the balloon is to be restored in that run, at @p now_s, Unix time: boot and ID
- * are the same, or the balloon is as it was set, or the guest was saved while its balloon was
- * moving to its restored size; and it was not restored more than JOURNAL_RESTORE_S ago. */
+/** Returns true if the balloon is to be restored in the run @p run of its guest, at @p now_s, Unix
+ * time: boot and ID are the same, or the balloon has the size that was set, or the guest was saved
+ * while its balloon moved to its restored size. Returns false if it was restored more than
+ * JOURNAL_RESTORE_S ago. */
 bool journal_balloon_is_of(const struct journal_balloon *balloon, const struct journal_run *run,
                            double now_s);
 

@@ -325,8 +325,8 @@ static uint64_t grown(uint64_t from, uint64_t to)
     return from == CACHE_UNKNOWN || to == CACHE_UNKNOWN || to < from ? CACHE_UNKNOWN : to - from;
 }
 
-/* Updates the bytes loaded since each reading has shown nine tenths of the cache held by the
- * guest. */
+/* Counts the bytes that were loaded while the cache was full: while each reading showed that the
+ * guest holds nine tenths of it. */
 static void follow_full(uint64_t *full_since, struct cache_use *use)
 {
     if (!cache_is_full(use) || use->loaded_bytes == CACHE_UNKNOWN) {
