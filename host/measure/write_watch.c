@@ -65,12 +65,17 @@ enum write_seen write_watch_page(const struct write_watch *watch, uint64_t page)
 {
     const enum page_state state = watch->set.state[page];
 
-    /* A guest that runs writes something: without a write the method was blind. */
     if (state == PAGE_IDLE)
-        return watch->tally.doubts & DOUBT_BITS_TAKEN || watch->tally.touched_bytes == 0
-                   ? WRITE_UNKNOWN
-                   : WRITE_NONE;
+        return WRITE_NONE;
     if (state == PAGE_TOUCHED)
         return watch->set.order[page] > 0 ? WRITE_UNKNOWN : WRITE_SEEN;
     return WRITE_UNKNOWN;
+}
+
+uint64_t write_watch_missed_bytes(const struct write_watch *watch)
+{
+    /* A guest that runs writes something: without a write the method was blind. */
+    if (watch->tally.doubts & DOUBT_BITS_TAKEN || watch->tally.touched_bytes == 0)
+        return UINT64_MAX;
+    return watch->tally.missed_bytes;
 }

@@ -49,3 +49,6 @@ enum write_seen {
 /** Whether a page was written before the last reading. One write makes a whole huge page written,
  * so its base pages are WRITE_UNKNOWN. */
 enum write_seen write_watch_page(const struct write_watch *watch, uint64_t page);
+
+/** Further bytes that may have been written, of pages without the bit; UINT64_MAX: any number. */
+uint64_t write_watch_missed_bytes(const struct write_watch *watch);

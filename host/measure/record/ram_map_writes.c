@@ -20,7 +20,7 @@ int ram_map_count_writes(struct ram_map *map, const struct page_set *set,
         map->unwritten = calloc(map->n_chunks * map->n_windows, sizeof(*map->unwritten));
     if (!map->unwritten)
         return -ENOMEM;
-    map->missed_bytes = writes->tally.missed_bytes;
+    map->missed_bytes = write_watch_missed_bytes(writes);
     for (uint64_t i = 0; i < set->n; i++) {
         const uint64_t page = page_set_page(set, i);
 

@@ -190,11 +190,11 @@ TEST(tc, a_page_without_the_bit_may_have_been_written)
     ck_assert_int_eq(write_watch_page(&writes, 1), WRITE_UNKNOWN);
     ck_assert_int_eq(write_watch_page(&writes, 2), WRITE_UNKNOWN);
     ck_assert_int_eq(write_watch_page(&writes, 3), WRITE_SEEN);
+    ck_assert_uint_eq(write_watch_missed_bytes(&writes), 0);
     writes.tally.doubts = DOUBT_BITS_TAKEN;
-    ck_assert_int_eq(write_watch_page(&writes, 0), WRITE_UNKNOWN);
-    ck_assert_int_eq(write_watch_page(&writes, 3), WRITE_SEEN);
+    ck_assert_uint_eq(write_watch_missed_bytes(&writes), UINT64_MAX);
     writes.tally = (struct tally){0};
-    ck_assert_int_eq(write_watch_page(&writes, 0), WRITE_UNKNOWN);
+    ck_assert_uint_eq(write_watch_missed_bytes(&writes), UINT64_MAX);
 }
 
 /* 100 of 1,000 pages are drawn, half of them touched; a second chunk has none. */
