@@ -274,7 +274,7 @@ void run_lock_give_back(struct run_lock *lock)
 
     if (lock->file_fd < 0)
         return;
-    if (lock->lent || owner == 0 || owner == getpid() || kill(owner, 0) < 0 ||
+    if (lock->lent || owner == 0 || (owner == getpid() && !lock->beside) || kill(owner, 0) < 0 ||
         write_pid(lock->file_fd, owner) < 0) {
         run_lock_release(lock);
         return;

@@ -25,6 +25,7 @@ struct run_lock {
     int file_fd;  /* -1: not held */
     bool lent;    /* see run_lock_lend() */
     pid_t before; /* pid that the file had before this process locked it; 0: no pid */
+    bool beside;  /* this process itself has lent the lock: see run_lock_give_back() */
     char file[40];
 };
 
@@ -70,7 +71,9 @@ int run_lock_retake(struct run_lock *lock, bool *others);
 void run_lock_release(struct run_lock *lock);
 
 /** Releases the lock, if held. For a process that has changed no marks: if another process had lent
- * the lock, run_lock_retake() does not report to it that the guest was locked. */
+ * the lock, or with beside this process by another struct, run_lock_retake() does not report that
+ * the guest was locked. Without beside, this process's pid in the file is that of an earlier
+ * process of the same number, which was killed. */
 void run_lock_give_back(struct run_lock *lock);
 
 /** Leaves the lock to a child that was forked while it was held: this process can no longer release

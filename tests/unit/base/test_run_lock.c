@@ -341,6 +341,25 @@ TEST(cases, given_back)
     ck_assert(others);
 }
 
+/* The process that lent the lock takes it once more by another struct. */
+TEST(cases, given_back_by_the_same_process)
+{
+    cleanup_run_lock struct run_lock lock = RUN_LOCK_NONE;
+
+    ck_assert_int_eq(run_lock_guest(&lock, &root, 7, &at_once, NULL), 0);
+    for (int beside = 0; beside < 2; beside++) {
+        struct run_lock second = RUN_LOCK_NONE;
+        bool others = false;
+
+        second.beside = beside;
+        run_lock_lend(&lock);
+        ck_assert_int_eq(run_lock_guest(&second, &root, 7, &at_once, NULL), 0);
+        run_lock_give_back(&second);
+        ck_assert_int_eq(run_lock_retake(&lock, &others), 0);
+        ck_assert_int_eq(others, !beside);
+    }
+}
+
 static void make_file(const char *name)
 {
     cleanup_close int fd = openat(root.dirfd, name, O_WRONLY | O_CREAT, 0600);

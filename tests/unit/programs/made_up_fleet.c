@@ -83,14 +83,13 @@ int guest_scan_open_again(const struct guest_scan *scan, struct guest *out, stru
     return 0;
 }
 
-int guest_writes_measure(const struct fsroot *given, struct guest *guest,
-                         const struct scan_writes *params, const volatile int *interrupted,
-                         struct write_curve *curve, struct error *error)
+int guest_writes_measure(const struct guest_writes *writes, struct guest *guest,
+                         const struct scan_writes *params, struct write_curve *curve,
+                         struct error *error)
 {
     const unsigned now = atomic_fetch_add(&shared->measuring, 1) + 1;
 
-    (void)given;
-    (void)interrupted;
+    (void)writes;
     if (now > atomic_load(&shared->measuring_most))
         atomic_store(&shared->measuring_most, now);
     atomic_fetch_add(&shared->of[guest->process.pid - FIRST_PID].measured, 1);

@@ -52,20 +52,22 @@ static int measure(struct subject *subject, struct sample_plan *plan, struct wri
     return rc;
 }
 
-int guest_writes_measure(const struct fsroot *root, struct guest *guest,
-                         const struct scan_writes *params, const volatile int *interrupted,
-                         struct write_curve *curve, struct error *error)
+int guest_writes_measure(const struct guest_writes *writes, struct guest *guest,
+                         const struct scan_writes *params, struct write_curve *curve,
+                         struct error *error)
 {
+    const struct fsroot *root = writes->root;
     const struct lock_wait at_once = {.pidfd = -1};
     struct subject subject = {.root = root};
     struct run_lock lock = RUN_LOCK_NONE;
     struct sample_plan plan = {.census = true,
-                               .interrupted = interrupted,
+                               .interrupted = writes->interrupted,
                                .n_windows = params->n_windows,
                                .jobs = &subject.guest.jobs};
 
     memcpy(plan.window_s, params->window_s, params->n_windows * sizeof(plan.window_s[0]));
     guest_move(&subject.guest, guest);
+    lock.beside = writes->keep_panel;
 
     int rc = run_lock_guest(&lock, root, subject.guest.process.pid, &at_once, error);
 

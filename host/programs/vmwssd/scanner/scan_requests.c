@@ -181,11 +181,16 @@ static void measure_writes(struct scan_table *table, const struct scan_request *
         reply->rc = scan_table_has_ended(table) ? -ESHUTDOWN : -ESRCH;
         return;
     }
+
+    const struct method *method = method_by_name(guest_scan_method(entry->scan));
+    const struct guest_writes writes = {.root = table->root,
+                                        .interrupted = &table->ending,
+                                        .keep_panel = method && !method->sees_qemu};
+
     rc = guest_scan_open_again(entry->scan, &guest, &error);
     scan_table_give_back(table, entry);
     if (rc == 0)
-        rc = guest_writes_measure(table->root, &guest, &request->writes, &table->ending, &curve,
-                                  &error);
+        rc = guest_writes_measure(&writes, &guest, &request->writes, &curve, &error);
     if (rc == 0)
         scan_curve_put(&reply->written, &curve);
     reply->written.cpu_s = thread_cpu_s() - cpu_s;
