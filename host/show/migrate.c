@@ -56,8 +56,8 @@ static const struct sheet_column columns[] = {
     {"left_bytes", {.name = "LEFT", .right = true}},
 };
 
-static void fill_range(struct sheet *sheet, const char *key, const struct migrate_range *range,
-                       double unit)
+void migrate_fill_range(struct sheet *sheet, const char *key, const struct migrate_range *range,
+                        double unit)
 {
     sheet_group(sheet, key);
     sheet_real(sheet, "value", sheet_rounded(range->value, unit));
@@ -90,11 +90,11 @@ static void fill_points(struct sheet *sheet, const struct write_curve *writes)
 
 static void fill_path(struct sheet *sheet, const struct migrate_path *path)
 {
-    fill_range(sheet, "bandwidth_bytes_per_second", &path->bandwidth_bytes_s, 1);
-    fill_range(sheet, "link_bytes_per_second", &path->link_bytes_s, 1);
+    migrate_fill_range(sheet, "bandwidth_bytes_per_second", &path->bandwidth_bytes_s, 1);
+    migrate_fill_range(sheet, "link_bytes_per_second", &path->link_bytes_s, 1);
     sheet_real(sheet, "allowed_downtime_s", path->downtime_s);
-    fill_range(sheet, "state_seconds", &path->device_s, 1e-6);
-    fill_range(sheet, "zero_page_seconds", &path->zero_page_s, 1e-9);
+    migrate_fill_range(sheet, "state_seconds", &path->device_s, 1e-6);
+    migrate_fill_range(sheet, "zero_page_seconds", &path->zero_page_s, 1e-9);
     sheet_bool(sheet, "auto_converge", path->auto_converge);
 }
 
@@ -126,13 +126,14 @@ static void fill(struct sheet *sheet, const struct migrate_report *report)
     sheet_bytes(sheet, "ram_bytes", guest->ram_bytes);
     sheet_bytes(sheet, "resident_bytes", guest->resident_bytes);
     sheet_bytes(sheet, "wss_bytes", guest->wss_bytes ? guest->wss_bytes : UINT64_MAX);
-    fill_range(sheet, "total_seconds", &forecast->total_s, 1e-3);
-    fill_range(sheet, "downtime_seconds", &forecast->downtime_s, 1e-6);
-    fill_range(sheet, "sent_bytes", &forecast->sent_bytes, 1);
-    fill_range(sheet, "enough_bandwidth_bytes_per_second", &forecast->enough_bandwidth_bytes_s, 1);
-    fill_range(sheet, "enough_downtime_seconds", &forecast->enough_downtime_s, 1e-3);
-    fill_range(sheet, "postcopy_bytes", &forecast->postcopy_bytes, 1);
-    fill_range(sheet, "postcopy_seconds", &forecast->postcopy_s, 1e-3);
+    migrate_fill_range(sheet, "total_seconds", &forecast->total_s, 1e-3);
+    migrate_fill_range(sheet, "downtime_seconds", &forecast->downtime_s, 1e-6);
+    migrate_fill_range(sheet, "sent_bytes", &forecast->sent_bytes, 1);
+    migrate_fill_range(sheet, "enough_bandwidth_bytes_per_second",
+                       &forecast->enough_bandwidth_bytes_s, 1);
+    migrate_fill_range(sheet, "enough_downtime_seconds", &forecast->enough_downtime_s, 1e-3);
+    migrate_fill_range(sheet, "postcopy_bytes", &forecast->postcopy_bytes, 1);
+    migrate_fill_range(sheet, "postcopy_seconds", &forecast->postcopy_s, 1e-3);
     sheet_real(sheet, "throttle", forecast->throttle);
     fill_path(sheet, report->path);
     fill_points(sheet, &guest->writes);

@@ -23,6 +23,10 @@ int migrate_print(const struct migrate_report *report, enum show_format format);
 /** "14s [12s, 17s]", "120ms [80ms, no end]", "never [12s, no end]". */
 char *migrate_seconds_text(char *text, size_t size, const struct migrate_range *seconds);
 
+/** Fills in an object of value, low and high, rounded to @p unit. */
+void migrate_fill_range(struct sheet *sheet, const char *key, const struct migrate_range *range,
+                        double unit);
+
 /** The forecasts of a guest by the hour of the week. */
 struct migrate_hours {
     struct history_guest guest;

@@ -3,7 +3,6 @@
 #include "show/migrate.h"
 #include "show/plan_words.h"
 
-#include <math.h>
 #include <stdio.h>
 
 static const struct sheet_column columns[] = {
@@ -14,16 +13,6 @@ static const struct sheet_column columns[] = {
     {"curves", {.name = "CURVES", .right = true}},
 };
 
-static void fill_range(struct sheet *sheet, const char *key, const struct migrate_range *range,
-                       double unit)
-{
-    sheet_group(sheet, key);
-    sheet_real(sheet, "value", sheet_rounded(range->value, unit));
-    sheet_real(sheet, "low", sheet_rounded(range->low, unit));
-    sheet_real(sheet, "high", sheet_rounded(range->high, unit));
-    sheet_close(sheet);
-}
-
 static void fill_hour(struct sheet *sheet, const struct migrate_hours *hours, unsigned hour)
 {
     const struct migrate_forecast *of = &hours->of[hour];
@@ -33,9 +22,9 @@ static void fill_hour(struct sheet *sheet, const struct migrate_hours *hours, un
     sheet_count(sheet, "hour", hour);
     sheet_text(sheet, "name", plan_hour_text(text, sizeof(text), hour));
     sheet_text(sheet, "verdict", migrate_verdict_name(of->verdict));
-    fill_range(sheet, "total_seconds", &of->total_s, 1e-3);
-    fill_range(sheet, "downtime_seconds", &of->downtime_s, 1e-6);
-    fill_range(sheet, "sent_bytes", &of->sent_bytes, 1);
+    migrate_fill_range(sheet, "total_seconds", &of->total_s, 1e-3);
+    migrate_fill_range(sheet, "downtime_seconds", &of->downtime_s, 1e-6);
+    migrate_fill_range(sheet, "sent_bytes", &of->sent_bytes, 1);
     sheet_count(sheet, "curves", plan_writes_count(&hours->writes, hour));
     sheet_cell(sheet, "takes", "%s", migrate_seconds_text(text, sizeof(text), &of->total_s));
     sheet_cell(sheet, "stands_still", "%s",
@@ -51,7 +40,7 @@ static void fill(struct sheet *sheet, const struct migrate_hours *hours)
     sheet_text(sheet, "uuid", hours->guest.uuid);
     sheet_bytes(sheet, "ram_bytes", hours->ram_bytes);
     sheet_bytes(sheet, "resident_bytes", hours->writes.resident_bytes);
-    fill_range(sheet, "bandwidth_bytes_per_second", &path.bandwidth_bytes_s, 1);
+    migrate_fill_range(sheet, "bandwidth_bytes_per_second", &path.bandwidth_bytes_s, 1);
     sheet_real(sheet, "allowed_downtime_s", path.downtime_s);
     sheet_count(sheet, "best_hour", hours->best);
     sheet_count(sheet, "worst_hour", hours->worst);
