@@ -43,7 +43,7 @@ void write_watch_close(struct write_watch *watch);
 enum write_seen {
     WRITE_NONE,    /* not written within the window */
     WRITE_SEEN,    /* written */
-    WRITE_UNKNOWN, /* it cannot be told */
+    WRITE_UNKNOWN, /* written or not */
 };
 
 /** Whether a page was written before the last reading. One write makes a whole huge page written,

@@ -119,9 +119,9 @@ int trace_wake_open(void)
  * rings; the others are returned by the next call. */
 void trace_wake_clear(int wake_fd)
 {
-    struct epoll_event told[64];
+    struct epoll_event events[64];
 
-    (void)!epoll_wait(wake_fd, told, COUNT(told), 0);
+    (void)!epoll_wait(wake_fd, events, COUNT(events), 0);
 }
 
 /* Uses edge-triggered events, because the ring of an ended thread stays readable for ever

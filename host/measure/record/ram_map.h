@@ -52,7 +52,7 @@ struct ram_map {
     size_t n_chunks;
     struct map_chunk *chunks;
     uint64_t *touched; /* touched pages of chunk c within window w: touched[c * n_windows + w] */
-    struct map_unwritten *unwritten; /* likewise; NULL: writes were not measured */
+    struct map_unwritten *unwritten; /* in the same order; NULL: not measured */
     uint64_t missed_bytes;           /* further bytes that may have been written */
 };
 
