@@ -45,6 +45,15 @@ static struct decide_input healthy(void)
     };
 }
 
+static struct decide_input input; /* a test's own */
+
+static void setup(void)
+{
+    input = healthy();
+}
+
+FIXTURE(cases, .setup = setup);
+
 static struct decide_decision decided(const struct decide_input *input)
 {
     struct decide_decision decision;
@@ -68,9 +77,8 @@ static const char *why(const struct decide_input *input)
 
 /* --- terms ------------------------------------------------------------------------------------ */
 
-TEST(plain, demand_is_the_largest_window)
+TEST(cases, demand_is_the_largest_window)
 {
-    struct decide_input input = healthy();
     struct decide_decision decision = decided(&input);
 
     ck_assert_uint_eq(decision.demand_short_bytes, 250 * MIB);
@@ -119,9 +127,8 @@ TEST_EACH(plain, the_script_has_the_same_reserve, 0, 6)
     ck_assert_double_eq_tol(bytes, (double)decide_reserve(POLICY, assigned), 2);
 }
 
-TEST(plain, floor_without_swap_is_what_it_uses)
+TEST(cases, floor_without_swap_is_what_it_uses)
 {
-    struct decide_input input = healthy();
     struct decide_decision decision = decided(&input);
     uint64_t reserve = decide_reserve(POLICY, 4096 * MIB);
 
@@ -135,9 +142,8 @@ TEST(plain, floor_without_swap_is_what_it_uses)
     ck_assert_int_eq(decision.confidence, CONFIDENCE_HIGH);
 }
 
-TEST(plain, floor_with_swap_is_less_what_swap_can_take)
+TEST(cases, floor_with_swap_is_less_what_swap_can_take)
 {
-    struct decide_input input = healthy();
     uint64_t reserve = decide_reserve(POLICY, 4096 * MIB);
 
     input.guest.swap_total_bytes = 1024 * MIB;
@@ -154,10 +160,8 @@ TEST(plain, floor_with_swap_is_less_what_swap_can_take)
 
 /* MemTotal lacks what the kernel reserved (crashkernel), or has the balloon in it (deflate-on-oom):
  * neither matters. */
-TEST(plain, used_is_what_the_balloon_leaves_less_available)
+TEST(cases, used_is_what_the_balloon_leaves_less_available)
 {
-    struct decide_input input = healthy();
-
     input.actual_bytes = 2048 * MIB;
     input.guest.available_bytes = 1000 * MIB;
     ck_assert_uint_eq(decided(&input).used_bytes, 1048 * MIB);
@@ -168,10 +172,8 @@ TEST(plain, used_is_what_the_balloon_leaves_less_available)
     ck_assert_uint_eq(decided(&input).used_bytes, 0);
 }
 
-TEST(plain, floor_without_statistics_is_half)
+TEST(cases, floor_without_statistics_is_half)
 {
-    struct decide_input input = healthy();
-
     input.guest.reported = false;
     ck_assert_uint_eq(decided(&input).floor_bytes, 2048 * MIB);
     ck_assert_uint_eq(decided(&input).target_bytes, 2048 * MIB);
@@ -193,10 +195,8 @@ TEST(plain, floor_without_statistics_is_half)
     ck_assert_int_eq(decided(&input).floor_kind, FLOOR_SWAPLESS);
 }
 
-TEST(plain, a_panic_is_forgotten_by_half_a_day)
+TEST(cases, a_panic_is_forgotten_by_half_a_day)
 {
-    struct decide_input input = healthy();
-
     ck_assert_uint_eq(decided(&input).memory.learned_bytes, 0);
     input.panic_bytes = 1000 * MIB;
     input.panic_age_s = 0;
@@ -210,10 +210,8 @@ TEST(plain, a_panic_is_forgotten_by_half_a_day)
     ck_assert_uint_eq(decided(&input).memory.learned_bytes, 4096 * MIB);
 }
 
-TEST(plain, a_reservation_holds)
+TEST(cases, a_reservation_holds)
 {
-    struct decide_input input = healthy();
-
     input.reserved_bytes = 3000 * MIB;
     ck_assert_uint_eq(decided(&input).target_bytes, 3000 * MIB);
     ck_assert_int_eq(decided(&input).term, TERM_RESERVATION);
@@ -221,10 +219,8 @@ TEST(plain, a_reservation_holds)
     ck_assert_uint_eq(decided(&input).target_bytes, 4096 * MIB);
 }
 
-TEST(plain, what_is_within_the_band_is_kept)
+TEST(cases, what_is_within_the_band_is_kept)
 {
-    struct decide_input input = healthy();
-
     ck_assert_uint_eq(decide_band(POLICY, &input), 85899346); /* 2 % */
     input.mid_wss.low_bytes = 100 * MIB;
     ck_assert_uint_eq(decide_band(POLICY, &input), 200 * MIB);
@@ -243,10 +239,8 @@ TEST(plain, what_is_within_the_band_is_kept)
     ck_assert_int_eq(decided(&input).action, ACTION_SHRINK);
 }
 
-TEST(plain, a_guest_that_needs_more_gets_it)
+TEST(cases, a_guest_that_needs_more_gets_it)
 {
-    struct decide_input input = healthy();
-
     input.actual_bytes = 600 * MIB;
     input.guest.available_bytes = 110 * MIB; /* 490 used */
     ck_assert_int_eq(decided(&input).action, ACTION_GROW);
@@ -257,10 +251,8 @@ TEST(plain, a_guest_that_needs_more_gets_it)
 
 /* k = 4: of two guests with as many shares and pages the idle one has a quarter of the other's
  * rho. */
-TEST(plain, an_idle_guest_gives_first)
+TEST(cases, an_idle_guest_gives_first)
 {
-    struct decide_input input = healthy();
-
     input.mid_wss.high_bytes = 4096 * MIB;
     ck_assert_double_eq_tol(decide_rho(POLICY, &input), 1, 1e-9);
     input.mid_wss.high_bytes = 0;
@@ -287,10 +279,8 @@ static void is_vetoed(const struct decide_input *input, unsigned veto, const cha
     ck_assert_msg(strstr(why(input), words), "%s", why(input));
 }
 
-TEST(plain, old_numbers_shrink_nothing)
+TEST(cases, old_numbers_shrink_nothing)
 {
-    struct decide_input input = healthy();
-
     input.age_s = 180;
     ck_assert_uint_eq(vetoes(&input), 0);
     input.age_s = 181;
@@ -307,10 +297,8 @@ TEST(plain, old_numbers_shrink_nothing)
 }
 
 /* The record may be a little ahead; what the guest used then cannot be dated. */
-TEST(plain, statistics_from_later_than_now_do_not_count)
+TEST(cases, statistics_from_later_than_now_do_not_count)
 {
-    struct decide_input input = healthy();
-
     input.guest.age_s = -1;
     ck_assert(decide_has_statistics(&decide_policy_default, &input));
     input.guest.age_s = -5;
@@ -318,10 +306,8 @@ TEST(plain, statistics_from_later_than_now_do_not_count)
     ck_assert_msg(strstr(why(&input), "5 s later than now"), "%s", why(&input));
 }
 
-TEST(plain, a_young_guest_is_left_alone)
+TEST(cases, a_young_guest_is_left_alone)
 {
-    struct decide_input input = healthy();
-
     input.up_s = 600;
     ck_assert_uint_eq(vetoes(&input), 0);
     input.up_s = 599;
@@ -330,20 +316,16 @@ TEST(plain, a_young_guest_is_left_alone)
     is_vetoed(&input, VETO_YOUNG, "not known");
 }
 
-TEST(plain, what_could_not_be_measured)
+TEST(cases, what_could_not_be_measured)
 {
-    struct decide_input input = healthy();
-
     input.unmeasurable_bytes = 400 * MIB;
     ck_assert_uint_eq(vetoes(&input), 0);
     input.unmeasurable_bytes++;
     is_vetoed(&input, VETO_UNMEASURABLE, "10% of what is resident");
 }
 
-TEST(plain, pressure)
+TEST(cases, pressure)
 {
-    struct decide_input input = healthy();
-
     input.guest.psi_some = 0.00099;
     ck_assert_uint_eq(vetoes(&input), 0);
     input.guest.psi_some = 0.001;
@@ -351,10 +333,8 @@ TEST(plain, pressure)
 }
 
 /* 0.2 % of the lower bound of 290 MiB, a minute. */
-TEST(plain, what_waits_is_said_as_it_was_counted)
+TEST(cases, what_waits_is_said_as_it_was_counted)
 {
-    struct decide_input input = healthy();
-
     input.guest.psi_some = NAN;
     input.guest.stalls_s = 0.5;
     is_vetoed(&input, VETO_PRESSURE, "0.5 of its allocations a second wait");
@@ -362,10 +342,8 @@ TEST(plain, what_waits_is_said_as_it_was_counted)
     is_vetoed(&input, VETO_PRESSURE, "0.5 of its allocations a second wait");
 }
 
-TEST(plain, refaults)
+TEST(cases, refaults)
 {
-    struct decide_input input = healthy();
-
     input.guest.refault_bytes_s = 0.002 / 60 * 290 * (double)MIB - 1;
     ck_assert_uint_eq(vetoes(&input), 0);
     input.guest.swap_in_bytes_s = 100;
@@ -374,10 +352,8 @@ TEST(plain, refaults)
     ck_assert_uint_eq(vetoes(&input), 0);
 }
 
-TEST(plain, its_own_verdict)
+TEST(cases, its_own_verdict)
 {
-    struct decide_input input = healthy();
-
     input.guest.near_or_above = true;
     is_vetoed(&input, VETO_VERDICT, "needs about what it has");
     input.guest.reported = false;
@@ -385,10 +361,8 @@ TEST(plain, its_own_verdict)
 }
 
 /* A job once a month is in no day. */
-TEST(plain, what_it_needed_within_a_month_is_not_taken)
+TEST(cases, what_it_needed_within_a_month_is_not_taken)
 {
-    struct decide_input input = healthy();
-
     input.past = (struct decide_past){.span_s = 20 * 86400, .touched_bytes = 1500 * MIB};
     ck_assert_uint_eq(decided(&input).target_bytes, 1500 * MIB);
     ck_assert_int_eq(decided(&input).term, TERM_PAST);
@@ -403,10 +377,8 @@ TEST(plain, what_it_needed_within_a_month_is_not_taken)
 }
 
 /* A cold heap is in use, and not touched: a job beside it needs both. MemTotal lacks 100 MiB. */
-TEST(plain, what_it_used_within_a_month_is_not_taken)
+TEST(cases, what_it_used_within_a_month_is_not_taken)
 {
-    struct decide_input input = healthy();
-
     input.guest.total_bytes = 3996 * MIB;
     input.past = (struct decide_past){
         .span_s = 20 * 86400, .touched_bytes = 1500 * MIB, .used_bytes = 2500 * MIB};
@@ -417,10 +389,8 @@ TEST(plain, what_it_used_within_a_month_is_not_taken)
     ck_assert_uint_eq(decided(&input).target_bytes, 1500 * MIB);
 }
 
-TEST(plain, what_the_backtest_forbids)
+TEST(cases, what_the_backtest_forbids)
 {
-    struct decide_input input = healthy();
-
     input.past = (struct decide_past){.span_s = 7 * 86400, .tested = true, .scored = 10000};
     input.past.exceeded = 10;
     input.past.worst_bytes = 1000 * MIB;
@@ -431,10 +401,9 @@ TEST(plain, what_the_backtest_forbids)
     ck_assert_uint_eq(vetoes(&input), 0);
 }
 
-TEST(plain, a_controller_waits_for_a_day_and_for_the_backtest)
+TEST(cases, a_controller_waits_for_a_day_and_for_the_backtest)
 {
     struct decide_policy policy = decide_policy_default;
-    struct decide_input input = healthy();
     struct decide_decision decision;
 
     policy.past.needed = true;
@@ -449,7 +418,7 @@ TEST(plain, a_controller_waits_for_a_day_and_for_the_backtest)
     ck_assert_uint_eq(decision.vetoes, 0);
 }
 
-TEST(plain, what_the_caller_forbids)
+TEST(cases, what_the_caller_forbids)
 {
     static const char *const words[] = {
         "not measured", "long window", "suspended",  "migrated",
@@ -457,7 +426,6 @@ TEST(plain, what_the_caller_forbids)
     };
 
     for (unsigned v = 0; 1U << v < VETO_COMPUTED; v++) {
-        struct decide_input input = healthy();
 
         input.vetoes = 1U << v;
         is_vetoed(&input, 1U << v, words[v]);
@@ -466,10 +434,8 @@ TEST(plain, what_the_caller_forbids)
     ck_assert_ptr_null(decide_veto_name(N_VETOES));
 }
 
-TEST(plain, a_guest_that_is_not_measured_keeps_what_it_has)
+TEST(cases, a_guest_that_is_not_measured_keeps_what_it_has)
 {
-    struct decide_input input = healthy();
-
     input.short_wss = input.mid_wss = input.long_wss = (struct decide_wss){0};
     input.actual_bytes = 3000 * MIB;
     input.guest.reported = false;
@@ -622,7 +588,7 @@ static struct decide_input any_input(void)
 
 #define ROUNDS 50000
 
-FIXTURE(any, .timeout_s = 120);
+FIXTURE(any, .setup = setup, .timeout_s = 120);
 
 TEST(any, of_any_input)
 {
@@ -719,7 +685,6 @@ TEST(any, less_resident_is_no_smaller_target)
 
 TEST(any, a_short_buffer_is_not_overrun)
 {
-    struct decide_input input = healthy();
     struct decide_decision decision;
     char text[DECIDE_WHY_TEXT];
 
@@ -745,9 +710,8 @@ static uint64_t step(struct decide_pace *pace, const struct decide_input *input,
     return decide_step(pace, POLICY, input, &decision, now_s);
 }
 
-TEST(plain, down_after_ten_minutes_and_slowly)
+TEST(cases, down_after_ten_minutes_and_slowly)
 {
-    struct decide_input input = healthy();
     struct decide_pace pace = {0};
 
     ck_assert_uint_eq(step(&pace, &input, 1000), 4096 * MIB);
@@ -762,9 +726,8 @@ TEST(plain, down_after_ten_minutes_and_slowly)
     ck_assert_uint_eq(step(&pace, &input, 1620), 1100 * MIB);
 }
 
-TEST(plain, three_decisions_even_after_a_long_time)
+TEST(cases, three_decisions_even_after_a_long_time)
 {
-    struct decide_input input = healthy();
     struct decide_pace pace = {0};
 
     ck_assert_uint_eq(step(&pace, &input, 1000), 4096 * MIB);
@@ -772,9 +735,8 @@ TEST(plain, three_decisions_even_after_a_long_time)
     ck_assert_uint_lt(step(&pace, &input, 9010), 4096 * MIB);
 }
 
-TEST(plain, no_step_is_too_large)
+TEST(cases, no_step_is_too_large)
 {
-    struct decide_input input = healthy();
     struct decide_pace pace = {.n_lower = 3, .lower = true};
 
     input.assigned_bytes = input.actual_bytes = 40960 * MIB;
@@ -795,9 +757,8 @@ TEST(plain, no_step_is_too_large)
     ck_assert_uint_eq(step(&pace, &input, 1000), 765 * MIB); /* 35 */
 }
 
-TEST(plain, up_at_once)
+TEST(cases, up_at_once)
 {
-    struct decide_input input = healthy();
     struct decide_pace pace = {0};
 
     input.actual_bytes = 600 * MIB;
@@ -806,12 +767,11 @@ TEST(plain, up_at_once)
 }
 
 /* The reserve is there to be used: a balloon that follows each MiB turns all the time. */
-TEST(plain, it_grows_by_no_less_than_a_quarter_of_its_reserve)
+TEST(cases, it_grows_by_no_less_than_a_quarter_of_its_reserve)
 {
     static const uint64_t assigned_mib[] = {2048, 4096, 65536, 1048576};
 
     for (size_t i = 0; i < COUNT(assigned_mib); i++) {
-        struct decide_input input = healthy();
         uint64_t reserve;
 
         input.assigned_bytes = assigned_mib[i] * MIB;
@@ -880,10 +840,8 @@ TEST(plain, panics_without_calm_between_are_one)
 
 /* A guest booted with 160 MiB, of which its kernel kept 19, and got the rest plugged; it used 145
  * MiB of 653 at most. */
-TEST(plain, what_was_used_is_compared_with_the_memory_of_now)
+TEST(cases, what_was_used_is_compared_with_the_memory_of_now)
 {
-    struct decide_input input = healthy();
-
     input.assigned_bytes = input.actual_bytes = 768 * MIB;
     input.short_wss.high_bytes = input.mid_wss.high_bytes = input.long_wss.high_bytes = 20 * MIB;
     input.day_bytes = 20 * MIB;
@@ -897,9 +855,8 @@ TEST(plain, what_was_used_is_compared_with_the_memory_of_now)
 }
 
 /* A quarter of 2.4 GiB would be three times the reserve. */
-TEST(plain, headroom_is_at_most_the_reserve)
+TEST(cases, headroom_is_at_most_the_reserve)
 {
-    struct decide_input input = healthy();
     struct decide_decision decision = decided(&input);
 
     ck_assert_uint_eq(decision.demand_short_bytes, 250 * MIB); /* 1.25 x 200 */
@@ -910,10 +867,9 @@ TEST(plain, headroom_is_at_most_the_reserve)
     ck_assert_uint_eq(decided(&input).demand_short_bytes, 4096 * MIB);
 }
 
-TEST(plain, after_growth_nothing_is_taken_for_an_hour)
+TEST(cases, after_growth_nothing_is_taken_for_an_hour)
 {
     struct decide_pace pace = {0};
-    struct decide_input input = healthy();
     double now_s = 0;
 
     input.actual_bytes = 1000 * MIB;

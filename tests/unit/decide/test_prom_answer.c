@@ -15,6 +15,7 @@ static struct error error;
 static int parse(const char *text)
 {
     error = (struct error){0};
+    prom_answer_free(&answer);
     return prom_answer_parse(text, strlen(text), &answer, &error);
 }
 
@@ -60,7 +61,6 @@ TEST(cases, a_matrix)
     ck_assert_str_eq(label(0, "host"), "a");
     ck_assert_str_eq(label(0, "domain"), "");
     HAS_POINTS(0, {1700000059.999, 1.5e9});
-    prom_answer_free(&answer);
 }
 
 /* Times asked for, and those of two points of an answer. */
@@ -99,7 +99,6 @@ TEST_EACH(cases, times_that_were_not_asked_for, 0, COUNT(asked))
     ck_assert_uint_eq(n, asked[_i].astray ? 1 : 2);
     ck_assert_int_eq(series.astray, asked[_i].astray);
     ck_assert_int_eq(series.aligned, asked[_i].aligned);
-    prom_answer_free(&answer);
 }
 
 /* Points are recognised by their key; in labels and in texts it may be anything. */
@@ -119,7 +118,6 @@ TEST(cases, several_series_keep_their_own_points)
     ck_assert_str_eq(label(1, "host"), "\\");
     HAS_POINTS(1, {1, 67108864}, {2.5, 0.1});
     HAS_POINTS(2, {3, 12345678901234567.0});
-    prom_answer_free(&answer);
 }
 
 static const char *const forged[] = {
@@ -138,7 +136,6 @@ TEST(cases, a_vector)
     ck_assert_int_eq(parse(RESULT("[{\"metric\":{},\"value\":[17,\"3\"]}]")), 0);
     ck_assert_uint_eq(answer.n_points, 1);
     HAS_POINTS(0, {17, 3});
-    prom_answer_free(&answer);
 }
 
 static const char *const not_amounts[] = {"NaN", "+Inf",  "-Inf", "",         "1e999", "1 ",
@@ -156,7 +153,6 @@ TEST_EACH(cases, what_is_no_amount_is_no_value, 0, COUNT(not_amounts))
     series = prom_series_of(&answer, 0);
     ck_assert(prom_next(&series, &time_s, &value));
     ck_assert_msg(time_s == 18 && series.unreadable, "%s", not_amounts[_i]);
-    prom_answer_free(&answer);
 }
 
 static const char *const not_answers[] = {
@@ -239,7 +235,6 @@ TEST(cases, what_is_within_a_string_is_no_container)
     memset(at, '{', n);
     sprintf(at + n, "\"}");
     ck_assert_int_eq(parse(text), 0);
-    prom_answer_free(&answer);
 }
 
 TEST(cases, an_error_of_the_server_is_its_own_and_fit_to_print)
@@ -260,7 +255,6 @@ TEST(cases, a_warning_is_kept)
     ck_assert_str_eq(answer.warning, "a store?is gone; b");
     ck_assert(answer.partial);
     ck_assert_uint_eq(answer.n, 0);
-    prom_answer_free(&answer);
 }
 
 static const struct {
@@ -294,7 +288,6 @@ TEST_EACH(cases, an_answer_is_partial_if_its_server_says_so, 0, COUNT(doubts))
     ck_assert_int_eq(parse(text), 0);
     ck_assert_msg(answer.partial == doubts[_i].partial, "%s", text);
     ck_assert_str_eq(answer.warning, doubts[_i].warning);
-    prom_answer_free(&answer);
 }
 
 TEST(cases, many_warnings_are_counted)
@@ -309,5 +302,4 @@ TEST(cases, many_warnings_are_counted)
     ck_assert_int_eq(parse(text), 0);
     ck_assert_ptr_eq(strstr(answer.warning, "s0 is gone; s1 is gone; "), answer.warning);
     ck_assert_ptr_nonnull(strstr(answer.warning, " more"));
-    prom_answer_free(&answer);
 }

@@ -22,6 +22,7 @@ static int locate_fixture(const char *name)
     struct fsroot root = fixture_open(name);
 
     ck_assert_msg(guest_open_pid(&root, FIXTURE_PID, &guest, &error) == 0, "%s", error.text);
+    guest_ram_free(&ram);
     int rc = guest_ram_locate(&root, &guest.process, &guest.ram, &ram, &error);
 
     guest_close(&guest);
@@ -70,7 +71,6 @@ TEST(plain, every_captured_backing)
         ck_assert_uint_le(b->resident_bytes, b->bytes);
         ck_assert_msg(b->resident_bytes > 0 || strcmp(name, "libvirt") == 0, "%s: resident", name);
         ck_assert_uint_eq(guest_ram_resident_bytes(&ram), b->resident_bytes);
-        guest_ram_free(&ram);
     }
 }
 
@@ -91,7 +91,6 @@ TEST(plain, two_numa_nodes)
     ck_assert_ptr_eq(guest_ram_block(&ram, 12288), &ram.blocks[1]);
     ck_assert_uint_eq(guest_ram_resident_bytes(&ram),
                       ram.blocks[0].resident_bytes + ram.blocks[1].resident_bytes);
-    guest_ram_free(&ram);
 }
 
 TEST(plain, a_dimm_beside_the_boot_memory)
@@ -102,7 +101,6 @@ TEST(plain, a_dimm_beside_the_boot_memory)
     ck_assert(ram.blocks[1].dimm);
     ck_assert_uint_eq(ram.blocks[1].bytes, 128 * MIB);
     ck_assert_int_eq(ram.blocks[1].backing, RAM_BACKING_SHMEM);
-    guest_ram_free(&ram);
 }
 
 /* 16 MiB of RAM and 16 MiB of VRAM, both anonymous: the one is made before the other. */
@@ -115,7 +113,6 @@ TEST(plain, small_memory_of_a_device_is_told_by_order)
         ck_assert(ram.others[i].end - ram.others[i].hva != 16 * MIB ||
                   ram.others[i].hva < ram.blocks[0].hva);
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
-    guest_ram_free(&ram);
 }
 
 /* The command line knows one DIMM of two, and the other counts as unclaimed; the live XML knows
@@ -130,9 +127,9 @@ TEST(plain, plugged_since_the_start)
     ck_assert_int_eq(locate_fixture("libvirt-hotplug"), 0);
     ck_assert_uint_eq(ram.n_blocks, 3);
     ck_assert_uint_eq(ram.unclaimed_bytes, 128 * MIB);
-    guest_ram_free(&ram);
     ck_assert_int_gt(n, 0);
     ck_assert_int_eq(domain_xml_parse(xml, (size_t)n, &d, &error), 0);
+    guest_ram_free(&ram);
     ck_assert_int_eq(guest_open_pid(&root, FIXTURE_PID, &guest, &error), 0);
     ck_assert_int_eq(guest_ram_locate(&root, &guest.process, &d.ram, &ram, &error), 0);
     ck_assert_uint_eq(ram.n_blocks, 4);
@@ -140,7 +137,6 @@ TEST(plain, plugged_since_the_start)
     ck_assert_str_eq(ram.blocks[3].id, "memdimm1");
     ck_assert(ram.blocks[3].dimm && !ram.blocks[0].dimm);
     ck_assert_uint_ne(ram.blocks[2].hva, ram.blocks[3].hva);
-    guest_ram_free(&ram);
     guest_close(&guest);
     domain_description_free(&d);
 }
@@ -164,7 +160,7 @@ static int locate_maps(const char *maps, const char *smaps, const struct ram_con
     if (maps)
         write_file(dir, "maps", maps);
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
-    memset(&ram, 0, sizeof(ram));
+    guest_ram_free(&ram);
     int rc = guest_ram_locate(&root, &process, wanted, &ram, &error);
 
     fsroot_close(&root);
@@ -217,7 +213,6 @@ TEST(plain, smaps_is_read_no_further_than_ram_may_be)
     ck_assert_int_eq(locate_text(smaps, &config), -EBADMSG);
     ck_assert_msg(locate_maps(maps, smaps, &config) == 0, "%s", error.text);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x100000);
-    guest_ram_free(&ram);
     snprintf(smaps, sizeof(smaps), "%s%s", first,
              ANON("600000-a00000", "") GUARD("a00000-a01000") GUARD("b00000-b01000") "no smaps\n");
     ck_assert_int_eq(locate_maps(maps, smaps, &config), -ENOTUNIQ);
@@ -237,7 +232,6 @@ TEST(plain, ram_in_guest_memfd_is_refused)
         strstr(error.text, "process 5: its RAM is not mapped by QEMU (SEV-SNP: "));
     config.in_guest_memfd = NULL;
     ck_assert_int_eq(locate_text(smaps, &config), 0);
-    guest_ram_free(&ram);
     /* A captured process that has one open, whatever its options say. */
     ck_assert_int_eq(locate_fixture("guest-memfd"), -ENOTSUP);
     ck_assert_ptr_nonnull(strstr(error.text, "guest_memfd"));
@@ -261,7 +255,6 @@ TEST_EACH(plain, base_pages_of_another_host_are_refused, 0, 2)
     one_backend(4, RAM_SOURCE_ANON);
     ck_assert_int_eq(locate_text(smaps[_i], &config), 0);
     ck_assert_uint_eq(ram.n_pages, (4 << 20) / sizes[_i]);
-    guest_ram_free(&ram);
     ck_assert_int_eq(locate_text(smaps[!_i], &config), -ENOTSUP);
     ck_assert_ptr_nonnull(
         strstr(error.text, _i ? "in base pages of 4 KiB, but those of this host have 64 KiB"
@@ -280,7 +273,6 @@ TEST(plain, pieces_are_put_together)
     ck_assert_uint_eq(ram.blocks[0].resident_bytes, 300 << 10);
     ck_assert_uint_eq(ram.blocks[0].swapped_bytes, 24 << 10);
     ck_assert(ram.blocks[0].locked && ram.blocks[0].mergeable);
-    guest_ram_free(&ram);
 }
 
 /* With --pid nothing tells of a DIMM that was plugged since QEMU began but its mapping. */
@@ -294,7 +286,6 @@ TEST(plain, what_no_configuration_has_may_be_a_dimm)
     ck_assert_uint_eq(ram.n_blocks, 1);
     ck_assert_uint_eq(ram.unclaimed_bytes, 256 * MIB); /* 64 MiB are a graphics card's */
     ck_assert_uint_eq(ram.unclaimed_resident_bytes, 100 << 10);
-    guest_ram_free(&ram);
 }
 
 TEST(plain, pieces_of_a_file_must_follow_each_other)
@@ -312,7 +303,6 @@ TEST(plain, pieces_of_a_file_must_follow_each_other)
                                          "/memfd:m (deleted)", "") GUARD("10200000-10201000");
 
     ck_assert_int_eq(locate_text(good, &config), 0);
-    guest_ram_free(&ram);
     ck_assert_int_eq(locate_text(other_offset, &config), -ENXIO);
     ck_assert_int_eq(locate_text(other_file, &config), -ENXIO);
 }
@@ -340,7 +330,6 @@ TEST(plain, the_rule)
     }
     /* A guard may have been merged with what follows it. */
     ck_assert_zero(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10108000"), &config));
-    guest_ram_free(&ram);
     ck_assert_int_eq(locate_text("garbage", &config), -EBADMSG);
 }
 
@@ -357,28 +346,23 @@ TEST(plain, backing_decides)
     ck_assert_int_eq(locate_text(four, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
     ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_ANON);
-    guest_ram_free(&ram);
     config.backends[0].source = RAM_SOURCE_MEMFD;
     ck_assert_int_eq(locate_text(four, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x20000000);
     ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_SHMEM);
-    guest_ram_free(&ram);
     config.backends[0].source = RAM_SOURCE_FILE;
     ck_assert_int_eq(locate_text(four, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x30000000);
     ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_FILE);
-    guest_ram_free(&ram);
     config.backends[0].source = RAM_SOURCE_UNKNOWN;
     ck_assert_int_eq(locate_text(four, &config), -ENOTUNIQ);
     config.backends[0].hugetlb = true;
     ck_assert_int_eq(locate_text(four, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
     ck_assert_int_eq(ram.blocks[0].backing, RAM_BACKING_HUGETLB);
-    guest_ram_free(&ram);
     config.backends[0].source = RAM_SOURCE_MEMFD;
     ck_assert_int_eq(locate_text(four, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x40000000);
-    guest_ram_free(&ram);
 }
 
 /* hugetlbfs rounds up to its page: a backend of 3 MiB is mapped as 4 MiB. */
@@ -392,7 +376,6 @@ TEST(plain, hugetlb_is_rounded_up)
     ck_assert_uint_eq(ram.blocks[0].bytes, 4 * MIB);
     ck_assert_uint_eq(ram.blocks[0].page_bytes, 2 * MIB);
     ck_assert_uint_eq(ram.blocks[0].resident_bytes, 2 * MIB);
-    guest_ram_free(&ram);
     config.backends[0].source = RAM_SOURCE_MEMFD;
     ck_assert_int_eq(locate_text(map, &config), -ENXIO);
 }
@@ -411,11 +394,9 @@ TEST(plain, ids_in_paths)
     strcpy(config.backends[0].id, "ram-node1");
     ck_assert_int_eq(locate_text(map, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
-    guest_ram_free(&ram);
     strcpy(config.backends[0].id, "ram-node0");
     ck_assert_int_eq(locate_text(map, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x20000000);
-    guest_ram_free(&ram);
     strcpy(config.backends[0].id, "ram-node");
     ck_assert_int_eq(locate_text(map, &config), -ENOTUNIQ);
 }
@@ -427,7 +408,6 @@ TEST(plain, an_unplugged_dimm_is_left_out)
     ck_assert_zero(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config));
     ck_assert_uint_eq(ram.n_blocks, 1);
     ck_assert_uint_eq(ram.bytes, MIB);
-    guest_ram_free(&ram);
     config.backends[1].dimm = false;
     ck_assert_int_eq(locate_text(ANON("10000000-10100000", "") GUARD("10100000-10101000"), &config),
                      -ENXIO);
@@ -448,7 +428,6 @@ TEST(plain, of_virtio_mem_the_populated_part_is_proved)
     ck_assert_uint_eq(guest_ram_proved_bytes(&ram, MIB), 5 * MIB / 2);
     ck_assert_uint_eq(guest_ram_proved_bytes(&ram, 4 * MIB), 4 * MIB);
     ck_assert_uint_eq(guest_ram_proved_bytes(&ram, 10 * MIB), 9 * MIB);
-    guest_ram_free(&ram);
 }
 
 /* Those of which most is known choose first, or the first backend would take the second's. */
@@ -473,7 +452,6 @@ TEST(plain, knowledge_goes_first)
                                &config));
     ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
     ck_assert_uint_eq(ram.blocks[1].hva, 0x20000000);
-    guest_ram_free(&ram);
 }
 
 /* Beside a VGA of the same size. QEMU 7.2 shares /dev/zero, QEMU 10 a memfd. */
@@ -492,7 +470,6 @@ TEST(plain, shared_without_a_file)
         ck_assert_int_eq(locate_text(text, &config), 0);
         ck_assert_uint_eq(ram.blocks[0].hva, 0x10000000);
         ck_assert(ram.blocks[0].shared);
-        guest_ram_free(&ram);
     }
 }
 
@@ -515,7 +492,6 @@ TEST(plain, backing_by_path)
                  cases[i].path, GUARD("10100000-10101000"));
         ck_assert_int_eq(locate_text(text, &config), 0);
         ck_assert_msg(ram.blocks[0].backing == cases[i].backing, "%s", cases[i].path);
-        guest_ram_free(&ram);
     }
 }
 
@@ -549,7 +525,6 @@ TEST(plain, the_file_of_mem_path_is_the_ram)
         ck_assert_msg(locate_text(smaps, &config) == 0, "%s: %s", paths[i], error.text);
         ck_assert_msg(ram.blocks[0].inode == 7, "%s", paths[i]);
         ck_assert_uint_eq(ram.unclaimed_bytes, 256 * MIB);
-        guest_ram_free(&ram);
     }
     /* one file for both: by the offset in it, else in QEMU's order */
     static const char one_file[] = RAM(BIG_1, "rw-s", "10000000", "7", "/srv/vm/all", "")
@@ -568,7 +543,6 @@ TEST(plain, the_file_of_mem_path_is_the_ram)
     ck_assert_int_eq(locate_text(one_file, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].file_offset, 256 * MIB);
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
-    guest_ram_free(&ram);
 
     static const char twice[] = RAM(BIG_1, "rw-s", "00000000", "7", "/srv/vm/all", "")
         BIG_1_GUARD RAM(BIG_2, "rw-s", "00000000", "7", "/srv/vm/all", "") BIG_2_GUARD;
@@ -579,7 +553,6 @@ TEST(plain, the_file_of_mem_path_is_the_ram)
         backends(&of_ram, &of_device);
         ck_assert_int_eq(locate_text(twice, &config), 0);
         ck_assert_uint_eq(ram.blocks[0].hva, order == 1 ? 0x200000000 : 0x100000000);
-        guest_ram_free(&ram);
     }
     /* a file is not found by the end of its name */
     backends(
@@ -606,19 +579,15 @@ TEST(plain, memory_of_a_device_is_no_ram)
     ck_assert_uint_eq(ram.blocks[0].inode, 8); /* QEMU maps downwards */
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
     ck_assert_uint_eq(ram.n_others, 1);
-    guest_ram_free(&ram);
     backends(&second, &first);
     ck_assert_int_eq(locate_text(smaps, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].inode, 7);
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
-    guest_ram_free(&ram);
     /* Plugged since QEMU began, and as large: the bounds hold it. */
     backends(&first, NULL);
     ck_assert_int_eq(locate_text(smaps, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].inode, 8);
     ck_assert_uint_eq(ram.unclaimed_bytes, 256 * MIB);
-    guest_ram_free(&ram);
-    ram_config_free(&config);
 }
 
 /* RAM that is mapped in another way needs none of the mappings that could be the DIMM. */
@@ -637,8 +606,6 @@ TEST(plain, a_dimm_as_large_as_ram_of_another_kind)
     ck_assert_int_eq(locate_text(smaps, &config), 0);
     ck_assert_uint_eq(ram.n_blocks, 2);
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
-    guest_ram_free(&ram);
-    ram_config_free(&config);
 }
 
 /* A DIMM that was unplugged, or a backend that was deleted, leaves the RAM its mapping. */
@@ -656,23 +623,18 @@ TEST(plain, what_is_gone_takes_no_mapping_of_its_size)
     ck_assert_int_eq(locate_text(one, &config), 0);
     ck_assert_str_eq(ram.blocks[0].id, "r");
     ck_assert_uint_eq(ram.n_blocks, 1);
-    guest_ram_free(&ram);
     ck_assert_int_eq(locate_text(two, &config), 0);
     ck_assert_uint_eq(ram.n_blocks, 2);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x100000000);
-    guest_ram_free(&ram);
 
     other.dimm = false;
     other.spare = true;
     backends(&boot, &other);
     ck_assert_int_eq(locate_text(one, &config), 0);
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
-    guest_ram_free(&ram);
     ck_assert_int_eq(locate_text(two, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].hva, 0x100000000);
     ck_assert_uint_eq(ram.unclaimed_bytes, 256 * MIB); /* it may be plugged at any time */
-    guest_ram_free(&ram);
-    ram_config_free(&config);
 }
 
 /* As QEMU 10 makes them with aux-ram-share=on. */
@@ -688,13 +650,10 @@ TEST(plain, memfds_with_the_names_of_regions)
     ck_assert_int_eq(locate_text(smaps, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].inode, 7);
     ck_assert_uint_eq(ram.unclaimed_bytes, 0);
-    guest_ram_free(&ram);
     backend.source = RAM_SOURCE_MEMFD;
     backends(&backend, NULL);
     ck_assert_int_eq(locate_text(smaps, &config), 0);
     ck_assert_uint_eq(ram.blocks[0].inode, 7);
-    guest_ram_free(&ram);
-    ram_config_free(&config);
 }
 
 /* Another VMM than QEMU: what was proved is RAM, whatever its flags; what may be RAM counts as
@@ -723,5 +682,4 @@ TEST(plain, ram_of_another_vmm)
     ck_assert_uint_eq(guest_ram_resident_bytes(&ram), 6 * MIB);
     ck_assert_uint_eq(ram.unclaimed_bytes, 64 * MIB);
     ck_assert_uint_eq(ram.unclaimed_resident_bytes, 3 * MIB);
-    guest_ram_free(&ram);
 }

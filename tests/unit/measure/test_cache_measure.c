@@ -121,9 +121,10 @@ static void tick_fits(double elapsed_s, void *context)
     set_counter(OUR_GROUP, 0, "mbm_total_bytes", "1020000");
 }
 
-TEST(plain, a_guest_that_loads_little_fits)
+FIXTURE(cases, .setup = begin_case, .teardown = end_case);
+
+TEST(cases, a_guest_that_loads_little_fits)
 {
-    begin_case();
     ck_assert_msg(measure(1.5, tick_fits) == 0, "%s", error.text);
     ck_assert_msg(result.verdict.answer == CACHE_ANSWER_FITS, "%s, flags %x", result.verdict.reason,
                   result.seen.flags);
@@ -134,7 +135,6 @@ TEST(plain, a_guest_that_loads_little_fits)
     ck_assert_uint_eq(result.seen.flags & ~(unsigned)CACHE_MULTIPLEXED, 0);
     ck_assert_int_eq(result.no_monitor.code, 0);
     ck_assert(result.seen.counts.known == (result.no_counters.code == 0));
-    end_case();
 }
 
 /* Both are rounded, each for itself. */
@@ -144,12 +144,10 @@ static void tick_rounds_up(double elapsed_s, void *context)
     set_ticks(100, 101);
 }
 
-TEST(plain, no_more_than_all_time_is_the_guests)
+TEST(cases, no_more_than_all_time_is_the_guests)
 {
-    begin_case();
     ck_assert_msg(measure(0.3, tick_rounds_up) == 0, "%s", error.text);
     ck_assert_double_eq(result.seen.guest_share, 1);
-    end_case();
 }
 
 static void tick_larger(double elapsed_s, void *context)
@@ -167,13 +165,11 @@ static void tick_larger(double elapsed_s, void *context)
     set_counter(OUR_GROUP, 0, "llc_occupancy", "1040000");
 }
 
-TEST(plain, one_that_fills_it_again_and_again_does_not)
+TEST(cases, one_that_fills_it_again_and_again_does_not)
 {
-    begin_case();
     ck_assert_msg(measure(1.5, tick_larger) == 0, "%s", error.text);
     ck_assert_msg(result.verdict.answer == CACHE_ANSWER_LARGER, "%s, flags %x",
                   result.verdict.reason, result.seen.flags);
-    end_case();
 }
 
 /* --- answers that would be wrong -------------------------------------------------------------- */
@@ -195,13 +191,11 @@ static void tick_unplugs(double elapsed_s, void *context)
     write_stat("proc/4242/stat", 500, 500);
 }
 
-TEST_EACH(plain, vcpus_that_come_or_go_leave_no_answer, 0, 2)
+TEST_EACH(cases, vcpus_that_come_or_go_leave_no_answer, 0, 2)
 {
-    begin_case();
     ck_assert_int_eq(measure(1.5, _i == 0 ? tick_plugs : tick_unplugs), 0);
     ck_assert(result.seen.flags & CACHE_VCPUS_CHANGED);
     ck_assert_int_eq(result.verdict.answer, CACHE_ANSWER_UNKNOWN);
-    end_case();
 }
 
 static void tick_idle(double elapsed_s, void *context)
@@ -212,10 +206,8 @@ static void tick_idle(double elapsed_s, void *context)
 }
 
 /* The vCPU is a process that sleeps: it is not this thread. */
-TEST(plain, one_that_does_not_run_leaves_no_answer)
+TEST(cases, one_that_does_not_run_leaves_no_answer)
 {
-    begin_case();
-
     pid_t sleeper = fork();
 
     if (sleeper == 0) {
@@ -231,7 +223,6 @@ TEST(plain, one_that_does_not_run_leaves_no_answer)
     ck_assert_int_eq(result.verdict.answer, CACHE_ANSWER_UNKNOWN);
     kill(sleeper, SIGKILL);
     waitpid(sleeper, NULL, 0);
-    end_case();
 }
 
 static void make_nested(void)
@@ -260,14 +251,12 @@ static const struct {
     {give_device, tick_larger, CACHE_VFIO},
 };
 
-TEST_EACH(plain, a_doubt_is_flagged_and_leaves_no_answer, 0, COUNT(doubts))
+TEST_EACH(cases, a_doubt_is_flagged_and_leaves_no_answer, 0, COUNT(doubts))
 {
-    begin_case();
     doubts[_i].prepare();
     ck_assert_int_eq(measure(1.5, doubts[_i].tick), 0);
     ck_assert(result.seen.flags & doubts[_i].flag);
     ck_assert_int_eq(result.verdict.answer, CACHE_ANSWER_UNKNOWN);
-    end_case();
 }
 
 /* --- refusals --------------------------------------------------------------------------------- */
@@ -281,9 +270,8 @@ static bool has_pmu(void)
     return counters.code == 0;
 }
 
-TEST(plain, guests_that_cannot_be_seen_are_refused)
+TEST(cases, guests_that_cannot_be_seen_are_refused)
 {
-    begin_case();
     process.accel = ACCEL_TCG;
     ck_assert_int_eq(measure(0.1, NULL), -ENOTSUP);
     ck_assert_msg(strstr(error.text, "TCG") != NULL, "%s", error.text);
@@ -294,12 +282,10 @@ TEST(plain, guests_that_cannot_be_seen_are_refused)
     process.vcpus_known = true;
     process.start_ticks = 6; /* another one */
     ck_assert_int_eq(measure(0.1, NULL), -ESRCH);
-    end_case();
 }
 
-TEST(plain, without_pmu_and_resctrl_both_reasons_are_given)
+TEST(cases, without_pmu_and_resctrl_both_reasons_are_given)
 {
-    begin_case();
     fake_write(&fake, "proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu\n");
     fake_write(&fake, RESCTRL_TREE "/info/L3_MON/mon_features", "");
     if (has_pmu()) {
@@ -310,12 +296,10 @@ TEST(plain, without_pmu_and_resctrl_both_reasons_are_given)
         ck_assert_msg(strstr(error.text, "PMU") && strstr(error.text, "resctrl: "), "%s",
                       error.text);
     }
-    end_case();
 }
 
-TEST(plain, a_group_that_cannot_be_made_is_a_reason)
+TEST(cases, a_group_that_cannot_be_made_is_a_reason)
 {
-    begin_case();
     mkdir_errno = ENOSPC;
 
     int rc = measure(0.1, NULL);
@@ -323,7 +307,6 @@ TEST(plain, a_group_that_cannot_be_made_is_a_reason)
     ck_assert_int_eq(rc, has_pmu() ? 0 : -ENOTSUP);
     ck_assert_msg(strstr(rc ? error.text : result.no_monitor.text, "RMID") != NULL, "%s",
                   error.text);
-    end_case();
 }
 
 static void tick_interrupts(double elapsed_s, void *context)
@@ -334,11 +317,9 @@ static void tick_interrupts(double elapsed_s, void *context)
     interrupted = 1;
 }
 
-TEST(plain, an_interrupted_one_leaves_nothing)
+TEST(cases, an_interrupted_one_leaves_nothing)
 {
-    begin_case();
     ck_assert_int_eq(measure(30, tick_interrupts), -EINTR);
-    end_case();
 }
 
 int unit_begin(void)

@@ -204,18 +204,18 @@ static void write_faults(uint64_t minor, uint64_t major)
                        (int)major));
 }
 
-static void *mark(void)
+static void *state; /* of `cold`, once it has marked */
+
+static void mark(void)
 {
-    void *state = NULL;
     int rc = method_cold.open(&fake.target, NULL, &state, &error);
 
     ck_assert_msg(rc == 0, "%s", error.text);
     rc = method_cold.mark(state, &error);
     ck_assert_msg(rc == 0, "%s", error.text);
-    return state;
 }
 
-static struct tally collect(void *state)
+static struct tally collect(void)
 {
     struct tally tally;
     int rc = method_cold.collect(state, &tally, &error);
@@ -244,21 +244,25 @@ static void expect_bounds(const struct tally *tally, uint64_t least, uint64_t mo
 
 /* --- the tests -------------------------------------------------------------------------------- */
 
-FIXTURE(cases, .setup = setup);
+static void teardown(void)
+{
+    if (state)
+        method_cold.close(state);
+}
+
+FIXTURE(cases, .setup = setup, .teardown = teardown);
 
 TEST(cases, left_alone_it_is_exact_and_has_no_doubt)
 {
-    void *state = mark();
-
+    mark();
     for (int period = 0; period < 20; period++) {
         guest_runs();
 
-        struct tally tally = collect(state);
+        struct tally tally = collect();
 
         ck_assert_uint_eq(tally.doubts, 0);
         expect_bounds(&tally, N_HOT, N_HOT);
     }
-    method_cold.close(state);
 }
 
 /* Nothing clears the flag of a sentinel there, so some pages are in the upper bound only: the same
@@ -266,33 +270,28 @@ TEST(cases, left_alone_it_is_exact_and_has_no_doubt)
 TEST_EACH(cases, where_flags_stay_a_few_pages_are_not_known, 0, 2)
 {
     KEEPING_FLAGS[_i]();
-
-    void *state = mark();
-
+    mark();
     for (int period = 0; period < 20; period++) {
         guest_runs();
 
-        struct tally tally = collect(state);
+        struct tally tally = collect();
 
         ck_assert_uint_eq(tally.doubts, 0);
         ck_assert_uint_le(low_pages(&tally), N_HOT);
         ck_assert_uint_ge(high_pages(&tally), N_HOT);
         ck_assert_uint_le(high_pages(&tally) - low_pages(&tally), 16);
     }
-    method_cold.close(state);
 }
 
 TEST_EACH(cases, bits_that_others_take, 0, 3)
 {
     if (_i)
         KEEPING_FLAGS[_i - 1]();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     take_bits();
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(high_pages(&tally), N_PAGES);
@@ -300,50 +299,48 @@ TEST_EACH(cases, bits_that_others_take, 0, 3)
 
     /* The bits taken are missing in the windows that follow. */
     guest_runs();
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, _i ? DOUBT_BITS_TAKEN : tally.doubts);
-    method_cold.close(state);
 }
 
 /* In the second window, after which fewer are touched than were in the first. */
 TEST(cases, bits_that_are_taken_between_two_windows)
 {
-    void *state = mark();
+    mark();
     struct tally tally;
 
     guest_runs();
-    tally = collect(state);
+    tally = collect();
     expect_bounds(&tally, N_HOT, N_HOT);
     take_bits();
     accessed[0] = true;
     write_smaps();
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     expect_bounds(&tally, N_HOT, N_PAGES);
 
     /* And so it is in all that begin as early. */
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     expect_bounds(&tally, N_HOT, N_PAGES);
 
     /* A new marking knows nothing of it. */
     ck_assert_int_eq(method_cold.mark(state, &error), 0);
     guest_runs();
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts, 0);
     expect_bounds(&tally, N_HOT, N_HOT);
-    method_cold.close(state);
 }
 
 /* A part of RAM has no sentinel. */
 TEST(cases, a_count_that_falls)
 {
-    void *state = mark();
+    mark();
     struct tally tally;
 
     guest_runs();
     read_by_others(N_PAGES / 2, N_PAGES / 4);
-    tally = collect(state);
+    tally = collect();
 
     const uint64_t least = low_pages(&tally);
     const uint64_t touched = tally.touched_bytes;
@@ -351,30 +348,26 @@ TEST(cases, a_count_that_falls)
     ck_assert_uint_le(least, N_HOT);
     memset(accessed, 0, sizeof(accessed));
     write_smaps();
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(tally.touched_bytes, touched);
     expect_bounds(&tally, least, N_PAGES);
-    method_cold.close(state);
 }
 
 TEST_EACH(cases, memory_that_others_read, 0, 2)
 {
     if (_i)
         turn_mglru_on();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     read_by_others(N_PAGES / 2, N_PAGES / 2);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts & DOUBT_READ_BY_OTHERS, DOUBT_READ_BY_OTHERS);
     ck_assert_uint_le(low_pages(&tally), N_HOT);
     ck_assert_uint_ge(high_pages(&tally), N_HOT);
     ck_assert_uint_ge(base_pages(tally.surplus_bytes), N_PAGES / 2 - SENTINELS);
-    method_cold.close(state);
 }
 
 /* QEMU has read half of RAM, which was never written: the zero page is behind it, and somebody on
@@ -386,16 +379,13 @@ TEST(cases, the_zero_page_tells_nothing)
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
         fake_map(&fake, page, zero, KPF_ZERO_PAGE | KPF_REFERENCED);
     write_smaps();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, 0);
     expect_bounds(&tally, N_HOT, N_HOT);
-    method_cold.close(state);
 }
 
 /* Its file had it all, and QEMU has mapped nothing of the second half. */
@@ -405,8 +395,7 @@ TEST(cases, first_mappings_are_counted_by_faults)
     unmap(N_PAGES / 2, N_PAGES / 2);
     write_faults(1000, 10);
 
-    void *state = mark();
-
+    mark();
     guest_runs();
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page += 4 * AROUND)
         fault_at(page);
@@ -415,7 +404,7 @@ TEST(cases, first_mappings_are_counted_by_faults)
 
     write_faults(1000 + faults, 10);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
     expect_bounds(&tally, N_HOT + faults, N_HOT + faults * AROUND);
@@ -423,10 +412,9 @@ TEST(cases, first_mappings_are_counted_by_faults)
     /* They are mapped now. */
     ck_assert_int_eq(method_cold.mark(state, &error), 0);
     guest_runs();
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts, 0);
     expect_bounds(&tally, N_HOT, N_HOT);
-    method_cold.close(state);
 }
 
 /* The file has the first half of RAM, and QEMU maps no more. */
@@ -442,18 +430,15 @@ static void have_half(void)
 TEST(cases, new_pages_count_in_full)
 {
     have_half();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     fault_at(N_PAGES / 2);
     write_faults(1000 + AROUND - 1, 11);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, 0);
     expect_bounds(&tally, N_HOT + AROUND, N_HOT + AROUND);
-    method_cold.close(state);
 }
 
 /* They have mapped the file, too, and touched it before the guest. */
@@ -462,19 +447,16 @@ TEST(cases, new_pages_that_others_put_into_the_file)
     const uint64_t faults = 3;
 
     have_half();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     for (uint64_t k = 0; k < faults; k++)
         fault_at(N_PAGES / 2 + 2 * k * AROUND);
     write_faults(1000 + faults, 10);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
     expect_bounds(&tally, N_HOT + faults, N_HOT + faults * AROUND);
-    method_cold.close(state);
 }
 
 /* They have read QEMU's memory twice, which leaves no flag, and QEMU has had too few faults. First
@@ -484,19 +466,16 @@ TEST_EACH(cases, pages_that_others_map_for_qemu, 0, 2)
     have_half();
     if (_i == 0)
         make_shared();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     for (uint64_t k = 0; k < 3; k++)
         fault_at(N_PAGES / 2 + 2 * k * AROUND);
     write_faults(1002, 10);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
     expect_bounds(&tally, N_HOT, N_HOT + 3 * AROUND);
-    method_cold.close(state);
 }
 
 /* The pages of a panel of pageout are a sample, of which each stands for so many. */
@@ -521,13 +500,12 @@ TEST(cases, faults_that_are_fewer_beyond_chance)
 /* They have swapped out a half, or dropped it from a private mapping. */
 TEST(cases, pages_that_others_take_away)
 {
-    void *state = mark();
-
+    mark();
     guest_runs();
     take_bits();
     unmap(0, N_PAGES / 2);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(base_pages(tally.resident_bytes), N_PAGES / 2);
@@ -538,44 +516,37 @@ TEST(cases, pages_that_others_take_away)
 
     ck_assert_ok(wss_estimate(&tally, &memory, &estimate));
     ck_assert_uint_eq(base_pages(estimate.wss_high_bytes), N_PAGES);
-    method_cold.close(state);
 }
 
 /* A large folio comes by one fault. */
 TEST(cases, new_pages_of_a_folio_count_in_full)
 {
     have_half();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     fault_at(N_PAGES / 2);
     for (uint64_t page = N_PAGES / 2; page < N_PAGES / 2 + AROUND; page++)
         set_flags(page, KPF_LRU | (PFN(page) % AROUND ? KPF_COMPOUND_TAIL : KPF_COMPOUND_HEAD));
     write_faults(1001, 10);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts & DOUBT_FIRST_MAPPING, 0);
-    method_cold.close(state);
 }
 
 TEST(cases, pages_that_others_unmap)
 {
     make_shared();
-
-    void *state = mark();
-
+    mark();
     guest_runs();
     unmap(0, N_PAGES);
     fault_at(0);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
     ck_assert_uint_le(low_pages(&tally), 1);
-    method_cold.close(state);
 }
 
 /* A mapping of a file that cannot be opened may have been there. */
@@ -585,52 +556,46 @@ TEST(cases, a_file_that_cannot_be_opened)
     fake.block.shared = true;
     unmap(N_PAGES / 2, N_PAGES / 2);
 
-    void *state = mark();
-
+    mark();
     guest_runs();
     fault_at(N_PAGES / 2);
     unmap(N_PAGES / 4, AROUND); /* by a balloon, perhaps */
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, DOUBT_FIRST_MAPPING);
     expect_bounds(&tally, N_HOT + 1, N_HOT + AROUND);
-    method_cold.close(state);
 }
 
 /* Pages that move to other frames, as by compaction, tell nothing, nor do those that leave. */
 TEST(cases, pages_that_move_or_leave)
 {
-    void *state = mark();
-
+    mark();
     guest_runs();
     for (uint64_t page = 0; page < N_PAGES; page++)
         fake_map(&fake, page, PFN(page) + N_PAGES, KPF_LRU);
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
         fake_set_u64(&fake, "proc/4242/pagemap", base_pages(FAKE_HVA) + page, 0);
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, 0);
-    method_cold.close(state);
 }
 
 /* Huge pages, whose accessed bit a read would set, are not read. */
 /* A dump read the holes; the flag of the one page that all of them are is anybody's. */
 TEST(cases, a_flag_of_the_zero_page_is_no_reader)
 {
-    void *state = mark();
-
+    mark();
     for (uint64_t page = N_PAGES / 2; page < N_PAGES; page++)
         set_flags(page, KPF_ZERO_PAGE | KPF_REFERENCED);
     guest_runs();
 
-    struct tally tally = collect(state);
+    struct tally tally = collect();
 
     ck_assert_uint_eq(tally.doubts, 0);
     ck_assert_uint_eq(base_pages(tally.touched_bytes), N_HOT);
     ck_assert_uint_eq(tally.surplus_bytes, 0);
-    method_cold.close(state);
 }
 
 TEST(cases, huge_pages_hold_no_sentinel)
@@ -654,35 +619,33 @@ TEST_EACH(cases, a_count_that_falls_within_the_window, 0, 2)
 {
     fake.block.huge_bytes = _i ? fake.block.bytes : 0;
 
-    void *state = mark();
+    mark();
     struct tally tally;
 
     guest_runs();
     method_cold.wake.between(state);
     memset(accessed, 0, sizeof(accessed));
     write_smaps();
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts & DOUBT_BITS_TAKEN, _i ? DOUBT_BITS_TAKEN : 0);
     ck_assert_uint_eq(high_pages(&tally), _i ? N_PAGES : 0);
     ck_assert_uint_ge(base_pages(tally.touched_bytes), _i ? N_HOT - SENTINELS : 0);
-    method_cold.close(state);
 }
 
 TEST(cases, a_count_that_stays_within_the_window)
 {
     fake.block.huge_bytes = fake.block.bytes;
 
-    void *state = mark();
+    mark();
     struct tally tally;
 
     guest_runs();
-    tally = collect(state);
+    tally = collect();
     /* some of the sentinels are hot */
     method_cold.wake.between(state);
-    tally = collect(state);
+    tally = collect();
     ck_assert_uint_eq(tally.doubts, 0);
     expect_bounds(&tally, N_HOT, N_HOT);
-    method_cold.close(state);
 }
 
 /* The page comes off QEMU's page table, finds nowhere to go, and is mapped again. */

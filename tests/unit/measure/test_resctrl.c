@@ -63,9 +63,10 @@ static void assert_tasks(const char *path, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-TEST(plain, the_group_has_the_vcpus_and_goes)
+FIXTURE(cases, .setup = begin_case, .teardown = end_case);
+
+TEST(cases, the_group_has_the_vcpus_and_goes)
 {
-    begin_case();
     begin_group();
     assert_tasks(OUR_GROUP, "101\n102");
     assert_tasks(RESCTRL_TREE "/mon_groups/others", "77");
@@ -86,12 +87,10 @@ TEST(plain, the_group_has_the_vcpus_and_goes)
     ck_assert_uint_eq(seen.caches[0].occupied_bytes, 524288);
     ck_assert_uint_eq(seen.caches[0].loaded_while_full_bytes, CACHE_UNKNOWN);
     ck_assert_uint_eq(seen.caches[1].loaded_bytes, 0);
-    end_case();
 }
 
-TEST(plain, below_the_control_group_that_they_are_in)
+TEST(cases, below_the_control_group_that_they_are_in)
 {
-    begin_case();
     fake_write(&fake, RESCTRL_TREE "/db/tasks", "101\n102\n");
     fake_write(&fake, RESCTRL_TREE "/db/cpus_list", "0\n");
     fake_write(&fake, RESCTRL_TREE "/db/size", "    L3:0=262144;1=1048576\n");
@@ -105,14 +104,12 @@ TEST(plain, below_the_control_group_that_they_are_in)
     group = NULL;
     ck_assert(!exists(RESCTRL_TREE "/db/mon_groups/" OUR_NAME));
     ck_assert(exists(RESCTRL_TREE "/db/mon_groups/theirs"));
-    end_case();
 }
 
 /* --- groups of others ------------------------------------------------------------------------- */
 
-TEST(plain, a_group_of_others_is_read_and_left_alone)
+TEST(cases, a_group_of_others_is_read_and_left_alone)
 {
-    begin_case();
     set_group(RESCTRL_TREE "/mon_groups/vcpus_0-1", "101\n102\n");
     follow("/", "vcpus_0-1");
     begin_group();
@@ -126,22 +123,18 @@ TEST(plain, a_group_of_others_is_read_and_left_alone)
     resctrl_group_close(group);
     group = NULL;
     assert_tasks(RESCTRL_TREE "/mon_groups/vcpus_0-1", "101\n102");
-    end_case();
 }
 
-TEST(plain, one_that_has_other_threads_is_flagged)
+TEST(cases, one_that_has_other_threads_is_flagged)
 {
-    begin_case();
     set_group(RESCTRL_TREE "/mon_groups/all", "101\n102\n103\n");
     follow("/", "all");
     begin_group();
     ck_assert_uint_eq(seen.flags, CACHE_FOREIGN_GROUP | CACHE_OTHER_CODE);
-    end_case();
 }
 
-TEST(plain, no_thread_is_taken_out_of_a_group_of_others)
+TEST(cases, no_thread_is_taken_out_of_a_group_of_others)
 {
-    begin_case();
     set_group(RESCTRL_TREE "/mon_groups/one", "102\n");
     place_thread(102, "/", "one");
     ck_assert_int_eq(open_group(), -EBUSY);
@@ -149,39 +142,32 @@ TEST(plain, no_thread_is_taken_out_of_a_group_of_others)
     assert_tasks(RESCTRL_TREE "/mon_groups/one", "102");
     place_thread(101, "/", "two");
     ck_assert_int_eq(open_group(), -EBUSY);
-    end_case();
 }
 
 /* It was in none when the group was made. */
-TEST(plain, nor_one_that_was_just_put_there)
+TEST(cases, nor_one_that_was_just_put_there)
 {
-    begin_case();
     ck_assert_int_eq(open_group(), 0);
     place_thread(102, "/", "others");
     ck_assert_error(resctrl_group_begin(group, &caches, &seen, &error), -EBUSY, "102");
     assert_tasks(OUR_GROUP, "101");
-    end_case();
 }
 
-TEST(plain, several_control_groups_are_refused)
+TEST(cases, several_control_groups_are_refused)
 {
-    begin_case();
     place_thread(102, "db", "");
     ck_assert_int_eq(open_group(), -EBUSY);
     ck_assert_msg(strstr(error.text, "several control groups") != NULL, "%s", error.text);
-    end_case();
 }
 
-TEST(plain, hostile_places_are_refused)
+TEST(cases, hostile_places_are_refused)
 {
-    begin_case();
     place_thread(101, "/", "../../../etc");
     ck_assert_int_eq(open_group(), -EBADMSG);
     place_thread(101, "..", "");
     ck_assert_int_eq(open_group(), -EBADMSG);
     place_thread(101, "", "");
     ck_assert_int_eq(open_group(), -ENOTSUP);
-    end_case();
 }
 
 /* --- what is doubtful ------------------------------------------------------------------------- */
@@ -208,13 +194,11 @@ static const struct {
      CACHE_MBM_FILTERED},
 };
 
-TEST_EACH(plain, what_rules_over_the_group_is_flagged, 0, COUNT(configs))
+TEST_EACH(cases, what_rules_over_the_group_is_flagged, 0, COUNT(configs))
 {
-    begin_case();
     fake_write(&fake, configs[_i].path, configs[_i].text);
     begin_group();
     ck_assert_uint_eq(seen.flags, configs[_i].flags);
-    end_case();
 }
 
 TEST(plain, sizes_that_cannot_be_are_unknown)
@@ -235,21 +219,18 @@ TEST(plain, sizes_that_cannot_be_are_unknown)
     end_case();
 }
 
-TEST(plain, what_a_former_owner_left_is_read_first)
+TEST(cases, what_a_former_owner_left_is_read_first)
 {
-    begin_case();
     new_occupied = "131072";
     begin_group();
     ck_assert_uint_eq(seen.caches[0].leftover_bytes, 131072);
     ck_assert_uint_eq(seen.caches[1].leftover_bytes, 0);
-    end_case();
 }
 
 static const char *const gaps[] = {"Unavailable", "Error", "Unassigned", "999999", "-5", ""};
 
-TEST_EACH(plain, a_gap_in_the_bandwidth_is_never_filled, 0, COUNT(gaps))
+TEST_EACH(cases, a_gap_in_the_bandwidth_is_never_filled, 0, COUNT(gaps))
 {
-    begin_case();
     begin_group();
     follow("/", OUR_NAME);
     set_counter(OUR_GROUP, 0, "mbm_total_bytes", gaps[_i]);
@@ -259,14 +240,12 @@ TEST_EACH(plain, a_gap_in_the_bandwidth_is_never_filled, 0, COUNT(gaps))
     resctrl_group_end(group, &seen);
     ck_assert_uint_eq(seen.flags, CACHE_MBM_GAP);
     ck_assert_uint_eq(seen.caches[0].loaded_bytes, CACHE_UNKNOWN);
-    end_case();
 }
 
 static const char *const local_gaps[] = {"Unavailable", "999999"};
 
-TEST_EACH(plain, nor_one_in_that_of_the_same_node, 0, 2)
+TEST_EACH(cases, nor_one_in_that_of_the_same_node, 0, 2)
 {
-    begin_case();
     begin_group();
     follow("/", OUR_NAME);
     set_counter(OUR_GROUP, 0, "mbm_local_bytes", local_gaps[_i]);
@@ -281,20 +260,17 @@ TEST_EACH(plain, nor_one_in_that_of_the_same_node, 0, 2)
     ck_assert_uint_eq(seen.caches[1].local_bytes, 1);
     ck_assert_uint_eq(seen.caches[0].loaded_bytes, 0);
     ck_assert_uint_eq(seen.flags, 0);
-    end_case();
 }
 
-TEST(plain, one_that_is_never_there_is_a_gap)
+TEST(cases, one_that_is_never_there_is_a_gap)
 {
-    begin_case();
     new_total = "Unavailable";
     begin_group();
     resctrl_group_sample(group, &seen);
     ck_assert(seen.flags & CACHE_MBM_GAP);
-    end_case();
 }
 
-TEST(plain, full_is_counted_from_its_first_reading_on)
+TEST(cases, full_is_counted_from_its_first_reading_on)
 {
     static const struct {
         const char *occupied, *total;
@@ -309,7 +285,6 @@ TEST(plain, full_is_counted_from_its_first_reading_on)
         {"Unavailable", "8000000", CACHE_UNKNOWN},
     };
 
-    begin_case();
     begin_group();
     for (size_t i = 0; i < COUNT(readings); i++) {
         set_counter(OUR_GROUP, 0, "llc_occupancy", readings[i].occupied);
@@ -317,7 +292,6 @@ TEST(plain, full_is_counted_from_its_first_reading_on)
         resctrl_group_sample(group, &seen);
         ck_assert_uint_eq(seen.caches[0].loaded_while_full_bytes, readings[i].since);
     }
-    end_case();
 }
 
 static void change_schemata(void)
@@ -362,30 +336,26 @@ static const struct {
     {unplug_cache, CACHE_GROUP_CHANGED},    {add_thread, CACHE_OTHER_CODE},
 };
 
-TEST_EACH(plain, what_changes_meanwhile_is_flagged, 0, COUNT(changes))
+TEST_EACH(cases, what_changes_meanwhile_is_flagged, 0, COUNT(changes))
 {
-    begin_case();
     begin_group();
     follow("/", OUR_NAME);
     changes[_i].change();
     resctrl_group_sample(group, &seen);
     resctrl_group_end(group, &seen);
     ck_assert_uint_eq(seen.flags, changes[_i].flag);
-    end_case();
 }
 
 /* --- what cannot be --------------------------------------------------------------------------- */
 
-TEST(plain, no_group_is_left_for_us)
+TEST(cases, no_group_is_left_for_us)
 {
-    begin_case();
     mkdir_errno = ENOSPC;
     ck_assert_int_eq(open_group(), -ENOSPC);
     ck_assert_msg(strstr(error.text, "RMID") != NULL, "%s", error.text);
     mkdir_errno = EACCES;
     ck_assert_int_eq(open_group(), -EACCES);
     ck_assert_msg(strstr(error.text, "root") != NULL, "%s", error.text);
-    end_case();
 }
 
 /* --- nothing is left -------------------------------------------------------------------------- */
@@ -420,17 +390,14 @@ static void end_by(int number)
 
 static const int signals[] = {SIGKILL, SIGTERM, SIGQUIT, SIGINT};
 
-TEST_EACH(plain, a_killed_process_leaves_no_group, 0, COUNT(signals))
+TEST_EACH(cases, a_killed_process_leaves_no_group, 0, COUNT(signals))
 {
-    begin_case();
     end_by(signals[_i]);
     ck_assert(!exists(OUR_GROUP));
-    end_case();
 }
 
-TEST(plain, what_was_left_by_two_killed_at_once_goes_next_time)
+TEST(cases, what_was_left_by_two_killed_at_once_goes_next_time)
 {
-    begin_case();
     set_group(OUR_GROUP, "101\n102\n");
     follow("/", OUR_NAME);
     set_group(RESCTRL_TREE "/mon_groups/vmwss-cache-77", "");
@@ -453,5 +420,4 @@ TEST(plain, what_was_left_by_two_killed_at_once_goes_next_time)
     ck_assert(exists(RESCTRL_TREE "/mon_groups/vmwss-cache-079"));
     ck_assert(exists(RESCTRL_TREE "/mon_groups/vmwss-cache-80"));
     run_lock_release(&lock);
-    end_case();
 }

@@ -34,7 +34,13 @@ static void setup(void)
     error = (struct error){0};
 }
 
-FIXTURE(cases, .setup = setup);
+static void teardown(void)
+{
+    method_soft_dirty.close(state);
+    page_set_free(&set);
+}
+
+FIXTURE(cases, .setup = setup, .teardown = teardown);
 
 static void begin(void)
 {
@@ -52,12 +58,6 @@ static void collect(void)
     ck_assert_msg(method_soft_dirty.collect(state, &tally, &error) == 0, "%s", error.text);
 }
 
-static void end(void)
-{
-    method_soft_dirty.close(state);
-    page_set_free(&set);
-}
-
 TEST(cases, counts_what_was_written)
 {
     entry(90, WRITTEN); /* from before the marking: the kernel would have cleared it */
@@ -73,7 +73,6 @@ TEST(cases, counts_what_was_written)
     ck_assert_uint_eq(tally.touched_bytes, 21 * PAGE);
     ck_assert_uint_eq(tally.resident_bytes, 101 * PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
-    end();
 }
 
 /* The bit goes into swap; what was discarded is gone. */
@@ -92,7 +91,6 @@ TEST(cases, memory_that_leaves)
     ck_assert_uint_eq(tally.gone_bytes, PAGE);
     ck_assert_uint_eq(tally.swapped_pages, 1);
     ck_assert_uint_eq(tally.doubts, 0);
-    end();
 }
 
 TEST(cases, others_take_bits)
@@ -110,7 +108,6 @@ TEST(cases, others_take_bits)
     entry(3, WRITTEN);
     collect();
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
-    end();
 }
 
 /* KSM takes the bit of the pages that it merges, and no other. */
@@ -126,7 +123,6 @@ TEST(cases, merged_pages_are_in_the_upper_bound)
     ck_assert_uint_eq(tally.touched_bytes, PAGE);
     ck_assert_uint_eq(tally.missed_bytes, 2 * PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
-    end();
 }
 
 /* As many as are written again are merged meanwhile, so the number of merged pages stays. */
@@ -143,7 +139,6 @@ TEST(cases, merged_pages_that_others_hide)
     ck_assert_uint_eq(tally.touched_bytes, PAGE);
     ck_assert_uint_eq(tally.missed_bytes, PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
-    end();
 }
 
 /* Reclaim writes pages of a file on disk back and drops them, and the bit is gone. */
@@ -163,7 +158,6 @@ TEST(cases, pages_of_a_file_that_leave)
     ck_assert_uint_eq(tally.touched_bytes, PAGE);
     ck_assert_uint_eq(tally.doubts, DOUBT_BITS_TAKEN);
     ck_assert_uint_eq(tally.hidden_units, HIDDEN_ANY);
-    end();
 }
 
 /* The size of shared memory says whether it was discarded. */
@@ -179,7 +173,6 @@ TEST(cases, shared_memory_that_is_discarded)
     ck_assert_uint_eq(tally.touched_bytes, PAGE);
     ck_assert_uint_eq(tally.gone_bytes, PAGE);
     ck_assert_uint_eq(tally.doubts, 0);
-    end();
 }
 
 /* Without PAGEMAP_SCAN it is not known which pages are huge, so all may be. */
@@ -192,7 +185,6 @@ TEST(cases, huge_pages)
     ck_assert_uint_eq(tally.n_strata, 1);
     ck_assert_uint_eq(tally.strata[0].granularity_bytes, 2 << 20);
     ck_assert_uint_eq(tally.strata[0].touched_units, 1);
-    end();
 }
 
 TEST(cases, hugetlb_keeps_its_bits)
@@ -204,5 +196,4 @@ TEST(cases, hugetlb_keeps_its_bits)
     collect();
     ck_assert_uint_eq(tally.touched_bytes, 0);
     ck_assert_uint_eq(tally.unmeasurable_bytes, 100 * PAGE);
-    end();
 }
