@@ -97,7 +97,7 @@ TEST(plain, report_is_read)
 
 TEST(plain, what_is_not_told_is_unknown)
 {
-    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{\"pressure_off\":\"psi=0\"}}"), 0);
+    ck_assert_zero(parse("{\"seq\":2,\"report\":{\"pressure_off\":\"psi=0\"}}"));
     ck_assert(isnan(message.report.uptime_s));
     ck_assert_uint_eq(message.report.memory.total_bytes, AGENT_UNKNOWN);
     ck_assert(!message.report.has_pressure);
@@ -112,16 +112,15 @@ TEST(plain, hidden_processes_are_read)
     struct agent_hello hello = {.protocol = 1, .page_bytes = 4096};
     char *text;
 
-    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{}}"), 0);
+    ck_assert_zero(parse("{\"seq\":2,\"report\":{}}"));
     ck_assert(!message.report.processes_hidden);
-    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{\"processes_hidden\":false}}"), 0);
+    ck_assert_zero(parse("{\"seq\":2,\"report\":{\"processes_hidden\":false}}"));
     ck_assert(!message.report.processes_hidden);
-    ck_assert_int_eq(parse("{\"seq\":2,\"report\":{\"processes_hidden\":true,"
-                           "\"working_set\":{\"window_s\":9,\"unread\":3}}}"),
-                     0);
+    ck_assert_zero(parse("{\"seq\":2,\"report\":{\"processes_hidden\":true,"
+                         "\"working_set\":{\"window_s\":9,\"unread\":3}}}"));
     ck_assert(message.report.processes_hidden);
     text = agent_last_report_text(&hello, &message.report, &message.top);
-    ck_assert_int_eq(agent_last_report_parse(text, RAM, &last_report, &error), 0);
+    ck_assert_zero(agent_last_report_parse(text, RAM, &last_report, &error));
     ck_assert(last_report.report.processes_hidden);
     ck_assert_uint_eq(last_report.report.working_set.unread, 3);
     free(text);
@@ -131,17 +130,16 @@ TEST(plain, hidden_processes_are_read)
 
 TEST(plain, stall_and_error_are_read)
 {
-    ck_assert_int_eq(parse("{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"threshold_us\":"
-                           "150000,\"window_us\":1000000,\"uptime_s\":813.01,\"total_us\":4}}"),
-                     0);
+    ck_assert_zero(parse("{\"stall\":{\"resource\":\"memory\",\"kind\":\"some\",\"threshold_us\":"
+                         "150000,\"window_us\":1000000,\"uptime_s\":813.01,\"total_us\":4}}"));
     ck_assert_int_eq(message.kind, AGENT_MESSAGE_STALL);
     ck_assert_uint_eq(message.seq, AGENT_UNKNOWN);
     ck_assert_str_eq(message.stall.resource, "memory");
     ck_assert_uint_eq(message.stall.threshold_us, 150000);
-    ck_assert_int_eq(parse("{\"seq\":3,\"error\":\"no such question\"}"), 0);
+    ck_assert_zero(parse("{\"seq\":3,\"error\":\"no such question\"}"));
     ck_assert_int_eq(message.kind, AGENT_MESSAGE_ERROR);
     ck_assert_str_eq(message.error, "no such question");
-    ck_assert_int_eq(parse("{\"error\":\"what?\"}"), 0);
+    ck_assert_zero(parse("{\"error\":\"what?\"}"));
     REFUSES("{\"stall\":{\"resource\":\"disk\",\"kind\":\"some\"}}", -EINVAL, "stall.resource");
     REFUSES("{\"stall\":{\"resource\":\"io\",\"kind\":\"all\"}}", -EINVAL, "stall.kind");
 }
@@ -182,7 +180,7 @@ TEST(plain, text_is_printable_or_refused)
     REFUSES("{\"seq\":1,\"error\":\"\\u009b\"}", -EINVAL, "control");
     REFUSES("{\"seq\":1,\"error\":\"\\u202e\"}", -EINVAL, "control");
     REFUSES("{\"seq\":1,\"error\":\"\\u2028\"}", -EINVAL, "control");
-    ck_assert_int_eq(parse("{\"seq\":1,\"error\":\"ä\\ud83d\\ude00\"}"), 0);
+    ck_assert_zero(parse("{\"seq\":1,\"error\":\"ä\\ud83d\\ude00\"}"));
     REFUSES("{\"seq\":2,\"report\":{\"processes\":[{},{\"name\":\"a\\nb\"}]}}", -EINVAL,
             "report.processes[1].name: has control");
 }
@@ -194,7 +192,7 @@ TEST(plain, text_has_an_end)
 
     memset(text, 'x', sizeof(text));
     snprintf(line, sizeof(line), "{\"seq\":1,\"error\":\"%.*s\"}", WIRE_TEXT_MAX, text);
-    ck_assert_int_eq(parse(line), 0);
+    ck_assert_zero(parse(line));
     ck_assert_uint_eq(strlen(message.error), WIRE_TEXT_MAX);
     snprintf(line, sizeof(line), "{\"seq\":1,\"error\":\"%.*s\"}", WIRE_TEXT_MAX + 1, text);
     refuses(line, strlen(line), -ERANGE, "longer than 128");
@@ -247,9 +245,8 @@ TEST(plain, numbers_that_cannot_be)
 /* The sign would be printed. */
 TEST(plain, minus_zero_is_zero)
 {
-    ck_assert_int_eq(parse("{\"seq\":1,\"report\":{\"uptime_s\":-0.0,\"paging\":{"
-                           "\"oom_kills\":-0}}}"),
-                     0);
+    ck_assert_zero(parse("{\"seq\":1,\"report\":{\"uptime_s\":-0.0,\"paging\":{"
+                         "\"oom_kills\":-0}}}"));
     ck_assert_double_eq(message.report.uptime_s, 0);
     ck_assert(!signbit(message.report.uptime_s));
     ck_assert_uint_eq(message.report.paging.oom_kills, 0);
@@ -270,7 +267,7 @@ TEST(plain, depth_is_bounded)
     static char line[WIRE_LINE_MAX];
 
     deep(line, AGENT_MESSAGE_DEPTH - 1);
-    ck_assert_int_eq(parse(line), 0);
+    ck_assert_zero(parse(line));
     deep(line, AGENT_MESSAGE_DEPTH);
     refuses(line, strlen(line), -E2BIG, "levels deep");
     deep(line, 8000);
@@ -284,7 +281,7 @@ TEST(plain, length_and_number_are_bounded)
 
     memset(line + at, ' ', WIRE_LINE_MAX - at);
     memcpy(line + WIRE_LINE_MAX - 3, "]}", 2);
-    ck_assert_int_eq(parse_bytes(line, WIRE_LINE_MAX - 1), 0);
+    ck_assert_zero(parse_bytes(line, WIRE_LINE_MAX - 1));
     refuses(line, WIRE_LINE_MAX, -E2BIG, "a line of more than 16384 bytes");
     for (size_t i = 0; i < AGENT_MESSAGE_VALUES; i++)
         memcpy(line + at + 2 * i, ",0", 2);
@@ -296,7 +293,7 @@ TEST(plain, unknown_ram_is_no_limit_but_sense)
     const char *line = "{\"seq\":1,\"report\":{\"memory\":{\"total_bytes\":1125899906842624}}}";
     const char *more = "{\"seq\":1,\"report\":{\"memory\":{\"total_bytes\":1125899906842625}}}";
 
-    ck_assert_int_eq(agent_message_parse(line, strlen(line), AGENT_UNKNOWN, &message, &error), 0);
+    ck_assert_zero(agent_message_parse(line, strlen(line), AGENT_UNKNOWN, &message, &error));
     ck_assert_int_eq(agent_message_parse(more, strlen(more), AGENT_UNKNOWN, &message, &error),
                      -ERANGE);
 }
@@ -308,9 +305,8 @@ TEST(plain, told_is_read_again)
     struct agent_hello hello;
     char *text;
 
-    ck_assert_int_eq(parse("{\"seq\":1,\"hello\":{\"protocol\":1,\"agent\":\"0.1.0\",\"kernel\":"
-                           "\"6.1.0\",\"boot_id\":\"b\",\"page_bytes\":4096}}"),
-                     0);
+    ck_assert_zero(parse("{\"seq\":1,\"hello\":{\"protocol\":1,\"agent\":\"0.1.0\",\"kernel\":"
+                         "\"6.1.0\",\"boot_id\":\"b\",\"page_bytes\":4096}}"));
     hello = message.hello;
     ck_assert_int_eq(
         parse("{\"seq\":2,\"report\":{\"uptime_s\":81.5,\"memory\":{\"total_bytes\":4096},"
@@ -320,7 +316,7 @@ TEST(plain, told_is_read_again)
         0);
     text = agent_last_report_text(&hello, &message.report, &message.top);
     ck_assert_ptr_nonnull(text);
-    ck_assert_int_eq(agent_last_report_parse(text, RAM, &last_report, &error), 0);
+    ck_assert_zero(agent_last_report_parse(text, RAM, &last_report, &error));
     ck_assert_str_eq(last_report.hello.kernel, "6.1.0");
     ck_assert_double_eq(last_report.report.uptime_s, 81.5);
     ck_assert_uint_eq(last_report.report.memory.total_bytes, 4096);

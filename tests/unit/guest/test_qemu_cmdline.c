@@ -115,36 +115,31 @@ TEST(plain, sockets_and_what_they_are_for)
 /* As of QEMU's manual, and as of libvirt. */
 TEST(plain, confidential_guests)
 {
-    ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
-                           "sev-snp-guest,id=sev0,cbitpos=51,reduced-phys-bits=1\0"),
-                     0);
+    ck_assert_zero(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
+                         "sev-snp-guest,id=sev0,cbitpos=51,reduced-phys-bits=1\0"));
     ck_assert_str_eq(line.ram.in_guest_memfd, "SEV-SNP");
-    ck_assert_int_eq(PARSE("-object\0{\"qom-type\":\"tdx-guest\",\"id\":\"lsec0\"}\0"
-                           "-machine\0pc-q35-10.1,confidential-guest-support=lsec0\0"),
-                     0);
+    ck_assert_zero(PARSE("-object\0{\"qom-type\":\"tdx-guest\",\"id\":\"lsec0\"}\0"
+                         "-machine\0pc-q35-10.1,confidential-guest-support=lsec0\0"));
     ck_assert_str_eq(line.ram.in_guest_memfd, "TDX");
     /* Encrypted in place, in the backend's own pages. */
-    ck_assert_int_eq(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
-                           "sev-guest,id=sev0,cbitpos=47,reduced-phys-bits=1,policy=0x5\0"),
-                     0);
+    ck_assert_zero(PARSE("-machine\0q35,confidential-guest-support=sev0\0-object\0"
+                         "sev-guest,id=sev0,cbitpos=47,reduced-phys-bits=1,policy=0x5\0"));
     ck_assert_ptr_null(line.ram.in_guest_memfd);
 }
 
 /* Options as qemu-server of Proxmox VE 8 writes them. */
 TEST(plain, uuid_of_smbios)
 {
-    ck_assert_int_eq(PARSE("-id\000100\0-name\0web,debug-threads=on\0-no-shutdown\0-smbios\0"
-                           "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0-smp\0"
-                           "2,sockets=1,cores=2,maxcpus=2\0-m\0002048\0"),
-                     0);
+    ck_assert_zero(PARSE("-id\000100\0-name\0web,debug-threads=on\0-no-shutdown\0-smbios\0"
+                         "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0-smp\0"
+                         "2,sockets=1,cores=2,maxcpus=2\0-m\0002048\0"));
     ck_assert_str_eq(line.name, "web");
     ck_assert_str_eq(line.uuid, "0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e");
-    ck_assert_int_eq(PARSE("-uuid\0"
-                           "11111111-1111-4111-8111-111111111111\0-smbios\0"
-                           "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0"),
-                     0);
+    ck_assert_zero(PARSE("-uuid\0"
+                         "11111111-1111-4111-8111-111111111111\0-smbios\0"
+                         "type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e\0"));
     ck_assert_str_eq(line.uuid, "11111111-1111-4111-8111-111111111111");
-    ck_assert_int_eq(PARSE("-smbios\0type=2,serial=x\0-smbios\0file=/some/table\0"), 0);
+    ck_assert_zero(PARSE("-smbios\0type=2,serial=x\0-smbios\0file=/some/table\0"));
     ck_assert_str_eq(line.uuid, "");
     /* Cut by nobody: what is no UUID is none. */
     ck_assert_zero(PARSE("-smbios\0type=1,uuid=0b6f1c9e-3a6e-4b8e-9d7c-2f6a1b1c0d5e0b6f1c9e\0"));
@@ -180,7 +175,7 @@ TEST(plain, plain_size_in_every_spelling)
         char text[128];
         int n = snprintf(text, sizeof(text), "qemu%c-m%c%s", 0, 0, sizes[i].text);
 
-        ck_assert_int_eq(parse(text, (size_t)n + 1), 0);
+        ck_assert_zero(parse(text, (size_t)n + 1));
         ck_assert_msg(line.ram.total_bytes == sizes[i].bytes, "%s: %llu", sizes[i].text,
                       (unsigned long long)line.ram.total_bytes);
         ck_assert_uint_eq(line.ram.n_backends, 1);
@@ -223,7 +218,7 @@ TEST(plain, sizes_that_are_none)
 
 TEST(plain, no_memory_option_is_the_default)
 {
-    ck_assert_int_eq(PARSE("-display\0none\0"), 0);
+    ck_assert_zero(PARSE("-display\0none\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
     ck_assert_int_eq(line.accel, ACCEL_UNKNOWN);
     ck_assert_str_eq(line.name, "");
@@ -232,21 +227,19 @@ TEST(plain, no_memory_option_is_the_default)
 
 TEST(plain, the_last_option_wins)
 {
-    ck_assert_int_eq(PARSE("-m\0"
-                           "1G\0--m\0"
-                           "2G\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0"
+                         "1G\0--m\0"
+                         "2G\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 2 * GIB);
-    ck_assert_int_eq(PARSE("-m\0size=1G,size=3G\0"), 0);
+    ck_assert_zero(PARSE("-m\0size=1G,size=3G\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 3 * GIB);
 }
 
 TEST(plain, machine_backend_in_both_syntaxes)
 {
-    ck_assert_int_eq(PARSE("-machine\0pc,memory-backend=ram0\0-m\0"
-                           "40\0-object\0"
-                           "memory-backend-memfd,id=ram0,size=40M,share=on,hugetlb=on\0"),
-                     0);
+    ck_assert_zero(PARSE("-machine\0pc,memory-backend=ram0\0-m\0"
+                         "40\0-object\0"
+                         "memory-backend-memfd,id=ram0,size=40M,share=on,hugetlb=on\0"));
     ck_assert_uint_eq(line.ram.n_backends, 1);
     ck_assert_str_eq(backend(0)->id, "ram0");
     ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
@@ -260,38 +253,34 @@ TEST(plain, machine_backend_in_both_syntaxes)
         0);
     ck_assert_uint_eq(backend(0)->size_bytes, 40 * MIB);
     ck_assert(backend(0)->hugetlb);
-    ck_assert_int_eq(PARSE("-M\0memory-backend=a'\"b\0-object\0"
-                           "{'qom-type':\"memory-backend-ram\", 'id': 'a\\'\"b', 'size':2097152,"
-                           "'x':\"it's \\\" \\\\\"}\0"),
-                     0);
+    ck_assert_zero(PARSE("-M\0memory-backend=a'\"b\0-object\0"
+                         "{'qom-type':\"memory-backend-ram\", 'id': 'a\\'\"b', 'size':2097152,"
+                         "'x':\"it's \\\" \\\\\"}\0"));
     ck_assert_uint_eq(backend(0)->size_bytes, 2 * MIB);
-    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
-                           "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"),
-                     0);
+    ck_assert_zero(PARSE("-M\0memory-backend=a\0-object\0"
+                         "qom-type=memory-backend-file,mem-path=/x,,y=z,size=1048576,id=a\0"));
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
     ck_assert_uint_eq(backend(0)->size_bytes, MIB);
-    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0"
-                           "memory-backend-ram,size=1048576,id=a,share=on\0"),
-                     0);
+    ck_assert_zero(PARSE("-M\0memory-backend=a\0-object\0"
+                         "memory-backend-ram,size=1048576,id=a,share=on\0"));
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_SHARED);
-    ck_assert_int_eq(PARSE("-M\0memory-backend=a\0-object\0{\"qom-type\":\"memory-backend-ram\","
-                           "\"size\":1048576,\"id\":\"a\",\"share\":false}\0"),
-                     0);
+    ck_assert_zero(PARSE("-M\0memory-backend=a\0-object\0{\"qom-type\":\"memory-backend-ram\","
+                         "\"size\":1048576,\"id\":\"a\",\"share\":false}\0"));
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_ANON);
 }
 
 /* QEMU 7.1 (softmmu/vl.c, parse_memory_options()). */
 TEST(plain, memory_of_the_machine)
 {
-    ck_assert_int_eq(PARSE("-M\0pc,memory.size=256M,memory.max-size=4G,memory.slots=2\0"), 0);
+    ck_assert_zero(PARSE("-M\0pc,memory.size=256M,memory.max-size=4G,memory.slots=2\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
     ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
     ck_assert_uint_eq(line.memory_slots, 2);
-    ck_assert_int_eq(PARSE("-M\0pc,memory.size=268435456\0-m\0size=1G\0"), 0);
+    ck_assert_zero(PARSE("-M\0pc,memory.size=268435456\0-m\0size=1G\0"));
     ck_assert_uint_eq(line.ram.total_bytes, GIB);
-    ck_assert_int_eq(PARSE("-m\0size=1G\0-M\0pc,memory.size=256M\0"), 0);
+    ck_assert_zero(PARSE("-m\0size=1G\0-M\0pc,memory.size=256M\0"));
     ck_assert_uint_eq(line.ram.total_bytes, GIB);
-    ck_assert_int_eq(PARSE("-m\0slots=2,maxmem=4G\0-M\0pc,memory.size=256M\0"), 0);
+    ck_assert_zero(PARSE("-m\0slots=2,maxmem=4G\0-M\0pc,memory.size=256M\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
     ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
 }
@@ -308,10 +297,9 @@ TEST(plain, size_of_the_map)
     ck_assert_uint_eq(line.pci_hole64_bytes, 1ULL << 30);
     ck_assert_str_eq(line.cpu_vendor, "AuthenticAMD");
     ck_assert(line.cxl);
-    ck_assert_int_eq(PARSE("-m\0"
-                           "96\0-cpu\0host,migratable=on\0-global\0ICH9-LPC.disable_s3=1\0-global\0"
-                           "driver=i440FX-pcihost,property=pci-hole64-size,value=4G\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0"
+                         "96\0-cpu\0host,migratable=on\0-global\0ICH9-LPC.disable_s3=1\0-global\0"
+                         "driver=i440FX-pcihost,property=pci-hole64-size,value=4G\0"));
     ck_assert_uint_eq(line.max_ram_bytes, 0);
     ck_assert_uint_eq(line.pci_hole64_bytes, 4ULL << 30);
     ck_assert_str_eq(line.cpu_vendor, "");
@@ -320,18 +308,17 @@ TEST(plain, size_of_the_map)
 
 TEST(plain, numa_nodes_and_dimms)
 {
-    ck_assert_int_eq(PARSE("-m\0size=96M,slots=2,maxmem=1G\0"
-                           "-object\0memory-backend-ram,id=n0,size=48M\0"
-                           "-object\0memory-backend-file,id=n1,size=48M,mem-path=/f\0"
-                           "-object\0memory-backend-memfd,id=d0,size=128M\0"
-                           "-object\0memory-backend-file,id=nv,size=64M,mem-path=/nv\0"
-                           "-object\0memory-backend-epc,id=sgx,size=8M\0"
-                           "-object\0rng-random,id=r\0"
-                           "-device\0{\"driver\":\"pc-dimm\",\"memdev\":\"d0\",\"slot\":0}\0"
-                           "-device\0nvdimm,memdev=nv\0-device\0virtio-net-pci,id=memdev\0"
-                           "-numa\0node,nodeid=0,memdev=n0\0-numa\0node,nodeid=1,memdev=n1\0"
-                           "-numa\0dist,src=0,dst=1,val=20\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0size=96M,slots=2,maxmem=1G\0"
+                         "-object\0memory-backend-ram,id=n0,size=48M\0"
+                         "-object\0memory-backend-file,id=n1,size=48M,mem-path=/f\0"
+                         "-object\0memory-backend-memfd,id=d0,size=128M\0"
+                         "-object\0memory-backend-file,id=nv,size=64M,mem-path=/nv\0"
+                         "-object\0memory-backend-epc,id=sgx,size=8M\0"
+                         "-object\0rng-random,id=r\0"
+                         "-device\0{\"driver\":\"pc-dimm\",\"memdev\":\"d0\",\"slot\":0}\0"
+                         "-device\0nvdimm,memdev=nv\0-device\0virtio-net-pci,id=memdev\0"
+                         "-numa\0node,nodeid=0,memdev=n0\0-numa\0node,nodeid=1,memdev=n1\0"
+                         "-numa\0dist,src=0,dst=1,val=20\0"));
     ck_assert_uint_eq(line.ram.n_backends, 3);
     ck_assert_str_eq(backend(0)->id, "n0");
     ck_assert_str_eq(backend(1)->id, "n1");
@@ -345,14 +332,13 @@ TEST(plain, numa_nodes_and_dimms)
 /* In the order of the nodes, of which one has no memory; a DIMM may be of one. */
 TEST(plain, numa_nodes)
 {
-    ck_assert_int_eq(PARSE("-m\000112\0-object\0memory-backend-memfd,id=a,size=32M\0"
-                           "-object\0memory-backend-memfd,id=b,size=48M\0"
-                           "-object\0memory-backend-memfd,id=c,size=32M\0"
-                           "-object\0memory-backend-memfd,id=d,size=128M\0"
-                           "-numa\0node,nodeid=3,memdev=a\0-numa\0node,nodeid=0,cpus=0\0"
-                           "-numa\0node,nodeid=1,memdev=b\0-numa\0node,nodeid=2,memdev=c\0"
-                           "-device\0pc-dimm,memdev=d,node=2\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\000112\0-object\0memory-backend-memfd,id=a,size=32M\0"
+                         "-object\0memory-backend-memfd,id=b,size=48M\0"
+                         "-object\0memory-backend-memfd,id=c,size=32M\0"
+                         "-object\0memory-backend-memfd,id=d,size=128M\0"
+                         "-numa\0node,nodeid=3,memdev=a\0-numa\0node,nodeid=0,cpus=0\0"
+                         "-numa\0node,nodeid=1,memdev=b\0-numa\0node,nodeid=2,memdev=c\0"
+                         "-device\0pc-dimm,memdev=d,node=2\0"));
     ck_assert_uint_eq(line.ram.n_backends, 4);
     ck_assert_str_eq(backend(0)->id, "b");
     ck_assert_uint_eq(backend(0)->node, 1 + 1);
@@ -366,31 +352,29 @@ TEST(plain, numa_nodes)
 
 TEST(plain, numa_nodes_without_numbers)
 {
-    ck_assert_int_eq(PARSE("-object\0memory-backend-memfd,id=a,size=32M\0"
-                           "-object\0memory-backend-memfd,id=b,size=48M\0"
-                           "-numa\0node,memdev=a\0-numa\0node,memdev=b\0"),
-                     0);
+    ck_assert_zero(PARSE("-object\0memory-backend-memfd,id=a,size=32M\0"
+                         "-object\0memory-backend-memfd,id=b,size=48M\0"
+                         "-numa\0node,memdev=a\0-numa\0node,memdev=b\0"));
     ck_assert_uint_eq(backend(0)->node, 0 + 1);
     ck_assert_uint_eq(backend(1)->node, 1 + 1);
 }
 
 TEST(plain, balloon_that_reports_free_pages)
 {
-    ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,id=b\0"), 0);
+    ck_assert_zero(PARSE("-device\0virtio-balloon-pci,id=b\0"));
     ck_assert(!line.free_page_reporting);
-    ck_assert_int_eq(PARSE("-device\0virtio-balloon-pci,free-page-reporting=on,id=b\0"), 0);
+    ck_assert_zero(PARSE("-device\0virtio-balloon-pci,free-page-reporting=on,id=b\0"));
     ck_assert(line.free_page_reporting);
-    ck_assert_int_eq(PARSE("-device\0{\"driver\":\"virtio-balloon-ccw\",\"id\":\"b\","
-                           "\"free-page-reporting\":true}\0-device\0virtio-net-pci\0"),
-                     0);
+    ck_assert_zero(PARSE("-device\0{\"driver\":\"virtio-balloon-ccw\",\"id\":\"b\","
+                         "\"free-page-reporting\":true}\0-device\0virtio-net-pci\0"));
     ck_assert(line.free_page_reporting);
 }
 
 TEST(plain, memory_that_comes_in)
 {
-    ck_assert_int_eq(PARSE("-append\0-incoming\0-m\0256\0"), 0);
+    ck_assert_zero(PARSE("-append\0-incoming\0-m\0256\0"));
     ck_assert(!line.incoming);
-    ck_assert_int_eq(PARSE("-m\0256\0-incoming\0defer\0-S\0"), 0);
+    ck_assert_zero(PARSE("-m\0256\0-incoming\0defer\0-S\0"));
     ck_assert(line.incoming);
 }
 
@@ -469,7 +453,7 @@ TEST_EACH(plain, qmp_socket, 0, COUNT(qmp_cases))
 
     ck_assert_uint_lt(c->length + 5, sizeof(cmdline));
     memcpy(cmdline + 5, c->options, c->length);
-    ck_assert_int_eq(parse(cmdline, 5 + c->length), 0);
+    ck_assert_zero(parse(cmdline, 5 + c->length));
     ck_assert_str_eq(line.qmp_path, c->path);
     ck_assert_pstr_eq(line.qmp_unreachable, c->unreachable);
 }
@@ -482,17 +466,16 @@ TEST(plain, qmp_path_that_does_not_fit)
     memset(cmdline + length, 'p', 300);
     length += 300;
     memcpy(cmdline + length, ",server=on", 11);
-    ck_assert_int_eq(parse(cmdline, length + 11), 0);
+    ck_assert_zero(parse(cmdline, length + 11));
     ck_assert_str_eq(line.qmp_path, "");
     ck_assert_str_eq(line.qmp_unreachable, "its path is too long");
 }
 
 TEST(plain, default_block_beside_dimms_and_plain_numa)
 {
-    ck_assert_int_eq(PARSE("-m\0"
-                           "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
-                           "-device\0virtio-mem-pci,memdev=d,id=vm0\0-mem-path\0/dev/hugepages\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0"
+                         "56M\0-numa\0node,cpus=0\0-object\0memory-backend-ram,id=d,size=1G\0"
+                         "-device\0virtio-mem-pci,memdev=d,id=vm0\0-mem-path\0/dev/hugepages\0"));
     ck_assert_uint_eq(line.ram.n_backends, 2);
     ck_assert_str_eq(backend(0)->id, "pc.ram");
     ck_assert_int_eq(backend(0)->source, RAM_SOURCE_FILE);
@@ -533,31 +516,27 @@ TEST(plain, memory_of_a_board_is_no_ram)
 /* How much of it is plugged may change while QEMU runs, whatever its options request. */
 TEST(plain, the_plugged_part_of_virtio_mem_is_not_known)
 {
-    ck_assert_int_eq(PARSE("-m\0"
-                           "56M\0-object\0memory-backend-ram,id=d,size=1G\0"
-                           "-device\0pc-dimm,memdev=d\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0"
+                         "56M\0-object\0memory-backend-ram,id=d,size=1G\0"
+                         "-device\0pc-dimm,memdev=d\0"));
     ck_assert_uint_eq(ram_config_bytes(&line.ram), GIB + (56ULL << 20));
-    ck_assert_int_eq(PARSE("-m\0"
-                           "56M\0-object\0memory-backend-ram,id=d,size=1G\0"
-                           "-device\0virtio-mem-pci,memdev=d,requested-size=1G\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0"
+                         "56M\0-object\0memory-backend-ram,id=d,size=1G\0"
+                         "-device\0virtio-mem-pci,memdev=d,requested-size=1G\0"));
     ck_assert(backend(1)->virtio_mem);
     ck_assert_uint_eq(ram_config_bytes(&line.ram), 0);
-    ck_assert_int_eq(PARSE("-m\0"
-                           "56M\0-device\0virtio-mem-pci,id=v\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0"
+                         "56M\0-device\0virtio-mem-pci,id=v\0"));
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "no memdev"));
 }
 
 TEST(plain, the_plugged_part_of_hyper_vs_memory_is_not_known)
 {
-    ck_assert_int_eq(PARSE("-m\000256,maxmem=4G\0-object\0memory-backend-ram,id=h,size=1G\0"
-                           "-device\0hv-balloon,memdev=h\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\000256,maxmem=4G\0-object\0memory-backend-ram,id=h,size=1G\0"
+                         "-device\0hv-balloon,memdev=h\0"));
     ck_assert_uint_eq(line.ram.n_backends, 2);
     ck_assert(backend(1)->virtio_mem);
-    ck_assert_int_eq(PARSE("-m\000256\0-device\0hv-balloon\0"), 0);
+    ck_assert_zero(PARSE("-m\000256\0-device\0hv-balloon\0"));
     ck_assert_uint_eq(ram_config_bytes(&line.ram), 256 * MIB);
 }
 
@@ -614,7 +593,7 @@ TEST(plain, more_backends_than_possible)
     at = nodes;
     for (int i = 128; i < RAM_CONFIG_MAX_BACKENDS; i++)
         at += (size_t)snprintf(text + at, size - at, "-device%cpc-dimm,memdev=a", 0) + 1;
-    ck_assert_int_eq(parse(text, at), 0);
+    ck_assert_zero(parse(text, at));
     ck_assert_uint_eq(line.ram.n_backends, RAM_CONFIG_MAX_BACKENDS);
     at += (size_t)snprintf(text + at, size - at, "-device%cpc-dimm,memdev=a", 0) + 1;
     ck_assert_int_eq(parse(text, at), -EINVAL);
@@ -622,20 +601,19 @@ TEST(plain, more_backends_than_possible)
 
 TEST(plain, accelerators)
 {
-    ck_assert_int_eq(PARSE("-accel\0tcg,thread=multi\0"), 0);
+    ck_assert_zero(PARSE("-accel\0tcg,thread=multi\0"));
     ck_assert_int_eq(line.accel, ACCEL_TCG);
-    ck_assert_int_eq(PARSE("-accel\0kvm\0-accel\0tcg\0"), 0);
+    ck_assert_zero(PARSE("-accel\0kvm\0-accel\0tcg\0"));
     ck_assert_int_eq(line.accel, ACCEL_KVM);
-    ck_assert_int_eq(PARSE("-machine\0q35,accel=tcg:kvm\0"), 0);
+    ck_assert_zero(PARSE("-machine\0q35,accel=tcg:kvm\0"));
     ck_assert_int_eq(line.accel, ACCEL_TCG);
-    ck_assert_int_eq(PARSE("-M\0accel=kvm:tcg,type=pc\0"), 0);
+    ck_assert_zero(PARSE("-M\0accel=kvm:tcg,type=pc\0"));
     ck_assert_int_eq(line.accel, ACCEL_KVM);
-    ck_assert_int_eq(PARSE("-enable-kvm\0-m\0"
-                           "64\0"),
-                     0);
+    ck_assert_zero(PARSE("-enable-kvm\0-m\0"
+                         "64\0"));
     ck_assert_int_eq(line.accel, ACCEL_KVM);
     ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
-    ck_assert_int_eq(PARSE("-accel\0kvmx\0"), 0);
+    ck_assert_zero(PARSE("-accel\0kvmx\0"));
     ck_assert_int_eq(line.accel, ACCEL_UNKNOWN);
     ck_assert_str_eq(accel_name(ACCEL_KVM), "kvm");
     ck_assert_str_eq(accel_name(ACCEL_TCG), "tcg");
@@ -644,36 +622,33 @@ TEST(plain, accelerators)
 
 TEST(plain, names_and_uuid)
 {
-    ck_assert_int_eq(PARSE("-name\0guest=two,,commas,debug-threads=on\0-uuid\0"
-                           "0a0a0a0a-1111-2222-3333-444444444444\0"),
-                     0);
+    ck_assert_zero(PARSE("-name\0guest=two,,commas,debug-threads=on\0-uuid\0"
+                         "0a0a0a0a-1111-2222-3333-444444444444\0"));
     ck_assert_str_eq(line.name, "two,commas");
     ck_assert_str_eq(line.uuid, "0a0a0a0a-1111-2222-3333-444444444444");
-    ck_assert_int_eq(PARSE("-name\0web1\0"), 0);
+    ck_assert_zero(PARSE("-name\0web1\0"));
     ck_assert_str_eq(line.name, "web1");
-    ck_assert_int_eq(PARSE("-name\0web1,process=qemu\0"), 0);
+    ck_assert_zero(PARSE("-name\0web1,process=qemu\0"));
     ck_assert_str_eq(line.name, "web1");
-    ck_assert_int_eq(PARSE("-name\0{curly}\0"), 0); /* a name is never JSON */
+    ck_assert_zero(PARSE("-name\0{curly}\0")); /* a name is never JSON */
     ck_assert_str_eq(line.name, "{curly}");
 }
 
 TEST(plain, locked_memory)
 {
-    ck_assert_int_eq(PARSE("-overcommit\0mem-lock=on\0"), 0);
+    ck_assert_zero(PARSE("-overcommit\0mem-lock=on\0"));
     ck_assert(line.ram.locked);
-    ck_assert_int_eq(PARSE("-overcommit\0mem-lock=off,cpu-pm=on\0"), 0);
+    ck_assert_zero(PARSE("-overcommit\0mem-lock=off,cpu-pm=on\0"));
     ck_assert(!line.ram.locked);
 }
 
 TEST(plain, arguments_that_look_like_options)
 {
-    ck_assert_int_eq(PARSE("-append\0-m\0-m\0"
-                           "64\0"),
-                     0);
+    ck_assert_zero(PARSE("-append\0-m\0-m\0"
+                         "64\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
-    ck_assert_int_eq(PARSE("-name\0-m\0-daemonize\0-m\0"
-                           "32\0disk.img\0"),
-                     0);
+    ck_assert_zero(PARSE("-name\0-m\0-daemonize\0-m\0"
+                         "32\0disk.img\0"));
     ck_assert_str_eq(line.name, "-m");
     ck_assert_uint_eq(line.ram.total_bytes, 32 * MIB);
 }
@@ -684,15 +659,15 @@ TEST(plain, bytes_that_are_no_command_line)
     cleanup_free char *huge = malloc(4 << 20);
 
     ck_assert_int_eq(parse("", 0), -EINVAL);
-    ck_assert_int_eq(parse(unterminated, sizeof(unterminated)), 0);
+    ck_assert_zero(parse(unterminated, sizeof(unterminated)));
     ck_assert_uint_eq(line.ram.total_bytes, 64 * MIB);
-    ck_assert_int_eq(parse(unterminated, 5), 0); /* -m without its argument */
+    ck_assert_zero(parse(unterminated, 5)); /* -m without its argument */
     ck_assert_uint_eq(line.ram.total_bytes, 128 * MIB);
-    ck_assert_int_eq(parse(unterminated, 4), 0); /* nor even its NUL */
-    ck_assert_int_eq(parse("\0\0\0\0", 4), 0);
+    ck_assert_zero(parse(unterminated, 4)); /* nor even its NUL */
+    ck_assert_zero(parse("\0\0\0\0", 4));
     memset(huge, ',', 4 << 20);
     memcpy(huge, "q\0-name\0", 8);
-    ck_assert_int_eq(parse(huge, 4 << 20), 0);
+    ck_assert_zero(parse(huge, 4 << 20));
     memcpy(huge, "q\0-object\0{", 11);
     ck_assert_int_eq(parse(huge, 4 << 20), -EINVAL);
 }
@@ -704,7 +679,7 @@ TEST(plain, option_values)
 
     ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, sizeof(value)), 1);
     ck_assert_str_eq(value, "first");
-    ck_assert_int_eq(qemu_option_get(&option, "implied", "first", value, sizeof(value)), 0);
+    ck_assert_zero(qemu_option_get(&option, "implied", "first", value, sizeof(value)));
     ck_assert_int_eq(qemu_option_get(&option, NULL, "first", value, sizeof(value)), 1);
     ck_assert(qemu_option_is_on(&option, "flag"));
     ck_assert(!qemu_option_is_on(&option, "b"));
@@ -714,7 +689,7 @@ TEST(plain, option_values)
     ck_assert_str_eq(value, "");
     ck_assert_int_eq(qemu_option_get(&option, "implied", "implied", value, 3), -EOVERFLOW);
     ck_assert_str_eq(value, "fi");
-    ck_assert_int_eq(qemu_option_get(&option, NULL, "c", value, sizeof(value)), 0);
+    ck_assert_zero(qemu_option_get(&option, NULL, "c", value, sizeof(value)));
 }
 
 TEST(plain, size_limits)
@@ -726,7 +701,7 @@ TEST(plain, size_limits)
     ck_assert_int_eq(qemu_size_parse("9223372036854775808", 1, &bytes), -ERANGE);
     ck_assert_int_eq(qemu_size_parse("x", 1, &bytes), -EINVAL);
     ck_assert_uint_eq(bytes, 42); /* untouched by errors */
-    ck_assert_int_eq(qemu_size_parse("9223372036854775807", 1, &bytes), 0);
+    ck_assert_zero(qemu_size_parse("9223372036854775807", 1, &bytes));
     ck_assert_uint_eq(bytes, INT64_MAX);
 }
 
@@ -737,7 +712,7 @@ TEST(plain, captured_from_libvirt)
     ssize_t n = fsroot_read_all(&root, &text, 1 << 20, "proc/%d/cmdline", FIXTURE_PID);
 
     ck_assert_int_gt(n, 0);
-    ck_assert_int_eq(parse(text, (size_t)n), 0);
+    ck_assert_zero(parse(text, (size_t)n));
     ck_assert_str_eq(line.name, "sys2");
     ck_assert_int_eq(line.accel, ACCEL_TCG);
     ck_assert_uint_eq(line.ram.n_backends, 3); /* the fourth was plugged later */
@@ -760,17 +735,16 @@ static int parse_file(const char *text)
 /* As Incus writes it. */
 TEST(plain, all_of_the_machine_is_in_a_file)
 {
-    ck_assert_int_eq(parse_file("# Machine\n[machine]\n  graphics = \"off\"\n  type = \"q35\"\n"
-                                "  accel = \"kvm\"\n\n[memory]\nsize = \"1024M\"\n"
-                                "[global]\n driver = \"q35-pcihost\"\n"
-                                " property = \"pci-hole64-size\"\n value = \"64G\"\n"
-                                "[object \"mem0\"]\nqom-type = \"memory-backend-memfd\"\n"
-                                "size = \"512M\"\nshare = \"on\"\n[numa]\ntype = \"node\"\n"
-                                "nodeid = \"1\"\nmemdev = \"mem0\"\n"
-                                "[object \"mem1\"]\nqom-type = \"memory-backend-ram\"\n"
-                                "size = \"512M\"\n[numa]\ntype = \"node\"\nnodeid = \"0\"\n"
-                                "memdev = \"mem1\"\n"),
-                     0);
+    ck_assert_zero(parse_file("# Machine\n[machine]\n  graphics = \"off\"\n  type = \"q35\"\n"
+                              "  accel = \"kvm\"\n\n[memory]\nsize = \"1024M\"\n"
+                              "[global]\n driver = \"q35-pcihost\"\n"
+                              " property = \"pci-hole64-size\"\n value = \"64G\"\n"
+                              "[object \"mem0\"]\nqom-type = \"memory-backend-memfd\"\n"
+                              "size = \"512M\"\nshare = \"on\"\n[numa]\ntype = \"node\"\n"
+                              "nodeid = \"1\"\nmemdev = \"mem0\"\n"
+                              "[object \"mem1\"]\nqom-type = \"memory-backend-ram\"\n"
+                              "size = \"512M\"\n[numa]\ntype = \"node\"\nnodeid = \"0\"\n"
+                              "memdev = \"mem1\"\n"));
     ck_assert_str_eq(line.ram.unknown, "");
     ck_assert_str_eq(line.machine, "q35");
     ck_assert_int_eq(line.accel, ACCEL_KVM);
@@ -791,20 +765,18 @@ TEST(plain, files_and_options_are_merged)
     its_files[0].path = "/run/vm.conf";
     its_files[0].text = "[memory]\n  size = \"256\"\n  maxmem = \"4G\"\n  slots = \"2\"\n"
                         "[device \"dimm0\"]\n  driver = \"pc-dimm\"\n  memdev = \"d0\"\n";
-    ck_assert_int_eq(PARSE("-m\000512\0-readconfig\0/run/vm.conf\0-object\0"
-                           "memory-backend-ram,id=d0,size=128M\0-object\0"
-                           "memory-backend-ram,id=d1,size=64M\0-M\0q35,memory.size=1G\0"
-                           "-set\0device.dimm0.memdev=d1\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\000512\0-readconfig\0/run/vm.conf\0-object\0"
+                         "memory-backend-ram,id=d0,size=128M\0-object\0"
+                         "memory-backend-ram,id=d1,size=64M\0-M\0q35,memory.size=1G\0"
+                         "-set\0device.dimm0.memdev=d1\0"));
     ck_assert_uint_eq(line.ram.n_backends, 2);
     ck_assert_uint_eq(backend(0)->size_bytes, 256 * MIB);
     ck_assert_uint_eq(backend(1)->size_bytes, 64 * MIB);
     ck_assert(backend(1)->dimm);
     ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
     ck_assert_uint_eq(line.memory_slots, 2);
-    ck_assert_int_eq(PARSE("-m\0slots=2,maxmem=4G\0-m\000512\0-M\0pc\0-M\0"
-                           "memory-backend=x\0-object\0memory-backend-memfd,id=x,size=512M\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\0slots=2,maxmem=4G\0-m\000512\0-M\0pc\0-M\0"
+                         "memory-backend=x\0-object\0memory-backend-memfd,id=x,size=512M\0"));
     ck_assert_uint_eq(line.max_ram_bytes, 4 * GIB);
     ck_assert_str_eq(backend(0)->id, "x");
     ck_assert_uint_eq(ram_config_bytes(&line.ram), 512 * MIB);
@@ -814,15 +786,15 @@ TEST(plain, the_administrators_file_comes_first)
 {
     its_files[0].path = "/etc/qemu/qemu.conf";
     its_files[0].text = "[memory]\n  size = \"640M\"\n[machine]\n  type = \"q35\"\n";
-    ck_assert_int_eq(PARSE("-name\0g\0"), 0);
+    ck_assert_zero(PARSE("-name\0g\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 640 * MIB);
     ck_assert_str_eq(line.machine, "q35");
-    ck_assert_int_eq(PARSE("-m\000256\0"), 0);
+    ck_assert_zero(PARSE("-m\000256\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
-    ck_assert_int_eq(PARSE("-m\000256\0-no-user-config\0"), 0);
+    ck_assert_zero(PARSE("-m\000256\0-no-user-config\0"));
     ck_assert_str_eq(line.machine, "");
     ck_assert(!line.ram.assumed);
-    ck_assert_int_eq(PARSE("-append\0-no-user-config\0"), 0);
+    ck_assert_zero(PARSE("-append\0-no-user-config\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 640 * MIB);
 }
 
@@ -847,20 +819,19 @@ TEST(plain, a_file_that_is_not_understood_leaves_the_ram_unknown)
                       line.ram.unknown);
         ck_assert_uint_eq(line.ram.n_backends, 0);
     }
-    ck_assert_int_eq(PARSE("-m\000256\0-readconfig\0/run/other.conf\0"), 0);
+    ck_assert_zero(PARSE("-m\000256\0-readconfig\0/run/other.conf\0"));
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "/run/other.conf"));
     host_files.read = NULL;
-    ck_assert_int_eq(PARSE("-m\000256\0-readconfig\0/run/vm.conf\0"), 0);
+    ck_assert_zero(PARSE("-m\000256\0-readconfig\0/run/vm.conf\0"));
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "/run/vm.conf"));
     host_files.read = read_its_file;
 }
 
 TEST(plain, lines_as_qemu_reads_them)
 {
-    ck_assert_int_eq(parse_file("#[memory]\n\n[memory]\n\tsize = \"1G\" # one\n[name]\n"
-                                "  guest = \"a,b=c\"\n  process = \"\"\n[smp-opts]\n"
-                                "  cpus = \"1\"\n[unknown \"x\"]\n  m = \"2G\""),
-                     0);
+    ck_assert_zero(parse_file("#[memory]\n\n[memory]\n\tsize = \"1G\" # one\n[name]\n"
+                              "  guest = \"a,b=c\"\n  process = \"\"\n[smp-opts]\n"
+                              "  cpus = \"1\"\n[unknown \"x\"]\n  m = \"2G\""));
     ck_assert_str_eq(line.ram.unknown, "");
     ck_assert_str_eq(line.name, "a,b=c");
     ck_assert_uint_eq(line.ram.total_bytes, GIB);
@@ -898,7 +869,7 @@ TEST(plain, ram_without_m_by_machine_type)
         int n = snprintf(text, sizeof(text), "x%c-M%c%s%c", 0, 0, cases[i].machine, 0);
 
         host_files.exe = cases[i].exe;
-        ck_assert_int_eq(parse(text, *cases[i].machine ? (size_t)n : 2), 0);
+        ck_assert_zero(parse(text, *cases[i].machine ? (size_t)n : 2));
         ck_assert_msg(line.ram.total_bytes == cases[i].mib * MIB, "%s %s", cases[i].exe,
                       cases[i].machine);
         ck_assert_msg(!*line.ram.unknown == (cases[i].mib > 0), "%s %s: %s", cases[i].exe,
@@ -917,7 +888,7 @@ TEST(plain, machines_that_have_no_guest)
 
 TEST(plain, a_dimm_without_memdev)
 {
-    ck_assert_int_eq(PARSE("-m\000256\0-device\0pc-dimm,id=d\0"), 0);
+    ck_assert_zero(PARSE("-m\000256\0-device\0pc-dimm,id=d\0"));
     ck_assert_ptr_nonnull(strstr(line.ram.unknown, "memdev"));
 }
 
@@ -936,7 +907,7 @@ TEST(plain, machine_types_of_proxmox)
         int n = snprintf(text, sizeof(text), "kvm%c-m%c256%c-machine%c%s%c-machine%caccel=tcg", 0,
                          0, 0, 0, cases[i][0], 0, 0);
 
-        ck_assert_int_eq(parse(text, (size_t)n), 0);
+        ck_assert_zero(parse(text, (size_t)n));
         ck_assert_str_eq(line.machine, cases[i][1]);
     }
 }
@@ -978,65 +949,62 @@ static bool has_device(uint64_t mib)
 
 TEST(plain, graphics_memory_of_any_size_in_every_spelling)
 {
-    ck_assert_int_eq(PARSE("-vga\0qxl\0"), 0);
+    ck_assert_zero(PARSE("-vga\0qxl\0"));
     ck_assert(has_device(64));
-    ck_assert_int_eq(PARSE("-vga\0none\0"), 0);
+    ck_assert_zero(PARSE("-vga\0none\0"));
     ck_assert_uint_eq(line.ram.n_devices, 0);
-    ck_assert_int_eq(PARSE("-device\0VGA\0"), 0);
+    ck_assert_zero(PARSE("-device\0VGA\0"));
     ck_assert(has_device(16));
-    ck_assert_int_eq(PARSE("-device\0{\"driver\":\"bochs-display\",\"vgamem\":67108864}\0"), 0);
+    ck_assert_zero(PARSE("-device\0{\"driver\":\"bochs-display\",\"vgamem\":67108864}\0"));
     ck_assert(has_device(64));
-    ck_assert_int_eq(PARSE("-global\0driver=VGA,property=vgamem_mb,value=256\0"), 0);
+    ck_assert_zero(PARSE("-global\0driver=VGA,property=vgamem_mb,value=256\0"));
     ck_assert(has_device(256));
-    ck_assert_int_eq(PARSE("-global\0VGA.vgamem_mb=256\0"), 0);
+    ck_assert_zero(PARSE("-global\0VGA.vgamem_mb=256\0"));
     ck_assert(has_device(256));
-    ck_assert_int_eq(PARSE("-device\0virtio-vga\0-device\0qxl,vram64_size_mb=512\0"), 0);
+    ck_assert_zero(PARSE("-device\0virtio-vga\0-device\0qxl,vram64_size_mb=512\0"));
     ck_assert(has_device(8));
     ck_assert(has_device(512));
-    ck_assert_int_eq(PARSE("-vga\0virtio\0"), 0);
+    ck_assert_zero(PARSE("-vga\0virtio\0"));
     ck_assert(has_device(8));
 }
 
 /* pc and q35 have a VGA, unless an option says otherwise. */
 TEST(plain, graphics_that_no_option_names)
 {
-    ck_assert_int_eq(PARSE("-m\00016\0"), 0);
+    ck_assert_zero(PARSE("-m\00016\0"));
     ck_assert(has_device(16));
-    ck_assert_int_eq(PARSE("-M\0q35\0-device\0bochs-display\0-device\0secondary-vga\0"), 0);
+    ck_assert_zero(PARSE("-M\0q35\0-device\0bochs-display\0-device\0secondary-vga\0"));
     ck_assert_uint_eq(line.ram.n_devices, 3);
-    ck_assert_int_eq(PARSE("-m\00016\0-nodefaults\0"), 0);
+    ck_assert_zero(PARSE("-m\00016\0-nodefaults\0"));
     ck_assert_uint_eq(line.ram.n_devices, 0);
-    ck_assert_int_eq(PARSE("-device\0{\"driver\":\"vmware-svga\",\"vgamem_mb\":32}\0"), 0);
+    ck_assert_zero(PARSE("-device\0{\"driver\":\"vmware-svga\",\"vgamem_mb\":32}\0"));
     ck_assert_uint_eq(line.ram.n_devices, 1);
     ck_assert(has_device(32));
-    ck_assert_int_eq(PARSE("-M\0microvm\0"), 0);
+    ck_assert_zero(PARSE("-M\0microvm\0"));
     ck_assert_uint_eq(line.ram.n_devices, 0);
 }
 
 /* QEMU makes a backend that no option uses like one that is used: it takes a mapping. */
 TEST(plain, backends_that_are_not_ram)
 {
-    ck_assert_int_eq(PARSE("-m\000256\0-object\0memory-backend-ram,id=a,size=256M\0"
-                           "-object\0memory-backend-ram,id=p,size=1G\0"
-                           "-object\0memory-backend-ram,id=v,size=2G\0"
-                           "-device\0cxl-type3,bus=rp0,volatile-memdev=v,persistent-memdev=p\0"
-                           "-device\0nvme,serial=x\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\000256\0-object\0memory-backend-ram,id=a,size=256M\0"
+                         "-object\0memory-backend-ram,id=p,size=1G\0"
+                         "-object\0memory-backend-ram,id=v,size=2G\0"
+                         "-device\0cxl-type3,bus=rp0,volatile-memdev=v,persistent-memdev=p\0"
+                         "-device\0nvme,serial=x\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 2304 * MIB);
     ck_assert_uint_eq(line.ram.n_devices, 3); /* and the graphics */
     ck_assert_str_eq(line.ram.devices[0].id, "p");
     ck_assert(!line.ram.devices[0].spare);
     ck_assert_str_eq(line.ram.devices[1].id, "a");
     ck_assert(line.ram.devices[1].spare);
-    ck_assert_int_eq(PARSE("-m\000256\0-object\0memory-backend-epc,id=e,size=64M,prealloc=on\0"
-                           "-M\0q35,sgx-epc.0.memdev=e\0-nodefaults\0"),
-                     0);
+    ck_assert_zero(PARSE("-m\000256\0-object\0memory-backend-epc,id=e,size=64M,prealloc=on\0"
+                         "-M\0q35,sgx-epc.0.memdev=e\0-nodefaults\0"));
     ck_assert_uint_eq(line.ram.total_bytes, 256 * MIB);
     ck_assert_uint_eq(line.ram.n_devices, 1);
     ck_assert(!line.ram.devices[0].spare);
-    ck_assert_int_eq(PARSE("-M\0pc,memory-backend=a\0-object\0memory-backend-file,id=a,size=256M,"
-                           "mem-path=/f,offset=1G\0"),
-                     0);
+    ck_assert_zero(PARSE("-M\0pc,memory-backend=a\0-object\0memory-backend-file,id=a,size=256M,"
+                         "mem-path=/f,offset=1G\0"));
     ck_assert_uint_eq(backend(0)->file_offset, 1024 * MIB);
 }
 
