@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #define DECIDE_DAY_HOURS 25
-#define DECIDE_PAST_HOURS (31 * 24 + 1)
+#define DECIDE_PAST_HOURS (36 * 24 + 1)
 
 struct decide_day {
     struct decide_hour {

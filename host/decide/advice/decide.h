@@ -17,11 +17,12 @@
  *                                                 each headroom (0.25 H_short ...) is at most W
  *   W = max(5 % of M, above 64 GiB 1 % of the rest, 128 MiB)         working reserve
  *   F = (B - available) + W                                          without swap, or not known
- *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
+ *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap, but for a day after a
+ *                                                                    panic
  *       max(M / 2, min(B, (B - available) + W))          of statistics that contradict the host's
  *       M / 2                                                        without fresh statistics
  *   learned = what was needed at the last panic, with a half-life of 24 h
- *   past = max(max of H_mid, max of what it used + W) over 31 days, unless the host is short
+ *   past = max(max of H_mid, max of what it used + W) over 36 days, unless the host is short
  *   T = clamp(max(D, F, m, learned, min(past, B)), m, M), in whole MiB, rounded up
  *
  * H and R are vmwssd's records; available, swap and pressure are the guest's own statistics, by its
@@ -234,7 +235,9 @@ struct decide_past {
     uint64_t scored, exceeded; /* its decisions, and those that were too small */
     uint64_t worst_bytes;      /* largest excess */
 };
-#define DECIDE_PAST_S (31 * 86400.0)
+/** A job on the first Monday of the month may come after 35 days, and by the clock an hour later.
+ */
+#define DECIDE_PAST_S (36 * 86400.0)
 
 struct decide_input {
     uint64_t assigned_bytes; /* M: above 0 */

@@ -216,7 +216,7 @@ static const char *term_phrase(enum decide_term term)
         "what its last panic taught",
         "all that is assigned",
         "what it has",
-        "what it needed within the last 31 days",
+        "what it needed within the last 36 days",
     };
 
     return phrases[term];

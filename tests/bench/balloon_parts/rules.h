@@ -23,7 +23,7 @@
 /** Terms of our rule that can be left out, to see what each costs; a set of bits. */
 enum sim_term {
     WITHOUT_DAY = 1 << 0,        /* the largest working set of 24 h */
-    WITHOUT_PAST = 1 << 1,       /* the needs of 31 days */
+    WITHOUT_PAST = 1 << 1,       /* the needs of 36 days */
     WITHOUT_BACKTEST = 1 << 2,   /* its veto */
     WITHOUT_FIRST_DAY = 1 << 3,  /* the wait until a day is known */
     WITHOUT_STATISTICS = 1 << 4, /* the veto for guests that report none */

@@ -415,6 +415,21 @@ TEST(inputs, a_minute_counts_all_day)
     day_is(T0 + 25 * (double)HOUR, 0, 0);
 }
 
+/* On the first Monday of the month, after summer time has ended. */
+TEST(inputs, a_job_once_in_five_weeks_is_known)
+{
+    const int64_t next_s = T0 + (35 * 24 + 1) * (int64_t)HOUR;
+    struct decide_past past = {0};
+
+    for (int64_t s = T0; s < next_s; s += HOUR) {
+        add_to_day(s, s == T0 ? 3000 : 100, 3600, 0);
+        decide_day_add_used(day, s, (s == T0 ? 2000 : 200) * MIB);
+    }
+    decide_day_past(day, (double)next_s, &past);
+    ck_assert_uint_eq(past.touched_bytes, 3000 * MIB);
+    ck_assert_uint_eq(past.used_bytes, 2000 * MIB);
+}
+
 TEST(inputs, since_when_a_process_runs)
 {
     struct ages_record record = record_of(T0, 2000, (uint64_t[]){100, 200, 300});

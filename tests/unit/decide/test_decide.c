@@ -366,7 +366,7 @@ TEST(cases, what_it_needed_within_a_month_is_not_taken)
     input.past = (struct decide_past){.span_s = 20 * 86400, .touched_bytes = 1500 * MIB};
     ck_assert_uint_eq(decided(&input).target_bytes, 1500 * MIB);
     ck_assert_int_eq(decided(&input).term, TERM_PAST);
-    ck_assert_msg(strstr(why(&input), "within the last 31 days"), "%s", why(&input));
+    ck_assert_msg(strstr(why(&input), "within the last 36 days"), "%s", why(&input));
     input.actual_bytes = 1000 * MIB; /* nothing grows for it */
     input.guest.available_bytes = 500 * MIB;
     ck_assert_int_eq(decided(&input).action, ACTION_KEEP);
