@@ -167,12 +167,15 @@ static uint64_t floor_of_distrusted(const struct decide_policy *policy,
                                 sum_bounded(used_of(input, reserve_bytes), reserve_bytes, most)));
 }
 
-/* The part of it that the guest's swap can take: half of the free swap; the rest is reserved for
- * later. */
-static uint64_t droppable(const struct decide_guest *guest)
+/* The part of it that the guest's swap can take: half of the free swap; the rest is reserved. None
+ * for a day after a panic: perhaps its processes may not use the swap. */
+static uint64_t droppable(const struct decide_policy *policy, const struct decide_input *input)
 {
-    if (guest->swap_total_bytes == DECIDE_UNKNOWN || guest->swap_total_bytes == 0 ||
-        guest->swap_free_bytes == DECIDE_UNKNOWN || guest->cold_anon_bytes == DECIDE_UNKNOWN)
+    const struct decide_guest *guest = &input->guest;
+
+    if (guest->swap_total_bytes == DECIDE_UNKNOWN || guest->swap_free_bytes == DECIDE_UNKNOWN ||
+        guest->cold_anon_bytes == DECIDE_UNKNOWN ||
+        (input->panic_bytes > 0 && input->panic_age_s < policy->learned_half_life_s))
         return 0;
     return smaller(smaller(guest->swap_free_bytes, guest->swap_total_bytes) / 2,
                    guest->cold_anon_bytes);
@@ -189,7 +192,7 @@ static uint64_t floor_of(const struct decide_policy *policy, const struct decide
     if (!decide_has_statistics(policy, input))
         return floor_of_distrusted(policy, input, decision->reserve_bytes);
     decision->used_bytes = used_of(input, decision->reserve_bytes);
-    decision->droppable_bytes = smaller(droppable(&input->guest), decision->used_bytes);
+    decision->droppable_bytes = smaller(droppable(policy, input), decision->used_bytes);
     decision->floor_kind = decision->droppable_bytes > 0 ? FLOOR_SWAP : FLOOR_SWAPLESS;
     return sum_bounded(decision->used_bytes - decision->droppable_bytes, decision->reserve_bytes,
                        most);
@@ -279,15 +282,10 @@ static unsigned guest_vetoes(const struct decide_policy *policy, const struct de
     return vetoes;
 }
 
-static double known_s(const struct decide_input *input)
-{
-    return fmax(input->past.span_s, input->day_s);
-}
-
 static unsigned past_vetoes(const struct decide_policy *policy, const struct decide_input *input)
 {
     const struct decide_past *past = &input->past;
-    unsigned vetoes = known_s(input) >= policy->past.day_min_s ? 0 : VETO_DAY;
+    unsigned vetoes = fmax(past->span_s, input->day_s) >= policy->past.day_min_s ? 0 : VETO_DAY;
 
     if (past->tested ? (double)past->exceeded > policy->past.exceeded_max * (double)past->scored
                      : policy->past.needed)

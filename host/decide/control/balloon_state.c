@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define INSISTS_MAX 3.0 /* times that an hour is doubled */
+
 const struct balloon_policy balloon_policy_default = {
     .progress_s = 5,
     .move_s = 60,
@@ -18,6 +20,7 @@ const struct balloon_policy balloon_policy_default = {
     .contest_s = 600,
     .own_pause_s = 600,
     .still_bytes = DECIDE_MIB,
+    .frozen_bytes = 16 * DECIDE_MIB,
     .start_s = 600,
 };
 
@@ -166,16 +169,44 @@ static bool starts_smaller(const struct balloon_state *state, const struct ballo
            state->seen_bytes + policy->still_bytes >= input->assigned_bytes;
 }
 
+/* Another program may be slow. */
+static double row_s(const struct balloon_policy *policy)
+{
+    return 2 * policy->foreign_s;
+}
+
+/* Returns how long a guest is left alone to which another program gives back all that is taken. */
+static double insisting_s(const struct balloon_state *state, const struct balloon_policy *policy)
+{
+    unsigned n = state->rival.back.n;
+
+    return n < policy->contests_max
+               ? policy->foreign_s
+               : policy->foreign_s * exp2(fmin(n - policy->contests_max, INSISTS_MAX));
+}
+
 /* Returns true if all that was taken came back, as often as another program would do it. */
 static bool insists(struct balloon_state *state, const struct balloon_policy *policy,
                     uint64_t actual, double now_s)
 {
     if (actual + policy->still_bytes < state->before_bytes)
         return false;
-    if (now_s - state->rival.back_s > 2 * policy->foreign_s)
-        state->rival.n_back = 0;
-    state->rival.back_s = now_s;
-    return ++state->rival.n_back >= policy->contests_max;
+    if (now_s - state->rival.back.at_s > row_s(policy) + insisting_s(state, policy))
+        state->rival.back.n = 0;
+    state->rival.back.at_s = now_s;
+    return ++state->rival.back.n >= policy->contests_max;
+}
+
+/* The rises that follow while nothing is taken count as one. */
+static double own_pause_s(struct balloon_state *state, const struct balloon_policy *policy,
+                          double now_s)
+{
+    if (now_s - state->rival.rose.at_s > row_s(policy))
+        state->rival.rose.n = 0;
+    if (state->rival.rose.n == 0 || now_s >= state->pace.paused_until_s)
+        state->rival.rose.n++;
+    state->rival.rose.at_s = now_s;
+    return fmin(policy->own_pause_s * exp2(state->rival.rose.n - 1), policy->foreign_s);
 }
 
 /* Handles a move without a target of ours: the guest takes back what it had, or another controller
@@ -190,14 +221,19 @@ static void move_unasked(struct balloon_state *state, const struct balloon_polic
         state->limit_bytes = 0;
         return;
     }
-    if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes ||
-        insists(state, policy, actual, now_s)) {
+    if (actual < state->seen_bytes || actual > state->before_bytes + policy->still_bytes) {
         leave_to_another(state, policy, actual, now_s);
+        return;
+    }
+    if (insists(state, policy, actual, now_s)) {
+        leave_to_another(state, policy, actual, now_s);
+        state->rival.until_s = now_s + insisting_s(state, policy);
         return;
     }
     state->moving = state->proving = false;
     state->stalled = true;
-    state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->own_pause_s);
+    state->pace.paused_until_s = fmax(state->pace.paused_until_s,
+                                      now_s + own_pause_s(state, policy, now_s));
 }
 
 static void arrive(struct balloon_state *state, double now_s)
@@ -294,17 +330,11 @@ static void note_rest(struct balloon_state *state, const struct balloon_policy *
     state->rest_since_s = now_s;
 }
 
-/* A record that seems to be from later than now was made before the host's clock was set back. */
-static bool is_made_after(double age_s, double then_s, double now_s)
-{
-    return age_s >= -DECIDE_SKEW_S && now_s - fmax(age_s, 0) >= then_s;
-}
-
 /* Only a record from after the wait counts. */
 static void prove(struct balloon_state *state, const struct balloon_policy *policy,
                   const struct decide_input *input, double now_s)
 {
-    if (!is_made_after(input->age_s, state->settled_at_s + policy->return_s, now_s))
+    if (!balloon_made_after(input->age_s, state->settled_at_s + policy->return_s, now_s))
         return;
     state->proving = false;
     if (input->resident_bytes > state->set_bytes + policy->return_bytes)
@@ -320,7 +350,7 @@ static void note_touched(struct balloon_state *state, const struct balloon_polic
 {
     uint64_t given = state->moving ? larger(state->set_bytes, actual) : actual;
 
-    if (input->resident_bytes > 0 && is_made_after(input->age_s, state->issued_at_s, now_s))
+    if (input->resident_bytes > 0 && balloon_made_after(input->age_s, state->issued_at_s, now_s))
         state->pending_bytes = smaller(state->pending_bytes, less(given, input->resident_bytes));
     else if (now_s - state->issued_at_s >= policy->foreign_s)
         state->pending_bytes = 0;
@@ -371,22 +401,6 @@ void balloon_observe(struct balloon_state *state, const struct balloon_policy *p
     if (!state->rested || state->moving || state->quiet ||
         distance(actual, state->seen_bytes) > policy->still_bytes)
         state->seen_bytes = actual;
-}
-
-void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
-                  struct decide_input *input, double now_s)
-{
-    struct decide_guest *guest = &input->guest;
-    double age_s = guest->reported ? guest->age_s : input->age_s;
-
-    if (age_s >= -DECIDE_SKEW_S)
-        age_s += guest->reported ? guest->late_s : 0;
-    if (guest->reported && guest->available_bytes < decide_actual(input) && !state->moving &&
-        !balloon_is_plugging(state) && is_made_after(age_s, state->rest_since_s, now_s))
-        state->used_bytes = decide_actual(input) - guest->available_bytes;
-    guest->used_bytes = state->used_bytes;
-    input->unsettled = state->moving || state->proving || balloon_is_plugging(state) ||
-                       !is_made_after(age_s, state->rest_since_s + policy->return_s, now_s);
 }
 
 void balloon_adopt(struct balloon_state *state, const struct balloon_policy *policy,

@@ -15,11 +15,15 @@
  *     result is known nothing more is taken;
  *   - only statistics made while the balloon was at rest show what a guest uses: older ones are not
  *     compared with its current size;
+ *   - a driver that reports in time, but always the same, would make each step down look as if the
+ *     guest used less: 3 GiB used in 4 went to 1 GiB. So statistics in which what is available has
+ *     not changed by a byte while the balloon took 16 MiB or more are none;
  *   - a balloon that rises by itself to no more than what the guest had is deflated by the guest,
  *     which had no other memory left (deflate-on-oom): its current size becomes its target, and
- *     nothing is taken for ten minutes. A program that sets the same size again and again looks the
- *     same: if all that was taken comes back three times in a row, less than two hours apart, it is
- *     left alone as below;
+ *     nothing is taken for ten minutes, and twice as long each time that it happens again within
+ *     two hours, up to an hour. A program that gives back a part again and again looks the same. If
+ *     all that was taken comes back three times in a row, less than two hours apart, it is left
+ *     alone as below: for an hour, then for two, up to eight;
  *   - a balloon that moves in any other way without a target of ours is moved by another program
  *     (MOM, virsh setmem): it is left alone for an hour after the last such move, except on a
  *     panic, and is no longer ours to restore. If it takes back what a panic was given three times
@@ -65,6 +69,7 @@ struct balloon_policy {
     double contest_s;      /* pause after these, twice as long after each that follows: 600 */
     double own_pause_s;    /* pause after it has deflated by itself: 600 */
     uint64_t still_bytes;  /* a smaller change is no move: 1 MiB */
+    uint64_t frozen_bytes; /* taken without a change of what is available: 16 MiB */
     /* until this uptime a balloon that inflates from all of M does so for libvirt: 600 */
     double start_s;
 };
@@ -93,18 +98,24 @@ struct balloon_state {
     double issued_at_s, progress_at_s, settled_at_s;
     uint64_t rest_bytes; /* its size since rest_since_s, within still_bytes */
     double rest_since_s;
-    /* from the last statistics made with the balloon at rest; 0: there were none */
-    uint64_t used_bytes;
+    struct {
+        uint64_t used_bytes; /* from the last one made with the balloon at rest; 0: none */
+        /* what it showed as available, and the guest's size when it first did */
+        uint64_t available_bytes, actual_bytes;
+        bool frozen; /* the balloon has taken memory since, and that did not change */
+    } report;
     unsigned n_stalls; /* stalls in a row */
     bool has_driver;   /* its balloon has moved to a target of ours, or as far as it could */
     enum balloon_trouble trouble;
     struct {
-        double until_s;  /* end of TROUBLE_FOREIGN */
-        bool raised;     /* a panic was served since its last move */
-        unsigned n;      /* it took that back so often in a row */
-        double hold_s;   /* no panic is served before this */
-        unsigned n_back; /* all that was taken was back so often, in a row; the last time: */
-        double back_s;
+        double until_s; /* end of TROUBLE_FOREIGN */
+        bool raised;    /* a panic was served since its last move */
+        unsigned n;     /* it took that back so often in a row */
+        double hold_s;  /* no panic is served before this */
+        struct {
+            unsigned n; /* so often in a row; the last time: */
+            double at_s;
+        } back, rose; /* all that was taken was back; the balloon rose without a target of ours */
         struct {
             uint64_t before_bytes; /* 0: nothing */
             uint64_t limit_bytes, set_bytes;
@@ -118,10 +129,14 @@ struct balloon_state {
 void balloon_observe(struct balloon_state *state, const struct balloon_policy *policy,
                      const struct decide_input *input, double now_s);
 
-/** Sets used_bytes in the input, and whether its statistics are too old. Call after
- * balloon_observe(). */
+/** Sets used_bytes in the input, and whether its statistics are too old; what a frozen report shows
+ * as available is not known. Call after balloon_observe(). */
 void balloon_date(struct balloon_state *state, const struct balloon_policy *policy,
                   struct decide_input *input, double now_s);
+
+/** Returns true if a record or a report of that age was made after @p then_s. One that seems to be
+ * from later than now was made before the host's clock was set back. */
+bool balloon_made_after(double age_s, double then_s, double now_s);
 
 /** Takes over a balloon that an earlier controller has set; its size before that was @p
  * before_bytes. The balloon may still be moving. */

@@ -54,11 +54,11 @@ static void write_rival(char *text, size_t size, const struct control_policy *po
             "two controllers are at work: another program, as MOM or pvestatd, took back what it "
             "was given %u times in a row, last to %.0f MiB: its panics are not served for %.0f s",
             state->rival.n, control_mib(state->seen_bytes), state->rival.hold_s - host->now_s);
-    else if (state->rival.n_back >= policy->balloon.contests_max)
+    else if (state->rival.back.n >= policy->balloon.contests_max)
         snprintf(text, size,
                  "another program, or the guest itself, took back all that was taken %u times in a "
                  "row: it is left alone for %.0f s",
-                 state->rival.n_back, fmax(state->rival.until_s - host->now_s, 0));
+                 state->rival.back.n, fmax(state->rival.until_s - host->now_s, 0));
     else
         snprintf(text, size, "another program moved its balloon: it is left alone for %.0f s",
                  fmax(state->rival.until_s - host->now_s, 0));

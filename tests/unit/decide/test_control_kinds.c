@@ -27,6 +27,18 @@ static void shrink_to_rest(struct control_host *h, struct control_guest *g)
     run(h, g, 1);
 }
 
+/* Returns 1 if the balloon has turned: 64 MiB from its last extreme. */
+static int turned(uint64_t bytes, uint64_t *extreme, int *way)
+{
+    int now = bytes > *extreme ? 1 : -1, was = *way;
+
+    if (now != was && larger(bytes, *extreme) - smaller(bytes, *extreme) < 64 * MIB)
+        return 0;
+    *extreme = bytes;
+    *way = now;
+    return was != 0 && was != now;
+}
+
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 TEST_EACH(kinds, a_record_from_before_a_clock_was_set_back_proves_nothing, 0, 3)
@@ -82,7 +94,67 @@ TEST_EACH(kinds, more_available_than_there_is_is_no_statistics, 0, 4)
     }
     ck_assert(g.decision.vetoes & VETO_STATISTICS);
     ck_assert_uint_ge(g.decision.floor_bytes, 2048 * MIB);
-    ck_assert_uint_eq(g.state.used_bytes, 0);
+    ck_assert_uint_eq(g.state.report.used_bytes, 0);
+}
+
+/* The driver reports in time, and always the same: its guest uses 3 GiB, and each step down would
+ * look as if it used less. */
+TEST_EACH(kinds, statistics_that_stand_still_are_none, 0, 2)
+{
+    h = host(_i ? 300 : 20000);
+    policy.proactive = !_i;
+    rest(&g);
+    for (int i = 0; i < 6 * 60 * 12; i++) {
+        g.input.guest.available_bytes = 1000 * MIB;
+        run(&h, &g, 1);
+        if (g.action != CONTROL_NONE) {
+            issue(&h, &g);
+            g.input.actual_bytes = g.input.resident_bytes = g.target_bytes;
+        }
+    }
+    ck_assert_uint_ge(g.input.actual_bytes, 3600 * MIB);
+    ck_assert(g.decision.vetoes & VETO_STATISTICS);
+    g.input.guest.available_bytes = 1001 * MIB; /* they count again */
+    run(&h, &g, 1);
+    ck_assert(!(g.decision.vetoes & VETO_STATISTICS));
+}
+
+/* All of it is used as fast as it comes: nothing is available before and after. */
+TEST(kinds, a_guest_that_has_nothing_left_reports_the_same_each_time)
+{
+    h = host(20000);
+    resize(&g, 1024 * MIB, 1024 * MIB);
+    rest(&g);
+    for (int i = 0; i < 5; i++) {
+        g.input.guest.available_bytes = 0;
+        run(&h, &g, 1);
+        ck_assert(g.decision.panics & PANIC_AVAILABLE);
+        g.input.actual_bytes -= 100 * MIB; /* by another program */
+        g.state.seen_bytes = g.input.actual_bytes;
+    }
+}
+
+/* It has swap, but its processes may not use it (a container's memory.swap.max, mlock). */
+TEST(kinds, swap_that_takes_nothing_is_not_counted_on_again)
+{
+    unsigned panics = 0;
+
+    h = host(20000);
+    policy.proactive = true;
+    g.input.guest.available_bytes = 1000 * MIB;
+    g.input.guest.swap_total_bytes = g.input.guest.swap_free_bytes = 8192 * MIB;
+    g.input.guest.cold_anon_bytes = 1000 * MIB;
+    rest(&g);
+    for (int i = 0; i < 6 * 60 * 12; i++) {
+        run(&h, &g, 1);
+        panics += g.action == CONTROL_FULL;
+        if (g.action != CONTROL_NONE) {
+            issue(&h, &g);
+            resize(&g, g.target_bytes, g.target_bytes);
+        }
+        g.input.guest.available_bytes = less(g.input.actual_bytes, 3096 * MIB);
+    }
+    ck_assert_uint_le(panics, 1);
 }
 
 /* --- guests that are reset, suspended or starved ---------------------------------------------- */
@@ -275,6 +347,35 @@ TEST(kinds, another_program_that_sets_the_same_size_again_is_noticed)
     ck_assert_uint_ge(turns, 5); /* it may have ended */
     ck_assert_uint_le(turns, 8);
     ck_assert_uint_eq(g.input.limit_bytes, 4096 * MIB);
+}
+
+/* It gives a part back, and never all: the guest had 4 GiB. */
+TEST_EACH(kinds, another_program_that_gives_a_part_back_makes_no_turns, 0, 6)
+{
+    static const struct {
+        int every, mib;
+        bool adds;
+    } rivals[] = {{90, 300, true},  {90, 100, true},    {30, 3000, false},
+                  {6, 3500, false}, {180, 4096, false}, {3, 50, true}};
+    uint64_t extreme = 4096 * MIB;
+    int way = 0, turns = 0;
+
+    h = host(20000);
+    policy.proactive = true;
+    rest(&g);
+    for (int i = 1; i < 6 * 60 * 24; i++) {
+        uint64_t bytes = (uint64_t)rivals[_i].mib * MIB;
+
+        if (i % rivals[_i].every == 0) {
+            bytes += rivals[_i].adds ? g.input.actual_bytes : 0;
+            resize(&g, smaller(bytes, 4096 * MIB), smaller(bytes, 4096 * MIB));
+        }
+        turns += turned(g.input.actual_bytes, &extreme, &way);
+        run(&h, &g, 1);
+        follow(&h, &g);
+        turns += turned(g.input.actual_bytes, &extreme, &way);
+    }
+    ck_assert_msg(turns <= 2 * 24, "%d turns a day", turns);
 }
 
 /* It sets each of our first targets back before the next decision, as if there were no driver. */
