@@ -97,8 +97,8 @@ static int not_connected(const char *uri, struct error *error)
             "%s: an embedded driver can be open in one process at a time, and process %d has "
             "it open; end that one, or measure with --pid",
             uri, embed_holder(uri));
-    return error_set(error, -ECONNREFUSED, "%s: %s (without libvirt: measure with --pid)", uri,
-                     words);
+    return error_set(error, -ECONNREFUSED,
+                     "%s: %s (without libvirt: list --processes, measure --pid)", uri, words);
 }
 
 /* A domain of another machine has no process here. */
@@ -172,7 +172,8 @@ static int connect_to(const char *uri, bool writable, struct domain_connection *
                          uri);
     if (lacks_root(uri))
         return error_set(error, -ECONNREFUSED,
-                         "%s: no such directory (without libvirt: measure with --pid)", uri);
+                         "%s: no such directory (without libvirt: list --processes, measure --pid)",
+                         uri);
     connection = calloc(1, sizeof(*connection));
     if (!connection)
         return error_set(error, -ENOMEM, "%s: out of memory", uri);

@@ -54,7 +54,7 @@ expect_exit "no libvirt, beside a directory that is there" 2 'no such directory'
 check "and none is made" test ! -e "$guests_dir/no" -a ! -e /nonexistent
 mkdir "$guests_dir/empty" && : >"$guests_dir/empty/libvirt.so.0"
 without_libvirt=(env "LD_LIBRARY_PATH=$guests_dir/empty" "$vmwss")
-expect_exit "libvirt is not installed" 2 'libvirt.so.0: .*without libvirt: measure with --pid' "${without_libvirt[@]}" measure some
+expect_exit "libvirt is not installed" 2 'libvirt.so.0: .*without libvirt: list --processes, measure --pid' "${without_libvirt[@]}" measure some
 if start_payload refusals tcg "total=64M hot=8M" -m 128; then
 	check "--pid needs no libvirt" "${without_libvirt[@]}" measure --pid "$pid" -w 1
 	cp -- "$vmwss" "$guests_dir/vmwss" && chmod 755 "$guests_dir" "$guests_dir/vmwss"
