@@ -17,6 +17,9 @@
 #define DAY_S 86400.0
 #define PANEL_ERROR 0.022 /* of resident: half the width of the interval of 2,000 pages */
 #define REVERSAL_BYTES (64 * MIB)
+#define ARC_LEAVES_BYTES (1024 * MIB)
+#define ARC_GROWS_BYTES_S (100 * MIB)
+#define ARC_SHRINKS_BYTES_S (1024 * MIB)
 
 uint64_t sim_used(const struct sim_guest *guest)
 {
@@ -38,6 +41,11 @@ static uint64_t resident_of_all(const struct sim *sim)
 }
 
 uint64_t sim_free(const struct sim *sim)
+{
+    return less(sim->total_bytes, resident_of_all(sim) + sim->arc_bytes);
+}
+
+uint64_t sim_available(const struct sim *sim)
 {
     return less(sim->total_bytes, resident_of_all(sim));
 }
@@ -118,6 +126,33 @@ static void move_balloon(struct sim_guest *guest)
             larger(larger(guest->target_bytes, least), less(guest->actual_bytes, INFLATE_BYTES_S)));
 }
 
+/* It can be unplugged while the guest can do without it. */
+static void plug(struct sim_guest *guest, double now_s)
+{
+    double hour = fmod(now_s, DAY_S) / 3600;
+    bool wanted = hour >= 8 && hour < 18;
+    uint64_t *const sizes[] = {&guest->assigned_bytes, &guest->actual_bytes, &guest->target_bytes,
+                               &guest->extreme_bytes, &guest->plugged_bytes};
+
+    if (wanted == (guest->plugged_bytes > 0) || guest->dimm_bytes == 0 ||
+        (!wanted && guest->actual_bytes < sim_need(guest) + guest->dimm_bytes))
+        return;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+        *sizes[i] = wanted ? *sizes[i] + guest->dimm_bytes : *sizes[i] - guest->dimm_bytes;
+}
+
+static void cache_of_host(struct sim *sim)
+{
+    uint64_t used = resident_of_all(sim);
+    uint64_t room = less(sim->total_bytes, used + ARC_LEAVES_BYTES);
+
+    if (sim->arc_bytes > room)
+        sim->arc_bytes = larger(room, less(sim->arc_bytes, ARC_SHRINKS_BYTES_S));
+    else
+        sim->arc_bytes = smaller(smaller(room, sim->arc_most_bytes),
+                                 sim->arc_bytes + ARC_GROWS_BYTES_S);
+}
+
 static void suffer(struct sim_guest *guest, double now_s)
 {
     if (sim_used(guest) > guest->actual_bytes) {
@@ -188,10 +223,11 @@ static void count_reversal(struct sim_guest *guest)
     }
 }
 
-static struct decide_guest report_of(const struct sim_guest *guest)
+static struct decide_guest report_of(const struct sim_guest *guest, double now_s)
 {
+    double limits = fmod(now_s, 3600) < 600 ? guest->limit_psi : 0;
     double lacking = (double)less(sim_need(guest), guest->actual_bytes);
-    double psi = fmin(5 * lacking / (double)(guest->hot_bytes + 1), 1);
+    double psi = fmax(fmin(5 * lacking / (double)(guest->hot_bytes + 1), 1), limits);
     bool agent = guest->statistics == STATISTICS_AGENT;
 
     return (struct decide_guest){
@@ -216,7 +252,7 @@ static void report(struct sim_guest *guest, double now_s)
 
     if (fmod(now_s, every_s) != 0)
         return;
-    guest->report = report_of(guest);
+    guest->report = report_of(guest, now_s);
     guest->report_s = now_s;
     guest->oom_kill = false;
 }
@@ -226,9 +262,11 @@ void sim_step(struct sim *sim)
     for (size_t i = 0; i < sim->n; i++) {
         struct sim_guest *guest = &sim->guests[i];
 
+        uint64_t *need = &guest->need[(uint64_t)(sim->now_s / SIM_BUCKET_S)];
+
         want(guest, sim->now_s);
-        guest->need[(uint64_t)(sim->now_s / SIM_BUCKET_S)] = larger(
-            sim_need(guest), guest->need[(uint64_t)(sim->now_s / SIM_BUCKET_S)]);
+        plug(guest, sim->now_s);
+        *need = larger(sim_need(guest) + guest->dimm_bytes - guest->plugged_bytes, *need);
         move_balloon(guest);
         suffer(guest, sim->now_s);
         touch(guest);
@@ -238,8 +276,9 @@ void sim_step(struct sim *sim)
         if (fmod(sim->now_s, SIM_BUCKET_S) == SIM_BUCKET_S - 1)
             end_bucket(guest, sim->now_s);
     }
+    cache_of_host(sim);
     sim->below_zero_s += resident_of_all(sim) > sim->total_bytes;
-    sim->below_hard_s += sim_free(sim) < sim->hard_bytes;
+    sim->below_hard_s += sim_available(sim) < sim->hard_bytes;
     sim->now_s++;
 }
 
@@ -293,6 +332,7 @@ void sim_set(struct sim_guest *guest, uint64_t target_bytes)
 double sim_oracle(const struct sim_guest *guest, size_t n_buckets, size_t n_ahead)
 {
     cleanup_free size_t *queue = calloc(n_buckets + 1, sizeof(*queue));
+    const uint64_t most = guest->assigned_bytes + guest->dimm_bytes - guest->plugged_bytes;
     size_t first = 0, last = 0; /* of the queue: later and smaller than the one before */
     double saved = 0;
 
@@ -302,7 +342,7 @@ double sim_oracle(const struct sim_guest *guest, size_t n_buckets, size_t n_ahea
         queue[last++] = i;
         while (queue[first] > i + n_ahead)
             first++;
-        saved += SIM_BUCKET_S * (double)less(guest->assigned_bytes, guest->need[queue[first]]);
+        saved += SIM_BUCKET_S * (double)less(most, guest->need[queue[first]]);
     }
     return saved;
 }

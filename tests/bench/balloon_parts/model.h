@@ -9,6 +9,8 @@
  *   - used > B: its OOM killer runs;
  *   - used + hot file pages > B: it is short, and its PSI says how much;
  *   - its balloon inflates at 200 MiB/s into what is not used, and deflates at 1,000 MiB/s.
+ *   - a DIMM changes what is assigned and what it has; the balloon stays as it is.
+ * ZFS' cache, if the host has one, takes what is free but 1 GiB, and gives it back at 1 GiB/s.
  * Resident memory is what was touched and the balloon has not taken. The host measures the set
  * touched in the last minute, ten minutes and hour, with the interval of a panel of 2,000 pages.
  *
@@ -42,13 +44,16 @@ struct sim_guest {
     double period_s, phase_s;
     double ramp_bytes_s; /* how fast it allocates */
     double read_bytes_s; /* how fast it reads what it does not need again */
+    double limit_psi;    /* of containers at their own limits, for ten minutes each hour */
+    uint64_t dimm_bytes; /* plugged from 8 to 18 h each day, if it can be unplugged */
     uint64_t random;
     double next_s, level; /* of TRACE_RANDOM and TRACE_EXPLODING */
     /* The present state. */
     uint64_t anon_bytes, hot_bytes, hot_file_bytes, cache_bytes;
     uint64_t actual_bytes, target_bytes, resident_bytes;
-    double dead_until_s; /* its OOM killer has ended what it ran */
-    bool oom_kill;       /* since its statistics were made last */
+    uint64_t plugged_bytes; /* of the DIMM; assigned_bytes has it, too */
+    double dead_until_s;    /* its OOM killer has ended what it ran */
+    bool oom_kill;          /* since its statistics were made last */
     struct decide_guest report;
     double report_s; /* when it was made */
     /* Bytes touched in the last hour, in buckets of ten seconds. */
@@ -63,11 +68,14 @@ struct sim_guest {
     double saved_byte_s;
     int direction;
     uint64_t extreme_bytes;
-    uint64_t *need; /* by ten seconds, all of the time: for the oracle */
+    /* by ten seconds, all of the time, and the part of the DIMM that is not there: for the oracle
+     */
+    uint64_t *need;
 };
 
 struct sim {
-    uint64_t total_bytes, base_bytes; /* the host, and what it uses itself */
+    uint64_t total_bytes, base_bytes;   /* the host, and what it uses itself */
+    uint64_t arc_bytes, arc_most_bytes; /* ZFS' cache, which takes what is free */
     struct sim_guest guests[SIM_MAX_GUESTS];
     size_t n;
     double now_s, end_s;
@@ -75,7 +83,10 @@ struct sim {
     uint64_t hard_bytes;
 };
 
-uint64_t sim_free(const struct sim *sim); /* 0: nothing, or less */
+/* What the kernel calls available: without the ARC. 0: nothing, or less. */
+uint64_t sim_free(const struct sim *sim);
+/* With what the ARC gives back. */
+uint64_t sim_available(const struct sim *sim);
 uint64_t sim_used(const struct sim_guest *guest);
 uint64_t sim_need(const struct sim_guest *guest);
 

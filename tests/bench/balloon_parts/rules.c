@@ -32,7 +32,7 @@ static bool panics_now(const struct rules_state *state, const struct sim *sim, s
 static void run_ours(struct rules_state *state, struct sim *sim)
 {
     struct control_host host = {.total_bytes = sim->total_bytes,
-                                .free_bytes = sim_free(sim),
+                                .free_bytes = sim_available(sim),
                                 .now_s = sim->now_s,
                                 .level = state->level,
                                 .waiting_bytes = state->waiting_bytes,

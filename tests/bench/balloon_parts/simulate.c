@@ -17,6 +17,7 @@
 #define N_GUESTS 8
 /* Sizes below are of guests of 4 GiB, and change with --size. */
 #define ASSIGNED (4096 * MIB)
+#define DIMM (1024 * MIB)
 #define BASE (2048 * MIB)
 
 struct scenario {
@@ -28,90 +29,93 @@ struct scenario {
     uint64_t high_mib;       /* what a guest allocates at most, of those that do not explode */
     double ramp_mib_s;
     double period_s[4];
+    double limit_psi; /* of containers at their own limits */
+    bool dimm;        /* a quarter of its memory is plugged by day */
+    bool arc;         /* ZFS takes up to half of the host's memory */
 };
 
 static const struct scenario scenarios[] = {
     {"square",
      "square waves of 5, 30, 60 and 120 minutes",
      {TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE},
-     false,
-     false,
-     false,
-     1800,
-     50,
-     {300, 1800, 3600, 7200}},
+     .high_mib = 1800,
+     .ramp_mib_s = 50,
+     .period_s = {300, 1800, 3600, 7200}},
     {"random",
      "independent levels, 40 minutes each in the mean",
      {TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM, TRACE_RANDOM},
-     false,
-     false,
-     false,
-     1800,
-     50,
-     {2400, 2400, 2400, 2400}},
+     .high_mib = 1800,
+     .ramp_mib_s = 50,
+     .period_s = {2400, 2400, 2400, 2400}},
     {"day",
      "day and night",
      {TRACE_DAY, TRACE_DAY, TRACE_DAY, TRACE_DAY},
-     false,
-     false,
-     false,
-     1800,
-     50,
-     {86400, 86400, 86400, 86400}},
+     .high_mib = 1800,
+     .ramp_mib_s = 50,
+     .period_s = {86400, 86400, 86400, 86400}},
     {"step",
      "half as much again, for an hour a day, at 100 MiB/s",
      {TRACE_STEP, TRACE_STEP, TRACE_STEP, TRACE_STEP},
-     false,
-     false,
-     false,
-     1800,
-     100,
-     {86400, 86400, 86400, 86400}},
+     .high_mib = 1800,
+     .ramp_mib_s = 100,
+     .period_s = {86400, 86400, 86400, 86400}},
     {"explode",
      "nearly all memory for two minutes, every six hours, at 20 MiB/s",
      {TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING, TRACE_EXPLODING},
-     false,
-     false,
-     false,
-     1800,
-     20,
-     {21600, 21600, 21600, 21600}},
+     .high_mib = 1800,
+     .ramp_mib_s = 20,
+     .period_s = {21600, 21600, 21600, 21600}},
     {"overcommit",
      "all of these, on half the memory; vmwss is lazy here, and proactive above",
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
-     true,
-     false,
-     false,
-     1000,
-     50,
-     {3600, 2400, 86400, 86400}},
+     .overcommitted = true,
+     .high_mib = 1000,
+     .ramp_mib_s = 50,
+     .period_s = {3600, 2400, 86400, 86400}},
     {"tight",
      "as overcommit, of guests that together need all of it at times",
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
-     true,
-     false,
-     false,
-     1400,
-     50,
-     {3600, 2400, 86400, 86400}},
+     .overcommitted = true,
+     .high_mib = 1400,
+     .ramp_mib_s = 50,
+     .period_s = {3600, 2400, 86400, 86400}},
     {"fresh",
      "as tight, of guests that have more than the host has, and have not touched it yet",
      {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
-     true,
-     true,
-     false,
-     1400,
-     50,
-     {3600, 2400, 86400, 86400}},
+     .overcommitted = true,
+     .fresh = true,
+     .high_mib = 1400,
+     .ramp_mib_s = 50,
+     .period_s = {3600, 2400, 86400, 86400}},
     {"night",
      "a job of three minutes a day, at 100 MiB/s",
      {TRACE_NIGHT, TRACE_NIGHT, TRACE_NIGHT, TRACE_NIGHT},
-     false,
-     false,
-     true,
-     1800,
-     100,
-     {86400, 86400, 86400, 86400}},
+     .rare = true,
+     .high_mib = 1800,
+     .ramp_mib_s = 100,
+     .period_s = {86400, 86400, 86400, 86400}},
+    {"pods",
+     "square waves, in containers at limits of their own, for ten minutes each hour",
+     {TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE, TRACE_SQUARE},
+     .high_mib = 1800,
+     .ramp_mib_s = 50,
+     .period_s = {300, 1800, 3600, 7200},
+     .limit_psi = 0.3},
+    {"hotplug",
+     "all but night, with a DIMM of 1 GiB more from 8 to 18 h",
+     {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
+     .high_mib = 1800,
+     .ramp_mib_s = 50,
+     .period_s = {3600, 2400, 86400, 86400},
+     .dimm = true},
+    {"arc",
+     "as overcommit, on a host with ZFS, whose cache takes what is free",
+     {TRACE_SQUARE, TRACE_RANDOM, TRACE_DAY, TRACE_STEP},
+     .overcommitted = true,
+     .high_mib = 1000,
+     .ramp_mib_s = 50,
+     .period_s = {3600, 2400, 86400, 86400},
+     .arc = true},
 };
 
 struct options {
@@ -134,7 +138,8 @@ struct outcome {
 static void resize(struct sim_guest *guest, double times)
 {
     uint64_t *const sizes[] = {&guest->assigned_bytes, &guest->low_bytes,    &guest->high_bytes,
-                               &guest->file_bytes,     &guest->actual_bytes, &guest->kernel_bytes};
+                               &guest->file_bytes,     &guest->actual_bytes, &guest->kernel_bytes,
+                               &guest->dimm_bytes};
 
     for (size_t i = 0; i < COUNT(sizes); i++)
         *sizes[i] = (uint64_t)((double)*sizes[i] * times) / MIB * MIB;
@@ -160,6 +165,8 @@ static void make_guest(struct sim_guest *guest, const struct scenario *scenario,
         .phase_s = scenario->period_s[i % 4] * (double)i / N_GUESTS,
         .ramp_bytes_s = scenario->ramp_mib_s * (double)MIB,
         .read_bytes_s = 0.02 * (double)MIB,
+        .limit_psi = scenario->limit_psi,
+        .dimm_bytes = scenario->dimm ? DIMM : 0,
         .random = options->seed * 1000 + i,
         .next_s = explodes ? 21600 : 0,
         .actual_bytes = scenario->overcommitted ? ASSIGNED * (scenario->fresh ? 60 : 45) / 100
@@ -178,12 +185,13 @@ static void begin(struct sim *sim, struct rules_state *state, const struct scena
                   const struct options *options, uint64_t *needs)
 {
     const size_t buckets = (size_t)(options->days * 86400 / SIM_BUCKET_S) + 1;
+    const uint64_t most = ASSIGNED + (scenario->dimm ? DIMM : 0);
 
     *sim = (struct sim){.base_bytes = BASE, .n = N_GUESTS, .end_s = options->days * 86400};
-    sim->total_bytes = BASE +
-                       (uint64_t)(options->size_gib / 4 *
-                                  (double)(scenario->overcommitted ? N_GUESTS * ASSIGNED / 2
-                                                                   : (N_GUESTS + 1) * ASSIGNED));
+    sim->total_bytes = BASE + (uint64_t)(options->size_gib / 4 *
+                                         (double)(scenario->overcommitted ? N_GUESTS * ASSIGNED / 2
+                                                                          : (N_GUESTS + 1) * most));
+    sim->arc_most_bytes = scenario->arc ? sim->total_bytes / 2 : 0;
     memset(needs, 0, N_GUESTS * buckets * sizeof(*needs));
     for (size_t i = 0; i < N_GUESTS; i++)
         make_guest(&sim->guests[i], scenario, i, options, needs + i * buckets);
