@@ -21,7 +21,9 @@ debian_sources_of_this_machine() {
 			-exec sed -i "s/\bbookworm\b/${debian_suite%-backports}/g" {} +
 	fi
 }
+# Known before a namespace in which /var/lib is empty.
 debian_mirror() {
+	[[ -z ${DEBIAN_MIRROR:-} ]] || { echo "$DEBIAN_MIRROR" && return; }
 	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format '$(REPO_URI)' | grep -m 1 -v security
 }

@@ -83,7 +83,7 @@ struct sim {
     uint64_t hard_bytes;
 };
 
-/* What the kernel calls available: without the ARC. 0: nothing, or less. */
+/* MemAvailable, which does not count the ARC; 0: nothing, or less. */
 uint64_t sim_free(const struct sim *sim);
 /* With what the ARC gives back. */
 uint64_t sim_available(const struct sim *sim);
