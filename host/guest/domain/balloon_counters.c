@@ -23,10 +23,10 @@ static const struct {
 } counters[] = {
     {"stat-oom-kills", offsetof(struct domain_memory, oom_kills)},
     {"stat-alloc-stalls", offsetof(struct domain_memory, alloc_stalls)},
-    {"stat-async-scans", offsetof(struct domain_memory, async_scan_pages)},
-    {"stat-direct-scans", offsetof(struct domain_memory, direct_scan_pages)},
-    {"stat-async-reclaims", offsetof(struct domain_memory, async_reclaim_pages)},
-    {"stat-direct-reclaims", offsetof(struct domain_memory, direct_reclaim_pages)},
+    {"stat-async-scans", offsetof(struct domain_memory, async_scan_bytes)},
+    {"stat-direct-scans", offsetof(struct domain_memory, direct_scan_bytes)},
+    {"stat-async-reclaims", offsetof(struct domain_memory, async_reclaim_bytes)},
+    {"stat-direct-reclaims", offsetof(struct domain_memory, direct_reclaim_bytes)},
 };
 
 /* Returns a count, or DOMAIN_MEMORY_UNKNOWN. Whole numbers are read as doubles: jansson refuses

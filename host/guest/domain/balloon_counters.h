@@ -2,7 +2,7 @@
 /** @file balloon_counters.h  What a guest's balloon driver counts beside libvirt's statistics:
  * signs of pressure without an agent.
  *
- * Since Linux 6.12 the driver reports runs of the OOM killer, allocations that waited, and pages
+ * Since Linux 6.12 the driver reports runs of the OOM killer, allocations that waited, and bytes
  * that were scanned and reclaimed, by kswapd and by tasks that wait (VIRTIO_BALLOON_S_OOM_KILL and
  * the five after it); QEMU has them since 9.1 (hw/virtio/virtio-balloon.c, balloon_stat_names[]),
  * and libvirt does not pass them on. QEMU's monitor has them as a property of the device. libvirt

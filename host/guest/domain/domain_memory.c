@@ -41,7 +41,7 @@ static void forget_words(struct domain_memory *memory)
     const size_t from = offsetof(struct domain_memory, total_bytes);
 
     _Static_assert(offsetof(struct domain_memory, updated_s) ==
-                       offsetof(struct domain_memory, direct_reclaim_pages) + sizeof(uint64_t),
+                       offsetof(struct domain_memory, direct_reclaim_bytes) + sizeof(uint64_t),
                    "the driver's words are all that is between");
     memset((char *)memory + from, 0xff, offsetof(struct domain_memory, updated_s) - from);
 }

@@ -37,7 +37,7 @@ struct domain_memory {
     uint64_t swap_in_bytes, swap_out_bytes, major_faults; /* since the guest booted */
     /* the same, if QEMU was asked: balloon_counters.h */
     uint64_t oom_kills, alloc_stalls;
-    uint64_t async_scan_pages, direct_scan_pages, async_reclaim_pages, direct_reclaim_pages;
+    uint64_t async_scan_bytes, direct_scan_bytes, async_reclaim_bytes, direct_reclaim_bytes;
     uint64_t updated_s; /* Unix time of the guest's report; 0: never */
 };
 

@@ -85,8 +85,8 @@ bool guest_report_of_balloon(struct guest_report *out, const struct domain_memor
     out->report.paging.major_faults = memory->major_faults;
     out->report.paging.oom_kills = memory->oom_kills;
     out->report.paging.direct_stalls = memory->alloc_stalls;
-    out->report.paging.scanned_kswapd_pages = memory->async_scan_pages;
-    out->report.paging.scanned_direct_pages = memory->direct_scan_pages;
+    out->report.paging.scanned_kswapd_pages = pages(memory->async_scan_bytes);
+    out->report.paging.scanned_direct_pages = pages(memory->direct_scan_bytes);
     return true;
 }
 

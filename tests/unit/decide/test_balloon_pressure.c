@@ -17,8 +17,8 @@
 /* 4 GiB, of which it has 2; two of its reserves are 410 MiB. */
 struct made {
     struct guest_tracker tracker;
-    struct domain_memory memory; /* the driver's last report */
-    double oom_kills, stalls, async, direct;
+    struct domain_memory memory;             /* the driver's last report */
+    double oom_kills, stalls, async, direct; /* the last two in pages */
     uint64_t available_bytes;
 };
 
@@ -47,8 +47,8 @@ static void report(struct made *made, double now_s)
     memory->available_bytes = made->available_bytes;
     memory->oom_kills = (uint64_t)made->oom_kills;
     memory->alloc_stalls = (uint64_t)made->stalls;
-    memory->async_scan_pages = (uint64_t)made->async;
-    memory->direct_scan_pages = (uint64_t)made->direct;
+    memory->async_scan_bytes = 4096 * (uint64_t)made->async;
+    memory->direct_scan_bytes = 4096 * (uint64_t)made->direct;
 }
 
 static struct decide_input input_of(const struct made *made, double now_s)
@@ -198,6 +198,21 @@ TEST(counters, few_stalls_are_a_veto)
     ck_assert_uint_eq(vetoes(&made, 120), 0);
 }
 
+/* The driver reports bytes (drivers/virtio/virtio_balloon.c, pages_to_bytes()). */
+TEST(counters, a_few_pages_that_are_scanned_are_no_sign)
+{
+    struct made made = two_reports(0, 0, 900 * MIB);
+
+    made.async += 50;
+    report(&made, 30);
+    ask(&made, 30);
+    ck_assert_uint_eq(vetoes(&made, 30), 0);
+    made.async += 1000;
+    report(&made, 40);
+    ask(&made, 40);
+    ck_assert_uint_eq(vetoes(&made, 40), VETO_VERDICT);
+}
+
 /* The guest was reset, or its driver lies: nothing is known, and nothing is zero. */
 TEST(counters, a_counter_that_goes_backward_is_not_known)
 {
@@ -224,7 +239,7 @@ TEST(counters, without_them_it_is_as_before)
         made.available_bytes = 300 * MIB;
         report(&made, now_s);
         made.memory.oom_kills = made.memory.alloc_stalls = DOMAIN_MEMORY_UNKNOWN;
-        made.memory.async_scan_pages = made.memory.direct_scan_pages = DOMAIN_MEMORY_UNKNOWN;
+        made.memory.async_scan_bytes = made.memory.direct_scan_bytes = DOMAIN_MEMORY_UNKNOWN;
         ask(&made, now_s);
     }
     ck_assert_uint_eq(panics(&made, 40), 0);

@@ -26,7 +26,7 @@ static void setup(void)
 static const char answer[] =
     "{\"return\": {\"stats\": {\"stat-htlb-pgalloc\": 0, \"stat-swap-out\": 0, "
     "\"stat-available-memory\": 3512344576, \"stat-htlb-pgfail\": 0, \"stat-oom-kills\": 2, "
-    "\"stat-alloc-stalls\": 117, \"stat-async-scans\": 4096, \"stat-direct-scans\": 8192, "
+    "\"stat-alloc-stalls\": 117, \"stat-async-scans\": 19136512, \"stat-direct-scans\": 786432, "
     "\"stat-async-reclaims\": 4000, \"stat-direct-reclaims\": 7000, \"stat-swap-in\": 0}, "
     "\"last-update\": 1795963594}, \"id\": \"libvirt-412\"}";
 
@@ -39,10 +39,10 @@ static void all_are_unknown(void)
 {
     ck_assert_uint_eq(memory.oom_kills, DOMAIN_MEMORY_UNKNOWN);
     ck_assert_uint_eq(memory.alloc_stalls, DOMAIN_MEMORY_UNKNOWN);
-    ck_assert_uint_eq(memory.async_scan_pages, DOMAIN_MEMORY_UNKNOWN);
-    ck_assert_uint_eq(memory.direct_scan_pages, DOMAIN_MEMORY_UNKNOWN);
-    ck_assert_uint_eq(memory.async_reclaim_pages, DOMAIN_MEMORY_UNKNOWN);
-    ck_assert_uint_eq(memory.direct_reclaim_pages, DOMAIN_MEMORY_UNKNOWN);
+    ck_assert_uint_eq(memory.async_scan_bytes, DOMAIN_MEMORY_UNKNOWN);
+    ck_assert_uint_eq(memory.direct_scan_bytes, DOMAIN_MEMORY_UNKNOWN);
+    ck_assert_uint_eq(memory.async_reclaim_bytes, DOMAIN_MEMORY_UNKNOWN);
+    ck_assert_uint_eq(memory.direct_reclaim_bytes, DOMAIN_MEMORY_UNKNOWN);
     ck_assert_uint_eq(memory.total_bytes, 3900ULL << 20);
 }
 
@@ -53,10 +53,10 @@ TEST(answers, all_counters_are_read)
     ck_assert_int_eq(parse(answer), 0);
     ck_assert_uint_eq(memory.oom_kills, 2);
     ck_assert_uint_eq(memory.alloc_stalls, 117);
-    ck_assert_uint_eq(memory.async_scan_pages, 4096);
-    ck_assert_uint_eq(memory.direct_scan_pages, 8192);
-    ck_assert_uint_eq(memory.async_reclaim_pages, 4000);
-    ck_assert_uint_eq(memory.direct_reclaim_pages, 7000);
+    ck_assert_uint_eq(memory.async_scan_bytes, 19136512);
+    ck_assert_uint_eq(memory.direct_scan_bytes, 786432);
+    ck_assert_uint_eq(memory.async_reclaim_bytes, 4000);
+    ck_assert_uint_eq(memory.direct_reclaim_bytes, 7000);
 }
 
 /* As QEMU 7.2 prints them, without the counters, and 2^64 - 1 for what is not reported. */
@@ -74,7 +74,7 @@ TEST(answers, what_an_older_qemu_does_not_have_is_unknown)
                      0);
     ck_assert_uint_eq(memory.oom_kills, DOMAIN_MEMORY_UNKNOWN);
     ck_assert_uint_eq(memory.alloc_stalls, 0);
-    ck_assert_uint_eq(memory.async_scan_pages, DOMAIN_MEMORY_UNKNOWN);
+    ck_assert_uint_eq(memory.async_scan_bytes, DOMAIN_MEMORY_UNKNOWN);
 }
 
 TEST(answers, those_of_another_report_do_not_count)
