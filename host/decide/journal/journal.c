@@ -19,7 +19,8 @@ static const char schema[] =
     " panic_bytes INTEGER NOT NULL, panic_s REAL NOT NULL, trouble INTEGER NOT NULL,"
     " boot_id TEXT NOT NULL DEFAULT '', restored_s REAL NOT NULL DEFAULT 0,"
     " plug_bytes INTEGER NOT NULL DEFAULT 0,"
-    " assigned_bytes INTEGER NOT NULL DEFAULT 0) STRICT;"
+    " assigned_bytes INTEGER NOT NULL DEFAULT 0,"
+    " panic_clock_s REAL NOT NULL DEFAULT 0) STRICT;"
     "CREATE TABLE IF NOT EXISTS decision (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " time_s REAL NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL,"
     " acted INTEGER NOT NULL, level TEXT NOT NULL, action TEXT NOT NULL, hold TEXT NOT NULL,"
@@ -93,6 +94,8 @@ static int add_columns(struct journal *journal, struct error *error)
     rc = rc ? rc : add_column(journal, "balloon", "restored_s", "REAL NOT NULL DEFAULT 0", error);
     rc = rc ? rc
             : add_column(journal, "balloon", "assigned_bytes", "INTEGER NOT NULL DEFAULT 0", error);
+    rc = rc ? rc
+            : add_column(journal, "balloon", "panic_clock_s", "REAL NOT NULL DEFAULT 0", error);
     rc = rc ? rc : add_column(journal, "room", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
     rc = rc ? rc : add_column(journal, "decision", "panic", "INTEGER NOT NULL DEFAULT 0", error);
     rc = rc ? rc : add_column(journal, "decision", "goal_bytes", "INTEGER", error);

@@ -42,7 +42,9 @@ struct journal_balloon {
     uint64_t assigned_bytes;     /* M at that time; 0: not known */
     uint64_t panic_bytes;        /* size at the last panic; 0: none */
     double panic_s;              /* Unix time */
-    uint64_t trouble;            /* enum balloon_trouble */
+    /* the same by a clock that is never set, of this boot; 0: not known */
+    double panic_clock_s;
+    uint64_t trouble; /* enum balloon_trouble */
     /* Unix time at which set_bytes was set as the final size; 0: we still control it */
     double restored_s;
 };

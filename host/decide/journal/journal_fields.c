@@ -24,6 +24,7 @@ static const struct field balloon_fields[] = {
     {BALLOON(FIELD_U64, set_bytes), .column = "set_bytes"},
     {BALLOON(FIELD_U64, panic_bytes), .column = "panic_bytes"},
     {BALLOON(FIELD_REAL, panic_s), .column = "panic_s"},
+    {BALLOON(FIELD_REAL, panic_clock_s), .column = "panic_clock_s"},
     {BALLOON(FIELD_U64, trouble), .column = "trouble"},
     {BALLOON(FIELD_TEXT, boot_id), .size = JOURNAL_BOOT_ID, .column = "boot_id"},
     {BALLOON(FIELD_REAL, restored_s), .column = "restored_s"},

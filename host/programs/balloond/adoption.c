@@ -22,6 +22,7 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
         .assigned_bytes = guest->input.assigned_bytes,
         .panic_bytes = state->pace.panic_bytes,
         .panic_s = balloond_wall_s() - (balloond_now_s() - state->pace.panic_at_s),
+        .panic_clock_s = state->pace.panic_at_s,
         .trouble = state->trouble,
     };
 
@@ -34,13 +35,21 @@ struct journal_balloon adoption_row(const struct balloond *balloond, size_t i, u
     return row;
 }
 
-/* The clock may have been set back: a panic in the future counts as just now. */
+/* A panic of another boot has a time by the wall clock only, which may have been set back: one in
+ * the future counts as just now. */
 static void learn(struct decide_pace *pace, const struct journal_balloon *row)
 {
+    const double now_s = balloond_now_s();
+    char boot_id[JOURNAL_BOOT_ID];
+
     if (row->panic_bytes == 0)
         return;
     pace->panic_bytes = row->panic_bytes;
-    pace->panic_at_s = balloond_now_s() - fmax(balloond_wall_s() - row->panic_s, 0);
+    journal_boot_id(boot_id);
+    pace->panic_at_s = *boot_id && !strcmp(boot_id, row->boot_id) && row->panic_clock_s > 0 &&
+                               row->panic_clock_s <= now_s
+                           ? row->panic_clock_s
+                           : now_s - fmax(balloond_wall_s() - row->panic_s, 0);
 }
 
 /* Its total size changes once the sizes to restore of its devices are known. */

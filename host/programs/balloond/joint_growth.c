@@ -102,6 +102,12 @@ static int read_guest(struct joint_growth *joint, struct store *store)
     return rc;
 }
 
+/* If the wall clock was set, the history has no minutes of the last week. */
+static uint64_t known_or(uint64_t bytes, uint64_t before)
+{
+    return bytes > 0 ? bytes : before;
+}
+
 void joint_growth_step(struct joint_growth *joint, const char *database, double wall_s)
 {
     struct store *store = NULL;
@@ -118,7 +124,7 @@ void joint_growth_step(struct joint_growth *joint, const char *database, double 
         rc = read_guest(joint, store);
     store_close(store);
     if (rc == 0 && joint->next >= joint->n)
-        joint->bytes = joint_growth_of(joint->minutes);
+        joint->bytes = known_or(joint_growth_of(joint->minutes), joint->bytes);
     if (rc < 0 || joint->next >= joint->n)
         end_round(joint);
 }

@@ -459,6 +459,7 @@ TEST(all, an_older_journal_is_taken_over)
     ck_assert_int_eq(sqlite3_exec(db,
                                   "ALTER TABLE balloon DROP COLUMN plug_bytes;"
                                   "ALTER TABLE balloon DROP COLUMN assigned_bytes;"
+                                  "ALTER TABLE balloon DROP COLUMN panic_clock_s;"
                                   "ALTER TABLE balloon DROP COLUMN restored_s;"
                                   "ALTER TABLE balloon DROP COLUMN boot_id;"
                                   "ALTER TABLE decision DROP COLUMN plug_bytes;"
@@ -1002,6 +1003,29 @@ TEST(all, what_is_being_restored_is_not_what_it_has)
     ck_assert_int_eq(journal_own(journal, &row, &error), 0);
     ck_assert_int_eq(journal_trim(journal, balloond_wall_s(), &error), 0);
     ck_assert_sql(dir.path, "SELECT count(*) FROM balloon", "0");
+}
+
+/* A month, or a day; either way. */
+TEST_EACH(all, a_clock_that_was_set_does_not_age_a_panic, 0, 4)
+{
+    const double set_s[] = {30 * 86400.0, -86400, 86400, -600};
+    const double age_s = fmin(3600, balloond_now_s() / 2);
+    struct journal_balloon row = balloon;
+
+    journal_boot_id(row.boot_id);
+    row.panic_clock_s = balloond_now_s() - age_s;
+    row.panic_s = balloond_wall_s() - set_s[_i];
+    row.set_bytes = 3000 * MIB;
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+    appear(7, 3000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_double_eq_tol(balloond_now_s() - one_guest.state.pace.panic_at_s, age_s, 60);
+    row.boot_id[0]++; /* another boot */
+    ck_assert_int_eq(journal_own(journal, &row, &error), 0);
+    appear(7, 3000 * MIB);
+    ck_assert_int_eq(adoption_run(&controller, &error), 0);
+    ck_assert_double_eq_tol(balloond_now_s() - one_guest.state.pace.panic_at_s, fmax(set_s[_i], 0),
+                            60);
 }
 
 /* --- what is journalled ----------------------------------------------------------------------- */

@@ -100,6 +100,13 @@ TEST_EACH(cases, the_history_is_read_one_guest_at_a_time, 0, 2)
     ck_assert_ptr_null(joint.minutes);
     joint_growth_step(&joint, kept.path, now_s + 7 * 3600);
     ck_assert_ptr_nonnull(joint.minutes);
+    for (int i = 0; i < 2; i++)
+        joint_growth_step(&joint, kept.path, now_s + 7 * 3600);
+    ck_assert_uint_eq(joint.bytes, 512 * MIB);
+    for (int i = 0; i < 3; i++) /* the clock is two months ahead: there is no last week */
+        joint_growth_step(&joint, kept.path, now_s + 60 * 86400);
+    ck_assert_ptr_null(joint.minutes);
+    ck_assert_uint_eq(joint.bytes, 512 * MIB);
     joint_growth_free(&joint);
 }
 
