@@ -295,10 +295,10 @@ static int refuse_backend(const struct match *m, int code, const struct ram_back
                      b->id[0] ? b->id : "without id", b->size_bytes / 1024, problem, seen);
 }
 
-/* Returns true if a mapping that no backend took could be this backend's. One as large as a DIMM
- * may have been plugged since QEMU began; it then lies below, counts as unclaimed, and the bounds
- * hold either case. Smaller ones are told apart by nothing: they may fill any gap. */
-static bool is_ambiguous(const struct match *m, size_t backend)
+/* Finds a mapping that no backend took and that could be this backend's; NULL: none. One as large
+ * as a DIMM may have been plugged since QEMU began; it then lies below, counts as unclaimed, and
+ * the bounds hold either case. Smaller ones are told apart by nothing: they may fill any gap. */
+static const struct candidate *find_rival(const struct match *m, size_t backend)
 {
     const struct ram_backend *b = m->claims[backend];
 
@@ -306,9 +306,22 @@ static bool is_ambiguous(const struct match *m, size_t backend)
         const struct candidate *c = &m->candidates->at[i];
 
         if (!c->taken && fits(b, c) && (bytes_of(c) < RAM_DIMM_MIN_BYTES || b->order == 0))
-            return true;
+            return c;
     }
-    return false;
+    return NULL;
+}
+
+static int refuse_ambiguous(const struct match *m, size_t backend, const struct candidate *rival,
+                            struct error *error)
+{
+    const struct candidate *taken = &m->candidates->at[m->taken_by[backend]];
+    char problem[200];
+
+    snprintf(problem, sizeof(problem),
+             "both %" PRIx64 "-%" PRIx64 " and %" PRIx64 "-%" PRIx64
+             " could be it; RAM in a file (memory-backend-file) is identified by its path",
+             taken->whole.start, taken->whole.end, rival->whole.start, rival->whole.end);
+    return refuse_backend(m, -ENOTUNIQ, m->claims[backend], problem, error);
 }
 
 static int check_backend(const struct match *m, size_t backend, struct error *error)
@@ -317,12 +330,10 @@ static int check_backend(const struct match *m, size_t backend, struct error *er
 
     if (m->taken_by[backend] == NONE)
         return b->dimm ? 0 : refuse_backend(m, -ENXIO, b, "not found", error);
-    if (!m->by_id[backend] && is_ambiguous(m, backend))
-        return refuse_backend(m, -ENOTUNIQ, b,
-                              "more than one mapping could be it; RAM in a file "
-                              "(memory-backend-file) is identified by its path",
-                              error);
-    return 0;
+
+    const struct candidate *rival = m->by_id[backend] ? NULL : find_rival(m, backend);
+
+    return rival ? refuse_ambiguous(m, backend, rival, error) : 0;
 }
 
 static int check_match(const struct match *m, struct error *error)

@@ -216,6 +216,8 @@ TEST(plain, smaps_is_read_no_further_than_ram_may_be)
     snprintf(smaps, sizeof(smaps), "%s%s", first,
              ANON("600000-a00000", "") GUARD("a00000-a01000") GUARD("b00000-b01000") "no smaps\n");
     ck_assert_int_eq(locate_maps(maps, smaps, &config), -ENOTUNIQ);
+    ck_assert_msg(strstr(error.text, "both 600000-a00000 and 100000-500000 could be it"), "%s",
+                  error.text);
     /* Maps that cannot be read, or have no guard at all, end nothing. */
     ck_assert_int_eq(locate_maps("no maps\n", smaps, &config), -EBADMSG);
     ck_assert_int_eq(locate_maps("", smaps, &config), -EBADMSG);
