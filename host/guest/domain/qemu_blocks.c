@@ -132,11 +132,11 @@ static uint64_t qemu_machine_flash_bytes(const char *exe, const char *machine)
 }
 
 /* The size of the machine type's RAM that only its firmware reaches; 0: none as large as RAM. */
-static uint64_t qemu_machine_secure_bytes(const char *exe, const char *machine)
+static uint64_t secure_bytes(const struct reading *r, const struct default_ram *machine)
 {
-    const struct default_ram *found = find_machine(exe, machine);
-
-    return found && strcmp(found->machine, "sbsa") == 0 ? 512ULL << 20 : 0;
+    if (machine && strcmp(machine->machine, "sbsa") == 0)
+        return 512ULL << 20;
+    return r->secure ? 16ULL << 20 : 0; /* hw/arm/virt.c VIRT_SECURE_MEM */
 }
 
 #define RAM_ALIGN_BYTES 8192ULL /* QEMU rounds ram_size up to this: softmmu/vl.c */
@@ -245,7 +245,7 @@ static void add_board(struct reading *r, uint64_t boot_bytes)
 
     add_memory_of_board(r, "flash", flash_bytes);
     add_memory_of_board(r, "flash", flash_bytes);
-    add_memory_of_board(r, "secure-ram", qemu_machine_secure_bytes(exe_of(r), r->out->machine));
+    add_memory_of_board(r, "secure-ram", secure_bytes(r, machine));
     add_memory_of_board(r, "tag", r->mte ? boot_bytes / 32 : 0);
     if (machine && machine->vga)
         reading_add_default_graphics(r);

@@ -54,6 +54,7 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
     reading_merge_size(option, "max-ram-below-4g", 1, &r->out->max_ram_below_4g_bytes);
     r->out->cxl |= qemu_option_is_on(option, "cxl");
     r->mte |= qemu_option_is_on(option, "mte");
+    r->secure |= qemu_option_is_on(option, "secure");
     reading_merge_size(option, "memory.size", 1, &r->machine_memory.size_bytes);
     reading_merge_size(option, "memory.max-size", 1, &r->machine_memory.max_bytes);
     reading_merge_size(option, "memory.slots", 1, &r->machine_memory.slots);

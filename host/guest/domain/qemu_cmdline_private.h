@@ -47,6 +47,7 @@ struct reading {
     bool no_user_config;
     bool no_graphics; /* an option names the graphics, or says that there are none by default */
     bool mte;         /* -machine mte=on: tags for each 16 bytes of RAM */
+    bool secure;      /* the machine has memory that only its firmware reaches */
     unsigned moved;   /* QEMU_MOVED_... */
     bool from_file;   /* an option of a file was read */
     size_t n_files;

@@ -500,6 +500,7 @@ TEST(plain, memory_of_a_board_is_no_ram)
               "-device\0pc-dimm,memdev=d\0",
               3, "tag", 256),
         BOARD("-M\0sbsa-ref\0", 3, "secure-ram", 512),
+        BOARD("-M\0virt,secure=on\0-m\00016M\0", 3, "secure-ram", 16),
     };
     const char *exe = host_files.exe;
 
