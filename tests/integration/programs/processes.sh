@@ -70,12 +70,23 @@ check "16 MiB" eventually near "name = 'pve'" 16
 check "32 MiB" eventually near "name = 'plain'" 32
 plain_uuid=$(sql "SELECT uuid FROM guest WHERE name = 'plain'")
 
-echo "# two of one name, one without a name"
+echo "# two of one name, two of one UUID"
+twin=00000000-0000-4000-8000-00000000007e
 check "a second of one name starts" by_hand plain "total=96M hot=8M" -pidfile "$guests_dir/second.pid"
 check "it is another guest" eventually has_rows "name = 'plain' AND uuid <> '$plain_uuid'" 3
 check "the first goes on" eventually near "uuid = '$plain_uuid'" 32
 stop_guest "$pid"
 check "it is let go when it ends" eventually logged 'domain plain: (its process has ended|ended|no longer measured)'
+
+check "two of one UUID start" by_hand twin "total=96M hot=8M" -uuid "$twin"
+twin_pid=$pid
+check "and the other" by_hand twin2 "total=96M hot=8M" -uuid "$twin"
+check "the one has it" eventually has_rows "uuid = '$twin'" 3
+each() { [[ $(sql "SELECT count(DISTINCT uuid) FROM guest WHERE name GLOB 'twin*'") == 2 ]]; }
+check "the other is a guest of its own" eventually each
+check "with records" eventually has_rows "name GLOB 'twin*' AND uuid <> '$twin'" 3
+stop_guest "$pid"
+stop_guest "$twin_pid"
 
 echo "# a new process of the same guest"
 stop_guest "$plain_pid"
