@@ -59,16 +59,6 @@ bool witness_misses_share(struct witness_count *count, double share)
     return true;
 }
 
-void witness_keep_certain(struct witness_count *count, bool disputed)
-{
-    if (!count->incomplete)
-        return;
-    if (disputed)
-        count->missed = count->n - count->both;
-    else
-        *count = (struct witness_count){0};
-}
-
 void dispute_add(struct dispute *dispute, const struct witness_count *count, bool disputed)
 {
     const float others = count->others + (disputed ? count->early : 0);
@@ -79,6 +69,7 @@ void dispute_add(struct dispute *dispute, const struct witness_count *count, boo
     dispute->n += count->n;
     dispute->others += others;
     dispute->missed += count->missed;
+    dispute->unseen += count->unseen;
     dispute->least = fmax(dispute->least,
                           wilson_interval(count->both + count->missed, count->n, Z_95).low);
     if (count->watched_bytes > 0)
@@ -113,7 +104,7 @@ double dispute_others_high(const struct dispute *dispute)
 
 double dispute_missed_high(const struct dispute *dispute)
 {
-    return any_high(dispute, dispute->missed);
+    return any_high(dispute, dispute->missed + dispute->unseen);
 }
 
 static double widen_by(const struct dispute *dispute, double differ, double high)

@@ -31,9 +31,9 @@ struct witness_count {
     /* expected share of n in others without disturbance: touches by devices, and touches between
      * marking and dropping, which only the bit shows */
     float noise;
-    /* faults were lost, for example because another program dropped all of KVM's mappings: a page
-     * without a fault may have been touched, too */
-    bool incomplete;
+    /* of n: untouched according to both, but faults were lost, for example because another program
+     * dropped all of KVM's mappings, so a vCPU may have touched them */
+    float unseen;
     /* the memory that the watched pages were drawn from, when they were: less than what is resident
      * at the end if memory has come since; 0: not known, all of it */
     uint64_t watched_bytes;
@@ -43,6 +43,7 @@ struct witness_count {
 struct dispute {
     double periods;
     double n, others, missed;
+    double unseen;      /* pages that count as missed where others take accessed bits */
     double least;       /* lower bound of the share that vCPUs touched in one period ... */
     uint64_t of_bytes;  /* ... of the least memory watched in any period; 0: of all */
     double others_high; /* sum of the periods' upper bounds of the share touched by others */
@@ -68,10 +69,6 @@ bool witness_disputes(const struct witness_count *count);
  * in missed
  */
 bool witness_misses_share(struct witness_count *count, double share);
-
-/** Keeps the certain part of a period whose faults are incomplete. If it is disputed, any page
- * whose bit is not set may have been touched; otherwise nothing is kept. */
-void witness_keep_certain(struct witness_count *count, bool disputed);
 
 /** Adds a period. A period without observations adds nothing. @p disputed: whether the period is
  * disputed. */

@@ -120,11 +120,11 @@ static void end_witness(struct panel *panel)
     witness_compare(panel->witness, sets, &count);
     tick->disputed = witness_disputes(&count) ||
                      witness_misses_share(&count, page_sets_share(sets, N_COHORTS));
-    witness_keep_certain(&count, tick->disputed);
     tick->witness.n = rounded_up(count.n);
     tick->witness.both = (uint8_t)count.both;
     tick->witness.others = rounded_up(count.others + (tick->disputed ? count.early : 0));
     tick->witness.missed = rounded_up(count.missed);
+    tick->witness.unseen = rounded_up(count.unseen);
     tick->witness.part = (uint8_t)(count.watched_bytes * UINT8_MAX / panel->target->ram->bytes);
 }
 

@@ -158,6 +158,7 @@ static struct dispute dispute_between(const struct panel *panel, uint64_t older,
                                             .both = tick->witness.both,
                                             .others = tick->witness.others,
                                             .missed = tick->witness.missed,
+                                            .unseen = tick->witness.unseen,
                                             .watched_bytes = tick->witness.part * unit_bytes};
 
         dispute_add(&dispute, &count, tick->disputed);

@@ -29,7 +29,7 @@ struct tick {
     float presence;           /* resident / RAM, as in panel_plan */
     uint16_t doubts;          /* the method's doubts in this reading */
     struct {
-        uint8_t n, both, others, missed;
+        uint8_t n, both, others, missed, unseen;
         uint8_t part; /* watched_bytes, in 1/255 of guest RAM */
     } witness;        /* a small struct witness_count: there may be thousands of ticks */
     bool disputed;

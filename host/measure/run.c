@@ -121,7 +121,6 @@ static void compare(const struct running *running, struct tally *tally)
         if (count.others > 0 && !witness_can_be_believed(running->witness))
             return;
     }
-    witness_keep_certain(&count, disputed);
     dispute_add(&tally->within, &count, disputed);
 }
 

@@ -24,7 +24,8 @@
 #include <string.h>
 
 /* A ring holds some 15 faults per KiB. A guest also faults on memory that is new to it; if the ring
- * overflows, faults are lost, and the period is incomplete. */
+ * overflows, faults are lost. A lost fault leaves a touched page in count.others: where many are
+ * lost, the witness cannot confirm the number, and the record says so. */
 #define RING_BYTES (32UL << 10)
 
 /* Maximum number of rings: each has a descriptor and memory that cannot be swapped; 256 take 8
@@ -398,6 +399,7 @@ static void count_units(const struct witness *witness, struct witness_count *cou
     count->others *= share;
     count->missed *= share;
     count->early *= share;
+    count->unseen *= share;
 }
 
 /* The share of pages that devices may have touched meanwhile. If the pages are not known, counts
@@ -434,20 +436,23 @@ void witness_compare(struct witness *witness, const struct page_set *const *sets
     witness_poll(witness);
     if (is_blind(witness))
         return;
-    count->incomplete = fault_trace_lost(witness->trace) != witness->lost;
+
+    const uint64_t lost = fault_trace_lost(witness->trace) - witness->lost;
+
     for (uint64_t k = 0; k < witness->n; k++)
         compare_page(&witness->watched[k], sets, count);
     for (uint64_t k = 0; k < witness->n; k++)
         if (witness->watched[k].sight == LATE_FAULT)
             witness->watched[k].sight = FAULT;
-    if (count->incomplete)
-        count->others = count->early = 0;
+    if (lost > 0)
+        count->unseen = count->n - count->both - count->others - count->early - count->missed;
     count_units(witness, count);
     count->watched_bytes = witness->drawn_bytes;
     count->noise = noise(witness);
     if (count->others > 0 && !witness_can_be_believed(witness))
         *count = (struct witness_count){0};
     witness->stopped = false;
-    debug_log("witness: of %.0f pages both %.0f, others %.0f, missed %.0f, noise %.4f", count->n,
-              count->both, count->others, count->missed, count->noise);
+    debug_log("witness: of %.0f pages both %.0f, others %.0f, missed %.0f, noise %.4f; %" PRIu64
+              " faults were lost",
+              count->n, count->both, count->others, count->missed, count->noise, lost);
 }

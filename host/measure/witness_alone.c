@@ -55,7 +55,7 @@ bool witness_alone_judge(const struct tally *tally, struct witness_count *count)
     count->missed = 0;
     if (count->n <= 0)
         return false;
-    if (!count->incomplete && low > chance.high)
+    if (low > chance.high)
         count->others = (float)(low * (double)count->n) - faulted;
     else if (high < chance.low)
         count->missed = faulted - (float)(high * (double)count->n);
