@@ -68,9 +68,14 @@ void panel_abandon(struct panel *panel)
         memset(panel->cohorts[c].set.state, PAGE_ABSENT, panel->cohorts[c].set.n);
 }
 
+static bool wants_witness(const struct panel *panel)
+{
+    return panel->plan.witness > 0 && witness_applies(panel->target, panel->plan.method);
+}
+
 static int open_wake_fd(struct panel *panel, struct error *error)
 {
-    if (!panel->plan.method->wake.poll)
+    if (!panel->plan.method->wake.poll && !wants_witness(panel))
         return 0;
     panel->wake_fd = epoll_create1(EPOLL_CLOEXEC);
     return panel->wake_fd < 0 ? error_set(error, -errno, "epoll: %s", strerror(errno)) : 0;
@@ -79,6 +84,21 @@ static int open_wake_fd(struct panel *panel, struct error *error)
 static uint64_t odometer(const struct panel *panel)
 {
     return ageing_odometer(panel->target, panel->plan.method->signal);
+}
+
+/* A witness that cannot be polled between ticks loses faults, so it is not used. */
+static void open_witness(struct panel *panel)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (panel->wake_fd < 0 || !wants_witness(panel) ||
+        witness_open(panel->target, panel->plan.method, panel->plan.witness, &panel->witness,
+                     NULL) < 0)
+        return;
+    if (epoll_ctl(panel->wake_fd, EPOLL_CTL_ADD, witness_wake_fd(panel->witness), &event) == 0)
+        return;
+    witness_close(panel->witness);
+    panel->witness = NULL;
 }
 
 /* If another guest waits for a witness, this guest has none for a tick. @p since_ns: when the pages
@@ -92,9 +112,8 @@ static void begin_witness(struct panel *panel, uint64_t since_ns)
         panel->witness = NULL;
         return;
     }
-    if (!panel->witness && panel->plan.witness > 0 &&
-        witness_applies(panel->target, panel->plan.method))
-        witness_open(panel->target, panel->plan.method, panel->plan.witness, &panel->witness, NULL);
+    if (!panel->witness)
+        open_witness(panel);
     if (!panel->witness)
         return;
     cohort_sets(panel, sets);
@@ -188,6 +207,8 @@ int panel_poll(struct panel *panel, struct error *error)
 {
     int rc = 0;
 
+    if (panel->witness)
+        witness_poll(panel->witness);
     for (size_t i = 0; rc == 0 && panel->plan.method->wake.poll && i < N_COHORTS; i++)
         rc = panel->plan.method->wake.poll(panel->cohorts[i].method_state, error);
     return rc;

@@ -180,7 +180,7 @@ static int wait_for_tick(struct watch *watch, struct error *error)
     struct session *session = watch->session;
     const struct wait wait = {
         .interrupted = session->plan.interrupted,
-        .poll = session->plan.method->wake.poll ? poll_panel : NULL,
+        .poll = poll_panel,
         .state = watch->panel,
         .wake_fd = panel_wake_fd(watch->panel),
         .progress = watch->options->interval_s > 0 ? NULL : progress_draw,
