@@ -66,12 +66,15 @@ void migrate_fill_range(struct sheet *sheet, const char *key, const struct migra
     sheet_close(sheet);
 }
 
-static void fill_points(struct sheet *sheet, const struct write_curve *writes)
+static void fill_points(struct sheet *sheet, const struct migrate_guest *guest)
 {
+    const struct write_curve *writes = &guest->writes;
+
     sheet_group(sheet, "writes");
     sheet_text(sheet, "method", writes->method);
     sheet_bytes(sheet, "granularity_bytes", writes->granularity_bytes);
     sheet_bytes(sheet, "sparse_end_bytes", writes->sparse_end_bytes);
+    sheet_count(sheet, "markings", guest->n_markings);
     sheet_bits(sheet, "flags", writes->flags, sample_flag_name);
     sheet_list(sheet, "windows", NULL, 0);
     for (size_t i = 0; i < writes->n; i++) {
@@ -136,7 +139,7 @@ static void fill(struct sheet *sheet, const struct migrate_report *report)
     migrate_fill_range(sheet, "postcopy_seconds", &forecast->postcopy_s, 1e-3);
     sheet_real(sheet, "throttle", forecast->throttle);
     fill_path(sheet, report->path);
-    fill_points(sheet, &guest->writes);
+    fill_points(sheet, guest);
     sheet_real(sheet, "cpu_seconds", report->cpu_s);
     sheet_count(sheet, "n_rounds", forecast->n_rounds);
     fill_rounds(sheet, forecast);
@@ -154,7 +157,10 @@ static void print_guest(const struct migrate_guest *guest)
         printf("%s %s in %s", i ? "," : "", BYTES_TEXT(guest->writes.points[i].bytes),
                SECONDS_SHORT_TEXT(guest->writes.points[i].window_s));
     }
-    printf(" (%s%s%s)\n", guest->writes.method, *flags ? ", " : "", flags);
+    printf(" (%s", guest->writes.method);
+    if (guest->n_markings > 1)
+        printf(", %u markings", guest->n_markings);
+    printf("%s%s)\n", *flags ? ", " : "", flags);
 }
 
 static void print_enough(const struct migrate_forecast *forecast)

@@ -2,7 +2,9 @@
 /** @file curve_file.c  See curve_file.h. */
 #include "decide/migrate/curve_file.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
+#include "measure/estimate/dirty.h"
 #include "measure/record/sample_record.h"
 
 #include <errno.h>
@@ -11,6 +13,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- markings --------------------------------------------------------------------------------- */
+
+void migrate_guest_mark(struct migrate_guest *guest, const struct write_curve *curve)
+{
+    guest->writes = guest->quiet = *curve;
+    guest->n_markings = 1;
+}
+
+static uint64_t bytes_at(const struct migrate_guest *guest, const struct write_curve *curve,
+                         enum dirty_bound bound, double seconds)
+{
+    return (uint64_t)dirty_bytes(curve, bound, seconds, (double)guest->ram_bytes);
+}
+
+void migrate_guest_join(struct migrate_guest *guest, const struct write_curve *curve)
+{
+    const unsigned n = guest->n_markings++;
+
+    for (size_t i = 0; i < guest->writes.n; i++) {
+        struct write_point *point = &guest->writes.points[i], *least = &guest->quiet.points[i];
+        const double seconds = point->est_window_s;
+
+        if (curve->n == 0 || seconds > curve->points[curve->n - 1].est_window_s)
+            break;
+
+        const uint64_t bytes = bytes_at(guest, curve, DIRTY_MIDDLE, seconds);
+
+        point->low_bytes = smaller(point->low_bytes, bytes_at(guest, curve, DIRTY_LOW, seconds));
+        point->high_bytes = larger(point->high_bytes, bytes_at(guest, curve, DIRTY_HIGH, seconds));
+        point->bytes = (uint64_t)(((double)point->bytes * n + (double)bytes) / (n + 1));
+        point->bytes = smaller(larger(point->bytes, point->low_bytes), point->high_bytes);
+        least->bytes = smaller(least->bytes, bytes);
+        least->low_bytes = point->low_bytes;
+    }
+    guest->writes.flags |= curve->flags;
+}
+
+/* --- a record --------------------------------------------------------------------------------- */
 
 static bool get_bytes(const json_t *object, const char *key, uint64_t *bytes)
 {
@@ -103,15 +144,51 @@ static const char *fill(const json_t *root, struct migrate_guest *guest)
     return NULL;
 }
 
+/* The first record, or another marking of the same guest. */
+static const char *add_record(const json_t *root, struct migrate_guest *guest)
+{
+    struct migrate_guest more = {.kvm = false};
+    const char *wrong = fill(root, &more);
+
+    if (wrong)
+        return wrong;
+    if (guest->n_markings == 0) {
+        *guest = more;
+        migrate_guest_mark(guest, &more.writes);
+    } else if (guest->ram_bytes != more.ram_bytes || strcmp(guest->uuid, more.uuid) != 0 ||
+               strcmp(guest->domain, more.domain) != 0) {
+        return "records of different guests";
+    } else {
+        migrate_guest_join(guest, &more.writes);
+    }
+    return NULL;
+}
+
+static bool is_blank(const char *text, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && strchr(" \t\r\n", text[i]) && text[i])
+        i++;
+    return i == size;
+}
+
 int migrate_curve_parse(const char *text, size_t size, struct migrate_guest *guest,
                         struct error *error)
 {
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    const char *wrong;
+    const char *wrong = NULL;
+    size_t at = 0;
 
     *guest = (struct migrate_guest){.kvm = false};
-    wrong = json_is_object(root) ? fill(root, guest) : "not one JSON object";
-    json_decref(root);
+    do {
+        json_error_t where;
+        json_t *root = json_loadb(text + at, size - at,
+                                  JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &where);
+
+        wrong = json_is_object(root) ? add_record(root, guest) : "not a JSON object";
+        at += root ? (size_t)where.position : 0;
+        json_decref(root);
+    } while (!wrong && !is_blank(text + at, size - at));
     return wrong ? error_set(error, -EINVAL, "%s", wrong) : 0;
 }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file curve_file.h  The guest of a forecast: its memory and its write curve, measured now or
- * read from what vmwss measure --writes --json printed. */
+/**
+ * @file curve_file.h  The guest of a forecast: its memory and its write curve, measured now or read
+ * from what vmwss measure --writes --json printed.
+ *
+ * One marking sees one phase of a guest: its short windows all begin at the same moment. So several
+ * markings are joined into one curve, of the mean and the outermost bounds.
+ */
 #pragma once
 
 #include "base/error.h"
@@ -13,15 +18,23 @@ struct migrate_guest {
     char uuid[37];
     bool kvm;
     uint64_t ram_bytes, resident_bytes;
-    uint64_t wss_bytes; /* of the longest window; 0: not measured */
-    struct write_curve writes;
+    uint64_t wss_bytes;        /* of the longest window; 0: not measured */
+    struct write_curve writes; /* of all markings */
+    struct write_curve quiet;  /* the least that any of them saw */
+    unsigned n_markings;
 };
+
+/** Sets the curve of the guest's first marking. */
+void migrate_guest_mark(struct migrate_guest *guest, const struct write_curve *curve);
+
+/** Joins the curve of another marking of the same guest, as far as its windows go. */
+void migrate_guest_join(struct migrate_guest *guest, const struct write_curve *curve);
 
 /** No record is longer. */
 #define MIGRATE_CURVE_TEXT (256U << 10)
 
-/** Reads a record of schema vmwss.sample.v1 that has "writes", its @p size bytes. Returns 0;
- * -EINVAL, and the message says what is missing. */
+/** Reads records of schema vmwss.sample.v1 that have "writes", all of one guest, @p size bytes.
+ * Returns 0; -EINVAL, and the message says what is missing. */
 int migrate_curve_parse(const char *text, size_t size, struct migrate_guest *guest,
                         struct error *error);
 

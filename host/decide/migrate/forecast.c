@@ -373,6 +373,24 @@ void migrate_judge(const struct migrate_memory *memory, const struct migrate_pat
     *forecast = forecast_of(course);
 }
 
+/* A guest with phases: on the average it does not converge, in its quiet times it does. When the
+ * next one comes is not known, so there is no upper bound. */
+static void await_quiet(const struct migrate_memory *memory, const struct migrate_path *path,
+                        struct course course[3])
+{
+    struct migrate_memory quiet = *memory;
+
+    if (!memory->quiet || course[DIRTY_MIDDLE].converges)
+        return;
+    quiet.writes = memory->quiet;
+
+    const struct way way = way_of(&quiet, path, DIRTY_MIDDLE);
+    const struct course other = run(&way);
+
+    if (other.converges)
+        course[DIRTY_MIDDLE] = other;
+}
+
 void migrate_foretell(const struct migrate_memory *memory, const struct migrate_path *path,
                       struct migrate_forecast *forecast)
 {
@@ -380,6 +398,7 @@ void migrate_foretell(const struct migrate_memory *memory, const struct migrate_
     struct course course[3];
 
     run_all(memory, path, way, course);
+    await_quiet(memory, path, course);
     *forecast = forecast_of(course);
     widen_by_slices(way, forecast);
     find_enough(way, forecast);

@@ -45,6 +45,9 @@ struct migrate_memory {
     struct migrate_range filled_bytes;
     double wss_bytes; /* what it works on, for post-copy; NAN: not known */
     const struct write_curve *writes;
+    /* NULL, or of several markings the least that one of them saw: QEMU goes on until a round falls
+     * into a quiet time. */
+    const struct write_curve *quiet;
 };
 
 /** The way to the other host, and what is allowed there. */

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A guest is marked so often, after the first time for windows of at most so long. */
+#define MARKINGS 5
+#define SHORT_S 1
+
 struct options {
     struct sampling_choice sampling; /* must be first: see session.h */
     struct migrate_terms terms;
@@ -94,6 +98,7 @@ static int foretell(const struct options *options, const struct migrate_guest *g
         .filled_bytes = {resident, resident, resident},
         .wss_bytes = guest->wss_bytes ? (double)guest->wss_bytes : NAN,
         .writes = &guest->writes,
+        .quiet = guest->n_markings > 1 ? &guest->quiet : NULL,
     };
     struct migrate_forecast forecast;
 
@@ -124,10 +129,30 @@ static void take_guest(const struct sample_record *record, struct migrate_guest 
         .kvm = record->accel == ACCEL_KVM,
         .ram_bytes = record->ram_bytes,
         .resident_bytes = record->resident_bytes,
-        .writes = record->writes,
     };
+    migrate_guest_mark(guest, &record->writes);
     snprintf(guest->domain, sizeof(guest->domain), "%s", record->domain);
     snprintf(guest->uuid, sizeof(guest->uuid), "%s", record->uuid);
+}
+
+/* Marks the guest several times more, for the short windows, as it may have phases. */
+static int mark_again(struct session *session, struct migrate_guest *guest, double *cpu_s,
+                      struct error *error)
+{
+    struct sample_plan *plan = &session->plan;
+    struct sample_record record;
+    int rc = 0;
+
+    while (plan->n_windows > 0 && plan->window_s[plan->n_windows - 1] > SHORT_S)
+        plan->n_windows--;
+    for (unsigned i = 1; rc == 0 && i < MARKINGS && plan->n_windows > 0; i++) {
+        rc = session_measure(session, &record, error);
+        if (rc == 0) {
+            migrate_guest_join(guest, &record.writes);
+            *cpu_s += record.cpu_s;
+        }
+    }
+    return rc;
 }
 
 static int foretell_guest(struct session *session, const void *context, struct error *error)
@@ -140,7 +165,8 @@ static int foretell_guest(struct session *session, const void *context, struct e
     if (rc < 0)
         return rc;
     take_guest(&record, &guest);
-    return foretell(options, &guest, record.cpu_s, error);
+    rc = mark_again(session, &guest, &record.cpu_s, error);
+    return rc < 0 ? rc : foretell(options, &guest, record.cpu_s, error);
 }
 
 int cmd_migrate(int argc, char **argv)

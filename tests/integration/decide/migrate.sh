@@ -24,8 +24,19 @@ check "the verdict is in words" says 'does not converge at 5.0 MiB/s with 300ms 
 check "the threshold is explained" says 'than 12.0 MiB is left' -b 40MiB/s --explain
 expect_exit "a speed without its unit is refused" 1 '10G: expected a speed with its unit' foretold --bandwidth 10G
 expect_exit "a curve has its own guest" 1 'no DOMAIN and no --pid' foretold web1
+
+curve=$guests_dir/markings
+{
+	cat "$root/tests/fuzz/corpus/curve_file/flat"
+	jq -c '.writes.windows |= map(select(.window_s <= 1) | .write_set_bytes *= 5 | .write_set_low_bytes *= 5 |
+		.write_set_high_bytes *= 5)' "$root/tests/fuzz/corpus/curve_file/flat"
+} >"$curve"
+check "a second marking in another phase: it may" verdict_is may-converge --bandwidth 40MiB/s
+check "how many markings there were is said" says 'soft-dirty, 2 markings, thp\|file, 2 markings, thp' -b 40MiB/s
+jq -c '.ram_bytes *= 2' "$root/tests/fuzz/corpus/curve_file/flat" >>"$curve"
+expect_exit "markings of two guests are refused" 2 'records of different guests' foretold
 curve=/dev/null
-expect_exit "an empty file is no curve" 2 '/dev/null: not one JSON object' foretold
+expect_exit "an empty file is no curve" 2 '/dev/null: not a JSON object' foretold
 
 runs=$guests_dir/runs
 "$root/tests/bench/migrate_parts/main.py" --accel tcg --guest small-256K:1,small-6M:1 --append "$runs" | sed 's/^/# /'

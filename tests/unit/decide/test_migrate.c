@@ -78,6 +78,63 @@ static bool is_near(double value, double expected, double share)
     return fabs(value - expected) <= share * expected;
 }
 
+/* --- markings --------------------------------------------------------------------------------- */
+
+/* 128 KiB for a second and 400 KiB for two, as lab-phases of tests/bench/migrate, which converged.
+ */
+TEST(plain, a_guest_with_phases_may_converge)
+{
+    struct migrate_guest guest = {.ram_bytes = 64 << 20};
+    const struct write_curve busy = flat(404 << 10), quiet = flat(132 << 10);
+    struct migrate_memory of = memory(64, 8, &guest.writes);
+    const struct migrate_path one_mib_s = path(1, 0.3);
+
+    migrate_guest_mark(&guest, &busy);
+    ck_assert(foretell(&of, &one_mib_s).verdict == MIGRATE_DIVERGES);
+    migrate_guest_join(&guest, &busy);
+    migrate_guest_join(&guest, &quiet);
+    migrate_guest_join(&guest, &busy);
+    ck_assert(guest.n_markings == 4);
+    ck_assert(guest.writes.points[0].low_bytes == 132 << 10);
+    ck_assert(guest.writes.points[0].high_bytes == 404 << 10);
+    ck_assert(is_near((double)guest.writes.points[0].bytes, 336 << 10, 1e-4));
+    of.quiet = &guest.quiet;
+
+    const struct migrate_forecast forecast = foretell(&of, &one_mib_s);
+
+    ck_assert(forecast.verdict == MIGRATE_MAY_CONVERGE);
+    ck_assert(forecast.total_s.value > 7 && forecast.total_s.value < 9);
+    ck_assert(isinf(forecast.total_s.high));
+}
+
+/* The quiet phase was marked first: one marking would be sure of the wrong verdict. */
+TEST(plain, a_guest_that_was_quiet_is_not_sure_to_converge)
+{
+    struct migrate_guest guest = {.ram_bytes = 64 << 20};
+    const struct write_curve busy = flat(900 << 10), quiet = flat(132 << 10);
+    const struct migrate_memory of = memory(64, 8, &guest.writes);
+    const struct migrate_path one_mib_s = path(1, 0.3);
+
+    migrate_guest_mark(&guest, &quiet);
+    ck_assert(foretell(&of, &one_mib_s).verdict == MIGRATE_CONVERGES);
+    migrate_guest_join(&guest, &busy);
+    ck_assert(foretell(&of, &one_mib_s).verdict == MIGRATE_MAY_CONVERGE);
+}
+
+TEST(plain, markings_are_joined_as_far_as_their_windows_go)
+{
+    struct migrate_guest guest = {.ram_bytes = 64 << 20};
+    const struct write_curve first = flat(MIB);
+    struct write_curve more = flat(3 * MIB);
+
+    more.n = 2;
+    migrate_guest_mark(&guest, &first);
+    migrate_guest_join(&guest, &more);
+    ck_assert(guest.writes.points[1].bytes == 2 << 20);
+    ck_assert(guest.writes.points[2].bytes == 1 << 20);
+    ck_assert(guest.writes.points[2].high_bytes == 1 << 20);
+}
+
 /* --- the curve -------------------------------------------------------------------------------- */
 
 TEST(plain, between_two_windows_it_is_a_power)
