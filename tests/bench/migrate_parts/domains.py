@@ -99,6 +99,7 @@ class Domain(Guest):
 
     def _xml(self, accel, options):
         """The domain with the options of QEMU that the other guests of the bench have."""
+        loader = f"<loader type='rom'>{options['-bios']}</loader>" if "-bios" in options else ""
         initrd = f"<initrd>{options['-initrd']}</initrd>" if "-initrd" in options else ""
         return f"""<domain type='{"kvm" if accel == "kvm" else "qemu"}'>
   <name>{self.domain}</name>
@@ -107,6 +108,7 @@ class Domain(Guest):
   {"<cpu mode='host-passthrough'/>" if accel == "kvm" else ""}
   <os>
     <type arch='x86_64' machine='{options['-machine']}'>hvm</type>
+    {loader}
     <kernel>{options['-kernel']}</kernel>
     {initrd}
     <cmdline>{xml.sax.saxutils.escape(options['-append'])}</cmdline>

@@ -16,8 +16,13 @@ from . import cases, domains, pair
 MIB = 1 << 20
 VMWSS = "host/vmwss"
 WINDOWS = [0.1, 0.2, 0.5, 1, 2, 5]
-# So many moves of a guest at rest say how long it stands still at least, and how much that varies.
-STANDSTILLS = 7
+# As vmwss migrate itself: so many markings more for the short windows.
+AGAIN, SHORT_S = 4, 1
+# Moves of a guest at rest at these shares of the connection's speed say how long it stands still at least, and how much that
+# varies.
+STANDSTILLS = [0.5, 0.46, 0.42, 0.38, 0.34, 0.3, 0.26]
+# So many moves of one say how fast zero pages are passed over.
+PASSES = 3
 # To pass over a page of zeroes takes both sides this time at least.
 FASTEST_ZERO_S = 1e-6
 # A guest of the bench has settled after this time.
@@ -89,11 +94,14 @@ class Journey:
         self.there = None
         return outcome
 
-    def record(self):
-        """The record with the guest's write curve, as text: measured, or under TCG, whose writes no method need see, the
-        payload's own truth."""
+    def records(self):
+        """The records with the guest's write curve, of several markings: measured, or under TCG, whose writes no method need
+        see, one of the payload's own truth."""
         if self.bench.accel == "kvm":
-            return self._measure("--writes", "--window", ",".join(map(str, WINDOWS)))
+            first = self._measure("--writes", *windows_option(WINDOWS))
+            short = windows_option(window for window in WINDOWS if window <= SHORT_S)
+            again = self._measure("--writes", *short, "--interval", str(1.2 * SHORT_S), "--count", str(AGAIN))
+            return [json.loads(line) for line in (first + again).splitlines()]
         record = json.loads(self._measure("--window", "0.1"))
         written = written_bytes(self.guest["words"])
         points = [{"window_s": window, "est_window_s": window} for window in WINDOWS]
@@ -101,7 +109,7 @@ class Journey:
             point |= {f"write_set_{bound}bytes": written for bound in ("", "low_", "high_")}
         record["writes"] = {"method": "truth", "granularity_bytes": 4096, "flags": [], "windows": points}
         record["writes"]["sparse_end_bytes"] = sparse_end(self.here.pid, self.guest["memory"] * MIB)
-        return json.dumps(record)
+        return [record]
 
     def _measure(self, *options):
         command = [
@@ -124,13 +132,18 @@ class Journey:
                 side.stop()
 
 
-def foretell(build, record, bandwidth, downtime_ms, path):
-    """The answer of vmwss migrate to a record that was measured."""
+def windows_option(windows):
+    return ["--window", ",".join(map(str, windows))]
+
+
+def foretell(build, records, bandwidth, downtime_ms, path):
+    """The answer of vmwss migrate to what was measured."""
     command = [os.path.join(build, VMWSS), "migrate", "--curve", "/dev/stdin", "--json"]
     command += ["--bandwidth", f"{bandwidth // 1024}KiB/s", "--downtime", f"{downtime_ms}ms"]
     command += ["--link", f"{path['link_bytes_s'] / 1024:.0f}KiB/s", "--state", f"{path['state_s'] * 1000:.0f}ms"]
     command += ["--zeroes", f"{path['zeroes_bytes_s'] / 1024:.0f}KiB/s"]
-    run = subprocess.run(command, input=record, capture_output=True, text=True, check=False)
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    run = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
     if run.returncode:
         raise CannotStart("migrate: " + run.stderr.strip())
     return json.loads(run.stdout)
@@ -140,11 +153,11 @@ def calibrate(bench):
     """The way between two QEMUs of this machine, by guests at rest: how fast it is without a limit, if that is not given, how
     long the guest stands still at least, how fast memory that is absent is passed over."""
 
-    def move(words):
+    def move(words, bandwidth=0):
         cases.GUESTS["calibration"] = cases.payload(words, memory=128)
         journey = Journey(bench, "calibration")
         try:
-            return journey.move(0, 300)
+            return journey.move(bandwidth, 300)
         finally:
             journey.stop()
 
@@ -152,8 +165,11 @@ def calibrate(bench):
     if not link:
         filled = move("total=96M idle=yes")
         link = filled["speed_bytes_s"] or 4104 * filled["normal_pages"] / filled["total_s"]
-    absent = [move("total=2M idle=yes") for _ in range(STANDSTILLS)]
-    states = sorted(max(0.001, one["downtime_s"]) for one in absent)
+    # Below the speed of the connection, as the moves that are foretold: without a limit the guest would be stopped while
+    # sockets are full, and stand still until they are empty. At different speeds, as slices then end at different places.
+    still = [move("total=2M idle=yes", int(link * share)) for share in STANDSTILLS]
+    states = sorted(max(0.001, one["downtime_s"]) for one in still)
+    absent = [move("total=2M idle=yes") for _ in range(PASSES)]
     # Without the time that it stood still, and that of the few pages which hold something.
     zero_s = statistics.median(
         (one["total_s"] - one["downtime_s"] - 4104 * one["normal_pages"] / link) / one["zero_pages"] for one in absent
@@ -162,6 +178,7 @@ def calibrate(bench):
         "link_bytes_s": link,
         "state_s": statistics.median(states),
         "states_s": states,
+        "full_sockets_states_s": sorted(one["downtime_s"] for one in absent),
         "zeroes_bytes_s": 4096 / max(zero_s, FASTEST_ZERO_S),
     }
 
