@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "history/bucket_need.h"
 #include "history/moments.h"
+#include "history/writes.h"
+#include "measure/estimate/dirty.h"
 
 #include <errno.h>
 #include <math.h>
@@ -93,6 +95,7 @@ static void clear_cell(struct timeline_cell *cell)
                                    .low = NAN,
                                    .high = NAN,
                                    .wss_max = NAN,
+                                   .written = NAN,
                                    .has = NAN,
                                    .used = NAN,
                                    .psi_some = NAN,
@@ -226,6 +229,36 @@ static int take_moment(const struct history_moment *moment, void *context)
     return 0;
 }
 
+/* A curve holds until the next one, which vmwssd measures seldom, but not for longer than this. */
+#define CURVE_STANDS_S 3600
+
+/* Within a window that is longer than the curve's windows, no fewer pages are written. */
+static int take_curve(const struct kept_writes *kept, void *context)
+{
+    const struct reading *reading = context;
+    const struct timeline_span *span = reading->span;
+    const double place = floor((kept->time_s - span->begin_s) / span->cell_s);
+    const double end = (kept->time_s + CURVE_STANDS_S - span->begin_s) / span->cell_s;
+    const double bytes = dirty_bytes(&kept->curve, DIRTY_LOW, span->window_s, HUGE_VAL);
+
+    if (kept->curve.n == 0)
+        return 0;
+    for (double i = fmax(place, 0); i < end && i < (double)span->n_cells; i++)
+        if (reading->cells[(size_t)i].recorded)
+            reading->cells[(size_t)i].written = bytes;
+    return 0;
+}
+
+static int read_writes(struct store *store, const struct history_guest *guest,
+                       struct reading *reading, struct error *error)
+{
+    const struct timeline_span *span = reading->span;
+    const double end_s = span->begin_s + (double)span->n_cells * span->cell_s;
+    const struct history_query query = {.from_s = span->begin_s - CURVE_STANDS_S, .to_s = end_s};
+
+    return history_writes(store, guest->id, &query, take_curve, reading, error);
+}
+
 int timeline_read(struct store *store, const struct history_guest *guest,
                   const struct timeline_span *span, struct timeline_cell *cells,
                   struct error *error)
@@ -240,7 +273,8 @@ int timeline_read(struct store *store, const struct history_guest *guest,
     for (size_t i = 0; i < span->n_cells; i++)
         clear_cell(&cells[i]);
     rc = history_moments(store, guest, &query, take_moment, &reading, error);
-    if (rc == 0)
-        end_cell(&reading);
-    return rc;
+    if (rc < 0)
+        return rc;
+    end_cell(&reading);
+    return read_writes(store, guest, &reading, error);
 }

@@ -25,6 +25,7 @@ struct timeline_cell {
     unsigned flags;                 /* the union of its records' flags */
     double ram, resident;           /* last, mean */
     double wss, low, high, wss_max; /* in the chosen window: means, and the maximum */
+    double written;                 /* in the chosen window, at least, by the last write curve */
     double has, used;               /* reported by the guest: its total and used memory */
     double psi_some, psi_full;      /* mean share of the time */
     double refault, swap_in;        /* bytes per second */

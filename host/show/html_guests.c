@@ -109,6 +109,7 @@ static const struct html_series memory_series[] = {
     {"resident", "resident", CELL(resident)},
     {"used", "used, as it reports", CELL(used)},
     {"peak", "largest working set", CELL(wss_max)},
+    {"written", "written within it, at least", CELL(written)},
     {"wss", "working set", CELL(wss)},
 };
 static const struct html_series pressure_series[] = {

@@ -141,7 +141,7 @@ def check_contrast(path):
     blocks = re.findall(r":root \{(.*?)\}", css, re.S)
     if len(blocks) != 3:
         wrong.append("not light, dark and print")
-    curves = "assigned capacity has resident wss peak used give some full flag none focus".split()
+    curves = "assigned capacity has resident wss written peak used give some full flag none focus".split()
     pairs = [(4.5, ink, paper) for ink in ("ink", "muted", "link") for paper in ("paper", "card")] + [
         (4.5, "chip-ink", "chip")
     ]

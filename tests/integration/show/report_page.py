@@ -5,6 +5,7 @@
 report_page.py markup PAGE JSON    tables, captions and alternatives are there, and the values are those of --json
 report_page.py pictures PAGE UUID HISTORY...   its curves and its ages are what vmwss history --json has of each window
 report_page.py whole PAGE UUID                 that guest has no gap
+report_page.py written PAGE UUID               that guest's write set is in the chart of its working set
 report_page.py alone PAGE          no address, nothing to fetch, no script but its own
 report_page.py contrast CSS        of the colours, by WCAG 2.1
 report_page.py tested PAGE         prints it with the test's own script at its end, which notes what it finds in data-test
@@ -151,6 +152,21 @@ def check_pictures(path, uuid, *histories):
     return check_curves(article, windows[1]) + check_heat(article, windows)
 
 
+def check_written(path, uuid):
+    """Of a guest whose write curves, of 60 MiB at least, are as often as its records; others have no such curve."""
+    articles = list(Page(path).root.all("article"))
+    with_writes = [a for a in articles if any(a.all("path", "written"))]
+    article = next(a for a in articles if uuid in a.first("h3").text())
+    plot = article.first("figure", "chart").first("div", "plot")
+    top = float(plot.get("data-top"))
+    drawn, wss = (heights(plot.first("path", style))[0] for style in ("written", "wss"))
+    wrong = [] if drawn.keys() == wss.keys() else [f"drawn in {len(drawn)} cells, the working set in {len(wss)}"]
+    wrong += [] if len(with_writes) == 10 else [f"{len(with_writes)} guests have one, not 10"]
+    return wrong + [
+        f"{y} of {top}" for y in set(drawn.values()) if abs((1 - y / 1000) * top - (60 << 20)) > top / 2000 + 1
+    ]
+
+
 def check_whole(path, uuid):
     """A guest without a gap, whose records are further apart than the steps of the picture."""
     page = Page(path)
@@ -273,6 +289,7 @@ def main():
         "markup": check_markup,
         "pictures": check_pictures,
         "whole": check_whole,
+        "written": check_written,
         "alone": check_alone,
         "contrast": check_contrast,
         "dom": check_dom,

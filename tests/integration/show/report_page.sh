@@ -73,6 +73,7 @@ for guest in 00000002-1111-4111-8111-111111111111 00000003-1111-4111-8111-111111
 	done
 	check "the pictures of $guest are its history" "${page[@]}" pictures "$dir/page.html" "$guest" "$dir/$guest".{10,60,600,3600}
 done
+check "the write set is in the chart of the working set" "${page[@]}" written "$dir/page.html" 00000000-1111-4111-8111-111111111111
 report --html "$dir/short.html" --since 6h
 check "between two records of every 15 minutes there is no gap" "${page[@]}" whole "$dir/short.html" 00000003-1111-4111-8111-111111111111
 check "it names no address, and its policy allows none" "${page[@]}" alone "$dir/page.html"
