@@ -14,10 +14,10 @@ class Guest(payload_guest.Guest):
     name = "cost"
     started = 0
 
-    def __init__(self, build, accel, ram_mib, hot_mib=None):
+    def __init__(self, build, accel, ram_mib, hot_mib=None, words=""):
         super().__init__()
         self.ram_mib, self.resident_mib = ram_mib, (ram_mib - 32) // 8 * 8
-        words = f"total={self.resident_mib}M hot={hot_mib or self.resident_mib // 8}M"
+        words = f"total={self.resident_mib}M hot={hot_mib or self.resident_mib // 8}M {words}".strip()
         payload = os.path.join(build, "vm-images/payload/vmwss-payload.elf")
         options = ["-machine", "pc", "-m", str(ram_mib), "-kernel", payload, "-append", words]
         try:

@@ -22,6 +22,7 @@ parts:
   growth        panel and census from 0.25 GiB of guest RAM up
   crowd         one guest of many
   slowdown      how much slower a KVM guest gets: paired blocks with and without, on its own count of passes
+  slowdown-writes  the same by measure --writes, of a guest that writes its hot set; and what that is every 30 minutes
   slowdown-tcg  the same under TCG, on this machine
 
 Other tools are not part of this project: --tool NAME=COMMAND, where COMMAND gets the pid and the window in seconds appended
@@ -108,7 +109,8 @@ def command_of(part, options, directory):
         json.dump(vars(options), file)
     if parts.PARTS[part][1]:
         return shlex.split(options.under) + me + [directory]
-    lab = [os.path.join(ROOT, "vm-images/lab/lab"), "--kernel", "page_idle", "--memory", options.lab_memory]
+    lab = [os.path.join(ROOT, "vm-images/lab/lab"), "--kernel", parts.KERNELS.get(part, "page_idle")]
+    lab += ["--memory", options.lab_memory]
     lab += ["--timeout", options.lab_timeout, "--out", directory]
     lab += ["--icount"] if options.counted else []
     for shown in options.shown:

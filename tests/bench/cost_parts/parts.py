@@ -164,6 +164,16 @@ def slowdown(context):
         guest.stop()
 
 
+def slowdown_writes(context):
+    """A guest that writes all of its hot set again and again: each marking costs it one fault for each of these pages."""
+    guest = Guest(context["build"], "kvm", context["mib"], words="op=write")
+    try:
+        for period in context["slow_periods"]:
+            yield from slowdown_of(context, guest, {"writes": ["--writes"]}, period)
+    finally:
+        guest.stop()
+
+
 def slowdown_emulated(context):
     guest = Guest(context["build"], "tcg", context["mib"])
     try:
@@ -173,6 +183,9 @@ def slowdown_emulated(context):
         guest.stop()
 
 
+# The lab's kernel, where it is not the one with page_idle: Debian's has the soft-dirty bit.
+KERNELS = {"slowdown-writes": "7.3"}
+
 # name: what yields its rows, and whether it runs on this machine itself
 PARTS = {
     "compare": (compare, False),
@@ -180,5 +193,6 @@ PARTS = {
     "growth": (growth, False),
     "crowd": (crowd, False),
     "slowdown": (slowdown, False),
+    "slowdown-writes": (slowdown_writes, False),
     "slowdown-tcg": (slowdown_emulated, True),
 }
