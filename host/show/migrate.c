@@ -241,6 +241,10 @@ static void print_sentences(const struct migrate_report *report)
         printf("and %u more round%s\n", forecast->n_rounds - MIGRATE_ROUNDS_KEPT,
                plural(forecast->n_rounds - MIGRATE_ROUNDS_KEPT));
     print_verdict(report);
+    if (report->guest->arrived)
+        printf(
+            "this guest has arrived by a migration itself: if its resident memory has pages of zeroes,\n"
+            "it takes less time\n");
     print_enough(forecast);
     print_postcopy(forecast);
     if (report->explain)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "decide/migrate/forecast.h"
 #include "measure/estimate/write_curve.h"
 
 #include <stdbool.h>
@@ -17,6 +18,8 @@ struct migrate_guest {
     char domain[256]; /* empty if unknown */
     char uuid[37];
     bool kvm;
+    bool arrived; /* by a migration, which leaves pages of zeroes resident; a record has no such
+                     word */
     uint64_t ram_bytes, resident_bytes;
     uint64_t wss_bytes;        /* of the longest window; 0: not measured */
     struct write_curve writes; /* of all markings */
@@ -32,6 +35,10 @@ void migrate_guest_join(struct migrate_guest *guest, const struct write_curve *c
 
 /** No record is longer. */
 #define MIGRATE_CURVE_TEXT (256U << 10)
+
+/** Returns how much of the guest's RAM holds something: all that is resident, and at least what it
+ * wrote if pages of zeroes may be resident. */
+struct migrate_range migrate_guest_filled(const struct migrate_guest *guest);
 
 /** Reads records of schema vmwss.sample.v1 that have "writes", all of one guest, @p size bytes.
  * Returns 0; -EINVAL, and the message says what is missing. */

@@ -2,6 +2,7 @@
 /** @file forecast.c  See forecast.h. */
 #include "decide/migrate/forecast.h"
 
+#include "measure/record/sample_record.h"
 #include "measure/tally.h"
 
 #include <math.h>
@@ -225,9 +226,13 @@ static struct way way_of(const struct migrate_memory *memory, const struct migra
     };
 }
 
-static enum migrate_verdict judge(const struct course course[3])
+/* A guest that stood still says nothing of what it writes when it runs, and the DMA of its devices
+ * is not seen at all: no bound holds that. */
+#define WRITES_UNSEEN (FLAG_PAUSED | FLAG_VFIO)
+
+static enum migrate_verdict judge(const struct course course[3], unsigned flags)
 {
-    if (course[DIRTY_HIGH].converges && course[DIRTY_MIDDLE].converges)
+    if (course[DIRTY_HIGH].converges && course[DIRTY_MIDDLE].converges && !(flags & WRITES_UNSEEN))
         return MIGRATE_CONVERGES;
     return course[DIRTY_LOW].converges || course[DIRTY_MIDDLE].converges ? MIGRATE_MAY_CONVERGE
                                                                          : MIGRATE_DIVERGES;
@@ -343,12 +348,12 @@ static void run_all(const struct migrate_memory *memory, const struct migrate_pa
     }
 }
 
-static struct migrate_forecast forecast_of(const struct course course[3])
+static struct migrate_forecast forecast_of(const struct course course[3], unsigned flags)
 {
     const struct course *const low = &course[DIRTY_LOW], *const high = &course[DIRTY_HIGH];
     const struct course *const middle = &course[DIRTY_MIDDLE];
     struct migrate_forecast forecast = {
-        .verdict = judge(course),
+        .verdict = judge(course, flags),
         .total_s = ordered(end_of(low, low->now_s), end_of(middle, middle->now_s),
                            end_of(high, high->now_s)),
         .downtime_s = ordered(end_of(low, low->downtime_s), end_of(middle, middle->downtime_s),
@@ -370,7 +375,7 @@ void migrate_judge(const struct migrate_memory *memory, const struct migrate_pat
     struct course course[3];
 
     run_all(memory, path, way, course);
-    *forecast = forecast_of(course);
+    *forecast = forecast_of(course, memory->writes->flags);
 }
 
 /* A guest with phases: on the average it does not converge, in its quiet times it does. When the
@@ -399,7 +404,7 @@ void migrate_foretell(const struct migrate_memory *memory, const struct migrate_
 
     run_all(memory, path, way, course);
     await_quiet(memory, path, course);
-    *forecast = forecast_of(course);
+    *forecast = forecast_of(course, memory->writes->flags);
     widen_by_slices(way, forecast);
     find_enough(way, forecast);
     find_postcopy(memory, way, course, forecast);

@@ -92,10 +92,9 @@ static int foretell(const struct options *options, const struct migrate_guest *g
                     struct error *error)
 {
     const struct migrate_path path = migrate_path_of(&options->terms, guest->kvm);
-    const double resident = fmin((double)guest->resident_bytes, (double)guest->ram_bytes);
     const struct migrate_memory memory = {
         .ram_bytes = (double)guest->ram_bytes,
-        .filled_bytes = {resident, resident, resident},
+        .filled_bytes = migrate_guest_filled(guest),
         .wss_bytes = guest->wss_bytes ? (double)guest->wss_bytes : NAN,
         .writes = &guest->writes,
         .quiet = guest->n_markings > 1 ? &guest->quiet : NULL,
@@ -165,6 +164,7 @@ static int foretell_guest(struct session *session, const void *context, struct e
     if (rc < 0)
         return rc;
     take_guest(&record, &guest);
+    guest.arrived = session->subject.guest.process.config.incoming;
     rc = mark_again(session, &guest, &record.cpu_s, error);
     return rc < 0 ? rc : foretell(options, &guest, record.cpu_s, error);
 }

@@ -121,6 +121,39 @@ TEST(plain, a_guest_that_was_quiet_is_not_sure_to_converge)
     ck_assert(foretell(&of, &one_mib_s).verdict == MIGRATE_MAY_CONVERGE);
 }
 
+/* 25 MiB of 64 were filled; after a migration all 64 are resident. */
+TEST(plain, a_guest_that_has_arrived_may_take_less_time)
+{
+    struct migrate_guest guest = {.ram_bytes = 64 << 20, .resident_bytes = 64 << 20};
+    const struct write_curve hot = flat(MIB);
+    struct migrate_memory of = memory(64, 64, &guest.writes);
+    const struct migrate_path way = path(5, 0.3);
+
+    migrate_guest_mark(&guest, &hot);
+    of.filled_bytes = migrate_guest_filled(&guest);
+    ck_assert(foretell(&of, &way).total_s.low > 10);
+    guest.arrived = true;
+    of.filled_bytes = migrate_guest_filled(&guest);
+    ck_assert(foretell(&of, &way).total_s.low < 25 / 5.0);
+    ck_assert(foretell(&of, &way).total_s.value > 10);
+}
+
+TEST(plain, writes_that_are_not_seen_make_no_sure_verdict)
+{
+    static const unsigned unseen[] = {FLAG_PAUSED, FLAG_VFIO, FLAG_PAUSED | FLAG_SWAP};
+    struct write_curve curve = flat(0);
+    const struct migrate_memory of = memory(64, 8, &curve);
+    const struct migrate_path way = path(20, 0.3);
+
+    ck_assert(foretell(&of, &way).verdict == MIGRATE_CONVERGES);
+    curve.flags = FLAG_THP;
+    ck_assert(foretell(&of, &way).verdict == MIGRATE_CONVERGES);
+    for (size_t i = 0; i < COUNT(unseen); i++) {
+        curve.flags = unseen[i];
+        ck_assert(foretell(&of, &way).verdict == MIGRATE_MAY_CONVERGE);
+    }
+}
+
 TEST(plain, markings_are_joined_as_far_as_their_windows_go)
 {
     struct migrate_guest guest = {.ram_bytes = 64 << 20};
