@@ -226,13 +226,10 @@ static struct way way_of(const struct migrate_memory *memory, const struct migra
     };
 }
 
-/* A guest that stood still says nothing of what it writes when it runs, and the DMA of its devices
- * is not seen at all: no bound holds that. */
-#define WRITES_UNSEEN (FLAG_PAUSED | FLAG_VFIO)
-
 static enum migrate_verdict judge(const struct course course[3], unsigned flags)
 {
-    if (course[DIRTY_HIGH].converges && course[DIRTY_MIDDLE].converges && !(flags & WRITES_UNSEEN))
+    /* The DMA of its devices into shared memory is not seen at all: no bound holds that. */
+    if (course[DIRTY_HIGH].converges && course[DIRTY_MIDDLE].converges && !(flags & FLAG_VFIO))
         return MIGRATE_CONVERGES;
     return course[DIRTY_LOW].converges || course[DIRTY_MIDDLE].converges ? MIGRATE_MAY_CONVERGE
                                                                          : MIGRATE_DIVERGES;
