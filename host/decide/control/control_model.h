@@ -49,6 +49,13 @@ struct control_policy {
     bool proactive; /* false: lazy, take only what is missing */
 };
 
+/** What is known of the host's ample times: giving_back.h. Starts as all zero. */
+struct control_ease {
+    double since_s;   /* no shortage and no request since; 0: not so */
+    double given_s;   /* guests got memory back last, though none waited for it; 0: not lately */
+    unsigned n_short; /* so often in a row the host was short within an hour of that */
+};
+
 struct control_host {
     /* Memory that guests share, without pools of huge pages, and what of it is usable without
      * swapping (measure/kernel/guest_scope.h) */
@@ -64,10 +71,10 @@ struct control_host {
     /* in and out, as level: growth in guests with a running driver that waits for memory from
      * donors */
     uint64_t waiting_bytes;
-    double ample_since_s;   /* in and out, as level: no shortage and no request since; 0: not so */
-    struct levels levels;   /* out */
-    uint64_t budget_bytes;  /* out: memory available for growth */
-    uint64_t missing_bytes; /* out: total asked of donors; UINT64_MAX: all they can give */
+    struct control_ease ease; /* in and out, as level */
+    struct levels levels;     /* out */
+    uint64_t budget_bytes;    /* out: memory available for growth */
+    uint64_t missing_bytes;   /* out: total asked of donors; UINT64_MAX: all they can give */
 };
 
 struct control_guest {

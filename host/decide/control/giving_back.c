@@ -4,8 +4,11 @@
 
 #include "base/bytes.h"
 
+#include <math.h>
+
 #define STEP_SHARE 20 /* of what it has */
 #define STEP_MIN_BYTES (64 * DECIDE_MIB)
+#define SHORT_MAX 4 /* times that the ten minutes are doubled: 160 minutes */
 /* A record that shows what the last step came to is made within this time, if any is made. */
 #define RECORD_S 180
 
@@ -58,6 +61,33 @@ static uint64_t step_of(const struct decide_policy *policy, const struct control
     return smaller(smaller(step, decide_step_most(policy, &guest->input)), lacks(guest));
 }
 
+static bool gave_lately(const struct control_policy *policy, const struct control_host *host)
+{
+    return host->ease.given_s > 0 && host->now_s - host->ease.given_s < policy->decide.turn_pause_s;
+}
+
+static void end_ease(const struct control_policy *policy, struct control_host *host)
+{
+    host->ease.since_s = 0;
+    if (host->level == LEVEL_AMPLE || !gave_lately(policy, host))
+        return;
+    host->ease.n_short += host->ease.n_short < SHORT_MAX;
+    host->ease.given_s = 0;
+}
+
+/* Returns true if the host has been ample for long enough. */
+static bool goes_on(const struct control_policy *policy, struct control_host *host)
+{
+    if (host->ease.since_s == 0)
+        host->ease.since_s = host->now_s;
+    if (host->ease.given_s > 0 && !gave_lately(policy, host)) {
+        host->ease.given_s = 0;
+        host->ease.n_short = 0;
+    }
+    return host->now_s - host->ease.since_s >=
+           policy->decide.down_after_s * exp2(host->ease.n_short);
+}
+
 void giving_back(const struct control_policy *policy, struct control_host *host,
                  struct control_guest *guests, size_t n, uint64_t loose_bytes)
 {
@@ -65,12 +95,10 @@ void giving_back(const struct control_policy *policy, struct control_host *host,
     bool all;
 
     if (host->level != LEVEL_AMPLE || host->room_bytes > 0) {
-        host->ample_since_s = 0;
+        end_ease(policy, host);
         return;
     }
-    if (host->ample_since_s == 0)
-        host->ample_since_s = host->now_s;
-    all = !policy->proactive && host->now_s - host->ample_since_s >= policy->decide.down_after_s;
+    all = goes_on(policy, host) && !policy->proactive;
     while (loose_bytes >= DECIDE_MIB &&
            (guest = next_to_get(guests, n, host->now_s, all)) != NULL) {
         uint64_t step = smaller(step_of(&policy->decide, guest), loose_bytes);
@@ -82,6 +110,8 @@ void giving_back(const struct control_policy *policy, struct control_host *host,
         guest->action = CONTROL_GROW;
         guest->hold = HOLD_NONE;
         guest->target_bytes = decide_actual(&guest->input) + step;
+        if (!waits(guest))
+            host->ease.given_s = host->now_s;
         guest->state.pace.turned = true;
         guest->state.pace.turned_at_s = host->now_s;
         loose_bytes -= step;

@@ -216,7 +216,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
     host->growth_bytes = balloond->joint.bytes;
     host->now_s = balloond_now_s();
     host->level = balloond->level;
-    host->ample_since_s = balloond->ample_since_s;
+    host->ease = balloond->ease;
     /* The value from before an outage does not describe the present. */
     host->waiting_bytes = host->now_s - balloond->decided_s <= 3 * balloond->config->interval_s
                               ? balloond->waiting_bytes
@@ -228,7 +228,7 @@ static int decide_all(struct balloond *balloond, struct control_host *host, stru
                  host->group ? " within the limit of " : "", host->group ? host->group : "");
     balloond->level = host->level;
     balloond->waiting_bytes = host->waiting_bytes;
-    balloond->ample_since_s = host->ample_since_s;
+    balloond->ease = host->ease;
     unmeasured_note(balloond, host);
     balloond->decided_s = host->now_s;
     recording_host(balloond, host);

@@ -18,7 +18,7 @@ struct balloond {
     struct guest_scope scope; /* at the last decision */
     enum control_level level;
     uint64_t waiting_bytes;                  /* from the last decision */
-    double ample_since_s;                    /* the same */
+    struct control_ease ease;                /* the same */
     double followed_s, decided_s, trimmed_s; /* times of the last runs, by the monotonic clock */
     double host_noted_s;                     /* when the host was last written to the journal */
     enum control_level noted_level;

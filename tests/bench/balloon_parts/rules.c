@@ -36,12 +36,12 @@ static void run_ours(struct rules_state *state, struct sim *sim)
                                 .now_s = sim->now_s,
                                 .level = state->level,
                                 .waiting_bytes = state->waiting_bytes,
-                                .ample_since_s = state->ample_since_s};
+                                .ease = state->ease};
 
     control_run(&state->policy, &host, state->guests, sim->n);
     state->level = host.level;
     state->waiting_bytes = host.waiting_bytes;
-    state->ample_since_s = host.ample_since_s;
+    state->ease = host.ease;
     for (size_t i = 0; i < sim->n; i++) {
         struct control_guest *guest = &state->guests[i];
 

@@ -42,7 +42,7 @@ struct rules_state {
     unsigned without; /* enum sim_term */
     enum control_level level;
     uint64_t waiting_bytes;
-    double ample_since_s;
+    struct control_ease ease;
     struct control_guest guests[SIM_MAX_GUESTS];
     struct sim_past pasts[SIM_MAX_GUESTS];
     uint64_t used[SIM_MAX_GUESTS][10]; /* MOM's samples */

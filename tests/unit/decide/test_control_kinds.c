@@ -79,6 +79,33 @@ TEST(kinds, memory_is_given_back_without_vmwssd)
     ck_assert_uint_eq(g.input.actual_bytes, 4096 * MIB);
 }
 
+/* The host has a load of its own, every half hour or hour, that is as large as what is given back.
+ */
+TEST_EACH(kinds, a_host_that_is_short_again_and_again_does_not_turn_balloons, 0, 4)
+{
+    static const int period_s[] = {600, 1800, 3600, 7200};
+    const double days = 2;
+    uint64_t extreme = 4096 * MIB;
+    int way = 0, turns = 0;
+
+    rest(&g);
+    for (int i = 0; i < (int)(days * 8640); i++) {
+        const bool loaded = i * EVERY_S % period_s[_i] >= period_s[_i] / 2;
+
+        h.free_bytes = (loaded ? 500 : 20000) * MIB + 4096 * MIB - g.input.actual_bytes;
+        run(&h, &g, 1);
+        follow(&h, &g);
+        turns += turned(g.input.actual_bytes, &extreme, &way);
+    }
+    ck_assert_msg(turns <= days * 24, "%d turns in %.0f days", turns, days);
+    h.free_bytes = 20000 * MIB;
+    for (int i = 0; i < 6 * 60 * 6; i++) {
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    ck_assert_uint_eq(g.input.actual_bytes, 4096 * MIB);
+}
+
 /* --- drivers that report nonsense ------------------------------------------------------------- */
 
 /* As much as it has, or more: its kernel uses some. */
