@@ -17,17 +17,16 @@
 #undef curl_easy_getinfo
 
 /* A new function needs an entry here. */
-#define CURL_FUNCTIONS(ENTRY)              \
-    ENTRY(init, curl_easy_init)            \
-    ENTRY(setopt, curl_easy_setopt)        \
-    ENTRY(perform, curl_easy_perform)      \
-    ENTRY(getinfo, curl_easy_getinfo)      \
-    ENTRY(cleanup, curl_easy_cleanup)      \
-    ENTRY(strerror, curl_easy_strerror)    \
-    ENTRY(escape, curl_easy_escape)        \
-    ENTRY(free, curl_free)                 \
-    ENTRY(slist_append, curl_slist_append) \
-    ENTRY(slist_free_all, curl_slist_free_all)
+#define CURL_FUNCTIONS(ENTRY)           \
+    ENTRY(init, curl_easy_init)         \
+    ENTRY(setopt, curl_easy_setopt)     \
+    ENTRY(perform, curl_easy_perform)   \
+    ENTRY(getinfo, curl_easy_getinfo)   \
+    ENTRY(header, curl_easy_header)     \
+    ENTRY(cleanup, curl_easy_cleanup)   \
+    ENTRY(strerror, curl_easy_strerror) \
+    ENTRY(escape, curl_easy_escape)     \
+    ENTRY(free, curl_free)
 
 #define CURL_MEMBER(name, function) __typeof__ (&(function))(name);
 

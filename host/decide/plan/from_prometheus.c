@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* If a host is scraped once a minute, at least this share of the minutes is known in the hours of
- * which it has any minutes. */
+/* If a host is scraped once a minute, at least this share of the minutes is known in the quarters
+ * of an hour of which it has any. */
 #define SCRAPED_OFTEN 0.75
+#define QUARTER_S 900
 #define DAY_S 86400
 
 struct needs {
     const struct url_minutes *minutes;
     size_t host;                    /* index in the roster */
     size_t n_guests;                /* those in the plan that were on it */
-    double steps, minutes_of_steps; /* steps and minutes in which the host was scraped */
+    double quarters, known_minutes; /* in which the host was scraped */
 };
 
 static int see_needs(struct prom_series *series, void *context)
@@ -61,23 +62,14 @@ static int see_earlier(struct prom_series *series, void *context)
 static int see_minutes(struct prom_series *series, void *context)
 {
     struct needs *needs = context;
-    const double most = needs->minutes->fleet->step_s / 60.0;
     double end_s;
     double n;
 
-    while (prom_next(series, &end_s, &n))
-        if (n >= 1) {
-            needs->steps++;
-            needs->minutes_of_steps += fmin(n, most);
-        }
+    while (prom_next(series, &end_s, &n)) {
+        needs->quarters += n >= 1;
+        needs->known_minutes += fmin(n, QUARTER_S / 60.0);
+    }
     return 0;
-}
-
-static double missed_share(const struct needs *needs)
-{
-    const double most = needs->minutes->fleet->step_s / 60.0;
-
-    return needs->steps > 0 ? 1 - needs->minutes_of_steps / (needs->steps * most) : 0;
 }
 
 static bool is_here(const struct needs *needs, const struct roster_row *row)
@@ -98,32 +90,6 @@ static size_t count_guests(const struct needs *needs)
 }
 
 /* --- gaps ------------------------------------------------------------------------------------- */
-
-/* Counts the steps in the hours of a row from the first whose need is known to the last, or to the
- * end of those of a guest that is there, and those whose need is known. */
-static void count_steps(const struct needs *needs, const struct roster_row *row, double *known,
-                        double *all)
-{
-    const struct plan_fleet *fleet = needs->minutes->fleet;
-    const size_t number = needs->minutes->roster->guests[row->guest].number;
-    const double to_s = needs->minutes->reading->to_s;
-    double gap = 0; /* steps since the last one that is known */
-    bool begun = false;
-
-    for (size_t t = 0; number < fleet->n_guests && t < fleet->n_times; t++) {
-        if (!roster_has_hour(row, fleet->from_s + (double)t * fleet->step_s, to_s))
-            continue;
-        if (plan_series(fleet, number)[t] == PLAN_CODE_NONE) {
-            gap += begun;
-            continue;
-        }
-        *all += gap + 1;
-        gap = 0;
-        begun = true;
-        ++*known;
-    }
-    *all += row->has_event ? 0 : gap;
-}
 
 /* Counts the hours of a row. */
 static unsigned count_hours(const struct roster_row *row)
@@ -157,23 +123,22 @@ static void warn_of_lost(const struct needs *needs, const struct roster_row *row
 
 static void warn_of_gaps(const struct needs *needs)
 {
-    const struct plan_fleet *fleet = needs->minutes->fleet;
     const struct roster *roster = needs->minutes->roster;
-    double known = 0;
-    double all = 0;
+    struct plan_host *host = &needs->minutes->fleet->hosts[needs->host];
+    const double known = needs->quarters > 0
+                             ? needs->known_minutes * 60 / (needs->quarters * QUARTER_S)
+                             : 1;
 
     for (size_t r = 0; r < roster->n_rows; r++)
-        if (is_here(needs, &roster->rows[r])) {
-            count_steps(needs, &roster->rows[r], &known, &all);
+        if (is_here(needs, &roster->rows[r]))
             warn_of_lost(needs, &roster->rows[r]);
-        }
-    known *= 1 - missed_share(needs);
-    if (all * fleet->step_s < 2 * BUCKET_HOUR || known >= SCRAPED_OFTEN * all)
-        return;
-    plan_warn(needs->minutes->reading,
-              "host %s: %.0f %% of its minutes are known: scrape vmwss-exporter at least once a "
-              "minute",
-              roster->hosts[needs->host].host.name, 100 * known / all);
+    if (needs->minutes->fleet->step_s > BUCKET_MINUTE)
+        host->missed_share = 1 - known;
+    if (needs->quarters * QUARTER_S >= 2 * BUCKET_HOUR && known < SCRAPED_OFTEN)
+        plan_warn(needs->minutes->reading,
+                  "host %s: %.0f %% of its minutes are known: scrape vmwss-exporter at least once "
+                  "a minute",
+                  roster->hosts[needs->host].host.name, 100 * known);
 }
 
 /* --- a host ----------------------------------------------------------------------------------- */
@@ -181,20 +146,27 @@ static void warn_of_gaps(const struct needs *needs)
 static int read_needs(struct needs *needs, struct prom_reader *reader)
 {
     const struct plan_fleet *fleet = needs->minutes->fleet;
-    struct prom_span span = {.from_s = fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
-                             .n_times = fleet->n_times,
-                             .step_s = fleet->step_s,
-                             .n_series = needs->n_guests};
-    double recorded_s;
-    int rc = url_needs_read(reader, &span, see_needs, needs, &recorded_s);
-
+    const struct prom_span steps = {.from_s = fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
+                                    .n_times = fleet->n_times,
+                                    .step_s = fleet->step_s,
+                                    .n_series = needs->n_guests};
     /* VictoriaMetrics refuses more than 30,000 points of a subquery, for all times together. */
-    span.n_series = (size_t)fleet->step_s / 6;
-    if (rc == 0 && fleet->step_s > BUCKET_MINUTE)
-        rc = prom_each(reader, &span,
+    const struct prom_span quarters = {
+        .from_s = fleet->from_s + QUARTER_S + PROM_MINUTE_LATE_S,
+        .n_times = fleet->n_times * (size_t)fleet->step_s / QUARTER_S,
+        .step_s = QUARTER_S,
+        .n_series = QUARTER_S / 6,
+    };
+    double recorded_s;
+    int rc = url_needs_read(reader, &steps, see_needs, needs, &recorded_s);
+
+    if (rc == 0)
+        rc = prom_each(reader, &quarters,
                        "count_over_time((max by (host) (count_over_time("
                        "vmwss_plan_reserve_bytes{$of}[60s])))[$step:60s])",
                        see_minutes, needs);
+    if (rc == 0)
+        warn_of_gaps(needs);
     return rc;
 }
 
@@ -205,20 +177,16 @@ static int read_host(struct needs *needs, struct prom_reader *reader)
                                    .n_times = (size_t)(PLAN_BEFORE_S / DAY_S),
                                    .step_s = DAY_S,
                                    .n_series = needs->n_guests};
-    int rc = 0;
+    int rc;
 
-    needs->n_guests = count_guests(needs);
     reader->host = needs->minutes->roster->hosts[needs->host].host.name;
-    if (needs->n_guests > 0)
+    rc = prom_each(reader, &days,
+                   "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))",
+                   see_earlier, needs);
+    if (rc == 0 && needs->n_guests > 0)
         rc = read_needs(needs, reader);
-    if (rc == 0)
-        rc = prom_each(reader, &days,
-                       "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))",
-                       see_earlier, needs);
-    if (rc == 0 && needs->n_guests > 0) {
-        needs->minutes->fleet->hosts[needs->host].missed_share = missed_share(needs);
-        warn_of_gaps(needs);
-    }
+    if (rc == 0 && needs->n_guests > 0 && needs->minutes->reading->writes)
+        rc = url_writes_read(needs->minutes, reader);
     return rc;
 }
 
@@ -226,25 +194,22 @@ int plan_read_url(const struct url_minutes *minutes, struct error *error)
 {
     const struct plan_reading *reading = minutes->reading;
     const struct roster *roster = minutes->roster;
-    struct prom_reader reader = {.reading = reading, .error = error};
-    int rc = prom_open(reading->sources[minutes->source].path, reading->prometheus, &reader.client,
-                       error);
+    struct prom_reader reader;
+    int rc = prom_begin(&reader, reading, minutes->source, error);
 
     if (rc < 0)
         return rc;
     for (size_t h = 0; rc == 0 && h < roster->n_hosts; h++) {
         struct needs needs = {.minutes = minutes, .host = h};
 
+        needs.n_guests = count_guests(&needs);
         if (roster->hosts[h].source == minutes->source)
             rc = read_host(&needs, &reader);
-        if (rc == 0 && reading->writes && needs.n_guests > 0)
-            rc = url_writes_read(minutes, &reader);
         if (minutes->progress)
             minutes->progress((double)(h + 1) / (double)roster->n_hosts, minutes->context);
     }
     for (size_t h = 0; reader.partial && h < roster->n_hosts; h++)
         if (roster->hosts[h].source == minutes->source)
             minutes->fleet->hosts[h].partial = true;
-    prom_close(reader.client);
-    return rc;
+    return prom_end(&reader, rc);
 }

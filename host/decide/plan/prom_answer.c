@@ -71,15 +71,15 @@ static const char *find_points(const char *key, const char *key_end)
 static bool cut(const char *bytes, const char *end, FILE *rest)
 {
     const char *from = bytes;
-    size_t objects = 0;
-    size_t arrays = 0;
+    size_t containers = 0;
     size_t commas = 0;
 
     for (const char *at = bytes; at < end;) {
         const char *key = at++;
         const char *points;
 
-        objects += *key == '{', arrays += *key == '[', commas += *key == ',';
+        containers += *key == '{' || *key == '[';
+        commas += *key == ',';
         if (*key != '"')
             continue;
         at = end_of_string(key, end);
@@ -91,7 +91,7 @@ static bool cut(const char *bytes, const char *end, FILE *rest)
         from = at = end_of_array(points, end);
     }
     fwrite(from, 1, (size_t)(end - from), rest);
-    return objects <= 2 * PROM_SERIES_MAX + OF_ENVELOPE && arrays <= OF_ENVELOPE &&
+    return containers <= 2 * PROM_SERIES_MAX + OF_ENVELOPE &&
            commas <= COMMAS_OF_SERIES * PROM_SERIES_MAX + OF_ENVELOPE;
 }
 
@@ -184,14 +184,10 @@ bool prom_next(struct prom_series *series, double *time_s, double *value)
 
 struct prom_series prom_series_of(const struct prom_answer *answer, size_t i)
 {
-    const json_t *from = json_array_get(answer->result, i);
-    const json_t *value = json_object_get(from, "value");
-    const json_t *points = value ? value : json_object_get(from, "values");
+    struct prom_series series = answer->series[i];
 
-    return (struct prom_series){.labels = json_object_get(from, "metric"),
-                                .at = answer->bytes + json_integer_value(points) + !value,
-                                .times = answer->times,
-                                .last_s = -HUGE_VAL};
+    series.times = answer->times;
+    return series;
 }
 
 const char *prom_label(const struct prom_series *series, const char *name)
@@ -212,45 +208,56 @@ static bool are_labels(json_t *metric)
     return true;
 }
 
-/* Checks {"metric": {}, "value": point} of a vector, or {"metric": {}, "values": [point, ...]} of
- * a matrix; *end: where the points of the series before end. */
-static int check_series(struct prom_answer *answer, size_t i, const char **end)
+/* Reads {"metric": {}, "value": point} of a vector, or {"metric": {}, "values": [point, ...]} of a
+ * matrix, where points are positions in the bytes. The server may have sent a number itself, which
+ * is then no position that was noted here. Only positions after *end, where the points of the
+ * series before end, are accepted, so that each point is read once. */
+static int take_series(struct prom_answer *answer, json_t *from, size_t i, const char **end)
 {
-    const json_t *from = json_array_get(answer->result, i);
-    const json_t *value = json_object_get(from, "value");
-    const json_t *values = json_object_get(from, "values");
-    const json_int_t position = json_integer_value(value ? value : values);
     const size_t before = answer->n_points;
-    struct prom_series series;
+    struct prom_series series = {.last_s = -HUGE_VAL};
+    json_int_t value = -1;
+    json_int_t values = -1;
     double time_s;
     double amount;
 
-    /* The server may have sent a number itself, which is then no position that was noted here. Only
-     * positions after the series before are accepted, so that each point is read once. */
-    if (!are_labels(json_object_get(from, "metric")) || !value == !values ||
-        position < *end - answer->bytes || position >= answer->size)
+    if (json_unpack(from, "{s:o,s?I,s?I}", "metric", &series.labels, "value", &value, "values",
+                    &values) < 0 ||
+        !are_labels(series.labels) || (value < 0) == (values < 0))
         return -EPROTO;
-    series = prom_series_of(answer, i);
+    series.at = answer->bytes + (value < 0 ? values + 1 : value);
+    if (series.at < *end || series.at > answer->bytes + answer->size)
+        return -EPROTO;
+    answer->series[i] = series;
     while (read_point(&series.at, &time_s, &amount)) {
         answer->unreadable |= isnan(amount) != 0;
         if (++answer->n_points > PROM_POINTS_MAX)
             return -E2BIG;
     }
     *end = series.at;
-    return (value ? answer->n_points == before + 1 : skip(&series.at, ']')) ? 0 : -EPROTO;
+    return (value < 0 ? skip(&series.at, ']') : answer->n_points == before + 1) ? 0 : -EPROTO;
 }
 
 static int take_result(struct prom_answer *answer, json_t *result)
 {
     const char *end = answer->bytes;
-    int rc = json_is_array(result) ? 0 : -EPROTO;
+    json_t *from;
+    size_t i;
+    int rc = 0;
 
-    answer->result = result;
+    if (!json_is_array(result))
+        return -EPROTO;
     answer->n = json_array_size(result);
     if (answer->n > PROM_SERIES_MAX)
         return -E2BIG;
-    for (size_t i = 0; rc == 0 && i < answer->n; i++)
-        rc = check_series(answer, i, &end);
+    answer->series = calloc(answer->n + 1, sizeof(*answer->series));
+    if (!answer->series)
+        return -ENOMEM;
+    json_array_foreach(result, i, from)
+    {
+        if (rc == 0)
+            rc = take_series(answer, from, i, &end);
+    }
     return rc;
 }
 
@@ -268,20 +275,40 @@ static int server_failed(const json_t *root, struct error *error)
                      utf8_printable_copy(text, sizeof(text), words ? words : "no reason given"));
 }
 
-/* Adds "; WARNING", as far as there is room. Returns false if there is none. */
+/* Adds "; WARNING". Returns false if there is no room for it. */
 static bool add_warning(struct prom_answer *answer, const char *warning)
 {
     const size_t n = strlen(answer->warning);
-    const char *and = n > 0 ? "; " : "";
     char text[200];
 
-    utf8_printable_copy(text, sizeof(text), warning);
-    if (text[0] == '\0')
-        return true;
-    if (n + strlen(and) + strlen(text) + sizeof("; and 000000 more") > sizeof(answer->warning))
+    utf8_printable_copy(text, sizeof(text), warning ? warning : "");
+    if (n + strlen(text) + sizeof("; ; and 000000 more") > sizeof(answer->warning))
         return false;
-    snprintf(answer->warning + n, sizeof(answer->warning) - n, "%s%s", and, text);
+    if (text[0] != '\0')
+        snprintf(answer->warning + n, sizeof(answer->warning) - n, "%s%s", n > 0 ? "; " : "", text);
     return true;
+}
+
+void prom_answer_doubt(struct prom_answer *answer, const char *text)
+{
+    answer->partial = true;
+    add_warning(answer, text);
+}
+
+static void add_warnings(struct prom_answer *answer, const json_t *warnings)
+{
+    json_t *warning;
+    size_t more = 0;
+    size_t i;
+
+    add_warning(answer, json_string_value(warnings));
+    json_array_foreach(warnings, i, warning)
+    {
+        more += !add_warning(answer, json_string_value(warning));
+    }
+    i = strlen(answer->warning);
+    if (more > 0)
+        snprintf(answer->warning + i, sizeof(answer->warning) - i, "; and %zu more", more);
 }
 
 /* A proxy may have made a text or a number of the value. */
@@ -289,50 +316,31 @@ static bool is_said(const json_t *doubt)
 {
     if (json_is_array(doubt) || json_is_object(doubt))
         return json_array_size(doubt) + json_object_size(doubt) > 0;
-    return doubt && !json_is_false(doubt) && !json_is_null(doubt) &&
+    return !json_is_false(doubt) && !json_is_null(doubt) &&
            (!json_is_string(doubt) || json_string_length(doubt) > 0);
-}
-
-/* Returns true if a key such as isPartial, is_partial or partialResponse is set. */
-static bool is_partial(json_t *object)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(object, key,
-                        value) if (strcasestr(key, "partial") && is_said(value)) return true;
-    return false;
 }
 
 /* "warnings": ["...", ...]: Prometheus, and Thanos and Mimir for stores that did not answer.
  * "isPartial": true: VictoriaMetrics' cluster, for a storage node that did not
- * (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics/#cluster-availability).
- * Both are beside the data, and so may be the "error" of one of several servers behind a proxy;
- * what is in "infos" of Prometheus 3 does not concern the data. */
-static void take_doubts(struct prom_answer *answer)
+ * (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics/#cluster-availability);
+ * others spell it is_partial or partialResponse. Both are beside the data, and so may be the
+ * "error" of one of several servers behind a proxy; what is in "infos" of Prometheus 3 does not
+ * concern the data. */
+static void take_doubts(struct prom_answer *answer, json_t *object)
 {
-    const json_t *warnings = json_object_get(answer->root, "warnings");
-    const json_t *failure = json_object_get(answer->root, "error");
-    json_t *warning;
-    size_t more = 0;
-    size_t i;
+    const char *key;
+    json_t *value;
 
-    answer->partial = is_partial(answer->root) ||
-                      is_partial(json_object_get(answer->root, "data")) || is_said(warnings) ||
-                      is_said(failure);
-    if (json_is_string(failure))
-        add_warning(answer, json_string_value(failure));
-    if (json_is_string(warnings))
-        add_warning(answer, json_string_value(warnings));
-    json_array_foreach(warnings, i, warning)
+    json_object_foreach(object, key, value)
     {
-        const char *text = json_string_value(warning);
+        const bool words = strcmp(key, "warnings") == 0 || strcmp(key, "error") == 0;
 
-        more += text && !add_warning(answer, text);
+        if (!is_said(value) || !(words || strcasestr(key, "partial")))
+            continue;
+        answer->partial = true;
+        if (words)
+            add_warnings(answer, value);
     }
-    i = strlen(answer->warning);
-    if (more > 0)
-        snprintf(answer->warning + i, sizeof(answer->warning) - i, "; and %zu more", more);
 }
 
 static int take_answer(struct prom_answer *answer, struct error *error)
@@ -343,19 +351,20 @@ static int take_answer(struct prom_answer *answer, struct error *error)
         return server_failed(answer->root, error);
     if (!status || strcmp(status, "success") != 0)
         return -EPROTO;
-    take_doubts(answer);
+    take_doubts(answer, answer->root);
+    take_doubts(answer, json_object_get(answer->root, "data"));
     return take_result(answer, json_object_get(json_object_get(answer->root, "data"), "result"));
 }
 
 static int explain_shape(int rc, struct error *error)
 {
     if (rc == -EPROTO)
-        return error_set(error, rc, "what came is not an answer of the Prometheus HTTP API");
+        return error_set(error, rc,
+                         "what came is not an answer of the Prometheus HTTP API: give the "
+                         "URL up to what stands before /api/v1");
     if (rc == -E2BIG)
         return error_set(error, rc, "the answer has more series or values than were asked for");
-    if (rc == -ENOMEM)
-        return error_set(error, rc, "out of memory");
-    return rc; /* the error has its message */
+    return rc;
 }
 
 int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
@@ -369,10 +378,10 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
 
     *answer = (struct prom_answer){.bytes = bytes, .size = (ssize_t)size};
     if (!out)
-        return explain_shape(-ENOMEM, error);
+        return -ENOMEM;
     small = cut(bytes, bytes + size, out);
     if (fclose(out) != 0)
-        return explain_shape(-ENOMEM, error);
+        return -ENOMEM;
     if (small) {
         answer->root = json_loadb(rest, rest_size, JSON_REJECT_DUPLICATES, NULL);
         rc = json_is_object((json_t *)answer->root) ? take_answer(answer, error) : -EPROTO;
@@ -382,14 +391,9 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
     return explain_shape(rc, error);
 }
 
-void prom_answer_doubt(struct prom_answer *answer, const char *text)
-{
-    answer->partial = true;
-    add_warning(answer, text);
-}
-
 void prom_answer_free(struct prom_answer *answer)
 {
     json_decref(answer->root);
+    free(answer->series);
     *answer = (struct prom_answer){0};
 }

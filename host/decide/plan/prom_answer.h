@@ -39,11 +39,12 @@ struct prom_answer {
     const char *bytes; /* with the points */
     ssize_t size;
     const struct prom_times *times; /* of the query; NULL: any */
-    void *root, *result; /* jansson: the whole object, and the array of the series in it */
-    size_t n, n_points;  /* series, and points of all series */
-    bool unreadable;     /* a value is not an amount */
-    bool partial;        /* the server says so, or warns */
-    char warning[300];   /* its warnings, as many as have room; "": it says no more */
+    void *root;                     /* jansson: the whole object */
+    struct prom_series *series;
+    size_t n, n_points; /* series, and points of all series */
+    bool unreadable;    /* a value is not an amount */
+    bool partial;       /* the server says so, or warns */
+    char warning[300];  /* its warnings, as many as have room; "": it says no more */
 };
 
 /**

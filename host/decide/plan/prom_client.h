@@ -4,7 +4,8 @@
  *
  * Only http and https; no redirect is followed, so credentials go nowhere else; certificates are
  * checked; time and size of an answer are limited. Credentials come from files, because every user
- * can read a command line. Every error names the URL.
+ * can read a command line. Errors do not
+ * name the URL.
  */
 #pragma once
 
@@ -43,8 +44,6 @@ bool prom_is_url(const char *text);
 int prom_open(const char *url, const struct prom_options *options, struct prom_client **client,
               struct error *error);
 void prom_close(struct prom_client *client);
-/** Returns the URL as it was given. */
-const char *prom_url(const struct prom_client *client);
 
 /** Queries the values of each series at these times, which must outlive the answer. Free the answer
  * with prom_answer_free(). Returns -ETIMEDOUT; -EFBIG; -E2BIG, also if the query exceeds a limit of

@@ -27,6 +27,22 @@ bool prom_is_uuid(const char *text)
     return strlen(text) == 36 && strspn(text, "0123456789abcdefABCDEF-") == 36;
 }
 
+int prom_begin(struct prom_reader *reader, const struct plan_reading *reading, size_t source,
+               struct error *error)
+{
+    *reader = (struct prom_reader){
+        .url = reading->sources[source].path, .reading = reading, .error = error};
+    return prom_open(reader->url, reading->prometheus, &reader->client, error);
+}
+
+int prom_end(struct prom_reader *reader, int rc)
+{
+    prom_close(reader->client);
+    if (rc == -ENOMEM)
+        error_set(reader->error, rc, "out of memory");
+    return rc < 0 ? error_prefix(reader->error, "%s", reader->url) : rc;
+}
+
 /* --- the name of a series --------------------------------------------------------------------- */
 
 static const char *match_of(const struct plan_reading *reading)
@@ -91,75 +107,73 @@ static bool is_good_label(const char *name, const char *value)
 {
     if (strcmp(name, "uuid") == 0)
         return prom_is_uuid(value);
-    if (strcmp(name, "window") == 0)
-        return strtod(value, NULL) > 0;
-    return value[0] != '\0' || strcmp(name, "domain") == 0;
+    return strcmp(name, "window") == 0 ? strtod(value, NULL) > 0 : value[0] != '\0';
 }
 
-/* Returns true, and the label, if the series lacks one of those in the query's "by (...)". */
-static bool lacks_label(const char *query, const struct prom_series *series, char label[32])
+/* Returns the label among those in the query's "by (...)" that the series lacks; or NULL. */
+static const char *missing_label(const char *query, const struct prom_series *series)
 {
-    const char *at = strstr(query, "by (");
+    static const char *const labels[] = {"host", "uuid", "window", "accel"};
+    const char *by = strstr(query, "by (");
 
-    for (at = at ? at + 4 : ""; *at != '\0' && *at != ')'; at += *at == ',') {
-        const size_t n = strspn(at, LABELS);
-
-        snprintf(label, 32, "%.*s", (int)n, at);
-        if (n == 0 || !is_good_label(label, prom_label(series, label)))
-            return n > 0;
-        at += n;
-    }
-    return false;
+    for (size_t i = 0; by && i < COUNT(labels); i++)
+        if (memmem(by, strcspn(by, ")"), labels[i], strlen(labels[i])) &&
+            !is_good_label(labels[i], prom_label(series, labels[i])))
+            return labels[i];
+    return NULL;
 }
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
-#define KINDS 6
+#define FAULTS 6
 
-struct found {
+/* What is wrong with series of one metric. */
+struct fault {
     struct prom_series first;
-    size_t n; /* series */
+    const char *label; /* they have no valid one; NULL: a value is no amount */
+    size_t n;          /* series */
 };
 
-/* Notes the series with those of its metric, of which an answer has KINDS at most. */
-static void add(struct found found[KINDS], const struct prom_series *series)
+/* Counts a series with those of its metric, and what does not fit into FAULTS with the last. */
+static void add_fault(struct fault faults[FAULTS], const struct prom_series *series,
+                      const char *label)
 {
     const char *metric = prom_label(series, "__name__");
-    size_t i = 0;
+    struct fault *fault = faults;
 
-    while (i < KINDS - 1 && found[i].n > 0 &&
-           strcmp(prom_label(&found[i].first, "__name__"), metric) != 0)
-        i++;
-    if (found[i].n++ == 0)
-        found[i].first = *series;
+    while (fault < faults + FAULTS - 1 && fault->n > 0 &&
+           (strcmp(prom_label(&fault->first, "__name__"), metric) != 0 || fault->label != label))
+        fault++;
+    if (fault->n++ == 0)
+        *fault = (struct fault){*series, label, 1};
 }
 
 /* Names one series and counts the others, so a bad exporter has a few lines. */
-static void warn_of(const struct prom_reader *reader, const char *query, const struct found *found,
-                    const char *what)
+static void warn_of(const struct prom_reader *reader, const char *query, const struct fault *fault)
 {
     cleanup_free char *name = NULL;
     size_t size;
-    FILE *out = found->n > 0 ? open_memstream(&name, &size) : NULL;
+    FILE *out = open_memstream(&name, &size);
     char printable[400];
     char others[40] = "";
 
     if (!out)
         return;
-    write_series(out, reader, query, &found->first);
+    write_series(out, reader, query, &fault->first);
     if (fclose(out) != 0)
         return;
-    if (found->n > 1)
-        snprintf(others, sizeof(others), " (and %zu others)", found->n - 1);
-    plan_warn(reader->reading, "%s: %s%s: %s", prom_url(reader->client),
-              utf8_printable_copy(printable, sizeof(printable), name), others, what);
-}
-
-static void warn_of_part(struct prom_reader *reader, const struct prom_answer *answer)
-{
-    plan_warn(reader->reading, "%s: its answer is partial%s%s", prom_url(reader->client),
-              answer->warning[0] != '\0' ? ": " : "", answer->warning);
-    reader->partial = true;
+    if (fault->n > 1)
+        snprintf(others, sizeof(others), " (and %zu others)", fault->n - 1);
+    utf8_printable_copy(printable, sizeof(printable), name);
+    if (fault->label)
+        plan_warn(reader->reading,
+                  "%s: %s%s: no valid label %s, so it is not in the plan: was the label dropped or "
+                  "rewritten by relabelling?",
+                  reader->url, printable, others, fault->label);
+    else
+        plan_warn(reader->reading,
+                  "%s: %s%s: a value is not finite, negative or too large, and counts as not known",
+                  reader->url, printable, others);
 }
 
 /* Warns of a partial answer, of values that are not amounts, and of series without a label that
@@ -167,38 +181,28 @@ static void warn_of_part(struct prom_reader *reader, const struct prom_answer *a
 static void warn_of_answer(struct prom_reader *reader, const char *query,
                            const struct prom_answer *answer)
 {
-    struct found values[KINDS] = {0};
-    struct found labels[KINDS] = {0};
-    char first[32] = "";
-    char label[32];
+    struct fault faults[FAULTS] = {0};
+    const char *label;
     double time_s;
     double value;
-    char text[160];
 
     if (answer->partial)
-        warn_of_part(reader, answer);
+        plan_warn(reader->reading, "%s: its answer is partial%s%s", reader->url,
+                  answer->warning[0] != '\0' ? ": " : "", answer->warning);
+    reader->partial |= answer->partial;
     for (size_t i = 0; i < answer->n; i++) {
         struct prom_series series = prom_series_of(answer, i);
 
         while (answer->unreadable && prom_next(&series, &time_s, &value))
             ;
         if (series.unreadable)
-            add(values, &series);
-        if (!lacks_label(query, &series, label))
-            continue;
-        if (labels[0].n == 0)
-            memcpy(first, label, sizeof(first));
-        add(labels, &series);
+            add_fault(faults, &series, NULL);
+        label = missing_label(query, &series);
+        if (label)
+            add_fault(faults, &series, label);
     }
-    snprintf(text, sizeof(text),
-             "no valid label %s, so it is not in the plan: was the label dropped or rewritten by "
-             "relabelling?",
-             first);
-    for (size_t k = 0; k < KINDS; k++) {
-        warn_of(reader, query, &values[k],
-                "a value is not finite, negative or too large, and counts as not known");
-        warn_of(reader, query, &labels[k], text);
-    }
+    for (size_t k = 0; k < FAULTS && faults[k].n > 0; k++)
+        warn_of(reader, query, &faults[k]);
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */
@@ -208,19 +212,16 @@ static void warn_of_answer(struct prom_reader *reader, const char *query,
 static int check_times(const struct prom_reader *reader, const struct prom_series *series,
                        struct error *error)
 {
-    const char *url = prom_url(reader->client);
-
     if (series->astray)
         return error_set(error, -EPROTO,
-                         "%s: its answer has values at times that were not asked for, or twice for "
-                         "one time: give the URL of the server itself, without what is before it",
-                         url);
+                         "its answer has values at times that were not asked for, or twice for "
+                         "one time: give the URL of the server itself, without what is before it");
     if (!series->aligned)
         return 0;
     plan_warn(reader->reading,
               "%s: it aligns times with the step, so needs count up to a minute late: see "
               "--query-range.align-range-with-step of Thanos' query frontend",
-              url);
+              reader->url);
     return 0;
 }
 
@@ -325,7 +326,7 @@ int prom_each(struct prom_reader *reader, const struct prom_span *span, const ch
         at += n;
     }
     if (!out || fclose(out) != 0)
-        return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
+        return -ENOMEM;
     return ask_pieces(&(struct question){reader, text, see, context, (double)times->n_series},
                       times);
 }

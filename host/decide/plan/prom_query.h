@@ -12,12 +12,20 @@
 
 /** The server, and what its queries are about. */
 struct prom_reader {
+    const char *url;
     struct prom_client *client;
     const struct plan_reading *reading;
     const char *host; /* whose series are read; NULL: those of all hosts */
     struct error *error;
     bool partial; /* set if an answer was partial */
 };
+
+/** Begins to read a source that is a URL. Errors as prom_open(). */
+int prom_begin(struct prom_reader *reader, const struct plan_reading *reading, size_t source,
+               struct error *error);
+/** Ends it, with the result, which it returns: if that is an error, the message then names the URL;
+ * -ENOMEM needs no message. */
+int prom_end(struct prom_reader *reader, int rc);
 
 /** Called for each series of an answer; a nonzero value that it returns ends the walk, and is
  * returned. */

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Upper limit of guests on a host at one time. */
-#define GUESTS_MAX 5000
-
 struct url_guest {
     char uuid[37];
     struct roster_row row;
@@ -45,7 +42,7 @@ static struct url_guest *find_guest(const struct url_reading *from, const char *
     return NULL;
 }
 
-/* Returns the guest, which is added if it is new; NULL if out of memory, with an error. */
+/* Returns the guest, which is added if it is new; NULL if out of memory. */
 static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
 {
     struct url_guest *guest = find_guest(from, uuid);
@@ -53,10 +50,8 @@ static struct url_guest *get_guest(struct url_reading *from, const char *uuid)
     if (guest)
         return guest;
     guest = array_grow(from->guests, from->n_guests, sizeof(*guest));
-    if (!guest) {
-        error_set(from->reader.error, -ENOMEM, "%s: out of memory", prom_url(from->reader.client));
+    if (!guest)
         return NULL;
-    }
     from->guests = guest;
     guest += from->n_guests++;
     *guest = (struct url_guest){.row = {.source = from->source}};
@@ -76,15 +71,12 @@ static void leave_out(struct url_reading *from, const char *name, const char *la
 static int see_ram(struct url_reading *from, struct url_guest *guest, const char *name,
                    double bytes)
 {
-    if (!guest->there && from->n_there++ == GUESTS_MAX)
-        return error_set(from->reader.error, -E2BIG, "%s: host %s: more than %d guests at once",
-                         prom_url(from->reader.client), from->host->name, GUESTS_MAX);
     if (guest->there && strcmp(guest->row.name, name) != 0)
         return error_set(from->reader.error, -ENOTUNIQ,
-                         "%s: host %s: two guests have UUID %s, %s and %s: was the label uuid "
+                         "host %s: two guests have UUID %s, %s and %s: was the label uuid "
                          "rewritten by relabelling?",
-                         prom_url(from->reader.client), from->host->name, guest->uuid,
-                         guest->row.name, name);
+                         from->host->name, guest->uuid, guest->row.name, name);
+    from->n_there += !guest->there;
     guest->there = true;
     guest->row.ram_bytes = larger(guest->row.ram_bytes, (uint64_t)bytes);
     snprintf(guest->row.name, sizeof(guest->row.name), "%s", name);
@@ -333,47 +325,42 @@ static void mark_mute(const struct url_reading *from, struct url_guest *guest, d
     roster_mark_hour(row, now_s, from->reader.reading->to_s);
 }
 
-static int add_rows(struct url_reading *from, size_t *added)
-{
-    const double last_s = last_hour(from);
-    ssize_t host = -1;
-    bool any = false;
-    int rc = 0;
-
-    *added = 0;
-    for (size_t g = 0; g < from->n_guests; g++)
-        any |= from->guests[g].row.last_s > 0;
-    if (!any)
-        return 0;
-    for (size_t g = 0; rc == 0 && g < from->n_guests; g++) {
-        mark_mute(from, &from->guests[g], last_s);
-        if (from->guests[g].row.last_s == 0)
-            continue;
-        if (host < 0 && (host = add_host(from)) < 0)
-            return (int)host;
-        rc = add_row(from, &from->guests[g], (size_t)host);
-        ++*added;
-    }
-    return rc;
-}
-
 /* Handles guests without needs; and a host without guests, which may receive some. */
 static int no_rows(struct url_reading *from)
 {
     for (size_t g = 0; g < from->n_guests; g++)
         if (from->guests[g].there)
             return error_set(from->reader.error, -ENODATA,
-                             "%s: host %s has guests, but no vmwss_plan_need_bytes of that time "
-                             "with a window of %g s: choose with --window, or have the exporter "
-                             "serve it (--plan-window)",
-                             prom_url(from->reader.client), from->host->name,
-                             from->reader.reading->window_s);
+                             "host %s has guests, but no vmwss_plan_need_bytes of that time with a "
+                             "window of %g s: choose with --window, or have the exporter serve it "
+                             "(--plan-window)",
+                             from->host->name, from->reader.reading->window_s);
     if (from->host->live)
         return add_host(from) < 0 ? from->reader.error->code : 0;
     plan_warn(from->reader.reading,
               "host %s is left out: it is not scraped any more, and has no needs in that time",
               from->host->name);
     return 0;
+}
+
+static int add_rows(struct url_reading *from)
+{
+    const double last_s = last_hour(from);
+    size_t n = 0;
+    ssize_t host;
+    int rc = 0;
+
+    for (size_t g = 0; g < from->n_guests; g++)
+        n += from->guests[g].row.last_s > 0;
+    if (n == 0)
+        return no_rows(from);
+    host = add_host(from);
+    for (size_t g = 0; rc == 0 && host >= 0 && g < from->n_guests; g++) {
+        mark_mute(from, &from->guests[g], last_s);
+        if (from->guests[g].row.last_s > 0)
+            rc = add_row(from, &from->guests[g], (size_t)host);
+    }
+    return host < 0 ? (int)host : rc;
 }
 
 static int by_name_and_uuid(const void *a, const void *b)
@@ -400,7 +387,6 @@ static const char *const ranges[] = {
 static int read_host(struct url_reading *from)
 {
     const struct prom_span at = {.from_s = from->host->scraped_s, .n_times = 1};
-    size_t added = 0;
     int rc = prom_each(&from->reader, &at, now, see_now, from);
 
     for (size_t g = 0; rc == 0 && g < from->n_guests; g++)
@@ -412,9 +398,7 @@ static int read_host(struct url_reading *from)
         rc = prom_each(&from->reader, NULL, ranges[i], see_range, from);
     if (rc == 0 && from->n_guests > 0)
         qsort(from->guests, from->n_guests, sizeof(*from->guests), by_name_and_uuid);
-    if (rc == 0)
-        rc = add_rows(from, &added);
-    return rc == 0 && added == 0 ? no_rows(from) : rc;
+    return rc == 0 ? add_rows(from) : rc;
 }
 
 static int read_all(struct url_reading *from, struct url_hosts *hosts)
@@ -441,8 +425,7 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
     struct url_hosts hosts = {0};
     int rc;
 
-    from.reader = (struct prom_reader){.reading = reading, .error = error};
-    rc = prom_open(reading->sources[source].path, reading->prometheus, &from.reader.client, error);
+    rc = prom_begin(&from.reader, reading, source, error);
     if (rc < 0)
         return rc;
     rc = read_all(&from, &hosts);
@@ -451,7 +434,7 @@ int roster_read_url(struct roster *roster, const struct plan_reading *reading, s
     for (size_t h = 0; from.reader.partial && h < roster->n_hosts; h++)
         if (roster->hosts[h].source == source)
             roster->hosts[h].host.partial = true;
-    prom_close(from.reader.client);
+    rc = prom_end(&from.reader, rc);
     url_hosts_free(&hosts);
     free(from.guests);
     return rc;

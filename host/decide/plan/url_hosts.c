@@ -24,6 +24,8 @@
 #define SCRAPED(moments) \
     "max by (host) (max_over_time(timestamp(vmwss_plan_reserve_bytes{$of})" moments "))"
 
+#define SEVERAL ": several hosts have that name, "
+#define CHOOSE ": choose with --match and these labels, or give each host a name of its own"
 #define EQUAL_LABELS                                                                              \
     ": its memory and its guests come from different scrapes: several hosts have that name, and " \
     "all their labels are equal: give each a label instance, or a name, of its own"
@@ -34,12 +36,6 @@ struct hosts_reading {
     struct url_host *host;     /* the host being queried; NULL: all */
     const struct doubt *doubt; /* the one that is asked about */
 };
-
-static int no_memory(const struct hosts_reading *from)
-{
-    return error_set(from->reader->error, -ENOMEM, "%s: out of memory",
-                     prom_url(from->reader->client));
-}
 
 static struct url_host *find_host(const struct hosts_reading *from, const char *name)
 {
@@ -88,35 +84,20 @@ static int see_name(struct prom_series *series, void *context)
     struct url_host *host = find_host(from, name);
 
     if (host)
-        return compare_labels(host, series) < 0 ? no_memory(from) : 0;
+        return compare_labels(host, series);
     if (*name == '\0' || strlen(name) >= sizeof(host->name)) {
         from->out->nameless++;
         return 0;
     }
     host = array_grow(from->out->hosts, from->out->n, sizeof(*host));
     if (!host)
-        return no_memory(from);
+        return -ENOMEM;
     from->out->hosts = host;
     host += from->out->n++;
     *host = (struct url_host){.labels = json_incref(series->labels),
                               .scraped_s = from->reader->reading->to_s};
     snprintf(host->name, sizeof(host->name), "%s", name);
     return 0;
-}
-
-static int refuse_name(struct prom_series *series, void *context)
-{
-    const struct hosts_reading *from = context;
-    char labels[400];
-    char host[128];
-
-    (void)series;
-    return error_set(from->reader->error, -ENOTUNIQ,
-                     "%s: host %s: several hosts have that name, %s: choose with --match and these "
-                     "labels, or give each host a name of its own",
-                     prom_url(from->reader->client),
-                     utf8_printable_copy(host, sizeof(host), from->host->name),
-                     utf8_printable_copy(labels, sizeof(labels), from->host->differ));
 }
 
 /* --- last scrapes ----------------------------------------------------------------------------- */
@@ -137,51 +118,52 @@ static int see_scrape(struct prom_series *series, void *context)
 
 /* --- what is wrong with them ------------------------------------------------------------------ */
 
-/* Hosts whose series do not belong together, or are not what they seem. */
+/* Queries for hosts whose series do not belong together, or are not what they seem: for all hosts
+ * at once, or for each of the few for which one has to read the whole span. */
 static const struct doubt {
-    const char *what, *query;
+    const char *query, *what;
     int rc; /* -ENOTUNIQ: the host is refused */
+    enum { OF_ALL, IF_LABELS_DIFFER, IF_MORE_OFTEN } of;
 } doubts[] = {
-    {" is left out: it has guests, but no vmwss_plan_reserve_bytes with that label host: was it "
-     "dropped or rewritten by relabelling?",
-     "count by (host) (last_over_time(vmwss_plan_ram_bytes{$of}[3600s])) unless on (host) "
+    {TWO_HOSTS("[$span:$300]", "4"), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
+    {TWO_HOSTS("[1800s:60s]", "7"), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
+    /* Guests that were in fewer scrapes than their host. VictoriaMetrics may have dropped one of
+     * two scrapes; what is there is of both. */
+    {"count by (host) (count_over_time((1.5 * (count_over_time(vmwss_plan_ram_bytes{$of}[300s]) "
+     "and vmwss_plan_ram_bytes{$of} and vmwss_plan_ram_bytes{$of} offset 300s) < "
+     "ignoring (domain, uuid) group_left () "
+     "count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))[$span:$900]) >= 10)",
+     EQUAL_LABELS ", or look back to when they had one with --since", -ENOTUNIQ, IF_MORE_OFTEN},
+    {"count by (host) (last_over_time(vmwss_plan_ram_bytes{$of}[3600s])) unless on (host) "
      "last_over_time(vmwss_plan_reserve_bytes{$of}[3600s])",
-     0},
-    {": its guests needed more together, by its vmwss_plan_host_need_bytes, than those whose needs "
-     "are there: were some dropped by relabelling?",
-     "sum by (host) (last_over_time(vmwss_plan_need_bytes{$window,$of}[1800s])) < 0.98 * "
+     " is left out: it has guests, but no vmwss_plan_reserve_bytes with that label host: was it "
+     "dropped or rewritten by relabelling?",
+     0, OF_ALL},
+    {"sum by (host) (last_over_time(vmwss_plan_need_bytes{$window,$of}[1800s])) < 0.98 * "
      "sum by (host) (last_over_time(vmwss_plan_host_need_bytes{$window,$of}[1800s]))",
-     0},
+     ": its guests needed more together, by its vmwss_plan_host_need_bytes, than those whose needs "
+     "are there: were some dropped by relabelling?",
+     0, OF_ALL},
     /* the same five minutes as in the alert VmwssFileStale */
-    {": its series were not written for five minutes or more before they were scraped, so they are "
-     "not of that time: does vmwss-exporter --textfile run there?",
-     "count by (host) (last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]) and "
+    {"count by (host) (last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]) and "
      "ignoring (host, exported_host) (max_over_time((timestamp(vmwss_written_timestamp_seconds) - "
      "vmwss_written_timestamp_seconds)[1800s:60s]) > 300))",
-     0},
+     ": its series were not written for five minutes or more before they were scraped, so they are "
+     "not of that time: does vmwss-exporter --textfile run there?",
+     0, OF_ALL},
     /* At moments in different parts of a minute. A guest that has ended unmarked is in an older
      * scrape for five minutes. For a guest that is new Thanos may choose another replica than for
      * its host. */
-    {EQUAL_LABELS,
-     "count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{$of}) < "
+    {"count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{$of}) < "
      "ignoring (domain, uuid) group_left () timestamp(vmwss_plan_reserve_bytes{$of}))[1800s:37s]) "
      ">= 10 and vmwss_plan_ram_bytes{$of} offset 1800s)",
-     -ENOTUNIQ},
+     EQUAL_LABELS, -ENOTUNIQ, OF_ALL},
 };
 
-/* A host that was scraped more often than it is now, and guests that were in fewer scrapes: as long
- * as there were two. VictoriaMetrics may have dropped one of two scrapes; what is there is of both.
- */
+/* A host that was scraped more often than it is now may have been two. */
 static const char scraped_more_often[] =
     "max by (host) (max_over_time(count_over_time(vmwss_plan_reserve_bytes{$of}[300s])[$span:$900])) "
     ">= 1.5 * max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))";
-static const struct doubt equal_before = {
-    EQUAL_LABELS ", or look back to when they had one with --since",
-    "count by (host) (count_over_time((1.5 * (count_over_time(vmwss_plan_ram_bytes{$of}[300s]) and "
-    "vmwss_plan_ram_bytes{$of} and vmwss_plan_ram_bytes{$of} offset 300s) < "
-    "ignoring (domain, uuid) group_left () "
-    "count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))[$span:$900]) >= 10)",
-    -ENOTUNIQ};
 
 static int see_more_often(struct prom_series *series, void *context)
 {
@@ -196,43 +178,54 @@ static int see_more_often(struct prom_series *series, void *context)
 static int see_doubt(struct prom_series *series, void *context)
 {
     const struct hosts_reading *from = context;
-    const char *url = prom_url(from->reader->client);
-    const char *what = from->doubt->what;
+    const struct doubt *doubt = from->doubt;
     struct url_host *host = find_host(from, prom_label(series, "host"));
+    const char *differ = doubt->of == IF_LABELS_DIFFER && host ? host->differ : "";
+    char labels[400];
     char name[300];
 
     utf8_printable_copy(name, sizeof(name), prom_label(series, "host"));
-    if (from->doubt->rc < 0)
-        return error_set(from->reader->error, from->doubt->rc, "%s: host %s%s", url, name, what);
-    plan_warn(from->reader->reading, "%s: host %s%s", url, name, what);
+    utf8_printable_copy(labels, sizeof(labels), differ);
+    if (doubt->rc < 0)
+        return error_set(from->reader->error, doubt->rc, "host %s%s%s%s", name, doubt->what, labels,
+                         *differ ? CHOOSE : "");
+    plan_warn(from->reader->reading, "%s: host %s%s", from->reader->url, name, doubt->what);
     if (host)
         host->partial = true;
     return 0;
 }
 
-static int check_equal_before(struct hosts_reading *from)
+static bool is_asked(const struct doubt *doubt, const struct url_host *host)
 {
-    from->doubt = &equal_before;
-    return prom_each(from->reader, NULL, equal_before.query, see_doubt, from);
+    return doubt->of == IF_LABELS_DIFFER ? host->differ[0] != '\0' : host->more_often;
 }
 
-/* Makes queries for single hosts, because dead hosts, and those that may be two, are few and the
- * whole span is read. */
-static int read_each(struct hosts_reading *from)
+static int read_doubt(struct hosts_reading *from)
 {
     struct prom_reader *reader = from->reader;
     int rc = 0;
 
+    if (from->doubt->of == OF_ALL)
+        return prom_each(reader, NULL, from->doubt->query, see_doubt, from);
+    for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
+        reader->host = from->out->hosts[h].name;
+        if (is_asked(from->doubt, &from->out->hosts[h]))
+            rc = prom_each(reader, NULL, from->doubt->query, see_doubt, from);
+    }
+    reader->host = NULL;
+    return rc;
+}
+
+/* Of hosts that are dead, which are few, the whole span is read. */
+static int read_last_scrapes(struct hosts_reading *from)
+{
+    struct prom_reader *reader = from->reader;
+    int rc = prom_each(reader, NULL, SCRAPED("[300s:15s]"), see_scrape, from);
+
     for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
         from->host = &from->out->hosts[h];
         reader->host = from->host->name;
-        if (from->host->differ[0])
-            rc = prom_each(reader, NULL, TWO_HOSTS("[$span:$300]", "4"), refuse_name, from);
-        if (rc == 0 && from->host->differ[0])
-            rc = prom_each(reader, NULL, TWO_HOSTS("[1800s:60s]", "7"), refuse_name, from);
-        if (rc == 0 && from->host->more_often)
-            rc = check_equal_before(from);
-        if (rc == 0 && !from->host->live)
+        if (!from->host->live)
             rc = prom_each(reader, NULL, SCRAPED("[$span:$150]"), see_scrape, from);
     }
     from->host = NULL;
@@ -249,17 +242,15 @@ static int no_hosts(const struct hosts_reading *from)
 {
     const struct plan_reading *reading = from->reader->reading;
     const char *match = reading->prometheus ? reading->prometheus->match : NULL;
-    const char *url = prom_url(from->reader->client);
 
     if (from->out->nameless > 0)
         return error_set(from->reader->error, -ENODATA,
-                         "%s: its vmwss_plan_reserve_bytes have no valid label host: was it "
-                         "dropped or rewritten by relabelling?",
-                         url);
+                         "its vmwss_plan_reserve_bytes have no valid label host: was it dropped or "
+                         "rewritten by relabelling?");
     return error_set(from->reader->error, -ENODATA,
-                     "%s: it has no vmwss_plan_reserve_bytes%s%s%s of that time: does it scrape "
+                     "it has no vmwss_plan_reserve_bytes%s%s%s of that time: does it scrape "
                      "vmwss-exporter of this version? Or look further back with --since",
-                     url, match ? "{" : "", match ? match : "", match ? "}" : "");
+                     match ? "{" : "", match ? match : "", match ? "}" : "");
 }
 
 int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts)
@@ -273,14 +264,12 @@ int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts)
     if (rc < 0)
         return rc;
     qsort(hosts->hosts, hosts->n, sizeof(*hosts->hosts), by_name);
-    rc = prom_each(reader, NULL, SCRAPED("[300s:15s]"), see_scrape, &from);
+    rc = read_last_scrapes(&from);
     if (rc == 0)
         rc = prom_each(reader, NULL, scraped_more_often, see_more_often, &from);
-    if (rc == 0)
-        rc = read_each(&from);
     for (size_t d = 0; rc == 0 && d < COUNT(doubts); d++) {
         from.doubt = &doubts[d];
-        rc = prom_each(reader, NULL, doubts[d].query, see_doubt, &from);
+        rc = read_doubt(&from);
     }
     return rc;
 }

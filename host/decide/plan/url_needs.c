@@ -90,7 +90,7 @@ int url_needs_read(struct prom_reader *reader, const struct prom_span *span, pro
 
     *recorded_s = HUGE_VAL;
     if (!n_of)
-        return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
+        return -ENOMEM;
     if (span->step_s % CELL_S != 0 || !prom_may_be_recorded(reader->reading))
         return read_gaps(reader, &recorded, 1, see, context);
     rc = prom_each(reader, &cells, recorded_cells, see_cells, (void *)&recorded);

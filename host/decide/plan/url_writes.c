@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file url_writes.c  What guests write, from a Prometheus HTTP API; see url_parts.h. */
+#include "base/array.h"
 #include "decide/plan/from_prometheus.h"
 #include "decide/plan/url_parts.h"
 #include "decide/plan/writes.h"
@@ -7,25 +8,35 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The host's guests whose names, by which the exporter tells guests apart, are of one guest. */
-#define INFO "max by (instance, job, domain, uuid, accel) (vmwss_guest_info{$of})"
-#define OF_ITS_GUESTS                                                                         \
-    "* on (instance, job, domain) group_left (uuid, accel) (" INFO " and on (instance, job, " \
-    "domain) (count by (instance, job, domain) (max by (instance, job, domain, uuid) ("       \
-    "vmwss_guest_info{$of})) == 1))"
-#define EACH(by, metric) "max by (" by ") (" metric "{$match} " OF_ITS_GUESTS ")"
+/* Metrics of the host's guests whose names, by which the exporter tells guests apart, are of one
+ * guest. The product has no name, so the metric is kept in a label. */
+#define OF_GUESTS(by, metrics)                                                                     \
+    "max by (uuid, metric, " by ") (label_replace({__name__=~\"" metrics "\",$match}, "            \
+    "\"metric\", \"${0}\", \"__name__\", \".*\") * on (instance, job, domain) "                    \
+    "group_left (uuid, accel) (max by (instance, job, domain, uuid, accel) (vmwss_guest_info{$of}" \
+    ") and on (instance, job, domain) (count by (instance, job, domain) (max by (instance, job, "  \
+    "domain, uuid) (vmwss_guest_info{$of})) == 1)))"
 
-enum kind { TIME, BYTES, LOW, HIGH, N_KINDS };
-
-static const char *const queries[N_KINDS] = {
-    [TIME] = EACH("uuid", "vmwss_write_set_timestamp_seconds"),
-    [BYTES] = EACH("uuid, window", "vmwss_write_set_bytes"),
-    [LOW] = EACH("uuid, window", "vmwss_write_set_low_bytes"),
-    [HIGH] = EACH("uuid, window", "vmwss_write_set_high_bytes"),
+static const char *const queries[] = {
+    OF_GUESTS("accel", "vmwss_write_set_timestamp_seconds|vmwss_resident_bytes"),
+    OF_GUESTS("window",
+              "vmwss_write_set_bytes|vmwss_write_set_low_bytes|vmwss_write_set_high_bytes"),
 };
+
+static const struct {
+    const char *metric;
+    size_t offset;
+} bounds[] = {
+    {"vmwss_write_set_bytes", offsetof(struct write_point, bytes)},
+    {"vmwss_write_set_low_bytes", offsetof(struct write_point, low_bytes)},
+    {"vmwss_write_set_high_bytes", offsetof(struct write_point, high_bytes)},
+};
+
+#define NO_BYTES UINT64_MAX
 
 /* The last curve that was known at the end of one hour. */
 struct hour {
@@ -33,26 +44,17 @@ struct hour {
     struct write_curve curve;
 };
 
-/* The curves of all hours of one host's guests. */
-struct curves {
-    const struct url_minutes *minutes;
-    enum kind kind;
-    struct prom_span span;
-    struct hour **of; /* by the guest's number in the fleet; NULL: nothing was seen of it */
+struct written {
+    uint64_t resident_bytes; /* the latest; 0: not known */
+    bool kvm;
+    struct hour *hours; /* NULL: nothing was seen */
 };
 
-static struct hour *hours_of(struct curves *curves, const struct prom_series *series)
-{
-    const struct url_minutes *minutes = curves->minutes;
-    const struct roster_guest *guest = roster_guest_of(minutes->roster, prom_label(series, "uuid"));
-    const size_t n = guest ? guest->number : minutes->fleet->n_guests;
-
-    if (n >= minutes->fleet->n_guests)
-        return NULL;
-    if (!curves->of[n] && curves->kind == TIME)
-        curves->of[n] = calloc(curves->span.n_times, sizeof(*curves->of[n]));
-    return curves->of[n];
-}
+struct curves {
+    const struct url_minutes *minutes;
+    struct prom_span span;
+    struct written *of; /* by the guest's number in the fleet */
+};
 
 /* Returns the point of that window, which is added if there is room; else NULL. */
 static struct write_point *point_of(struct write_curve *curve, double window_s)
@@ -64,110 +66,105 @@ static struct write_point *point_of(struct write_curve *curve, double window_s)
     if (i == WRITE_POINTS_MAX)
         return NULL;
     if (i == curve->n)
-        curve->points[curve->n++] = (struct write_point){
-            .window_s = window_s, .est_window_s = window_s, .high_bytes = UINT64_MAX};
+        curve->points[curve->n++] = (struct write_point){.window_s = window_s,
+                                                         .est_window_s = window_s,
+                                                         .bytes = NO_BYTES,
+                                                         .high_bytes = UINT64_MAX};
     return &curve->points[i];
 }
 
-static void see_value(enum kind kind, double window_s, double value, struct hour *hour)
+static void see_value(struct prom_series *series, double value, struct written *written,
+                      struct hour *hour)
 {
+    const char *metric = prom_label(series, "metric");
+    const double window_s = strtod(prom_label(series, "window"), NULL);
     struct write_point *point;
 
-    if (kind == TIME) {
+    if (strcmp(metric, "vmwss_write_set_timestamp_seconds") == 0)
         hour->time_s = value;
-        return;
+    if (strcmp(metric, "vmwss_resident_bytes") == 0) {
+        written->resident_bytes = (uint64_t)value;
+        written->kvm = strcmp(prom_label(series, "accel"), accel_name(ACCEL_KVM)) == 0;
     }
-    /* A window without a number has no bounds. */
-    if (kind != BYTES && hour->curve.n == 0)
-        return;
-    point = point_of(&hour->curve, window_s);
-    if (!point)
-        return;
-    *(kind == BYTES ? &point->bytes
-      : kind == LOW ? &point->low_bytes
-                    : &point->high_bytes) = (uint64_t)value;
+    for (size_t i = 0; i < COUNT(bounds); i++)
+        if (strcmp(metric, bounds[i].metric) == 0 && (point = point_of(&hour->curve, window_s)))
+            *(uint64_t *)((char *)point + bounds[i].offset) = (uint64_t)value;
 }
 
-static int see_curves(struct prom_series *series, void *context)
+static int see_writes(struct prom_series *series, void *context)
 {
-    struct curves *curves = context;
-    const double window_s = strtod(prom_label(series, "window"), NULL);
-    struct hour *hours = hours_of(curves, series);
+    const struct curves *curves = context;
+    const struct url_minutes *minutes = curves->minutes;
+    const struct roster_guest *guest = roster_guest_of(minutes->roster, prom_label(series, "uuid"));
+    struct written *written;
     double end_s;
     double value;
 
-    while (hours && prom_next(series, &end_s, &value)) {
+    if (!guest || guest->number >= minutes->fleet->n_guests)
+        return 0;
+    written = &curves->of[guest->number];
+    if (!written->hours)
+        written->hours = calloc(curves->span.n_times, sizeof(*written->hours));
+    if (!written->hours)
+        return -ENOMEM;
+    while (prom_next(series, &end_s, &value)) {
         const double hour = round((end_s - curves->span.from_s) / curves->span.step_s);
 
         if (hour >= 0 && hour < (double)curves->span.n_times)
-            see_value(curves->kind, window_s, value, &hours[(size_t)hour]);
+            see_value(series, value, written, &written->hours[(size_t)hour]);
     }
     return 0;
 }
 
-/* Guests of which no curve was seen need not be known better. */
-static int see_resident(struct prom_series *series, void *context)
+/* A window without a number has no bounds. */
+static void drop_bounds(struct write_curve *curve)
 {
-    struct curves *curves = context;
-    const struct roster_guest *guest = roster_guest_of(curves->minutes->roster,
-                                                       prom_label(series, "uuid"));
-    struct plan_fleet *fleet = curves->minutes->fleet;
-    double time_s;
-    double bytes;
+    size_t n = 0;
 
-    if (!guest || guest->number >= fleet->n_guests || !curves->of[guest->number] ||
-        !prom_next(series, &time_s, &bytes) || bytes < 1)
-        return 0;
-    if (!fleet->writes[guest->number])
-        fleet->writes[guest->number] = calloc(1, sizeof(*fleet->writes[0]));
-
-    struct plan_writes *writes = fleet->writes[guest->number];
-
-    if (!writes)
-        return -ENOMEM;
-    writes->resident_bytes = (uint64_t)bytes;
-    writes->kvm = strcmp(prom_label(series, "accel"), accel_name(ACCEL_KVM)) == 0;
-    return 0;
+    for (size_t i = 0; i < curve->n; i++)
+        if (curve->points[i].bytes != NO_BYTES)
+            curve->points[n++] = curve->points[i];
+    curve->n = n;
 }
 
 /* A curve counts in the hour in which it was measured, and once. */
-static void add_curves(struct curves *curves)
+static int add_curves(struct plan_writes **writes, const struct prom_span *span,
+                      struct written *written)
 {
-    const struct plan_fleet *fleet = curves->minutes->fleet;
+    for (size_t h = 0; h < span->n_times; h++) {
+        struct hour *hour = &written->hours[h];
+        const double end_s = span->from_s + (double)h * span->step_s;
 
-    for (size_t g = 0; g < fleet->n_guests; g++)
-        for (size_t h = 0; curves->of[g] && fleet->writes[g] && h < curves->span.n_times; h++) {
-            const struct hour *hour = &curves->of[g][h];
-            const double end_s = curves->span.from_s + (double)h * curves->span.step_s;
-
-            if (hour->time_s > end_s - curves->span.step_s && hour->time_s <= end_s)
-                plan_writes_add(fleet->writes[g], hour->time_s, &hour->curve);
-        }
+        if (hour->time_s <= end_s - span->step_s || hour->time_s > end_s)
+            continue;
+        if (!*writes && !(*writes = calloc(1, sizeof(**writes))))
+            return -ENOMEM;
+        (*writes)->resident_bytes = written->resident_bytes;
+        (*writes)->kvm = written->kvm;
+        drop_bounds(&hour->curve);
+        plan_writes_add(*writes, hour->time_s, &hour->curve);
+    }
+    return 0;
 }
 
 int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reader)
 {
-    const double first_s = (floor(minutes->fleet->from_s / BUCKET_HOUR) + 1) * BUCKET_HOUR;
+    const struct plan_fleet *fleet = minutes->fleet;
+    const double first_s = (floor(fleet->from_s / BUCKET_HOUR) + 1) * BUCKET_HOUR;
     const double hours = floor((reader->reading->to_s - first_s) / BUCKET_HOUR) + 1;
     struct curves curves = {
         .minutes = minutes,
-        .span = {first_s, hours > 0 ? (size_t)hours : 0, BUCKET_HOUR, minutes->roster->n_rows}};
-    int rc = 0;
+        .span = {first_s, hours > 0 ? (size_t)hours : 0, BUCKET_HOUR, minutes->roster->n_rows},
+        .of = calloc(fleet->n_guests + 1, sizeof(struct written))};
+    int rc = curves.of ? 0 : -ENOMEM;
 
-    curves.of = calloc(minutes->fleet->n_guests + 1, sizeof(struct hour *));
-    if (!curves.of)
-        return error_set(reader->error, -ENOMEM, "%s: out of memory", prom_url(reader->client));
-    for (enum kind kind = TIME; rc == 0 && curves.span.n_times > 0 && kind < N_KINDS; kind++) {
-        curves.kind = kind;
-        rc = prom_each(reader, &curves.span, queries[kind], see_curves, &curves);
+    for (size_t q = 0; rc == 0 && curves.span.n_times > 0 && q < COUNT(queries); q++)
+        rc = prom_each(reader, &curves.span, queries[q], see_writes, &curves);
+    for (size_t g = 0; curves.of && g < fleet->n_guests; g++) {
+        if (rc == 0 && curves.of[g].hours && curves.of[g].resident_bytes > 0)
+            rc = add_curves(&fleet->writes[g], &curves.span, &curves.of[g]);
+        free(curves.of[g].hours);
     }
-    if (rc == 0)
-        rc = prom_each(reader, NULL, EACH("uuid, accel", "vmwss_resident_bytes"), see_resident,
-                       &curves);
-    if (rc == 0)
-        add_curves(&curves);
-    for (size_t g = 0; g < minutes->fleet->n_guests; g++)
-        free(curves.of[g]);
     free(curves.of);
     return rc;
 }

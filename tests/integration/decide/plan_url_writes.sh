@@ -32,7 +32,7 @@ guest_samples() {
 	sqlite3 -separator ' ' "$dir/w.db" "SELECT g.name, g.uuid, w.time_ms / 1000, json_extract(p.value, '\$[0]'), json_extract(p.value, '\$[2]'),
 		json_extract(p.value, '\$[3]'), json_extract(p.value, '\$[4]'), (SELECT resident_bytes FROM sample WHERE guest_id = g.id ORDER BY id DESC LIMIT 1)
 		FROM write_set w JOIN guest g ON g.id = w.guest_id, json_each(w.windows) p ORDER BY g.name, w.time_ms" | awk -v now="$now" '
-		function out(metric, labels, value) { lines[metric] = lines[metric] metric "{instance=\"w:9178\",job=\"vmwss\",domain=\"" $1 "\"" labels "} " value " " t "\n" }
+		function out(metric, labels, value) { print metric "{instance=\"w:9178\",job=\"vmwss\",domain=\"" $1 "\"" labels "} " value " " t }
 		{
 			for (t = $3 - $3 % 60 + 77; t < $3 + 600 && t <= now; t += 60) {
 				window = ",window=\"" $4 "\""
@@ -45,8 +45,7 @@ guest_samples() {
 				out("vmwss_guest_info", ",host=\"w\",uuid=\"" $2 "\",accel=\"kvm\"", 1)
 			}
 			last[$1] = $3
-		}
-		END { for (metric in lines) printf "# TYPE %s gauge\n%s", metric, lines[metric] }'
+		}' | LC_ALL=C sort -s -t '{' -k 1,1
 }
 {
 	for host in w b; do "$samples" "$dir/$host.db" $((begin / 60 * 60 + 17)) "$now" $capacity $reserve; done
@@ -66,7 +65,7 @@ disown
 url=http://127.0.0.1:$port
 check "Prometheus runs" settles curl --silent --fail --output /dev/null "$url/-/ready"
 
-from_url() { "$vmwss" plan --from "$url" --drain w "$@"; }
+from_url() { "$vmwss" plan --from "${other:-$url}" --drain w "$@"; }
 from_files() { "$vmwss" plan "$dir/w.db" "$dir/b.db" --capacity $capacity --reserve $reserve --drain w "$@"; }
 from_url 2>&1 | sed 's/^/# /'
 from_url --json >"$dir/url.json"
@@ -82,5 +81,27 @@ done
 check "a guest without curves has no price" quietly jq -e '.moves[] | select(.domain == "dark") | .migration == null' "$dir/url.json"
 check "the guest that would not converge stays" quietly grep -E '^busy on w is not moved: at no hour' <(from_url)
 check "and is moved with more bandwidth" quietly jq -e '[.moves[].domain] | index("busy") != null' <(from_url --bandwidth 100GiB/s --json)
+
+if [[ -z $(command -v victoria-metrics) ]]; then
+	skip "VictoriaMetrics" "not installed: this Debian has no victoria-metrics"
+	finish
+	exit
+fi
+port=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+victoria-metrics -storageDataPath="$dir/victoria" -httpListenAddr="127.0.0.1:$port" -retentionPeriod=1y -loggerLevel=ERROR \
+	2>"$dir/victoria.log" &
+pids+=($!)
+disown
+other=http://127.0.0.1:$port
+check "VictoriaMetrics runs" settles quietly curl --silent "$other/health"
+sed -E '/^#/d; s/ ([0-9]+)\.([0-9]{3})$/ \1\2/; s/ ([0-9]{10})$/ \1000/' "$dir/openmetrics" >"$dir/lines"
+check "takes the samples" quietly curl --silent --fail -T "$dir/lines" -X POST "$other/api/v1/import/prometheus"
+quietly curl --silent "$other/internal/force_flush"
+from_url --json >"$dir/victoria.json"
+check "and has the same moves" test "$(moves victoria)" = "$(moves url)"
+check "at the same price" holds "$(price victoria total_seconds) >= $(price url total_seconds) * 0.98 && $(price victoria total_seconds) <= $(price url total_seconds) * 1.02"
 
 finish
