@@ -349,6 +349,32 @@ for fleet in "office 1 900" "nightly 3 900"; do
 		<(plan "$name" --drain node1)
 done
 
+echo "# a server that drops one of two scrapes"
+if [[ -n $(command -v victoria-metrics) ]]; then
+	victoria=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+	victoria-metrics -storageDataPath="$dir/victoria" -httpListenAddr="127.0.0.1:$victoria" -retentionPeriod=1y -loggerLevel=ERROR \
+		-dedup.minScrapeInterval=60s 2>"$dir/victoria.log" &
+	pids+=($!)
+	disown
+	from=http://127.0.0.1:$victoria
+	check "VictoriaMetrics runs" settles quietly curl --silent "$from/health"
+	grep -E 'fleet="(equal-once|equal|churning|replicas|slower)"' "$dir/openmetrics" | sed -E 's/ ([0-9]+)$/ \1000/' >"$dir/lines"
+	check "it takes fleets" quietly curl --silent --fail -T "$dir/lines" -X POST "$from/api/v1/import/prometheus"
+	quietly curl --silent "$from/internal/force_flush"
+	expect_exit "two hosts whose labels are equal" 2 'host node1: .* come from different scrapes: .*several hosts' plan equal
+	check "two that were there until three hours ago" says '[.hosts[].partial] == [true]' equal-once
+	check "are said" quietly grep -F 'host node1: its guests needed more together than its vmwss_plan_host_need_bytes' "$dir/err"
+	for fleet in churning replicas slower; do
+		check "one is one: $fleet" says '[.hosts[].partial] | any | not' $fleet
+	done
+	unset from
+else
+	skip "VictoriaMetrics" "not installed: this Debian has no victoria-metrics"
+fi
+
 echo "# new guests"
 check "after the moves there is room on the hosts that remain" says '([.hosts[] | select(.more_guests_after == 0)] | length) == 2 and
 	([.hosts[].more_guests_after] | add) < ([.hosts[].more_guests] | add)' plain --empty --place 300M
