@@ -14,6 +14,8 @@
  * of an hour of which it has any. */
 #define SCRAPED_OFTEN 0.75
 #define QUARTER_S 900
+/* As many hours of needs are in two answers, or something is wrong. */
+#define LOST_HOURS 3
 #define DAY_S 86400
 
 struct needs {
@@ -23,22 +25,48 @@ struct needs {
     double quarters, known_minutes; /* in which the host was scraped */
 };
 
+static bool is_here(const struct needs *needs, const struct roster_row *row)
+{
+    return row->source == needs->minutes->source && row->host == needs->host;
+}
+
+/* Warns of needs that only one of two answers has, unsaid. */
+static void warn_of_lost(const struct needs *needs, const char *name, const char *what)
+{
+    const struct url_minutes *minutes = needs->minutes;
+    struct plan_host *host = &minutes->fleet->hosts[needs->host];
+
+    plan_warn(minutes->reading,
+              "host %s: guest %s has needs in %s: the server has left something out, unsaid",
+              host->name, name, what);
+    host->partial = true;
+}
+
 static int see_needs(struct prom_series *series, void *context)
 {
     struct needs *needs = context;
+    const struct roster *roster = needs->minutes->roster;
     struct plan_fleet *fleet = needs->minutes->fleet;
-    const struct roster_guest *guest = roster_guest_of(needs->minutes->roster,
-                                                       prom_label(series, "uuid"));
+    const struct roster_guest *guest = roster_guest_of(roster, prom_label(series, "uuid"));
+    size_t r = guest ? guest->first : PLAN_NOT_THERE;
+    size_t n = 0;
     double end_s;
     double bytes;
 
-    if (!guest || guest->number == PLAN_NOT_THERE)
-        return 0;
-    while (prom_next(series, &end_s, &bytes)) {
+    while (r != PLAN_NOT_THERE && !is_here(needs, &roster->rows[r]))
+        r = roster->rows[r].next;
+    for (; prom_next(series, &end_s, &bytes); n++) {
         const double cell = round((end_s - PROM_MINUTE_LATE_S - fleet->from_s) / fleet->step_s) - 1;
 
-        plan_note(fleet, guest->number, fleet->from_s + cell * fleet->step_s, fleet->step_s, bytes);
+        if (guest && guest->number != PLAN_NOT_THERE)
+            plan_note(fleet, guest->number, fleet->from_s + cell * fleet->step_s, fleet->step_s,
+                      bytes);
     }
+    if (r != PLAN_NOT_THERE)
+        roster->rows[r].noted |= n > 0;
+    else if ((double)n * fleet->step_s >= LOST_HOURS * BUCKET_HOUR &&
+             prom_is_uuid(prom_label(series, "uuid")))
+        warn_of_lost(needs, prom_label(series, "uuid"), "an answer by steps, but not by the hour");
     return 0;
 }
 
@@ -72,11 +100,6 @@ static int see_minutes(struct prom_series *series, void *context)
     return 0;
 }
 
-static bool is_here(const struct needs *needs, const struct roster_row *row)
-{
-    return row->source == needs->minutes->source && row->host == needs->host;
-}
-
 /* Counts the guests that were on the host, wherever they are now. */
 static size_t count_guests(const struct needs *needs)
 {
@@ -101,26 +124,6 @@ static unsigned count_hours(const struct roster_row *row)
     return n;
 }
 
-/* Warns of a guest that is there, and has needs by the hour but none by steps: an answer lacked it,
- * unsaid. A guest without a recent need has one hour. */
-static void warn_of_lost(const struct needs *needs, const struct roster_row *row)
-{
-    const size_t number = needs->minutes->roster->guests[row->guest].number;
-    struct plan_fleet *fleet = needs->minutes->fleet;
-
-    if (number >= fleet->n_guests || row->has_event || count_hours(row) < 3)
-        return;
-    for (size_t t = 0; t < fleet->n_times; t++)
-        if (plan_series(fleet, number)[t] != PLAN_CODE_NONE)
-            return;
-    plan_warn(
-        needs->minutes->reading,
-        "host %s: guest %s has needs in %u hours, but an answer by steps of %d s has none: it "
-        "is planned with all of its RAM",
-        fleet->hosts[needs->host].name, row->name, count_hours(row), fleet->step_s);
-    fleet->hosts[needs->host].partial = true;
-}
-
 static void warn_of_gaps(const struct needs *needs)
 {
     const struct roster *roster = needs->minutes->roster;
@@ -129,9 +132,14 @@ static void warn_of_gaps(const struct needs *needs)
                              ? needs->known_minutes * 60 / (needs->quarters * QUARTER_S)
                              : 1;
 
-    for (size_t r = 0; r < roster->n_rows; r++)
-        if (is_here(needs, &roster->rows[r]))
-            warn_of_lost(needs, &roster->rows[r]);
+    /* A guest without a recent need has one hour, and one that has ended no name. */
+    for (size_t r = 0; r < roster->n_rows; r++) {
+        const struct roster_row *row = &roster->rows[r];
+
+        if (is_here(needs, row) && !row->noted && count_hours(row) >= LOST_HOURS)
+            warn_of_lost(needs, row->name[0] ? row->name : roster->guests[row->guest].uuid,
+                         "an answer by the hour, but not by steps");
+    }
     if (needs->minutes->fleet->step_s > BUCKET_MINUTE)
         host->missed_share = 1 - known;
     if (needs->quarters * QUARTER_S >= 2 * BUCKET_HOUR && known < SCRAPED_OFTEN)
@@ -183,7 +191,7 @@ static int read_host(struct needs *needs, struct prom_reader *reader)
     rc = prom_each(reader, &days,
                    "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))",
                    see_earlier, needs);
-    if (rc == 0 && needs->n_guests > 0)
+    if (rc == 0)
         rc = read_needs(needs, reader);
     if (rc == 0 && needs->n_guests > 0 && needs->minutes->reading->writes)
         rc = url_writes_read(needs->minutes, reader);

@@ -39,6 +39,7 @@ struct roster_row {
     struct roster_range ram; /* in the span */
     double size_window_s, size_bytes;
     bool unmeasured;
+    bool noted;     /* from a URL: some of its needs are in the fleet */
     bool has_event; /* the last event: */
     enum event_kind event;
     double event_s; /* Unix time */

@@ -388,9 +388,9 @@ static const char *const ranges[] = {
  * guests. Servers may keep a guest that has ended for five minutes. */
 #define NEEDS "vmwss_plan_need_bytes{$of,$window}"
 static const char two_hosts[] =
-    "count by (host) (count_over_time((sum by (host) (max by (host, uuid) (" NEEDS " and " NEEDS
-    " offset 300s and " NEEDS " offset -300s)) > "
-    "1.02 * max by (host) (vmwss_plan_host_need_bytes{$of,$window}))[$span:$900]) >= 10)";
+    "count by (host) (count_over_time((sum by (host) (max by (host, uuid) (" NEEDS
+    " offset 300s and " NEEDS " and " NEEDS " offset 600s)) > 1.02 * "
+    "max by (host) (vmwss_plan_host_need_bytes{$of,$window} offset 300s))[$span:$900]) >= 10)";
 
 static int see_two_hosts(struct prom_series *series, void *context)
 {

@@ -13,25 +13,16 @@ struct cpus_reading {
 };
 
 /* Some exporters name a guest by its label domain only. */
-static bool is_of(const struct cpus_reading *from, const struct roster_row *row,
+static bool is_of(const struct roster *roster, const struct roster_row *row,
                   const struct prom_series *series)
 {
     const char *uuid = prom_label(series, "uuid");
     const char *host = prom_label(series, "host");
 
     if (uuid[0] != '\0')
-        return strcasecmp(from->roster->guests[row->guest].uuid, uuid) == 0;
+        return strcasecmp(roster->guests[row->guest].uuid, uuid) == 0;
     return strcmp(row->name, prom_label(series, "domain")) == 0 &&
-           (host[0] == '\0' || strcmp(from->roster->hosts[row->host].host.name, host) == 0);
-}
-
-static void warn_of_name(const struct cpus_reading *from, const char *name)
-{
-    plan_warn(
-        from->reading,
-        "--cpu-query: guests of several hosts are called %s: without a label uuid or host the "
-        "largest of their CPUs counts for each",
-        name);
+           (host[0] == '\0' || strcmp(roster->hosts[row->host].host.name, host) == 0);
 }
 
 static int see_cpus(struct prom_series *series, void *context)
@@ -48,11 +39,14 @@ static int see_cpus(struct prom_series *series, void *context)
         const struct roster_row *row = &roster->rows[r];
         struct roster_guest *guest = &roster->guests[row->guest];
 
-        if (guest->latest != r || !is_of(from, row, series))
+        if (guest->latest != r || !is_of(roster, row, series))
             continue;
         guest->cpus = fmax(guest->cpus, cpus);
         if (first && first->host != row->host && prom_label(series, "uuid")[0] == '\0')
-            warn_of_name(from, row->name);
+            plan_warn(from->reading,
+                      "--cpu-query: guests of several hosts are called %s: without a label uuid or "
+                      "host the largest of their CPUs counts for each",
+                      row->name);
         first = row;
     }
     return 0;

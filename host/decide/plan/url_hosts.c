@@ -216,7 +216,7 @@ static int read_doubt(struct hosts_reading *from)
     return rc;
 }
 
-/* Of hosts that are dead, which are few, the whole span is read. */
+/* Reads the whole span of hosts that are dead, which are few. */
 static int read_last_scrapes(struct hosts_reading *from)
 {
     struct prom_reader *reader = from->reader;

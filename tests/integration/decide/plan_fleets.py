@@ -123,6 +123,10 @@ class Spoiler(http.server.BaseHTTPRequestHandler):
             answer["data"]["result"] = [dict(one, value=[one["value"][0], "1048576"]) for one in result] + result
         elif how == "lost" and "query_range" in path and "step=3600" not in path:
             answer["data"]["result"] = [one for one in result if one["metric"].get("uuid", "")[:8] != "00000002"]
+        elif how == "lost-steps" and "step=300" in path:
+            answer["data"]["result"] = [one for one in result if one["metric"].get("uuid", "")[:8] != "00000002"]
+        elif how == "lost-hours" and "step=3600" in path:
+            answer["data"]["result"] = [one for one in result if one["metric"].get("uuid", "")[:8] != "00000002"]
         elif how == "inf" and "vmwss_plan_ram_bytes" in path:
             for one in result:
                 if one["metric"].get("__name__", "vmwss_plan_ram_bytes") == "vmwss_plan_ram_bytes":

@@ -67,6 +67,9 @@ cat >"$dir/fleets.json" <<'END'
  "office": [
   {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "office", "id": 2, "need": 800, "from": 14, "to": 2}]},
   {"host": "node2", "guests": [{"name": "b", "id": 3, "need": 150}]}],
+ "idle-now": [
+  {"host": "node1", "guests": [{"name": "office", "id": 2, "need": 800, "from": 14, "to": 2}]},
+  {"host": "node2", "guests": [{"name": "b", "id": 3, "need": 150}]}],
  "nightly": [
   {"host": "node1", "guests": [{"name": "base", "id": 1, "need": 100}, {"name": "ci1", "id": 2, "need": 500, "from": 24, "to": 18},
     {"name": "ci2", "id": 3, "need": 300, "from": 20, "to": 16}, {"name": "ci3", "id": 4, "need": 700, "from": 8, "to": 3}]},
@@ -325,7 +328,13 @@ check "nor where a guest was filtered out of what was scraped" says '.moves == [
 check "which is said" quietly grep -F 'host node1: its guests needed more together, by its vmwss_plan_host_need_bytes, than those whose needs are there' "$dir/err"
 
 from=$spoilt/lost check "nor where a later answer lacks a guest" says '[.hosts[].partial] == [true, false, false] and ([.moves[].from] | index("node1")) == null' plain --empty
-check "which is said" quietly grep -E 'node1: guest g2 has needs in [0-9]+ hours, but an answer by steps of 300 s has none' "$dir/err"
+check "which is said" quietly grep -F 'node1: guest g2 has needs in an answer by the hour, but not by steps' "$dir/err"
+for how in steps hours; do
+	for fleet in office idle-now; do
+		from=$spoilt/lost-$how check "or one that has ended, by $how: $fleet" says '.moves == [] and [.hosts[].partial] == [true, false]' $fleet --empty
+		check "which is said" quietly grep -E 'node1: guest 00000002-.* has needs in an answer by (the hour|steps), but not by' "$dir/err"
+	done
+done
 
 echo "# a time that is shorter than the period of a load"
 check "what a guest needed before is said" test "$(plan burst --since 12h | grep 'before this time')" = \
