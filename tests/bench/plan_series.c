@@ -3,13 +3,14 @@
  * @file plan_series.c  What a server has of many hosts with generated guests after it has scraped
  * their vmwss-exporter once a minute; for tests/bench/plan.
  *
- *   plan_series FIRST HOSTS GUESTS DAYS END SCRAPED RECORDED vm|openmetrics
+ *   plan_series FIRST HOSTS GUESTS DAYS END SCRAPED RECORDED vm|openmetrics|vm+writes
  *
  * Hosts FIRST, FIRST + 1, ..., each of a family of plan_fleets.h, up to END, Unix time. What seldom
  * changes (capacity and sizes) is written every five minutes: so long a server takes a value for.
  * The times of the others tell which scrape they are of. Of guests what was scraped is of the last
  * SCRAPED days, and what the rules of vmwss.rules.yml record is of the last RECORDED days. As
- * VictoriaMetrics imports it, or as promtool does, without its last line.
+ * VictoriaMetrics imports it, or as promtool does, without its last line. With writes, guests have
+ * what prices of moves need: a curve an hour, of six windows, every five minutes.
  */
 #include "plan_fleets.h"
 
@@ -36,7 +37,7 @@
 #define RECORDED_S (30 * 60 + 137)
 
 struct output {
-    bool openmetrics;
+    bool openmetrics, writes;
     size_t first_s, n_minutes;
     size_t scraped_from, recorded_from; /* minutes */
 };
@@ -106,7 +107,32 @@ static double most_of(const struct generated *generated, size_t guest, size_t mi
     return most;
 }
 
-enum written { OF_HOST, OF_HOST_RECORDED, SCRAPED, RECORDED };
+static double one_of(const struct generated *generated, size_t guest, size_t minute)
+{
+    return need_of(generated, guest, minute) < 0 ? -1 : 1;
+}
+
+/* The curve is of the last whole hour; its time is counted from the first, below. */
+static double curve_of(const struct generated *generated, size_t guest, size_t minute)
+{
+    return minute < HOUR_MINUTES || need_of(generated, guest, minute) < 0
+               ? -1
+               : (double)(minute / HOUR_MINUTES * HOUR_MINUTES * 60);
+}
+
+static double written_of(const struct generated *generated, size_t guest, size_t minute)
+{
+    return curve_of(generated, guest, minute) < 0 ? -1 : need_of(generated, guest, minute) / 16;
+}
+
+enum written { OF_HOST, OF_HOST_RECORDED, SCRAPED, RECORDED, WRITES };
+
+#define CURVE(window)                                                              \
+    {"vmwss_write_set_bytes", written_of, SELDOM_MINUTES, WRITES, window},         \
+        {"vmwss_write_set_low_bytes", written_of, SELDOM_MINUTES, WRITES, window}, \
+    {                                                                              \
+        "vmwss_write_set_high_bytes", written_of, SELDOM_MINUTES, WRITES, window   \
+    }
 
 static const struct metric {
     const char *name;
@@ -124,11 +150,20 @@ static const struct metric {
     {"vmwss:plan_scrapes:count15m", scrapes_of, RECORDED_MINUTES, OF_HOST_RECORDED, 0},
     {"vmwss:plan_need_bytes:max15m", most_of, RECORDED_MINUTES, RECORDED, 60},
     {"vmwss:plan_size_bytes:max", size_of, RECORDED_MINUTES, RECORDED, 3600},
+    {"vmwss_guest_info", one_of, SELDOM_MINUTES, WRITES, 0},
+    {"vmwss_resident_bytes", ram_of, SELDOM_MINUTES, WRITES, 0},
+    {"vmwss_write_set_timestamp_seconds", curve_of, SELDOM_MINUTES, WRITES, 0},
+    CURVE(1),
+    CURVE(2),
+    CURVE(5),
+    CURVE(10),
+    CURVE(20),
+    CURVE(50),
 };
 
 static bool is_of_guests(const struct metric *metric)
 {
-    return metric->written == SCRAPED || metric->written == RECORDED;
+    return metric->written == SCRAPED || metric->written == RECORDED || metric->written == WRITES;
 }
 
 static bool is_recorded(const struct metric *metric)
@@ -170,6 +205,8 @@ static void write_labels(const struct one *one, bool json)
     if (is_of_guests(one->metric))
         printf("%sdomain%sinstance-%08zx%suuid%s%08zx-1111-4111-8111-%012zx", next, equals,
                one->guest, next, equals, one->guest, one->host);
+    if (strcmp(one->metric->name, "vmwss_guest_info") == 0)
+        printf("%saccel%skvm", next, equals);
     if (one->metric->window_s > 0)
         printf("%swindow%s%u", next, equals, one->metric->window_s);
     putchar('"');
@@ -177,7 +214,8 @@ static void write_labels(const struct one *one, bool json)
 
 static size_t first_of(const struct output *output, const struct metric *metric)
 {
-    const size_t from[] = {0, output->recorded_from, output->scraped_from, output->recorded_from};
+    const size_t from[] = {0, output->recorded_from, output->scraped_from, output->recorded_from,
+                           output->scraped_from};
 
     return from[metric->written] / RECORDED_MINUTES * RECORDED_MINUTES;
 }
@@ -198,10 +236,12 @@ static void write_vm(const struct output *output, const struct one *one)
     char *t = times;
 
     for (size_t m = first_of(output, metric); m < output->n_minutes; m += metric->each_minutes) {
-        const double value = metric->value(one->generated, one->guest, m);
+        double value = metric->value(one->generated, one->guest, m);
 
         if (value < 0)
             continue;
+        if (metric->value == curve_of)
+            value += (double)output->first_s;
         *v++ = *t++ = ',';
         v = write_number(v, (uint64_t)value);
         t = write_number(t, time_of(output, metric, m) * 1000);
@@ -219,10 +259,12 @@ static void write_openmetrics(const struct output *output, const struct one *one
     const struct metric *metric = one->metric;
 
     for (size_t m = first_of(output, metric); m < output->n_minutes; m += metric->each_minutes) {
-        const double value = metric->value(one->generated, one->guest, m);
+        double value = metric->value(one->generated, one->guest, m);
 
         if (value < 0)
             continue;
+        if (metric->value == curve_of)
+            value += (double)output->first_s;
         printf("%s{job=\"vmwss\",", metric->name);
         write_labels(one, false);
         printf("} %" PRIu64 " %zu\n", (uint64_t)value, time_of(output, metric, m));
@@ -236,7 +278,8 @@ static void write_host(const struct output *output, const struct generated *gene
 
     for (size_t i = 0; i < COUNT(metrics); i++)
         for (size_t g = 0; g < (is_of_guests(&metrics[i]) ? generated->n_guests : 1); g++)
-            write(output, &(struct one){generated, &metrics[i], host, g});
+            if (metrics[i].written != WRITES || output->writes)
+                write(output, &(struct one){generated, &metrics[i], host, g});
 }
 
 static size_t last_days(const char *days, size_t n_minutes)
@@ -256,6 +299,7 @@ int main(int argc, char **argv)
     const size_t end_s = strtoul(argv[5], NULL, 10) / 900 * 900;
     const struct output output = {
         .openmetrics = strcmp(argv[8], "openmetrics") == 0,
+        .writes = strcmp(argv[8], "vm+writes") == 0,
         .first_s = end_s - 60 * (minutes / RECORDED_MINUTES * RECORDED_MINUTES),
         .n_minutes = minutes,
         .scraped_from = last_days(argv[6], minutes),

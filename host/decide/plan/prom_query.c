@@ -127,10 +127,10 @@ static const char *missing_label(const char *query, const struct prom_series *se
 
 #define FAULTS 6
 
-/* What is wrong with series of one metric. */
+/* Something is wrong with series of one metric. */
 struct fault {
     struct prom_series first;
-    const char *label; /* they have no valid one; NULL: a value is no amount */
+    const char *label; /* they have no valid one; NULL: a value is not an amount */
     size_t n;          /* series */
 };
 
@@ -293,6 +293,8 @@ static void write_value(FILE *out, const struct prom_reader *reader, int step_s,
         write_matchers(out, reader);
     else if (strncmp(name, "match", n) == 0)
         fputs(match_of(reading), out);
+    else if (strncmp(name, "instances", n) == 0)
+        fputs(reader->instances, out);
     else if (strncmp(name, "window", n) == 0)
         fprintf(out, "window=\"%.10g\"", reading->window_s);
     else if (strncmp(name, "span", n) == 0)

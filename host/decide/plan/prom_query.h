@@ -15,7 +15,8 @@ struct prom_reader {
     const char *url;
     struct prom_client *client;
     const struct plan_reading *reading;
-    const char *host; /* whose series are read; NULL: those of all hosts */
+    const char *host;      /* whose series are read; NULL: those of all hosts */
+    const char *instances; /* a regular expression of the host's */
     struct error *error;
     bool partial; /* set if an answer was partial */
 };
@@ -53,6 +54,7 @@ void prom_guest_name(char *name, size_t size, const struct prom_series *series);
  *   $of      the matchers of the reader's host, and the user's
  *   $match   those of the user only
  *   $window  the matcher of the window
+ *   $instances  those of the reader
  *   $span    the length of the reading
  *   $step    that of a step of the span
  *   $900     900 s, or as many more as make at most 10,000 of them the length of the reading:

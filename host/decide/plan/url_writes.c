@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file url_writes.c  What guests write, from a Prometheus HTTP API; see url_parts.h. */
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "decide/plan/from_prometheus.h"
 #include "decide/plan/url_parts.h"
 #include "decide/plan/writes.h"
 #include "history/bucket.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Guests' metrics have no label of the host; without that of its instances each query would read
+ * those of all hosts. */
+static const char instances[] = "max by (instance) (last_over_time(vmwss_guest_info{$of}[$span]))";
 
 /* Metrics of the host's guests whose names, by which the exporter tells guests apart, are of one
  * guest. The product has no name, so the metric is kept in a label. */
 #define OF_GUESTS(by, metrics)                                                                     \
-    "max by (uuid, metric, " by ") (label_replace({__name__=~\"" metrics "\",$match}, "            \
+    "max by (uuid, metric, " by ") (label_replace({__name__=~\"" metrics                           \
+    "\",instance=~\"$instances\",$match}, "                                                        \
     "\"metric\", \"${0}\", \"__name__\", \".*\") * on (instance, job, domain) "                    \
     "group_left (uuid, accel) (max by (instance, job, domain, uuid, accel) (vmwss_guest_info{$of}" \
     ") and on (instance, job, domain) (count by (instance, job, domain) (max by (instance, job, "  \
@@ -147,6 +155,31 @@ static int add_curves(struct plan_writes **writes, const struct prom_span *span,
     return 0;
 }
 
+/* Writes the next alternative of a regular expression, within a string of PromQL. */
+static int see_instance(struct prom_series *series, void *out)
+{
+    fputc('|', out);
+    for (const char *c = prom_label(series, "instance"); *c; c++) {
+        if (ispunct((unsigned char)*c))
+            fputs("\\\\", out);
+        if (*c == '\\' || *c == '"')
+            fputc('\\', out);
+        fputc(*c, out);
+    }
+    return 0;
+}
+
+static int read_instances(struct prom_reader *reader, char **text)
+{
+    size_t size;
+    FILE *out = open_memstream(text, &size);
+    int rc = out ? prom_each(reader, NULL, instances, see_instance, out) : -ENOMEM;
+
+    if (out && fclose(out) != 0)
+        rc = -ENOMEM;
+    return rc;
+}
+
 int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reader)
 {
     const struct plan_fleet *fleet = minutes->fleet;
@@ -156,9 +189,12 @@ int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reade
         .minutes = minutes,
         .span = {first_s, hours > 0 ? (size_t)hours : 0, BUCKET_HOUR, minutes->roster->n_rows},
         .of = calloc(fleet->n_guests + 1, sizeof(struct written))};
-    int rc = curves.of ? 0 : -ENOMEM;
+    cleanup_free char *of_host = NULL;
+    int rc = curves.of ? read_instances(reader, &of_host) : -ENOMEM;
+    const bool any = rc == 0 && of_host[0] != '\0' && curves.span.n_times > 0;
 
-    for (size_t q = 0; rc == 0 && curves.span.n_times > 0 && q < COUNT(queries); q++)
+    reader->instances = of_host;
+    for (size_t q = 0; any && rc == 0 && q < COUNT(queries); q++)
         rc = prom_each(reader, &curves.span, queries[q], see_writes, &curves);
     for (size_t g = 0; curves.of && g < fleet->n_guests; g++) {
         if (rc == 0 && curves.of[g].hours && curves.of[g].resident_bytes > 0)
@@ -166,5 +202,6 @@ int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reade
         free(curves.of[g].hours);
     }
     free(curves.of);
+    reader->instances = NULL;
     return rc;
 }

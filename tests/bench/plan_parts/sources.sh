@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # for tests/bench/plan, which sets build, hosts, guests, days, templates, scraped, recorded and steps
+# shellcheck shell=bash disable=SC2154 # for tests/bench/plan, which sets build, hosts, guests, days, templates, scraped, recorded, format and steps
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # A plan from histories of many hosts, and from a VictoriaMetrics that has what their exporters would have served: time and memory.
@@ -72,7 +72,7 @@ import_hosts() {
 	local end
 	end=$(($(date +%s) + 3600))
 	for ((h = 0; h < hosts; h += 10)); do
-		"$build/tests/bench/plan_series" "$h" $((hosts - h < 10 ? hosts - h : 10)) "$guests" "$days" "$end" "$scraped" "$recorded" vm |
+		"$build/tests/bench/plan_series" "$h" $((hosts - h < 10 ? hosts - h : 10)) "$guests" "$days" "$end" "$scraped" "$recorded" "$format" |
 			curl --silent --fail -T - -X POST "$url/api/v1/import" || return 1
 		printf '\r%d of %d hosts imported' "$h" "$hosts" >&2
 	done
@@ -96,6 +96,7 @@ plan_url() {
 	measure URL "${VMWSS_BENCH:-$build/host/vmwss}" plan --from "$url" --since "$since" --empty --json "${steps[@]}"
 	awk -v a="$cpu" -v b="$(server_cpu)" -v hz="$(getconf CLK_TCK)" 'BEGIN { printf "# VictoriaMetrics: %.1f s of CPU time, ", (b - a) / hz }'
 	paste -d ' ' <(echo "$asked") <(server_asked) | awk '{ printf "# %s: %d\n", $1, $4 - $2 }'
+	jq -r '"# \(.moves | length) moves, \([.moves[] | select(.migration)] | length) with a price"' "$dir/plan.json"
 	curl --silent "$url/metrics" | awk '/^vm_rows.type="storage/ { rows += $2 } /^vm_data_size_bytes/ { bytes += $2 }
 		END { printf "# %d samples in %.0f MiB, %.2f bytes each\n", rows, bytes / 1048576, bytes / rows }'
 	awk '/VmHWM/ { printf "%.0f MiB at most, import included\n", $2 / 1024 }' "/proc/$server/status"

@@ -51,15 +51,13 @@ static bool has_range(const struct series *of, const char *query, double *range_
 
 static void print_labels(FILE *out, const struct series *of)
 {
+    const bool plan = strncmp(of->metric, "vmwss_plan", 10) == 0;
+
     fprintf(out,
             "{\"metric\":{\"__name__\":\"%s\",\"metric\":\"%s\",\"host\":\"%s\",\"uuid\":\"%s\","
             "\"domain\":\"%s\",\"state\":\"%s\",\"window\":\"60\",\"accel\":\"%s\"},",
-            of->metric, strncmp(of->metric, "vmwss_plan", 10) == 0 ? "" : of->metric, of->host,
-            of->uuid ? of->uuid : "", of->domain ? of->domain : "", of->state ? of->state : "",
-            strcmp(of->metric, "vmwss_resident_bytes") == 0 ||
-                    strcmp(of->metric, "vmwss_write_set_timestamp_seconds") == 0
-                ? "kvm"
-                : "");
+            of->metric, plan ? "" : of->metric, of->host, of->uuid ? of->uuid : "",
+            of->domain ? of->domain : "", of->state ? of->state : "", plan ? "" : "kvm");
 }
 
 static double count_scrapes(const struct series *of, const char *query, double at_s)
@@ -847,6 +845,7 @@ TEST(cases, two_hosts_of_one_name_are_refused)
 /* A curve was measured two hours ago, and is served since. */
 static void add_writes(const char *name, double window_bytes)
 {
+    add_of("vmwss_guest_info", "a", name, 1, 0);
     add_of("vmwss_write_set_timestamp_seconds", "a", name, NOW_S - 2 * HOUR_S, 0)->since_s = 2 *
                                                                                              HOUR_S;
     add_of("vmwss_write_set_bytes", "a", name, window_bytes, 0)->since_s = 2 * HOUR_S;
@@ -888,4 +887,18 @@ TEST(cases, a_guest_of_unknown_size_has_no_writes)
     n_series--; /* its resident memory */
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_ptr_null(fleet.writes[0]);
+}
+
+/* The number itself was dropped by relabelling. */
+TEST(cases, a_window_without_a_number_has_no_bounds)
+{
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_writes("web", 8 * MIB);
+    for (size_t i = 0; i < n_series; i++)
+        if (strcmp(series[i].metric, "vmwss_write_set_bytes") == 0)
+            series[i].metric = "dropped";
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_ptr_nonnull(fleet.writes[0]);
+    ck_assert_uint_eq(plan_writes_count(fleet.writes[0], PLAN_ANY_HOUR), 0);
 }
