@@ -348,7 +348,7 @@ static CURLcode perform(struct prom_client *client)
     const double until_s = clock_s(CLOCK_MONOTONIC) + client->options->timeout_s;
     double pause_s = RETRY_FIRST_S;
 
-    for (;; pause_s *= 2) {
+    for (;;) {
         const CURLcode code = perform_once(client);
         const long status = status_of(client);
         curl_off_t after_s = 0;
@@ -359,6 +359,7 @@ static CURLcode perform(struct prom_client *client)
             clock_s(CLOCK_MONOTONIC) + pause_s >= until_s)
             return code;
         wait_s(client->options, pause_s);
+        pause_s *= 2;
     }
 }
 
