@@ -221,6 +221,8 @@ check "for which it was asked again" test "$(grep -c limited "$dir/requests")" -
 faulty "a gateway's page has none" gateway 'it answers 502: its own log says why' --timeout 1
 faulty "a server that restarts is asked until it answers" restarting 'it has no vmwss_plan_reserve_bytes'
 check "not more often" test "$(grep -c restarting "$dir/requests")" -ge 4
+faulty "one that says for how long is asked again" waiting 'it has no vmwss_plan_reserve_bytes'
+check "only then" test "$(grep -c waiting "$dir/requests")" = 2
 faulty "an error of the API" refusing 'it answers 422, execution: query processing would load too many samples'
 check "which commands no terminal" test "$("$vmwss" plan --from "$wrong/refusing" 2>&1 | grep -c $'\e')" = 0
 faulty "an answer without end" enormous 'the answer has more than 64 MiB'

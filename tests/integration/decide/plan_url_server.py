@@ -25,6 +25,7 @@ CHUNK = b'{"status":"success",'.ljust(1 << 20)
 
 class Handler(http.server.BaseHTTPRequestHandler):
     refused = 0
+    first = None
 
     def answer(self, status, body, *headers):
         self.send_response(status)
@@ -73,6 +74,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def restarting(self):
         Handler.refused += 1
         self.answer(*((503, b"upstream connect error") if Handler.refused <= 3 else (200, EMPTY)))
+
+    def waiting(self):
+        Handler.first = Handler.first or time.monotonic()
+        if time.monotonic() - Handler.first < 3:
+            self.answer(429, b"too many requests", ("Retry-After", "4"))
+        else:
+            self.answer(200, EMPTY)
 
     def refusing(self):
         self.answer(422, json.dumps(ERROR).encode())
