@@ -364,7 +364,7 @@ static int explain_shape(int rc, struct error *error)
                          "URL up to what stands before /api/v1");
     if (rc == -E2BIG)
         return error_set(error, rc, "the answer has more series or values than were asked for");
-    return rc;
+    return rc == -ENOMEM ? error_set(error, rc, "out of memory") : rc;
 }
 
 int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
@@ -378,10 +378,10 @@ int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer
 
     *answer = (struct prom_answer){.bytes = bytes, .size = (ssize_t)size};
     if (!out)
-        return -ENOMEM;
+        return explain_shape(-ENOMEM, error);
     small = cut(bytes, bytes + size, out);
     if (fclose(out) != 0)
-        return -ENOMEM;
+        return explain_shape(-ENOMEM, error);
     if (small) {
         answer->root = json_loadb(rest, rest_size, JSON_REJECT_DUPLICATES, NULL);
         rc = json_is_object((json_t *)answer->root) ? take_answer(answer, error) : -EPROTO;
