@@ -258,13 +258,21 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
     return tally;
 }
 
-/* Returns true if pages were touched in the last tick although no vCPU ran in it. */
+void panel_note_alone(struct panel *panel, uint64_t alone_ns)
+{
+    panel->alone_ns = alone_ns;
+}
+
+/* Returns true if pages were touched in the last tick although no vCPU ran in it, or while QEMU
+ * worked and none ran. */
 static bool qemu_read_alone(const struct panel *panel)
 {
     const struct tick *now = tick_of(panel, panel->now);
     const struct tick *last = tick_of(panel, panel->now - 1);
     struct tally tally = touched_since(panel, panel->now - 1);
 
+    if (read_without_guest(&tally, panel->alone_ns))
+        return true;
     return panel->target->process && now->vcpu_ns == last->vcpu_ns &&
            read_without_guest(&tally, less(now->own_ns, last->own_ns)) &&
            qemu_process_vcpus_stopped(panel->target->root, panel->target->process);

@@ -106,6 +106,9 @@ struct panel_ages {
 int panel_tally(const struct panel *panel, const struct panel_ages *ages, struct tally *tally,
                 double *est_s);
 
+/** Call it before panel_tick(), with own_time.alone_ns of the tick that ends. */
+void panel_note_alone(struct panel *panel, uint64_t alone_ns);
+
 /** Returns true if QEMU has read all of RAM within the last two ticks (measure/read_all.h). Each
  * job shows at one or two ticks. */
 bool panel_read_all(const struct panel *panel);

@@ -50,6 +50,7 @@ struct panel {
      * tick */
     double share[2];
     bool read_all;           /* QEMU seems to have read all of RAM */
+    uint64_t alone_ns;       /* own_time.alone_ns of the tick that will end next */
     struct witness *witness; /* NULL: no witness */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's descriptor is; -1: the method has none */

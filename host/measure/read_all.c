@@ -41,6 +41,9 @@
  * most. */
 #define WRITES_RAM_MB 128
 
+/* More than a guest's requests in flight: it runs again when one of them is answered. */
+#define LOADED_BYTES (16ULL << 20)
+
 /* A shorter period says nothing about QEMU's usual consumption. */
 #define PERIOD_NS 200000000ULL
 
@@ -63,8 +66,9 @@ bool own_work_reads_ram(const struct own_work *work)
 {
     const double mb_per_s = (double)work->written.bytes * 1e3 / (double)(work->cpu_ns + 1);
 
-    return mb_per_s >= WRITES_RAM_MB || (mb_per_s >= WRITES_LEAST_MB &&
-                                         work->written.bytes >= work->written.calls * WRITES_BYTES);
+    return work->written.read >= LOADED_BYTES || mb_per_s >= WRITES_RAM_MB ||
+           (mb_per_s >= WRITES_LEAST_MB &&
+            work->written.bytes >= work->written.calls * WRITES_BYTES);
 }
 
 /* While a vCPU runs, the other values are not needed. */
@@ -83,11 +87,13 @@ static struct own_step read_step(const struct target *target)
 }
 
 /* If the kernel does not count written bytes, nothing contradicts a job. */
-static bool may_have_read(const struct own_step *last, const struct own_step *now)
+static bool may_have_read(const struct own_time *own, const struct own_step *last,
+                          const struct own_step *now)
 {
     struct own_work work = {.cpu_ns = less(now->own_ns, last->own_ns),
                             .written = {.bytes = less(now->written.bytes, last->written.bytes),
-                                        .calls = less(now->written.calls, last->written.calls)}};
+                                        .calls = less(now->written.calls, last->written.calls),
+                                        .read = own->loaded_bytes}};
 
     return now->written.bytes == 0 || own_work_reads_ram(&work);
 }
@@ -96,11 +102,13 @@ void own_time_step(struct own_time *own, const struct target *target)
 {
     const struct own_step last = own->step;
     const struct own_step now = read_step(target);
-    uint64_t used_ns = less(now.own_ns, last.own_ns);
+    const uint64_t used_ns = less(now.own_ns, last.own_ns);
+    const bool alone = last.own_ns > 0 && now.own_ns > 0 && now.vcpu_ns == last.vcpu_ns;
 
     own->step = now;
-    if (last.own_ns > 0 && now.own_ns > 0 && now.vcpu_ns == last.vcpu_ns &&
-        used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns && may_have_read(&last, &now))
+    own->loaded_bytes = alone ? own->loaded_bytes + less(now.written.read, last.written.read) : 0;
+    if (alone && used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns &&
+        may_have_read(own, &last, &now))
         own->alone_ns += used_ns;
 }
 

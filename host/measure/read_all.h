@@ -12,7 +12,8 @@
  * huge page makes all of it touched. But QEMU stops the vCPUs while it writes a dump or a snapshot
  * (dump_init(), save_snapshot()): touches while no vCPU runs and QEMU works are QEMU's own. Under
  * TCG, stopped vCPUs cannot be distinguished from halted ones, and QEMU may work for a monitor or a
- * screen. So its work must also look like reading RAM, see own_work_reads_ram().
+ * screen. So its work must also look like reading RAM, see own_work_reads_ram(), or like loading a
+ * snapshot: a guest that waits for its disk runs again after a few requests.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ struct own_time {
         uint64_t own_ns, vcpu_ns;    /* 0: a vCPU runs, or the vCPUs are not known */
         struct qemu_written written; /* QEMU's writes, for a TCG guest; 0 as above */
     } step;                          /* state at the last own_time_step() */
+    uint64_t loaded_bytes;           /* read by QEMU in the last steps, since a vCPU ran */
     uint64_t alone_ns; /* CPU time of steps in which no vCPU ran, and QEMU may have read RAM */
 };
 
@@ -43,8 +45,9 @@ struct own_work {
     struct qemu_written written;
 };
 
-/** Returns true if the work looks like that of a dump or a snapshot, which write large pieces. A
- * constantly queried monitor writes small ones: a line at most, and eventfds. */
+/** Returns true if the work looks like that of a dump or a snapshot, which write large pieces, or
+ * like loading one. A constantly queried monitor writes small pieces: a line at most, and eventfds.
+ */
 bool own_work_reads_ram(const struct own_work *work);
 
 void own_time_begin(struct own_time *own, const struct target *target);

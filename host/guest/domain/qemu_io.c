@@ -32,7 +32,8 @@ struct qemu_written qemu_process_written(const struct fsroot *root,
     if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
         return (struct qemu_written){0};
     return (struct qemu_written){.bytes = number_after(text, "wchar: "),
-                                 .calls = number_after(text, "syscw: ")};
+                                 .calls = number_after(text, "syscw: "),
+                                 .read = number_after(text, "rchar: ")};
 }
 
 /* No core copies faster than this. */

@@ -11,6 +11,7 @@
 struct qemu_written {
     uint64_t bytes;
     uint64_t calls;
+    uint64_t read; /* bytes of read(), as when it loads a snapshot */
 };
 
 /**

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/panel.h"
+#include "measure/read_all.h"
 #include "measure/record/flag_memory.h"
 #include "measure/wait.h"
 #include "programs/vmwss/sampling.h"
@@ -107,7 +108,8 @@ struct watch {
     double cpu_s;      /* our own CPU time at the last record */
     uint64_t n_ticks;
     uint64_t n_shown;
-    bool anew; /* the panel was begun anew; the next record has the flag */
+    bool anew;           /* the panel was begun anew; the next record has the flag */
+    struct own_time own; /* of the tick */
     struct flag_memory memory;
 };
 
@@ -187,9 +189,11 @@ static int wait_for_tick(struct watch *watch, struct error *error)
         .progress_context = &session->progress,
         .began_ns = watch->began_ns,
         .total_s = watch->options->sampling.window_s[watch->options->sampling.n_windows - 1],
+        .own = &watch->own,
         .jobs = &session->subject.guest.jobs,
     };
 
+    own_time_begin(&watch->own, &watch->target);
     /* A late tick is not made up for. */
     watch->next_tick_ns += (uint64_t)llround(watch->options->tick_s * 1e9);
     if (watch->next_tick_ns < clock_ns())
@@ -208,6 +212,7 @@ static int tick(struct watch *watch, struct error *error)
         return begin_anew(watch, error);
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
+    panel_note_alone(watch->panel, watch->own.alone_ns);
     rc = panel_tick(watch->panel, session->plan.presence, &watch->now, error);
     if (rc == 0 && panel_read_all(watch->panel))
         session->subject.guest.jobs |= QEMU_JOB_DUMP;

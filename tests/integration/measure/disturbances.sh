@@ -267,6 +267,32 @@ if THP=yes start_payload short tcg "$few" -m 256 -qmp "unix:$guests_dir/qmp,serv
 	stop_guest "$pid"
 fi
 
+echo "# a snapshot is loaded: a window that ends while QEMU writes memory, and no vCPU runs"
+monitor() { qmp '{"execute":"human-monitor-command","arguments":{"command-line":"'"$*"'"}}'; }
+rm -f -- "$guests_dir/qmp"
+qemu-img create -q -f qcow2 "$guests_dir/disk" 1G
+few="total=192M hot=16M"
+if MACHINE=pc,memory-backend=mem start_payload loads tcg "$few" -m 256 -object memory-backend-memfd,id=mem,size=256M,share=on \
+	-qmp "unix:$guests_dir/qmp,server=on,wait=off" -drive "if=virtio,file=$guests_dir/disk,format=qcow2"; then
+	check "a snapshot is taken" monitor savevm one
+	# The snapshot takes a second or less: one of these ends within it, if not on every machine.
+	for how in "measure -m cold" "ages -m pageout -n 2000"; do
+		for after in 1.1 1.2 1.3 1.4 1.5; do
+			# shellcheck disable=SC2086 # a command and its words
+			"$vmwss" $how --json --pid "$pid" -w 2 >"$guests_dir/first" 2>"$guests_dir/messages" &
+			first=$!
+			settles measured_by "$pid" "$first"
+			sleep "$after"
+			monitor loadvm one
+			wait "$first"
+			record=$(<"$guests_dir/first")
+			check "$how, a snapshot is loaded after $after s ($(field wss_bytes) bytes, flags $(jq -c .flags <<<"$record")): the bounds hold" \
+				record_has ".windows[0] | .wss_low_bytes <= $(truth "$few") * 1.01 or .wss_bytes < $(truth "$few") * 1.3"
+		done
+	done
+	stop_guest "$pid"
+fi
+
 echo "# memory that comes in by migration: QEMU's main thread writes it before the vCPUs run"
 slowly=$guests_dir/slowly
 printf 'for ((i = 0; i < 100; i++)); do head -c 1M; sleep 0.05; done <%s\n' "$guests_dir/state" >"$slowly"

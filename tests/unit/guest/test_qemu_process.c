@@ -279,6 +279,7 @@ TEST(plain, what_was_written)
     write_file("io", "rchar: 5\nwchar: 1073741825\nsyscr: 7\nsyscw: 11\nwrite_bytes: 3\n");
     ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 1073741825);
     ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 11);
+    ck_assert_uint_eq(qemu_process_written(&root, &process).read, 5);
     write_file("io", "rchar: 5\n");
     ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
     ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 0);
