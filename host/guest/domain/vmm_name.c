@@ -30,7 +30,8 @@ static const char *value_of(const char *cmdline, size_t length, const char *opti
 /* "path=/run/vm1/api.sock,fd=3" gives "vm1", "/run/web.sock" gives "web". */
 static void name_of_socket(const char *value, char *name)
 {
-    static const char *const common[] = {"api", "cloud-hypervisor", "ch", "crosvm", "control"};
+    static const char *const common[] = {"api",    "cloud-hypervisor", "ch",
+                                         "crosvm", "control",          "firecracker"};
     char path[NAME_BYTES];
 
     if (strncmp(value, "path=", 5) == 0)
@@ -53,7 +54,11 @@ void vmm_name_find(const struct fsroot *root, pid_t pid, const char *exe, char *
     static const struct {
         const char *option;
         bool socket;
-    } options[] = {{"--id", false}, {"--name", false}, {"--api-socket", true}, {"--socket", true}};
+    } options[] = {{"--id", false},
+                   {"--name", false},
+                   {"--api-socket", true},
+                   {"--api-sock", true},
+                   {"--socket", true}};
     cleanup_free char *cmdline = NULL;
     ssize_t n = fsroot_read_all(root, &cmdline, QEMU_MAX_CMDLINE_BYTES, "proc/%d/cmdline",
                                 (int)pid);

@@ -5,9 +5,10 @@
 #include "base/fsroot.h"
 
 /**
- * Finds the name by the options of Firecracker (--id), crosvm (--name, --socket), kvmtool (--name)
- * and Cloud Hypervisor (--api-socket), whichever is present; otherwise it is the program's name and
- * pid. From a socket's path it takes the last part that is more specific than "api.sock".
+ * Finds the name by the options of Firecracker (--id, --api-sock), crosvm (--name, --socket),
+ * kvmtool (--name) and Cloud Hypervisor (--api-socket), whichever is present; otherwise it is the
+ * program's name and pid. From a socket's path it takes the last part that is more specific than
+ * "api.sock".
  * @param exe   target of /proc/PID/exe
  * @param name  of 256 bytes
  */
