@@ -144,6 +144,49 @@ named() { [[ $(sql "SELECT count(*) FROM sample JOIN owner USING (guest_id) WHER
 check "vmwssd measures them under their names in Kubernetes" eventually named
 check "which the metrics have as labels" test -n "$("$build/host/vmwss-exporter" --print --database "$db" |
 	grep '^vmwss_guest_info.*manager="kubevirt",owner="shop/silent1"')"
+
+echo "# a QEMU in a namespace of users of its own, where it is user 107"
+install -m 644 "$payload" /tmp/payload-$$
+"$nothp" python3 - "$qemu" -M "$machine" -accel tcg -nodefaults -display none -m 256 -kernel /tmp/payload-$$ \
+	-append "$(resting "$params")" -name shop_user <<'END_OF_PYTHON' &
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+apart, mapped = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    if libc.unshare(0x10000000 | 0x20000000) != 0: # CLONE_NEWUSER, CLONE_NEWPID
+        os._exit(1)
+    os.write(apart[1], b"x")
+    os.read(mapped[0], 1)
+    os.setgroups([])
+    os.setresgid(107, 107, 107)
+    os.setresuid(107, 107, 107)
+    if os.fork() == 0:
+        os.execvp(sys.argv[1], sys.argv[1:])
+    os.wait()
+    os._exit(0)
+os.read(apart[0], 1)
+for kind in "uid", "gid":
+    with open(f"/proc/{child}/{kind}_map", "w") as ids:
+        ids.write("0 100000 65536")
+os.write(mapped[1], b"x")
+os.wait()
+END_OF_PYTHON
+pids+=("$!")
+disown
+foreign() { "$vmwss" list --processes --json | jq -ers '.[] | select(.domain == "shop_user" and .ram_bytes == 268435456) | .pid'; }
+pid=$(eventually foreign)
+check "vmwss list finds it" test -n "$pid"
+pids+=("$pid")
+check "whoever it is on the host" test "$(stat -c %u "/proc/$pid")" = 100107
+exact() {
+	"$vmwss" measure --pid "$pid" --wait 60 -m cold --census -w 1 --json |
+		jq -e --argjson t "$(truth "$params memory=256M")" '.windows[0].wss_bytes - $t | fabs < 0.01 * $t' >/dev/null
+}
+check "measures it exactly" eventually exact
+in_history() { [[ $(sql "SELECT count(*) FROM sample JOIN guest ON guest.id = guest_id WHERE name = 'shop_user'") -gt 1 ]]; }
+check "and vmwssd does" eventually in_history
+rm /tmp/payload-$$
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "no lock is left" bash -c '! ls /run/vmwss/guest-*.lock >/dev/null 2>&1'
 finish
