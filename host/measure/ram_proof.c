@@ -210,13 +210,36 @@ static int refuse_several(struct error *error)
                      "addresses: neither can be measured");
 }
 
+/* The guest-physical address at which a QEMU's RAM begins: hw/i386/pc.c, hw/arm/virt.c. */
+#ifdef __aarch64__
+#define RAM_GPA (1ULL << 30)
+#else
+#define RAM_GPA 0
+#endif
+
+/* A QEMU also maps graphics memory for its guest. So only the mapping with the first address is
+ * RAM for certain; others stay unclaimed. */
+static bool is_ram(const struct proof *proof, const struct proved *slot)
+{
+    return proof->target->process->other_vmm ||
+           slot_gpa(slot, proof->candidates->at[slot->candidate].whole.start) == RAM_GPA;
+}
+
+static bool has_ram(const struct proof *proof)
+{
+    for (size_t i = 0; i < proof->n_slots; i++)
+        if (is_ram(proof, &proof->slots[i]))
+            return true;
+    return false;
+}
+
 static int check_slots(const struct proof *proof, struct error *error)
 {
     for (size_t i = 0; i < proof->n_slots; i++)
         for (size_t j = 0; j < i; j++)
             if (contradict(&proof->slots[i], &proof->slots[j]))
                 return refuse_several(error);
-    if (proof->n_slots)
+    if (has_ram(proof))
         return 0;
     return error_set(
         error, -ENXIO,
@@ -232,6 +255,8 @@ static bool is_proved(const struct proof *proof, size_t candidate)
     for (size_t i = 0; i < proof->n_slots; i++) {
         const struct vma *other = &proof->candidates->at[proof->slots[i].candidate].whole;
 
+        if (!proof->candidates->at[proof->slots[i].candidate].taken)
+            continue;
         if (proof->slots[i].candidate == candidate ||
             (c->whole.inode && c->whole.inode == other->inode &&
              device_number_equal(c->whole.device, other->device)))
@@ -240,10 +265,27 @@ static bool is_proved(const struct proof *proof, size_t candidate)
     return false;
 }
 
+/* The address of guest-physical 0 in a mapping. What lies below is no RAM: kvmtool maps some MiB
+ * more than it uses, to align its RAM. */
+static void cut_below_zero(struct proof *proof, const struct proved *slot)
+{
+    struct vma *whole = &proof->candidates->at[slot->candidate].whole;
+    const uint64_t zero_hva = slot->by.offset;
+
+    if (whole->inode != 0 || zero_hva <= whole->start || zero_hva > slot->first_hva)
+        return;
+    for (size_t i = 0; i < proof->n_slots; i++)
+        if (proof->slots[i].candidate == slot->candidate && proof->slots[i].first_hva < zero_hva)
+            return;
+    whole->start = zero_hva;
+}
+
 static void mark_candidates(struct proof *proof)
 {
     for (size_t i = 0; i < proof->n_slots; i++)
-        proof->candidates->at[proof->slots[i].candidate].taken = true;
+        proof->candidates->at[proof->slots[i].candidate].taken |= is_ram(proof, &proof->slots[i]);
+    for (size_t i = 0; i < proof->n_slots; i++)
+        cut_below_zero(proof, &proof->slots[i]);
     for (size_t i = 0; i < proof->candidates->n; i++)
         proof->candidates->at[i].unclaimed &= !is_proved(proof, i);
 }
@@ -267,10 +309,13 @@ static int make_ram(struct proof *proof, struct guest_ram *out, struct error *er
         guest_ram_free(out);
         return error_set(error, -ENOMEM, "out of memory");
     }
-    for (; out->n_slots < proof->n_slots; out->n_slots++) {
+    for (size_t i = 0; i < proof->n_slots; i++) {
         struct ram_slot *slot = &out->slots[out->n_slots];
 
-        *slot = extent(proof, &proof->slots[out->n_slots]);
+        if (!proof->candidates->at[proof->slots[i].candidate].taken)
+            continue;
+        out->n_slots++;
+        *slot = extent(proof, &proof->slots[i]);
         debug_log("slot: %" PRIu64 " bytes at GPA %" PRIx64 ", HVA %" PRIx64, slot->bytes,
                   slot->gpa, slot->hva);
     }
@@ -322,7 +367,8 @@ static int find_by_proof(const struct target *target, struct guest_ram *out, str
     if (rc == 0 && process_holds_several_vms(target->root, target->process->pid))
         rc = refuse_several(error);
     if (rc == 0)
-        rc = candidates_collect_any(target->root, target->process->pid, &candidates, error);
+        rc = (target->process->other_vmm ? candidates_collect_any : candidates_collect)(
+            target->root, target->process->pid, &candidates, error);
     if (rc == 0) {
         *proof = (struct proof){
             .target = target, .candidates = &candidates, .pagemap_fd = fd, .random = random_seed()};
@@ -332,17 +378,32 @@ static int find_by_proof(const struct target *target, struct guest_ram *out, str
     return rc;
 }
 
+/* A QEMU's configuration proposes. Where it does not tell which mapping is the RAM, the guest's
+ * faults do. */
+static bool may_prove(const struct guest *guest, int rc)
+{
+    return guest->process.other_vmm ||
+           ((rc == -ENXIO || rc == -ENOTUNIQ) && guest->process.accel == ACCEL_KVM);
+}
+
 int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_ram *out,
              struct error *error)
 {
     const struct target target = {.root = root, .process = &guest->process};
+    struct error unknown = {0};
+    struct error unproved = {0};
+    int rc = guest->process.other_vmm
+                 ? error_set(&unknown, -ENXIO, "process %d: %s", (int)guest->process.pid,
+                             guest->ram.unknown)
+                 : guest_ram_locate(root, &guest->process, &guest->ram, out, &unknown);
 
-    if (!guest->process.other_vmm)
-        return guest_ram_locate(root, &guest->process, &guest->ram, out, error);
+    if (!may_prove(guest, rc))
+        return rc < 0 ? error_set(error, rc, "%s", unknown.text) : 0;
 
-    int rc = find_by_proof(&target, out, error);
+    int proved = find_by_proof(&target, out, &unproved);
 
-    if (rc < 0)
-        error_prefix(error, "process %d: %s", (int)guest->process.pid, guest->ram.unknown);
-    return rc;
+    if (proved < 0)
+        error_set(error, guest->process.other_vmm ? proved : rc, "%s: %s", unknown.text,
+                  unproved.text);
+    return proved < 0 && !guest->process.other_vmm ? rc : proved;
 }

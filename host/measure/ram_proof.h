@@ -30,10 +30,11 @@
 #include "guest/ram/guest_ram.h"
 
 /**
- * Finds the guest's RAM: for a QEMU by its configuration (guest_ram_locate()), for another VMM by
- * proof.
- * @return 0; as guest_ram_locate(); for another VMM -ENXIO if its guest touched too little for a
- * proof, -ENOTUNIQ if the process has two virtual machines; -EACCES, -EPERM
+ * Finds the guest's RAM: for a QEMU by its configuration (guest_ram_locate()); by proof for another
+ * VMM, and for a QEMU with KVM whose configuration is not known, or suits several mappings. The
+ * first mapping of such a QEMU is its RAM, all others may be.
+ * @return 0; as guest_ram_locate(); where a proof is needed -ENXIO if the guest touched too little
+ * for it, -ENOTUNIQ if the process has two virtual machines; -EACCES, -EPERM
  */
 int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_ram *out,
              struct error *error);

@@ -92,7 +92,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     if (rc < 0)
         return rc;
     debug_ram(&subject->ram);
-    if (guest->from_libvirt)
+    if (guest->from_libvirt && subject->ram.n_slots == 0) /* else it did not tell the RAM */
         trust_configuration(&subject->ram);
     rc = resident_meter_init(&subject->resident, root, guest->process.pid, &subject->ram);
     if (rc < 0)

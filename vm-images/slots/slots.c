@@ -62,6 +62,7 @@ static struct {
     bool idle;  /* the guest halts at once */
     bool twice; /* the VMM has each memfd mapped a second time, and touches it there */
     bool twins; /* a second VM, with its slots at the same addresses */
+    bool more;  /* 8 MiB are mapped before the first slot, as kvmtool does */
 } choice = {.hot_pages = 512, .seed = 1};
 
 static uint64_t draw(uint64_t n)
@@ -140,6 +141,7 @@ static void map_memfd(struct slot *slot)
 static void map_slots(struct slot slots[N_SLOTS])
 {
     const struct layout *layout = choice.layout;
+    const uint64_t more = choice.more ? 8 * MIB : 0;
     uint64_t sum = 0;
 
     for (size_t i = 0; i < N_SLOTS; i++) {
@@ -147,7 +149,10 @@ static void map_slots(struct slot slots[N_SLOTS])
         sum += slots[i].bytes + layout->align;
     }
 
-    char *at = layout->memfd ? NULL : map_apart(sum, layout->align);
+    char *at = layout->memfd ? NULL : map_apart(sum + more, layout->align);
+
+    if (at)
+        at += more;
 
     for (size_t i = 0; i < N_SLOTS; i++) {
         slots[i].hva = at;
@@ -319,7 +324,7 @@ int main(int argc, char **argv)
 {
     int option;
 
-    while ((option = getopt(argc, argv, "l:h:s:i2v")) != -1)
+    while ((option = getopt(argc, argv, "l:h:s:i2vm")) != -1)
         switch (option) {
         case 'l':
             set_layout(optarg);
@@ -339,13 +344,19 @@ int main(int argc, char **argv)
         case 'v':
             choice.twins = true;
             break;
+        case 'm':
+            choice.more = true;
+            break;
         default:
             choice.layout = NULL;
             optind = argc + 1;
         }
     if (!choice.layout || optind != argc || choice.hot_pages == 0 || choice.hot_pages > 65536) {
-        fprintf(stderr, "Usage: slots -l anon|memfd|huge [-h HOT-PAGES] [-s SEED] [-i] [-2] [-v]\n"
-                        "-i: the guest halts; -2: memfds are mapped twice; -v: two VMs\n");
+        fprintf(
+            stderr,
+            "Usage: slots -l anon|memfd|huge [-h HOT-PAGES] [-s SEED] [-i] [-2] [-v] [-m]\n"
+            "-i: the guest halts; -2: memfds are mapped twice; -v: two VMs; -m: a mapping larger than "
+            "its slots\n");
         return 2;
     }
 

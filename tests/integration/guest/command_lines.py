@@ -44,7 +44,7 @@ ROOM = ["-m", "64,slots=4,maxmem=1G"]
 BY = ["-M", "pc,memory-backend=r"]
 DISK = ["-drive", f"if=none,id=d,format=raw,file={directory}/disk"]
 
-# What it is, RAM in MiB, without -nodefaults?, options; -readconfig names a key of FILES.
+# Each case: its name, RAM in MiB, and the options, of which DEFAULTS leaves -nodefaults away, and -readconfig names a key of FILES.
 CASES = [
     ("-m", 64, ["-m", "64"]),
     ("the default graphics, as large", 16, ["DEFAULTS", "-m", "16"]),
@@ -182,7 +182,7 @@ CASES = [
     ("nodes and a DIMM in a file", 384, ["-readconfig", "nodes"]),
     ("Incus's kind of file", 256, ["-readconfig", "incus"]),
     ("vmspawn's kind of file", 256, ["DEFAULTS", "-readconfig", "vmspawn"]),
-    # What QEMU does not tell by its options is refused, and both mappings named.
+    # Options that do not tell the RAM: the guest is refused, and both mappings named.
     ("firmware as large", REFUSED, ["-m", "16", "-bios", f"{directory}/firmware"]),
     ("RAM as large as ACPI's tables", REFUSED, ["-m", "2"]),
     ("no guest", REFUSED, ["-M", "x-remote"]),
