@@ -7,6 +7,8 @@ The full cross product is thousands of cells. The default varies each factor aga
 and modes at the base pattern; densities and patterns for the coverage of the interval; n; kernels; steps."""
 
 METHODS = ["idle", "damon", "mglru", "zap", "pageout", "zap-all", "cold", "referenced"]
+# The write working set, of guests that write their hot set instead of reading it.
+WRITES = "writes"
 METHODS_KVM = ("idle", "damon", "mglru", "zap", "pageout", "zap-all")
 MODES = ["census", "100", "400", "2000", "10000"]
 BACKINGS = ["anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned", "swapped", "numa", "big"]
@@ -21,7 +23,7 @@ ACCELS = ["kvm", "tcg"]
 BASE_P = 0.1
 STEP_SECONDS = 3
 STEP_PERIODS = 24
-HAS_CENSUS = ("idle", "mglru", "zap", "zap-all", "cold", "referenced")
+HAS_CENSUS = ("idle", "mglru", "zap", "zap-all", "cold", "referenced", WRITES)
 HAS_PANEL = ("idle", "damon", "zap", "pageout")
 COVERAGE_PERIODS = 400
 MIB = 1 << 20
@@ -94,7 +96,7 @@ def window_s(cell):
         return 2.0
     if cell["pattern"] == "step":
         return max(0.5, least)
-    if cell["method"] == "zap-all" or (cell["method"] == "zap" and cell["mode"] == "census"):
+    if cell["method"] in ("zap-all", WRITES) or (cell["method"] == "zap" and cell["mode"] == "census"):
         return least + 2 * hot_pages(cell) * refault
     if cell["method"] in ("zap", "pageout"):
         return least + 2 * hot_draws(cell) * refault
@@ -127,7 +129,7 @@ def guest_cost_s(cell):
 
 def guest_key(cell):
     """Cells with the same key are measured on one guest, started once."""
-    return (cell["kernel"], cell["accel"], cell["backing"], cell["pattern"], cell["p"])
+    return (cell["kernel"], cell["accel"], cell["backing"], cell["pattern"], cell["p"], cell["method"] == WRITES)
 
 
 def name(cell):
@@ -138,9 +140,9 @@ def name(cell):
 
 def kernel_of(accel, method, backing):
     """Where a cell is measured unless a kernel was asked for."""
-    if accel == "tcg" and method not in ("idle", "damon") and backing not in LAB_ONLY:
+    if accel == "tcg" and method not in ("idle", "damon", WRITES) and backing not in LAB_ONLY:
         return "host"
-    return "page_idle"
+    return "7.3" if method == WRITES else "page_idle"
 
 
 def make(accel, method, mode, backing="anon", pattern="contiguous", p=BASE_P, periods=None, kernel=None, tool=None):
@@ -179,7 +181,9 @@ def backing_for(method, accel):
 
 def sees(method, accel):
     """Methods that are worth more than one refusal."""
-    return method in (METHODS_KVM if accel == "kvm" else ("idle", "damon", "pageout", "cold", "referenced"))
+    return method == WRITES or method in (
+        METHODS_KVM if accel == "kvm" else ("idle", "damon", "pageout", "cold", "referenced")
+    )
 
 
 def base_cells():
@@ -219,6 +223,14 @@ def pattern_cells():
         for accel, methods in (("kvm", ("idle", "damon", "mglru", "zap", "zap-all")), ("tcg", ("cold", "referenced")))
         for method in methods
     ]
+
+
+def write_cells():
+    """The write working set has a census only, on Debian's kernel, which has the soft-dirty bit."""
+    backings = ("anon", "thp", "memfd", "hugetlb", "mlocked", "partly", "ballooned")
+    cells = [make("kvm", WRITES, "census", backing) for backing in backings]
+    cells += [make("kvm", WRITES, "census", "anon", pattern) for pattern in ("strided", "random")]
+    return cells + [make("tcg", WRITES, "census", "anon")]
 
 
 def size_cells():
@@ -299,6 +311,7 @@ def default_cells(tools):
         base_cells()
         + kernel_cells()
         + pattern_cells()
+        + write_cells()
         + size_cells()
         + coverage_cells(False)
         + step_cells()

@@ -94,7 +94,8 @@ class LinuxGuest(guests.Guest):
             run = subprocess.run(command, capture_output=True, text=True, check=False)
             if run.returncode == 0:
                 answer = json.loads(run.stdout)
-                low, high = (touched_bytes(answer[bound]["both"], record) for bound in ("low", "high"))
+                kind = "stores" if self.cell["method"] == cells.WRITES else "both"
+                low, high = (touched_bytes(answer[bound][kind], record) for bound in ("low", "high"))
                 seen = [touched_bytes(answer[bound]["visible"], record) for bound in ("low", "high")]
                 truth = {"bytes": (low + high) / 2, "low_bytes": low, "high_bytes": high}
                 return truth | {"visible_bytes": sum(seen) / 2, "page_table_bytes": self.page_table_bytes()}
@@ -153,10 +154,21 @@ class NestedLinuxGuest(LinuxGuest):
         low, high, own_low, own_high = (
             touched_bytes(answer[bound]["visible"], record) for bound in ("low", "high", "own_low", "own_high")
         )
+        if self.cell["method"] == cells.WRITES:
+            return self._written(answer, record)
         parts = {f"{kind}_bytes": touched_bytes(answer["low"][kind], record) for kind in ("both", "tables", "host")}
         told = {key: answer[key] for key in ("moved_pages", "unresolved", "unwalked", "clock_error_s")}
         truth = {"bytes": (own_low + own_high) / 2, "low_bytes": own_low, "high_bytes": own_high}
         return truth | {"any_low_bytes": low, "any_high_bytes": high} | parts | told
+
+    def _written(self, answer, record):
+        """Pages that instructions wrote; at most also those that QEMU touched, and page tables, into which the CPU writes."""
+        low, most = (
+            {kind: touched_bytes(answer[bound][kind], record) for kind in ("stores", "host", "tables")}
+            for bound in ("own_low", "own_high")
+        )
+        low, high = low["stores"], sum(most.values())
+        return {"bytes": (low + high) / 2, "low_bytes": low, "high_bytes": high, "stores_high_bytes": most["stores"]}
 
     def stop(self):
         if self.truth_process:

@@ -51,7 +51,7 @@ def parse_options():
     )
     for option, known in (
         ("accel", cells.ACCELS),
-        ("method", [*cells.METHODS, "auto"]),
+        ("method", [*cells.METHODS, cells.WRITES, "auto"]),
         ("mode", [*cells.MODES, *event_cells.MODES]),
         ("backing", cells.BACKINGS),
         ("pattern", cells.PATTERNS),

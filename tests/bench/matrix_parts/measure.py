@@ -56,16 +56,14 @@ class Watch:
 
 
 def command_of(vmwss, pid, cell, window, periods):
-    mode = ["--census"] if cell["mode"] == "census" else ["-n", cell["mode"]]
+    method = ["-m", cell["method"], *(["--census"] if cell["mode"] == "census" else ["-n", cell["mode"]])]
     return [
         vmwss,
         "measure",
         "--pid",
         str(pid),
         "--json",
-        "-m",
-        cell["method"],
-        *mode,
+        *(["--writes"] if cell["method"] == cells.WRITES else method),
         "-w",
         f"{window:.3g}",
         "-i",
@@ -73,6 +71,14 @@ def command_of(vmwss, pid, cell, window, periods):
         "-k",
         str(periods),
     ]
+
+
+def as_working_set(record):
+    """A record of a write set as one of a working set, which is what is compared."""
+    if not record.get("writes"):
+        return record
+    points = record["writes"]["windows"]
+    return record | {"windows": [{key.replace("write_set", "wss"): point[key] for key in point} for point in points]}
 
 
 def records_of(command, timeout):
@@ -84,7 +90,7 @@ def records_of(command, timeout):
             line = process.stdout.readline() if ready else ""
             if not line:
                 break
-            yield json.loads(line), time.monotonic()
+            yield as_working_set(json.loads(line)), time.monotonic()
         if not ready:
             process.kill()
         yield None, (process.wait(), process.stderr.read().strip() if ready else f"took more than {timeout:.0f} s")

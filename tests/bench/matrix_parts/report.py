@@ -197,7 +197,7 @@ def place(names, name):
 def order(row):
     cell = row["cell"]
     return (
-        place(cells.METHODS, cell["method"]),
+        place([*cells.METHODS, cells.WRITES], cell["method"]),
         cell["method"],
         cell["accel"],
         place(cells.KERNELS, cell["kernel"]),
