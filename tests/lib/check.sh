@@ -55,6 +55,9 @@ check() {
 	if "$@"; then pass "$name"; else fail "$name" "$*"; fi
 }
 
+# not COMMAND...: succeeds when COMMAND fails.
+not() { ! "$@"; }
+
 # expect_exit NAME STATUS PATTERN COMMAND...: COMMAND exits with STATUS and its messages match PATTERN.
 expect_exit() {
 	local name=$1 want=$2 pattern=$3 got=0 output

@@ -3,6 +3,9 @@
 #
 # libvirt's embedded QEMU driver: real domains, no daemon, everything below one directory.
 
+# XML for embed_create: the guest's RAM is a shared memfd.
+memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+
 # embed_reexec "$@": starts the script $0 again in a mount namespace of its own, so that nothing outside changes: /run is
 # its own there, where libvirt 11 leaves a token; and /etc/passwd and /etc/group know the users of vmwssd and vmwss-balloond,
 # the group libvirt, and the user libvirt-qemu, which libvirt, run as root, looks up even when qemu.conf names another one. On

@@ -33,7 +33,11 @@
 . "$root/tests/lib/summary.sh"
 # shellcheck source=tests/lib/browser.sh
 . "$root/tests/lib/browser.sh"
+# shellcheck source=tests/lib/http.sh
+. "$root/tests/lib/http.sh"
 # shellcheck source=tests/lib/traced.sh
 . "$root/tests/lib/traced.sh"
 # shellcheck source=tests/lib/outsiders.sh
 . "$root/tests/lib/outsiders.sh"
+# shellcheck source=tests/lib/guest_program.sh
+. "$root/tests/lib/guest_program.sh"

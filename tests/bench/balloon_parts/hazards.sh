@@ -62,7 +62,7 @@ times=${2:-1}
 assigned=256
 guests=()
 less=0 unconfigured=0 unknown=0 damaged=0
-export BALLOON=virtio RAM_XML="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+export BALLOON=virtio RAM_XML="$memfd"
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%' 'agents = yes'
 balloond_conf 'act = yes' 'interval = 1' 'shrink-without-statistics = yes'
 

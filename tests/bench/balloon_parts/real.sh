@@ -36,7 +36,7 @@ die() {
 for program in tcc redis-cli redis-benchmark redis-check-rdb mke2fs; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP missing $program: apt-get install redis-tools tcc e2fsprogs"; exit 77; }
 done
-export BALLOON=virtio RAM_XML="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+export BALLOON=virtio RAM_XML="$memfd"
 # vmwssd writes that as another user.
 chmod o+x "$guests_dir"
 

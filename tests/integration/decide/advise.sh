@@ -11,7 +11,6 @@ libs=(libvirtd guests vmwssd published)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 20%' 'guest-budget = 10%' 'publish = yes'
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 hot="total=400M hot=264M" # more than half of what is assigned: the demand rules, not the floor
 export BALLOON=virtio
 if ! libvirtd_begin || ! embed_create busy 512 "$hot balloon=host" "$memfd" ||

@@ -19,7 +19,6 @@ if ! libvirtd_begin || ! linux_image "$agent_program"; then
 	finish
 	exit
 fi
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 BALLOON=virtio RAM_XML=$memfd linux_create cold 512 "psi=1 guest.run=vmwss-guest,serve toucher.total=${heap}M toucher.hot=8M" || fail "it starts"
 vmwssd_begin --config "$guests_dir/conf"
 check "the heap is touched once" linux_says cold 'vmwss-toucher ready' 400

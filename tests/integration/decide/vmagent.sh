@@ -5,6 +5,7 @@
 # VictoriaMetrics as a fleet has it: vmagent scrapes the exporters of several hosts and vmalert evaluates our rules. Each is
 # killed and started anew, the server and an exporter as well; then what the server answers is what the histories say.
 
+libs=(http)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 # shellcheck source=../../lib/made_history.sh
@@ -25,12 +26,7 @@ end_all() {
 }
 trap end_all EXIT
 
-free_port() { python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'; }
 get() { curl --silent --fail --max-time 10 "$@"; }
-not() { ! "$@"; }
 quietly_gets() { get "$1" >/dev/null; }
 
 # Up to an hour from now, as vmwssd goes on measuring: an exporter shows what is of the past.

@@ -8,6 +8,7 @@
 
 # shellcheck disable=SC2016 # jq's variables
 
+libs=(guest_program)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
@@ -101,29 +102,9 @@ pages=6144 # of the files of 24 MiB
 mkdir "$dir/files"
 for file in read unread; do head -c 24M /dev/urandom >"$dir/files/$file"; done
 mkfs.ext4 -qF -d "$dir/files" "$dir/disk" 64M >/dev/null || exit 1
-: >"$dir/console"
-qemu-system-x86_64 -accel tcg -m 192 -nodefaults -no-user-config -display none -vga none -no-reboot \
-	-serial "file:$dir/console" -kernel "$image/vmlinuz" -initrd "$image/initrd.gz" \
-	-drive "file=$dir/disk,format=raw,if=virtio" \
-	-append "console=ttyS0 quiet no_timer_check panic=-1 psi=1 guest.zram=64M guest.mount=vda guest.run=guest-groups guest.toucher=no" &
-pid=$!
-for ((i = 0; i < 1200; i++)); do
-	if grep -q 'guest-groups: done' "$dir/console" || ! kill -0 "$pid" 2>/dev/null; then break; fi
-	sleep 0.5
-done
-kill -KILL "$pid" 2>/dev/null
-wait "$pid" 2>/dev/null
-pid=
-tr -d '\r' <"$dir/console" >"$dir/said"
-if ! grep -q 'guest-groups: done' "$dir/said"; then
-	fail "the guest does its part" "$(tail -n 5 "$dir/said")"
-	finish
-	exit
-fi
-# said NAME: the answer of this name. is NAME FILTER: the filter is true of its lines, as an array.
-said() { sed -n "s/^$1 //p" "$dir/said"; }
+guest_program_run guest-groups 192 "guest.zram=64M"
+# is NAME FILTER: the filter is true of its lines, as an array.
 is() { said "$1" | jq -se "${@:2}" >/dev/null; }
-ended() { [[ $(said "$1-status") == "$2" ]]; }
 
 echo "# what was evicted of a file"
 counts=$(said evicted | jq -c '.files[0] | [.cached_pages, .evicted_pages, .recently_evicted_pages]')

@@ -7,6 +7,7 @@
 # back is the former, at the cost of as many bytes from its disk. And what it refuses. It is never run with --drop-caches on this
 # machine.
 
+libs=(guest_program)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
@@ -99,29 +100,9 @@ for ((i = 0; i < 4; i++)); do
 	head -c $((cold / 4)) /dev/urandom >"$dir/files/cold/$i"
 done
 mkfs.ext4 -qF -d "$dir/files" "$dir/disk" 96M >/dev/null || exit 1
-: >"$dir/console"
-qemu-system-x86_64 -accel tcg -m 256 -nodefaults -no-user-config -display none -vga none -no-reboot \
-	-serial "file:$dir/console" -kernel "$image/vmlinuz" -initrd "$image/initrd.gz" \
-	-drive "file=$dir/disk,format=raw,if=virtio" \
-	-append "console=ttyS0 quiet no_timer_check panic=-1 psi=1 guest.mount=vda guest.run=guest-regrow guest.toucher=no" &
-pid=$!
-for ((i = 0; i < 1200; i++)); do
-	if grep -q 'guest-regrow: done' "$dir/console" || ! kill -0 "$pid" 2>/dev/null; then break; fi
-	sleep 0.5
-done
-kill -KILL "$pid" 2>/dev/null
-wait "$pid" 2>/dev/null
-pid=
-tr -d '\r' <"$dir/console" >"$dir/said"
-if ! grep -q 'guest-regrow: done' "$dir/said"; then
-	fail "the guest does its part" "$(tail -n 5 "$dir/said")"
-	finish
-	exit
-fi
-# said NAME: the answer of this name. is NAME FILTER: the filter is true of it.
-said() { sed -n "s/^$1 //p" "$dir/said"; }
+guest_program_run guest-regrow 256 ""
+# is NAME FILTER: the filter is true of it.
 is() { said "$1" | jq -e "${@:2}" >/dev/null; }
-ended() { [[ $(said "$1-status") == "$2" ]]; }
 
 echo "# refusals in the guest"
 check "without the word: $(said word)" ended word 1

@@ -11,7 +11,6 @@ libs=(libvirtd guests linux_guest vmwssd)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 exporter=$build/host/vmwss-exporter
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 cd "$guests_dir" || exit
 
 # comes_true COMMAND... DOMAIN: eventually; else what its last record is.

@@ -92,7 +92,6 @@ done
 turns+=("flood lie silent")
 words+=,honest,honest
 for turn in "${turns[@]}"; do words+=,${turn// /,},honest; done
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 export RAM_XML=$memfd
 if ! linux_create h1 128 "guest.toucher=no guest.run=$words" || ! linux_says h1 'hostile: ready' 400; then
 	fail "the hostile guest starts"
@@ -132,8 +131,8 @@ switch() {
 	reloaded() { (($(grep -c '^<5>reloaded' "$log") > before)); }
 	settles reloaded
 }
-answers() { grep -c 'domain h1: its agent answers' "$log"; }
-has_answered() { (($(answers) >= $1)); }
+n_answers() { grep -c 'domain h1: its agent answers' "$log"; }
+has_answered() { (($(n_answers) >= $1)); }
 last_id() { sql "SELECT coalesce(max(id), 0) FROM sample"; }
 records() { sql "SELECT count(*) FROM sample s JOIN guest g ON g.id = guest_id WHERE g.name = '$1' AND s.id > $2"; }
 has_records() { (($(records "$1" "$2") >= $3)); }
@@ -174,7 +173,7 @@ said_of() {
 	done
 }
 for turn in "${turns[@]}"; do
-	before=$(answers) line=$(wc -l <"$log")
+	before=$(n_answers) line=$(wc -l <"$log")
 	left=$(alone)
 	switch no
 	check "it is let go" settles was_alone "$left"

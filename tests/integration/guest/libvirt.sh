@@ -43,7 +43,7 @@ else
 fi
 
 echo "# memory backing from the live XML: memfd, two NUMA cells"
-if embed_create fd1 256 "$params" "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"; then
+if embed_create fd1 256 "$params" "$memfd"; then
 	check_panel "pageout, domain on memfd" "$t" -c "$embed_uri" fd1 -w 1 -m pageout
 else
 	fail "memfd domain starts"

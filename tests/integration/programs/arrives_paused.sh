@@ -9,7 +9,7 @@ libs=(libvirtd guests vmwssd migrate published)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 uuid=$(cat /proc/sys/kernel/random/uuid)
-elements="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+elements="<uuid>$uuid</uuid>$memfd"
 end_all() {
 	local process
 	for process in $daemon $(pgrep -f -- "-uuid $uuid"); do kill -KILL "$process" 2>/dev/null; done

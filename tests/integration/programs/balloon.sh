@@ -13,7 +13,6 @@ vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%'
 # configure ACT: decides every second.
 configure() { balloond_conf "act = $1" 'interval = 1' 'shrink-without-statistics = yes' 'reclaim = zram' '[guest spared]' 'exclude = yes'; }
 
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 export BALLOON=virtio
 if ! libvirtd_begin || ! embed_create cold 256 "total=192M hot=16M balloon=host" "$memfd" ||
 	! embed_create spared 256 "total=192M hot=16M balloon=host" "$memfd" ||

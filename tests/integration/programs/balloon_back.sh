@@ -10,7 +10,6 @@ libs=(libvirtd guests vmwssd balloond)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%'
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 export BALLOON=virtio
 if ! libvirtd_begin || ! embed_create cold 256 "total=192M hot=16M balloon=host" "$memfd"; then
 	fail "libvirtd and the guest start"

@@ -34,7 +34,7 @@ linux() {
 load_grows() { embed_virsh blockresize "$1" vda 2M >/dev/null; }
 
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 40%' 'guest-budget = 20%' 'agents = yes'
-export BALLOON=virtio RAM_XML="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+export BALLOON=virtio RAM_XML="$memfd"
 if ! libvirtd_begin || ! linux_image "$agent_program" "$guests_dir/grow" ||
 	! linux agent "guest.zram=256M guest.run=vmwss-guest,serve guest.run=grow,200,200" ||
 	! NO_AGENT=yes linux driver "guest.run=grow,160,8"; then

@@ -37,7 +37,6 @@ begin() {
 
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 50%' 'guest-budget = 20%'
 export BALLOON=virtio
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 if ! libvirtd_begin || ! embed_create cold 64 "total=48M hot=16M balloon=host" "$memfd"; then
 	fail "libvirtd and a guest start"
 	finish

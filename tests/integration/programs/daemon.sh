@@ -9,8 +9,6 @@ libs=(libvirtd guests vmwssd)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
-
 # guest_pid NAME: of our libvirtd's domain; its directory is ours alone.
 guest_pid() { cat "/run/libvirt/qemu/$1.pid"; }
 

@@ -10,7 +10,6 @@ libs=(libvirtd guests vmwssd)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 params="total=192M hot=16M"
 truth=$(truth "$params")
 of="sample JOIN guest ON guest.id = guest_id WHERE guest.name = 'one'"

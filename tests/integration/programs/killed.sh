@@ -11,7 +11,6 @@ libs=(libvirtd guests vmwssd)
 
 rounds=${1:-32}
 params="total=32M hot=8M"
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 if ! libvirtd_begin || ! embed_create one 64 "$params" "$memfd" || ! embed_create two 64 "$params" "$memfd"; then
 	fail "guests start"
 	finish

@@ -11,7 +11,7 @@ libs=(libvirtd guests vmwssd migrate published)
 
 moving=''
 uuid=$(cat /proc/sys/kernel/random/uuid)
-elements="<uuid>$uuid</uuid><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+elements="<uuid>$uuid</uuid>$memfd"
 # Small, for there are many migrations, and a busy machine gives each little time.
 params="total=8M hot=2M"
 want=$(truth "$params")

@@ -10,7 +10,6 @@ libs=(libvirtd guests linux_guest vmwssd migrate)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 stuck=''
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 uuid=$(cat /proc/sys/kernel/random/uuid)
 
 processes() { pgrep -f -- "-uuid $uuid"; }

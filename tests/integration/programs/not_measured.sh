@@ -20,7 +20,6 @@ cat >"$guests_dir/conf" <<-END
 	guest-budget = 10%
 	writes = 20
 END
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 if ! libvirtd_begin || ! embed_create seen 128 "total=96M hot=16M" "$memfd" ||
 	! embed_create unseen 128 "total=96M hot=16M"; then
 	fail "libvirtd and the guests start"

@@ -98,7 +98,6 @@ check "24 MiB" eventually near "uuid = '$plain_uuid'" 24
 echo "# beside libvirt"
 check "SIGTERM: exit 0" vmwssd_end TERM
 vmwssd_under=()
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 configure qemu:///system processes
 check "libvirtd starts" libvirtd_begin
 vmwssd_begin --config "$guests_dir/conf"

@@ -6,7 +6,7 @@
 # history as nobody, from a read-only file system and without a network, and what Prometheus answers to the documentation's
 # queries is what the database says.
 
-libs=(libvirtd guests vmwssd)
+libs=(libvirtd guests vmwssd http)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
@@ -18,7 +18,6 @@ mkdir "$state" "$files" "$guests_dir/prometheus"
 chmod 755 "$guests_dir"
 exporter=$guests_dir/vmwss-exporter
 cp "$build/host/vmwss-exporter" "$exporter"
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 end_all() {
 	[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null
@@ -28,16 +27,6 @@ end_all() {
 }
 trap end_all EXIT
 
-free_port() { python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'; }
-get() { curl --silent --show-error --max-time 30 "$@"; }
-status() { get --output /dev/null --write-out '%{http_code}' "$@"; }
-has_status() { [[ $(status "$1") == "$2" ]]; }
-# answers URL PATTERN [OPTION...]: with a line like that
-answers() { get "${@:3}" "$1" 2>/dev/null | grep -E -- "$2" >/dev/null; }
-not() { ! "$@"; }
 gone() { [[ ! -e $1 ]]; }
 # says_in FILE PATTERN
 says_in() { grep -qE -- "$2" "$1"; }

@@ -32,7 +32,6 @@ expect_exit "no column" 1 'expected domain, uuid' "$build/host/vmwss" status -o 
 expect_exit "an argument" 1 "unexpected 'web1'" "$build/host/vmwss" status web1
 
 vmwssd_conf "window = 2,4" "samples = 500" "budget = 20%" "guest-budget = 10%"
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 if ! libvirtd_begin || ! embed_create seen 128 "total=96M hot=16M" "$memfd"; then
 	fail "libvirtd and the guest start"
 	finish

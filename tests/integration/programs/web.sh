@@ -7,6 +7,7 @@
 # that do not read, a history that is missing, damaged or locked, no room for files, kill -9; and in a real Chromium the report, and
 # the guests now, which renew themselves.
 
+libs=(http)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
@@ -28,16 +29,6 @@ cp "$build/host/vmwss-exporter" "$exporter"
 judge=("$root/tests/integration/programs/web_pages.py")
 hostile="</script><img/src=x/onerror=document.title='evil'>"
 
-free_port() { python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'; }
-get() { curl --silent --show-error --max-time 60 "$@"; }
-status() { get --output /dev/null --write-out '%{http_code}' "$@"; }
-has_status() { [[ $(status "$1") == "$2" ]]; }
-# answers URL PATTERN [OPTION...]: with a line like that
-answers() { get "${@:3}" "$1" 2>/dev/null | grep -aE -- "$2" >/dev/null; }
-not() { ! "$@"; }
 # Or waits for a parent to take note.
 ended() { [[ ! -e /proc/$1 || $(awk '{print $3}' "/proc/$1/stat" 2>/dev/null) == [ZX] ]]; }
 

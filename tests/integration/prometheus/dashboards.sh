@@ -6,16 +6,10 @@
 # its answer must be what the history says. Prometheus scrapes two exporters: of two guests that vmwssd measures and
 # vmwss-balloond decides about, and of a written history of ten guests, of which some report their own statistics.
 
-libs=(libvirtd guests vmwssd balloond)
+libs=(libvirtd guests vmwssd balloond http)
 # shellcheck source=../../lib/preamble.sh
 . "$(dirname "$0")/../../lib/preamble.sh"
 
-free_port() { python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'; }
-get() { curl --silent --show-error --max-time 30 "$@"; }
-answers() { get "$1" 2>/dev/null | grep -E -- "$2" >/dev/null; }
 # serve PORT OPTION...: an exporter in the background.
 serve() {
 	"$build/host/vmwss-exporter" --listen "127.0.0.1:$1" --capacity 1G "${@:2}" 2>"$guests_dir/served.$1" &
@@ -25,7 +19,6 @@ serve() {
 
 # --- what there is to be seen --------------------------------------------------------------------------------------
 
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 export BALLOON=virtio
 if ! libvirtd_begin || ! embed_create one 256 "total=192M hot=32M balloon=host" "$memfd" ||
 	! embed_create two 256 "total=192M hot=96M pattern=random seed=3" "$memfd"; then

@@ -21,7 +21,6 @@ of() {
 	"$schema" "${SCHEMA_MODE:-check}" "$out/$name"
 }
 vmwssd_conf 'window = 2,4' 'samples = 500' 'budget = 20%' 'guest-budget = 10%'
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 if ! libvirtd_begin || ! embed_create one 128 "total=96M hot=16M" "$memfd" || ! embed_create two 128 "total=64M hot=8M" "$memfd"; then
 	fail "libvirtd and the guests start"
 	finish

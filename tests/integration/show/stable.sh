@@ -18,7 +18,6 @@ sort "$promised" >"$dir/promised"
 "$schema" stable "$build" | sort >"$dir/now"
 # vanished FILE: what of the promises is not in it.
 vanished() { comm -23 "$dir/promised" "$1" | grep .; }
-not() { ! "$@"; }
 check "$(wc -l <"$promised") promises are kept" not vanished "$dir/now"
 for what in json metric key status history wire; do
 	check "of each kind there are some: $what" grep -q "^$what " "$dir/promised"

@@ -15,7 +15,6 @@ vmwssd=$build/host/vmwssd
 scripts=$root/host/virsh
 events=$guests_dir/events
 listener=''
-memfd="<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 cd "$guests_dir" || exit
 
