@@ -4,7 +4,6 @@
 #pragma once
 
 #include "base/wire/inbox.h"
-#include "guest/agent/agent_bucket.h"
 #include "guest/agent/agent_channel.h"
 
 #include <stdbool.h>
@@ -21,6 +20,11 @@ struct wrong {
     bool set;
     enum agent_fault fault;
     struct error error;
+};
+
+/* A token bucket: it begins with some tokens, gets more every second, and has a maximum. */
+struct agent_bucket {
+    double left, holds, a_second;
 };
 
 struct agent_channel {

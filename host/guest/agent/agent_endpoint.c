@@ -101,7 +101,7 @@ static int check_server(int fd, const struct agent_endpoint *endpoint, struct er
 {
     struct ucred server;
     socklen_t size = sizeof(server);
-    struct fsroot root;
+    cleanup_root struct fsroot root = {.dirfd = -1};
     int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &size) < 0 ? -errno : 0;
 
     if (rc == 0 && (server.pid == getpid() || (endpoint->ours && server.pid == endpoint->ours)))
@@ -115,7 +115,6 @@ static int check_server(int fd, const struct agent_endpoint *endpoint, struct er
         error_prefix(error, "refused: it is not this domain's QEMU that serves it");
     else
         rc = check_port(fd, &root, server.pid, error);
-    fsroot_close(&root);
     return rc < 0 ? -EACCES : 0;
 }
 

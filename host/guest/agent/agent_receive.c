@@ -4,8 +4,30 @@
 #include "guest/agent/agent_channel_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- token buckets ---------------------------------------------------------------------------- */
+
+static void put(struct agent_bucket *bucket, double tokens)
+{
+    bucket->left = fmin(bucket->left + tokens, bucket->holds);
+}
+
+static void refill_bucket(struct agent_bucket *bucket, uint64_t elapsed_ns)
+{
+    put(bucket, bucket->a_second * (double)elapsed_ns / 1e9);
+}
+
+/* Takes the tokens in any case; returns false if there were not enough. */
+static bool take(struct agent_bucket *bucket, double tokens)
+{
+    bucket->left -= tokens;
+    return bucket->left >= 0;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* Counts the fault; the first of its class becomes an event. */
 static void channel_note(struct agent_channel *channel, enum agent_fault fault,
@@ -99,7 +121,7 @@ static void take_line(struct agent_channel *channel, const char *line, size_t le
     int rc = agent_message_parse(line, length, channel->ram_bytes, &message, &error);
 
     if (rc == 0 && take_answer(channel, &message, now_ns, event)) {
-        agent_bucket_put(&channel->bytes, (double)length + 1);
+        put(&channel->bytes, (double)length + 1);
         return;
     }
     if (rc == 0 && message.kind == AGENT_MESSAGE_STALL) {
@@ -108,7 +130,7 @@ static void take_line(struct agent_channel *channel, const char *line, size_t le
     } else {
         channel_note(channel, rc < 0 ? AGENT_FAULT_MESSAGE : AGENT_FAULT_SEQUENCE, &error, event);
     }
-    if (!agent_bucket_take(&channel->lines, 1))
+    if (!take(&channel->lines, 1))
         flooded(channel);
 }
 
@@ -144,15 +166,15 @@ static void channel_read(struct agent_channel *channel, struct agent_event *even
     check_length(channel, event);
     if (n == 0 || (n < 0 && n != -EAGAIN))
         channel_lost(channel, (int)n);
-    else if (n > 0 && !agent_bucket_take(&channel->bytes, (double)n))
+    else if (n > 0 && !take(&channel->bytes, (double)n))
         flooded(channel);
 }
 
 static void refill(struct agent_channel *channel, uint64_t now_ns)
 {
     if (channel->refilled_ns && now_ns > channel->refilled_ns) {
-        agent_bucket_refill(&channel->bytes, now_ns - channel->refilled_ns);
-        agent_bucket_refill(&channel->lines, now_ns - channel->refilled_ns);
+        refill_bucket(&channel->bytes, now_ns - channel->refilled_ns);
+        refill_bucket(&channel->lines, now_ns - channel->refilled_ns);
     }
     channel->refilled_ns = now_ns;
 }
