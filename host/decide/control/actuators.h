@@ -89,7 +89,7 @@ struct actuator_operations {
      * is what was found; 0: it was not lowered; negative with the message. */
     int (*restore)(struct domain_connection *libvirt, const char *uuid, uint64_t bytes,
                    struct domain_virtio_mem *device, struct error *error);
-    /** Why a guest is inhibited whose first actuator is this one. */
+    /** Returns why the guest, whose first actuator is this one, is inhibited. */
     const char *(*trouble)(const struct control_guest *guest);
     /** Writes what it does, or why it does nothing; "": there is nothing to say. */
     void (*explain)(char *text, size_t size, const struct control_policy *policy,

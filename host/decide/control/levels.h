@@ -28,7 +28,7 @@ enum control_level {
 
 struct levels_policy {
     uint64_t high_bytes;           /* set by the owner; 0: by the host's size */
-    uint64_t hard_bytes;           /* the same; soft is twice of it then, and low half */
+    uint64_t hard_bytes;           /* as high_bytes; if set, soft is twice as much, and low half */
     uint64_t high_min_bytes;       /* 256 MiB */
     double soft_share, hard_share; /* share of high: 0.64, 0.32 */
     double low_share;              /* share of high: 0.16 */

@@ -107,7 +107,7 @@ static int set_capacities(const struct plan_choice *choice, struct plan_fleet *f
     return rc == 0 ? check_sizes(&choice->reserves, "--reserve", fleet, error) : rc;
 }
 
-/* One list of guests: of the i-th use of an option. */
+/* The guests that the i-th use of an option names. */
 struct list {
     const char *option, *text;
     size_t i;

@@ -263,7 +263,7 @@ static bool bin_valid(const struct age_bin *bin)
            bin->to_s >= bin->from_s;
 }
 
-/* Its counts are the ones with which its size was checked. */
+/* The message is as long as its counts say: that was checked before. */
 static bool record_valid(const struct scan_record *record)
 {
     const union scan_part *bins = &record->parts[record->n_windows];

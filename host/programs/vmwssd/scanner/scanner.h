@@ -145,18 +145,15 @@ void scanner_batch_send(struct scanner *scanner, struct scanner_batch *batch);
 /**
  * Takes the answer for the next guest of the batch, in the order of sending: result and error as
  * guest_scan_sample().
- * @param wait_ms maximum time to wait for it
- * @param out filled even on
- * failure; it may then have a record with the guest's size
- * @return -ETIME: there is no answer yet;
- * call it again
+ * @param wait_ms  maximum time to wait for it
+ * @param out      filled even on failure; it may then have a record with the guest's size
+ * @return         -ETIME: there is no answer yet; call it again
  */
 int scanner_batch_receive(struct scanner *scanner, struct scanner_batch *batch, int wait_ms,
                           struct scan_sampled *out, struct error *error);
 
-/** Makes the scanner begin no further guest of the batch. If scanner_batch_receive() has no answer
- * after that, it would be for the guest that is being scanned, if any; its answer can still be
- * received, or -EPIPE. A local scanner scans no further guest. */
+/** Makes the scanner begin no further guest of the batch. The guest that is being scanned, if there
+ * is one, is finished: scanner_batch_receive() still returns its answer, or -EPIPE. */
 void scanner_batch_cut(struct scanner_batch *batch);
 
 /** Ends the batch; answers that were not received are dropped. */
