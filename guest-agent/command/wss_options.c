@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #define DURATION_S 10

@@ -2,7 +2,6 @@
 /** @file apart.c  See apart.h. */
 #include "serve/apart.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/wire/wire.h"
 #include "proc/processes.h"
@@ -11,7 +10,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

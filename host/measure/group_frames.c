@@ -12,7 +12,6 @@
 #include "measure/kernel/u64_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #define CHUNK 32768

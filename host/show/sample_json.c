@@ -2,11 +2,8 @@
 /** @file sample_json.c  See sample_json.h. */
 #include "show/sample_json.h"
 
-#include "base/text/json.h"
 #include "show/field_json.h"
 #include "show/guest_stats.h"
-
-#include <math.h>
 
 /* The fields with a name in JSON of a struct that the table describes. */
 static json_t *fields_json(const struct field *fields, const void *base)

@@ -8,7 +8,6 @@
  * (another). Prints for each round the system time of each in ms, and their sum: no tool that looks
  * at every page by page_idle can do with less. Run by kernel-floor.
  */
-#include "base/cleanup.h"
 #include "guest/domain/domain.h"
 #include "guest/ram/guest_ram.h"
 #include "measure/kernel/idle_bitmap.h"

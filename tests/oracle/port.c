@@ -2,8 +2,6 @@
 /** @file port.c  See port.h. */
 #include "port.h"
 
-#include "base/cleanup.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 #include "decide/plan/url_parts.h"
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/utf8.h"
 
 #include <errno.h>

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* QEMU also takes strings in single quotes (qobject/json-lexer.c). NULL: out of memory. */
 static char *with_double_quotes(const char *text)

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Size of the largest possible end block. */
 #define END_BYTES (TRACE_BLOCK_HEAD_BYTES + 2 + sizeof(((struct trace_end *)0)->reason) + 10)

@@ -2,7 +2,6 @@
 /** @file fault_trace.c  See fault_trace.h. */
 #include "measure/kernel/fault_trace.h"
 
-#include "base/cleanup.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/kernel/trace_event.h"
 

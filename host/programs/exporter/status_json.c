@@ -2,7 +2,6 @@
 /** @file status_json.c  See status_json.h. */
 #include "programs/exporter/status_json.h"
 
-#include "base/cleanup.h"
 #include "base/text/json.h"
 #include "base/text/units.h"
 #include "history/event.h"

@@ -2,7 +2,6 @@
 /** @file balloon_report.c  See balloon_command.h: the page to read before vmwss-balloond may act,
  * and after. */
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "decide/advice/advising.h"
 #include "decide/journal/journal.h"
 #include "programs/vmwss/balloon_command.h"

@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <ncurses.h>
-#include <stdlib.h>
 
 #define HOUR_S 3600.0
 #define SLOTS 60 /* minutes of the history line */

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_every(const struct sim *sim, unsigned seconds)

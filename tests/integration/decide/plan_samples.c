@@ -7,7 +7,6 @@
  */
 #include "show/metrics/planning.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  */
 #include "base/proc_pid.h"
 #include "measure/fine.h"
-#include "measure/kernel/huge_split.h"
 #include "measure/kernel/pagemap.h"
 
 #include <err.h>

@@ -4,10 +4,8 @@
 
 #include "fixture.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char *dir;
 static struct fsroot root;

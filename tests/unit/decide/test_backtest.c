@@ -5,8 +5,6 @@
 #include "decide/advice/from_history.h"
 #include "kept.h"
 
-#include <errno.h>
-
 #define T0 1767222000 /* when an hour begins */
 #define MINUTE 60
 #define HOUR 3600

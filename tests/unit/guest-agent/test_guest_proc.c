@@ -10,7 +10,6 @@
 #include "show/table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

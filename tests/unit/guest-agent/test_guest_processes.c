@@ -3,7 +3,6 @@
  * names, processes that end or
  *  may not be looked at. */
 #include "base/text/json.h"
-#include "base/utf8.h"
 #include "proc/keyed.h"
 #include "proc/process_groups.h"
 #include "proc/touched.h"
@@ -12,7 +11,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

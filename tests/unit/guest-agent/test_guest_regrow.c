@@ -7,10 +7,8 @@
 #include "regrow/drop.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TEN "[10.0,10.5,1,100,90,110,100,100,[7,60000]]"

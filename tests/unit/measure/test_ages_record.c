@@ -6,8 +6,6 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 
-#include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #define HUGE_PAGES 8

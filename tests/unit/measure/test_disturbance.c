@@ -8,7 +8,6 @@
 #include "measure/record/disturbance.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

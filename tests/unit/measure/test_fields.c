@@ -17,8 +17,6 @@
 #include "caught.h"
 #include "fixture.h"
 
-#include <unistd.h>
-
 #define T0 1700002800.0
 #define FIELDS_MAX 64
 

@@ -8,7 +8,6 @@
 #include "measure/kernel/memcg.h"
 #include "measure/kernel/ram_smaps.h"
 #include "measure/method.h"
-#include "measure/method/mglru_checks.h"
 #include "measure/method/mglru_count.h"
 #include "measure/method/mglru_trial.h"
 

@@ -6,11 +6,9 @@
 #include "measure/estimate/least.h"
 #include "measure/kernel/kpageflags.h"
 #include "measure/kernel/large_folios.h"
-#include "measure/kernel/lru_batches.h"
 #include "measure/kernel/lru_gen.h"
 #include "measure/method.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

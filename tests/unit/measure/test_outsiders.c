@@ -4,7 +4,6 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 
-#include "base/bytes.h"
 #include "measure/estimate/wss.h"
 #include "measure/kernel/kpageflags.h"
 #include "measure/kernel/pagemap.h"

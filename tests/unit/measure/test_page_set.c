@@ -7,7 +7,6 @@
 
 #include <malloc.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct ram_block block = {.hva = 0x7f0000000000ULL};

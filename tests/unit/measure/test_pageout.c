@@ -2,7 +2,6 @@
 /** @file test_pageout.c  When the method pageout must not go on, and which touches it sees while it
  * marks. */
 #include "measure/kernel/kpageflags.h"
-#include "measure/kernel/pagemap.h"
 #include "measure/method.h"
 
 #include "fake_kernel.h"

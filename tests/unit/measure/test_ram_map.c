@@ -6,7 +6,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MIB (1ULL << 20)

@@ -5,7 +5,6 @@
 #include "fixture.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define ENTRIES 20000
 

@@ -6,7 +6,6 @@
 #include "fixture.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GIB (1ULL << 30)

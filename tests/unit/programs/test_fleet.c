@@ -14,7 +14,6 @@
 #include "virtual_clock.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
 
 #include "fixture.h"
 
-#include <unistd.h>
-
 FIXTURE(cases, .timeout_s = 120);
 
 /* They come one after the other, all over a period, and are soon scanned by few wake-ups. */

@@ -5,7 +5,6 @@
 #include "fixture.h"
 
 #include <string.h>
-#include <unistd.h>
 
 FIXTURE(cases, .timeout_s = 120);
 

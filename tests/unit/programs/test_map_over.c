@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file test_map_over.c  vmwss map over a session that is made up: which periods are left out, and
  * that no picture is lost in silence. */
-#include "base/interrupt.h"
 #include "fixture.h"
 #include "programs/vmwss/sampling.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
 #include "show/wss_element.h"
 
 #include "fixture.h"
-#include "history/row.h"
 
 #include <errno.h>
 

@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MIB (1ULL << 20)

@@ -9,7 +9,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
