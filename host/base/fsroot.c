@@ -11,13 +11,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 int fsroot_open(struct fsroot *root, const char *path)
 {
     root->dirfd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     root->live = strcmp(path, "/") == 0;
     return root->dirfd < 0 ? -errno : 0;
+}
+
+int fsroot_open_host(struct fsroot *root, struct error *error)
+{
+    int rc = fsroot_open(root, "/");
+
+    return rc < 0 ? error_set(error, rc, "/: %s", strerror(-rc)) : 0;
 }
 
 void fsroot_close(struct fsroot *root)

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +24,10 @@ struct fsroot {
 /** Opens the root at @p path; close it with fsroot_close(). */
 int fsroot_open(struct fsroot *root, const char *path);
 void fsroot_close(struct fsroot *root);
+#define cleanup_root __attribute__((cleanup(fsroot_close)))
+
+/** Opens "/". 0, or a negative errno with the message. */
+int fsroot_open_host(struct fsroot *root, struct error *error);
 
 /** openat() below the root (O_CLOEXEC is added). Returns a file descriptor the caller closes. */
 int fsroot_openf(const struct fsroot *root, int flags, const char *format, ...)

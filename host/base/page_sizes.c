@@ -83,10 +83,8 @@ int page_sizes_check(uint64_t base_bytes, uint64_t verified, const char *what, s
 /* Runs before main() and before any thread starts: the sizes are constant afterwards. */
 __attribute__((constructor)) static void read_this_host(void)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
 
-    if (fsroot_open(&root, "/") < 0)
-        return;
-    page_sizes_read(&root, (uint64_t)sysconf(_SC_PAGESIZE));
-    fsroot_close(&root);
+    if (fsroot_open(&root, "/") == 0)
+        page_sizes_read(&root, (uint64_t)sysconf(_SC_PAGESIZE));
 }

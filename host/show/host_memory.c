@@ -30,15 +30,13 @@ char *host_memory_text(char text[HOST_MEMORY_TEXT], const struct host_memory *me
 char *host_memory_of(char text[HOST_MEMORY_TEXT], const char *host, uint64_t assigned_bytes)
 {
     struct host_memory memory;
-    struct fsroot root;
+    cleanup_root struct fsroot root = {.dirfd = -1};
     char name[256] = "";
-    int rc = -1;
 
     *text = '\0';
     gethostname(name, sizeof(name) - 1);
     if (strcmp(name, host) != 0 || fsroot_open(&root, "/") < 0)
         return text;
-    rc = meminfo_read(&root, &memory, NULL);
-    fsroot_close(&root);
-    return rc == 0 ? host_memory_text(text, &memory, assigned_bytes) : text;
+    return meminfo_read(&root, &memory, NULL) == 0 ? host_memory_text(text, &memory, assigned_bytes)
+                                                   : text;
 }

@@ -105,7 +105,6 @@ __attribute__((format(printf, 3, 4))) const char *unit_text(char *text, size_t s
 #define cleanup_processes __attribute__((cleanup(processes_free)))
 #define cleanup_ram_config __attribute__((cleanup(ram_config_free)))
 #define cleanup_regrow_curve __attribute__((cleanup(regrow_curve_free)))
-#define cleanup_root __attribute__((cleanup(fsroot_close)))
 #define cleanup_run_lock __attribute__((cleanup(run_lock_release)))
 
 /** Makes a directory on a tmpfs, where a busy disk does not delay an fsync(). It is removed, with

@@ -86,7 +86,7 @@ static int add_column(struct journal *journal, const char *table, const char *na
 }
 
 /* Adds columns to a journal of an earlier version: its rows get no boot ID, no restore time and no
- * panic. So a request for room, whose time was the wall clock's, ends. */
+ * panic. Requests for room end by this, because their times were wall-clock times. */
 static int add_columns(struct journal *journal, struct error *error)
 {
     int rc = add_column(journal, "balloon", "boot_id", "TEXT NOT NULL DEFAULT ''", error);
@@ -164,7 +164,7 @@ static int finish(struct journal *journal, sqlite3_stmt *statement, struct error
 
 void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
 
     boot_id[0] = 0;
     if (fsroot_open(&root, "/") < 0)
@@ -172,7 +172,6 @@ void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
     if (fsroot_read(&root, boot_id, JOURNAL_BOOT_ID, "proc/sys/kernel/random/boot_id") < 0)
         boot_id[0] = 0;
     boot_id[strcspn(boot_id, "\n")] = 0;
-    fsroot_close(&root);
 }
 
 static bool is_same_run(const struct journal_balloon *balloon, const struct journal_run *run)

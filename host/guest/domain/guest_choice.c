@@ -76,14 +76,10 @@ static struct opening *opening_new(const struct guest_choice *choice)
 static int opening_ask(void *context, struct error *error)
 {
     struct opening *opening = context;
-    struct fsroot root;
-    int rc = fsroot_open(&root, "/");
+    cleanup_root struct fsroot root;
+    int rc = fsroot_open_host(&root, error);
 
-    if (rc < 0)
-        return error_set(error, rc, "/: %s", strerror(-rc));
-    rc = guest_choice_open(&opening->choice, &root, &opening->guest, error);
-    fsroot_close(&root);
-    return rc;
+    return rc < 0 ? rc : guest_choice_open(&opening->choice, &root, &opening->guest, error);
 }
 
 int guest_choice_open_unhurried(const struct guest_choice *choice, const volatile int *interrupted,

@@ -75,15 +75,14 @@ static virConnectPtr open_uri(const char *uri, bool writable)
  * unknown. */
 static int embed_holder(const char *uri)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root = {.dirfd = -1};
     char dir[512];
     uint64_t pid = 0;
 
     if (!libvirt_pid_dir(uri, dir, sizeof(dir)) || fsroot_open(&root, "/") < 0)
         return 0;
     if (fsroot_read_u64(&root, &pid, "%s/driver.pid", dir) < 0 || pid > INT_MAX)
-        pid = 0;
-    fsroot_close(&root);
+        return 0;
     return (int)pid;
 }
 
@@ -145,16 +144,13 @@ const char *domain_default_uri(void)
 static bool lacks_root(const char *uri)
 {
     char dir[512];
-    struct fsroot root;
-    bool lacks;
+    cleanup_root struct fsroot root = {.dirfd = -1};
 
     if (strncmp(uri, embed_prefix, sizeof(embed_prefix) - 1) != 0 ||
         !libvirt_pid_dir(uri, dir, sizeof(dir)) || fsroot_open(&root, "/") < 0)
         return false;
     dir[strlen(dir) - strlen("/run/qemu")] = '\0';
-    lacks = !fsroot_exists(&root, "%s", dir);
-    fsroot_close(&root);
-    return lacks;
+    return !fsroot_exists(&root, "%s", dir);
 }
 
 static int connect_to(const char *uri, bool writable, struct domain_connection **out,

@@ -219,7 +219,7 @@ int suspender_open(struct suspender *suspender, const struct suspend_where *wher
     suspender->where = *where;
     suspender->process.pidfd = -1;
 
-    int rc = fsroot_open(&suspender->root, "/");
+    int rc = fsroot_open_host(&suspender->root, error);
 
     if (rc == 0)
         rc = open_process(suspender, error);

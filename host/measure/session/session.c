@@ -142,7 +142,7 @@ static int session_open(struct session *session, const struct sampling_choice *c
         .choice = choice, .lock = RUN_LOCK_NONE, .wait_s = choice->wait_s, .fine = choice->fine};
     catch_signals();
 
-    int rc = fsroot_open(&session->root, "/");
+    int rc = fsroot_open_host(&session->root, error);
 
     if (rc == 0 && choice->pause_ms)
         rc = guest_pause_start(&session->pause, choice->pause_ms, error);

@@ -22,14 +22,11 @@
 
 static int read_host(struct guest_scope *scope, struct control_host *host, struct error *error)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
+    int rc = fsroot_open_host(&root, error);
 
-    int rc = fsroot_open(&root, "/");
-
-    if (rc < 0)
-        return error_set(error, rc, "/: %s", strerror(-rc));
-    rc = guest_scope_read(&root, scope, error);
-    fsroot_close(&root);
+    if (rc == 0)
+        rc = guest_scope_read(&root, scope, error);
     if (rc < 0)
         return rc;
     host->total_bytes = scope->total_bytes;

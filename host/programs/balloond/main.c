@@ -135,10 +135,10 @@ static int lock_and_run(const struct balloond_config *config, struct error *erro
     struct account account;
     struct fsroot root;
     sd_event *loop;
-    int rc = fsroot_open(&root, "/");
+    int rc = fsroot_open_host(&root, error);
 
     if (rc < 0)
-        return error_set(error, rc, "/: %s", strerror(-rc));
+        return rc;
     /* This comes first: a SIGTERM from here on ends the loop, and balloons set by an earlier run
      * are restored. */
     rc = main_loop_open(&loop, error);

@@ -192,8 +192,8 @@ int balloon_release(const struct balloon_options *options, struct error *error)
 {
     static const struct lock_wait at_once = {.pidfd = -1};
     struct run_lock lock = RUN_LOCK_NONE;
-    struct fsroot root;
-    int rc = fsroot_open(&root, "/");
+    cleanup_root struct fsroot root;
+    int rc = fsroot_open_host(&root, error);
 
     if (rc == 0)
         rc = run_lock_host(&lock, &root, "balloond", &at_once, error);

@@ -257,9 +257,9 @@ static int make_room(const struct balloon_options *options, struct error *error)
 {
     static const struct lock_wait at_once = {.pidfd = -1};
     struct run_lock lock = RUN_LOCK_NONE;
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     uint64_t bytes;
-    int rc = fsroot_open(&root, "/");
+    int rc = fsroot_open_host(&root, NULL);
 
     if (parse_size(options->domain, &bytes) < 0 && strcmp(options->domain, "0") != 0)
         return error_set(error, -EINVAL, "make-room %s: expected a size, as in 8G",

@@ -415,11 +415,11 @@ static int find_guest(const struct choice *choice, const struct fsroot *root, pi
 static int write_report(const struct choice *choice, struct error *error)
 {
     cleanup_free char *xml = NULL;
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     struct capture capture;
     char path[PATH_MAX];
     pid_t pid = 0;
-    int rc = fsroot_open(&root, "/");
+    int rc = fsroot_open_host(&root, error);
 
     if (rc == 0)
         rc = find_guest(choice, &root, &pid, &xml, error);
@@ -444,7 +444,6 @@ static int write_report(const struct choice *choice, struct error *error)
     }
     if (rc == 0)
         printf("%s: %u files\n", path, capture.n_files);
-    fsroot_close(&root);
     return rc;
 }
 

@@ -115,15 +115,18 @@ static int exit_code(int rc, const struct error *error)
 }
 
 /* A guest that never existed has not vanished. */
-static int run(const struct options *options, const struct fsroot *root)
+static int run(const struct options *options)
 {
+    cleanup_root struct fsroot root;
     struct error error = {0};
     struct guest guest;
+    int rc = fsroot_open_host(&root, &error);
 
-    if (guest_choice_open(&options->guest, root, &guest, &error) < 0)
+    if (rc == 0)
+        rc = guest_choice_open(&options->guest, &root, &guest, &error);
+    if (rc < 0)
         return command_cannot(&error);
-
-    int rc = measure_guest(options, root, &guest, &error);
+    rc = measure_guest(options, &root, &guest, &error);
 
     guest_close(&guest);
     return exit_code(rc, &error);
@@ -132,18 +135,10 @@ static int run(const struct options *options, const struct fsroot *root)
 int cmd_cache(int argc, char **argv)
 {
     struct options options;
-    struct fsroot root;
     int rc = parse_options(&options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);
     interrupt_catch();
-    rc = fsroot_open(&root, "/");
-    if (rc < 0) {
-        command_error("/: %s", strerror(-rc));
-        return EXIT_CANNOT;
-    }
-    rc = run(&options, &root);
-    fsroot_close(&root);
-    return rc;
+    return run(&options);
 }

@@ -334,9 +334,8 @@ int cmd_cgroups(int argc, char **argv)
     if (rc != 0)
         return options_exit(rc);
     interrupt_catch();
-    rc = fsroot_open(&measuring.root, "/");
-    if (rc < 0)
-        return command_cannot((error_set(&error, rc, "/: %s", strerror(-rc)), &error));
+    if (fsroot_open_host(&measuring.root, &error) < 0)
+        return command_cannot(&error);
     measuring.guests.root = &measuring.root;
     return end_measuring(&measuring, measure_groups(&measuring, &error), &error);
 }

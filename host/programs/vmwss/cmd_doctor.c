@@ -88,19 +88,18 @@ static int doctor_fix(enum doctor_fix what, enum show_format format)
 {
     struct host_fix_line lines[HOST_FIX_MAX];
     struct error error = {0};
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     size_t n = 0;
     int rc = 0;
 
-    if (fsroot_open(&root, "/") < 0)
-        return EXIT_CANNOT;
+    if (fsroot_open_host(&root, &error) < 0)
+        return command_cannot(&error);
     if (what == DOCTOR_FIX_APPLY)
         rc = host_fix_apply(&root, NULL, lines, &n, &error);
     else if (what == DOCTOR_FIX_UNDO)
         rc = host_fix_undo(&root, NULL, lines, &n, &error);
     else
         n = host_fix_list(&root, lines);
-    fsroot_close(&root);
     if (rc == 0 || n > 0)
         print_lines(lines, n, what, format);
     if (rc < 0)
@@ -303,18 +302,17 @@ static bool check_host(struct report *report, const struct fsroot *root)
 
 static int examine(struct report *report, const struct guest_choice *choice)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     struct error error = {0};
     bool works;
 
-    if (fsroot_open(&root, "/") < 0)
-        return EXIT_CANNOT;
+    if (fsroot_open_host(&root, &error) < 0)
+        return command_cannot(&error);
     if (choice->domain || choice->pid)
         works = check_guest(report, &root, choice, &error) == 0;
     else
         works = check_host(report, &root);
     check_disturbances(report, &root);
-    fsroot_close(&root);
     if (*error.text) {
         add_finding(report, "guest", OUTCOME_NO, error.text);
         command_error("%s", error.text);

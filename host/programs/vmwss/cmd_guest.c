@@ -219,8 +219,8 @@ static int guest_run(const struct choice *choice)
     struct inquiry inquiry = {.choice = choice, .guest.process.pidfd = -1};
     struct error error = {0};
 
-    if (fsroot_open(&inquiry.root, "/") < 0)
-        return EXIT_CANNOT;
+    if (fsroot_open_host(&inquiry.root, &error) < 0)
+        return command_cannot(&error);
 
     int rc = open_all(&inquiry, &error);
     bool opened = rc == 0;

@@ -339,11 +339,11 @@ int cmd_list(int argc, char **argv)
         return EXIT_USAGE;
     }
 
-    struct fsroot root;
+    cleanup_root struct fsroot root;
     struct error error = {0};
 
-    if (fsroot_open(&root, "/") < 0)
-        return EXIT_CANNOT;
+    if (fsroot_open_host(&root, &error) < 0)
+        return command_cannot(&error);
     output.verbose = choice.verbose;
     sheet_begin(&output.sheet, choice.json ? SHOW_JSON : SHOW_TABLE, "vmwss.list.v1", NULL);
     sheet_list(&output.sheet, NULL, columns, COUNT(columns));
@@ -353,6 +353,5 @@ int cmd_list(int argc, char **argv)
         rc = sheet_end(&output.sheet);
     }
     sheet_free(&output.sheet);
-    fsroot_close(&root);
     return rc < 0 ? command_cannot(&error) : EXIT_DONE;
 }

@@ -353,14 +353,11 @@ static ssize_t list_all(const struct fsroot *root, const char *uri, struct domai
  * which the caller frees. */
 static int name_all(struct options *options, struct domain_info **infos, struct error *error)
 {
-    struct fsroot root;
+    cleanup_root struct fsroot root;
+    ssize_t n = fsroot_open_host(&root, error);
 
-    if (fsroot_open(&root, "/") < 0)
-        return error_set(error, -errno, "/: %s", strerror(errno));
-
-    const ssize_t n = list_all(&root, options->sampling.guest.uri, infos, error);
-
-    fsroot_close(&root);
+    if (n == 0)
+        n = list_all(&root, options->sampling.guest.uri, infos, error);
     if (n < 0)
         return (int)n;
     options->domains = calloc((size_t)n + 1, sizeof(*options->domains));

@@ -345,19 +345,18 @@ static int collect_all(struct collecting *collecting, const struct fsroot *root,
 int status_collect(const struct status_choice *choice, struct status *status, struct error *error)
 {
     struct collecting collecting = {.status = status};
-    struct fsroot root;
-    int rc = fsroot_open(&root, "/");
+    cleanup_root struct fsroot root;
+    int rc = fsroot_open_host(&root, error);
 
     *status = (struct status){.now_s = store_clock_now().wall_s, .sees_processes = geteuid() == 0};
     if (rc < 0)
-        return error_set(error, rc, "/: %s", strerror(-rc));
+        return rc;
     snprintf(status->database, sizeof(status->database), "%s", choice->database);
     if (gethostname(status->host, sizeof(status->host) - 1) < 0)
         status->host[0] = '\0';
     rc = collect_all(&collecting, &root, choice, error);
     free(collecting.rows);
     store_close(collecting.store);
-    fsroot_close(&root);
     if (rc < 0)
         status_free(status);
     return rc;
