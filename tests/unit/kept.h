@@ -86,6 +86,16 @@ static inline struct ages_record kept_record(const char *name, const char *uuid,
     return record;
 }
 
+/** Adds a record of kept_record() that stands for @p period_s. */
+static inline void kept_add_of(struct store *store, const char *uuid, double at_s, uint64_t mib,
+                               double period_s)
+{
+    const struct ages_record record = kept_record("web1", uuid, at_s, mib);
+    const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
+
+    ck_assert_ok(store_add(store, &entry, 1, &error));
+}
+
 /** store_add() of one record that stands for 30 s. */
 static inline int kept_add(struct store *store, const struct ages_record *record,
                            struct error *error)

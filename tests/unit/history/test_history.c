@@ -13,14 +13,6 @@
 
 #define T0 1700002800.0 /* a full hour */
 
-static void add(struct store *store, const char *uuid, double at_s, uint64_t mib, double period_s)
-{
-    struct ages_record record = kept_record("web1", uuid, at_s, mib);
-    const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
-
-    ck_assert_ok(store_add(store, &entry, 1, &error));
-}
-
 /* Records of one guest, one every @p period_s: up to a hundred in a transaction, as of a daemon
  * that had to wait. */
 static void add_all(struct store *store, const uint64_t *mib, size_t n, double period_s)
@@ -59,13 +51,13 @@ TEST(cases, a_reader_beside_the_writer_costs_it_no_lock)
     struct store *reader = NULL;
     char wal[128];
 
-    add(writer, UUID_1, T0, 100, 30);
+    kept_add_of(writer, UUID_1, T0, 100, 30);
     ck_assert_int_eq(history_open_beside(kept.path, &reader, NULL), 0);
     store_close(reader);
     ask_in_another_process();
     snprintf(wal, sizeof(wal), "%s-wal", kept.path);
     ck_assert_int_eq(access(wal, F_OK), 0);
-    add(writer, UUID_1, T0 + 30, 100, 30);
+    kept_add_of(writer, UUID_1, T0 + 30, 100, 30);
     store_close(writer);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "2");
 }
@@ -194,10 +186,10 @@ TEST(cases, minutes_and_hours_hold_what_they_must)
     static struct points points;
     struct store *store = kept_open(kept.path);
 
-    add(store, UUID_1, T0 + 10, 100, 10);
-    add(store, UUID_1, T0 + 40, 200, 30);
-    add(store, UUID_1, T0 + 60, 400, 20);
-    add(store, UUID_2, T0 + 60, 999, 20); /* another guest's */
+    kept_add_of(store, UUID_1, T0 + 10, 100, 10);
+    kept_add_of(store, UUID_1, T0 + 40, 200, 30);
+    kept_add_of(store, UUID_1, T0 + 60, 400, 20);
+    kept_add_of(store, UUID_2, T0 + 60, 999, 20); /* another guest's */
     store_close(store);
 
     read_points(&points, 0, 10);
@@ -235,7 +227,7 @@ TEST(cases, a_window_that_is_not_kept_has_no_points)
     double window_s[RUN_MAX_WINDOWS];
     cleanup_store struct store *store = kept_open(kept.path);
 
-    add(store, UUID_1, T0, 100, 10);
+    kept_add_of(store, UUID_1, T0, 100, 10);
     read_points(&points, 0, 30);
     ck_assert_uint_eq(points.n, 0);
     read_points(&points, BUCKET_HOUR, 30);
@@ -370,7 +362,7 @@ TEST(cases, each_level_is_kept_for_its_time)
     for (size_t i = 0; i < COUNT(mib); i++)
         mib[i] = 100;
     add_all(store, mib, COUNT(mib), 600);
-    add(store, UUID_2, T0, 100, 600); /* of which nothing stays */
+    kept_add_of(store, UUID_2, T0, 100, 600); /* of which nothing stays */
     maintain(store, end - 3599, 0);
     maintain(store, end - 1, 3598);
     ck_assert_sql(kept.path, "SELECT count(*) FROM sample", "1441"); /* not in the first hour */
@@ -393,7 +385,7 @@ TEST(cases, a_clock_that_jumps_deletes_nothing)
 {
     cleanup_store struct store *store = kept_open(kept.path);
 
-    add(store, UUID_1, T0 + 9000, 100, 600);
+    kept_add_of(store, UUID_1, T0 + 9000, 100, 600);
     maintain(store, T0, 0);
     maintain(store, T0 + 3600, 3600);
     maintain(store, T0 + 1e9, 3660); /* thirty years ahead */
@@ -485,11 +477,11 @@ TEST(cases, guests_are_found_by_name_and_uuid)
     struct history_guest guest;
     struct error error = {0};
 
-    add(store, UUID_1, T0, 1, 30);
+    kept_add_of(store, UUID_1, T0, 1, 30);
     ck_assert_int_eq(history_find(store, "web1", &guest, &error), 0);
     ck_assert_str_eq(guest.uuid, UUID_1);
     ck_assert_int_eq(history_find(store, "' OR 1 --", &guest, &error), -ENOENT);
-    add(store, UUID_2, T0, 1, 30);
+    kept_add_of(store, UUID_2, T0, 1, 30);
     ck_assert_int_eq(history_find(store, "web1", &guest, &error), -ENOTUNIQ);
     ck_assert_int_eq(history_find(store, UUID_2, &guest, &error), 0);
     ck_assert_str_eq(guest.uuid, UUID_2);
@@ -521,7 +513,7 @@ static int read_after(const char *sql, int level_s, struct error *error)
     size_t n = 0;
     int rc;
 
-    add(store, UUID_1, T0, 1, 30);
+    kept_add_of(store, UUID_1, T0, 1, 30);
     store_close(store);
     free(kept_ask(kept.path, sql));
     rc = history_open(kept.path, &store, error);
@@ -594,7 +586,7 @@ TEST(cases, an_event_of_another_kind_is_shown_as_such)
     enum event_kind kind = EVENT_START;
     double time_s = 0;
 
-    add(store, UUID_1, T0, 1, 30);
+    kept_add_of(store, UUID_1, T0, 1, 30);
     store_close(store);
     free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
                              " VALUES (1, 5000, 'end'), (1, 6000, 'teleport')"));
@@ -614,7 +606,7 @@ TEST(cases, an_event_of_a_kind_with_a_long_name_is_no_damage)
     struct store *store = kept_open(kept.path);
     enum event_kind kind = EVENT_START;
 
-    add(store, UUID_1, T0, 1, 30);
+    kept_add_of(store, UUID_1, T0, 1, 30);
     store_close(store);
     free(kept_ask(kept.path, "INSERT INTO event(guest_id, time_ms, kind)"
                              " VALUES (1, 6000, 'migrate-out-post-copy-recovered-anew')"));
@@ -644,9 +636,9 @@ TEST(cases, a_bucket_that_cannot_be_read_is_begun_anew)
     static struct points points;
     struct store *store = kept_open(kept.path);
 
-    add(store, UUID_1, T0, 1, 30);
+    kept_add_of(store, UUID_1, T0, 1, 30);
     free(kept_ask(kept.path, "UPDATE bucket SET windows = 'x'"));
-    add(store, UUID_1, T0 + 30, 2, 30);
+    kept_add_of(store, UUID_1, T0 + 30, 2, 30);
     store_close(store);
     read_points(&points, BUCKET_HOUR, 10);
     ck_assert_uint_eq(points.n, 1);

@@ -9,14 +9,6 @@
 
 #define T0 1700002800.0 /* a full hour */
 
-static void add(struct store *store, const char *uuid, double at_s, uint64_t mib, double period_s)
-{
-    struct ages_record record = kept_record("web1", uuid, at_s, mib);
-    const struct store_entry entry = {.record = &record, .period_s = period_s, .precision = 0.022};
-
-    ck_assert_ok(store_add(store, &entry, 1, &error));
-}
-
 static void sql(const char *text)
 {
     const char *command = TEXT_OF(512, "sqlite3 '%s' \"%s\"", kept.path, text);
@@ -44,9 +36,9 @@ TEST(cases, the_windows_of_a_span_are_those_of_all_its_hours_and_guests)
     struct store *store = kept_open(kept.path);
     double window_s[RUN_MAX_WINDOWS];
 
-    add(store, UUID_1, T0, 100, 10);
-    add(store, UUID_2, T0 + 7200, 100, 10);
-    add(store, UUID_1, T0 + 7200, 100, 10);
+    kept_add_of(store, UUID_1, T0, 100, 10);
+    kept_add_of(store, UUID_2, T0 + 7200, 100, 10);
+    kept_add_of(store, UUID_1, T0 + 7200, 100, 10);
     store_close(store);
     sql("UPDATE bucket SET windows = json_set(windows, '\\$[1][0]', 300) WHERE guest_id = 1 AND "
         "start_s >= 1700006400");
@@ -69,7 +61,7 @@ TEST(cases, what_all_needed_has_the_windows_of_all)
 
     for (int hour = 0; hour < 4; hour++)
         for (int minute = 0; minute < 60; minute++)
-            add(store, UUID_1, T0 + 3600 * hour + 60 * minute, 100, 60);
+            kept_add_of(store, UUID_1, T0 + 3600 * hour + 60 * minute, 100, 60);
     store_close(store);
     sql("UPDATE host_need SET windows = json_set(windows, '\\$[1][0]', 300) WHERE start_s < 1700006400");
     sql("UPDATE bucket SET windows = json_set(windows, '\\$[1][0]', 120) WHERE start_s >= 1700013600");

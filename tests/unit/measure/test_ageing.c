@@ -3,6 +3,7 @@
  * host's; in made trees. */
 #include "fake_kernel.h"
 #include "fixture.h"
+#include "made_method.h"
 #include "measure/ageing.h"
 #include "measure/panel.h"
 #include "measure/run.h"
@@ -232,11 +233,6 @@ static int nothing_collect(void *state, struct tally *tally, struct error *error
     return 0;
 }
 
-static void nothing_close(void *state)
-{
-    (void)state;
-}
-
 static const struct method waits_for_bits = {
     .name = "bits",
     .signal = SIGNAL_IDLE_FLAG,
@@ -246,16 +242,10 @@ static const struct method waits_for_bits = {
     .mark = nothing_mark,
     .rearm = nothing_rearm,
     .collect = nothing_collect,
-    .close = nothing_close,
+    .close = made_close,
 };
 
 static uint64_t time_ns;
-
-static uint64_t test_clock(void *context)
-{
-    (void)context;
-    return time_ns;
-}
 
 static struct panel *follow(void)
 {
@@ -264,7 +254,8 @@ static struct panel *follow(void)
                                     .presence = 1,
                                     .longest_s = 4,
                                     .tick_s = 1,
-                                    .clock = test_clock};
+                                    .clock = made_clock,
+                                    .clock_context = &time_ns};
     struct panel *panel = NULL;
 
     time_ns = 1000000000;

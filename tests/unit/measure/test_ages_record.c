@@ -5,6 +5,7 @@
 
 #include "fake_kernel.h"
 #include "fixture.h"
+#include "made_method.h"
 
 #include <string.h>
 
@@ -21,21 +22,6 @@ static uint64_t time_ns;
 static bool touched[HUGE_PAGES];
 static bool moved; /* what was not touched is unmeasurable */
 static unsigned order;
-
-static uint64_t test_clock(void *context)
-{
-    (void)context;
-    return time_ns;
-}
-
-static int huge_open(const struct target *target, struct page_set *set, void **state,
-                     struct error *e)
-{
-    (void)target;
-    (void)e;
-    *state = set;
-    return 0;
-}
 
 static int huge_mark(void *state, struct error *e)
 {
@@ -63,20 +49,15 @@ static int huge_collect(void *state, struct tally *tally, struct error *e)
     return 0;
 }
 
-static void huge_close(void *state)
-{
-    (void)state;
-}
-
 static const struct method huge_method = {
     .name = "huge",
     .panel = true,
     .needs_pages = true,
-    .open = huge_open,
+    .open = made_open,
     .mark = huge_mark,
     .collect = huge_collect,
     .rearm = huge_mark,
-    .close = huge_close,
+    .close = made_close,
 };
 
 static void begin(uint64_t samples, double longest_s)
@@ -87,7 +68,8 @@ static void begin(uint64_t samples, double longest_s)
                                     .longest_s = longest_s,
                                     .tick_s = 1,
                                     .seed = 7,
-                                    .clock = test_clock};
+                                    .clock = made_clock,
+                                    .clock_context = &time_ns};
 
     time_ns = 100 * SECOND;
     ck_assert_int_eq(panel_open(&fake.target, &plan, &panel, &error), 0);

@@ -2,6 +2,7 @@
 /** @file test_panel.c  Ages and windows of a followed panel, with a method and a clock made for the
  * test. */
 #include "fixture.h"
+#include "made_method.h"
 #include "measure/panel.h"
 
 #include <errno.h>
@@ -28,12 +29,6 @@ static bool blind[PAGES];
 static unsigned marks; /* pages marked, over all cohorts */
 static unsigned open_now;
 static struct tally doubt; /* doubts and units: of the next reading */
-
-static uint64_t test_clock(void *context)
-{
-    (void)context;
-    return time_ns;
-}
 
 static int fake_open(const struct target *t, struct page_set *set, void **state,
                      struct error *error)
@@ -301,7 +296,8 @@ static void begin_with(uint64_t samples, double presence, double longest_s)
         .longest_s = longest_s,
         .tick_s = 1,
         .seed = 7,
-        .clock = test_clock,
+        .clock = made_clock,
+        .clock_context = &time_ns,
         .own_ns = test_own_ns,
     };
 

@@ -3,6 +3,7 @@
  * a method made for the test, from QEMU's status to the record. */
 #include "fake_kernel.h"
 #include "fixture.h"
+#include "made_method.h"
 #include "measure/record/ages_record.h"
 
 #include <inttypes.h>
@@ -51,15 +52,6 @@ static bool is_there(const struct page_set *set, uint64_t i)
     return page_set_page(set, i) < there_mib * MIB / base_page_bytes();
 }
 
-static int leaving_open(const struct target *target, struct page_set *set, void **state,
-                        struct error *e)
-{
-    (void)target;
-    (void)e;
-    *state = set;
-    return 0;
-}
-
 static int leaving_mark(void *state, struct error *e)
 {
     struct page_set *set = state;
@@ -94,20 +86,15 @@ static int leaving_collect(void *state, struct tally *tally, struct error *e)
     return 0;
 }
 
-static void leaving_close(void *state)
-{
-    (void)state;
-}
-
 static const struct method leaving = {
     .name = "leaving",
     .panel = true,
     .needs_pages = true,
-    .open = leaving_open,
+    .open = made_open,
     .mark = leaving_mark,
     .collect = leaving_collect,
     .rearm = leaving_mark,
-    .close = leaving_close,
+    .close = made_close,
 };
 
 static void setup(void)
@@ -249,12 +236,6 @@ TEST(cases, what_leaves_while_a_window_is_read_is_in_its_bounds)
 
 static uint64_t time_ns;
 
-static uint64_t test_clock(void *context)
-{
-    (void)context;
-    return time_ns;
-}
-
 /* The same of a panel that is followed, as vmwss ages and vmwssd do. */
 TEST(cases, what_leaves_while_a_panel_is_read_is_in_the_bounds)
 {
@@ -264,7 +245,8 @@ TEST(cases, what_leaves_while_a_panel_is_read_is_in_the_bounds)
                                           .longest_s = 1,
                                           .tick_s = 1,
                                           .seed = 3,
-                                          .clock = test_clock};
+                                          .clock = made_clock,
+                                          .clock_context = &time_ns};
     const struct sample_plan asked = {.method = &leaving, .n_windows = 1, .window_s = {1}};
     const struct subject subject = {
         .root = &fake.root, .guest = {.process = fake.process}, .ram = fake.ram};

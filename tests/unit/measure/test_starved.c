@@ -4,6 +4,7 @@
 #include "fake_kernel.h"
 #include "fixture.h"
 #include "guest/domain/qemu_vcpus.h"
+#include "made_method.h"
 #include "measure/record/sample_record.h"
 
 #include <errno.h>
@@ -37,15 +38,6 @@ static void run_vcpu(uint64_t ns)
     const char *text = TEXT_OF(64, "%" PRIu64 " 0 1\n", ran_ns);
 
     fake_write(&fake, "proc/4242/task/4243/schedstat", text);
-}
-
-static int starved_open(const struct target *target, struct page_set *set, void **state,
-                        struct error *e)
-{
-    (void)target;
-    (void)e;
-    *state = set;
-    return 0;
 }
 
 static int starved_mark(void *state, struct error *e)
@@ -84,19 +76,14 @@ static int starved_collect(void *state, struct tally *tally, struct error *e)
     return 0;
 }
 
-static void starved_close(void *state)
-{
-    (void)state;
-}
-
 static struct method starved = {
     .name = "starved",
     .census = true,
     .needs_pages = true,
-    .open = starved_open,
+    .open = made_open,
     .mark = starved_mark,
     .collect = starved_collect,
-    .close = starved_close,
+    .close = made_close,
 };
 
 static const struct sample_plan plan = {.method = &starved,

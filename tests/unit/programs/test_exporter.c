@@ -640,3 +640,53 @@ TEST(plain, options_are_understood_or_refused)
     ck_assert_int_eq(parse(&options, "--stale=0", NULL), -EINVAL);
     ck_assert_int_eq(parse(&options, "more", NULL), -EINVAL);
 }
+
+TEST(plain, options_of_pages)
+{
+    struct exporter_options options;
+
+    ck_assert_int_eq(parse(&options, NULL, NULL), 0);
+    ck_assert(!options.web);
+    ck_assert_double_eq(options.web_since_s, 86400);
+    ck_assert_int_eq(parse(&options, "--web", "--web-since=2h"), 0);
+    ck_assert(options.web);
+    ck_assert_int_eq(options.mode, EXPORTER_HTTP);
+    ck_assert_double_eq(options.web_since_s, 7200);
+    ck_assert_int_eq(parse(&options, "--web", "--database=/x"), 0);
+    ck_assert_str_eq(options.pages.database, "/x");
+    ck_assert_int_eq(parse(&options, "--web", "--web-host=b.example"), 0);
+    ck_assert_uint_eq(options.names.n_more, 1);
+    ck_assert_str_eq(options.names.more[0], "b.example");
+    ck_assert_int_eq(parse(&options, "--web-host=a", NULL), 0);
+    ck_assert_int_eq(parse(&options, "--web-since=2h", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--page-to-stdout", "--web-since=2h"), 0);
+    /* As it was before there was --web. */
+    ck_assert_int_eq(parse(&options, "--pri", NULL), 0);
+    ck_assert_int_eq(options.mode, EXPORTER_PRINT);
+    /* As the server calls itself. */
+    ck_assert_int_eq(parse(&options, "--page-to-stdout", "--web"), 0);
+    ck_assert_int_eq(options.mode, EXPORTER_PAGE);
+    ck_assert_int_eq(parse(&options, "--web", "--print"), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--web", "--textfile=a.prom"), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--print", "--page-to-stdout"), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--web-since=0", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--web-host=", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--web-host=a:80", NULL), -EINVAL);
+    ck_assert_int_eq(parse(&options, "--web-host=a b", NULL), -EINVAL);
+}
+
+TEST(plain, so_many_names_and_no_more)
+{
+    struct exporter_options options;
+    char name[] = "--web-host=a";
+    char program[] = "vmwss-exporter";
+    char web_too[] = "--web";
+    char *argv[REQUEST_HOST_MORE + 4] = {program, web_too};
+
+    for (int i = 2; i <= REQUEST_HOST_MORE + 2; i++)
+        argv[i] = name;
+    optind = 0;
+    ck_assert_int_eq(exporter_options_parse(&options, REQUEST_HOST_MORE + 2, argv), 0);
+    optind = 0;
+    ck_assert_int_eq(exporter_options_parse(&options, REQUEST_HOST_MORE + 3, argv), -EINVAL);
+}

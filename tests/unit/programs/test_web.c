@@ -5,7 +5,6 @@
 
 #include "programs/exporter/http.h"
 #include "programs/exporter/listen.h"
-#include "programs/exporter/options.h"
 
 #include "page_maker.h"
 
@@ -14,7 +13,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -342,67 +340,4 @@ TEST(served, new_records_are_seen_in_time)
     store_close(store);
     virtual_clock_pass_ms(5000);
     assert_has(get("/status.json"), "<img src=x onerror=alert(1)>");
-}
-
-/* --- options ---------------------------------------------------------------------------------- */
-
-static int parse(struct exporter_options *options, const char *a, const char *b)
-{
-    static char words[3][64] = {"vmwss-exporter"};
-    char *argv[] = {words[0], words[1], words[2], NULL};
-
-    snprintf(words[1], sizeof(words[1]), "%s", a ? a : "");
-    snprintf(words[2], sizeof(words[2]), "%s", b ? b : "");
-    optind = 0; /* begin anew */
-    return exporter_options_parse(options, a ? b ? 3 : 2 : 1, argv);
-}
-
-TEST(plain, options_of_pages)
-{
-    struct exporter_options options;
-
-    ck_assert_int_eq(parse(&options, NULL, NULL), 0);
-    ck_assert(!options.web);
-    ck_assert_double_eq(options.web_since_s, 86400);
-    ck_assert_int_eq(parse(&options, "--web", "--web-since=2h"), 0);
-    ck_assert(options.web);
-    ck_assert_int_eq(options.mode, EXPORTER_HTTP);
-    ck_assert_double_eq(options.web_since_s, 7200);
-    ck_assert_int_eq(parse(&options, "--web", "--database=/x"), 0);
-    ck_assert_str_eq(options.pages.database, "/x");
-    ck_assert_int_eq(parse(&options, "--web", "--web-host=b.example"), 0);
-    ck_assert_uint_eq(options.names.n_more, 1);
-    ck_assert_str_eq(options.names.more[0], "b.example");
-    ck_assert_int_eq(parse(&options, "--web-host=a", NULL), 0);
-    ck_assert_int_eq(parse(&options, "--web-since=2h", NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--page-to-stdout", "--web-since=2h"), 0);
-    /* As it was before there was --web. */
-    ck_assert_int_eq(parse(&options, "--pri", NULL), 0);
-    ck_assert_int_eq(options.mode, EXPORTER_PRINT);
-    /* As the server calls itself. */
-    ck_assert_int_eq(parse(&options, "--page-to-stdout", "--web"), 0);
-    ck_assert_int_eq(options.mode, EXPORTER_PAGE);
-    ck_assert_int_eq(parse(&options, "--web", "--print"), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--web", "--textfile=a.prom"), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--print", "--page-to-stdout"), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--web-since=0", NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--web-host=", NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--web-host=a:80", NULL), -EINVAL);
-    ck_assert_int_eq(parse(&options, "--web-host=a b", NULL), -EINVAL);
-}
-
-TEST(plain, so_many_names_and_no_more)
-{
-    struct exporter_options options;
-    char name[] = "--web-host=a";
-    char program[] = "vmwss-exporter";
-    char web_too[] = "--web";
-    char *argv[REQUEST_HOST_MORE + 4] = {program, web_too};
-
-    for (int i = 2; i <= REQUEST_HOST_MORE + 2; i++)
-        argv[i] = name;
-    optind = 0;
-    ck_assert_int_eq(exporter_options_parse(&options, REQUEST_HOST_MORE + 2, argv), 0);
-    optind = 0;
-    ck_assert_int_eq(exporter_options_parse(&options, REQUEST_HOST_MORE + 3, argv), -EINVAL);
 }
