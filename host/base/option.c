@@ -294,7 +294,7 @@ int options_read(const struct command_options *options, void *base, int argc, ch
         rc = take_number(options, &tables, base, number);
     if (rc == 0 && options->no_arguments && optind < argc)
         return command_refuse("'%s' is too much; see --help", argv[optind]);
-    return rc;
+    return rc == 0 && options->check ? options->check(base, argc, argv) : rc;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */

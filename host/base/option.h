@@ -73,6 +73,10 @@ struct command_options {
     int column;
     const char *version; /* text of -V, --version; NULL: there is no such option */
     bool no_arguments;   /* a non-option argument is an error */
+    /* Takes the arguments that follow the options, from argv[optind] on, and checks what was read
+     * into the command's struct. Returns 0, or -EINVAL after printing the error. NULL: nothing to
+     * take or to check. */
+    int (*check)(void *base, int argc, char **argv);
 };
 
 /**

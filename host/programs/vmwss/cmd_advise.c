@@ -51,25 +51,10 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
-        "Shows how much memory each guest should have, what it could give back, and why, from vmwssd's\n"
-        "history. It changes nothing. Name guests by name or UUID; without a name it shows all guests that\n"
-        "have a record of the last hour.\n",
-    .lines = lines,
-};
-
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
-    *options = (struct options){.advising.windows = decide_windows_default,
-                                .database = STORE_DEFAULT_PATH};
+    struct options *options = base;
 
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
     options->domains = argv + optind;
     options->n_domains = (size_t)(argc - optind);
     if (options->explain && (options->json || options->backtest_s > 0))
@@ -77,6 +62,16 @@ static int parse_options(struct options *options, int argc, char **argv)
             "--explain cannot be combined with --json, which has every term, or --backtest");
     return 0;
 }
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss advise [DOMAIN...] [OPTIONS]\n\n"
+        "Shows how much memory each guest should have, what it could give back, and why, from vmwssd's\n"
+        "history. It changes nothing. Name guests by name or UUID; without a name it shows all guests that\n"
+        "have a record of the last hour.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 /* --- guests ----------------------------------------------------------------------------------- */
 
@@ -215,10 +210,11 @@ static int advise_run(struct options *options, struct store *store, struct error
 
 int cmd_advise(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.advising.windows = decide_windows_default,
+                              .database = STORE_DEFAULT_PATH};
     struct store *store = NULL;
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

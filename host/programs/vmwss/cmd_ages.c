@@ -48,16 +48,10 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss ages (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "Follows one panel of pages over time, and shows how long ago each byte of a guest's memory was last\n"
-        "touched, and so its working set over every window.\n",
-    .lines = lines,
-};
-
-static int check_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
+    struct options *options = base;
+
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
     if (options->sampling.census)
@@ -83,16 +77,14 @@ static int check_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){
-        .sampling = {.n_windows = 3, .window_s = {1, 10, 60}, .follow = true}};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    return rc == 0 ? check_options(options, argc, argv) : rc;
-}
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss ages (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "Follows one panel of pages over time, and shows how long ago each byte of a guest's memory was last\n"
+        "touched, and so its working set over every window.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 /* --- following -------------------------------------------------------------------------------- */
 
@@ -332,8 +324,9 @@ static int follow(struct session *session, const void *options, struct error *er
 
 int cmd_ages(int argc, char **argv)
 {
-    struct options options;
-    int rc = parse_options(&options, argc, argv);
+    struct options options = {
+        .sampling = {.n_windows = 3, .window_s = {1, 10, 60}, .follow = true}};
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

@@ -45,6 +45,17 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static int check_options(void *base, int argc, char **argv)
+{
+    struct balloon_options *options = base;
+
+    options->verb = optind < argc ? argv[optind] : "";
+    options->domain = optind + 1 < argc ? argv[optind + 1] : NULL;
+    if (optind + 2 < argc)
+        return command_refuse("%s: one guest at a time", argv[optind + 2]);
+    return 0;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss balloon status [OPTIONS]\n"
@@ -60,27 +71,8 @@ static const struct command_options command_options = {
         "request. release restores balloons that it set and did not restore, and takes no memory;\n"
         "vmwss-balloond must not run meanwhile.\n",
     .lines = lines,
+    .check = check_options,
 };
-
-/* As options_read(). */
-static int parse_options(struct balloon_options *options, int argc, char **argv)
-{
-    *options = (struct balloon_options){.kept = KEPT_CHOICE_DEFAULT,
-                                        .windows = decide_windows_default,
-                                        .journal = JOURNAL_DEFAULT_PATH,
-                                        .last = 20,
-                                        .for_s = 3600};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
-    options->verb = optind < argc ? argv[optind] : "";
-    options->domain = optind + 1 < argc ? argv[optind + 1] : NULL;
-    if (optind + 2 < argc)
-        return command_refuse("%s: one guest at a time", argv[optind + 2]);
-    return 0;
-}
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
@@ -292,9 +284,13 @@ static int show_journal(const struct balloon_options *options, struct error *err
 
 int cmd_balloon(int argc, char **argv)
 {
-    struct balloon_options options;
+    struct balloon_options options = {.kept = KEPT_CHOICE_DEFAULT,
+                                      .windows = decide_windows_default,
+                                      .journal = JOURNAL_DEFAULT_PATH,
+                                      .last = 20,
+                                      .for_s = 3600};
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

@@ -27,6 +27,16 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static int check_options(void *base, int argc, char **argv)
+{
+    struct options *options = base;
+    int rc = guest_choice_take(&options->guest, argc, argv, "cache");
+
+    if (rc == 0 && !options->guest.domain && !options->guest.pid)
+        return command_refuse("name a DOMAIN or a --pid; see vmwss cache --help");
+    return rc;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss cache (DOMAIN | --pid PID) [OPTIONS]\n\n"
@@ -34,22 +44,9 @@ static const struct command_options command_options = {
         "(perf), occupancy and memory bandwidth (resctrl). Tells whether the memory that the guest touches\n"
         "is larger than the cache, if the counts show it.\n",
     .lines = lines,
+    .check = check_options,
     .after = "Exit status: 0 measured, 1 usage, 2 refused, 3 the guest ended, 130 interrupted.\n",
 };
-
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){.window_s = 10};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
-    rc = guest_choice_take(&options->guest, argc, argv, "cache");
-    if (rc == 0 && !options->guest.domain && !options->guest.pid)
-        return command_refuse("name a DOMAIN or a --pid; see vmwss cache --help");
-    return rc;
-}
 
 struct waiting {
     struct progress progress;
@@ -134,8 +131,8 @@ static int run(const struct options *options)
 
 int cmd_cache(int argc, char **argv)
 {
-    struct options options;
-    int rc = parse_options(&options, argc, argv);
+    struct options options = {.window_s = 10};
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

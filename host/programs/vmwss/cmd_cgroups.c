@@ -49,14 +49,6 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss cgroups [PATH] [OPTIONS]\n\n"
-        "Shows how much memory each control group (at and below PATH) touches within a window, "
-        "by page_idle.\n",
-    .lines = lines,
-};
-
 static int check_path(const char *path)
 {
     if (*path == '/' && !strstr(path, "/../") && strlen(path) < 4000)
@@ -64,16 +56,10 @@ static int check_path(const char *path)
     return command_bad_value("PATH", path, "a control group, as in /machine.slice");
 }
 
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
-    *options = (struct options){
-        .window_s = 10, .samples = DEFAULT_SAMPLES, .top = UINT64_MAX, .path = "/"};
+    struct options *options = base;
 
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
     if (optind < argc)
         options->path = argv[optind++];
     if (optind < argc)
@@ -84,6 +70,15 @@ static int parse_options(struct options *options, int argc, char **argv)
         options->samples = UINT64_MAX;
     return check_path(options->path);
 }
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss cgroups [PATH] [OPTIONS]\n\n"
+        "Shows how much memory each control group (at and below PATH) touches within a window, "
+        "by page_idle.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
@@ -326,10 +321,11 @@ static int end_measuring(struct measuring *measuring, int rc, const struct error
 
 int cmd_cgroups(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {
+        .window_s = 10, .samples = DEFAULT_SAMPLES, .top = UINT64_MAX, .path = "/"};
     struct measuring measuring = {.options = &options};
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

@@ -40,21 +40,10 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage = "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
-             "Shows the working set of one guest over time, from vmwssd's history.\n",
-    .lines = lines,
-};
-
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
-    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .step = -1};
+    struct options *options = base;
 
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
     if (optind != argc - 1)
         return command_refuse("name one DOMAIN, by name or UUID; see vmwss history --help");
     options->domain = argv[optind];
@@ -62,6 +51,13 @@ static int parse_options(struct options *options, int argc, char **argv)
         return command_refuse("--writes stands alone: no --events, --svg and --step");
     return kept_span_check(&options->kept);
 }
+
+static const struct command_options command_options = {
+    .usage = "Usage: vmwss history DOMAIN [OPTIONS]\n\n"
+             "Shows the working set of one guest over time, from vmwssd's history.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 struct collected {
     size_t n, n_events;
@@ -240,10 +236,10 @@ static int read_and_print(struct store *store, const struct options *options, st
 
 int cmd_history(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.kept = KEPT_CHOICE_DEFAULT, .step = -1};
     struct store *store;
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

@@ -51,13 +51,6 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss map (DOMAIN | --pid PID) [OPTIONS]\n\n"
-        "Shows which guest-physical addresses were touched within each window, as a picture or as numbers.\n",
-    .lines = lines,
-};
-
 /* Checks the length of a period, or the windows of a single measurement. */
 static int check_windows(struct options *options)
 {
@@ -83,8 +76,10 @@ static int check_windows(struct options *options)
     return 0;
 }
 
-static int check_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
+    struct options *options = base;
+
     if (check_windows(options) < 0)
         return -EINVAL;
     if (sampling_check(&options->sampling, argc, argv) < 0)
@@ -100,15 +95,13 @@ static int check_options(struct options *options, int argc, char **argv)
     return 0;
 }
 
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){.sampling = {.pages = true}};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    return rc == 0 ? check_options(options, argc, argv) : rc;
-}
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss map (DOMAIN | --pid PID) [OPTIONS]\n\n"
+        "Shows which guest-physical addresses were touched within each window, as a picture or as numbers.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
@@ -350,8 +343,8 @@ static int measure_and_show(struct session *session, const void *context, struct
 
 int cmd_map(int argc, char **argv)
 {
-    struct options options;
-    int rc = parse_options(&options, argc, argv);
+    struct options options = {.sampling = {.pages = true}};
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

@@ -112,17 +112,6 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss measure (DOMAIN... | --all | --pid PID) [OPTIONS]\n\n"
-        "Measures the working set size of a running guest: the bytes of its RAM touched within a window.\n"
-        "Several guests are measured at the same time, and each is printed when it is done.\n\n"
-        "  DOMAIN              name, UUID or id of a libvirt domain",
-    .lines = lines,
-    .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest ended meanwhile,\n"
-             "130 interrupted.\n",
-};
-
 /* The names of several guests go into options->domains; the checks are those for one guest. */
 static int take_domains(struct options *options, int argc, char **argv)
 {
@@ -154,8 +143,24 @@ static int check_writes(struct sampling_choice *sampling)
     return 0;
 }
 
-static int check_options(struct options *options, int argc, char **argv)
+static void default_windows(struct sampling_choice *sampling)
 {
+    if (sampling->n_windows > 0)
+        return;
+    if (sampling->writes) {
+        memcpy(sampling->window_s, write_windows_s, sizeof(write_windows_s));
+        sampling->n_windows = COUNT(write_windows_s);
+    } else {
+        sampling->window_s[0] = DEFAULT_WINDOW_S;
+        sampling->n_windows = 1;
+    }
+}
+
+static int check_options(void *base, int argc, char **argv)
+{
+    struct options *options = base;
+
+    default_windows(&options->sampling);
     if (take_domains(options, argc, argv) < 0)
         return -EINVAL;
     /* The second measurement cannot pause the guest in the same way, and of two guardians one would
@@ -171,30 +176,17 @@ static int check_options(struct options *options, int argc, char **argv)
     return sampling_check_interval(&options->sampling, options->interval_s);
 }
 
-static void default_windows(struct sampling_choice *sampling)
-{
-    if (sampling->n_windows > 0)
-        return;
-    if (sampling->writes) {
-        memcpy(sampling->window_s, write_windows_s, sizeof(write_windows_s));
-        sampling->n_windows = COUNT(write_windows_s);
-    } else {
-        sampling->window_s[0] = DEFAULT_WINDOW_S;
-        sampling->n_windows = 1;
-    }
-}
-
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){.stretch = 1};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    default_windows(&options->sampling);
-
-    return rc == 0 ? check_options(options, argc, argv) : rc;
-}
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss measure (DOMAIN... | --all | --pid PID) [OPTIONS]\n\n"
+        "Measures the working set size of a running guest: the bytes of its RAM touched within a window.\n"
+        "Several guests are measured at the same time, and each is printed when it is done.\n\n"
+        "  DOMAIN              name, UUID or id of a libvirt domain",
+    .lines = lines,
+    .check = check_options,
+    .after = "Exit status: 0 measured, 1 usage, 2 cannot measure, 3 the guest ended meanwhile,\n"
+             "130 interrupted.\n",
+};
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
@@ -399,8 +391,8 @@ static int measure_all_guests(struct options *options)
 
 int cmd_measure(int argc, char **argv)
 {
-    struct options options;
-    int rc = parse_options(&options, argc, argv);
+    struct options options = {.stretch = 1};
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

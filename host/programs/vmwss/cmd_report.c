@@ -44,23 +44,10 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss report [OPTIONS]\n\n"
-        "Shows what the guests of a host needed, one by one and together, what they could give back, and how\n"
-        "many more would fit, from vmwssd's history.\n",
-    .lines = lines,
-};
-
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
-    *options = (struct options){.kept = KEPT_CHOICE_DEFAULT, .report = {.risk = 0.01}};
+    struct options *options = base;
 
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
     if (optind != argc)
         return command_refuse("report shows all guests; for one guest, use vmwss history %s",
                               argv[optind]);
@@ -68,6 +55,15 @@ static int parse_options(struct options *options, int argc, char **argv)
         return command_refuse("--html, --json or --csv: only one of them");
     return kept_span_check(&options->kept);
 }
+
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss report [OPTIONS]\n\n"
+        "Shows what the guests of a host needed, one by one and together, what they could give back, and how\n"
+        "many more would fit, from vmwssd's history.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 /* Returns true if the history is this host's: the named host, or that of the first guest. */
 static bool is_this_host(struct store *store, const char *named)
@@ -157,10 +153,10 @@ static int make_and_show(struct store *store, struct options *options, struct er
 
 int cmd_report(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.kept = KEPT_CHOICE_DEFAULT, .report = {.risk = 0.01}};
     struct store *store;
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

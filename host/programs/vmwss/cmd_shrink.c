@@ -56,6 +56,25 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static void catch_signals(void)
+{
+    interrupt_catch();
+    signal(SIGPIPE, SIG_IGN); /* closing the output must not keep us from restoring */
+    signal(SIGTSTP, SIG_IGN); /* otherwise the guest would stay small and unobserved */
+}
+
+static int check_options(void *base, int argc, char **argv)
+{
+    struct options *options = base;
+
+    if (optind != argc - 1)
+        return command_refuse("name one DOMAIN; see vmwss shrink --help");
+    options->domain = argv[optind];
+    if (!(options->settle_s >= 2 && options->settle_s <= 3600))
+        return command_refuse("--settle: expected 2 to 3600 seconds");
+    return 0;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss shrink DOMAIN [OPTIONS]\n\n"
@@ -64,32 +83,10 @@ static const struct command_options command_options = {
         "available), then gives all back. The knee lies between the last two sizes. The guest may become\n"
         "slow, so the command asks first. Whatever ends the experiment, the balloon is restored.\n",
     .lines = lines,
+    .check = check_options,
     .after =
         "Exit status: 0 done, 1 usage, 2 failed or refused, 3 the guest ended, 130 interrupted.\n",
 };
-
-static void catch_signals(void)
-{
-    interrupt_catch();
-    signal(SIGPIPE, SIG_IGN); /* closing the output must not keep us from restoring */
-    signal(SIGTSTP, SIG_IGN); /* otherwise the guest would stay small and unobserved */
-}
-
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){.settle_s = 10, .database = NULL};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
-    if (optind != argc - 1)
-        return command_refuse("name one DOMAIN; see vmwss shrink --help");
-    options->domain = argv[optind];
-    if (!(options->settle_s >= 2 && options->settle_s <= 3600))
-        return command_refuse("--settle: expected 2 to 3600 seconds");
-    return 0;
-}
 
 /* --- the experiment --------------------------------------------------------------------------- */
 
@@ -447,10 +444,10 @@ static int exit_code(const struct experiment *experiment, int rc, const struct e
 
 int cmd_shrink(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.settle_s = 10, .database = NULL};
     cleanup_free struct experiment *experiment = calloc(1, sizeof(*experiment));
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

@@ -35,37 +35,32 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static int check_options(void *base, int argc, char **argv)
+{
+    (void)base;
+    if (optind < argc)
+        return command_refuse("status shows all guests: unexpected '%s'", argv[optind]);
+    return 0;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss status [OPTIONS]\n\n"
         "Shows this host now: vmwssd, the host's memory, and every guest with its last record, or why it has\n"
         "none. It measures nothing and changes nothing.\n",
     .lines = lines,
+    .check = check_options,
     .after =
         "Exit status: 0 vmwssd runs, and all guests that are not suspended are measured; 1 usage;\n"
         "2 otherwise.\n",
 };
 
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){.choice.database = STORE_DEFAULT_PATH};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
-    if (optind < argc)
-        return command_refuse("status shows all guests: unexpected '%s'", argv[optind]);
-    return 0;
-}
-
 int cmd_status(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.choice.database = STORE_DEFAULT_PATH};
     struct status status;
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

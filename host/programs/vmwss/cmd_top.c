@@ -34,36 +34,32 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static int check_options(void *base, int argc, char **argv)
+{
+    struct screen_options *options = base;
+
+    options->filter.patterns = argv + optind;
+    options->filter.n_patterns = argc - optind;
+    return 0;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss top [GUEST...] [OPTIONS]\n\n"
         "Shows the working set of every guest, or of those named, on the whole screen, from vmwssd's history.\n"
         "GUEST is a UUID, or a pattern of names, as in 'web*'.\n",
     .lines = lines,
+    .check = check_options,
     .after = "Keys: arrows select, Enter shows more of a guest, < > sort, r reverses, h helps, q "
              "quits.\n",
 };
 
-/* As options_read(). */
-static int parse_options(struct screen_options *options, int argc, char **argv)
-{
-    *options = (struct screen_options){
-        .database = STORE_DEFAULT_PATH, .delay_s = 1, .key = ROW_BY_WSS};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
-    options->filter.patterns = argv + optind;
-    options->filter.n_patterns = argc - optind;
-    return 0;
-}
-
 int cmd_top(int argc, char **argv)
 {
-    struct screen_options options;
+    struct screen_options options = {
+        .database = STORE_DEFAULT_PATH, .delay_s = 1, .key = ROW_BY_WSS};
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

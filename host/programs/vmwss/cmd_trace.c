@@ -61,14 +61,6 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
-static const struct command_options command_options = {
-    .usage =
-        "Usage: vmwss trace (DOMAIN | --pid PID) (--out FILE | --csv) [OPTIONS]\n"
-        "       vmwss trace --show FILE [--json | --csv]\n\n"
-        "Records which pages of a guest were touched in each period, and at which reading first.\n",
-    .lines = lines,
-};
-
 /* --- options ---------------------------------------------------------------------------------- */
 
 static int refuse_usage(const char *what)
@@ -85,8 +77,10 @@ static int check_show(const struct options *options, int argc)
     return 0;
 }
 
-static int check_options(struct options *options, int argc, char **argv)
+static int check_options(void *base, int argc, char **argv)
 {
+    struct options *options = base;
+
     if (options->show)
         return check_show(options, argc);
     if (sampling_check(&options->sampling, argc, argv) < 0)
@@ -98,18 +92,14 @@ static int check_options(struct options *options, int argc, char **argv)
     return sampling_check_interval(&options->sampling, options->interval_s);
 }
 
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){
-        .sampling = {.n_windows = 4, .window_s = {1, 2, 5, 10}, .pages = true, .same_pages = true},
-        .max_bytes = DEFAULT_MAX_BYTES,
-    };
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    return rc == 0 ? check_options(options, argc, argv) : rc;
-}
+static const struct command_options command_options = {
+    .usage =
+        "Usage: vmwss trace (DOMAIN | --pid PID) (--out FILE | --csv) [OPTIONS]\n"
+        "       vmwss trace --show FILE [--json | --csv]\n\n"
+        "Records which pages of a guest were touched in each period, and at which reading first.\n",
+    .lines = lines,
+    .check = check_options,
+};
 
 /* --- tracing ---------------------------------------------------------------------------------- */
 
@@ -383,8 +373,11 @@ static int trace_guest(struct session *session, const void *context, struct erro
 
 int cmd_trace(int argc, char **argv)
 {
-    struct options options;
-    int rc = parse_options(&options, argc, argv);
+    struct options options = {
+        .sampling = {.n_windows = 4, .window_s = {1, 2, 5, 10}, .pages = true, .same_pages = true},
+        .max_bytes = DEFAULT_MAX_BYTES,
+    };
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);

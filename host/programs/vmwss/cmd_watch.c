@@ -36,27 +36,23 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static int check_options(void *base, int argc, char **argv)
+{
+    struct options *options = base;
+
+    options->domains = argv + optind;
+    options->n_domains = argc - optind;
+    return 0;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss watch [DOMAIN...] [OPTIONS]\n\n"
         "Prints vmwssd's last record of each guest, or of those named, and then each new record as it is\n"
         "added.\n",
     .lines = lines,
+    .check = check_options,
 };
-
-/* As options_read(). */
-static int parse_options(struct options *options, int argc, char **argv)
-{
-    *options = (struct options){.database = STORE_DEFAULT_PATH};
-
-    int rc = options_read(&command_options, options, argc, argv);
-
-    if (rc != 0)
-        return rc;
-    options->domains = argv + optind;
-    options->n_domains = argc - optind;
-    return 0;
-}
 
 /* Maximum number of records read at once: more are read when these are printed. */
 #define COLLECT_MAX 256
@@ -168,10 +164,10 @@ static int watch_stream(struct stream *stream, const struct options *options, st
 
 int cmd_watch(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.database = STORE_DEFAULT_PATH};
     struct stream *stream = NULL;
     struct error error = {0};
-    int rc = parse_options(&options, argc, argv);
+    int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);
