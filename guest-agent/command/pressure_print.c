@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "command/command.h"
 #include "print/record.h"
 #include "proc/keyed.h"
 #include "proc/rights.h"

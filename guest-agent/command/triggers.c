@@ -2,6 +2,8 @@
 /** @file triggers.c  See triggers.h. */
 #include "command/triggers.h"
 
+#include "command/command.h"
+
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
 

@@ -53,6 +53,7 @@
  */
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "measure/damon_taken.h"
 #include "measure/kernel/collapses.h"
 #include "measure/kernel/lru_batches.h"
