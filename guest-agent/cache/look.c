@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file look.c  See look.h. */
 #include "cache/look.h"
 
 #include "base/array.h"

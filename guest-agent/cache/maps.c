@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file maps.c  See maps.h. */
 #include "cache/maps.h"
 
 #include "base/kernel_number.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file method.c  See method.h. */
 #include "cache/method.h"
 
 void cache_count_add(struct cache_count *sum, const struct cache_count *part)

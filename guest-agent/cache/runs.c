@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file runs.c  See runs.h. */
 #include "cache/runs.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file total.c  See total.h. */
 #include "cache/total.h"
 
 #include "base/array.h"

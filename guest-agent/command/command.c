@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file command.c  See command.h. */
 #include "command/command.h"
 
 #include <errno.h>

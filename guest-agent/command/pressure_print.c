@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pressure_print.c  See pressure_print.h. */
 #include "command/pressure_print.h"
 
 #include "base/cleanup.h"

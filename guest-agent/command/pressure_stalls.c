@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pressure_stalls.c  See pressure_stalls.h. */
 #include "command/pressure_stalls.h"
 
 #include "base/cleanup.h"

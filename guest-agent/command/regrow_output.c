@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file regrow_output.c  See regrow_output.h. */
 #include "command/regrow_output.h"
 
 #include "base/text/json.h"

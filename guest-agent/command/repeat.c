@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file repeat.c  See repeat.h. */
 #include "command/repeat.h"
 
 #include <time.h>

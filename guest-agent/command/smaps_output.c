@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file smaps_output.c  See smaps_output.h. */
 #include "command/smaps_output.h"
 
 #include "print/record.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file triggers.c  See triggers.h. */
 #include "command/triggers.h"
 
 #include "command/command.h"

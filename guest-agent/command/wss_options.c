@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wss_options.c  See wss_options.h. */
 #include "command/wss_options.h"
 
 #include "base/parse.h"

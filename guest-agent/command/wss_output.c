@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wss_output.c  See wss_output.h. */
 #include "command/wss_output.h"
 
 #include "base/text/json.h"

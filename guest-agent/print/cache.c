@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache.c  See cache.h. */
 #include "print/cache.h"
 
 #include "base/cleanup.h"

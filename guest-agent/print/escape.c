@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file escape.c  See escape.h. */
 #include "print/escape.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file record.c  See record.h. */
 #include "print/record.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cgroup.c  See cgroup.h. */
 #include "proc/cgroup.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file hidden.c  See hidden.h. */
 #include "proc/hidden.h"
 
 #include "base/cleanup.h"

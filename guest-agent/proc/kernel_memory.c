@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kernel_memory.c  See kernel_memory.h. */
 #include "proc/kernel_memory.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file keyed.c  See keyed.h. */
 #include "proc/keyed.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file meminfo.c  See meminfo.h. */
 #include "proc/meminfo.h"
 
 #include "proc/hidden.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paging.c  See paging.h. */
 #include "proc/paging.h"
 
 #include "proc/hidden.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paging_rates.c  See paging_rates.h. */
 #include "proc/paging_rates.h"
 
 #include "proc/keyed.h"

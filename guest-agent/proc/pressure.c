@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pressure.c  See pressure.h. */
 #include "proc/pressure.h"
 
 #include "base/kernel_number.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pressure_survey.c  See pressure_survey.h. */
 #include "proc/pressure_survey.h"
 
 #include "base/cleanup.h"

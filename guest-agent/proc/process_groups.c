@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file process_groups.c  See process_groups.h. */
 #include "proc/process_groups.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file process_memory.c  See process_memory.h. */
 #include "proc/process_memory.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file processes.c  See processes.h. */
 #include "proc/processes.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rights.c  See rights.h. */
 #include "proc/rights.h"
 
 #include <sys/syscall.h>

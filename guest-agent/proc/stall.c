@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file stall.c  See stall.h. */
 #include "proc/stall.h"
 
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file stall_history.c  See stall_history.h. */
 #include "proc/stall_history.h"
 
 #include <stddef.h>

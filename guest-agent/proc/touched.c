@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file touched.c  See touched.h. */
 #include "proc/touched.h"
 
 static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t whole)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file curve.c  See curve.h. */
 #include "regrow/curve.h"
 
 #include "base/array.h"

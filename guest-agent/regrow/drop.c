@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file drop.c  See drop.h. */
 #include "regrow/drop.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reading.c  See reading.h. */
 #include "regrow/reading.h"
 
 #include "base/text/json.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file apart.c  See apart.h. */
 #include "serve/apart.h"
 
 #include "base/clock.h"

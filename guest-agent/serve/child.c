@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file child.c  See child.h. */
 #include "serve/child.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file endpoint.c  See endpoint.h. */
 #include "serve/endpoint.h"
 
 #include "base/cleanup.h"

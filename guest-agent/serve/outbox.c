@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file outbox.c  See outbox.h. */
 #include "serve/outbox.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file own_round.c  See own_round.h. */
 #include "serve/own_round.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file own_set.c  See own_set.h. */
 #include "serve/own_set.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file question.c  See question.h. */
 #include "serve/question.h"
 
 #include "serve/report.h"

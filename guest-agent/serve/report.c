@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report.c  See report.h. */
 #include "serve/report.h"
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file disturbed.c  See disturbed.h. */
 #include "wss/disturbed.h"
 
 #include "base/cleanup.h"

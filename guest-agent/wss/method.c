@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file method.c  See method.h. */
 #include "wss/method.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file tlb_evict.c  See tlb_evict.h. */
 #include "wss/tlb_evict.h"
 
 #include "base/clock.h"

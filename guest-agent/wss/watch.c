@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file watch.c  See watch.h. */
 #include "wss/watch.h"
 
 #include "base/clock.h"

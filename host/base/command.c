@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file command.c  See command.h. */
 #include "base/command.h"
 
 #include "base/debug.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file debug.c  See debug.h. */
 #include "base/debug.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file distribution.c  See distribution.h. */
 #include "base/distribution.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file error.c  See error.h. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fsroot.c  See fsroot.h. */
 #include "base/fsroot.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guardian.c  See guardian.h. */
 #include "base/guardian.h"
 
 #include "base/array.h"

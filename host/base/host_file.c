@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_file.c  See host_file.h. */
 #include "base/host_file.h"
 
 #include "base/kernel_number.h"

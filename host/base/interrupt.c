@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file interrupt.c  See interrupt.h. */
 #include "base/interrupt.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kernel_number.c  See kernel_number.h. */
 #include "base/kernel_number.h"
 
 #include <ctype.h>

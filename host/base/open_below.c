@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file open_below.c  See open_below.h. */
 #include "base/open_below.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file page_sizes.c  See page_sizes.h. */
 #include "base/page_sizes.h"
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file parse.c  See parse.h. */
 #include "base/parse.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file proc_pid.c  See proc_pid.h. */
 #include "base/proc_pid.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file progress.c  See progress.h. */
 #include "base/progress.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file run_dir.c  See run_dir.h. */
 #include "base/run_dir.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file run_lock.c  See run_lock.h. */
 #include "base/run_lock.h"
 
 #include "base/cleanup.h"

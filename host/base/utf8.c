@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file utf8.c  See utf8.h. */
 #include "base/utf8.h"
 #include "base/array.h"
 

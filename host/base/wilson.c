@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wilson.c  See wilson.h. */
 #include "base/wilson.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bucket.c  See bucket.h. */
 #include "history/bucket.h"
 
 #include "history/numbers.h"

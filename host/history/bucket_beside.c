@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bucket_beside.c  See bucket_beside.h. */
 #include "history/bucket_beside.h"
 
 #include "history/bucket_row.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bucket_need.c  See bucket_need.h. */
 #include "history/bucket_need.h"
 
 #include <math.h>

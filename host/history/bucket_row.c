@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file bucket_row.c  See bucket_row.h. */
 #include "history/bucket_row.h"
 
 #include "history/columns.h"

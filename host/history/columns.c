@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file columns.c  See columns.h. */
 #include "history/columns.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file database.c  See database.h. */
 #include "history/database.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file event.c  See event.h. */
 #include "history/event.h"
 
 #include "base/array.h"

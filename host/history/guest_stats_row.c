@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_stats_row.c  See guest_stats_row.h. */
 #include "history/guest_stats_row.h"
 
 #include "history/bucket.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_sum.c  See host_sum.h. */
 #include "history/host_sum.h"
 
 #include "base/cleanup.h"

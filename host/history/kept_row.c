@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept_row.c  See kept_row.h. */
 #include "history/kept_row.h"
 
 #include "history/columns.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file moments.c  See moments.h. */
 #include "history/moments.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file numbers.c  See numbers.h. */
 #include "history/numbers.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file quarantine.c  See quarantine.h. */
 #include "history/quarantine.h"
 
 #include "base/array.h"

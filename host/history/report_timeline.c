@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file report_timeline.c  See report_timeline.h. */
 #include "history/report_timeline.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rollup.c  See rollup.h. */
 #include "history/rollup.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file row.c  See row.h. */
 #include "history/row.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shortage.c  See shortage.h. */
 #include "history/shortage.h"
 
 #include <math.h>

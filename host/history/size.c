@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file size.c  See size.h. */
 #include "history/size.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sql.c  See sql.h. */
 #include "history/sql.h"
 
 #include "history/open_store.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file standing.c  See standing.h. */
 #include "history/standing.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file stream.c  See stream.h. */
 #include "history/stream.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file timeline.c  See timeline.h. */
 #include "history/timeline.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wal.c  See wal.h. */
 #include "history/wal.h"
 
 #include "history/open_store.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ageing.c  See ageing.h. */
 #include "measure/ageing.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_taken.c  See damon_taken.h. */
 #include "measure/damon_taken.h"
 
 #include "base/bytes.h"

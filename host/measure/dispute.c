@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file dispute.c  See dispute.h. */
 #include "measure/dispute.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fine.c  See fine.h. */
 #include "measure/fine.h"
 
 #include "base/cleanup.h"

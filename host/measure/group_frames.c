@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file group_frames.c  See group_frames.h. */
 #include "measure/group_frames.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file neighbour.c  See neighbour.h. */
 #include "measure/neighbour.h"
 
 #include "base/cleanup.h"

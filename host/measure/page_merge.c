@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file page_merge.c  See page_merge.h. */
 #include "measure/page_merge.h"
 
 #include <errno.h>

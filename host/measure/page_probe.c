@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file page_probe.c  See page_probe.h. */
 #include "measure/page_probe.h"
 
 #include "measure/kernel/pagemap.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file page_set.c  See page_set.h. */
 #include "measure/page_set.h"
 
 #include "base/bytes.h"

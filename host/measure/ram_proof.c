@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_proof.c  See ram_proof.h. */
 #include "measure/ram_proof_private.h"
 
 #include "base/bytes.h"

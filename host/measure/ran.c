@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ran.c  See ran.h. */
 #include "measure/ran.h"
 
 #include "guest/domain/qemu_vcpus.h"

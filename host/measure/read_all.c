@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file read_all.c  See read_all.h. */
 #include "measure/read_all.h"
 
 #include "base/bytes.h"

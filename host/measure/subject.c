@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file subject.c  See subject.h. */
 #include "measure/subject.h"
 
 #include "base/bytes.h"

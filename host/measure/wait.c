@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file wait.c  See wait.h. */
 #include "measure/wait.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file witness.c  See witness.h. */
 #include "measure/witness.h"
 
 #include "base/bytes.h"

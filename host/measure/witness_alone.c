@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file witness_alone.c  See witness_alone.h. */
 #include "measure/witness_alone.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file write_watch.c  See write_watch.h. */
 #include "measure/write_watch.h"
 
 #include <errno.h>

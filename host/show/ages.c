@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ages.c  See ages.h. */
 #include "show/ages.h"
 
 #include "base/text/units.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cache.c  See cache.h. */
 #include "show/cache.h"
 
 #include "base/text/units.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cgroups.c  See cgroups.h. */
 #include "show/cgroups.h"
 
 #include "base/text/units.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file chart.c  See chart.h. */
 #include "show/chart.h"
 
 #include "base/cleanup.h"

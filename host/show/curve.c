@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file curve.c  See curve.h. */
 #include "show/curve.h"
 
 #include "base/cleanup.h"

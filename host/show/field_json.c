@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file field_json.c  See field_json.h. */
 #include "show/field_json.h"
 
 #include "base/text/json.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fit.c  See fit.h. */
 #include "show/fit.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_stats.c  See guest_stats.h. */
 #include "show/guest_stats.h"
 
 #include "base/text/json.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_view.c  See guest_view.h. */
 #include "show/guest_view.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history.c  See history.h. */
 #include "show/history.h"
 
 #include "base/text/units.h"

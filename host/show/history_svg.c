@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file history_svg.c  See history_svg.h. */
 #include "show/history_svg.h"
 
 #include "base/text/units.h"

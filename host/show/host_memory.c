@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_memory.c  See host_memory.h. */
 #include "show/host_memory.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html.c  See html.h. */
 #include "show/html.h"
 
 #include "base/cleanup.h"

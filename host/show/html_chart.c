@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_chart.c  See html_chart.h. */
 #include "show/html_chart.h"
 
 #include "base/array.h"

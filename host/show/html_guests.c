@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_guests.c  See html_guests.h. */
 #include "show/html_guests.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_page.c  See html_page.h. */
 #include "show/html_page.h"
 
 #include "base/text/units.h"

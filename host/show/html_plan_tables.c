@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_plan_tables.c  See html_plan_tables.h. */
 #include "show/html_plan_tables.h"
 
 #include "base/array.h"

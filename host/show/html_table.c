@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file html_table.c  See html_table.h. */
 #include "show/html_table.h"
 
 #include "base/plural.h"

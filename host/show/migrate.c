@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file migrate.c  See migrate.h. */
 #include "show/migrate.h"
 
 #include "base/plural.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan.c  See plan.h. */
 #include "show/plan.h"
 
 #include "base/plural.h"

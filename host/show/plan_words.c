@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_words.c  See plan_words.h. */
 #include "show/plan_words.h"
 
 #include "base/plural.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sample_json.c  See sample_json.h. */
 #include "show/sample_json.h"
 
 #include "show/field_json.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sample_table.c  See sample_table.h. */
 #include "show/sample_table.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sheet.c  See sheet.h. */
 #include "show/sheet.h"
 
 #include "base/text/csv.h"

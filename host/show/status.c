@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file status.c  See status.h. */
 #include "show/status.h"
 
 #include "base/plural.h"

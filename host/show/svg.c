@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file svg.c  See svg.h. */
 #include "show/svg.h"
 
 #include "show/fit.h"

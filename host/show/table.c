@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file table.c  See table.h. */
 #include "show/table.h"
 
 #include "base/cleanup.h"

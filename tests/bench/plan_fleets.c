@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_fleets.c  See plan_fleets.h. */
 #include "plan_fleets.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file answer.c  See answer.h. */
 #include "answer.h"
 #include "layout.h"
 #include "sweep.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file map.c  See map.h. */
 #include "map.h"
 
 #include "base/cleanup.h"

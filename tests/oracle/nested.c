@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file nested.c  See nested.h. */
 #include "nested.h"
 
 #include <pthread.h>

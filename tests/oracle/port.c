@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file port.c  See port.h. */
 #include "port.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file serve.c  See serve.h. */
 #include "serve.h"
 #include "answer.h"
 #include "layout.h"

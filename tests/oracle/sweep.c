@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sweep.c  See sweep.h. */
 #include "sweep.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file tables.c  See tables.h. */
 #include "tables.h"
 
 #include <string.h>

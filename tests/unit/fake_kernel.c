@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fake_kernel.c  See fake_kernel.h. */
 #include "fake_kernel.h"
 
 #include "measure/kernel/idle_bitmap.h"

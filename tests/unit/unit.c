@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file unit.c  See unit.h. */
 #include "unit.h"
 
 #include <errno.h>

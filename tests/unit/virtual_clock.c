@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file virtual_clock.c  See virtual_clock.h. */
 #include "virtual_clock.h"
 
 #include <dirent.h>

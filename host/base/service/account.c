@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file account.c  See account.h. */
 #include "base/service/account.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file call_filter.c  See call_filter.h. */
 #include "base/service/call_filter.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file capabilities.c  See capabilities.h. */
 #include "base/service/capabilities.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ini_file.c  See ini_file.h. */
 #include "base/service/ini_file.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file log.c  See log.h. */
 #include "base/service/log.h"
 
 #include "base/clock.h"

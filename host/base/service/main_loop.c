@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file main_loop.c  See main_loop.h. */
 #include "base/service/main_loop.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file privileges.c  See privileges.h. */
 #include "base/service/privileges.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reader_group.c  See reader_group.h. */
 #include "base/service/reader_group.h"
 
 #include "base/service/capabilities.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file state_dir.c  See state_dir.h. */
 #include "base/service/state_dir.h"
 
 #include "base/cleanup.h"

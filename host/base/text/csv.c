@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file csv.c  See csv.h. */
 #include "base/text/csv.h"
 #include "base/array.h"
 

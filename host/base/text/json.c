@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file json.c  See json.h. */
 #include "base/text/json.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file names.c  See names.h. */
 #include "base/text/names.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file units.c  See units.h. */
 #include "base/text/units.h"
 #include "base/array.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file inbox.c  See inbox.h. */
 #include "base/wire/inbox.h"
 
 #include <errno.h>

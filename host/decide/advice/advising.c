@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advising.c  See advising.h. */
 #include "decide/advice/advising.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file backtest.c  See backtest.h. */
 #include "decide/advice/backtest.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file day.c  See day.h. */
 #include "decide/advice/day.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shrink.c  See shrink.h. */
 #include "decide/advice/shrink.h"
 
 #include "base/bytes.h"

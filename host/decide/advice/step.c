@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file step.c  See step.h. */
 #include "decide/advice/step.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file words.c  See words.h. */
 #include "decide/advice/words.h"
 
 #include <math.h>

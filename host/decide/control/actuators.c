@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file actuators.c  See actuators.h. */
 #include "decide/control/actuators.h"
 
 #include "base/bytes.h"

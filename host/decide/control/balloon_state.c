@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file balloon_state.c  See balloon_state.h. */
 #include "decide/control/balloon_state.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file control.c  See control.h. */
 #include "decide/control/control.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file control_words.c  See control_words.h. */
 #include "decide/control/control_words.h"
 
 #include "base/array.h"

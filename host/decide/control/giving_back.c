@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file giving_back.c  See giving_back.h. */
 #include "decide/control/giving_back.h"
 
 #include "base/bytes.h"

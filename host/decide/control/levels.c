@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file levels.c  See levels.h. */
 #include "decide/control/levels.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file journal.c  See journal.h. */
 #include "decide/journal/journal_private.h"
 
 #include "base/bytes.h"

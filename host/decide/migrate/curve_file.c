@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file curve_file.c  See curve_file.h. */
 #include "decide/migrate/curve_file.h"
 
 #include "base/bytes.h"

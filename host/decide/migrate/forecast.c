@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file forecast.c  See forecast.h. */
 #include "decide/migrate/forecast.h"
 
 #include "measure/record/sample_record.h"

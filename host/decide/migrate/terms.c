@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file terms.c  See terms.h. */
 #include "decide/migrate/terms.h"
 
 /* Uncertainties of what was not measured: a connection shares its host, and moves. */

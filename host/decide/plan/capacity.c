@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file capacity.c  See capacity.h. */
 #include "decide/plan/capacity.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file consolidate.c  See consolidate.h. */
 #include "decide/plan/consolidate.h"
 
 #include "base/cleanup.h"

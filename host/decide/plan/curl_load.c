@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file curl_load.c  See curl_load.h. */
 #include "decide/plan/curl_load.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fleet.c  See fleet.h. */
 #include "decide/plan/fleet.h"
 
 #include "base/array.h"

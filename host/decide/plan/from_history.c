@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file from_history.c  See from_history.h. */
 #include "decide/plan/from_history.h"
 
 #include "base/cleanup.h"

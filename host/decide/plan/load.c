@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file load.c  See load.h. */
 #include "decide/plan/load.h"
 
 #include "decide/plan/past.h"

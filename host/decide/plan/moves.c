@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file moves.c  See moves.h. */
 #include "decide/plan/moves.h"
 
 #include <errno.h>

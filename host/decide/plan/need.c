@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file need.c  See need.h. */
 #include "decide/plan/need.h"
 
 #include "decide/plan/past.h"

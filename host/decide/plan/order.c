@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file order.c  See order.h. */
 #include "decide/plan/order.h"
 
 #include "base/cleanup.h"

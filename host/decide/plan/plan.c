@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan.c  See plan.h. */
 #include "decide/plan/plan.h"
 
 #include "base/cleanup.h"

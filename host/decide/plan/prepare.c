@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prepare.c  See prepare.h. */
 #include "decide/plan/prepare.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file price.c  See price.h. */
 #include "decide/plan/price.h"
 
 #include <errno.h>

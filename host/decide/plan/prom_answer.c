@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prom_answer.c  See prom_answer.h. */
 #include "decide/plan/prom_answer.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prom_client.c  See prom_client.h. */
 #include "decide/plan/prom_client.h"
 
 #include "base/array.h"

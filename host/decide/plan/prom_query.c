@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prom_query.c  See prom_query.h. */
 #include "decide/plan/prom_query.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file read_writes.c  See read_writes.h. */
 #include "decide/plan/read_writes.h"
 
 #include "decide/plan/writes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file spare.c  See spare.h. */
 #include "decide/plan/spare.h"
 
 #include "base/cleanup.h"

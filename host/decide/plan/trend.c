@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trend.c  See trend.h. */
 #include "decide/plan/trend.h"
 
 #include "base/compare.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file url_cpus.c  See url_parts.h. */
 #include "decide/plan/url_parts.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file url_needs.c  See url_parts.h. */
 #include "base/cleanup.h"
 #include "decide/plan/url_parts.h"
 

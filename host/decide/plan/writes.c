@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file writes.c  See writes.h. */
 #include "decide/plan/writes.h"
 
 #include "history/bucket.h"

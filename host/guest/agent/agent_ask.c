@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_ask.c  See agent_ask.h. */
 #include "guest/agent/agent_ask.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_endpoint.c  See agent_endpoint.h. */
 #include "guest/agent/agent_endpoint.h"
 
 #include "base/cleanup.h"

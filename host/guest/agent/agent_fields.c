@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_fields.c  See agent_fields.h. */
 #include "guest/agent/agent_fields.h"
 
 #include "base/utf8.h"

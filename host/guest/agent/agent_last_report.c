@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_last_report.c  See agent_last_report.h. */
 #include "guest/agent/agent_last_report.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_message.c  See agent_message.h. */
 #include "guest/agent/agent_message.h"
 
 #include "base/array.h"

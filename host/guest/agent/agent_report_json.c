@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_report_json.c  See agent_report_json.h. */
 #include "guest/agent/agent_report_json.h"
 
 #include "guest/agent/agent_tables.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_tables.c  See agent_tables.h. */
 #include "guest/agent/agent_tables.h"
 
 #include "base/array.h"

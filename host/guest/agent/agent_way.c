@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file agent_way.c  See agent_way.h. */
 #include "guest/agent/agent_way.h"
 
 #include "base/cleanup.h"

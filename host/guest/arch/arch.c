@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file arch.c  See arch.h. */
 #include "guest/arch/arch.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file balloon_counters.c  See balloon_counters.h. */
 #include "guest/domain/balloon_counters.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file domain_events.c  See domain_events.h. */
 #include "guest/domain/domain_events.h"
 
 #include "guest/domain/libvirt.h"

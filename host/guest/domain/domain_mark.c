@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file domain_mark.c  See domain_mark.h. */
 #include "guest/domain/domain_mark.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file domain_memory.c  See domain_memory.h. */
 #include "guest/domain/domain_memory.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file domain_metadata.c  See domain_metadata.h. */
 #include "guest/domain/domain_metadata.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file domain_virtio_mem.c  See domain_virtio_mem.h. */
 #include "guest/domain/domain_virtio_mem.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_choice.c  See guest_choice.h. */
 #include "guest/domain/guest_choice.h"
 
 #include "guest/domain/inquiry.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file inquiry.c  See inquiry.h. */
 #include "guest/domain/inquiry.h"
 
 #include "base/cond.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file owner.c  See owner.h. */
 #include "guest/domain/owner.h"
 
 #include "base/array.h"

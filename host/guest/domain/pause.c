@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pause.c  See pause.h. */
 #include "guest/domain/pause.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pods.c  See pods.h. */
 #include "guest/domain/pods.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_config_file.c  See qemu_config_file.h. */
 #include "guest/domain/qemu_config_file.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_config_text.c  See qemu_config_text.h. */
 #include "guest/domain/qemu_config_text.h"
 
 #include "base/cleanup.h"

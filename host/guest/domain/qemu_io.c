@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_io.c  See qemu_io.h. */
 #include "guest/domain/qemu_io.h"
 
 #include "base/bytes.h"

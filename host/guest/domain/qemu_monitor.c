@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_monitor.c  See qemu_monitor.h. */
 #include "guest/domain/qemu_monitor.h"
 
 #include "base/array.h"

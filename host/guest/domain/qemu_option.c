@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_option.c  See qemu_option.h. */
 #include "guest/domain/qemu_option.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_process.c  See qemu_process.h. */
 #include "guest/domain/qemu_process.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_socket.c  See qemu_socket.h. */
 #include "guest/domain/qemu_socket.h"
 
 #include "base/cleanup.h"

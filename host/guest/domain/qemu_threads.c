@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_threads.c  See qemu_threads.h. */
 #include "guest/domain/qemu_threads.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qemu_vcpus.c  See qemu_vcpus.h. */
 #include "guest/domain/qemu_vcpus.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file qmp.c  See qmp.h. */
 #include "guest/domain/qmp.h"
 
 #include "base/cleanup.h"

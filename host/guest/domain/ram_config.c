@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_config.c  See ram_config.h. */
 #include "guest/domain/ram_config.h"
 
 #include "base/array.h"

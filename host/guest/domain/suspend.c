@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file suspend.c  See suspend.h. */
 #include "guest/domain/suspend.h"
 
 #include "guest/domain/libvirt.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file vmm_name.c  See vmm_name.h. */
 #include "guest/domain/vmm_name.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file xml_owner.c  See xml_owner.h. */
 #include "guest/domain/xml_owner.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file xml_tree.c  See xml_tree.h. */
 #include "guest/domain/xml_tree.h"
 
 #include <errno.h>

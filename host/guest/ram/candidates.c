@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file candidates.c  See candidates.h. */
 #include "guest/ram/candidates.h"
 
 #include "base/array.h"

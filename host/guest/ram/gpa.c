@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file gpa.c  See gpa.h. */
 #include "guest/ram/gpa.h"
 
 #include "base/bytes.h"

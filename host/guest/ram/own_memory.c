@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file own_memory.c  See own_memory.h. */
 #include "guest/ram/own_memory.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plugged.c  See plugged.h. */
 #include "guest/ram/plugged.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resident.c  See resident.h. */
 #include "guest/ram/resident.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file target.c  See target.h. */
 #include "guest/ram/target.h"
 
 int target_read_resident(const struct target *target, struct resident_now *now, bool again,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace.c  See trace.h. */
 #include "history/trace/trace.h"
 
 #include <stdlib.h>

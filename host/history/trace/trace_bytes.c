@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_bytes.c  See trace_bytes.h. */
 #include "history/trace/trace_bytes.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_reader.c  See trace_reader.h. */
 #include "history/trace/trace_reader.h"
 
 #include "history/trace/trace_bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_record.c  See trace_record.h. */
 #include "history/trace/trace_record.h"
 
 #include "base/utf8.h"

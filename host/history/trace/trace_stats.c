@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_stats.c  See trace_stats.h. */
 #include "history/trace/trace_stats.h"
 
 #include "base/array.h"

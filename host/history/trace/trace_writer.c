@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_writer.c  See trace_writer.h. */
 #include "history/trace/trace_writer.h"
 
 #include "base/page_sizes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file counters.c  See counters.h. */
 #include "measure/cache/counters.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cpu_caches.c  See cpu_caches.h. */
 #include "measure/cache/cpu_caches.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file measure.c  See measure.h. */
 #include "measure/cache/measure.h"
 
 #include "base/cleanup.h"

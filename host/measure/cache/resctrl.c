@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl.c  See resctrl.h. */
 #include "measure/cache/resctrl.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl_dir.c  See resctrl_dir.h. */
 #include "measure/cache/resctrl_dir.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl_read.c  See resctrl_read.h. */
 #include "measure/cache/resctrl_read.h"
 
 #include "base/cleanup.h"

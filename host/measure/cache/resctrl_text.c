@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file resctrl_text.c  See resctrl_text.h. */
 #include "measure/cache/resctrl_text.h"
 
 #include <errno.h>

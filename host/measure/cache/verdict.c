@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file verdict.c  See verdict.h. */
 #include "measure/cache/verdict.h"
 
 #include "base/array.h"

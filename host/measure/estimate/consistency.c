@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file consistency.c  See consistency.h. */
 #include "measure/estimate/consistency.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file dirty.c  See dirty.h. */
 #include "measure/estimate/dirty.h"
 
 #include <math.h>

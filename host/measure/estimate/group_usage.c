@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file group_usage.c  See group_usage.h. */
 #include "measure/estimate/group_usage.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pace.c  See pace.h. */
 #include "measure/estimate/pace.h"
 
 #include <math.h>

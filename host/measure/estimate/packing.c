@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file packing.c  See packing.h. */
 #include "measure/estimate/packing.h"
 
 #include "base/compare.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file precision.c  See precision.h. */
 #include "measure/estimate/precision.h"
 
 #include "base/wilson.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sketch.c  See sketch.h. */
 #include "measure/estimate/sketch.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file advise.c  See advise.h. */
 #include "measure/kernel/advise.h"
 
 #include <errno.h>

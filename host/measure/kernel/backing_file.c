@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file backing_file.c  See backing_file.h. */
 #include "measure/kernel/backing_file.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file carried_bits.c  See carried_bits.h. */
 #include "measure/kernel/carried_bits.h"
 
 #include "base/kernel_version.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cgroup_tree.c  See cgroup_tree.h. */
 #include "measure/kernel/cgroup_tree.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file clear_refs.c  See clear_refs.h. */
 #include "measure/kernel/clear_refs.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file collapses.c  See collapses.h. */
 #include "measure/kernel/collapses.h"
 
 #include "measure/kernel/vmstat.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_hits.c  See damon_hits.h. */
 #include "measure/kernel/damon_hits.h"
 
 #include "base/cleanup.h"

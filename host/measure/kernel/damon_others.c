@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_others.c  See damon_others.h. */
 #include "measure/kernel/damon_others.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_sysfs.c  See damon_sysfs.h. */
 #include "measure/kernel/damon_sysfs.h"
 
 #include "base/array.h"

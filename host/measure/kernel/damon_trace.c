@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_trace.c  See damon_trace.h. */
 #include "measure/kernel/damon_trace.h"
 
 #include "base/kernel_number.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file fault_trace.c  See fault_trace.h. */
 #include "measure/kernel/fault_trace.h"
 
 #include "guest/domain/qemu_vcpus.h"

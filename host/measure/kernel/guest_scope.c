@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_scope.c  See guest_scope.h. */
 #include "measure/kernel/guest_scope.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file host_fix.c  See host_fix.h. */
 #include "measure/kernel/host_fix.h"
 
 #include "base/array.h"

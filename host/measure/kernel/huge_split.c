@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file huge_split.c  See huge_split.h. */
 #include "measure/kernel/huge_split.h"
 
 #include "base/bytes.h"

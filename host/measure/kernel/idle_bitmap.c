@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file idle_bitmap.c  See idle_bitmap.h. */
 #include "measure/kernel/idle_bitmap.h"
 
 #include <errno.h>

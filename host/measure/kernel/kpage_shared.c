@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kpage_shared.c  See kpage_shared.h. */
 #include "measure/kernel/kpage_shared.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kpageflags.c  See kpageflags.h. */
 #include "measure/kernel/kpageflags.h"
 
 #include "measure/kernel/u64_file.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ksm.c  See ksm.h. */
 #include "measure/kernel/ksm.h"
 
 #include "measure/kernel/vmstat.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kvm_stats.c  See kvm_stats.h. */
 #include "measure/kernel/kvm_stats.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file large_folios.c  See large_folios.h. */
 #include "measure/kernel/large_folios.h"
 
 #include "base/meminfo.h"

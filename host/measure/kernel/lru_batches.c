@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file lru_batches.c  See lru_batches.h. */
 #include "measure/kernel/lru_batches.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file lru_gen.c  See lru_gen.h. */
 #include "measure/kernel/lru_gen.h"
 
 #include "base/cleanup.h"

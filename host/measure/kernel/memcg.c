@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file memcg.c  See memcg.h. */
 #include "measure/kernel/memcg.h"
 
 #include "base/cleanup.h"

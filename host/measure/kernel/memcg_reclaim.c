@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file memcg_reclaim.c  See memcg_reclaim.h. */
 #include "measure/kernel/memcg_reclaim.h"
 
 #include "base/array.h"

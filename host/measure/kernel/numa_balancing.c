@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file numa_balancing.c  See numa_balancing.h. */
 #include "measure/kernel/numa_balancing.h"
 
 #include "base/host_file.h"

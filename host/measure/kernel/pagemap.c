@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pagemap.c  See pagemap.h. */
 #include "measure/kernel/pagemap.h"
 
 #include "base/bytes.h"

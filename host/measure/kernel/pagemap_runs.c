@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pagemap_runs.c  See pagemap_runs.h. */
 #include "measure/kernel/pagemap_runs.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_smaps.c  See ram_smaps.h. */
 #include "measure/kernel/ram_smaps.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file swap_ins.c  See swap_ins.h. */
 #include "measure/kernel/swap_ins.h"
 
 #include "base/cleanup.h"

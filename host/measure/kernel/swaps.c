@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file swaps.c  See swaps.h. */
 #include "measure/kernel/swaps.h"
 
 #include "base/bytes.h"

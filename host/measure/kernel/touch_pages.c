@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file touch_pages.c  See touch_pages.h. */
 #include "measure/kernel/touch_pages.h"
 
 #include <errno.h>

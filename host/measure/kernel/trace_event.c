@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_event.c  See trace_event.h. */
 #include "measure/kernel/trace_event.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file u64_file.c  See u64_file.h. */
 #include "measure/kernel/u64_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file vmstat.c  See vmstat.h. */
 #include "measure/kernel/vmstat.h"
 
 #include "base/cleanup.h"

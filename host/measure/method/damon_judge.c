@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_judge.c  See damon_judge.h. */
 #include "measure/method/damon_judge.h"
 
 #include "measure/kernel/collapses.h"

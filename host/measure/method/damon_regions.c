@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file damon_regions.c  See damon_regions.h. */
 #include "measure/method/damon_regions.h"
 
 #include "guest/arch/arch.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file first_mapping.c  See first_mapping.h. */
 #include "measure/method/first_mapping.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file folio_strata.c  See folio_strata.h. */
 #include "measure/method/folio_strata.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file idle_collect.c  See idle_collect.h. */
 #include "measure/method/idle_collect.h"
 
 #include "measure/damon_taken.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file idle_frames.c  See idle_frames.h. */
 #include "measure/method/idle_frames.h"
 
 #include "base/cleanup.h"

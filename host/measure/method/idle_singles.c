@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file idle_singles.c  See idle_singles.h. */
 #include "measure/method/idle_singles.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mglru_checks.c  See mglru_checks.h. */
 #include "measure/method/mglru_checks.h"
 
 #include "base/cleanup.h"

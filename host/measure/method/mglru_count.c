@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mglru_count.c  See mglru_count.h. */
 #include "measure/method/mglru_count.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file mglru_trial.c  See mglru_trial.h. */
 #include "measure/method/mglru_trial.h"
 
 #include "base/kernel_version.h"

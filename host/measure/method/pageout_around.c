@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pageout_around.c  See pageout_around.h. */
 #include "measure/method/pageout_around.h"
 
 #include "base/bytes.h"

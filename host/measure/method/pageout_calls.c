@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pageout_calls.c  See pageout_calls.h. */
 #include "measure/method/pageout_calls.h"
 
 #include "base/cleanup.h"

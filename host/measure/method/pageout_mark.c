@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pageout_mark.c  See pageout_mark.h. */
 #include "measure/method/pageout_mark.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file pageout_others.c  See pageout_others.h. */
 #include "measure/method/pageout_others.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_frames.c  See ram_frames.h. */
 #include "measure/method/ram_frames.h"
 
 #include "base/cleanup.h"

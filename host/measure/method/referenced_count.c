@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file referenced_count.c  See referenced_count.h. */
 #include "measure/method/referenced_count.h"
 
 #include "base/bytes.h"

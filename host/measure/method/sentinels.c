@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sentinels.c  See sentinels.h. */
 #include "measure/method/sentinels.h"
 
 #include "base/bytes.h"

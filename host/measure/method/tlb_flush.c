@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file tlb_flush.c  See tlb_flush.h. */
 #include "measure/method/tlb_flush.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trial.c  See trial.h. */
 #include "measure/method/trial.h"
 
 #include "guest/domain/qemu_vcpus.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file zap_faults.c  See zap_faults.h. */
 #include "measure/method/zap_faults.h"
 
 static void touch(struct page_set *set, uint64_t i)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file zap_scout.c  See zap_scout.h. */
 #include "measure/method/zap_scout.h"
 
 #include "base/bytes.h"

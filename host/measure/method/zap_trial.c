@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file zap_trial.c  See zap_trial.h. */
 #include "measure/method/zap_trial.h"
 
 #include "guest/domain/qemu_vcpus.h"

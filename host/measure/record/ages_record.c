@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ages_record.c  See ages_record.h. */
 #include "measure/record/ages_record.h"
 
 #include "base/bytes.h"

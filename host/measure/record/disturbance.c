@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file disturbance.c  See disturbance.h. */
 #include "measure/record/disturbance.h"
 
 #include "base/host_file.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file flag_memory.c  See flag_memory.h. */
 #include "measure/record/flag_memory.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_tracker.c  See guest_tracker.h. */
 #include "measure/record/guest_tracker.h"
 
 #include "base/utf8.h"

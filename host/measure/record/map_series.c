@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file map_series.c  See map_series.h. */
 #include "measure/record/map_series.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file ram_map.c  See ram_map.h. */
 #include "measure/record/ram_map_private.h"
 
 #include "base/bytes.h"

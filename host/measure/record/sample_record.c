@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sample_record.c  See sample_record.h. */
 #include "measure/record/sample_record.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file write_record.c  See write_record.h. */
 #include "measure/record/write_record.h"
 
 void write_record_take(struct sample_record *record)

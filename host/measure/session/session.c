@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file session.c  See session.h. */
 #include "measure/session/session.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file adoption.c  See adoption.h. */
 #include "programs/balloond/adoption.h"
 
 #include "base/service/log.h"

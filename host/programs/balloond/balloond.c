@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file balloond.c  See balloond.h. */
 #include "programs/balloond/balloond.h"
 
 #include "base/service/log.h"

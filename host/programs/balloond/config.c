@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file config.c  See config.h. */
 #include "programs/balloond/config.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file joint_growth.c  See joint_growth.h. */
 #include "programs/balloond/joint_growth.h"
 
 #include "base/cleanup.h"

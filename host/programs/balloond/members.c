@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file members.c  See members.h. */
 #include "programs/balloond/members.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reclaimer.c  See reclaimer.h. */
 #include "programs/balloond/reclaimer.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reclaiming.c  See reclaiming.h. */
 #include "programs/balloond/reclaiming.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file recording.c  See recording.h. */
 #include "programs/balloond/recording.h"
 
 #include "base/service/log.h"

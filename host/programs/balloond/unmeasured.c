@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file unmeasured.c  See unmeasured.h. */
 #include "programs/balloond/unmeasured.h"
 
 #include "base/service/log.h"

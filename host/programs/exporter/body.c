@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file body.c  See body.h. */
 #include "programs/exporter/body.h"
 
 #include <stdlib.h>

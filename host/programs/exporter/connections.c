@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file connections.c  See connections.h. */
 #include "programs/exporter/connections.h"
 
 #include <netinet/in.h>

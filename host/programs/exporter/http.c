@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file http.c  See http.h. */
 #include "programs/exporter/http.h"
 
 #include "base/clock.h"

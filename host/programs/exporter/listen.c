@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file listen.c  See listen.h. */
 #include "programs/exporter/listen.h"
 
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file message.c  See message.h. */
 #include "programs/exporter/message.h"
 
 #include "base/command.h"

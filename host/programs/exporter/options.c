@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file options.c  See options.h. */
 #include "programs/exporter/options.h"
 
 #include "base/option.h"

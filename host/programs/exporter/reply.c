@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file reply.c  See reply.h. */
 #include "programs/exporter/reply.h"
 
 #include <stdbool.h>

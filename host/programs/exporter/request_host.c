@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file request_host.c  See request_host.h. */
 #include "programs/exporter/request_host.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file run.c  See run.h. */
 #include "programs/exporter/run.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file status_json.c  See status_json.h. */
 #include "programs/exporter/status_json.h"
 
 #include "base/text/json.h"

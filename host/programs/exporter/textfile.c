@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file textfile.c  See textfile.h. */
 #include "programs/exporter/textfile.h"
 
 #include "base/write_all.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file web.c  See web.h. */
 #include "programs/exporter/web.h"
 
 #include "base/array.h"

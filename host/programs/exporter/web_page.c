@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file web_page.c  See web_page.h. */
 #include "programs/exporter/web_page.h"
 
 #include "programs/exporter/message.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file web_report.c  See web_report.h. */
 #include "programs/exporter/web_report.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file asking.c  See asking.h. */
 #include "programs/vmwss/asking.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cgroup_guests.c  See cgroup_guests.h. */
 #include "programs/vmwss/cgroup_guests.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file cli.c  See cli.h. */
 #include "programs/vmwss/cli.h"
 
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file daemon_process.c  See daemon_process.h. */
 #include "programs/vmwss/daemon_process.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file denial.c  See denial.h. */
 #include "programs/vmwss/denial.h"
 
 #include "base/cleanup.h"

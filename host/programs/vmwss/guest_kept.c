@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_kept.c  See guest_kept.h. */
 #include "programs/vmwss/guest_kept.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file kept.c  See kept.h. */
 #include "programs/vmwss/kept.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file map_over.c  See map_over.h. */
 #include "programs/vmwss/map_over.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file migrate_at.c  See migrate_at.h. */
 #include "programs/vmwss/migrate_at.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file migrate_terms.c  See migrate_terms.h. */
 #include "programs/vmwss/migrate_terms.h"
 
 #include "base/parse.h"

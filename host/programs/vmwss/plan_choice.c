@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file plan_choice.c  See plan_choice.h. */
 #include "programs/vmwss/plan_choice.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file sampling.c  See sampling.h. */
 #include "programs/vmwss/sampling.h"
 
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file several.c  See several.h. */
 #include "programs/vmwss/several.h"
 
 #include "base/command.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file shrink_guest.c  See shrink_guest.h. */
 #include "programs/vmwss/shrink_guest.h"
 
 #include "base/clock.h"

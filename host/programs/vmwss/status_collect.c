@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file status_collect.c  See status_collect.h. */
 #include "programs/vmwss/status_collect.h"
 
 #include "base/cleanup.h"

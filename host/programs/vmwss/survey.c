@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file survey.c  See survey.h. */
 #include "programs/vmwss/survey.h"
 
 #include "base/run_lock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file trace_show.c  See trace_show.h. */
 #include "programs/vmwss/trace_show.h"
 
 #include "base/command.h"

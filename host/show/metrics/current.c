@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file current.c  See current.h. */
 #include "show/metrics/current.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file exposition.c  See exposition.h. */
 #include "show/metrics/exposition.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file planning.c  See planning.h. */
 #include "show/metrics/planning.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prometheus_balloon.c  See prometheus_balloon.h. */
 #include "show/metrics/prometheus_balloon.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file prometheus_guest_stats.c  See prometheus_guest_stats.h. */
 #include "show/metrics/prometheus_guest_stats.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file detail.c  See detail.h. */
 #include "show/screen/detail.h"
 
 #include "base/text/units.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file layout.c  See layout.h. */
 #include "show/screen/layout.h"
 
 #include "base/array.h"

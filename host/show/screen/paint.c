@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file paint.c  See paint.h. */
 #include "show/screen/paint.h"
 
 #include <langinfo.h>

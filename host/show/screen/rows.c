@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rows.c  See rows.h. */
 #include "show/screen/rows.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file model.c  See model.h. */
 #include "model.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file past.c  See past.h. */
 #include "past.h"
 
 #include "base/bytes.h"

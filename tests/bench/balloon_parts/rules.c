@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file rules.c  See rules.h. */
 #include "rules.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file made_up_fleet.c  See made_up_fleet.h. */
 #include "made_up_fleet.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file balloon_stats.c  See balloon_stats.h. */
 #include "programs/vmwssd/agents/balloon_stats.h"
 
 #include "base/cond.h"

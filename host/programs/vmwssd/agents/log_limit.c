@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file log_limit.c  See log_limit.h. */
 #include "programs/vmwssd/agents/log_limit.h"
 
 #include <string.h>

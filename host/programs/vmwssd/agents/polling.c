@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file polling.c  See polling.h. */
 #include "programs/vmwssd/agents/polling.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file config.c  See config.h. */
 #include "programs/vmwssd/config/config.h"
 
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file budget.c  See budget.h. */
 #include "programs/vmwssd/scanner/budget.h"
 
 #include <math.h>

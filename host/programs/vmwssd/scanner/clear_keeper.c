@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file clear_keeper.c  See clear_keeper.h. */
 #include "programs/vmwssd/scanner/clear_keeper.h"
 
 #include "base/cleanup.h"

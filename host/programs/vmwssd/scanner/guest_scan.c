@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_scan.c  See guest_scan.h. */
 #include "programs/vmwssd/scanner/guest_scan.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file guest_writes.c  See guest_writes.h. */
 #include "programs/vmwssd/scanner/guest_writes.h"
 
 #include "base/run_lock.h"

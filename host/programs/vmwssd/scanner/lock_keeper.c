@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file lock_keeper.c  See lock_keeper.h. */
 #include "programs/vmwssd/scanner/lock_keeper.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scan_message.c  See scan_message.h. */
 #include "programs/vmwssd/scanner/scan_message.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scan_socket.c  See scan_socket.h. */
 #include "programs/vmwssd/scanner/scan_socket.h"
 
 #include <errno.h>

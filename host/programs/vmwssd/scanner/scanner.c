@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file scanner.c  See scanner.h. */
 #include "programs/vmwssd/scanner/scanner_private.h"
 
 #include "base/clock.h"

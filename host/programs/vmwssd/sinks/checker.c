@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file checker.c  See checker.h. */
 #include "programs/vmwssd/sinks/checker.h"
 
 #include "base/clock.h"

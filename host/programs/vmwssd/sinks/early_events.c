@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file early_events.c  See early_events.h. */
 #include "programs/vmwssd/sinks/early_events.h"
 
 #include "base/array.h"

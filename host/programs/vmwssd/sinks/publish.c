@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file publish.c  See publish.h. */
 #include "programs/vmwssd/sinks/publish.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file publisher.c  See publisher.h. */
 #include "programs/vmwssd/sinks/publisher.h"
 
 #include "base/cleanup.h"

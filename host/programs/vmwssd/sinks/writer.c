@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file writer.c  See writer.h. */
 #include "programs/vmwssd/sinks/writer.h"
 
 #include "base/cond.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file connection.c  See connection.h. */
 #include "programs/vmwssd/sources/connection.h"
 
 #include "base/cleanup.h"

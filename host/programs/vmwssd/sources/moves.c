@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file moves.c  See moves.h. */
 #include "programs/vmwssd/sources/moves.h"
 
 #include "base/service/log.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file open_queue.c  See open_queue.h. */
 #include "programs/vmwssd/sources/open_queue.h"
 
 #include "base/array.h"

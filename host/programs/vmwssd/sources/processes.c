@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file processes.c  See processes.h. */
 #include "programs/vmwssd/sources/processes.h"
 
 #include "base/cleanup.h"

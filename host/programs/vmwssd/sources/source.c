@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/** @file source.c  See source.h. */
 #include "programs/vmwssd/sources/source.h"
 
 #include "programs/vmwssd/config/config.h"
