@@ -49,7 +49,7 @@ struct control_policy {
     bool proactive; /* false: lazy, take only what is missing */
 };
 
-/** What is known of the host's ample times: giving_back.h. Starts as all zero. */
+/** The host's ample times, see giving_back.h. Starts as all zero. */
 struct control_ease {
     double since_s;   /* no shortage and no request since; 0: not so */
     double given_s;   /* guests got memory back last, though none waited for it; 0: not lately */
