@@ -121,6 +121,32 @@ check "no QEMU is left" test -z "$("$vmwss" list --processes --json)"
 no_pod() { [[ -z $(pods_list || echo failed) ]]; }
 check "and no guest of a pod" no_pod
 
+echo "# a pod as KubeVirt makes it by default: its libvirt runs as user 107, and its socket is for that user only"
+copy=/tmp/payload-$$
+install -m 644 "$payload" $copy
+# shellcheck disable=SC2016 # expands in the pod
+unshare --pid --mount --fork --kill-child --mount-proc -- "$BASH" -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/home/libvirt || exit
+	printf "%s\n" "security_driver = \"none\"" "stdio_handler = \"file\"" "namespaces = [ ]" "cgroup_controllers = [ ]" >/run/home/libvirt/qemu.conf
+	echo "<domain type=\"qemu\"><name>shop_own</name><memory unit=\"MiB\">128</memory><metadata><kubevirt xmlns=\"http://kubevirt.io\"/></metadata>
+		<os><type arch=\"x86_64\" machine=\"pc\">hvm</type><kernel>$0</kernel><cmdline>$1</cmdline></os>
+		<devices><memballoon model=\"none\"/></devices></domain>" >/run/home/domain.xml
+	chown -R 107:107 /run
+	as_107=(env HOME=/run/home XDG_RUNTIME_DIR=/run XDG_CONFIG_HOME=/run/home setpriv --reuid 107 --regid 107 --clear-groups)
+	"${as_107[@]}" libvirtd &
+	until [[ -S /run/libvirt/libvirt-sock ]]; do sleep 0.1; done
+	"${as_107[@]}" virsh -c "qemu:///session?socket=/run/libvirt/libvirt-sock" create /run/home/domain.xml
+	wait' $copy "$(resting "$params")" >"$guests_dir/own" 2>&1 &
+pod_pid=$!
+pids+=("$pod_pid")
+disown
+own() { pods_list | jq -es "length == 1 and (.[0] | .owner == \"shop/own\" and .state == \"running\" and .ram_bytes == 134217728)" >/dev/null; }
+check "list asks it" eventually own
+check "which only root can" test "$(stat -Lc '%a %u' "/proc/$(pods_list | jq .pid)/root/run/libvirt/libvirt-sock")" = '700 107'
+measured_own() { "$vmwss" measure --connect pods shop/own --wait 60 --window 1 --json | jq -e '.owner == "shop/own" and .windows[0].wss_bytes > 0' >/dev/null; }
+check "measure, too" measured_own
+kill -KILL "$pod_pid"
+check "it ends" eventually no_pod
+
 echo "# three pods, as KubeVirt's, whose libvirts do not answer"
 for i in 1 2 3; do
 	# shellcheck disable=SC2016 # expands in the pod
@@ -146,8 +172,7 @@ check "which the metrics have as labels" test -n "$("$build/host/vmwss-exporter"
 	grep '^vmwss_guest_info.*manager="kubevirt",owner="shop/silent1"')"
 
 echo "# a QEMU in a namespace of users of its own, where it is user 107"
-install -m 644 "$payload" /tmp/payload-$$
-"$nothp" python3 - "$qemu" -M "$machine" -accel tcg -nodefaults -display none -m 256 -kernel /tmp/payload-$$ \
+"$nothp" python3 - "$qemu" -M "$machine" -accel tcg -nodefaults -display none -m 256 -kernel $copy \
 	-append "$(resting "$params")" -name shop_user <<'END_OF_PYTHON' &
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -186,7 +211,7 @@ exact() {
 check "measures it exactly" eventually exact
 in_history() { [[ $(sql "SELECT count(*) FROM sample JOIN guest ON guest.id = guest_id WHERE name = 'shop_user'") -gt 1 ]]; }
 check "and vmwssd does" eventually in_history
-rm /tmp/payload-$$
+rm $copy
 check "SIGTERM: exit 0" vmwssd_end TERM
 check "no lock is left" bash -c '! ls /run/vmwss/guest-*.lock >/dev/null 2>&1'
 finish
