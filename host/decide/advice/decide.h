@@ -16,9 +16,9 @@
  *   D = max(1.25 H_short, 1.15 H_mid, 1.10 H_long, max of H_mid over 24 h)
  *                                                 each headroom (0.25 H_short ...) is at most W
  *   W = max(5 % of M, above 64 GiB 1 % of the rest, 128 MiB)         working reserve
- *   F = (B - available) + W                                          without swap, or not known
- *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap, but for a day after a
- *                                                                    panic
+ *   F = (B - available) + W                                          without swap, not known, or
+ *                                                                    for a day after a panic
+ *       (B - available) - min(swap free / 2, cold anonymous) + W     with swap
  *       max(M / 2, min(B, (B - available) + W))          of statistics that contradict the host's
  *       M / 2                                                        without fresh statistics
  *   learned = what was needed at the last panic, with a half-life of 24 h
