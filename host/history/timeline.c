@@ -242,9 +242,9 @@ static int take_curve(const struct kept_writes *kept, void *context)
 
     if (kept->curve.n == 0)
         return 0;
-    for (double i = fmax(place, 0); i < end && i < (double)span->n_cells; i++)
-        if (reading->cells[(size_t)i].recorded)
-            reading->cells[(size_t)i].written = bytes;
+    for (size_t i = (size_t)fmax(place, 0); (double)i < end && i < span->n_cells; i++)
+        if (reading->cells[i].recorded)
+            reading->cells[i].written = bytes;
     return 0;
 }
 

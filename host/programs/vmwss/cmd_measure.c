@@ -346,10 +346,13 @@ static ssize_t list_all(const struct fsroot *root, const char *uri, struct domai
 static int name_all(struct options *options, struct domain_info **infos, struct error *error)
 {
     cleanup_root struct fsroot root;
-    ssize_t n = fsroot_open_host(&root, error);
+    int rc = fsroot_open_host(&root, error);
 
-    if (n == 0)
-        n = list_all(&root, options->sampling.guest.uri, infos, error);
+    if (rc < 0)
+        return rc;
+
+    const ssize_t n = list_all(&root, options->sampling.guest.uri, infos, error);
+
     if (n < 0)
         return (int)n;
     options->domains = calloc((size_t)n + 1, sizeof(*options->domains));

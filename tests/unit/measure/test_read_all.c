@@ -100,8 +100,8 @@ TEST(plain, no_vcpu_ran_in_a_census)
  * the test below, added. */
 TEST(plain, a_dump_is_seen_beside_a_busy_monitor)
 {
-    const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378}};
-    const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000}};
+    const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378, 0}};
+    const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000, 0}};
 
     ck_assert(own_work_reads_ram(&work));
     ck_assert(own_work_reads_ram(&longer));
@@ -115,19 +115,19 @@ TEST(plain, reading_is_not_a_monitors_work)
         struct own_work work;
         bool reads;
     } rows[] = {
-        {{85 * MS, {134480000, 33260}}, true},     /* a plain dump */
-        {{65 * MS, {134480000, 33264}}, true},     /* into a FIFO */
-        {{128 * MS, {2530000, 948}}, true},        /* compressed */
-        {{131 * MS, {2530000, 936}}, true},        /* into a FIFO with a slow reader */
-        {{128 * MS, {253000, 95}}, true},          /* what compresses ten times better */
-        {{210 * MS, {127610000, 3391}}, true},     /* a snapshot */
-        {{1327 * MS, {8430000, 1053781}}, false},  /* query-block, 6,200 a second */
-        {{1355 * MS, {14120000, 1764673}}, false}, /* info block */
-        {{49 * MS, {2400000, 45035}}, false},      /* info mtree, into a pipe */
-        {{1477 * MS, {100000, 12723}}, false},     /* query-qmp-schema */
-        {{60 * MS, {4096, 12, 120 << 20}}, true},  /* loads a snapshot */
-        {{60 * MS, {4096, 12, 8 << 20}}, false},   /* a disk's requests in flight */
-        {{0, {0, 0}}, false},
+        {{85 * MS, {134480000, 33260, 0}}, true},     /* a plain dump */
+        {{65 * MS, {134480000, 33264, 0}}, true},     /* into a FIFO */
+        {{128 * MS, {2530000, 948, 0}}, true},        /* compressed */
+        {{131 * MS, {2530000, 936, 0}}, true},        /* into a FIFO with a slow reader */
+        {{128 * MS, {253000, 95, 0}}, true},          /* what compresses ten times better */
+        {{210 * MS, {127610000, 3391, 0}}, true},     /* a snapshot */
+        {{1327 * MS, {8430000, 1053781, 0}}, false},  /* query-block, 6,200 a second */
+        {{1355 * MS, {14120000, 1764673, 0}}, false}, /* info block */
+        {{49 * MS, {2400000, 45035, 0}}, false},      /* info mtree, into a pipe */
+        {{1477 * MS, {100000, 12723, 0}}, false},     /* query-qmp-schema */
+        {{60 * MS, {4096, 12, 120 << 20}}, true},     /* loads a snapshot */
+        {{60 * MS, {4096, 12, 8 << 20}}, false},      /* a disk's requests in flight */
+        {{0, {0, 0, 0}}, false},
     };
 
     for (size_t i = 0; i < COUNT(rows); i++)
