@@ -63,11 +63,11 @@ void own_time_begin(struct own_time *own, const struct target *target)
 
 bool own_work_reads_ram(const struct own_work *work)
 {
-    const double mb_per_s = (double)work->written.bytes * 1e3 / (double)(work->cpu_ns + 1);
+    const double mb_per_s = (double)work->transfers.bytes * 1e3 / (double)(work->cpu_ns + 1);
 
-    return work->written.read >= LOADED_BYTES || mb_per_s >= WRITES_RAM_MB ||
+    return work->transfers.read >= LOADED_BYTES || mb_per_s >= WRITES_RAM_MB ||
            (mb_per_s >= WRITES_LEAST_MB &&
-            work->written.bytes >= work->written.calls * WRITES_BYTES);
+            work->transfers.bytes >= work->transfers.calls * WRITES_BYTES);
 }
 
 /* While a vCPU runs, the other values are not needed. */
@@ -81,7 +81,7 @@ static struct own_step read_step(const struct target *target)
     step.own_ns = own_ns(target);
     step.vcpu_ns = qemu_process_vcpu_ns(target->root, process);
     if (process->accel == ACCEL_TCG)
-        step.written = qemu_process_written(target->root, process);
+        step.transfers = qemu_process_transfers(target->root, process);
     return step;
 }
 
@@ -89,12 +89,13 @@ static struct own_step read_step(const struct target *target)
 static bool may_have_read(const struct own_time *own, const struct own_step *last,
                           const struct own_step *now)
 {
-    struct own_work work = {.cpu_ns = less(now->own_ns, last->own_ns),
-                            .written = {.bytes = less(now->written.bytes, last->written.bytes),
-                                        .calls = less(now->written.calls, last->written.calls),
-                                        .read = own->loaded_bytes}};
+    struct own_work work = {
+        .cpu_ns = less(now->own_ns, last->own_ns),
+        .transfers = {.bytes = less(now->transfers.bytes, last->transfers.bytes),
+                      .calls = less(now->transfers.calls, last->transfers.calls),
+                      .read = own->loaded_bytes}};
 
-    return now->written.bytes == 0 || own_work_reads_ram(&work);
+    return now->transfers.bytes == 0 || own_work_reads_ram(&work);
 }
 
 void own_time_step(struct own_time *own, const struct target *target)
@@ -105,7 +106,8 @@ void own_time_step(struct own_time *own, const struct target *target)
     const bool alone = last.own_ns > 0 && now.own_ns > 0 && now.vcpu_ns == last.vcpu_ns;
 
     own->step = now;
-    own->loaded_bytes = alone ? own->loaded_bytes + less(now.written.read, last.written.read) : 0;
+    own->loaded_bytes = alone ? own->loaded_bytes + less(now.transfers.read, last.transfers.read)
+                              : 0;
     if (alone && used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns &&
         may_have_read(own, &last, &now))
         own->alone_ns += used_ns;

@@ -32,17 +32,17 @@ struct own_time {
     double least_rate; /* rate of the calmest period, as QEMU's usual consumption */
     struct own_step {
         uint64_t at_ns;
-        uint64_t own_ns, vcpu_ns;    /* 0: a vCPU runs, or the vCPUs are not known */
-        struct qemu_written written; /* QEMU's writes, for a TCG guest; 0 as above */
-    } step;                          /* state at the last own_time_step() */
-    uint64_t loaded_bytes;           /* read by QEMU in the last steps, since a vCPU ran */
+        uint64_t own_ns, vcpu_ns;        /* 0: a vCPU runs, or the vCPUs are not known */
+        struct qemu_transfers transfers; /* those of a TCG guest; 0 as above */
+    } step;                              /* state at the last own_time_step() */
+    uint64_t loaded_bytes;               /* read by QEMU in the last steps, since a vCPU ran */
     uint64_t alone_ns; /* CPU time of steps in which no vCPU ran, and QEMU may have read RAM */
 };
 
 /** QEMU's work during a time in which no vCPU ran. */
 struct own_work {
     uint64_t cpu_ns;
-    struct qemu_written written;
+    struct qemu_transfers transfers;
 };
 
 /** Returns true if the work looks like that of a dump or a snapshot, which write large pieces, or

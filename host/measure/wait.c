@@ -33,8 +33,9 @@ struct jobs {
 
 static struct jobs jobs_begin(const struct target *target, const struct wait *wait)
 {
-    uint64_t written_bytes = wait->jobs ? qemu_process_written(target->root, target->process).bytes
-                                        : 0;
+    uint64_t written_bytes = wait->jobs
+                                 ? qemu_process_transfers(target->root, target->process).bytes
+                                 : 0;
 
     return (struct jobs){.written_bytes = written_bytes, .before_bytes = written_bytes};
 }
@@ -47,7 +48,7 @@ static void find_jobs(const struct target *target, const struct wait *wait, uint
     if (!wait->jobs || now_ns < jobs->due_ns)
         return;
 
-    uint64_t written_bytes = qemu_process_written(target->root, target->process).bytes;
+    uint64_t written_bytes = qemu_process_transfers(target->root, target->process).bytes;
 
     *wait->jobs |= qemu_process_jobs(target->root, target->process);
     if (written_bytes >= jobs->before_bytes + target->ram->bytes)

@@ -23,16 +23,16 @@ static uint64_t number_after(const char *text, const char *key)
     return value;
 }
 
-struct qemu_written qemu_process_written(const struct fsroot *root,
-                                         const struct qemu_process *process)
+struct qemu_transfers qemu_process_transfers(const struct fsroot *root,
+                                             const struct qemu_process *process)
 {
     char text[512];
 
     if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
-        return (struct qemu_written){0};
-    return (struct qemu_written){.bytes = number_after(text, "wchar: "),
-                                 .calls = number_after(text, "syscw: "),
-                                 .read = number_after(text, "rchar: ")};
+        return (struct qemu_transfers){0};
+    return (struct qemu_transfers){.bytes = number_after(text, "wchar: "),
+                                   .calls = number_after(text, "syscw: "),
+                                   .read = number_after(text, "rchar: ")};
 }
 
 /* No core copies faster than this. */

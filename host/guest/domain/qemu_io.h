@@ -6,12 +6,12 @@
 #include "base/fsroot.h"
 #include "guest/domain/qemu.h"
 
-/** Bytes and calls that a process's threads, including ended ones, have passed to write() since it
+/** What a process's threads, including ended ones, have written and read by system calls since it
  * began. */
-struct qemu_written {
-    uint64_t bytes;
-    uint64_t calls;
-    uint64_t read; /* bytes of read(), as when it loads a snapshot */
+struct qemu_transfers {
+    uint64_t bytes; /* passed to write(), */
+    uint64_t calls; /* by so many calls */
+    uint64_t read;  /* bytes that read() returned, as when it loads a snapshot */
 };
 
 /**
@@ -19,8 +19,8 @@ struct qemu_written {
  * Documentation/filesystems/proc.rst, "wchar" and "syscw"). A plain dump writes at least as much as
  * guest RAM. Bytes sent to a socket do not count.
  */
-struct qemu_written qemu_process_written(const struct fsroot *root,
-                                         const struct qemu_process *process);
+struct qemu_transfers qemu_process_transfers(const struct fsroot *root,
+                                             const struct qemu_process *process);
 
 /** The bytes that a process has read and written since it began; its main thread's writes are
  * separate. */

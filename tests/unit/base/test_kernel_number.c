@@ -241,8 +241,8 @@ TEST_EACH(reader_tests, traffic_and_time_of_a_guest, 0, COUNT(no_amounts))
     struct qemu_process process = {.pid = 4242, .vcpus = &tid, .n_vcpus = 1};
 
     write_with("proc/4242/io", "rchar: 5\nwchar: %s\nsyscr: 1\nsyscw: %s\n", no_amounts[_i]);
-    ck_assert_uint_eq(qemu_process_written(&fake.root, &process).bytes, 0);
-    ck_assert_uint_eq(qemu_process_written(&fake.root, &process).calls, 0);
+    ck_assert_uint_eq(qemu_process_transfers(&fake.root, &process).bytes, 0);
+    ck_assert_uint_eq(qemu_process_transfers(&fake.root, &process).calls, 0);
     write_with("proc/4242/task/4243/schedstat", "%s 5 6\n", no_amounts[_i]);
     if (*no_amounts[_i])
         ck_assert_uint_eq(qemu_process_vcpu_ns(&fake.root, &process), 0);

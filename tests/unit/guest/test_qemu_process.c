@@ -275,14 +275,14 @@ TEST(plain, what_was_written)
     cleanup_root struct fsroot root = copy_fixture("libvirt");
 
     ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
-    ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
+    ck_assert_uint_eq(qemu_process_transfers(&root, &process).bytes, 0);
     write_file("io", "rchar: 5\nwchar: 1073741825\nsyscr: 7\nsyscw: 11\nwrite_bytes: 3\n");
-    ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 1073741825);
-    ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 11);
-    ck_assert_uint_eq(qemu_process_written(&root, &process).read, 5);
+    ck_assert_uint_eq(qemu_process_transfers(&root, &process).bytes, 1073741825);
+    ck_assert_uint_eq(qemu_process_transfers(&root, &process).calls, 11);
+    ck_assert_uint_eq(qemu_process_transfers(&root, &process).read, 5);
     write_file("io", "rchar: 5\n");
-    ck_assert_uint_eq(qemu_process_written(&root, &process).bytes, 0);
-    ck_assert_uint_eq(qemu_process_written(&root, &process).calls, 0);
+    ck_assert_uint_eq(qemu_process_transfers(&root, &process).bytes, 0);
+    ck_assert_uint_eq(qemu_process_transfers(&root, &process).calls, 0);
 }
 
 /* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
