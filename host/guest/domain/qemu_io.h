@@ -6,8 +6,7 @@
 #include "base/fsroot.h"
 #include "guest/domain/qemu.h"
 
-/** What a process's threads, including ended ones, have written and read by system calls since it
- * began. */
+/** A process's transfers by system calls since it began, those of its ended threads among them. */
 struct qemu_transfers {
     uint64_t bytes; /* passed to write(), */
     uint64_t calls; /* by so many calls */
