@@ -195,7 +195,7 @@ static void note_taken(const struct referenced_count *count, struct tally *tally
         add_surplus(tally, (pages - (pages + reach - 1) / reach) * base_page_bytes());
     }
     tally_doubt(tally, DOUBT_BITS_TAKEN, HIDDEN_ANY);
-    tally->left_bytes = less(count->begun_bytes, tally->resident_bytes);
+    tally->left_bytes = less(count->most_bytes, tally->resident_bytes);
 }
 
 /* Pages that were counted before have been touched since the marking, too. */
@@ -241,7 +241,7 @@ int referenced_count_begin(struct referenced_count *count, struct error *error)
     rc = ram_smaps_read(count->target, &sums, error);
     if (rc < 0)
         return rc;
-    count->begun_bytes = sums.resident_bytes + sums.hugetlb_bytes;
+    count->most_bytes = sums.resident_bytes + sums.hugetlb_bytes;
     count->shared_bytes = sums.shared_bytes;
     return 0;
 }
@@ -263,8 +263,7 @@ void referenced_count_between(void *state)
     const uint64_t begin_ns = clock_ns();
     struct ram_smaps sums;
 
-    if (begin_ns < count->between_ns || !guest_ram_has_huge_pages(count->target->ram) ||
-        ram_smaps_read(count->target, &sums, NULL) < 0)
+    if (begin_ns < count->between_ns || ram_smaps_read(count->target, &sums, NULL) < 0)
         return;
 
     /* the guest may have touched the sentinels, too */
@@ -275,6 +274,9 @@ void referenced_count_between(void *state)
     const uint64_t end_ns = clock_ns();
 
     count->between_ns = end_ns + (end_ns - begin_ns) * BETWEEN_PART;
+    count->most_bytes = larger(count->most_bytes, tally.resident_bytes);
+    if (!guest_ram_has_huge_pages(count->target->ram))
+        return;
     if (has_fallen(count, &tally))
         count->taken = true;
     else

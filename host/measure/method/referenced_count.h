@@ -32,7 +32,7 @@ struct referenced_count {
     bool taken;             /* accessed bits were taken since then */
     struct last_count last; /* the last count since then; zeroed: not counted yet */
     uint64_t between_ns;    /* when to count between windows again */
-    uint64_t begun_bytes;   /* resident before the marking */
+    uint64_t most_bytes;    /* resident before the marking, or since, as far as seen */
     uint64_t shared_bytes;  /* mapped by others then, too: cold cannot mark it */
 };
 
@@ -53,7 +53,8 @@ int referenced_count_begin(struct referenced_count *count, struct error *error);
 void referenced_count_marked(struct referenced_count *count);
 
 /** Counts within a window, in which touches add up: a later count that is lower shows that bits
- * were taken, which nothing else shows for huge pages. */
+ * were taken, which nothing else shows for huge pages; and memory may come and leave between two
+ * readings. */
 void referenced_count_between(void *state);
 
 /** Fills a census tally from smaps Referenced; hugetlb pages are unmeasurable. */

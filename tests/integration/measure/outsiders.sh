@@ -68,14 +68,18 @@ for act in clear_refs "outsider cold 0 256"; do
 	done
 done
 
-# Pages of a private mapping that were only read leave it.
-if start_with private "total=96M populate=none phases=4:40M,600:4M"; then
-	within 8 referenced 5 outsider pageout 0 256
-	check "pageout, a private mapping: flag bits-taken" has_flag bits-taken
-	check "pageout, a private mapping: pages have left" record_has ".resident_bytes < $((20 * mib))"
-	holds_truth "pageout, a private mapping" $((40 * mib))
+# Pages of a private mapping that were only read leave it, those among them that came after the marking.
+private_left() {
+	local params="total=96M populate=none phases=$1"
+	start_with private "$params" || return
+	within "$2" referenced "$3" outsider pageout 0 256
+	check "pageout, a private mapping, $1: flag bits-taken" has_flag bits-taken
+	check "pageout, a private mapping, $1: pages have left" record_has ".resident_bytes < $((20 * mib))"
+	holds_truth "pageout, a private mapping, $1" $((40 * mib))
 	stop_guest "$pid"
-fi
+}
+private_left 4:40M,600:4M 8 5
+private_left 3:1M,3:40M,600:1M 10 7
 
 # Huge pages that are mapped as such have no flag to lose: their sum falls.
 for method in cold referenced; do

@@ -496,11 +496,17 @@ TEST(cases, faults_that_are_fewer_beyond_chance)
     ck_assert(faults_are_fewer(&hundred, 20, 50));
 }
 
-/* They have swapped out a half, or dropped it from a private mapping. */
-TEST(cases, pages_that_others_take_away)
+/* They have swapped out a half, or dropped it from a private mapping; perhaps it came after the
+ * marking. */
+TEST_EACH(cases, pages_that_others_take_away, 0, 2)
 {
+    if (_i)
+        unmap(0, N_PAGES / 2);
     mark();
+    for (uint64_t page = 0; page < N_PAGES / 2; page++)
+        fake_map(&fake, page, PFN(page), KPF_LRU);
     guest_runs();
+    method_cold.wake.between(state);
     take_bits();
     unmap(0, N_PAGES / 2);
 
