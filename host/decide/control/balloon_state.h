@@ -110,11 +110,11 @@ struct balloon_state {
     struct {
         double until_s; /* end of TROUBLE_FOREIGN */
         bool raised;    /* a panic was served since its last move */
-        unsigned n;     /* it took that back so often in a row */
+        unsigned n;     /* times in a row that it took that back */
         double hold_s;  /* no panic is served before this */
         struct {
-            unsigned n; /* so often in a row; the last time: */
-            double at_s;
+            unsigned n;  /* times in a row */
+            double at_s; /* the last time */
         } back, rose; /* all that was taken was back; the balloon rose without a target of ours */
         struct {
             uint64_t before_bytes; /* 0: nothing */

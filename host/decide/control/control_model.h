@@ -53,7 +53,7 @@ struct control_policy {
 struct control_ease {
     double since_s;   /* no shortage and no request since; 0: not so */
     double given_s;   /* guests got memory back last, though none waited for it; 0: not lately */
-    unsigned n_short; /* so often in a row the host was short within an hour of that */
+    unsigned n_short; /* times in a row that the host was short within an hour of that */
 };
 
 struct control_host {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A guest is marked so often, after the first time for windows of at most so long. */
+/* The number of markings of a guest; all but the first are for windows of at most SHORT_S. */
 #define MARKINGS 5
 #define SHORT_S 1
 
