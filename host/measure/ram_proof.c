@@ -399,10 +399,9 @@ int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_
     if (!may_prove(guest, rc))
         return rc < 0 ? error_set(error, rc, "%s", unknown.text) : 0;
 
-    int proved = find_by_proof(&target, out, &unproved);
+    const int proved = find_by_proof(&target, out, &unproved);
 
-    if (proved < 0)
-        error_set(error, guest->process.other_vmm ? proved : rc, "%s: %s", unknown.text,
-                  unproved.text);
-    return proved < 0 && !guest->process.other_vmm ? rc : proved;
+    return proved < 0 ? error_set(error, guest->process.other_vmm ? proved : rc, "%s: %s",
+                                  unknown.text, unproved.text)
+                      : proved;
 }

@@ -177,11 +177,9 @@ static double row_s(const struct balloon_policy *policy)
 /* Returns how long a guest is left alone to which another program gives back all that is taken. */
 static double insisting_s(const struct balloon_state *state, const struct balloon_policy *policy)
 {
-    unsigned n = state->rival.back.n;
+    const double more = (double)state->rival.back.n - policy->contests_max;
 
-    return n < policy->contests_max
-               ? policy->foreign_s
-               : policy->foreign_s * exp2(fmin(n - policy->contests_max, INSISTS_MAX));
+    return policy->foreign_s * exp2(fmin(fmax(more, 0), INSISTS_MAX));
 }
 
 /* Returns true if all that was taken came back, as often as another program would do it. */

@@ -297,7 +297,7 @@ static int refuse_backend(const struct match *m, int code, const struct ram_back
 
 /* Finds a mapping that no backend took and that could be this backend's; NULL: none. One as large
  * as a DIMM may have been plugged since QEMU began; it then lies below, counts as unclaimed, and
- * the bounds hold either case. Smaller ones are told apart by nothing: they may fill any gap. */
+ * the bounds hold either case. Nothing tells smaller ones apart: they may fill any gap. */
 static const struct candidate *find_rival(const struct match *m, size_t backend)
 {
     const struct ram_backend *b = m->claims[backend];

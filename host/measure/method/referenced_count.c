@@ -257,6 +257,22 @@ void referenced_count_marked(struct referenced_count *count)
 /* Counting takes at most one part in so many of the time. */
 #define BETWEEN_PART 200
 
+static void note_count(struct referenced_count *count, const struct ram_smaps *sums)
+{
+    /* the guest may have touched the sentinels, too */
+    const uint64_t own_bytes = sentinels_bytes(&count->sentinels);
+    const struct tally tally = {.resident_bytes = sums->resident_bytes + sums->hugetlb_bytes,
+                                .touched_bytes = less(sums->referenced_bytes, own_bytes),
+                                .missed_bytes = own_bytes};
+
+    if (has_fallen(count, &tally))
+        count->taken = true;
+    else
+        count->last = (struct last_count){.touched_bytes = tally.touched_bytes,
+                                          .least_bytes = tally.touched_bytes,
+                                          .resident_bytes = tally.resident_bytes};
+}
+
 void referenced_count_between(void *state)
 {
     struct referenced_count *count = state;
@@ -265,24 +281,13 @@ void referenced_count_between(void *state)
 
     if (begin_ns < count->between_ns || ram_smaps_read(count->target, &sums, NULL) < 0)
         return;
+    count->most_bytes = larger(count->most_bytes, sums.resident_bytes + sums.hugetlb_bytes);
+    if (guest_ram_has_huge_pages(count->target->ram))
+        note_count(count, &sums);
 
-    /* the guest may have touched the sentinels, too */
-    const uint64_t own_bytes = sentinels_bytes(&count->sentinels);
-    const struct tally tally = {.resident_bytes = sums.resident_bytes + sums.hugetlb_bytes,
-                                .touched_bytes = less(sums.referenced_bytes, own_bytes),
-                                .missed_bytes = own_bytes};
     const uint64_t end_ns = clock_ns();
 
     count->between_ns = end_ns + (end_ns - begin_ns) * BETWEEN_PART;
-    count->most_bytes = larger(count->most_bytes, tally.resident_bytes);
-    if (!guest_ram_has_huge_pages(count->target->ram))
-        return;
-    if (has_fallen(count, &tally))
-        count->taken = true;
-    else
-        count->last = (struct last_count){.touched_bytes = tally.touched_bytes,
-                                          .least_bytes = tally.touched_bytes,
-                                          .resident_bytes = tally.resident_bytes};
 }
 
 int referenced_count_tally(struct referenced_count *count, struct tally *tally, struct error *error)
