@@ -173,9 +173,14 @@ void journal_boot_id(char boot_id[JOURNAL_BOOT_ID])
     boot_id[strcspn(boot_id, "\n")] = 0;
 }
 
+bool journal_balloon_is_of_boot(const struct journal_balloon *balloon, const char *boot_id)
+{
+    return *boot_id && !strcmp(balloon->boot_id, boot_id);
+}
+
 static bool is_same_run(const struct journal_balloon *balloon, const struct journal_run *run)
 {
-    return *run->boot_id && !strcmp(balloon->boot_id, run->boot_id) &&
+    return journal_balloon_is_of_boot(balloon, run->boot_id) &&
            balloon->domain_id == (uint64_t)run->domain_id;
 }
 

@@ -64,6 +64,9 @@ struct journal_run {
     uint64_t current_bytes;
 };
 
+/** Returns true if the row was written in the boot of that ID, which is known. */
+bool journal_balloon_is_of_boot(const struct journal_balloon *balloon, const char *boot_id);
+
 /** Returns true if the balloon is to be restored in the run @p run of its guest, at @p now_s, Unix
  * time: boot and ID are the same, or the balloon has the size that was set, or the guest was saved
  * while its balloon moved to its restored size. Returns false if it was restored more than

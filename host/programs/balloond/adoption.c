@@ -45,10 +45,11 @@ static void learn(struct decide_pace *pace, const struct journal_balloon *row)
         return;
     pace->panic_bytes = row->panic_bytes;
     journal_boot_id(boot_id);
-    pace->panic_at_s = *boot_id && !strcmp(boot_id, row->boot_id) && row->panic_clock_s > 0 &&
-                               row->panic_clock_s <= now_s
-                           ? row->panic_clock_s
-                           : now_s - fmax(balloond_wall_s() - row->panic_s, 0);
+    if (journal_balloon_is_of_boot(row, boot_id) && row->panic_clock_s > 0 &&
+        row->panic_clock_s <= now_s)
+        pace->panic_at_s = row->panic_clock_s;
+    else
+        pace->panic_at_s = now_s - fmax(balloond_wall_s() - row->panic_s, 0);
 }
 
 /* Its total size changes once the sizes to restore of its devices are known. */
