@@ -53,10 +53,11 @@ debian_take_backports() {
 }
 
 # debian_inside DIR COMMAND...: in that Debian, with namespaces of its own, so that nothing it starts or mounts stays. Its / is that
-# of the mount namespace, where that can be changed, so that scripts there can make one of their own and enter it.
+# of the mount namespace, where that can be changed, so that scripts there can make one of their own and enter it. A compiler
+# cache of this machine is not there.
 debian_inside() {
 	# shellcheck disable=SC2016 # expanded inside
-	DEBIAN_FRONTEND=noninteractive unshare --mount --pid --fork --kill-child --propagation private -- bash -c '
+	env -u CMAKE_C_COMPILER_LAUNCHER DEBIAN_FRONTEND=noninteractive unshare --mount --pid --fork --kill-child --propagation private -- bash -c '
 		mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" || exit 125
 		cd "$0" && if pivot_root . . 2>/dev/null; then umount -l . && cd / && exec "$@"; fi
 		exec chroot "$0" "$@"' "$@"
