@@ -53,7 +53,7 @@ void ran_doubt_idle(const struct method *method, double vcpu_s, double time_s, s
 {
     if (!vcpus_hardly_ran(vcpu_s, time_s))
         return;
-    tally_doubt(tally, DOUBT_IDLE, vcpu_s > 0 ? 0 : HIDDEN_ANY);
+    tally_doubt(tally, DOUBT_IDLE, vcpu_s > 0 || method_sees_writes(method) ? 0 : HIDDEN_ANY);
     if (vcpu_s == 0 && method->sees_qemu)
         tally->younger_units = HIDDEN_ANY;
 }

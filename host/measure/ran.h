@@ -25,7 +25,8 @@ struct ran_window {
 /** Adds the doubt that the vCPUs hardly ran, if so. A guest that did not run at all touched
  * nothing: the lower bound of a method that sees QEMU's own touches is 0, because QEMU may be
  * loading the guest's memory. That says nothing of what the guest needs when it runs: like one that
- * is paused, it has all that is resident for its upper bound. */
+ * is paused, it has all that is resident for its upper bound. A write set is no need: what did not
+ * run wrote nothing, and a migration of a guest that goes on so finds nothing to send again. */
 void ran_doubt_idle(const struct method *method, double vcpu_s, double time_s, struct tally *tally);
 
 /** Adds the doubts to the window's @p tally. @p kvm_faults: the faults that KVM had resolved before

@@ -11,6 +11,7 @@
 
 struct migrate_report {
     const struct migrate_guest *guest;
+    struct migrate_range filled_bytes;
     const struct migrate_path *path;
     const struct migrate_forecast *forecast;
     double cpu_s; /* of the measurement; NAN: from a file */

@@ -52,11 +52,8 @@ void migrate_guest_join(struct migrate_guest *guest, const struct write_curve *c
 
 struct migrate_range migrate_guest_filled(const struct migrate_guest *guest)
 {
-    const double ram = (double)guest->ram_bytes;
-    const double resident = fmin((double)guest->resident_bytes, ram);
-    const double written = dirty_bytes(&guest->writes, DIRTY_LOW, HUGE_VAL, resident);
-
-    return (struct migrate_range){resident, guest->arrived ? written : resident, resident};
+    return migrate_filled((double)guest->ram_bytes, (double)guest->resident_bytes, &guest->writes,
+                          guest->arrived);
 }
 
 /* --- a record --------------------------------------------------------------------------------- */

@@ -36,8 +36,7 @@ void migrate_guest_join(struct migrate_guest *guest, const struct write_curve *c
 /** No record is longer. */
 #define MIGRATE_CURVE_TEXT (256U << 10)
 
-/** Returns how much of the guest's RAM holds something: all that is resident, and at least what it
- * wrote if pages of zeroes may be resident. */
+/** Returns how much of the guest's RAM holds something, by migrate_filled(). */
 struct migrate_range migrate_guest_filled(const struct migrate_guest *guest);
 
 /** Reads records of schema vmwss.sample.v1 that have "writes", all of one guest, @p size bytes.

@@ -41,7 +41,8 @@ struct migrate_range {
 /** The guest's memory. */
 struct migrate_memory {
     double ram_bytes;
-    /* Pages that hold something; all others are zero, or absent and read as zero. */
+    /* Pages that hold something; all others are zero, or absent and read as zero. See
+     * migrate_filled(). */
     struct migrate_range filled_bytes;
     double wss_bytes; /* what it works on, for post-copy; NAN: not known */
     const struct write_curve *writes;
@@ -92,6 +93,13 @@ struct migrate_forecast {
      * it works on. */
     struct migrate_range postcopy_bytes, postcopy_s;
 };
+
+/** Returns how much of guest RAM holds something, of which @p resident_bytes are resident: some of
+ * those pages hold only zeroes, and nobody looks. All but what firmware leaves is taken for filled;
+ * the upper bound is all of it, the lower one goes without the share that guests were seen to have,
+ * and in a guest that has itself @p arrived by a migration, without all that it did not write. */
+struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
+                                    const struct write_curve *writes, bool arrived);
 
 /** @p memory->writes has at least one window. */
 void migrate_foretell(const struct migrate_memory *memory, const struct migrate_path *path,

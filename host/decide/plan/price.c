@@ -15,10 +15,9 @@ static bool foretell(const struct plan_writes *writes, double ram_bytes, unsigne
 {
     const struct write_curve curve = plan_writes_at(writes, hour);
     const struct migrate_path path = migrate_path_of(terms, writes->kvm);
-    const double filled = fmin((double)writes->resident_bytes, ram_bytes);
     const struct migrate_memory memory = {
         .ram_bytes = ram_bytes,
-        .filled_bytes = {filled, filled, filled},
+        .filled_bytes = migrate_filled(ram_bytes, (double)writes->resident_bytes, &curve, false),
         .wss_bytes = NAN,
         .writes = &curve,
     };

@@ -381,11 +381,14 @@ static bool ksm_disturbs(const struct fsroot *root, pid_t pid, const struct gues
 }
 
 /* A suspended guest touches nothing, whatever its need when it runs. */
-static void note_paused(struct sample_record *record)
+static void note_paused(struct sample_record *record, bool writes_only)
 {
     if (record->vcpu_s > 0 || record->windows[record->n_windows - 1].est_window_s < VCPU_CLOCK_S)
         return;
     record->flags |= FLAG_PAUSED;
+    /* A write set is what was written, and not what the guest will need. */
+    if (writes_only)
+        return;
     for (size_t w = 0; w < record->n_windows; w++)
         record->windows[w].wss_high_bytes = larger(record->windows[w].wss_high_bytes,
                                                    window_resident_high_bytes(record, w));
@@ -438,7 +441,7 @@ int sample_record_fill(struct sample_record *record, const struct subject *subje
         record->flags |= FLAG_PARTIAL;
     if (ram->unclaimed_bytes > 0)
         note_unclaimed(record, ram);
-    note_paused(record);
+    note_paused(record, method_sees_writes(plan->method));
     return 0;
 }
 

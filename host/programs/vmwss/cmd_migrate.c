@@ -103,7 +103,8 @@ static int foretell(const struct options *options, const struct migrate_guest *g
 
     migrate_foretell(&memory, &path, &forecast);
 
-    const struct migrate_report report = {guest, &path, &forecast, cpu_s, options->explain};
+    const struct migrate_report report = {guest, memory.filled_bytes, &path, &forecast,
+                                          cpu_s, options->explain};
     const int rc = migrate_print(&report, options->sampling.json ? SHOW_JSON : SHOW_TABLE);
 
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from migrate_parts import cases, one, qmp, report  # noqa: E402
+from migrate_parts import cases, one, pair, qmp, report  # noqa: E402
 from payload_guest import CannotStart  # noqa: E402
 
 BUILD = os.environ.get("BUILD", os.path.join(cases.ROOT, "build/release"))
@@ -27,7 +27,7 @@ Its parts by hand; the last one in the lab, where KVM is real:
 
   tests/bench/migrate --by libvirt --accel tcg --wire 8 --guest small-700K --append DIR/libvirt
   tests/bench/migrate --accel tcg --wire 8 --guest small-256K:10,small-2M --append DIR/tcg
-  vm-images/lab/lab --kernel 7.3 --cpus 2 --out DIR -- tests/bench/migrate --wire 2 --guest lab-300K --append /mnt/out/kvm
+  vm-images/lab/lab --kernel 6.12 --cpus 2 --out DIR -- tests/bench/migrate --wire 2 --guest lab-300K --append /mnt/out/kvm
 
 A guest that has not arrived after 25 rounds or 40 s does not converge. Payloads, and what libvirt moves, begin anew for each
 move; a Linux guest goes on where it has arrived. A further run with --append goes on with the moves that are not in FILE yet.
@@ -153,7 +153,7 @@ def run_all(options, runs):
     asked = [word.partition(":") for word in (options.guest or ",".join(cases.GUESTS)).split(",")]
     done = {key_of(run) for run in runs}
     bench = one.Bench(BUILD, options.accel, options.by, options.wire * cases.MIB, options.image)
-    path = None
+    path, held = None, pair.hold_kvm() if options.accel == "kvm" else []
     for name, _, n in asked:
         moves = moves_of(options, name, int(n or 0), done)
         if not moves or (cases.GUESTS[name]["kind"] == "linux" and not options.image) or time.monotonic() > end:
@@ -164,6 +164,8 @@ def run_all(options, runs):
             runs += journey_of(options, bench, name, path, moves, end)
         except (CannotStart, qmp.Refused, OSError) as error:
             print(f"# {name}: {error}", flush=True)
+    for fd in reversed(held):
+        os.close(fd)
     return runs
 
 

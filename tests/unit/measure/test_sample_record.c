@@ -65,6 +65,22 @@ TEST(cases_tests, the_time_is_that_of_the_last_reading)
     ck_assert_double_eq(record.reading_s, 0.5);
 }
 
+/* What it would touch if it ran is not known; what it has written is. */
+TEST(cases_tests, a_guest_that_did_not_run_wrote_nothing)
+{
+    window(60, PAGES, 0, 0);
+    result.vcpu_s = 0;
+    fill();
+    ck_assert(record.flags & FLAG_PAUSED);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, fake.ram.bytes);
+
+    plan.method = method_by_name("soft-dirty");
+    result.windows[0].tally = (struct tally){.census = true, .resident_bytes = fake.ram.bytes};
+    fill();
+    ck_assert(record.flags & FLAG_PAUSED);
+    ck_assert_uint_eq(record.windows[0].wss_high_bytes, 0);
+}
+
 /* Pages that became huge an hour ago, and were not touched since, are unmeasurable in the longest
  * window alone. */
 TEST(cases_tests, each_window_has_its_own_unmeasurable_pages)
