@@ -75,11 +75,20 @@ static int push(struct candidates *out, const struct candidate *candidate)
     return array_put(&out->at, &out->n, candidate, sizeof(*candidate));
 }
 
+static int begin_again(struct walk *walk)
+{
+    candidates_free(walk->out);
+    walk->open = false;
+    return 0;
+}
+
 static int visit_vma(const struct vma *vma, void *context)
 {
     struct walk *walk = context;
     int rc = 0;
 
+    if (!vma)
+        return begin_again(walk);
     if (walk->open && looks_like_ram(vma) && continues(&walk->run.whole, vma)) {
         extend(&walk->run, vma);
         return 0;
@@ -102,6 +111,10 @@ static int visit_map(const struct vma *vma, void *context)
 {
     struct guards *guards = context;
 
+    if (!vma) {
+        *guards = (struct guards){0};
+        return 0;
+    }
     if (candidates_is_guard(vma) && vma->start == guards->before)
         guards->end = vma->end;
     guards->before = candidates_mapped_like_ram(vma) ? vma->end : 0;
@@ -149,6 +162,8 @@ static int visit_any(const struct vma *vma, void *context)
 {
     struct walk *walk = context;
 
+    if (!vma)
+        return begin_again(walk);
     if (walk->open && candidates_mapped_like_ram(vma) && continues(&walk->run.whole, vma)) {
         extend(&walk->run, vma);
         return 0;

@@ -133,6 +133,11 @@ static int count_vma(const struct vma *vma, void *context)
     struct own_memory *own = walk->own;
     struct count count = {0};
 
+    if (!vma) {
+        *own = (struct own_memory){0};
+        walk->checked_bytes = 0;
+        return 0;
+    }
     if (guest_ram_overlaps(walk->ram, vma->start, vma->end))
         return 0;
 

@@ -74,6 +74,11 @@ static int visit(const struct vma *vma, void *context)
     const struct vma *before = &walk->before;
     int rc = 0;
 
+    if (!vma) {
+        free(walk->found);
+        *walk = (struct walk){.ram = walk->ram};
+        return 0;
+    }
     add_covered(walk, vma);
     if (candidates_is_guard(vma) && vma->start == before->end && can_be_plugged(before) &&
         !guest_ram_overlaps(walk->ram, before->start, before->end))

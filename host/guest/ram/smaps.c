@@ -69,12 +69,17 @@ static const struct field fields[] = {
     FIELD("KernelPageSize", page_bytes),
 };
 
-static int bad_line(struct error *error, const struct line *line, const char *what)
+static int line_error(struct error *error, int code, const struct line *line, const char *what)
 {
     size_t length = (size_t)(line->end - line->at);
 
-    return error_set(error, -EBADMSG, "smaps: %s: \"%.*s\"", what,
-                     (int)(length < 120 ? length : 120), line->at);
+    return error_set(error, code, "smaps: %s: \"%.*s\"", what, (int)(length < 120 ? length : 120),
+                     line->at);
+}
+
+static int bad_line(struct error *error, const struct line *line, const char *what)
+{
+    return line_error(error, -EBADMSG, line, what);
 }
 
 /* Returns -1 if it is not a digit of @p base (10 or 16, lower case). */
@@ -277,8 +282,8 @@ static int parse_line(const struct line *line, struct walk *walk)
     if (rc == 0)
         rc = parse_header(line, &walk->vma, walk->error);
     if (rc == 0 && walk->vma.start < before)
-        rc = bad_line(walk->error, line,
-                      "VMAs overlap (they changed while they were read: try again)");
+        rc = line_error(walk->error, -EAGAIN, line,
+                        "VMAs overlap (they changed while they were read)");
     return rc;
 }
 
@@ -360,19 +365,36 @@ static int parse_file(int fd, vma_visitor visit, void *context, struct error *er
     return end_walk(&walk, rc);
 }
 
+static int walk_once(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
+                     void *context, struct error *failed)
+{
+    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, file);
+
+    return fd < 0 ? error_set(failed, fd, "%s", strerror(-fd))
+                  : parse_file(fd, visit, context, failed);
+}
+
+/* A process that begins maps memory all the time, but each change must fall between two read(2). */
+#define WALKS_MAX 10
+
 static int walk_vmas(const struct fsroot *root, pid_t pid, const char *file, vma_visitor visit,
                      void *context, struct error *error)
 {
-    cleanup_close int fd = fsroot_openf(root, O_RDONLY, "proc/%d/%s", (int)pid, file);
     struct error failed = {0};
-    int rc = fd < 0 ? error_set(&failed, fd, "%s", strerror(-fd))
-                    : parse_file(fd, visit, context, &failed);
+    int rc = walk_once(root, pid, file, visit, context, &failed);
+
+    for (unsigned walks = 1; rc == -EAGAIN && walks < WALKS_MAX; walks++) {
+        failed = (struct error){0};
+        rc = visit(NULL, context);
+        if (rc == 0)
+            rc = walk_once(root, pid, file, visit, context, &failed);
+    }
 
     if (failed.code == -ENOENT || failed.code == -ESRCH)
         return error_set(error, -ESRCH, "process %d: there is no such process", (int)pid);
     if (failed.code == -EACCES || failed.code == -EPERM)
         return error_set(error, -EACCES, "/proc/%d/%s: not permitted; run as root", (int)pid, file);
-    if (failed.code == -EBADMSG)
+    if (failed.code == -EBADMSG || failed.code == -EAGAIN)
         return error_set(error, -EBADMSG, "/proc/%d: %s", (int)pid, failed.text);
     if (failed.code < 0)
         return error_set(error, failed.code, "/proc/%d/%s: %s", (int)pid, file, failed.text);

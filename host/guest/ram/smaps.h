@@ -42,15 +42,18 @@ struct vma {
     bool hugetlb;   /* ht */
 };
 
-/** Called for each VMA in ascending order; a non-zero return ends the walk and is returned. */
+/** Called for each VMA in ascending order; a non-zero return ends the walk and is returned. NULL:
+ * the process changed its VMAs while they were read, and the walk begins again: the visitor forgets
+ * all that it has seen. */
 typedef int (*vma_visitor)(const struct vma *vma, void *context);
 
 /** Parses text in smaps (or maps: then only the header fields are set) format.
- *  -EBADMSG when a line cannot be understood; the message names it. */
+ *  -EBADMSG when a line cannot be understood, -EAGAIN when VMAs overlap; the message names it. */
 int smaps_parse(const char *text, size_t length, vma_visitor visit, void *context,
                 struct error *error);
 
-/** Reads and parses /proc/PID/smaps. -ESRCH when the process is gone, -EACCES when not permitted.
+/** Reads and parses /proc/PID/smaps, several times if VMAs overlap, -EBADMSG if they still do.
+ * -ESRCH when the process is gone, -EACCES when not permitted.
  * The cost is proportional to the process's resident memory; VMAs behind the one at which the
  * visitor ends the walk cost nothing. */
 int smaps_walk(const struct fsroot *root, pid_t pid, vma_visitor visit, void *context,

@@ -75,6 +75,11 @@ static int add_vma(const struct vma *vma, void *context)
 {
     struct walk *walk = context;
 
+    if (!vma) {
+        memset(walk->sums, 0, sizeof(*walk->sums));
+        return 0;
+    }
+
     uint64_t huge_bytes = vma->anon_huge_bytes + vma->shmem_pmd_bytes + vma->file_pmd_bytes;
 
     if (!is_ram(walk->ram, vma)) {
