@@ -154,6 +154,7 @@ static int begin(struct panel *panel, struct error *error)
     uint64_t begin_ns = now_ns(panel);
     int rc = open_wake_fd(panel, error);
 
+    own_time_begin(&panel->own, panel->target);
     for (size_t i = 0; rc == 0 && i < N_COHORTS; i++)
         rc = cohort_begin(panel, &panel->cohorts[i], error);
     if (rc == 0)
@@ -258,9 +259,32 @@ static struct tally touched_since(const struct panel *panel, uint64_t since)
     return tally;
 }
 
-void panel_note_alone(struct panel *panel, uint64_t alone_ns)
+void panel_note_own(struct panel *panel, const struct own_time *own)
 {
-    panel->alone_ns = alone_ns;
+    panel->own = *own;
+    panel->has_own = true;
+}
+
+/* Without steps between the ticks, the time since the last tick is one step, as if a vCPU had run
+ * at its begin. */
+static void begin_own(struct panel *panel)
+{
+    if (panel->has_own)
+        return;
+    panel->own = (struct own_time){.step = panel->own.step};
+    panel->own.step.own_ns = 0;
+    own_time_step(&panel->own, panel->target);
+}
+
+static void end_own(struct panel *panel)
+{
+    struct tick *now = tick_of(panel, panel->now);
+
+    own_time_end(&panel->own, panel->target);
+    panel->has_own = false;
+    if (panel->plan.method->sees_qemu)
+        now->younger = (uint32_t)smaller(UINT32_MAX,
+                                         larger(now->younger, own_time_loaded_units(&panel->own)));
 }
 
 /* Returns true if pages were touched in the last tick although no vCPU ran in it, or while QEMU
@@ -271,7 +295,7 @@ static bool qemu_read_alone(const struct panel *panel)
     const struct tick *last = tick_of(panel, panel->now - 1);
     struct tally tally = touched_since(panel, panel->now - 1);
 
-    if (read_without_guest(&tally, panel->alone_ns))
+    if (read_without_guest(&tally, panel->own.alone_ns))
         return true;
     return panel->target->process && now->vcpu_ns == last->vcpu_ns &&
            read_without_guest(&tally, less(now->own_ns, last->own_ns)) &&
@@ -338,8 +362,11 @@ int panel_tick(struct panel *panel, double presence, struct resident_now *now, s
     panel->now++;
     tick_of(panel, panel->now)->presence = (float)presence;
 
+    begin_own(panel);
+
     int rc = read_all(panel, error);
 
+    end_own(panel);
     if (rc == 0 && now)
         rc = target_read_resident(panel->target, now, true, error);
     if (rc == 0)

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "measure/method.h"
+#include "measure/read_all.h"
 
 struct panel; /* opaque */
 
@@ -106,8 +107,8 @@ struct panel_ages {
 int panel_tally(const struct panel *panel, const struct panel_ages *ages, struct tally *tally,
                 double *est_s);
 
-/** Call it before panel_tick(), with own_time.alone_ns of the tick that ends. */
-void panel_note_alone(struct panel *panel, uint64_t alone_ns);
+/** Call it before panel_tick(), with the steps of the tick that ends, if there were any. */
+void panel_note_own(struct panel *panel, const struct own_time *own);
 
 /** Returns true if QEMU has read all of RAM within the last two ticks (measure/read_all.h). Each
  * job shows at one or two ticks. */

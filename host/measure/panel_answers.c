@@ -126,6 +126,11 @@ static uint64_t units64(uint32_t units)
     return units == UINT32_MAX ? HIDDEN_ANY : units;
 }
 
+static uint64_t add_units(uint64_t units, uint32_t more)
+{
+    return units == HIDDEN_ANY || more == UINT32_MAX ? HIDDEN_ANY : units + more;
+}
+
 /* The unresolved doubts about the touches within (older, newer]. */
 static struct tally doubts_between(const struct panel *panel, uint64_t older, uint64_t newer)
 {
@@ -139,7 +144,7 @@ static struct tally doubts_between(const struct panel *panel, uint64_t older, ui
         tally.doubts |= tick->doubts;
         tally.unmeasurable_otherwise |= tick->unmeasurable_otherwise;
         tally.hidden_units = larger(tally.hidden_units, units64(tick->hidden));
-        tally.younger_units = larger(tally.younger_units, units64(tick->younger));
+        tally.younger_units = add_units(tally.younger_units, tick->younger);
     }
     if (from->odometer != to->odometer)
         ageing_doubt(&tally);

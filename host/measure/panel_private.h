@@ -7,6 +7,7 @@
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/page_merge.h"
 #include "measure/panel.h"
+#include "measure/read_all.h"
 #include "measure/witness.h"
 
 #define N_COHORTS 4
@@ -49,8 +50,9 @@ struct panel {
     /* touched share of all base pages within two ticks: up to the last tick, and up to the previous
      * tick */
     double share[2];
-    bool read_all;           /* QEMU seems to have read all of RAM */
-    uint64_t alone_ns;       /* own_time.alone_ns of the tick that will end next */
+    bool read_all;       /* QEMU seems to have read all of RAM */
+    struct own_time own; /* of the tick that will end next, if has_own; else of the last */
+    bool has_own;
     struct witness *witness; /* NULL: no witness */
     struct vcpu_clock vcpus;
     int wake_fd; /* readable when a cohort's descriptor is; -1: the method has none */

@@ -40,6 +40,12 @@
  * most. */
 #define WRITES_RAM_MB 128
 
+/* No core reads RAM faster than BYTES_PER_NS; of a page of zeroes, a snapshot has 9 bytes. */
+#define LOADED_PAGE_BYTES 9
+
+/* An event's counter. */
+#define EVENTFD_BYTES 8
+
 /* More than a guest's requests in flight: it runs again when one of them is answered. */
 #define LOADED_BYTES (16ULL << 20)
 
@@ -51,16 +57,6 @@ static uint64_t own_ns(const struct target *target)
     return target->process ? qemu_process_own_ns(target->root, target->process) : 0;
 }
 
-void own_time_begin(struct own_time *own, const struct target *target)
-{
-    uint64_t now_ns = own_ns(target);
-    uint64_t at_ns = clock_ns();
-
-    *own = (struct own_time){
-        .begun_ns = now_ns, .begun_at_ns = at_ns, .sampled_ns = now_ns, .sampled_at_ns = at_ns};
-    own_time_step(own, target);
-}
-
 bool own_work_reads_ram(const struct own_work *work)
 {
     const double mb_per_s = (double)work->transfers.bytes * 1e3 / (double)(work->cpu_ns + 1);
@@ -70,19 +66,32 @@ bool own_work_reads_ram(const struct own_work *work)
             work->transfers.bytes >= work->transfers.calls * WRITES_BYTES);
 }
 
-/* While a vCPU runs, the other values are not needed. */
+/* While a vCPU runs, CPU times are not needed. */
 static struct own_step read_step(const struct target *target)
 {
     const struct qemu_process *process = target->process;
     struct own_step step = {.at_ns = clock_ns()};
 
-    if (!process || !qemu_process_vcpus_stopped(target->root, process))
+    if (!process)
+        return step;
+    step.transfers = qemu_process_transfers(target->root, process);
+    if (!qemu_process_vcpus_stopped(target->root, process))
         return step;
     step.own_ns = own_ns(target);
     step.vcpu_ns = qemu_process_vcpu_ns(target->root, process);
-    if (process->accel == ACCEL_TCG)
-        step.transfers = qemu_process_transfers(target->root, process);
     return step;
+}
+
+void own_time_begin(struct own_time *own, const struct target *target)
+{
+    uint64_t now_ns = own_ns(target);
+    uint64_t at_ns = clock_ns();
+
+    *own = (struct own_time){.begun_ns = now_ns,
+                             .begun_at_ns = at_ns,
+                             .sampled_ns = now_ns,
+                             .sampled_at_ns = at_ns,
+                             .step = read_step(target)};
 }
 
 /* If the kernel does not count written bytes, nothing contradicts a job. */
@@ -98,19 +107,71 @@ static bool may_have_read(const struct own_time *own, const struct own_step *las
     return now->transfers.bytes == 0 || own_work_reads_ram(&work);
 }
 
-void own_time_step(struct own_time *own, const struct target *target)
+/* RAM that a snapshot of so many bytes can fill. */
+static uint64_t loaded_ram(uint64_t data_bytes)
+{
+    return data_bytes / LOADED_PAGE_BYTES * base_page_bytes();
+}
+
+static bool ran_alone(const struct own_step *last, const struct own_step *now)
+{
+    return last->own_ns > 0 && now->own_ns > 0 && now->vcpu_ns == last->vcpu_ns;
+}
+
+/* QEMU also reads in the step in which the vCPUs stop, and in the one in which they run again. */
+static void add_loaded(struct own_time *own, const struct own_step *last,
+                       const struct own_step *now, bool works)
+{
+    const struct qemu_transfers *was = &last->transfers;
+    const uint64_t calls = less(now->transfers.reads, was->reads);
+    const uint64_t data = less(less(now->transfers.read, was->read), calls * EVENTFD_BYTES);
+
+    if (works && data > 0) {
+        own->loaded_ram_bytes += loaded_ram(own->entering_bytes) +
+                                 smaller(loaded_ram(data),
+                                         less(now->own_ns, last->own_ns) * BYTES_PER_NS);
+        own->entering_bytes = 0;
+    } else if (!ran_alone(last, now)) {
+        own->loaded_ram_bytes += own->loads ? loaded_ram(data) : 0;
+        own->entering_bytes = now->own_ns > 0 ? data : 0;
+    }
+    own->loads = works && data > 0;
+}
+
+void own_time_add(struct own_time *own, const struct own_step *now, bool tells_jobs)
 {
     const struct own_step last = own->step;
-    const struct own_step now = read_step(target);
-    const uint64_t used_ns = less(now.own_ns, last.own_ns);
-    const bool alone = last.own_ns > 0 && now.own_ns > 0 && now.vcpu_ns == last.vcpu_ns;
+    const uint64_t used_ns = less(now->own_ns, last.own_ns);
+    const bool alone = ran_alone(&last, now);
+    const bool works = alone && used_ns * LEAST_OF_STEP >= now->at_ns - last.at_ns;
 
-    own->step = now;
-    own->loaded_bytes = alone ? own->loaded_bytes + less(now.transfers.read, last.transfers.read)
+    own->step = *now;
+    own->loaded_bytes = alone ? own->loaded_bytes + less(now->transfers.read, last.transfers.read)
                               : 0;
-    if (alone && used_ns * LEAST_OF_STEP >= now.at_ns - last.at_ns &&
-        may_have_read(own, &last, &now))
+    add_loaded(own, &last, now, works);
+    if (works && (!tells_jobs || may_have_read(own, &last, now)))
         own->alone_ns += used_ns;
+}
+
+uint64_t own_time_loaded_units(const struct own_time *own)
+{
+    return base_pages(own->loaded_ram_bytes + base_page_bytes() - 1);
+}
+
+void own_time_step(struct own_time *own, const struct target *target)
+{
+    const struct own_step now = read_step(target);
+
+    own_time_add(own, &now, target->process && target->process->accel == ACCEL_TCG);
+}
+
+void own_time_end(struct own_time *own, const struct target *target)
+{
+    const struct own_step last = own->step;
+
+    own_time_step(own, target);
+    if (own->step.own_ns > 0 && !ran_alone(&last, &own->step))
+        own->loaded_ram_bytes += own->entering_bytes;
 }
 
 static void note_period(struct own_time *own, uint64_t used_ns, uint64_t passed_ns)

@@ -32,11 +32,14 @@ struct own_time {
     double least_rate; /* rate of the calmest period, as QEMU's usual consumption */
     struct own_step {
         uint64_t at_ns;
-        uint64_t own_ns, vcpu_ns;        /* 0: a vCPU runs, or the vCPUs are not known */
-        struct qemu_transfers transfers; /* those of a TCG guest; 0 as above */
-    } step;                              /* state at the last own_time_step() */
-    uint64_t loaded_bytes;               /* read by QEMU in the last steps, since a vCPU ran */
-    uint64_t alone_ns; /* CPU time of steps in which no vCPU ran, and QEMU may have read RAM */
+        uint64_t own_ns, vcpu_ns; /* 0: a vCPU runs, or the vCPUs are not known */
+        struct qemu_transfers transfers;
+    } step;                /* state at the last own_time_step() */
+    uint64_t loaded_bytes; /* read by QEMU in the last steps, since a vCPU ran */
+    uint64_t alone_ns;     /* CPU time of steps in which no vCPU ran, and QEMU may have read RAM */
+    uint64_t entering_bytes;   /* read by QEMU in the last step if the vCPUs stopped in it */
+    bool loads;                /* in the last step, no vCPU ran, and QEMU read and worked */
+    uint64_t loaded_ram_bytes; /* the most RAM that QEMU can have loaded in all such steps */
 };
 
 /** QEMU's work during a time in which no vCPU ran. */
@@ -53,8 +56,19 @@ bool own_work_reads_ram(const struct own_work *work);
 void own_time_begin(struct own_time *own, const struct target *target);
 void own_time_sample(struct own_time *own, const struct target *target);
 
+/** As own_time_step(), for a state that was read. @p tells_jobs: bytes written tell whether QEMU
+ * reads RAM, because stopped vCPUs may be halted ones. */
+void own_time_add(struct own_time *own, const struct own_step *now, bool tells_jobs);
+
 /** Call it between samples: notes the work that QEMU did since the last step while no vCPU ran. */
 void own_time_step(struct own_time *own, const struct target *target);
+
+/** As own_time_step(), after the pages were read. If the vCPUs have stopped meanwhile, there is no
+ * later step that would show whether QEMU works: what it has read counts. */
+void own_time_end(struct own_time *own, const struct target *target);
+
+/** The most base pages that QEMU can have loaded from a snapshot while no vCPU ran. */
+uint64_t own_time_loaded_units(const struct own_time *own);
 
 /** CPU time from the begin to the last sample in excess of QEMU's usual consumption. */
 uint64_t own_time_excess_ns(const struct own_time *own);

@@ -192,10 +192,9 @@ static double resident_bytes(const struct sample_plan *plan, const struct sample
 
 /* @p share: the touched share of the previous window; updated to that of this window. */
 static void note_read_all(const struct target *target, const struct sample_plan *plan,
-                          const struct own_time *own, const struct sample_window *window,
-                          double *share)
+                          const struct own_time *own, struct sample_window *window, double *share)
 {
-    const struct tally *tally = &window->tally;
+    struct tally *tally = &window->tally;
     const double before_bytes = plan->presence * (double)target->ram->bytes;
     const double now_bytes = resident_bytes(plan, window);
     const double before = *share;
@@ -203,6 +202,7 @@ static void note_read_all(const struct target *target, const struct sample_plan 
     *share = read_all_share(tally, read_all_grown(before_bytes, now_bytes));
     if (!plan->jobs || !plan->method->sees_qemu)
         return;
+    tally->younger_units += own_time_loaded_units(own);
     if (read_without_guest(tally, own->alone_ns) ||
         ((before > 0 || read_all_tells_alone(tally)) &&
          read_all_likely(before, *share, own_time_excess_ns(own), (uint64_t)now_bytes)))
@@ -328,6 +328,7 @@ static void note_window(const struct running *running, struct course *course,
     result->vcpu_s = (double)ran_ns / 1e9;
     if (ageing_odometer(target, plan->method->signal) != course->odometer)
         ageing_doubt(&window->tally);
+    own_time_end(&course->own, target);
     note_read_all(target, plan, &course->own, window, &course->share);
     note_times(&course->marking, reading, result, window);
     note_vcpus(running, course, reading, ran_ns, window);

@@ -23,6 +23,14 @@ static uint64_t number_after(const char *text, const char *key)
     return value;
 }
 
+static struct qemu_transfers parse_transfers(const char *text)
+{
+    return (struct qemu_transfers){.bytes = number_after(text, "wchar: "),
+                                   .calls = number_after(text, "syscw: "),
+                                   .read = number_after(text, "rchar: "),
+                                   .reads = number_after(text, "syscr: ")};
+}
+
 struct qemu_transfers qemu_process_transfers(const struct fsroot *root,
                                              const struct qemu_process *process)
 {
@@ -30,9 +38,16 @@ struct qemu_transfers qemu_process_transfers(const struct fsroot *root,
 
     if (fsroot_read(root, text, sizeof(text), "proc/%d/io", (int)process->pid) <= 0)
         return (struct qemu_transfers){0};
-    return (struct qemu_transfers){.bytes = number_after(text, "wchar: "),
-                                   .calls = number_after(text, "syscw: "),
-                                   .read = number_after(text, "rchar: ")};
+    return parse_transfers(text);
+}
+
+struct qemu_transfers qemu_thread_transfers(const struct fsroot *root, pid_t pid, pid_t tid)
+{
+    char text[512];
+
+    if (fsroot_read(root, text, sizeof(text), "proc/%d/task/%d/io", (int)pid, (int)tid) <= 0)
+        return (struct qemu_transfers){0};
+    return parse_transfers(text);
 }
 
 /* No core copies faster than this. */

@@ -10,7 +10,8 @@
 struct qemu_transfers {
     uint64_t bytes; /* passed to write(), */
     uint64_t calls; /* by so many calls */
-    uint64_t read;  /* bytes that read() returned, as when it loads a snapshot */
+    uint64_t read;  /* bytes that read() returned, as when it loads a snapshot, */
+    uint64_t reads; /* by so many calls */
 };
 
 /**
@@ -20,6 +21,9 @@ struct qemu_transfers {
  */
 struct qemu_transfers qemu_process_transfers(const struct fsroot *root,
                                              const struct qemu_process *process);
+
+/** As qemu_process_transfers(), of one living thread. */
+struct qemu_transfers qemu_thread_transfers(const struct fsroot *root, pid_t pid, pid_t tid);
 
 /** The bytes that a process has read and written since it began; its main thread's writes are
  * separate. */

@@ -204,7 +204,7 @@ static int tick(struct watch *watch, struct error *error)
         return begin_anew(watch, error);
     session_size_panel(session, &watch->now);
     watch->n_ticks++;
-    panel_note_alone(watch->panel, watch->own.alone_ns);
+    panel_note_own(watch->panel, &watch->own);
     rc = panel_tick(watch->panel, session->plan.presence, &watch->now, error);
     if (rc == 0 && panel_read_all(watch->panel))
         session->subject.guest.jobs |= QEMU_JOB_DUMP;

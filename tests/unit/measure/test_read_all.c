@@ -100,8 +100,8 @@ TEST(plain, no_vcpu_ran_in_a_census)
  * the test below, added. */
 TEST(plain, a_dump_is_seen_beside_a_busy_monitor)
 {
-    const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378, 0}};
-    const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000, 0}};
+    const struct own_work work = {(85 + 133) * MS, {134480000 + 843000, 33260 + 105378, 0, 0}};
+    const struct own_work longer = {(85 + 400) * MS, {134480000 + 2541000, 33260 + 317000, 0, 0}};
 
     ck_assert(own_work_reads_ram(&work));
     ck_assert(own_work_reads_ram(&longer));
@@ -115,23 +115,79 @@ TEST(plain, reading_is_not_a_monitors_work)
         struct own_work work;
         bool reads;
     } rows[] = {
-        {{85 * MS, {134480000, 33260, 0}}, true},     /* a plain dump */
-        {{65 * MS, {134480000, 33264, 0}}, true},     /* into a FIFO */
-        {{128 * MS, {2530000, 948, 0}}, true},        /* compressed */
-        {{131 * MS, {2530000, 936, 0}}, true},        /* into a FIFO with a slow reader */
-        {{128 * MS, {253000, 95, 0}}, true},          /* what compresses ten times better */
-        {{210 * MS, {127610000, 3391, 0}}, true},     /* a snapshot */
-        {{1327 * MS, {8430000, 1053781, 0}}, false},  /* query-block, 6,200 a second */
-        {{1355 * MS, {14120000, 1764673, 0}}, false}, /* info block */
-        {{49 * MS, {2400000, 45035, 0}}, false},      /* info mtree, into a pipe */
-        {{1477 * MS, {100000, 12723, 0}}, false},     /* query-qmp-schema */
-        {{60 * MS, {4096, 12, 120 << 20}}, true},     /* loads a snapshot */
-        {{60 * MS, {4096, 12, 8 << 20}}, false},      /* a disk's requests in flight */
-        {{0, {0, 0, 0}}, false},
+        {{85 * MS, {134480000, 33260, 0, 0}}, true},     /* a plain dump */
+        {{65 * MS, {134480000, 33264, 0, 0}}, true},     /* into a FIFO */
+        {{128 * MS, {2530000, 948, 0, 0}}, true},        /* compressed */
+        {{131 * MS, {2530000, 936, 0, 0}}, true},        /* into a FIFO with a slow reader */
+        {{128 * MS, {253000, 95, 0, 0}}, true},          /* what compresses ten times better */
+        {{210 * MS, {127610000, 3391, 0, 0}}, true},     /* a snapshot */
+        {{1327 * MS, {8430000, 1053781, 0, 0}}, false},  /* query-block, 6,200 a second */
+        {{1355 * MS, {14120000, 1764673, 0, 0}}, false}, /* info block */
+        {{49 * MS, {2400000, 45035, 0, 0}}, false},      /* info mtree, into a pipe */
+        {{1477 * MS, {100000, 12723, 0, 0}}, false},     /* query-qmp-schema */
+        {{60 * MS, {4096, 12, 120 << 20, 0}}, true},     /* loads a snapshot */
+        {{60 * MS, {4096, 12, 8 << 20, 0}}, false},      /* a disk's requests in flight */
+        {{0, {0, 0, 0, 0}}, false},
     };
 
     for (size_t i = 0; i < COUNT(rows); i++)
         ck_assert_int_eq(own_work_reads_ram(&rows[i].work), rows[i].reads);
+}
+
+/* A state in which no vCPU runs. */
+static struct own_step stopped(uint64_t at_ms, uint64_t own_ms, uint64_t read)
+{
+    return (struct own_step){.at_ns = at_ms * MS,
+                             .own_ns = (1000 + own_ms) * MS,
+                             .vcpu_ns = 5000 * MS,
+                             .transfers = {.bytes = 4096, .calls = 1, .read = read, .reads = 1}};
+}
+
+static struct own_step runs(uint64_t at_ms, uint64_t read)
+{
+    return (struct own_step){.at_ns = at_ms * MS,
+                             .transfers = {.bytes = 4096, .calls = 1, .read = read, .reads = 1}};
+}
+
+static uint64_t loaded(const struct own_step *steps, size_t n)
+{
+    struct own_time own = {.step = steps[0]};
+
+    for (size_t i = 1; i < n; i++)
+        own_time_add(&own, &steps[i], true);
+    return own_time_loaded_units(&own) * 4096;
+}
+#define LOADED(...) \
+    loaded((const struct own_step[]){__VA_ARGS__}, COUNT(((const struct own_step[]){__VA_ARGS__})))
+
+/* Less than a snapshot for which a flag is set. */
+TEST(plain, the_begin_of_a_snapshot)
+{
+    const uint64_t kib = 1024;
+
+    /* the step in which the vCPUs stop has a part of it, the one in which they run again, too */
+    ck_assert_uint_ge(LOADED(runs(0, 0), stopped(20, 0, 5000 * kib), stopped(40, 20, 9000 * kib)),
+                      9000 * kib);
+    ck_assert_uint_ge(
+        LOADED(runs(0, 0), stopped(20, 0, 0), stopped(40, 20, 4000 * kib), runs(60, 8000 * kib)),
+        8000 * kib);
+    /* of zeroes, of which a page is 9 bytes */
+    ck_assert_uint_ge(LOADED(runs(0, 0), stopped(20, 0, 900), stopped(40, 20, 9900)), 1100 * 4096);
+    /* no core reads RAM faster */
+    ck_assert_uint_le(LOADED(stopped(20, 0, 0), stopped(40, 1, 9000 * kib)), 32 * MS + 4096);
+}
+
+TEST(plain, what_is_no_begin_of_a_snapshot)
+{
+    struct own_step busy = stopped(40, 20, 80000);
+
+    ck_assert_uint_eq(LOADED(runs(0, 0), runs(20, 9 << 20), runs(40, 19 << 20)), 0);
+    /* a guest that halts between requests of its disk */
+    ck_assert_uint_eq(LOADED(runs(0, 0), stopped(20, 0, 9 << 20), runs(40, 19 << 20)), 0);
+    ck_assert_uint_eq(LOADED(runs(0, 0), stopped(20, 0, 9 << 20), stopped(40, 0, 19 << 20)), 0);
+    /* a monitor, which has events only */
+    busy.transfers.reads = 10001;
+    ck_assert_uint_eq(LOADED(stopped(20, 0, 0), busy), 0);
 }
 
 TEST(plain, both_are_needed)
