@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "guest/domain/qemu_vcpus.h"
+#include "guest/domain/qemu_writers.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -29,15 +30,29 @@ struct jobs {
     uint64_t written_bytes; /* bytes written until the last check */
     /* bytes written until the previous check if no vCPU ran at the last one; otherwise as above */
     uint64_t before_bytes;
+    struct qemu_writers writers;
+    bool packets; /* the main thread writes what the guest sends, too */
 };
 
-static struct jobs jobs_begin(const struct target *target, const struct wait *wait)
+static void jobs_begin(const struct target *target, const struct wait *wait, struct jobs *jobs)
 {
-    uint64_t written_bytes = wait->jobs
-                                 ? qemu_process_transfers(target->root, target->process).bytes
-                                 : 0;
+    *jobs = (struct jobs){.due_ns = 0};
+    if (!wait->jobs)
+        return;
+    qemu_writers_read(&jobs->writers, target->root, target->process, 0);
+    jobs->packets = qemu_process_writes_packets(target->root, target->process);
+    jobs->written_bytes = jobs->before_bytes = jobs->writers.all.bytes;
+}
 
-    return (struct jobs){.written_bytes = written_bytes, .before_bytes = written_bytes};
+/* A compressed dump by the main thread, or by a thread that has ended, stops the vCPUs for some
+ * hundredths of a second only. */
+static bool wrote_dump(const struct target *target, struct jobs *jobs)
+{
+    const uint64_t ram_bytes = target->ram->bytes;
+    const struct qemu_transfers written = qemu_writers_read(
+        &jobs->writers, target->root, target->process, qemu_dump_least_bytes(ram_bytes));
+
+    return !jobs->packets && qemu_wrote_dump(&written, ram_bytes);
 }
 
 /* A dump between two checks has left no thread, but has written all of RAM since the last check. A
@@ -51,19 +66,17 @@ static void find_jobs(const struct target *target, const struct wait *wait, uint
     uint64_t written_bytes = qemu_process_transfers(target->root, target->process).bytes;
 
     *wait->jobs |= qemu_process_jobs(target->root, target->process);
-    if (written_bytes >= jobs->before_bytes + target->ram->bytes)
+    if (wrote_dump(target, jobs) || written_bytes >= jobs->before_bytes + target->ram->bytes)
         *wait->jobs |= QEMU_JOB_DUMP;
     if (wait->own)
         own_time_sample(wait->own, target);
     if (wait->between)
         wait->between(wait->state);
-    *jobs = (struct jobs){
-        .due_ns = now_ns + JOBS_NS,
-        .written_bytes = written_bytes,
-        .before_bytes = qemu_process_vcpus_stopped(target->root, target->process)
-                            ? jobs->written_bytes
-                            : written_bytes,
-    };
+    jobs->due_ns = now_ns + JOBS_NS;
+    jobs->before_bytes = qemu_process_vcpus_stopped(target->root, target->process)
+                             ? jobs->written_bytes
+                             : written_bytes;
+    jobs->written_bytes = written_bytes;
 }
 
 /* The time from now to the next check. */
@@ -80,14 +93,13 @@ static uint64_t next_step_ns(const struct target *target, const struct wait *wai
     return left_ns < step_ns ? left_ns : step_ns;
 }
 
-int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
-               struct error *error)
+static int wait_with(const struct target *target, const struct wait *wait, struct jobs *jobs,
+                     uint64_t until_ns, struct error *error)
 {
-    struct jobs jobs = jobs_begin(target, wait);
     const uint64_t begin_ns = clock_ns();
 
     /* check at once, because a job may end just after the window has begun */
-    find_jobs(target, wait, clock_ns(), &jobs);
+    find_jobs(target, wait, clock_ns(), jobs);
     for (uint64_t now = clock_ns(); now < until_ns; now = clock_ns()) {
         struct pollfd events[] = {{.fd = target->process->pidfd, .events = POLLIN},
                                   {.fd = wait->wake_fd, .events = POLLIN}};
@@ -97,7 +109,7 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
 
         if (wait->own)
             own_time_step(wait->own, target);
-        find_jobs(target, wait, now, &jobs);
+        find_jobs(target, wait, now, jobs);
         if (wait->interrupted && *wait->interrupted)
             return error_set(error, -EINTR, "interrupted");
         if (rc > 0 && events[0].revents)
@@ -110,7 +122,20 @@ int wait_until(const struct target *target, const struct wait *wait, uint64_t un
             wait->progress((double)(clock_ns() - wait->began_ns) / 1e9, wait->total_s,
                            wait->progress_context);
     }
-    jobs.due_ns = 0;
-    find_jobs(target, wait, clock_ns(), &jobs);
+    jobs->due_ns = 0;
+    find_jobs(target, wait, clock_ns(), jobs);
     return 0;
+}
+
+int wait_until(const struct target *target, const struct wait *wait, uint64_t until_ns,
+               struct error *error)
+{
+    struct jobs jobs;
+
+    jobs_begin(target, wait, &jobs);
+
+    int rc = wait_with(target, wait, &jobs, until_ns, error);
+
+    qemu_writers_free(&jobs.writers);
+    return rc;
 }

@@ -57,6 +57,16 @@ static bool is_guest_memfd(const char *target)
     return strstr(target, "[kvm-gmem]") != NULL;
 }
 
+static bool is_tap(const char *target)
+{
+    return strcmp(target, "/dev/net/tun") == 0;
+}
+
+static bool is_vhost_net(const char *target)
+{
+    return strcmp(target, "/dev/vhost-net") == 0;
+}
+
 static bool is_vfio(const char *target)
 {
     return strncmp(target, "/dev/vfio/", strlen("/dev/vfio/")) == 0;
@@ -415,4 +425,9 @@ bool vcpus_hardly_ran(double ran_s, double time_s)
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process)
 {
     return holds(root, process->pid, is_vfio) == 1;
+}
+
+bool qemu_process_writes_packets(const struct fsroot *root, const struct qemu_process *process)
+{
+    return holds(root, process->pid, is_tap) == 1 && holds(root, process->pid, is_vhost_net) != 1;
 }

@@ -91,6 +91,10 @@ int qemu_vcpus_find(const struct fsroot *root, struct qemu_process *process);
  * False if its files cannot be seen. */
 bool qemu_process_has_vfio(const struct fsroot *root, const struct qemu_process *process);
 
+/** Returns true if QEMU's main thread writes what the guest sends into a network: it has a tap open
+ * and no vhost (QEMU net/tap.c, tap_receive_iov()). */
+bool qemu_process_writes_packets(const struct fsroot *root, const struct qemu_process *process);
+
 /** The accelerator in the name of a vCPU's thread: "CPU 3/KVM" → KVM; UNKNOWN for every thread
  * other than a vCPU's. */
 enum accel qemu_thread_accel(const char *name);

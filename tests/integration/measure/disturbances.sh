@@ -247,10 +247,9 @@ if THP=yes start_dumpable huge "$few"; then
 	check "huge: of huge pages" has_flag thp
 	stop_guest "$pid"
 fi
-# All of these pages are compressed within some tenths of a second, and little is written. Less than 0.1 s is missed (host/measure/README.md):
-# fast machines take that long for 96 MiB.
-few="total=224M hot=64K"
-if THP=yes start_payload short tcg "$few" -m 256 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
+# All of these pages are compressed within a tenth of a second, and little is written.
+few="total=96M hot=64K"
+if THP=yes start_payload short tcg "$few" -m 128 -qmp "unix:$guests_dir/qmp,server=on,wait=off"; then
 	for after in 0.8 1.1 1.5; do
 		"$vmwss" measure --pid "$pid" -m cold -w 3 --json >"$guests_dir/first" &
 		first=$!
@@ -275,9 +274,7 @@ few="total=192M hot=16M"
 if MACHINE=pc,memory-backend=mem start_payload loads tcg "$few" -m 256 -object memory-backend-memfd,id=mem,size=256M,share=on \
 	-qmp "unix:$guests_dir/qmp,server=on,wait=off" -drive "if=virtio,file=$guests_dir/disk,format=qcow2"; then
 	check "a snapshot is taken" monitor savevm one
-	# The snapshot takes a second or less: one of these ends within it, if not on every machine. A window that ends when less than
-	# 16 MiB of it have been read is not told from a guest whose requests are in flight (measure/read_all.c).
-	most="$(truth "$few") * 1.01 + $((16 << 20))"
+	# The snapshot takes a second or less: one of these ends within it, if not on every machine.
 	for how in "measure -m cold" "ages -m pageout -n 2000"; do
 		for after in 1.1 1.2 1.3 1.4 1.5; do
 			# shellcheck disable=SC2086 # a command and its words
@@ -289,7 +286,7 @@ if MACHINE=pc,memory-backend=mem start_payload loads tcg "$few" -m 256 -object m
 			wait "$first"
 			record=$(<"$guests_dir/first")
 			check "$how, a snapshot is loaded after $after s ($(field wss_bytes) bytes, flags $(jq -c .flags <<<"$record")): the bounds hold" \
-				record_has ".windows[0] | .wss_low_bytes <= $most"
+				record_has ".windows[0] | .wss_low_bytes <= $(truth "$few") * 1.01"
 		done
 	done
 	stop_guest "$pid"

@@ -6,8 +6,10 @@
 #include "guest/domain/qemu_io.h"
 #include "guest/domain/qemu_process.h"
 #include "guest/domain/qemu_vcpus.h"
+#include "guest/domain/qemu_writers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -283,6 +285,48 @@ TEST(plain, what_was_written)
     write_file("io", "rchar: 5\n");
     ck_assert_uint_eq(qemu_process_transfers(&root, &process).bytes, 0);
     ck_assert_uint_eq(qemu_process_transfers(&root, &process).calls, 0);
+}
+
+static void write_io(const char *path, uint64_t bytes, uint64_t calls)
+{
+    write_file(path, TEXT_OF(128, "rchar: 5\nwchar: %" PRIu64 "\nsyscr: 7\nsyscw: %" PRIu64 "\n",
+                             bytes, calls));
+}
+
+/* A guest of 96 MiB, whose disk a thread serves, and whose dump is compressed well. */
+TEST(plain, who_wrote_a_dump)
+{
+    cleanup_root struct fsroot root = copy_fixture("libvirt");
+    const uint64_t ram_bytes = 96 << 20;
+    struct qemu_writers writers = {.begun = false};
+    struct qemu_transfers wrote;
+
+    ck_assert_int_eq(qemu_process_open(&root, FIXTURE_PID, &process, &error), 0);
+
+    const char *disk = TEXT_OF(64, "task/%d/io", (int)process.vcpus[0]);
+
+    write_io(disk, 5 << 20, 100);
+    write_io("io", 6 << 20, 5000);
+    wrote = qemu_writers_read(&writers, &root, &process, 4096);
+    ck_assert_uint_eq(wrote.bytes, 0);
+    /* by the guest's disk, and a monitor */
+    write_io(disk, 9 << 20, 200);
+    write_io("io", (10 << 20) + 8000, 6100);
+    wrote = qemu_writers_read(&writers, &root, &process, 4096);
+    ck_assert_uint_eq(wrote.bytes, 8000);
+    ck_assert_uint_eq(wrote.calls, 1000);
+    ck_assert(!qemu_wrote_dump(&wrote, ram_bytes));
+    /* by a thread that is not there any more */
+    write_io("io", (10 << 20) + 608000, 6330);
+    wrote = qemu_writers_read(&writers, &root, &process, 600001);
+    ck_assert_uint_eq(wrote.bytes, 0);
+    wrote = qemu_writers_read(&writers, &root, &process, qemu_dump_least_bytes(ram_bytes));
+    ck_assert_uint_eq(wrote.bytes, 600000);
+    ck_assert(qemu_wrote_dump(&wrote, ram_bytes));
+    ck_assert(!qemu_wrote_dump(&wrote, ram_bytes * 2));
+    wrote.calls = 6000;
+    ck_assert(!qemu_wrote_dump(&wrote, ram_bytes));
+    qemu_writers_free(&writers);
 }
 
 /* A disk of 1,000 bytes read, and 300 that a thread of a pool wrote for the guest; pmemsave writes
