@@ -265,15 +265,10 @@ void panel_note_own(struct panel *panel, const struct own_time *own)
     panel->has_own = true;
 }
 
-/* Without steps between the ticks, the time since the last tick is one step, as if a vCPU had run
- * at its begin. */
 static void begin_own(struct panel *panel)
 {
-    if (panel->has_own)
-        return;
-    panel->own = (struct own_time){.step = panel->own.step};
-    panel->own.step.own_ns = 0;
-    own_time_step(&panel->own, panel->target);
+    if (!panel->has_own)
+        own_time_scan(&panel->own, panel->target);
 }
 
 static void end_own(struct panel *panel)

@@ -113,6 +113,15 @@ static uint64_t loaded_ram(uint64_t data_bytes)
     return data_bytes / LOADED_PAGE_BYTES * base_page_bytes();
 }
 
+/* QEMU also reads events, which are no data. */
+static uint64_t data_between(const struct own_step *last, const struct own_step *now)
+{
+    const struct qemu_transfers *was = &last->transfers;
+    const uint64_t calls = less(now->transfers.reads, was->reads);
+
+    return less(less(now->transfers.read, was->read), calls * EVENTFD_BYTES);
+}
+
 static bool ran_alone(const struct own_step *last, const struct own_step *now)
 {
     return last->own_ns > 0 && now->own_ns > 0 && now->vcpu_ns == last->vcpu_ns;
@@ -122,9 +131,7 @@ static bool ran_alone(const struct own_step *last, const struct own_step *now)
 static void add_loaded(struct own_time *own, const struct own_step *last,
                        const struct own_step *now, bool works)
 {
-    const struct qemu_transfers *was = &last->transfers;
-    const uint64_t calls = less(now->transfers.reads, was->reads);
-    const uint64_t data = less(less(now->transfers.read, was->read), calls * EVENTFD_BYTES);
+    const uint64_t data = data_between(last, now);
 
     if (works && data > 0) {
         own->loaded_ram_bytes += loaded_ram(own->entering_bytes) +
@@ -158,11 +165,38 @@ uint64_t own_time_loaded_units(const struct own_time *own)
     return base_pages(own->loaded_ram_bytes + base_page_bytes() - 1);
 }
 
+static bool tells_jobs(const struct target *target)
+{
+    return target->process && target->process->accel == ACCEL_TCG;
+}
+
 void own_time_step(struct own_time *own, const struct target *target)
 {
     const struct own_step now = read_step(target);
 
-    own_time_add(own, &now, target->process && target->process->accel == ACCEL_TCG);
+    own_time_add(own, &now, tells_jobs(target));
+}
+
+void own_time_add_scan(struct own_time *own, const struct own_step *now, bool tells_jobs)
+{
+    const struct own_step last = own->step;
+    const uint64_t data = data_between(&last, now);
+    const bool stopped = now->own_ns > 0;
+
+    *own = (struct own_time){.step = last};
+    own->step.own_ns = 0;
+    own_time_add(own, now, tells_jobs);
+    if (tells_jobs ? data >= LOADED_BYTES : stopped)
+        own->loaded_ram_bytes += loaded_ram(data);
+    else if (stopped)
+        own->loaded_ram_bytes += data;
+}
+
+void own_time_scan(struct own_time *own, const struct target *target)
+{
+    const struct own_step now = read_step(target);
+
+    own_time_add_scan(own, &now, tells_jobs(target));
 }
 
 void own_time_end(struct own_time *own, const struct target *target)

@@ -63,6 +63,15 @@ void own_time_add(struct own_time *own, const struct own_step *now, bool tells_j
 /** Call it between samples: notes the work that QEMU did since the last step while no vCPU ran. */
 void own_time_step(struct own_time *own, const struct target *target);
 
+/**
+ * As own_time_step(), once in each period instead of several times: what QEMU has read since the
+ * last step may be a snapshot, if it is more than a few requests or if no vCPU runs now. That
+ * includes a guest's reads from its disk under TCG.
+ */
+void own_time_scan(struct own_time *own, const struct target *target);
+/** As own_time_add(). */
+void own_time_add_scan(struct own_time *own, const struct own_step *now, bool tells_jobs);
+
 /** As own_time_step(), after the pages were read. If the vCPUs have stopped meanwhile, there is no
  * later step that would show whether QEMU works: what it has read counts. */
 void own_time_end(struct own_time *own, const struct target *target);

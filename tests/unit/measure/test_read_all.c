@@ -190,6 +190,33 @@ TEST(plain, what_is_no_begin_of_a_snapshot)
     ck_assert_uint_eq(LOADED(stopped(20, 0, 0), busy), 0);
 }
 
+static uint64_t loaded_at_scan(struct own_step last, struct own_step now, bool tells_jobs)
+{
+    struct own_time own = {.step = last, .loaded_ram_bytes = 9 << 20};
+
+    own_time_add_scan(&own, &now, tells_jobs);
+    return own_time_loaded_units(&own) * 4096;
+}
+
+/* vmwssd has no steps between its scans. */
+TEST(plain, a_snapshot_between_two_scans)
+{
+    const uint64_t mib = 1 << 20;
+
+    /* of 192 MiB, with pages of zeroes */
+    ck_assert_uint_ge(loaded_at_scan(runs(0, 0), runs(2000, 192 * mib), true), 256 * mib);
+    ck_assert_uint_ge(loaded_at_scan(stopped(0, 0, 0), runs(2000, 192 * mib), true), 256 * mib);
+    /* a guest's disk */
+    ck_assert_uint_eq(loaded_at_scan(runs(0, 0), runs(2000, 12 * mib), true), 0);
+    ck_assert_uint_eq(loaded_at_scan(runs(0, 0), runs(2000, 192 * mib), false), 0);
+    /* its begin, or a guest that halts */
+    ck_assert_uint_ge(loaded_at_scan(runs(0, 0), stopped(2000, 0, 12 * mib), true), 12 * mib - 8);
+    ck_assert_uint_le(loaded_at_scan(runs(0, 0), stopped(2000, 0, 12 * mib), true),
+                      12 * mib + 4096);
+    /* no halted vCPU looks stopped there */
+    ck_assert_uint_ge(loaded_at_scan(runs(0, 0), stopped(2000, 0, 12 * mib), false), 256 * mib);
+}
+
 TEST(plain, both_are_needed)
 {
     ck_assert(read_all_likely(0.1, 1, 100 * MS, GIB));
