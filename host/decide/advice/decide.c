@@ -77,7 +77,7 @@ static uint64_t demand_of(const struct decide_policy *policy, const struct decid
 {
     uint64_t most = input->assigned_bytes;
 
-    if (wss->window_s <= 0)
+    if (wss->window_s <= 0 || decide_is_ahead(input))
         return 0;
     return smaller(scaled(wss->high_bytes, factor, most),
                    sum_bounded(wss->high_bytes, decide_reserve(policy, most), most));
@@ -273,7 +273,8 @@ static unsigned guest_vetoes(const struct decide_policy *policy, const struct de
 {
     unsigned vetoes = 0;
 
-    if (input->guest.psi_some >= policy->psi_some_veto || input->guest.stalls_s > 0)
+    if (fmax(input->guest.psi_some, input->guest.psi_full) >= policy->psi_some_veto ||
+        input->guest.stalls_s > 0)
         vetoes |= VETO_PRESSURE;
     if (refaults_much(policy, input))
         vetoes |= VETO_REFAULTS;
@@ -364,7 +365,7 @@ unsigned decide_panics(const struct decide_policy *policy, const struct decide_i
 {
     unsigned panics = decide_has_statistics(policy, input) ? guest_panics(policy, input) : 0;
 
-    if (input->short_wss.window_s > 0 &&
+    if (input->short_wss.window_s > 0 && is_fresh(policy, input->age_s, input->period_s) &&
         (double)input->short_wss.low_bytes > policy->wss_share_panic * (double)decide_actual(input))
         panics |= PANIC_WSS;
     return panics;
@@ -480,7 +481,8 @@ void decide(const struct decide_policy *policy, const struct decide_input *input
 {
     *decision = (struct decide_decision){0};
     decision->demand_bytes = demand(policy, input, decision);
-    decision->measured = input->short_wss.window_s > 0 && input->mid_wss.window_s > 0;
+    decision->measured = input->short_wss.window_s > 0 && input->mid_wss.window_s > 0 &&
+                         !decide_is_ahead(input);
     decision->floor_bytes = floor_of(policy, input, decision);
     decision->memory.learned_bytes = learned(policy, input);
     decision->memory.past_bytes = past_of(input, decision);

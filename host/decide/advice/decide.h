@@ -223,6 +223,9 @@ struct decide_guest {
     bool near_or_above; /* the guest's own verdict */
     bool unhelped;      /* it was given more, and its PSI is no lower: step.h */
     bool oom_kill;      /* between the last two reports */
+    /* its balloon driver had not reported when it was first seen, and has not yet, or began to a
+     * moment ago: its balloon is on the way to the size that it starts with */
+    bool starting;
 };
 
 /** Needs of the guest in the last DECIDE_PAST_S, and what the law would have made of them
@@ -272,6 +275,13 @@ struct decide_input {
     double panic_age_s;
     struct decide_guest guest;
 };
+
+/** Returns true if the record is dated later than now: it was made before the host's clock was set
+ * back, and shows nothing. */
+static inline bool decide_is_ahead(const struct decide_input *input)
+{
+    return input->age_s < -DECIDE_SKEW_S;
+}
 
 struct decide_decision {
     bool measured; /* false: the demand is not known, and the target is B or more */

@@ -59,28 +59,37 @@ static void learn(struct decide_pace *pace, const struct decide_input *input,
     pace->needs_known = true;
 }
 
-/* Share of PSI above which growth has not helped. */
+/* Share of the pressure above which growth has not helped. */
 #define UNHELPED_SHARE 0.75
+
+/* Returns how often the guest waits for memory, of what is a panic; what is not known is none. */
+static double severity(const struct decide_policy *policy, const struct decide_guest *guest)
+{
+    return fmax(fmax(fmax(guest->psi_some / policy->psi_some_panic, 0),
+                     guest->psi_full / policy->psi_full_panic),
+                guest->stalls_s / policy->stalls_panic);
+}
 
 static void note_pressure(struct decide_pace *pace, const struct decide_policy *policy,
                           const struct decide_input *input, uint64_t band_bytes)
 {
     const struct decide_guest *guest = &input->guest;
+    const double times = severity(policy, guest);
     uint64_t actual = decide_actual(input);
 
     if (!guest->reported)
         return;
-    if (!(guest->psi_some >= policy->psi_some_panic || guest->psi_full >= policy->psi_full_panic)) {
+    if (times < 1) {
         pace->pressure.bytes = 0;
         pace->pressure.unhelped = false;
         return;
     }
     if (pace->pressure.bytes == 0 || actual < pace->pressure.bytes) {
         pace->pressure.bytes = actual;
-        pace->pressure.psi = guest->psi_some;
+        pace->pressure.times = times;
     }
     if (!input->unsettled && actual > pace->pressure.bytes + band_bytes &&
-        guest->psi_some >= UNHELPED_SHARE * pace->pressure.psi)
+        times >= UNHELPED_SHARE * pace->pressure.times)
         pace->pressure.unhelped = true;
 }
 

@@ -26,10 +26,10 @@
  * pause does not hold while the host is short or growth waits: memory left behind by a load that
  * has gone is needed for the next one.
  *
- * While the guest's PSI is at a panic's level, its size and its PSI at the beginning are
- * remembered: if it has more since, by more than the band, and settled statistics show three
- * quarters of that PSI or more, memory does not cure it, and it is no panic any more until it has
- * fallen.
+ * While the guest's pressure (PSI, or allocations that wait) is at a panic's level, its size and
+ * its pressure at the beginning are remembered: if it has more since, by more than the band, and
+ * settled statistics show three quarters of that pressure or more, memory does not cure it, and it
+ * is no panic any more until it has fallen.
  *
  * A panic teaches a size only if the guest had less than all its memory: at full size the balloon
  * cannot have caused it.
@@ -51,7 +51,7 @@ struct decide_pace {
     double pause_s, paused_until_s; /* the last pause; 0: there was none */
     struct {
         uint64_t bytes; /* size at the beginning; 0: it is not under pressure */
-        double psi;     /* share of time, then */
+        double times;   /* how much, of what is a panic, then */
         bool unhelped;
     } pressure;
     /* Input for decide_input: what it has needed since its last panic; until that is known,

@@ -115,6 +115,23 @@ static void add_past(struct text *text, const struct decide_policy *policy,
         100 * policy->past.exceeded_max);
 }
 
+static void add_pressure(struct text *text, const struct decide_policy *policy,
+                         const struct decide_input *input)
+{
+    const struct decide_guest *guest = &input->guest;
+    const char *lasts = guest->unhelped ? ", which more memory did not lower" : "";
+
+    if (input->stalled)
+        add_words(text, "it waited for memory a moment ago");
+    else if (guest->psi_some >= policy->psi_some_veto)
+        add_words(text, "it waits for memory, PSI some %.2g%%%s", 100 * guest->psi_some, lasts);
+    else if (guest->psi_full >= policy->psi_some_veto)
+        add_words(text, "it waits for memory, PSI full %.2g%%%s", 100 * guest->psi_full, lasts);
+    else
+        add_words(text, "%.2g of its allocations a second wait for memory%s", guest->stalls_s,
+                  lasts);
+}
+
 static void add_veto(struct text *text, const struct decide_policy *policy,
                      const struct decide_input *input, enum decide_veto veto)
 {
@@ -154,13 +171,7 @@ static void add_veto(struct text *text, const struct decide_policy *policy,
         return add_words(text, "%.0f%% of what is resident could not be measured",
                          100 * (double)input->unmeasurable_bytes / (double)input->resident_bytes);
     case VETO_PRESSURE:
-        if (input->stalled)
-            return add_words(text, "it waited for memory a moment ago");
-        if (!(guest->psi_some >= policy->psi_some_veto))
-            return add_words(text, "%.2g of its allocations a second wait for memory",
-                             guest->stalls_s);
-        return add_words(text, "it waits for memory, PSI some %.2g%%%s", 100 * guest->psi_some,
-                         guest->unhelped ? ", which more memory did not lower" : "");
+        return add_pressure(text, policy, input);
     case VETO_REFAULTS:
         return add_words(text, "it refaults or swaps in %.3g MiB a minute",
                          60 * (or_0(guest->refault_bytes_s) + or_0(guest->swap_in_bytes_s)) /

@@ -114,18 +114,22 @@ static void note_contest(struct balloon_state *state, const struct balloon_polic
                                policy->foreign_s);
 }
 
-/* Remembers the limits of a guest that has more memory than we gave it. Either another program gave
- * it more, or the guest was reset: then its balloon is empty at first, and is inflated to QEMU's
- * last target again when its driver has loaded. */
+/* Remembers the limits of a guest that has more memory than we, or its owner, gave it. Either
+ * another program gave it more, or the guest was reset: then its balloon is empty at first, and is
+ * inflated to QEMU's last target again when its driver has loaded. */
 static void note_lost(struct balloon_state *state, const struct balloon_policy *policy,
                       uint64_t actual, double now_s)
 {
-    if (state->before_bytes == 0 || actual <= state->before_bytes + policy->still_bytes)
+    bool ours = state->before_bytes > 0;
+    bool is_empty = actual + policy->still_bytes >= state->plug.assigned_bytes;
+
+    if (actual <= larger(state->before_bytes, state->limit_bytes) + policy->still_bytes ||
+        !(ours || is_empty))
         return;
     state->rival.lost.before_bytes = state->before_bytes;
     state->rival.lost.limit_bytes = state->limit_bytes;
-    state->rival.lost.set_bytes = state->set_bytes;
-    state->rival.lost.until_s = now_s + policy->start_s;
+    state->rival.lost.set_bytes = ours ? state->set_bytes : state->seen_bytes;
+    state->rival.lost.until_s = now_s + policy->foreign_s;
 }
 
 static void leave_to_another(struct balloon_state *state, const struct balloon_policy *policy,
@@ -148,7 +152,7 @@ static void leave_to_another(struct balloon_state *state, const struct balloon_p
 static void regain(struct balloon_state *state, const struct balloon_policy *policy,
                    uint64_t actual, double now_s)
 {
-    if (state->trouble != TROUBLE_FOREIGN || state->rival.lost.before_bytes == 0 ||
+    if (state->trouble != TROUBLE_FOREIGN || state->rival.lost.limit_bytes == 0 ||
         now_s >= state->rival.lost.until_s ||
         distance(actual, state->rival.lost.set_bytes) > policy->still_bytes)
         return;
@@ -156,7 +160,7 @@ static void regain(struct balloon_state *state, const struct balloon_policy *pol
     state->before_bytes = state->rival.lost.before_bytes;
     state->limit_bytes = state->rival.lost.limit_bytes;
     state->set_bytes = state->seen_bytes = actual;
-    state->rival.lost.before_bytes = 0;
+    state->rival.lost.limit_bytes = 0;
     state->pace.paused_until_s = fmax(state->pace.paused_until_s, now_s + policy->own_pause_s);
 }
 
@@ -164,7 +168,9 @@ static void regain(struct balloon_state *state, const struct balloon_policy *pol
 static bool starts_smaller(const struct balloon_state *state, const struct balloon_policy *policy,
                            const struct decide_input *input)
 {
-    return state->before_bytes == 0 && !(input->up_s >= policy->start_s) &&
+    double start_s = input->guest.starting ? policy->foreign_s : policy->start_s;
+
+    return state->before_bytes == 0 && !(input->up_s >= start_s) &&
            state->seen_bytes + policy->still_bytes >= input->assigned_bytes;
 }
 
@@ -462,7 +468,7 @@ void balloon_issued(struct balloon_state *state, const struct decide_input *inpu
     if (state->moving && target_bytes > actual) /* it may have gone on since libvirt was asked */
         state->seen_bytes = smaller(actual, state->set_bytes);
     state->set_bytes = target_bytes;
-    state->rival.lost.before_bytes = 0;
+    state->rival.lost.limit_bytes = 0;
     state->stalled = state->unsure = false;
     state->moving = target_bytes != actual;
     state->proving = state->proving && !state->moving;

@@ -41,7 +41,9 @@
  * the balloon by the rest as soon as the guest has loaded its driver. So the limit up to which it
  * may grow is its size when it was first at rest, or before the first target of an earlier
  * controller; another program may raise it. A balloon that inflates from all of M within the
- * guest's first ten minutes is on the way to that size.
+ * guest's first ten minutes, or within its first hour and ten minutes of its driver's first report,
+ * is on the way to that size. A guest that is reset has all of M until its driver has loaded again:
+ * if its balloon comes back to the size that it had within an hour, nothing has changed.
  *
  * Growing resident memory is to be expected after a guest grew: memory that it was given and has
  * not touched yet is pending, and is subtracted from the host's free memory.
@@ -117,10 +119,11 @@ struct balloon_state {
             double at_s; /* the last time */
         } back, rose; /* all that was taken was back; the balloon rose without a target of ours */
         struct {
-            uint64_t before_bytes; /* 0: nothing */
-            uint64_t limit_bytes, set_bytes;
+            uint64_t before_bytes; /* 0: we had set none */
+            uint64_t limit_bytes;  /* 0: nothing is lost */
+            uint64_t set_bytes;
             double until_s;
-        } lost; /* of a balloon that rose above what the guest had: ours again if it comes back */
+        } lost; /* of a balloon that rose above what the guest had: as before if it comes back */
     } rival;    /* another program that moves the balloon */
     uint64_t pending_bytes; /* given and not touched yet */
 };

@@ -93,11 +93,11 @@ void giving_back(const struct control_policy *policy, struct control_host *host,
     struct control_guest *guest;
     bool all;
 
-    if (host->level != LEVEL_AMPLE || host->room_bytes > 0) {
+    if (host->level != LEVEL_AMPLE || host->room_bytes > 0)
         end_ease(policy, host);
+    if (host->level != LEVEL_AMPLE)
         return;
-    }
-    all = goes_on(policy, host) && !policy->proactive;
+    all = host->room_bytes == 0 && goes_on(policy, host) && !policy->proactive;
     while (loose_bytes >= DECIDE_MIB &&
            (guest = next_to_get(guests, n, host->now_s, all)) != NULL) {
         uint64_t step = smaller(step_of(&policy->decide, guest), loose_bytes);

@@ -4,14 +4,14 @@
  *
  * A guest that is shrunk below what it uses well waits or reads again what it dropped, long before
  * it panics, and what was taken for a shortage of the host is not needed once that is over. So
- * while the host is ample, and no room is asked for, guests get back in steps what they had before
- * our first target, out of what is free above 1.25 times high: at once those that wait for memory
- * (a veto for pressure, refaults or their own verdict), in either mode; and, if the policy is lazy,
- * all others once the host has been ample for ten minutes, twice as long each time that it is
- * short again within an hour of that, up to 160 minutes: on a host that has a load of its own every
- * half hour, a balloon would turn four times an hour.
- * Each step waits for statistics of after the last one. Nothing is taken within an hour of it, as
- * after any growth.
+ * while the host is ample, guests get back in steps what they had before our first target, out of
+ * what is free above 1.25 times high and the room that is asked for: at once those that wait for
+ * memory (a veto for pressure, refaults or their own verdict), in either mode; and, if the policy
+ * is lazy and no room is asked for, all others once the host has been ample for ten minutes, twice
+ * as long each time that it is short again within an hour of that, up to 160 minutes: on a host
+ * that has a load of its own every half hour, a balloon would turn four times an hour. Each step
+ * waits for statistics of after the last one. Nothing is taken within an hour of it, as after any
+ * growth.
  */
 #pragma once
 

@@ -227,11 +227,14 @@ static void take_devices(struct balloon_guest *member, struct control_guest *gue
 /* Without a period the driver reports only once, and if the host's clock is set back meanwhile that
  * report looks new: by the monotonic clock it is not. */
 static struct domain_memory without_frozen_report(struct balloon_guest *member,
-                                                  const struct domain_memory *memory)
+                                                  const struct domain_memory *memory, double now_s)
 {
-    const double now_s = (double)clock_ns() / 1e9;
     struct domain_memory current = *memory;
 
+    if (member->report.seen_s == 0)
+        member->report.began_s = memory->updated_s > 0 ? -INFINITY : INFINITY;
+    else if (member->report.updated_s == 0 && memory->updated_s > 0)
+        member->report.began_s = now_s;
     if (member->report.seen_s == 0 || member->report.updated_s != memory->updated_s) {
         member->report.updated_s = memory->updated_s;
         member->report.seen_s = now_s;
@@ -246,12 +249,12 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
 {
     const struct balloond_guest_config *own = balloond_config_guest(config, memory->name,
                                                                     memory->uuid);
-    const double wall_s = store_clock_now().wall_s;
+    const double wall_s = store_clock_now().wall_s, now_s = (double)clock_ns() / 1e9;
     struct decide_input *input = &guest->input;
     struct domain_memory current;
 
     begin_if_new(member, guest, memory);
-    current = without_frozen_report(member, memory);
+    current = without_frozen_report(member, memory, now_s);
     memcpy(member->name, memory->name, sizeof(member->name));
     member->memory = *memory;
     member->seen = true;
@@ -260,23 +263,21 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     guest->excluded = member->ambiguous || own->excluded;
     guest->acts = balloond_config_acts(config, own);
     *input = members_input(&member->measured,
-                           member->measured_s > 0 ? (double)clock_ns() / 1e9 - member->measured_s
-                                                  : 0,
-                           &current, wall_s);
-    decide_add_counters(&input->guest, &member->counters.tracker, (double)clock_ns() / 1e9);
+                           member->measured_s > 0 ? now_s - member->measured_s : 0, &current,
+                           wall_s);
+    decide_add_counters(&input->guest, &member->counters.tracker, now_s);
     /* Records of before the host's clock was set make it look older. */
     if (member->begun_s > 0)
-        input->up_s = fmin(input->up_s, (double)clock_ns() / 1e9 - member->begun_s);
-    input->stalled = member->stall.time_s > 0 &&
-                     (double)clock_ns() / 1e9 - member->stall.at_s <= MEMBER_STALL_S;
+        input->up_s = fmin(input->up_s, now_s - member->begun_s);
+    input->stalled = member->stall.time_s > 0 && now_s - member->stall.at_s <= MEMBER_STALL_S;
+    input->guest.starting = now_s - member->report.began_s < config->policy.balloon.start_s;
     input->assigned_bytes = memory->maximum_bytes;
     input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
                                                             : memory->current_bytes;
     input->reserved_bytes = balloond_config_reservation(own, input->assigned_bytes);
     input->shares = own->shares;
     guest->allowed_bytes = own->has_limit ? own->limit_bytes : config->limit_bytes;
-    if (memory->suspended)
-        input->vetoes |= VETO_PAUSED;
+    input->vetoes |= memory->suspended ? VETO_PAUSED : 0;
     take_devices(member, guest, config);
 }
 

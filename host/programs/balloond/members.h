@@ -38,7 +38,9 @@ struct balloon_guest {
     struct {
         uint64_t updated_s; /* Unix time by the host's clock then; */
         double seen_s;      /* first seen at, by the monotonic clock; 0: none */
-    } report;               /* the driver's last one */
+        /* the driver's first one was seen at; -INFINITY: it had reported before; INFINITY: none */
+        double began_s;
+    } report;                                    /* the driver's last one */
     struct actuator_device devices[N_ACTUATORS]; /* of actuators that have one */
     struct {
         struct guest_tracker tracker; /* of its balloon driver's reports, if QEMU is asked */

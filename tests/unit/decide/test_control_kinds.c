@@ -673,3 +673,114 @@ TEST(kinds, a_large_guest_is_not_short_with_hundreds_of_gib)
     input.guest.available_bytes = 1639 * MIB;
     ck_assert_uint_eq(decide_panics(&policy.decide, &input), 0);
 }
+
+/* --- found by other cases of the same kinds --------------------------------------------------- */
+
+/* Its owner gives it 2 of 4 GiB. Nothing was taken from it; it boots again for a while, and has all
+ * of it until its driver has loaded. */
+TEST_EACH(kinds, a_reset_guest_that_was_not_shrunk_keeps_its_limit, 0, 3)
+{
+    static const int boots[] = {2, 30, 130};
+
+    g.allowed_bytes = 0;
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    rest(&g);
+    run(&h, &g, 1);
+    resize(&g, 4096 * MIB, 2048 * MIB);
+    for (int i = 0; i < boots[_i]; i++)
+        run(&h, &g, 1);
+    for (uint64_t mib = 3500; mib > 2048; mib -= 500) {
+        resize(&g, mib * MIB, 2048 * MIB);
+        run(&h, &g, 1);
+    }
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    run(&h, &g, 1);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    g.input.guest.available_bytes = 8 * MIB;
+    run(&h, &g, 1);
+    follow(&h, &g);
+    ck_assert_uint_eq(g.input.actual_bytes, 2048 * MIB);
+    ck_assert(g.decision.limited);
+}
+
+/* Its file systems were checked first: its driver reports for the first time after 20 minutes. */
+TEST(kinds, a_driver_that_loads_after_the_start_takes_what_is_held_back)
+{
+    g.allowed_bytes = 0;
+    g.input.guest.starting = true;
+    g.input.up_s = 10;
+    for (int i = 0; i < 120; i++) {
+        run(&h, &g, 1);
+        g.input.up_s += EVERY_S;
+    }
+    for (uint64_t mib = 3500; mib > 2048; mib -= 500) {
+        resize(&g, mib * MIB, 500 * MIB);
+        run(&h, &g, 1);
+    }
+    resize(&g, 2048 * MIB, 500 * MIB);
+    run(&h, &g, 1);
+    run(&h, &g, 1);
+    ck_assert_int_eq(g.state.trouble, TROUBLE_NONE);
+    g.input.guest.available_bytes = 8 * MIB;
+    run(&h, &g, 1);
+    follow(&h, &g);
+    ck_assert_uint_eq(g.input.actual_bytes, 2048 * MIB);
+}
+
+/* Another guest would be asked for what nobody knows to be needed. */
+TEST_EACH(kinds, a_record_that_is_not_current_is_no_panic, 0, 4)
+{
+    const double ages_s[] = {-8 * 3600, -60, 3600, 86400};
+
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    rest(&g);
+    g.state.before_bytes = g.state.limit_bytes = 4096 * MIB;
+    g.input.age_s = ages_s[_i];
+    g.input.short_wss = (struct decide_wss){60, 1900 * MIB, 1950 * MIB};
+    run(&h, &g, 1);
+    ck_assert_uint_eq(g.decision.panics, 0);
+    if (ages_s[_i] < 0) { /* it may be of an hour to come, in which anything may be needed */
+        ck_assert_uint_eq(g.decision.demand_short_bytes, 0);
+        ck_assert_int_eq(g.action, CONTROL_NONE);
+    }
+    ck_assert(g.decision.vetoes & VETO_STALE);
+}
+
+/* A driver counts allocations that wait, and nothing else; or an agent reports full alone. */
+TEST_EACH(kinds, growth_that_did_not_lower_any_pressure_is_not_repeated, 0, 2)
+{
+    int panics = 0;
+
+    h = host(3000);
+    g.input.assigned_bytes = 16384 * MIB;
+    rest(&g);
+    g.state.before_bytes = g.state.limit_bytes = 16384 * MIB;
+    g.input.guest.psi_some = g.input.guest.psi_full = g.input.guest.stalls_s = NAN;
+    *(_i ? &g.input.guest.psi_full : &g.input.guest.stalls_s) = _i ? 0.05 : 5;
+    for (int i = 0; i < 6 * 60 * 2; i++) {
+        g.input.guest.available_bytes = 1000 * MIB;
+        run(&h, &g, 1);
+        panics += g.decision.panics != 0;
+        follow(&h, &g);
+    }
+    ck_assert_int_gt(panics, 0);
+    ck_assert_uint_eq(g.decision.panics, 0);
+    ck_assert(g.decision.vetoes & VETO_PRESSURE);
+}
+
+/* Room for 1 GiB is kept for a guest that is to start, of 20. */
+TEST(kinds, who_waits_gets_back_though_room_is_kept)
+{
+    policy.proactive = false;
+    resize(&g, 2048 * MIB, 2048 * MIB);
+    rest(&g);
+    g.state.before_bytes = g.state.limit_bytes = 4096 * MIB;
+    g.input.guest.psi_some = 0.03;
+    h.room_bytes = 1024 * MIB;
+    for (int i = 0; i < 6 * 60 * 6; i++) {
+        run(&h, &g, 1);
+        follow(&h, &g);
+    }
+    ck_assert_uint_eq(g.input.actual_bytes, 4096 * MIB);
+}

@@ -598,6 +598,32 @@ TEST(all, statistics_from_later_than_now_do_not_count)
     ck_assert_double_eq(input.guest.age_s, 0);
 }
 
+/* A driver that had reported before the daemon started is none that is being loaded. */
+TEST(all, a_driver_that_has_just_begun_to_report_is_starting)
+{
+    static const struct {
+        uint64_t first_s, then_s;
+        bool first, then;
+    } cases[] = {{0, 0, true, true}, {0, 990, true, true}, {990, 1000, false, false}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct domain_memory memory = {
+            .uuid = UUID_1, .id = 1, .maximum_bytes = 4096 * MIB, .current_bytes = 4096 * MIB};
+        struct balloon_guest member = {0};
+        struct control_guest guest = {0};
+
+        memory.updated_s = cases[i].first_s;
+        members_take_sizes(&member, &guest, &memory, &config);
+        ck_assert_int_eq(guest.input.guest.starting, cases[i].first);
+        memory.updated_s = cases[i].then_s;
+        members_take_sizes(&member, &guest, &memory, &config);
+        ck_assert_int_eq(guest.input.guest.starting, cases[i].then);
+        member.report.began_s -= 3600; /* an hour later */
+        members_take_sizes(&member, &guest, &memory, &config);
+        ck_assert_int_eq(guest.input.guest.starting, i == 0);
+    }
+}
+
 TEST(all, a_panic_is_known_without_the_history)
 {
     static struct domain_memory memory = {.name = "a", .uuid = UUID_1, .id = 1};
