@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/debug.h"
 #include "base/random.h"
 #include "guest/arch/arch.h"
@@ -377,6 +378,28 @@ static int find_by_proof(const struct target *target, struct guest_ram *out, str
     return rc;
 }
 
+#define FIRST_WAIT_NS 30000000000ULL
+#define LAST_WAIT_NS 600000000000ULL
+
+static int try_proof(const struct target *target, struct guest_ram *out, struct ram_trial *trial,
+                     struct error *error)
+{
+    if (trial->why.code != 0 && clock_ns() < trial->until_ns) {
+        *error = trial->why;
+        return error->code;
+    }
+
+    int rc = find_by_proof(target, out, error);
+
+    if (rc < 0) {
+        trial->why = *error;
+        trial->why.code = rc;
+        trial->wait_ns = trial->wait_ns ? smaller(2 * trial->wait_ns, LAST_WAIT_NS) : FIRST_WAIT_NS;
+        trial->until_ns = clock_ns() + trial->wait_ns;
+    }
+    return rc;
+}
+
 /* A QEMU's configuration proposes. Where it does not tell which mapping is the RAM, the guest's
  * faults do. */
 static bool may_prove(const struct guest *guest, int rc)
@@ -386,8 +409,9 @@ static bool may_prove(const struct guest *guest, int rc)
 }
 
 int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_ram *out,
-             struct error *error)
+             struct ram_trial *trial, struct error *error)
 {
+    struct ram_trial none = {0};
     const struct target target = {.root = root, .process = &guest->process};
     struct error unknown = {0};
     struct error unproved = {0};
@@ -399,7 +423,7 @@ int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_
     if (!may_prove(guest, rc))
         return rc < 0 ? error_set(error, rc, "%s", unknown.text) : 0;
 
-    const int proved = find_by_proof(&target, out, &unproved);
+    const int proved = try_proof(&target, out, trial ? trial : &none, &unproved);
 
     return proved < 0 ? error_set(error, guest->process.other_vmm ? proved : rc, "%s: %s",
                                   unknown.text, unproved.text)

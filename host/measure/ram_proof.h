@@ -29,12 +29,22 @@
 #include "guest/domain/domain.h"
 #include "guest/ram/guest_ram.h"
 
+/** The last proof of a process that failed; starts as all zero. */
+struct ram_trial {
+    struct error why;  /* code 0: none has failed */
+    uint64_t until_ns; /* none is tried before */
+    uint64_t wait_ns;
+};
+
 /**
  * Finds the guest's RAM: for a QEMU by its configuration (guest_ram_locate()); by proof for another
  * VMM, and for a QEMU with KVM whose configuration is not known, or suits several mappings. The
  * first mapping of such a QEMU is its RAM, all others may be.
+ * @param trial  NULL: a proof is tried at once. Otherwise one that has failed is not tried again
+ * for half a minute, and each time for twice as long, up to ten minutes: it drops thousands of
+ * pages, and an idle guest will fail again.
  * @return 0; as guest_ram_locate(); where a proof is needed -ENXIO if the guest touched too little
  * for it, -ENOTUNIQ if the process has two virtual machines; -EACCES, -EPERM
  */
 int ram_find(const struct fsroot *root, const struct guest *guest, struct guest_ram *out,
-             struct error *error);
+             struct ram_trial *trial, struct error *error);

@@ -6,7 +6,6 @@
 #include "base/debug.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "guest/ram/plugged.h"
-#include "measure/ram_proof.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -87,7 +86,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
     int rc = refuse_stopped(subject, error);
 
     if (rc == 0)
-        rc = ram_find(root, guest, &subject->ram, error);
+        rc = ram_find(root, guest, &subject->ram, &subject->trial, error);
     if (rc < 0)
         return rc;
     debug_ram(&subject->ram);
@@ -102,6 +101,7 @@ int subject_locate(struct subject *subject, const struct fsroot *root, struct er
 int subject_reopen(struct subject *subject, struct error *error)
 {
     forget(subject);
+    subject->trial = (struct ram_trial){0};
     return guest_reopen(subject->root, &subject->guest, error);
 }
 

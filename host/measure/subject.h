@@ -16,11 +16,13 @@
 #include "guest/domain/domain.h"
 #include "guest/ram/resident.h"
 #include "guest/ram/target.h"
+#include "measure/ram_proof.h"
 
 struct subject {
     const struct fsroot *root; /* borrowed */
     struct guest guest;        /* opened by the caller */
     struct guest_ram ram;
+    struct ram_trial trial; /* kept from one subject_locate() to the next; starts as all zero */
     struct resident_meter resident;
     /* size of QEMU's address space when its RAM was last known for certain; 0: not yet read */
     uint64_t address_bytes;

@@ -72,7 +72,7 @@ int survey_guest(const struct fsroot *root, const struct guest *guest, enum surv
 
     memset(out, 0, sizeof(*out));
 
-    int rc = ram_find(root, guest, &out->ram, error);
+    int rc = ram_find(root, guest, &out->ram, NULL, error);
 
     if (rc < 0)
         return rc;

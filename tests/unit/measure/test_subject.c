@@ -102,6 +102,30 @@ TEST(plain, a_configuration_has_bounds)
     ck_assert_uint_eq(config.n_backends, 0);
 }
 
+/* Each proof drops thousands of pages. The fake process has no page map, so each fails. */
+TEST(plain, a_proof_that_failed_is_tried_again_ever_later)
+{
+    static const uint64_t waits_s[] = {30, 60, 120, 240, 480, 600, 600};
+    struct guest guest = {.process = {.pid = 4242, .other_vmm = true}};
+    struct ram_trial trial = {0};
+    struct fake_kernel kernel;
+    struct guest_ram ram;
+
+    fake_kernel_make(&kernel, 1);
+    for (size_t i = 0; i < sizeof(waits_s) / sizeof(*waits_s); i++) {
+        struct error error = {0};
+
+        ck_assert_int_lt(ram_find(&kernel.root, &guest, &ram, &trial, &error), 0);
+        ck_assert_uint_eq(trial.wait_ns, waits_s[i] * 1000000000);
+        ck_assert_ptr_nonnull(strstr(error.text, trial.why.text));
+        strcpy(trial.why.text, "the former reason");
+        ck_assert_int_eq(ram_find(&kernel.root, &guest, &ram, &trial, &error), trial.why.code);
+        ck_assert_ptr_nonnull(strstr(error.text, "the former reason"));
+        ck_assert_uint_eq(trial.wait_ns, waits_s[i] * 1000000000);
+        trial.until_ns = 0;
+    }
+}
+
 /* A QEMU whose address space is as large as that, with these mappings. */
 static void write_qemu(struct fake_kernel *fake, unsigned mib, const char *smaps, const char *maps)
 {
