@@ -815,6 +815,33 @@ TEST(all, guests_without_numbers_are_reported_with_the_reason)
     ck_assert(balloond.was_late);
 }
 
+/* Each more is logged, and no guest that has just started, or whose statistics are not current. */
+TEST(all, guests_without_statistics_are_reported)
+{
+    const struct control_host host = {.now_s = 1000};
+    struct balloon_guest all[3] = {{.name = "web1"}, {.name = "db1"}, {.name = "mail1"}};
+    struct control_guest guests[3] = {
+        {.excluded = true}, {.decision.vetoes = VETO_YOUNG}, {.input.guest.ahead_s = 28800}};
+    struct balloond balloond = {.config = &config,
+                                .members = {.members = all, .guests = guests, .n = 3}};
+
+    config.policy.decide.needs_statistics = true;
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unreported, 0);
+    guests[1].decision.vetoes = VETO_STATISTICS;
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unreported, 1);
+    guests[2].input.guest.ahead_s = 0;
+    unmeasured_note(&balloond, &host);
+    guests[1].input.guest.reported = true;
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unreported, 2);
+    config.policy.decide.needs_statistics = false;
+    balloond.n_unreported = 0;
+    unmeasured_note(&balloond, &host);
+    ck_assert_uint_eq(balloond.n_unreported, 0);
+}
+
 /* --- whose balloon ---------------------------------------------------------------------------- */
 
 static struct balloon_guest one;
