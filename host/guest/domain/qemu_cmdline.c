@@ -44,7 +44,7 @@ static enum accel accel_of(const char *list)
     return ACCEL_UNKNOWN;
 }
 
-static int read_machine(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_machine(struct reading *r, const struct qemu_option *option)
 {
     char accel[64];
 
@@ -59,51 +59,42 @@ static int read_machine(struct reading *r, const struct qemu_option *option, str
     reading_merge_size(option, "memory.max-size", 1, &r->machine_memory.max_bytes);
     reading_merge_size(option, "memory.slots", 1, &r->machine_memory.slots);
     if (r->machine_memory.size_bytes > RAM_CONFIG_MAX_BYTES)
-        return error_set(error, -EINVAL, "QEMU option -machine memory.size: not a memory size");
+        error_set(&r->error, -EINVAL, "QEMU option -machine memory.size: not a memory size");
     if (!r->accel_option && qemu_option_get(option, "type", "accel", accel, sizeof(accel)) == 1)
         r->out->accel = accel_of(accel);
     if (qemu_option_get(option, "type", "memory-backend", r->machine_backend,
                         sizeof(r->machine_backend)) < 0)
-        return error_set(error, -EINVAL,
-                         "QEMU option -machine: the memory-backend's id is too long");
-    return 0;
+        error_set(&r->error, -EINVAL, "QEMU option -machine: the memory-backend's id is too long");
 }
 
-static int read_accel(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_accel(struct reading *r, const struct qemu_option *option)
 {
     char accel[64];
 
-    (void)error;
     if (!r->accel_option && qemu_option_get(option, "accel", "accel", accel, sizeof(accel)) == 1)
         r->out->accel = accel_of(accel);
     r->accel_option = true; /* among several -accel QEMU tries the first one first */
-    return 0;
 }
 
-static int read_enable_kvm(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_enable_kvm(struct reading *r, const struct qemu_option *option)
 {
     (void)option;
-    (void)error;
     if (!r->accel_option)
         r->out->accel = ACCEL_KVM;
-    return 0;
 }
 
-static int read_cpu(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_cpu(struct reading *r, const struct qemu_option *option)
 {
-    (void)error;
     qemu_option_get(option, "model", "vendor", r->out->cpu_vendor, sizeof(r->out->cpu_vendor));
-    return 0;
 }
 
-static int read_global(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_global(struct reading *r, const struct qemu_option *option)
 {
     static const char *const names[] = {"q35-pcihost.pci-hole64-size",
                                         "i440FX-pcihost.pci-hole64-size"};
     char property[32];
     uint64_t bytes = 0;
 
-    (void)error;
     if (qemu_option_get(option, NULL, "property", property, sizeof(property)) == 1 &&
         strcmp(property, "pci-hole64-size") == 0)
         bytes = reading_size(option, "value", 1);
@@ -112,171 +103,97 @@ static int read_global(struct reading *r, const struct qemu_option *option, stru
         bytes = reading_size(option, names[i], 1);
     if (bytes > 0)
         r->out->pci_hole64_bytes = bytes;
-    return 0;
 }
 
-static int read_mem_path(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_mem_path(struct reading *r, const struct qemu_option *option)
 {
-    (void)error;
     r->mem_path = true;
     snprintf(r->path, sizeof(r->path), "%s", option->text);
-    return 0;
 }
 
-static int read_overcommit(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_overcommit(struct reading *r, const struct qemu_option *option)
 {
     char lock[16];
 
-    (void)error;
     if (qemu_option_get(option, NULL, "mem-lock", lock, sizeof(lock)) == 1)
         r->out->ram.locked = strcmp(lock, "off") != 0; /* "on", since QEMU 9.2 also "on-fault" */
-    return 0;
 }
 
-static int read_qmp(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_name(struct reading *r, const struct qemu_option *option)
 {
-    (void)error;
-    qemu_monitors_add_qmp(&r->monitors, option->text);
-    return 0;
-}
-
-static int read_chardev(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)error;
-    qemu_monitors_add_chardev(&r->monitors, option);
-    return 0;
-}
-
-static int read_mon(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)error;
-    qemu_monitors_add_mon(&r->monitors, option);
-    return 0;
-}
-
-static int read_name(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)error;
     qemu_option_get(option, "guest", "guest", r->out->name, sizeof(r->out->name));
-    return 0;
 }
 
-static int read_uuid(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_uuid(struct reading *r, const struct qemu_option *option)
 {
-    (void)error;
     snprintf(r->out->uuid, sizeof(r->out->uuid), "%s", option->text);
-    return 0;
 }
 
 /* Reads the UUID that the guest sees; with Proxmox VE it is the only one. -uuid takes precedence,
  * wherever it stands. */
-static int read_smbios(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_smbios(struct reading *r, const struct qemu_option *option)
 {
     char type[8];
     char uuid[sizeof(r->smbios_uuid)];
 
-    (void)error;
     if (qemu_option_get(option, NULL, "type", type, sizeof(type)) == 1 && !strcmp(type, "1") &&
         qemu_option_get(option, NULL, "uuid", uuid, sizeof(uuid)) == 1)
         memcpy(r->smbios_uuid, uuid, sizeof(uuid));
-    return 0;
 }
 
-/* Skips an argument that may look like an option. */
-static int read_nothing(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)r;
-    (void)option;
-    (void)error;
-    return 0;
-}
-
-static int read_no_user_config(struct reading *r, const struct qemu_option *option,
-                               struct error *error)
-{
-    (void)option;
-    (void)error;
-    r->no_user_config = true;
-    return 0;
-}
-
-static int read_incoming(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)option;
-    (void)error;
-    r->out->incoming = true;
-    return 0;
-}
-
-static int read_daemonize(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)option;
-    (void)error;
-    r->moved |= QEMU_MOVED_DIRECTORY;
-    return 0;
-}
-
-static int read_chroot(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)option;
-    (void)error;
-    r->moved |= QEMU_MOVED_ROOT;
-    return 0;
-}
-
-static int read_run_with(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_run_with(struct reading *r, const struct qemu_option *option)
 {
     char directory[8];
 
-    (void)error;
     if (qemu_option_get(option, NULL, "chroot", directory, sizeof(directory)) != 0)
-        r->moved |= QEMU_MOVED_ROOT;
-    return 0;
+        r->marks |= QEMU_MOVED_ROOT;
 }
 
-static int read_readconfig(struct reading *r, const struct qemu_option *option,
-                           struct error *error);
+static void read_readconfig(struct reading *r, const struct qemu_option *option);
 
 struct reader {
     const char *name;
-    int (*read)(struct reading *r, const struct qemu_option *option, struct error *error);
     bool has_argument;
     bool raw; /* the argument is one text, even if it begins with '{' */
     /* it is needed before any other option is read, wherever it stands */
     bool early;
+    /* NULL: the option is known for its argument, which may look like an option, or for .marks */
+    void (*read)(struct reading *r, const struct qemu_option *option);
+    unsigned marks; /* what the option says by standing there */
+    void (*monitor)(struct qemu_monitors *monitors, const struct qemu_option *option);
 };
 
 static const struct reader readers[] = {
-    {"m", read_memory, true, false, false},
-    {"machine", read_machine, true, false, false},
-    {"M", read_machine, true, false, false},
-    {"accel", read_accel, true, false, false},
-    {"cpu", read_cpu, true, false, false},
-    {"global", read_global, true, false, false},
-    {"enable-kvm", read_enable_kvm, false, true, false},
-    {"object", read_object, true, false, false},
-    {"numa", read_numa, true, false, false},
-    {"device", read_device, true, false, false},
-    {"nodefaults", read_nodefaults, false, true, false},
-    {"vga", read_vga, true, true, false},
-    {"set", read_set, true, true, false},
-    {"mem-path", read_mem_path, true, true, false},
-    {"overcommit", read_overcommit, true, false, false},
-    {"name", read_name, true, true, false},
-    {"uuid", read_uuid, true, true, false},
-    {"smbios", read_smbios, true, false, false},
-    {"qmp", read_qmp, true, true, false},
-    {"qmp-pretty", read_qmp, true, true, false},
-    {"chardev", read_chardev, true, false, false},
-    {"mon", read_mon, true, false, false},
-    {"append", read_nothing, true, true, false},
-    {"incoming", read_incoming, true, true, false},
-    {"readconfig", read_readconfig, true, true, false},
-    {"no-user-config", read_no_user_config, false, true, true},
-    {"nodefconfig", read_no_user_config, false, true, true},
-    {"daemonize", read_daemonize, false, true, true},
-    {"chroot", read_chroot, true, true, true},
-    {"run-with", read_run_with, true, false, true},
+    {"m", true, false, false, .read = read_memory},
+    {"machine", true, false, false, .read = read_machine},
+    {"M", true, false, false, .read = read_machine},
+    {"accel", true, false, false, .read = read_accel},
+    {"cpu", true, false, false, .read = read_cpu},
+    {"global", true, false, false, .read = read_global},
+    {"enable-kvm", false, true, false, .read = read_enable_kvm},
+    {"object", true, false, false, .read = read_object},
+    {"numa", true, false, false, .read = read_numa},
+    {"device", true, false, false, .read = read_device},
+    {"nodefaults", false, true, false, .marks = MARK_NO_GRAPHICS},
+    {"vga", true, true, false, .read = read_vga, .marks = MARK_NO_GRAPHICS},
+    {"set", true, true, false, .read = read_set},
+    {"mem-path", true, true, false, .read = read_mem_path},
+    {"overcommit", true, false, false, .read = read_overcommit},
+    {"name", true, true, false, .read = read_name},
+    {"uuid", true, true, false, .read = read_uuid},
+    {"smbios", true, false, false, .read = read_smbios},
+    {"qmp", true, true, false, .monitor = qemu_monitors_add_qmp},
+    {"qmp-pretty", true, true, false, .monitor = qemu_monitors_add_qmp},
+    {"chardev", true, false, false, .monitor = qemu_monitors_add_chardev},
+    {"mon", true, false, false, .monitor = qemu_monitors_add_mon},
+    {"append", true, true, false, .read = NULL},
+    {"incoming", true, true, false, .marks = MARK_INCOMING},
+    {"readconfig", true, true, false, .read = read_readconfig},
+    {"no-user-config", false, true, true, .marks = MARK_NO_USER_CONFIG},
+    {"nodefconfig", false, true, true, .marks = MARK_NO_USER_CONFIG},
+    {"daemonize", false, true, true, .marks = QEMU_MOVED_DIRECTORY},
+    {"chroot", true, true, true, .marks = QEMU_MOVED_ROOT},
+    {"run-with", true, false, true, .read = read_run_with},
 };
 
 static const struct reader *reader_by_name(const char *name)
@@ -295,18 +212,29 @@ static const struct reader *reader_for(const char *argument)
     return reader_by_name(argument + (argument[1] == '-' ? 2 : 1));
 }
 
-static int read_one(struct reading *r, const struct reader *reader, const char *argument,
-                    struct error *error)
+static void read_one(struct reading *r, const struct reader *reader, const char *argument)
 {
-    if (reader->raw)
-        return reader->read(r, &(struct qemu_option){.text = argument}, error);
+    cleanup_option struct qemu_option option = {.text = argument};
 
-    cleanup_option struct qemu_option option = {0};
+    if (!reader->raw && qemu_option_open(&option, argument) < 0) {
+        error_set(&r->error, -EINVAL, "QEMU option -%s: malformed JSON: %.200s", reader->name,
+                  argument);
+        return;
+    }
+    r->marks |= reader->marks;
+    if (reader->read)
+        reader->read(r, &option);
+    if (reader->monitor)
+        reader->monitor(&r->monitors, &option);
+}
 
-    if (qemu_option_open(&option, argument) < 0)
-        return error_set(error, -EINVAL, "QEMU option -%s: malformed JSON: %.200s", reader->name,
-                         argument);
-    return reader->read(r, &option, error);
+/* Moves the error of an option to @p error; returns its code. */
+static int take_error(struct reading *r, struct error *error)
+{
+    const struct error found = r->error;
+
+    r->error = (struct error){0};
+    return found.code ? error_set(error, found.code, "%s", found.text) : 0;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -318,13 +246,13 @@ static int read_section(const char *group, const char *argument, void *context, 
     const struct reader *reader = reader_by_name(strcmp(group, "memory") == 0 ? "m" : group);
 
     r->from_file = true;
-    return reader && reader->has_argument && reader->read != read_readconfig
-               ? read_one(r, reader, argument, error)
-               : 0;
+    if (reader && reader->has_argument && reader->read != read_readconfig)
+        read_one(r, reader, argument);
+    return take_error(r, error);
 }
 
 /* A file that cannot be read makes the RAM unknown, as it may name it. */
-static int read_file(struct reading *r, const char *path, bool optional)
+static void read_file(struct reading *r, const char *path, bool optional)
 {
     cleanup_free char *text = NULL;
     struct error why = {0};
@@ -336,9 +264,9 @@ static int read_file(struct reading *r, const char *path, bool optional)
     else if (!r->files || !r->files->read)
         error_set(&why, -ENOSYS, "it is not known here");
     else
-        n = r->files->read(r->files->context, path, r->moved, &text, &why);
+        n = r->files->read(r->files->context, path, r->marks, &text, &why);
     if (n == -ENOENT && optional)
-        return 0;
+        return;
     if (n >= 0)
         rc = qemu_config_text_walk(text, (size_t)n, read_section, r, &why);
     if (n < 0 || rc < 0)
@@ -346,13 +274,11 @@ static int read_file(struct reading *r, const char *path, bool optional)
                             "its options are also in the file %.100s (-readconfig): %.130s; "
                             "start it anew, with a file that stays",
                             path, why.text);
-    return 0;
 }
 
-static int read_readconfig(struct reading *r, const struct qemu_option *option, struct error *error)
+static void read_readconfig(struct reading *r, const struct qemu_option *option)
 {
-    (void)error;
-    return read_file(r, option->text, false);
+    read_file(r, option->text, false);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -360,39 +286,34 @@ static int read_readconfig(struct reading *r, const struct qemu_option *option, 
 /* Only options with a reader have an argument that may begin with '-'. So every other argument that
  * begins with '-' is an option, and this file needs no list of the many options that it does not
  * know. */
-static int read_options(struct reading *r, const char *cmdline, size_t length, bool early,
-                        struct error *error)
+static void read_options(struct reading *r, const char *cmdline, size_t length, bool early)
 {
     const char *end = cmdline + length;
     const char *at = cmdline + strnlen(cmdline, length) + 1; /* behind argv[0] */
 
-    while (at < end) {
+    while (at < end && !r->error.code) {
         const struct reader *reader = reader_for(at);
 
         at += strlen(at) + 1;
         if (!reader || (reader->has_argument && at >= end))
             continue;
 
-        const char *argument = reader->has_argument ? at : "";
-        int rc = reader->early == early ? read_one(r, reader, argument, error) : 0;
-
-        if (rc < 0)
-            return rc;
+        if (reader->early == early)
+            read_one(r, reader, reader->has_argument ? at : "");
         if (reader->has_argument)
             at += strlen(at) + 1;
     }
-    return 0;
 }
 
 /* In QEMU's order (softmmu/vl.c qemu_init()): the administrator's file, unless switched off, comes
  * before all other options. */
 static int read_all(struct reading *r, const char *cmdline, size_t length, struct error *error)
 {
-    int rc = read_options(r, cmdline, length, true, error);
-
-    if (rc == 0 && !r->no_user_config && r->files && r->files->read)
-        rc = read_file(r, QEMU_USER_CONFIG, true);
-    return rc < 0 ? rc : read_options(r, cmdline, length, false, error);
+    read_options(r, cmdline, length, true);
+    if (!r->error.code && !(r->marks & MARK_NO_USER_CONFIG) && r->files && r->files->read)
+        read_file(r, QEMU_USER_CONFIG, true);
+    read_options(r, cmdline, length, false);
+    return take_error(r, error);
 }
 
 static void find_monitor(struct reading *r)
@@ -424,6 +345,7 @@ int qemu_cmdline_parse(const char *cmdline, size_t length, const struct qemu_fil
 
     if (!*out->uuid)
         memcpy(out->uuid, r->smbios_uuid, sizeof(out->uuid));
+    out->incoming = r->marks & MARK_INCOMING;
     find_monitor(r);
     if (rc == 0)
         rc = reading_select_blocks(r, error);

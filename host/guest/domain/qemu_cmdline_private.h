@@ -36,6 +36,11 @@ struct memory_option {
     uint64_t size_bytes, max_bytes, slots;
 };
 
+/* Beside QEMU_MOVED_... */
+#define MARK_NO_USER_CONFIG 4U
+#define MARK_INCOMING 8U
+#define MARK_NO_GRAPHICS 16U /* an option names the graphics, or says that there is no default */
+
 struct reading {
     struct qemu_cmdline *out;
     const struct qemu_files *files;
@@ -44,12 +49,10 @@ struct reading {
     bool mem_path; /* -mem-path was given: */
     char path[256];
     bool accel_option; /* -accel takes precedence over -machine accel= and -enable-kvm */
-    bool no_user_config;
-    bool no_graphics; /* an option names the graphics, or says that there are none by default */
-    bool mte;         /* -machine mte=on: tags for each 16 bytes of RAM */
-    bool secure;      /* the machine has memory that only its firmware reaches */
-    unsigned moved;   /* QEMU_MOVED_... */
-    bool from_file;   /* an option of a file was read */
+    bool mte;          /* -machine mte=on: tags for each 16 bytes of RAM */
+    bool secure;       /* the machine has memory that only its firmware reaches */
+    unsigned marks;    /* QEMU_MOVED_..., MARK_... */
+    bool from_file;    /* an option of a file was read */
     size_t n_files;
     size_t n_objects, n_references;
     unsigned n_nodes; /* number of NUMA nodes so far */
@@ -57,6 +60,7 @@ struct reading {
     struct reference references[RAM_CONFIG_MAX_BACKENDS];
     struct qemu_monitors monitors;
     char smbios_uuid[37];
+    struct error error; /* of an option that cannot be right: the reading ends with it */
 };
 
 /** Sets the reason why the RAM is not known, unless there is a reason already. */
@@ -74,14 +78,13 @@ void reading_add_default_graphics(struct reading *r);
 /** Notes graphics memory that -global sizes. */
 void reading_add_global_graphics(struct reading *r, const struct qemu_option *option);
 
-/* Readers of one option each: 0, or a negative errno, which @p error explains. */
-int read_memory(struct reading *r, const struct qemu_option *option, struct error *error);
-int read_object(struct reading *r, const struct qemu_option *option, struct error *error);
-int read_numa(struct reading *r, const struct qemu_option *option, struct error *error);
-int read_device(struct reading *r, const struct qemu_option *option, struct error *error);
-int read_nodefaults(struct reading *r, const struct qemu_option *option, struct error *error);
-int read_vga(struct reading *r, const struct qemu_option *option, struct error *error);
-int read_set(struct reading *r, const struct qemu_option *option, struct error *error);
+/* Readers of one option each; errors go into r->error. */
+void read_memory(struct reading *r, const struct qemu_option *option);
+void read_object(struct reading *r, const struct qemu_option *option);
+void read_numa(struct reading *r, const struct qemu_option *option);
+void read_device(struct reading *r, const struct qemu_option *option);
+void read_vga(struct reading *r, const struct qemu_option *option);
+void read_set(struct reading *r, const struct qemu_option *option);
 
 /** Selects the backends that are guest RAM: out->ram. */
 int reading_select_blocks(struct reading *r, struct error *error);

@@ -86,8 +86,9 @@ void qemu_monitors_add_object(struct qemu_monitors *monitors, const struct qemu_
 }
 
 /* Adds "unix:PATH,server=on,wait=off", or a chardev that is defined elsewhere. */
-void qemu_monitors_add_qmp(struct qemu_monitors *monitors, const char *argument)
+void qemu_monitors_add_qmp(struct qemu_monitors *monitors, const struct qemu_option *option)
 {
+    const char *argument = option->text;
     const struct qemu_option address = {.text = argument + 5};
     struct qemu_chardev *own = &monitors->own;
 

@@ -35,7 +35,7 @@ void qemu_monitors_add_mon(struct qemu_monitors *monitors, const struct qemu_opt
 /** -object monitor-qmp */
 void qemu_monitors_add_object(struct qemu_monitors *monitors, const struct qemu_option *option);
 /** -qmp, -qmp-pretty */
-void qemu_monitors_add_qmp(struct qemu_monitors *monitors, const char *argument);
+void qemu_monitors_add_qmp(struct qemu_monitors *monitors, const struct qemu_option *option);
 
 /** Returns a reachable server, with its path; otherwise the last one, with the reason why it is not
  * reachable. NULL: there is no server. */

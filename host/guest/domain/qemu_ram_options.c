@@ -33,7 +33,7 @@ void reading_merge_size(const struct qemu_option *option, const char *key, uint6
 }
 
 /* Each -m, and each section of a file, changes only what it names. */
-int read_memory(struct reading *r, const struct qemu_option *option, struct error *error)
+void read_memory(struct reading *r, const struct qemu_option *option)
 {
     char text[64];
     int rc = qemu_option_get(option, "size", "size", text, sizeof(text));
@@ -41,12 +41,11 @@ int read_memory(struct reading *r, const struct qemu_option *option, struct erro
     reading_merge_size(option, "maxmem", MIB, &r->memory.max_bytes);
     reading_merge_size(option, "slots", 1, &r->memory.slots);
     if (rc == 0)
-        return 0; /* "-m slots=2,maxmem=4G" leaves the size alone */
+        return; /* "-m slots=2,maxmem=4G" leaves the size alone */
     if (rc == 1)
         rc = qemu_size_parse(text, MIB, &r->memory.size_bytes);
     if (rc < 0 || r->memory.size_bytes > RAM_CONFIG_MAX_BYTES)
-        return error_set(error, -EINVAL, "QEMU option -m %.80s: not a memory size", option->text);
-    return 0;
+        error_set(&r->error, -EINVAL, "QEMU option -m %.80s: not a memory size", option->text);
 }
 
 static enum ram_source source_of(const char *type)
@@ -71,34 +70,38 @@ static void read_protection(struct reading *r, const char *type)
         r->out->ram.in_guest_memfd = "TDX";
 }
 
-static int refer(struct reading *r, const struct qemu_option *option, const char *key,
-                 struct reference as, struct error *error);
+static void refer(struct reading *r, const struct qemu_option *option, const char *key,
+                  struct reference as);
 
-int read_object(struct reading *r, const struct qemu_option *option, struct error *error)
+void read_object(struct reading *r, const struct qemu_option *option)
 {
     static const char prefix[] = "memory-backend-";
     char type[64];
     char size[64];
 
     if (qemu_option_get(option, "qom-type", "qom-type", type, sizeof(type)) != 1)
-        return 0;
+        return;
     read_protection(r, type);
     if (strcmp(type, "monitor-qmp") == 0)
         qemu_monitors_add_object(&r->monitors, option);
     if (strncmp(type, prefix, sizeof(prefix) - 1) != 0)
-        return 0;
-    if (r->n_objects == RAM_CONFIG_MAX_BACKENDS)
-        return error_set(error, -EINVAL, "QEMU options: more than %d memory backends",
-                         RAM_CONFIG_MAX_BACKENDS);
+        return;
+    if (r->n_objects == RAM_CONFIG_MAX_BACKENDS) {
+        error_set(&r->error, -EINVAL, "QEMU options: more than %d memory backends",
+                  RAM_CONFIG_MAX_BACKENDS);
+        return;
+    }
 
     struct ram_backend *b = &r->objects[r->n_objects];
 
     if (qemu_option_get(option, NULL, "id", b->id, sizeof(b->id)) != 1 ||
         qemu_option_get(option, NULL, "size", size, sizeof(size)) != 1 ||
         qemu_size_parse(size, 1, &b->size_bytes) < 0 || b->size_bytes == 0 ||
-        b->size_bytes > RAM_CONFIG_MAX_BYTES)
-        return error_set(error, -EINVAL, "QEMU option -object %.200s: no usable id and size",
-                         option->text);
+        b->size_bytes > RAM_CONFIG_MAX_BYTES) {
+        error_set(&r->error, -EINVAL, "QEMU option -object %.200s: no usable id and size",
+                  option->text);
+        return;
+    }
     b->source = source_of(type);
     if (b->source == RAM_SOURCE_ANON && qemu_option_is_on(option, "share"))
         b->source = RAM_SOURCE_SHARED;
@@ -109,9 +112,8 @@ int read_object(struct reading *r, const struct qemu_option *option, struct erro
     b->file_offset = reading_size(option, "offset", 1);
     b->order = (unsigned)++r->n_objects;
     /* SGX's enclaves, which -machine sgx-epc.N.memdev= names */
-    return strcmp(type, "memory-backend-epc") == 0
-               ? refer(r, option, "id", (struct reference){.use = USE_DEVICE}, error)
-               : 0;
+    if (strcmp(type, "memory-backend-epc") == 0)
+        refer(r, option, "id", (struct reference){.use = USE_DEVICE});
 }
 
 /* The number under @p key, plus 1; 0: no such key. */
@@ -127,40 +129,40 @@ static unsigned node_of(const struct qemu_option *option, const char *key)
 }
 
 /* Notes the use of the backend under @p key. @p node: its node, plus 1. */
-static int refer(struct reading *r, const struct qemu_option *option, const char *key,
-                 struct reference as, struct error *error)
+static void refer(struct reading *r, const struct qemu_option *option, const char *key,
+                  struct reference as)
 {
-    if (r->n_references == RAM_CONFIG_MAX_BACKENDS)
-        return error_set(error, -EINVAL, "QEMU options: more than %d uses of memory backends",
-                         RAM_CONFIG_MAX_BACKENDS);
-
     int rc = qemu_option_get(option, NULL, key, as.id, sizeof(as.id));
 
+    if (r->n_references == RAM_CONFIG_MAX_BACKENDS)
+        rc = error_set(&r->error, -EINVAL, "QEMU options: more than %d uses of memory backends",
+                       RAM_CONFIG_MAX_BACKENDS);
+    else if (rc < 0)
+        error_set(&r->error, -EINVAL, "QEMU option %.200s: the memdev's id is too long",
+                  option->text);
     if (rc < 0)
-        return error_set(error, -EINVAL, "QEMU option %.200s: the memdev's id is too long",
-                         option->text);
+        return;
     if (rc == 0 && (as.use == USE_DIMM || as.use == USE_VIRTIO_MEM) && strcmp(key, "memdev") == 0)
         reading_set_unknown(r, "a memory device in its options has no memdev");
     qemu_option_get(option, NULL, "id", as.device, sizeof(as.device));
     r->references[r->n_references] = as;
     r->n_references += rc == 1;
-    return 0;
 }
 
-int read_numa(struct reading *r, const struct qemu_option *option, struct error *error)
+void read_numa(struct reading *r, const struct qemu_option *option)
 {
     char type[16];
 
     if (qemu_option_get(option, "type", "type", type, sizeof(type)) != 1 ||
         strcmp(type, "node") != 0)
-        return 0;
+        return;
 
     unsigned node = node_of(option, "nodeid");
 
     if (r->n_nodes++ == MAX_NODES)
-        return error_set(error, -EINVAL, "QEMU options: more than %d NUMA nodes", MAX_NODES);
-    return refer(r, option, "memdev",
-                 (struct reference){.use = USE_BOOT, .node = node ? node : r->n_nodes}, error);
+        error_set(&r->error, -EINVAL, "QEMU options: more than %d NUMA nodes", MAX_NODES);
+    refer(r, option, "memdev",
+          (struct reference){.use = USE_BOOT, .node = node ? node : r->n_nodes});
 }
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -216,7 +218,7 @@ static void add_graphics_of(struct reading *r, const char *driver, const struct 
 }
 
 /* "-vga std" makes the device without options of its own. */
-int read_vga(struct reading *r, const struct qemu_option *option, struct error *error)
+void read_vga(struct reading *r, const struct qemu_option *option)
 {
     static const char *const drivers[][2] = {{"std", "VGA"},
                                              {"cirrus", "cirrus-vga"},
@@ -224,20 +226,9 @@ int read_vga(struct reading *r, const struct qemu_option *option, struct error *
                                              {"qxl", "qxl-vga"},
                                              {"virtio", "virtio-vga"}};
 
-    (void)error;
-    r->no_graphics = true;
     for (size_t i = 0; i < COUNT(drivers); i++)
         if (strcmp(option->text, drivers[i][0]) == 0)
             add_graphics_of(r, drivers[i][1], &(struct qemu_option){.text = ""});
-    return 0;
-}
-
-int read_nodefaults(struct reading *r, const struct qemu_option *option, struct error *error)
-{
-    (void)option;
-    (void)error;
-    r->no_graphics = true;
-    return 0;
 }
 
 /* These take the place of the default (softmmu/vl.c default_list). */
@@ -249,7 +240,7 @@ static bool is_default_graphics(const char *driver)
 
 void reading_add_default_graphics(struct reading *r)
 {
-    if (!r->no_graphics)
+    if (!(r->marks & MARK_NO_GRAPHICS))
         add_graphics_of(r, "VGA", &(struct qemu_option){.text = ""});
 }
 
@@ -303,43 +294,39 @@ static bool lacks_memory(const char *driver, const struct qemu_option *option)
            qemu_option_get(option, NULL, "memdev", id, sizeof(id)) == 0;
 }
 
-int read_device(struct reading *r, const struct qemu_option *option, struct error *error)
+void read_device(struct reading *r, const struct qemu_option *option)
 {
     char driver[64];
-    int rc = 0;
 
     if (qemu_option_get(option, "driver", "driver", driver, sizeof(driver)) != 1)
-        return 0;
+        return;
     if (begins(driver, "virtio-balloon"))
         r->out->free_page_reporting |= qemu_option_is_on(option, "free-page-reporting");
     add_graphics_of(r, driver, option);
-    r->no_graphics = r->no_graphics || is_default_graphics(driver);
-    for (size_t i = 0; rc == 0 && i < COUNT(memory_devices); i++) {
+    r->marks |= is_default_graphics(driver) ? MARK_NO_GRAPHICS : 0;
+    for (size_t i = 0; !r->error.code && i < COUNT(memory_devices); i++) {
         const struct reference as = {.use = memory_devices[i].use, .node = node_of(option, "node")};
 
         if (begins(driver, memory_devices[i].driver) && !lacks_memory(driver, option))
-            rc = refer(r, option, memory_devices[i].key, as, error);
+            refer(r, option, memory_devices[i].key, as);
     }
-    return rc;
 }
 
 /* -set GROUP.ID.KEY=VALUE changes an option that stands before it; of those that matter here only
  * -device can have an id (softmmu/vl.c qemu_set_option()). */
-int read_set(struct reading *r, const struct qemu_option *option, struct error *error)
+void read_set(struct reading *r, const struct qemu_option *option)
 {
     char group[64];
     char id[64];
     char key[64];
     int length = 0;
 
-    (void)error;
     if (sscanf(option->text, "%63[^.].%63[^.].%63[^=]=%n", group, id, key, &length) != 3 ||
         length == 0 || (strcmp(group, "device") != 0 && strcmp(group, "numa") != 0))
-        return 0;
+        return;
     for (size_t i = 0; i < r->n_references && strcmp(key, "memdev") == 0; i++)
         if (strcmp(r->references[i].device, id) == 0)
             snprintf(r->references[i].id, sizeof(r->references[i].id), "%s", option->text + length);
     if (strcmp(key, "memdev") != 0 && (strcmp(key, "driver") == 0 || strcmp(group, "numa") == 0))
         reading_set_unknown(r, "its option -set %.60s is not understood", option->text);
-    return 0;
 }
