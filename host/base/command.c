@@ -56,6 +56,23 @@ int command_flush(struct error *error)
     return error_set(error, rc, "standard output: %s", strerror(-rc));
 }
 
+int command_end(int rc, struct error *error)
+{
+    if (rc == 0)
+        rc = command_flush(error);
+    if (rc >= 0)
+        return rc;
+    if (rc == -EINTR)
+        return EXIT_INTERRUPTED;
+    if (rc == -EPIPE)
+        return EXIT_PIPE;
+    if (rc == -EINVAL && !error->code)
+        return EXIT_USAGE;
+    if (!error->code)
+        error_set(error, rc, "%s", strerror(-rc));
+    return command_cannot(error);
+}
+
 /* --- main() ----------------------------------------------------------------------------------- */
 
 static void print_help(const struct program *program, FILE *out)

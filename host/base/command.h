@@ -55,6 +55,11 @@ int command_bad_value(const char *option, const char *value, const char *expecte
 /** Prints the error's text; returns EXIT_CANNOT. */
 int command_cannot(const struct error *error);
 
+/** Returns the exit code of a command that ends with @p rc: 0, if its output was written; an exit
+ * code; or a negative errno, whose message is printed (-EINVAL without a message: it was printed).
+ */
+int command_end(int rc, struct error *error);
+
 /** Checks that everything has reached standard output. 0, or a negative errno with the message;
  * -EPIPE: its reader is gone. */
 int command_flush(struct error *error);

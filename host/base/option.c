@@ -2,6 +2,7 @@
 /** @file option.c  See option.h; getopt_long(3) parses, and reports unknown options. */
 #include "base/option.h"
 
+#include "base/clock.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const struct option_line help_line = {OPTION_FLAG, 'h', "help", .help = "this text"};
 static const struct option_line version_line = {OPTION_FLAG, 'V', "version", .help = "version"};
@@ -114,6 +116,10 @@ static const char *expected_of(const struct option_line *line)
         return PARSE_SECONDS_EXPECTED;
     case OPTION_SPAN:
         return PARSE_SPAN_EXPECTED;
+    case OPTION_SPEED:
+        return PARSE_SPEED_EXPECTED;
+    case OPTION_MOMENT:
+        return PARSE_MOMENT_EXPECTED;
     default:
         return "yes or no";
     }
@@ -137,6 +143,24 @@ static int set_share(const struct option_line *line, void *at, const char *value
     if (rc < 0 || percent < (double)line->min / 1e4)
         return -EINVAL;
     *(double *)at = percent / 100;
+    return 0;
+}
+
+static int set_choice(const struct option_line *line, int *at)
+{
+    const int choice = (int)line->min;
+
+    if (*at != 0 && *at != choice)
+        return -EINVAL;
+    *at = choice;
+    return 0;
+}
+
+static int add_to_list(const struct option_line *line, struct option_list *list, const char *value)
+{
+    if (list->n == line->max)
+        return -EINVAL;
+    list->all[list->n++] = value;
     return 0;
 }
 
@@ -170,10 +194,18 @@ static int set_value(const struct option_line *line, void *base, const char *val
         return parse_seconds(value, at);
     case OPTION_SPAN:
         return parse_span(value, at);
+    case OPTION_SPEED:
+        return parse_speed(value, at);
+    case OPTION_MOMENT:
+        return parse_moment(value, clock_s(CLOCK_REALTIME), at);
     case OPTION_SIZE:
         return parse_size(value, at);
     case OPTION_COUNT:
         return parse_u64(value, line->min, line->max, at);
+    case OPTION_CHOICE:
+        return set_choice(line, at);
+    case OPTION_LIST:
+        return add_to_list(line, at, value);
     case OPTION_YES:
         return parse_yes(value, at);
     case OPTION_COPY:
@@ -196,6 +228,8 @@ static int take_option(const struct option_line *line, void *base, const char *v
 
     if (rc == 0 || line->type == OPTION_CALL)
         return rc;
+    if (line->type == OPTION_CHOICE)
+        return command_refuse("%s", line->expect);
     snprintf(name, sizeof(name), "--%s", line->name);
     return command_bad_value(name, value, expected_of(line));
 }

@@ -22,8 +22,12 @@ enum option_type {
     OPTION_SECONDS, /* double: parse_seconds() */
     OPTION_SPAN,    /* double: parse_span() */
     OPTION_SIZE,    /* uint64_t: parse_size() */
+    OPTION_SPEED,   /* double: parse_speed() */
+    OPTION_MOMENT,  /* double, Unix time: parse_moment() */
     OPTION_COUNT,   /* uint64_t, from .min to .max */
-    OPTION_CALL,    /* calls .call; an option without a value is a flag */
+    OPTION_CHOICE, /* an enum, 0 by default: .min; once set, another choice is refused by .expect */
+    OPTION_LIST,   /* struct option_list: another value, up to .max of them */
+    OPTION_CALL,   /* calls .call; an option without a value is a flag */
     /* Also for configuration files. */
     OPTION_YES,   /* bool: yes or no */
     OPTION_COPY,  /* char[] of .size: parse_text() */
@@ -43,9 +47,10 @@ struct option_line {
     /* Lines of help. NULL: the option is accepted but not shown. If the text begins with '\n', it
      * is printed below the option, whose left side may then be longer than the column. */
     const char *help;
-    uint64_t min, max; /* OPTION_COUNT; OPTION_SHARE: in parts per million, .max 0: no limits */
+    uint64_t min, max; /* OPTION_COUNT, _CHOICE, _LIST; OPTION_SHARE: in parts per million, .max 0:
+                          no limits */
     /* The expected form, for command_bad_value(). NULL: the type has a text (OPTION_SECONDS,
-     * OPTION_SPAN, OPTION_YES). */
+     * OPTION_SPAN, OPTION_SPEED, OPTION_MOMENT, OPTION_YES). */
     const char *expect;
     /* OPTION_CALL. @p at: the command's struct, or the member. @p value: NULL if the option has no
      * value or the value was omitted. Returns 0, or -EINVAL after printing the error. */
@@ -62,6 +67,13 @@ struct option_line {
      * prints the "KEY = VALUE" lines of a file. */
     int (*set)(void *at, const char *value);
     void (*dump)(const void *at, const char *key, FILE *out);
+};
+
+#define OPTION_LIST_MAX 64
+
+struct option_list {
+    size_t n;
+    const char *all[OPTION_LIST_MAX + 1]; /* ends with NULL */
 };
 
 struct command_options {

@@ -19,14 +19,15 @@ const struct decide_windows decide_windows_default = {60, 600, 3600};
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-int decide_windows_parse(struct decide_windows *windows, const char *list)
+int decide_windows_parse(void *windows, const char *list)
 {
     double window_s[3];
     size_t n = 0;
 
     if (parse_seconds_list(list, window_s, 3, &n) < 0 || n == 0)
         return -EINVAL;
-    *windows = (struct decide_windows){window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
+    *(struct decide_windows *)windows = (struct decide_windows){
+        window_s[0], window_s[n > 1 ? 1 : 0], window_s[n - 1]};
     return 0;
 }
 

@@ -25,9 +25,9 @@ extern const struct decide_windows decide_windows_default;
 
 #define DECIDE_WINDOWS_EXPECTED "up to three times, as in 60,600,3600 or 1m,10m,1h"
 
-/** Parses one to three times, ascending; with two, the second is both the mid and the long window.
- * Returns 0 or -EINVAL. */
-int decide_windows_parse(struct decide_windows *windows, const char *list);
+/** Parses one to three times into a struct decide_windows, ascending; with two, the second is both
+ * the mid and the long window. Returns 0 or -EINVAL. */
+int decide_windows_parse(void *windows, const char *list);
 
 /**
  * Returns the index, among the @p n ascending windows, of the one to use for @p wanted_s: the

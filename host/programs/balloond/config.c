@@ -116,11 +116,6 @@ static void dump_reclaim(const void *at, const char *key, FILE *out)
     fprintf(out, "%s = %s\n", key, config->policy.reclaim.on ? to : "no");
 }
 
-static int set_window(void *at, const char *value)
-{
-    return decide_windows_parse(at, value);
-}
-
 /* Prints as many as were given: one or two stand for the others, too. */
 static void dump_window(const void *at, const char *key, FILE *out)
 {
@@ -290,7 +285,7 @@ static const struct option_line keys[] = {
     {OPTION_KEY, .name = "limit", AT(limit_bytes), .set = set_limit, .dump = dump_limit,
      .expect = LIMIT_EXPECTED},
     {OPTION_SECONDS, .name = "interval", AT(interval_s)},
-    {OPTION_KEY, .name = "window", AT(windows), .set = set_window, .dump = dump_window,
+    {OPTION_KEY, .name = "window", AT(windows), .set = decide_windows_parse, .dump = dump_window,
      .expect = DECIDE_WINDOWS_EXPECTED},
     {OPTION_SECONDS, .name = "shrink-after", AT(policy.decide.down_after_s)},
     {OPTION_SECONDS, .name = "min-uptime", AT(policy.decide.young_s)},

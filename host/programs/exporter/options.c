@@ -8,47 +8,6 @@
 
 #include <string.h>
 
-static int set_mode(struct exporter_options *options, enum exporter_mode mode)
-{
-    if (options->mode != EXPORTER_HTTP && options->mode != mode)
-        return command_refuse("--textfile, --print or --page-to-stdout: only one of them");
-    options->mode = mode;
-    return 0;
-}
-
-static int set_textfile(void *options, const char *path)
-{
-    size_t n = strlen(path);
-
-    if (n <= 5 || strcmp(path + n - 5, ".prom") != 0 || path[n - 6] == '/')
-        return command_bad_value("--textfile", path,
-                                 "a name that ends in .prom: node_exporter reads no other");
-    ((struct exporter_options *)options)->textfile = path;
-    return set_mode(options, EXPORTER_TEXTFILE);
-}
-
-static int set_print(void *options, const char *value)
-{
-    (void)value;
-    return set_mode(options, EXPORTER_PRINT);
-}
-
-static int set_page(void *options, const char *value)
-{
-    (void)value;
-    return set_mode(options, EXPORTER_PAGE);
-}
-
-static int set_since(void *at, const char *value)
-{
-    struct exporter_options *options = at;
-
-    options->of_web = true;
-    return parse_span(value, &options->web_since_s) == 0
-               ? 0
-               : command_bad_value("--web-since", value, PARSE_SPAN_EXPECTED);
-}
-
 static bool is_host_name(const char *name)
 {
     return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -72,24 +31,26 @@ static int add_host(void *at, const char *name)
 /* --- all of them ------------------------------------------------------------------------------ */
 
 #define AT(member) .offset = offsetof(struct exporter_options, member)
+#define ONE_MODE "--textfile, --print or --page-to-stdout: only one of them"
 #define SIZE_EXPECTED "a size, as in 64G"
 
 static const struct option_line lines[] = {
     {OPTION_TEXT, 'l', "listen", "ADDRESS:PORT", AT(listen),
      .help = "the address to listen on (" EXPORTER_LISTEN ");\n"
              "[ADDRESS] for IPv6; a socket from systemd has precedence"},
-    {OPTION_CALL, 't', "textfile", "FILE", .call = set_textfile,
+    {OPTION_TEXT, 't', "textfile", "FILE", AT(textfile),
      .help = "keep FILE (*.prom) up to date for node_exporter instead"},
     {OPTION_SECONDS, 'i', "interval", "S", AT(interval_s), .help = "write it every S seconds (15)"},
-    {OPTION_CALL, '1', "print", .call = set_print, .help = "print the metrics once instead"},
+    {OPTION_CHOICE, '1', "print", AT(mode), .min = EXPORTER_PRINT, .expect = ONE_MODE,
+     .help = "print the metrics once instead"},
     {OPTION_FLAG, 0, "web", AT(web),
      .help = "also serve pages for a browser: the report at /, all guests now at\n/status"},
-    {OPTION_CALL, 0, "web-since", "TIME", .call = set_since,
+    {OPTION_SPAN, 0, "web-since", "TIME", AT(web_since_s),
      .help = "how far back that report goes: 90m, 12h, 7d, 2w (1d)"},
     {OPTION_CALL, 0, "web-host", "NAME", .call = add_host,
      .help = "a name of this host that clients may use, beside its own and\n"
              "its addresses; repeatable"},
-    {OPTION_CALL, 0, "page-to-stdout", .call = set_page,
+    {OPTION_CHOICE, 0, "page-to-stdout", AT(mode), .min = EXPORTER_PAGE, .expect = ONE_MODE,
      .help = "print the report of --web once instead"},
     {OPTION_SECONDS, 0, "stale", "S", AT(metrics.stale_s),
      .help = "leave out a guest without a new record for S seconds (300)"},
@@ -105,6 +66,20 @@ static const struct option_line lines[] = {
      .help = "vmwss-balloond's journal (" JOURNAL_DEFAULT_PATH ")"},
     {.type = OPTION_END},
 };
+
+static int check_textfile(struct exporter_options *options)
+{
+    const char *path = options->textfile;
+    size_t n = strlen(path);
+
+    if (n <= 5 || strcmp(path + n - 5, ".prom") != 0 || path[n - 6] == '/')
+        return command_bad_value("--textfile", path,
+                                 "a name that ends in .prom: node_exporter reads no other");
+    if (options->mode != EXPORTER_HTTP)
+        return command_refuse(ONE_MODE);
+    options->mode = EXPORTER_TEXTFILE;
+    return 0;
+}
 
 /* Returns true if pages are served, or if this process makes the page for a server. */
 static bool is_served(const struct exporter_options *options)
@@ -134,13 +109,16 @@ int exporter_options_parse(struct exporter_options *options, int argc, char **ar
                     .capacity_bytes = own_memory_for_guests()},
         .listen = EXPORTER_LISTEN,
         .interval_s = EXPORTER_INTERVAL_S,
-        .web_since_s = WEB_REPORT_SINCE_S,
     };
     rc = options_read(&command, options, argc, argv);
+    if (rc == 0 && options->textfile)
+        rc = check_textfile(options);
     if (rc == 0 && options->web && !is_served(options))
         return command_refuse("--web answers requests, so it excludes --textfile and --print");
-    if (rc == 0 && !options->web && options->of_web && options->mode != EXPORTER_PAGE)
+    if (rc == 0 && !options->web && options->web_since_s > 0 && options->mode != EXPORTER_PAGE)
         return command_refuse("--web-since needs --web");
+    if (options->web_since_s == 0)
+        options->web_since_s = WEB_REPORT_SINCE_S;
     options->pages.database = options->metrics.database;
     return rc;
 }

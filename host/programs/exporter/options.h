@@ -27,7 +27,6 @@ struct exporter_options {
     const char *textfile;       /* path of the file, absolute or relative, ending in ".prom" */
     double interval_s;          /* time between two writes of the file */
     bool web;                   /* with EXPORTER_HTTP: also serve pages */
-    bool of_web;                /* an option was given that needs --web */
     struct request_names names; /* only the configured ones */
     double web_since_s;         /* how far back the report reaches */
     struct web_options pages;   /* everything except how the report is made */

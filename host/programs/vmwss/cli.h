@@ -47,6 +47,19 @@ int cmd_bugreport(int argc, char **argv);
                                                  .call = guest_choice_set_pid               \
     }
 
+/* --json and --csv; @p format: the offset of the enum show_format. */
+#define FORMAT_EXPECTED "--json or --csv, not both"
+#define FORMAT_JSON(format, text)                                                         \
+    {                                                                                     \
+        OPTION_CHOICE, 'j', "json", NULL, (format), .help = (text), SHOW_JSON, SHOW_JSON, \
+                                                    FORMAT_EXPECTED                       \
+    }
+#define FORMAT_CSV(format)                                                                         \
+    {                                                                                              \
+        OPTION_CHOICE, 0, "csv", NULL, (format), .help = "comma-separated values, with a heading", \
+                                                 SHOW_CSV, SHOW_CSV, FORMAT_EXPECTED               \
+    }
+
 /** Sets --pid of a struct guest_choice. Returns 0; -EINVAL after printing the error. */
 int guest_choice_set_pid(void *guest_choice, const char *value);
 

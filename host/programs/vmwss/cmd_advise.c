@@ -24,15 +24,6 @@ struct options {
     size_t n_domains;
 };
 
-static int set_windows(void *base, const char *value)
-{
-    struct options *options = base;
-
-    return decide_windows_parse(&options->advising.windows, value) == 0
-               ? 0
-               : command_bad_value("--window", value, DECIDE_WINDOWS_EXPECTED);
-}
-
 #define AT(member) offsetof(struct options, member)
 
 static const struct option_line lines[] = {
@@ -41,8 +32,9 @@ static const struct option_line lines[] = {
     {OPTION_SPAN, 0, "backtest", "TIME", AT(backtest_s),
      .help = "replay the history, as in 7d: how often the WSS of the next hour would have\n"
              "exceeded the advice, how much it would have saved, and with how many changes"},
-    {OPTION_CALL, 'w', "window", "S,S,S", 0, .help = "the windows of the demand (60,600,3600)",
-     .call = set_windows},
+    {OPTION_KEY, 'w', "window", "S,S,S", AT(advising.windows),
+     .help = "the windows of the demand (60,600,3600)", .set = decide_windows_parse,
+     .expect = DECIDE_WINDOWS_EXPECTED},
     {OPTION_TEXT, 'c', "connect", "URI", AT(uri),
      .help = "ask libvirt, read-only, how much memory the balloon leaves each guest"},
     KEPT_DATABASE(AT(database)),

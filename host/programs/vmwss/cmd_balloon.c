@@ -18,13 +18,6 @@
 #include <string.h>
 #include <time.h>
 
-static int set_windows(void *options, const char *value)
-{
-    return decide_windows_parse(&((struct balloon_options *)options)->windows, value) == 0
-               ? 0
-               : command_bad_value("--window", value, DECIDE_WINDOWS_EXPECTED);
-}
-
 static const struct option_line lines[] = {
     {OPTION_COUNT, 'n', "last", "N", offsetof(struct balloon_options, last),
      .help = "the number of decisions to show (20)", 1, 1000000,
@@ -33,11 +26,11 @@ static const struct option_line lines[] = {
      .help = "how long the request of make-room lasts (3600)"},
     {OPTION_TEXT, 'c', "connect", "URI", offsetof(struct balloon_options, uri),
      .help = "libvirt connection, for release (qemu:///system)"},
-    {OPTION_CALL, 's', "since", "TIME", 0,
-     .help = "the beginning of the report, in the forms of vmwss history (7d)",
-     .call = kept_set_since},
-    {OPTION_CALL, 'w', "window", "S,S,S", 0,
-     .help = "the windows of the report's backtest (60,600,3600)", .call = set_windows},
+    {OPTION_MOMENT, 's', "since", "TIME", offsetof(struct balloon_options, kept.from_s),
+     .help = "the beginning of the report, in the forms of vmwss history (7d)"},
+    {OPTION_KEY, 'w', "window", "S,S,S", offsetof(struct balloon_options, windows),
+     .help = "the windows of the report's backtest (60,600,3600)", .set = decide_windows_parse,
+     .expect = DECIDE_WINDOWS_EXPECTED},
     KEPT_JSON("report as JSON"),
     KEPT_DATABASE(offsetof(struct balloon_options, kept.database)),
     {OPTION_TEXT, 'J', "journal", "FILE", offsetof(struct balloon_options, journal),
@@ -309,9 +302,5 @@ int cmd_balloon(int argc, char **argv)
                       options.verb);
         return EXIT_USAGE;
     }
-    if (rc == 0)
-        rc = command_flush(&error);
-    if (rc == 0)
-        return EXIT_DONE;
-    return rc == -EPIPE ? EXIT_PIPE : command_cannot(&error);
+    return command_end(rc, &error);
 }

@@ -94,23 +94,6 @@ static int measure_guest(const struct options *options, const struct fsroot *roo
     return rc < 0 ? rc : show_result(options, guest, &result, error);
 }
 
-static int exit_code(int rc, const struct error *error)
-{
-    switch (rc) {
-    case 0:
-        return EXIT_DONE;
-    case -EINTR:
-        return EXIT_INTERRUPTED;
-    case -EPIPE:
-        return EXIT_PIPE;
-    case -ESRCH:
-        command_error("%s", error->text);
-        return EXIT_VANISHED;
-    default:
-        return command_cannot(error);
-    }
-}
-
 /* A guest that never existed has not vanished. */
 static int run(const struct options *options)
 {
@@ -126,7 +109,11 @@ static int run(const struct options *options)
     rc = measure_guest(options, &root, &guest, &error);
 
     guest_close(&guest);
-    return exit_code(rc, &error);
+    if (rc == -ESRCH) {
+        command_error("%s", error.text);
+        return EXIT_VANISHED;
+    }
+    return command_end(rc, &error);
 }
 
 int cmd_cache(int argc, char **argv)

@@ -27,7 +27,8 @@ struct options {
     double wait_s;
     uint64_t samples, top;
     const char *path;
-    bool census, kinds, csv, json;
+    bool census, kinds;
+    enum show_format format;
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -44,8 +45,8 @@ static const struct option_line lines[] = {
      1000000, "a number of groups"},
     {OPTION_SECONDS, 0, "wait", "S", AT(wait_s),
      .help = "how long to wait while another vmwss measures a guest (0)"},
-    {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"},
-    {OPTION_FLAG, 'j', "json", NULL, AT(json), .help = "one JSON object, schema vmwss.cgroups.v1"},
+    FORMAT_CSV(AT(format)),
+    FORMAT_JSON(AT(format), "one JSON object, schema vmwss.cgroups.v1"),
     {.type = OPTION_END},
 };
 
@@ -64,8 +65,6 @@ static int check_options(void *base, int argc, char **argv)
         options->path = argv[optind++];
     if (optind < argc)
         return command_refuse("name at most one PATH: '%s' is one too many", argv[optind]);
-    if (options->csv && options->json)
-        return command_refuse("--json or --csv, not both");
     if (options->census)
         options->samples = UINT64_MAX;
     return check_path(options->path);
@@ -250,10 +249,7 @@ static void make_report(struct measuring *measuring)
 static int show_groups(const struct measuring *measuring, struct error *error)
 {
     const struct options *options = measuring->options;
-    const int rc = cgroups_print(&measuring->report, options->top, options->kinds,
-                                 options->json  ? SHOW_JSON
-                                 : options->csv ? SHOW_CSV
-                                                : SHOW_TABLE);
+    const int rc = cgroups_print(&measuring->report, options->top, options->kinds, options->format);
 
     return rc < 0 ? error_set(error, rc, "out of memory") : command_flush(error);
 }
@@ -305,7 +301,7 @@ static int measure_groups(struct measuring *measuring, struct error *error)
     return show_groups(measuring, error);
 }
 
-static int end_measuring(struct measuring *measuring, int rc, const struct error *error)
+static int end_measuring(struct measuring *measuring, int rc, struct error *error)
 {
     group_scan_free(measuring->scan);
     cgroup_guests_close(&measuring->guests);
@@ -314,9 +310,7 @@ static int end_measuring(struct measuring *measuring, int rc, const struct error
     free(measuring->bits);
     free(measuring->report.rows);
     fsroot_close(&measuring->root);
-    if (rc == -EINTR)
-        return EXIT_INTERRUPTED;
-    return rc < 0 ? command_cannot(error) : EXIT_DONE;
+    return command_end(rc, error);
 }
 
 int cmd_cgroups(int argc, char **argv)

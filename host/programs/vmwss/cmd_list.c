@@ -324,6 +324,7 @@ static const struct command_options command_options = {
         "marked, as by `doctor`. For a guest that vmwssd follows, it shows vmwssd's method and tests\n"
         "nothing.\n",
     .lines = lines,
+    .no_arguments = true,
 };
 
 int cmd_list(int argc, char **argv)
@@ -334,10 +335,6 @@ int cmd_list(int argc, char **argv)
 
     if (rc != 0)
         return options_exit(rc);
-    if (optind < argc) {
-        command_error("list takes no argument: '%s'", argv[optind]);
-        return EXIT_USAGE;
-    }
 
     cleanup_root struct fsroot root;
     struct error error = {0};
@@ -353,5 +350,5 @@ int cmd_list(int argc, char **argv)
         rc = sheet_end(&output.sheet);
     }
     sheet_free(&output.sheet);
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    return command_end(rc, &error);
 }

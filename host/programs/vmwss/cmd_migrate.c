@@ -120,7 +120,7 @@ static int foretell_file(const struct options *options)
 
     if (rc == 0)
         rc = foretell(options, &guest, NAN, &error);
-    return rc < 0 ? command_cannot(&error) : EXIT_DONE;
+    return command_end(rc, &error);
 }
 
 static void take_guest(const struct sample_record *record, struct migrate_guest *guest)

@@ -21,6 +21,7 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
 
     for (; rc == 0 && optind < argc; optind++)
         rc = plan_choice_source(choice, argv[optind]);
+    choice->request.drain = choice->drains.n > 0;
     choice->request.consolidate |= choice->moves != UINT64_MAX;
     choice->request.options.max_moves = (size_t)choice->moves;
     choice->request.options.spare = (size_t)choice->spare;

@@ -429,17 +429,15 @@ static int run(struct experiment *experiment, struct error *error)
     return rc < 0 ? rc : command_flush(error);
 }
 
-static int exit_code(const struct experiment *experiment, int rc, const struct error *error)
+static int exit_code(const struct experiment *experiment, int rc, struct error *error)
 {
-    if (rc == -EPIPE)
-        return EXIT_PIPE;
-    if (experiment->report.end == SHRINK_INTERRUPTED)
+    if (experiment->report.end == SHRINK_INTERRUPTED && rc != -EPIPE)
         return EXIT_INTERRUPTED;
     if (rc == -ENOENT && experiment->began_s > 0) {
         command_error("%s", error->text);
         return EXIT_VANISHED;
     }
-    return rc < 0 ? command_cannot(error) : EXIT_DONE;
+    return command_end(rc, error);
 }
 
 int cmd_shrink(int argc, char **argv)

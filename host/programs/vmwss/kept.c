@@ -9,40 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int set_format(struct kept_choice *choice, enum show_format format)
-{
-    if (choice->format != SHOW_TABLE && choice->format != format)
-        return command_refuse("--json or --csv, not both");
-    choice->format = format;
-    return 0;
-}
-
-int kept_set_json(void *choice, const char *value)
-{
-    (void)value;
-    return set_format(choice, SHOW_JSON);
-}
-
-int kept_set_csv(void *choice, const char *value)
-{
-    (void)value;
-    return set_format(choice, SHOW_CSV);
-}
-
-int kept_set_since(void *choice, const char *value)
-{
-    if (parse_moment(value, clock_s(CLOCK_REALTIME), &((struct kept_choice *)choice)->from_s) == 0)
-        return 0;
-    return command_bad_value("--since", value, PARSE_MOMENT_EXPECTED);
-}
-
-int kept_set_until(void *choice, const char *value)
-{
-    if (parse_moment(value, clock_s(CLOCK_REALTIME), &((struct kept_choice *)choice)->to_s) == 0)
-        return 0;
-    return command_bad_value("--until", value, PARSE_MOMENT_EXPECTED);
-}
-
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s)
 {
     *to_s = isnan(choice->to_s) ? clock_s(CLOCK_REALTIME) : choice->to_s;
@@ -95,12 +61,5 @@ int kept_open(const struct kept_choice *choice, struct store **store, struct err
 int kept_end(struct store *store, int rc, struct error *error)
 {
     store_close(store);
-    if (rc == 0)
-        rc = command_flush(error);
-    if (rc == 0)
-        return EXIT_DONE;
-    if (rc == -EPIPE)
-        return EXIT_PIPE;
-    command_error("%s", error->code ? error->text : strerror(-rc));
-    return EXIT_CANNOT;
+    return command_end(rc, error);
 }

@@ -22,16 +22,16 @@ struct kept_choice {
 
 /* The option lines; the command's struct begins with its struct kept_choice. */
 #define KEPT_SPAN                                                                                 \
-    {OPTION_CALL,                                                                                 \
+    {OPTION_MOMENT,                                                                               \
      's',                                                                                         \
      "since",                                                                                     \
      "TIME",                                                                                      \
-     0,                                                                                           \
+     offsetof(struct kept_choice, from_s),                                                        \
      .help = "the beginning: how long ago, as in 90m, 12h or 2w, or a local time, as in 20:45,\n" \
-             "2026-01-31 or 2026-01-31T20:45 (7d)",                                               \
-     .call = kept_set_since},                                                                     \
+             "2026-01-31 or 2026-01-31T20:45 (7d)"},                                              \
     {                                                                                             \
-        OPTION_CALL, 'u', "until", "TIME", 0, .help = "the end (now)", .call = kept_set_until     \
+        OPTION_MOMENT, 'u', "until", "TIME", offsetof(struct kept_choice, to_s),                  \
+            .help = "the end (now)"                                                               \
     }
 #define RISK_RANGE 10, 500000, "0.001% to 50%"
 #define KEPT_WINDOW                                                                 \
@@ -44,21 +44,8 @@ struct kept_choice {
         OPTION_TEXT, 'D', "database", "FILE", offset,      \
             .help = "the history (" STORE_DEFAULT_PATH ")" \
     }
-#define KEPT_JSON(text)                                                          \
-    {                                                                            \
-        OPTION_CALL, 'j', "json", NULL, 0, .help = (text), .call = kept_set_json \
-    }
-#define KEPT_CSV                                                                          \
-    {                                                                                     \
-        OPTION_CALL, 0, "csv", NULL, 0, .help = "comma-separated values, with a heading", \
-                                        .call = kept_set_csv                              \
-    }
-
-int kept_set_json(void *choice, const char *value);
-int kept_set_csv(void *choice, const char *value);
-
-int kept_set_since(void *choice, const char *value);
-int kept_set_until(void *choice, const char *value);
+#define KEPT_JSON(text) FORMAT_JSON(offsetof(struct kept_choice, format), text)
+#define KEPT_CSV FORMAT_CSV(offsetof(struct kept_choice, format))
 
 /** Returns the span in Unix time; it ends now if no end is given. */
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);

@@ -215,17 +215,19 @@ int plan_choice_apply(const struct plan_choice *choice, struct plan_fleet *fleet
 {
     int rc = set_capacities(choice, fleet, error);
 
-    for (size_t i = 0; rc == 0 && i < choice->n_apart; i++)
-        rc = mark_list(fleet, &(struct list){"--apart", choice->apart[i], i, mark_apart}, error);
-    for (size_t i = 0; rc == 0 && i < choice->n_pinned; i++)
-        rc = mark_list(fleet, &(struct list){"--pin", choice->pinned[i], i, mark_pinned}, error);
-    for (size_t i = 0; rc == 0 && i < choice->n_together; i++)
-        rc = mark_list(fleet, &(struct list){"--together", choice->together[i], i, mark_together},
+    for (size_t i = 0; rc == 0 && i < choice->apart.n; i++)
+        rc = mark_list(fleet, &(struct list){"--apart", choice->apart.all[i], i, mark_apart},
                        error);
+    for (size_t i = 0; rc == 0 && i < choice->pinned.n; i++)
+        rc = mark_list(fleet, &(struct list){"--pin", choice->pinned.all[i], i, mark_pinned},
+                       error);
+    for (size_t i = 0; rc == 0 && i < choice->together.n; i++)
+        rc = mark_list(
+            fleet, &(struct list){"--together", choice->together.all[i], i, mark_together}, error);
     if (rc == 0)
         rc = check_together(fleet, error);
     pin_unknown(choice, fleet);
-    for (size_t i = 0; rc == 0 && i < choice->n_drains; i++)
-        rc = mark_host(fleet, choice->drains[i], error);
+    for (size_t i = 0; rc == 0 && i < choice->drains.n; i++)
+        rc = mark_host(fleet, choice->drains.all[i], error);
     return rc;
 }

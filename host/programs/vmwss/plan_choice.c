@@ -155,14 +155,6 @@ static int add_cpus(void *base, const char *value)
     return keep_size(cpus, value);
 }
 
-static int add_list(const char *option, const char **lists, size_t *n, const char *value)
-{
-    if (*n == PLAN_LISTS_MAX)
-        return command_refuse("%s: at most %d times", option, PLAN_LISTS_MAX);
-    lists[(*n)++] = value;
-    return 0;
-}
-
 /* "8G,4G" */
 static int set_places(void *base, const char *value)
 {
@@ -206,36 +198,8 @@ static int set_step(void *base, const char *value)
     return 0;
 }
 
-static int add_apart(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-
-    return add_list("--apart", choice->apart, &choice->n_apart, value);
-}
-
-static int add_together(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-
-    return add_list("--together", choice->together, &choice->n_together, value);
-}
-
-static int add_pinned(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-
-    return add_list("--pin", choice->pinned, &choice->n_pinned, value);
-}
-
-static int add_drain(void *base, const char *value)
-{
-    struct plan_choice *choice = base;
-
-    choice->request.drain = true;
-    return add_list("--drain", choice->drains, &choice->n_drains, value);
-}
-
 #define AT(member) offsetof(struct plan_choice, member)
+#define LISTS_MAX .max = OPTION_LIST_MAX, .expect = "64 of them at most"
 
 static const struct option_line lines[] = {
     {OPTION_CALL, 0, "from", "FILE|URL", 0,
@@ -287,18 +251,17 @@ static const struct option_line lines[] = {
     {OPTION_COUNT, 0, "spare", "N", AT(spare),
      .help = "keep enough hosts that any N others, 1 or 2, may fail (0)", 0, PLAN_SPARE_MAX,
      "a number of hosts, 0 to 2"},
-    {OPTION_CALL, 0, "drain", "HOST", 0,
+    {OPTION_LIST, 0, "drain", "HOST", AT(drains), LISTS_MAX,
      .help = "show where the guests of this host go, one after the other, before it is switched\n"
-             "off; repeatable",
-     .call = add_drain},
+             "off; repeatable"},
     {OPTION_FLAG, 0, "running-only", NULL, AT(request.options.running_only),
      .help = "leave out the needs of guests that have ended"},
-    {OPTION_CALL, 0, "apart", "GUEST,...", 0,
-     .help = "guests of which no two may be on one host; repeatable", .call = add_apart},
-    {OPTION_CALL, 0, "together", "GUEST,...", 0,
-     .help = "guests that belong on one host; repeatable", .call = add_together},
-    {OPTION_CALL, 0, "pin", "GUEST,...", 0, .help = "guests that stay where they are; repeatable",
-     .call = add_pinned},
+    {OPTION_LIST, 0, "apart", "GUEST,...", AT(apart), LISTS_MAX,
+     .help = "guests of which no two may be on one host; repeatable"},
+    {OPTION_LIST, 0, "together", "GUEST,...", AT(together), LISTS_MAX,
+     .help = "guests that belong on one host; repeatable"},
+    {OPTION_LIST, 0, "pin", "GUEST,...", AT(pinned), LISTS_MAX,
+     .help = "guests that stay where they are; repeatable"},
     MIGRATE_TERMS(AT(request.terms)),
     {OPTION_SPAN, 0, "horizon", "TIME", AT(request.options.horizon_s),
      .help = "how far ahead to follow trends (14d)"},

@@ -8,8 +8,6 @@
 #include "decide/plan/prom_client.h"
 #include "programs/vmwss/kept.h"
 
-#define PLAN_LISTS_MAX 64
-
 /** "SIZE", or "HOST=SIZE"; or numbers. */
 struct plan_sizes {
     const char **all;
@@ -22,14 +20,7 @@ struct plan_choice {
     size_t n_sources;
     struct plan_sizes capacities, reserves, cpus;
     const char *cpu_query; /* --cpu-query */
-    const char *apart[PLAN_LISTS_MAX];
-    size_t n_apart;
-    const char *together[PLAN_LISTS_MAX];
-    size_t n_together;
-    const char *pinned[PLAN_LISTS_MAX];
-    size_t n_pinned;
-    const char *drains[PLAN_LISTS_MAX];
-    size_t n_drains;
+    struct option_list apart, together, pinned, drains;
     struct plan_request request;
     struct prom_options prometheus;
     char *match; /* --match, without braces */

@@ -105,7 +105,5 @@ int trace_show(const char *path, enum trace_format format)
     trace_printer_free(showing.printer);
     trace_stats_free(showing.stats);
     trace_reader_close(&showing.reader);
-    if (rc == 0)
-        return EXIT_DONE;
-    return rc == -EPIPE ? EXIT_PIPE : command_cannot(&error);
+    return command_end(rc, &error);
 }
