@@ -16,6 +16,17 @@
 static const struct option_line help_line = {OPTION_FLAG, 'h', "help", .help = "this text"};
 static const struct option_line version_line = {OPTION_FLAG, 'V', "version", .help = "version"};
 
+/* The tables for getopt; an option's number is 256 plus its index, that of -h is 'h'. */
+#define OPTIONS_MAX 48
+#define FIRST_NUMBER 256
+
+struct getopt_tables {
+    char shorts[3 * OPTIONS_MAX + 3];
+    struct option longs[2 * OPTIONS_MAX + 3];
+    struct option_line lines[OPTIONS_MAX + 1]; /* ends with OPTION_END */
+    size_t n;
+};
+
 /* --- help ------------------------------------------------------------------------------------- */
 
 /* Only OPTION_CALL can have an optional value: the function then gets NULL. The value of
@@ -90,12 +101,12 @@ static void print_line(const struct option_line *line, int width)
     print_text(line, rest, (int)strlen(rest));
 }
 
-static void print_help(const struct command_options *options)
+static void print_help(const struct command_options *options, const struct option_line *lines)
 {
-    int width = options->column ? options->column : widest(options->lines);
+    int width = options->column ? options->column : widest(lines);
 
     printf("%s\n", options->usage);
-    for (const struct option_line *line = options->lines; line->type; line++)
+    for (const struct option_line *line = lines; line->type; line++)
         if (line->help)
             print_line(line, width);
     print_line(&help_line, width);
@@ -234,16 +245,6 @@ static int take_option(const struct option_line *line, void *base, const char *v
     return command_bad_value(name, value, expected_of(line));
 }
 
-/* The tables for getopt; an option's number is 256 plus its index, that of -h is 'h'. */
-#define OPTIONS_MAX 48
-#define FIRST_NUMBER 256
-
-struct getopt_tables {
-    char shorts[3 * OPTIONS_MAX + 3];
-    struct option longs[2 * OPTIONS_MAX + 3];
-    size_t n;
-};
-
 static int argument_of(const struct option_line *line)
 {
     if (!line->value)
@@ -262,40 +263,50 @@ static char *add_letter(char *to, const struct option_line *line)
     return to;
 }
 
+/* Adds the lines, which lie at @p offset, and those of the tables among them. */
+static void add_lines(struct getopt_tables *tables, const struct option_line *lines, size_t offset)
+{
+    for (; lines->type; lines++)
+        if (lines->type == OPTION_TABLE) {
+            add_lines(tables, lines->lines, offset + lines->offset);
+        } else {
+            if (tables->n == OPTIONS_MAX)
+                abort(); /* OPTIONS_MAX is too small; every use of the command shows it */
+            tables->lines[tables->n] = *lines;
+            tables->lines[tables->n++].offset += offset;
+        }
+}
+
 static void make_tables(struct getopt_tables *tables, const struct command_options *options)
 {
-    const struct option_line *lines = options->lines;
     struct option *option = tables->longs;
     char *letter = tables->shorts;
-    size_t n = 0;
 
-    for (; n < OPTIONS_MAX && lines[n].type; n++) {
-        int argument = argument_of(&lines[n]), number = FIRST_NUMBER + (int)n;
+    add_lines(tables, options->lines, 0);
+    for (size_t n = 0; n < tables->n; n++) {
+        const struct option_line *line = &tables->lines[n];
+        int argument = argument_of(line), number = FIRST_NUMBER + (int)n;
 
-        *option++ = (struct option){lines[n].name, argument, NULL, number};
-        if (lines[n].also)
-            *option++ = (struct option){lines[n].also, argument, NULL, number};
-        letter = add_letter(letter, &lines[n]);
+        *option++ = (struct option){line->name, argument, NULL, number};
+        if (line->also)
+            *option++ = (struct option){line->also, argument, NULL, number};
+        letter = add_letter(letter, line);
     }
-    if (lines[n].type)
-        abort(); /* OPTIONS_MAX is too small; every use of the command shows it */
     *letter++ = 'h';
     *option++ = (struct option){"help", no_argument, NULL, 'h'};
     if (options->version) {
         *letter++ = 'V';
         *option = (struct option){"version", no_argument, NULL, 'V'};
     }
-    tables->n = n;
 }
 
-static const struct option_line *find_line(const struct getopt_tables *tables,
-                                           const struct option_line *lines, int number)
+static const struct option_line *find_line(const struct getopt_tables *tables, int number)
 {
     if (number >= FIRST_NUMBER)
-        return &lines[number - FIRST_NUMBER];
+        return &tables->lines[number - FIRST_NUMBER];
     for (size_t i = 0; i < tables->n; i++)
-        if (lines[i].letter == number)
-            return &lines[i];
+        if (tables->lines[i].letter == number)
+            return &tables->lines[i];
     return NULL; /* getopt has printed the reason */
 }
 
@@ -306,14 +317,14 @@ static int take_number(const struct command_options *options, const struct getop
     const struct option_line *line;
 
     if (number == 'h') {
-        print_help(options);
+        print_help(options, tables->lines);
         return 1;
     }
     if (number == 'V' && options->version) {
         puts(options->version);
         return 1;
     }
-    line = find_line(tables, options->lines, number);
+    line = find_line(tables, number);
     return line ? take_option(line, base, optarg) : -EINVAL;
 }
 

@@ -34,6 +34,7 @@ enum option_type {
     OPTION_SHARE, /* double: a percentage above 0 and up to 100, or .min to .max, as a fraction */
     OPTION_WORD,  /* an enum or an int: the index of the word in .words */
     OPTION_KEY,   /* .set and .dump */
+    OPTION_TABLE, /* the lines of .lines stand here; their struct is a member */
 };
 
 struct option_line {
@@ -67,6 +68,7 @@ struct option_line {
      * prints the "KEY = VALUE" lines of a file. */
     int (*set)(void *at, const char *value);
     void (*dump)(const void *at, const char *key, FILE *out);
+    const struct option_line *lines; /* OPTION_TABLE; without one in it */
 };
 
 #define OPTION_LIST_MAX 64

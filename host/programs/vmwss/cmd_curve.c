@@ -51,39 +51,33 @@ struct options {
 };
 
 #define AT(member) offsetof(struct options, member)
-#define COMMON_LINES                                                                               \
-    SAMPLING_GUEST, SAMPLING_METHOD("auto, @names@", sampling_names),                              \
-        SAMPLING_SAMPLES("pages in the panel (2000)"),                                             \
-        SAMPLING_PRECISION("as many pages as a 95 % interval of ± P % of the resident RAM needs"), \
-        SAMPLING_CENSUS("read every page, which takes longer than a short window"),                \
-        SAMPLING_SVG("also draw up to 8 curves, as SVG"),                                          \
-        {OPTION_COUNT,                                                                             \
-         'k',                                                                                      \
-         "count",                                                                                  \
-         "N",                                                                                      \
-         AT(count),                                                                                \
-         .help = "measure N times, one after the other (1)",                                       \
-         1,                                                                                        \
-         MAX_COUNT,                                                                                \
-         "a whole number, 1 to 1000"},                                                             \
-        SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),              \
-        SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),                                  \
-        {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"},  \
-    {                                                                                              \
-        .type = OPTION_END                                                                         \
-    }
-
+static const struct option_line common_lines[] = {
+    SAMPLING_GUEST,
+    SAMPLING_METHOD("auto, @names@", sampling_names),
+    SAMPLING_SAMPLES("pages in the panel (2000)"),
+    SAMPLING_PRECISION("as many pages as a 95 % interval of ± P % of the resident RAM needs"),
+    SAMPLING_CENSUS("read every page, which takes longer than a short window"),
+    SAMPLING_SVG("also draw up to 8 curves, as SVG"),
+    {OPTION_COUNT, 'k', "count", "N", AT(count), .help = "measure N times, one after the other (1)",
+     1, MAX_COUNT, "a whole number, 1 to 1000"},
+    SAMPLING_WAIT("how long to wait while another vmwss measures the guest (0)"),
+    SAMPLING_JSON("one JSON object, schema vmwss.sample.v1"),
+    {OPTION_FLAG, 0, "csv", NULL, AT(csv), .help = "comma-separated values, with a heading"},
+    {.type = OPTION_END},
+};
 static const struct option_line profile_lines[] = {
     {OPTION_SECONDS, 0, "from", "S", AT(first_s), .help = "the shortest window in seconds (0.01)"},
     {OPTION_SECONDS, 0, "to", "S", AT(last_s), .help = "the longest window in seconds (10.24)"},
-    COMMON_LINES,
+    {OPTION_TABLE, .lines = common_lines},
+    {.type = OPTION_END},
 };
 
 static const struct option_line grow_lines[] = {
     {OPTION_SECONDS, 0, "every", "S", AT(first_s), .help = "seconds between two readings (1)"},
     {OPTION_SECONDS, 0, "duration", "S", AT(last_s),
      .help = "how long to measure, in seconds (20)"},
-    COMMON_LINES,
+    {OPTION_TABLE, .lines = common_lines},
+    {.type = OPTION_END},
 };
 
 static const char est_help[] =

@@ -23,7 +23,6 @@ static const int levels_s[] = {0, BUCKET_MINUTE, BUCKET_HOUR};
 
 static const struct option_line lines[] = {
     KEPT_SPAN,
-    KEPT_WINDOW,
     {OPTION_WORD, 0, "step", "STEP", offsetof(struct options, step),
      .help = "record, minute or hour (whichever gives some hundred rows)",
      .expect = "record, minute or hour", .words = steps},

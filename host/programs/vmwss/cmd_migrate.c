@@ -26,7 +26,7 @@ struct options {
 
 static const struct option_line lines[] = {
     SAMPLING_GUEST,
-    MIGRATE_TERMS(AT(terms)),
+    {OPTION_TABLE, .offset = AT(terms), .lines = migrate_terms_lines},
     SAMPLING_WINDOWS("windows of the write curve (0.1,0.2,0.5,1,2,5,10)"),
     {OPTION_TEXT, 0, "curve", "FILE", AT(curve),
      .help = "take the guest from FILE, which vmwss measure --writes --json printed"},

@@ -26,7 +26,6 @@ struct options {
 
 static const struct option_line lines[] = {
     KEPT_SPAN,
-    KEPT_WINDOW,
     {OPTION_SIZE, 0, "guest-size", "SIZE", AT(report.guest_bytes),
      .help = "show how many more guests of that RAM would fit, as in 4G", .expect = SIZE_EXPECTED},
     {OPTION_SHARE, 0, "risk", "P%", AT(report.risk),

@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AT(member) offsetof(struct kept_choice, member)
+
+const struct option_line kept_span_lines[] = {
+    {OPTION_MOMENT, 's', "since", "TIME", AT(from_s),
+     .help = "the beginning: how long ago, as in 90m, 12h or 2w, or a local time, as in 20:45,\n"
+             "2026-01-31 or 2026-01-31T20:45 (7d)"},
+    {OPTION_MOMENT, 'u', "until", "TIME", AT(to_s), .help = "the end (now)"},
+    {OPTION_SECONDS, 'w', "window", "S", AT(window_s),
+     .help = "one of the windows in the history (60s, or the closest one)"},
+    {.type = OPTION_END},
+};
+
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s)
 {
     *to_s = isnan(choice->to_s) ? clock_s(CLOCK_REALTIME) : choice->to_s;

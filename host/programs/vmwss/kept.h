@@ -21,24 +21,11 @@ struct kept_choice {
     }
 
 /* The option lines; the command's struct begins with its struct kept_choice. */
-#define KEPT_SPAN                                                                                 \
-    {OPTION_MOMENT,                                                                               \
-     's',                                                                                         \
-     "since",                                                                                     \
-     "TIME",                                                                                      \
-     offsetof(struct kept_choice, from_s),                                                        \
-     .help = "the beginning: how long ago, as in 90m, 12h or 2w, or a local time, as in 20:45,\n" \
-             "2026-01-31 or 2026-01-31T20:45 (7d)"},                                              \
-    {                                                                                             \
-        OPTION_MOMENT, 'u', "until", "TIME", offsetof(struct kept_choice, to_s),                  \
-            .help = "the end (now)"                                                               \
+#define KEPT_SPAN                              \
+    {                                          \
+        OPTION_TABLE, .lines = kept_span_lines \
     }
 #define RISK_RANGE 10, 500000, "0.001% to 50%"
-#define KEPT_WINDOW                                                                 \
-    {                                                                               \
-        OPTION_SECONDS, 'w', "window", "S", offsetof(struct kept_choice, window_s), \
-            .help = "one of the windows in the history (60s, or the closest one)"   \
-    }
 #define KEPT_DATABASE(offset)                              \
     {                                                      \
         OPTION_TEXT, 'D', "database", "FILE", offset,      \
@@ -46,6 +33,9 @@ struct kept_choice {
     }
 #define KEPT_JSON(text) FORMAT_JSON(offsetof(struct kept_choice, format), text)
 #define KEPT_CSV FORMAT_CSV(offsetof(struct kept_choice, format))
+
+/** --since, --until and --window. */
+extern const struct option_line kept_span_lines[];
 
 /** Returns the span in Unix time; it ends now if no end is given. */
 void kept_span(const struct kept_choice *choice, double *from_s, double *to_s);

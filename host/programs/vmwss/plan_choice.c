@@ -262,7 +262,7 @@ static const struct option_line lines[] = {
      .help = "guests that belong on one host; repeatable"},
     {OPTION_LIST, 0, "pin", "GUEST,...", AT(pinned), LISTS_MAX,
      .help = "guests that stay where they are; repeatable"},
-    MIGRATE_TERMS(AT(request.terms)),
+    {OPTION_TABLE, .offset = AT(request.terms), .lines = migrate_terms_lines},
     {OPTION_SPAN, 0, "horizon", "TIME", AT(request.options.horizon_s),
      .help = "how far ahead to follow trends (14d)"},
     {OPTION_SPAN, 's', "since", "TIME", AT(kept.since_s),

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "programs/vmwssd/config/options.h"
 
-#include "base/array.h"
-
-#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
-
-static_assert(offsetof(struct options, config) == 0, "the keys have the offsets of struct config");
 
 /* vmwssd never leaves the foreground. */
 static int stay(void *options, const char *value)
@@ -34,27 +29,18 @@ static const struct option_line own[] = {
     {OPTION_FLAG, 0, "dump-config", NULL, offsetof(struct options, dump),
      .help = "print the configuration that results, and end"},
     {OPTION_CALL, 0, "debug", .call = set_debug, .help = "--log-level debug"},
+    {OPTION_TABLE, .offset = offsetof(struct options, config), .lines = config_keys},
+    {.type = OPTION_END},
 };
-
-#define MAX_LINES 32
 
 /* Reads its own options and the keys. */
 static int read_line(struct options *options, int argc, char **argv)
 {
-    struct option_line lines[MAX_LINES];
-    size_t n = 0;
-
-    while (config_keys[n].type)
-        n++;
-    assert(COUNT(own) + n < MAX_LINES);
-    memcpy(lines, own, sizeof(own));
-    memcpy(lines + COUNT(own), config_keys, (n + 1) * sizeof(*lines));
-
-    const struct command_options command = {
+    static const struct command_options command = {
         .usage =
             "Usage: vmwssd [OPTIONS]\n\n"
             "Measures the working set of every guest of this host, within a CPU budget, and keeps its history.\n",
-        .lines = lines,
+        .lines = own,
         .after =
             "Each key of the configuration file is an option of the same name, which prevails.\n"
             "SIGHUP: read the configuration again. SIGTERM: restore all and end,\n"
