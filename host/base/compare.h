@@ -12,6 +12,16 @@ static inline int compare_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/** Defines an order by a number in a struct. */
+#define COMPARE_BY(name, type, member)                            \
+    static int name(const void *a, const void *b)                 \
+    {                                                             \
+        const type *x = a;                                        \
+        const type *y = b;                                        \
+                                                                  \
+        return (x->member > y->member) - (x->member < y->member); \
+    }
+
 /** Neither of them may be NaN. */
 static inline int compare_doubles(const void *a, const void *b)
 {

@@ -228,7 +228,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
     case OPTION_KEY:
         return line->set(at, value);
     default:
-        return line->call(at, value);
+        return line->call ? line->call(at, value) : -EINVAL;
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/kernel_number.h"
 #include "base/open_dir.h"
 #include "base/utf8.h"
@@ -82,13 +83,7 @@ static long whole_number(const char *name)
     return errno || *end || number > INT_MAX ? -1 : number;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct proc_number *x = a;
-    const struct proc_number *y = b;
-
-    return (x->number > y->number) - (x->number < y->number);
-}
+COMPARE_BY(by_number, struct proc_number, number)
 
 ssize_t proc_numbers_inodes(const struct fsroot *root, const char *path,
                             struct proc_number **numbers)

@@ -3,6 +3,7 @@
  * the stored sums. */
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "history/bucket_beside.h"
 #include "history/host_need.h"
 #include "history/numbers.h"
@@ -35,13 +36,7 @@ struct adding_up {
     bool *known;
 };
 
-static int by_id(const void *a, const void *b)
-{
-    const struct needing *x = a;
-    const struct needing *y = b;
-
-    return (x->id > y->id) - (x->id < y->id);
-}
+COMPARE_BY(by_id, struct needing, id)
 
 static void add_span(struct adding_up *sum, const struct standing_span *span)
 {

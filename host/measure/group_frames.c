@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "measure/group_frames.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/page_sizes.h"
 #include "base/random.h"
 #include "measure/kernel/idle_bitmap.h"
@@ -33,7 +35,8 @@ struct drawn {
 
 /* The sample of one kind in one group while it is drawn. */
 struct reservoir {
-    uint64_t eligible, n, room;
+    uint64_t eligible;
+    size_t n;
     struct drawn *at;
 };
 
@@ -114,37 +117,17 @@ static enum frame_kind kind_of(const struct group_scan *scan, uint64_t pfn)
     return scan->head_flags & KPF_SWAPBACKED ? FRAME_SHMEM : FRAME_FILE;
 }
 
-static int make_room(struct reservoir *reservoir)
-{
-    uint64_t room = reservoir->room ? 2 * reservoir->room : 256;
-    struct drawn *more;
-
-    if (reservoir->n < reservoir->room)
-        return 0;
-    more = reallocarray(reservoir->at, room, sizeof(*more));
-    if (!more)
-        return -ENOMEM;
-    reservoir->at = more;
-    reservoir->room = room;
-    return 0;
-}
-
 static int draw_frame(struct group_scan *scan, struct reservoir *reservoir,
                       const struct drawn *frame)
 {
-    uint64_t place = reservoir->n;
-
     reservoir->eligible++;
-    if (reservoir->n == scan->plan.samples) {
-        place = random_below(&scan->random, reservoir->eligible);
-        if (place >= scan->plan.samples)
-            return 0;
-    } else if (make_room(reservoir) < 0) {
-        return -ENOMEM;
-    } else {
-        reservoir->n++;
-    }
-    reservoir->at[place] = *frame;
+    if (reservoir->n < scan->plan.samples)
+        return array_put(&reservoir->at, &reservoir->n, frame, sizeof(*frame));
+
+    const uint64_t place = random_below(&scan->random, reservoir->eligible);
+
+    if (place < reservoir->n)
+        reservoir->at[place] = *frame;
     return 0;
 }
 
@@ -206,13 +189,7 @@ static int draw_all(struct group_scan *scan)
     return rc;
 }
 
-static int by_head(const void *a, const void *b)
-{
-    const struct drawn *left = a;
-    const struct drawn *right = b;
-
-    return (left->head > right->head) - (left->head < right->head);
-}
+COMPARE_BY(by_head, struct drawn, head)
 
 /* Merges all samples into one list and frees the reservoirs. */
 static int merge(struct group_scan *scan)

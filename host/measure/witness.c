@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/compare.h"
 #include "base/debug.h"
 #include "base/random.h"
 #include "guest/domain/qemu_io.h"
@@ -261,13 +262,7 @@ static void draw(struct witness *witness, const struct page_set *const *sets, si
         }
 }
 
-static int compare_watched(const void *a, const void *b)
-{
-    const struct watched *left = a;
-    const struct watched *right = b;
-
-    return (left->first > right->first) - (left->first < right->first);
-}
+COMPARE_BY(compare_watched, struct watched, first)
 
 static int drop(struct witness *witness)
 {

@@ -153,47 +153,47 @@ static void read_readconfig(struct reading *r, const struct qemu_option *option)
 
 struct reader {
     const char *name;
+    /* NULL: the option is known for its argument, which may look like an option, or for .marks */
+    void (*read)(struct reading *r, const struct qemu_option *option);
+    void (*monitor)(struct qemu_monitors *monitors, const struct qemu_option *option);
+    unsigned marks; /* what the option says by standing there */
     bool has_argument;
     bool raw; /* the argument is one text, even if it begins with '{' */
     /* it is needed before any other option is read, wherever it stands */
     bool early;
-    /* NULL: the option is known for its argument, which may look like an option, or for .marks */
-    void (*read)(struct reading *r, const struct qemu_option *option);
-    unsigned marks; /* what the option says by standing there */
-    void (*monitor)(struct qemu_monitors *monitors, const struct qemu_option *option);
 };
 
 static const struct reader readers[] = {
-    {"m", true, false, false, .read = read_memory},
-    {"machine", true, false, false, .read = read_machine},
-    {"M", true, false, false, .read = read_machine},
-    {"accel", true, false, false, .read = read_accel},
-    {"cpu", true, false, false, .read = read_cpu},
-    {"global", true, false, false, .read = read_global},
-    {"enable-kvm", false, true, false, .read = read_enable_kvm},
-    {"object", true, false, false, .read = read_object},
-    {"numa", true, false, false, .read = read_numa},
-    {"device", true, false, false, .read = read_device},
-    {"nodefaults", false, true, false, .marks = MARK_NO_GRAPHICS},
-    {"vga", true, true, false, .read = read_vga, .marks = MARK_NO_GRAPHICS},
-    {"set", true, true, false, .read = read_set},
-    {"mem-path", true, true, false, .read = read_mem_path},
-    {"overcommit", true, false, false, .read = read_overcommit},
-    {"name", true, true, false, .read = read_name},
-    {"uuid", true, true, false, .read = read_uuid},
-    {"smbios", true, false, false, .read = read_smbios},
-    {"qmp", true, true, false, .monitor = qemu_monitors_add_qmp},
-    {"qmp-pretty", true, true, false, .monitor = qemu_monitors_add_qmp},
-    {"chardev", true, false, false, .monitor = qemu_monitors_add_chardev},
-    {"mon", true, false, false, .monitor = qemu_monitors_add_mon},
-    {"append", true, true, false, .read = NULL},
-    {"incoming", true, true, false, .marks = MARK_INCOMING},
-    {"readconfig", true, true, false, .read = read_readconfig},
-    {"no-user-config", false, true, true, .marks = MARK_NO_USER_CONFIG},
-    {"nodefconfig", false, true, true, .marks = MARK_NO_USER_CONFIG},
-    {"daemonize", false, true, true, .marks = QEMU_MOVED_DIRECTORY},
-    {"chroot", true, true, true, .marks = QEMU_MOVED_ROOT},
-    {"run-with", true, false, true, .read = read_run_with},
+    {"m", .has_argument = true, .read = read_memory},
+    {"machine", .has_argument = true, .read = read_machine},
+    {"M", .has_argument = true, .read = read_machine},
+    {"accel", .has_argument = true, .read = read_accel},
+    {"cpu", .has_argument = true, .read = read_cpu},
+    {"global", .has_argument = true, .read = read_global},
+    {"enable-kvm", .raw = true, .read = read_enable_kvm},
+    {"object", .has_argument = true, .read = read_object},
+    {"numa", .has_argument = true, .read = read_numa},
+    {"device", .has_argument = true, .read = read_device},
+    {"nodefaults", .raw = true, .marks = MARK_NO_GRAPHICS},
+    {"vga", .has_argument = true, .raw = true, .read = read_vga, .marks = MARK_NO_GRAPHICS},
+    {"set", .has_argument = true, .raw = true, .read = read_set},
+    {"mem-path", .has_argument = true, .raw = true, .read = read_mem_path},
+    {"overcommit", .has_argument = true, .read = read_overcommit},
+    {"name", .has_argument = true, .raw = true, .read = read_name},
+    {"uuid", .has_argument = true, .raw = true, .read = read_uuid},
+    {"smbios", .has_argument = true, .read = read_smbios},
+    {"qmp", .has_argument = true, .raw = true, .monitor = qemu_monitors_add_qmp},
+    {"qmp-pretty", .has_argument = true, .raw = true, .monitor = qemu_monitors_add_qmp},
+    {"chardev", .has_argument = true, .monitor = qemu_monitors_add_chardev},
+    {"mon", .has_argument = true, .monitor = qemu_monitors_add_mon},
+    {"append", .has_argument = true, .raw = true},
+    {"incoming", .has_argument = true, .raw = true, .marks = MARK_INCOMING},
+    {"readconfig", .has_argument = true, .raw = true, .read = read_readconfig},
+    {"no-user-config", .raw = true, .early = true, .marks = MARK_NO_USER_CONFIG},
+    {"nodefconfig", .raw = true, .early = true, .marks = MARK_NO_USER_CONFIG},
+    {"daemonize", .raw = true, .early = true, .marks = QEMU_MOVED_DIRECTORY},
+    {"chroot", .has_argument = true, .raw = true, .early = true, .marks = QEMU_MOVED_ROOT},
+    {"run-with", .has_argument = true, .early = true, .read = read_run_with},
 };
 
 static const struct reader *reader_by_name(const char *name)

@@ -2,6 +2,7 @@
 #include "measure/cache/resctrl_read.h"
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "measure/cache/resctrl_dir.h"
 
 #include <errno.h>
@@ -55,13 +56,7 @@ static int collect(const struct fsroot *root, const char *name, void *context)
     return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct resctrl_cache *left = a;
-    const struct resctrl_cache *right = b;
-
-    return (left->id > right->id) - (left->id < right->id);
-}
+COMPARE_BY(by_id, struct resctrl_cache, id)
 
 int resctrl_read(const struct fsroot *root, const char *path, struct resctrl_reading *reading)
 {

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/open_dir.h"
 
 #include <errno.h>
@@ -83,13 +84,7 @@ static int add_group(const struct walk *walk, const char *path, unsigned depth)
     return rc == 0 && depth < MAX_DEPTH ? add_those_below(walk, directory, path, depth) : rc;
 }
 
-static int by_inode(const void *a, const void *b)
-{
-    const struct cgroup_entry *left = a;
-    const struct cgroup_entry *right = b;
-
-    return (left->inode > right->inode) - (left->inode < right->inode);
-}
+COMPARE_BY(by_inode, struct cgroup_entry, inode)
 
 static bool has_memory(const struct fsroot *root, const char *mount)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "measure/kernel/fault_trace.h"
 
+#include "base/array.h"
 #include "guest/domain/qemu_vcpus.h"
 #include "measure/kernel/trace_event.h"
 
@@ -61,15 +62,12 @@ static bool has_ring(const struct fault_trace *trace, pid_t tid)
 /* Opens an empty ring for a thread that has ended meanwhile (an unplugged vCPU, a worker). */
 static int open_ring(struct fault_trace *trace, pid_t tid, struct error *error)
 {
-    struct vcpu_ring *rings = realloc(trace->rings, (trace->n_rings + 1) * sizeof(*rings));
+    const struct vcpu_ring fresh = {.tid = tid};
 
-    if (!rings)
+    if (array_put(&trace->rings, &trace->n_rings, &fresh, sizeof(fresh)) < 0)
         return error_set(error, -ENOMEM, "fault trace: out of memory");
-    trace->rings = rings;
 
-    struct vcpu_ring *mine = &rings[trace->n_rings++];
-
-    mine->tid = tid;
+    struct vcpu_ring *mine = &trace->rings[trace->n_rings - 1];
 
     int rc = trace_ring_open(&mine->ring, trace->event_id, tid, trace->filter, trace->ring_bytes,
                              trace->wake_fd);

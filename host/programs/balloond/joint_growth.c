@@ -2,6 +2,7 @@
 #include "programs/balloond/joint_growth.h"
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "history/bucket_need.h"
 #include "history/moments.h"
 
@@ -9,13 +10,6 @@
 #include <stdlib.h>
 
 #define EVERY_S (6 * 3600.0)
-
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
 
 uint64_t joint_growth_of(const struct joint_minutes *minutes)
 {
@@ -29,7 +23,7 @@ uint64_t joint_growth_of(const struct joint_minutes *minutes)
     }
     if (n < JOINT_LEAST)
         return 0;
-    qsort(growth, n, sizeof(*growth), by_size);
+    qsort(growth, n, sizeof(*growth), compare_doubles);
     return (uint64_t)fmin(growth[(size_t)ceil(0.999 * (double)n) - 1], 1e18);
 }
 

@@ -35,13 +35,21 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 
+static int check_options(void *base, int argc, char **argv)
+{
+    (void)base;
+    if (optind < argc)
+        return command_refuse("status shows all guests: unexpected '%s'", argv[optind]);
+    return 0;
+}
+
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss status [OPTIONS]\n\n"
         "Shows this host now: vmwssd, the host's memory, and every guest with its last record, or why it has\n"
         "none. It measures nothing and changes nothing.\n",
     .lines = lines,
-    .no_arguments = true,
+    .check = check_options,
     .after =
         "Exit status: 0 vmwssd runs, and all guests that are not suspended are measured; 1 usage;\n"
         "2 otherwise.\n",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "programs/vmwss/status_collect.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text/units.h"
 #include "guest/domain/domain_memory.h"
@@ -27,15 +28,13 @@ struct collecting {
 /* Returns NULL if out of memory. */
 static struct status_guest *append_guest(struct status *status)
 {
-    struct status_guest *more = reallocarray(status->guests, status->n + 1, sizeof(*more));
+    const struct status_guest unknown = {.assigned_bytes = STATUS_UNKNOWN,
+                                         .resident_bytes = STATUS_UNKNOWN,
+                                         .balloon_bytes = STATUS_UNKNOWN};
 
-    if (!more)
-        return NULL;
-    status->guests = more;
-    status->guests[status->n] = (struct status_guest){.assigned_bytes = STATUS_UNKNOWN,
-                                                      .resident_bytes = STATUS_UNKNOWN,
-                                                      .balloon_bytes = STATUS_UNKNOWN};
-    return &status->guests[status->n++];
+    return array_put(&status->guests, &status->n, &unknown, sizeof(unknown)) == 0
+               ? &status->guests[status->n - 1]
+               : NULL;
 }
 
 /* --- the history ------------------------------------------------------------------------------ */

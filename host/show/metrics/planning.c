@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/compare.h"
 #include "base/utf8.h"
 #include "history/bucket_beside.h"
 #include "history/bucket_need.h"
@@ -118,13 +119,7 @@ static const char *newest_host(const struct history_guest *from, const struct pl
     return host;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct planning_guest *x = a;
-    const struct planning_guest *y = b;
-
-    return (x->id > y->id) - (x->id < y->id);
-}
+COMPARE_BY(by_id, struct planning_guest, id)
 
 /* Keeps the guests that are present. */
 static void choose_guests(struct planning *planning, const struct history_guest *from, size_t n)

@@ -2,6 +2,7 @@
 #include "programs/vmwssd/sources/connection.h"
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/cond.h"
 #include "base/proc_pid.h"
 #include "base/service/log.h"
@@ -220,13 +221,7 @@ static void compare_domain(struct connection *connection, const struct domain_in
 }
 
 /* libvirt's IDs ascend with the order of starts. */
-static int newest_last(const void *a, const void *b)
-{
-    const struct domain_info *x = a;
-    const struct domain_info *y = b;
-
-    return (x->id > y->id) - (x->id < y->id);
-}
+COMPARE_BY(newest_last, struct domain_info, id)
 
 /* A list that failed is requested again soon; otherwise guests that ran before us would be unknown
  * for long. */
