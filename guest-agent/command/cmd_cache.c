@@ -301,25 +301,21 @@ struct cache_wait {
     struct cache_patience patience;
     struct survey *survey;
     struct progress progress;
-    uint64_t began_ns;
 };
 
 static bool go_on(void *context, double position)
 {
     struct cache_wait *wait = context;
-    char text[64];
 
-    snprintf(text, sizeof(text), "%" PRIu64 " files, and %.0f%% of one", wait->survey->total.files,
-             100 * position);
-    progress_say((double)(clock_ns() - wait->began_ns) / 1e9, text, &wait->progress);
+    progress_say(&wait->progress, "%" PRIu64 " files, and %.0f%% of one", wait->survey->total.files,
+                 100 * position);
     return !interrupted;
 }
 
 /* Installs this patience in the survey; from now on signals only end the survey. */
 static void begin_wait(struct cache_wait *wait, struct survey *survey)
 {
-    *wait = (struct cache_wait){
-        .patience = {go_on, wait}, .survey = survey, .began_ns = clock_ns()};
+    *wait = (struct cache_wait){.patience = {go_on, wait}, .survey = survey};
     progress_init(&wait->progress, "looking");
     survey->question.patience = &wait->patience;
     interrupt_catch();

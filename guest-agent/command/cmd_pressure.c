@@ -13,11 +13,6 @@ struct options {
     struct pressure_format format;
 };
 
-static int set_sort(void *at, const char *value)
-{
-    return pressure_format_sort(at, value);
-}
-
 #define AT(member) offsetof(struct options, member)
 static const struct option_line lines[] = {
     {OPTION_TEXT, 'g', "cgroup", "PATH", AT(scope.cgroup),
@@ -26,7 +21,7 @@ static const struct option_line lines[] = {
      .help = "the whole guest and all its control groups"},
     {OPTION_CALL, 's', "sort", "RESOURCE[:KIND]", AT(format),
      .help = "with -G: those groups first that waited most for memory, io or cpu; some (or full)",
-     .call = set_sort},
+     .call = pressure_format_sort},
     {OPTION_COUNT, 'n', "top", "N", AT(format.top),
      .help = "with -G: only N groups, by default sorted by memory", 1, INT32_MAX,
      "a number of groups, from 1"},
@@ -50,11 +45,6 @@ static const struct command_options command_line = {
     .no_arguments = true,
 };
 
-static int complain(const char *what)
-{
-    return command_refuse("%s", what);
-}
-
 /* As options_read(). */
 static int read_options(struct options *options, int argc, char **argv)
 {
@@ -65,11 +55,11 @@ static int read_options(struct options *options, int argc, char **argv)
     /* sorted by memory, the first resource, by default */
     options->format.sorted |= options->format.top > 0;
     if (options->scope.all && (options->scope.cgroup || options->triggers.n))
-        return complain("--cgroups goes with neither --cgroup nor --trigger");
+        return command_refuse("--cgroups goes with neither --cgroup nor --trigger");
     if (options->format.sorted && !options->scope.all)
-        return complain("--sort and --top are for --cgroups");
+        return command_refuse("--sort and --top are for --cgroups");
     if (options->triggers.n && options->repeat.interval_s > 0)
-        return complain("--trigger waits for stalls, not for an --interval");
+        return command_refuse("--trigger waits for stalls, not for an --interval");
     return 0;
 }
 

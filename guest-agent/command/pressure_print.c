@@ -41,8 +41,9 @@ static void look_at(struct view *view, size_t i)
     view->was = view->before ? pressure_survey_find(view->before, view->group->cgroup) : NULL;
 }
 
-int pressure_format_sort(struct pressure_format *format, const char *value)
+int pressure_format_sort(void *at, const char *value)
 {
+    struct pressure_format *format = at;
     const char *colon = strchr(value, ':');
     size_t length = colon ? (size_t)(colon - value) : strlen(value);
 

@@ -19,7 +19,7 @@ struct pressure_format {
 
 /** Parses the value of --sort: a resource, optionally followed by ":some" or ":full". 0, or -EINVAL
  * after printing the reason. */
-int pressure_format_sort(struct pressure_format *format, const char *value);
+int pressure_format_sort(void *at, const char *value);
 
 /** Prints @p now, and the pressure since @p before unless that is NULL. 0 or -ENOMEM. */
 int pressure_print(const struct pressure_survey *before, const struct pressure_survey *now,

@@ -175,6 +175,23 @@ static int add_to_list(const struct option_line *line, struct option_list *list,
     return 0;
 }
 
+static const char *const yes_words[] = {"no", "yes", NULL};
+
+static int set_yes(const struct option_line *line, bool *at, const char *value)
+{
+    const char *const *words = line->words ? line->words : yes_words;
+
+    *at = !strcmp(value, words[1]);
+    return *at || !strcmp(value, words[0]) ? 0 : -EINVAL;
+}
+
+static int set_seconds(const struct option_line *line, double *at, const char *value)
+{
+    int rc = parse_seconds(value, at);
+
+    return rc == 0 && line->max && *at > (double)line->max ? -EINVAL : rc;
+}
+
 /* Sets the option to nothing if @p value is its word for that. */
 static int set_none(const struct option_line *line, void *at)
 {
@@ -192,7 +209,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
 {
     void *at = (char *)base + line->offset;
 
-    if (line->none && !strcmp(value, line->none))
+    if (line->none && *line->none && !strcmp(value, line->none))
         return set_none(line, at);
     switch (line->type) {
     case OPTION_FLAG:
@@ -202,7 +219,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
         *(const char **)at = value;
         return 0;
     case OPTION_SECONDS:
-        return parse_seconds(value, at);
+        return set_seconds(line, at, value);
     case OPTION_SPAN:
         return parse_span(value, at);
     case OPTION_SPEED:
@@ -218,7 +235,7 @@ static int set_value(const struct option_line *line, void *base, const char *val
     case OPTION_LIST:
         return add_to_list(line, at, value);
     case OPTION_YES:
-        return parse_yes(value, at);
+        return set_yes(line, at, value);
     case OPTION_COPY:
         return parse_text(value, at, line->size);
     case OPTION_SHARE:
@@ -400,7 +417,7 @@ static void dump_value(const struct option_line *key, const void *at, FILE *out)
         fprintf(out, "%llu\n", (unsigned long long)*(const uint64_t *)at);
         break;
     case OPTION_YES:
-        fputs(*(const bool *)at ? "yes\n" : "no\n", out);
+        fprintf(out, "%s\n", (key->words ? key->words : yes_words)[*(const bool *)at]);
         break;
     case OPTION_SHARE:
         fprintf(out, "%g%%\n", *(const double *)at * 100);
@@ -421,12 +438,11 @@ void options_dump(const struct option_line *keys, const void *base, FILE *out)
 
         if (key->type == OPTION_KEY) {
             key->dump(at, key->name, out);
-            continue;
-        }
-        fprintf(out, "%s = ", key->name);
-        if (is_none(key, at))
-            fprintf(out, "%s\n", key->none);
-        else
+        } else if (!is_none(key, at)) {
+            fprintf(out, "%s = ", key->name);
             dump_value(key, at, out);
+        } else if (*key->none) {
+            fprintf(out, "%s = %s\n", key->name, key->none);
+        }
     }
 }

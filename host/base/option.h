@@ -29,7 +29,7 @@ enum option_type {
     OPTION_LIST,   /* struct option_list: another value, up to .max of them */
     OPTION_CALL,   /* calls .call; an option without a value is a flag */
     /* Also for configuration files. */
-    OPTION_YES,   /* bool: yes or no */
+    OPTION_YES,   /* bool: yes or no, or the two .words, that for false first */
     OPTION_COPY,  /* char[] of .size: parse_text() */
     OPTION_SHARE, /* double: a percentage above 0 and up to 100, or .min to .max, as a fraction */
     OPTION_WORD,  /* an enum or an int: the index of the word in .words */
@@ -48,8 +48,8 @@ struct option_line {
     /* Lines of help. NULL: the option is accepted but not shown. If the text begins with '\n', it
      * is printed below the option, whose left side may then be longer than the column. */
     const char *help;
-    uint64_t min, max; /* OPTION_COUNT, _CHOICE, _LIST; OPTION_SHARE: in parts per million, .max 0:
-                          no limits */
+    uint64_t min, max; /* OPTION_COUNT, _CHOICE, _LIST; OPTION_SECONDS: .max 0: no limit;
+                          OPTION_SHARE: in parts per million, .max 0: no limits */
     /* The expected form, for command_bad_value(). NULL: the type has a text (OPTION_SECONDS,
      * OPTION_SPAN, OPTION_SPEED, OPTION_MOMENT, OPTION_YES). */
     const char *expect;
@@ -61,7 +61,8 @@ struct option_line {
     /* writes the text that replaces "@names@" in the help */
     char *(*names)(char *text, size_t size);
     size_t size; /* OPTION_COPY */
-    /* OPTION_COPY, OPTION_SECONDS, OPTION_SIZE: the word for the empty text, or for 0 */
+    /* OPTION_COPY, OPTION_SECONDS, OPTION_SIZE, OPTION_COUNT: the word for the empty text, or for
+     * 0; "": there is no word, and such a key is left out of a dump */
     const char *none;
     const char *const *words; /* OPTION_WORD: ends with NULL; "" stands for no word */
     /* OPTION_KEY. @p at: as for .call. set() returns 0 or -EINVAL, and does not print. dump()

@@ -156,9 +156,3 @@ int parse_text(const char *text, char *out, size_t size)
     memcpy(out, text, strlen(text) + 1);
     return 0;
 }
-
-int parse_yes(const char *text, bool *yes)
-{
-    *yes = strcmp(text, "yes") == 0;
-    return *yes || strcmp(text, "no") == 0 ? 0 : -EINVAL;
-}

@@ -54,6 +54,3 @@ int parse_seconds_list(const char *list, double *seconds, size_t max, size_t *n)
 
 /** A text that is not empty and that fits, with its NUL, into @p size bytes. */
 int parse_text(const char *text, char *out, size_t size);
-
-/** "yes" or "no". */
-int parse_yes(const char *text, bool *yes);

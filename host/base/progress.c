@@ -4,16 +4,17 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #define REDRAW_NS 100000000ULL
-#define WORTH_SHOWING_S 2.0
+#define WORTH_SHOWING_S 2
 #define BAR 30
 
 void progress_init(struct progress *progress, const char *what)
 {
-    *progress = (struct progress){.enabled = isatty(STDERR_FILENO)};
+    *progress = (struct progress){.enabled = isatty(STDERR_FILENO), .began_ns = clock_ns()};
     snprintf(progress->what, sizeof(progress->what), "%s", what);
     utf8_end(progress->what);
     utf8_printable(progress->what);
@@ -38,12 +39,18 @@ void progress_draw(double elapsed_s, double total_s, void *context)
     progress->drawn = true;
 }
 
-void progress_say(double elapsed_s, const char *text, struct progress *progress)
+void progress_say(struct progress *progress, const char *format, ...)
 {
     uint64_t now_ns = clock_ns();
+    char text[96];
+    va_list args;
 
-    if (!progress->enabled || elapsed_s < WORTH_SHOWING_S || now_ns - progress->last_ns < REDRAW_NS)
+    if (!progress->enabled || now_ns - progress->began_ns < WORTH_SHOWING_S * 1000000000ULL ||
+        now_ns - progress->last_ns < REDRAW_NS)
         return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
     fprintf(stderr, "\r%s: %-*s", progress->what, BAR, text);
     progress->last_ns = now_ns;
     progress->drawn = true;

@@ -178,20 +178,13 @@ static int prove_joining(const struct fine *fine, struct error *error)
 
 /* --- measuring base pages --------------------------------------------------------------------- */
 
-static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
-{
-    for (size_t b = 0; b < ram->n_blocks; b++)
-        if (hva - ram->blocks[b].hva < ram->blocks[b].bytes)
-            return ram->blocks[b].first_page + base_pages(hva - ram->blocks[b].hva);
-    return 0; /* not reached: within_block() */
-}
-
 static int make_set(const struct fine *fine, struct page_set *set)
 {
     int rc = page_set_blank(set, fine->target->ram, fine->n * huge_page_pages());
 
     for (uint64_t i = 0; rc == 0 && i < set->n; i++)
-        set->page[i] = page_at(set->ram, fine->hva[i / huge_page_pages()]) + i % huge_page_pages();
+        set->page[i] = guest_ram_page_at(set->ram, fine->hva[i / huge_page_pages()]) +
+                       i % huge_page_pages();
     /* joins again, although blocks need not be in memory in the order of their pages */
     if (rc == 0)
         qsort(set->page, set->n, sizeof(*set->page), compare_u64);

@@ -88,9 +88,9 @@ struct method {
     /** Begins the window: clears the marks that a touch will set. */
     int (*mark)(void *state, struct error *error);
     struct method_wake wake;
-    /** Ends the period without beginning the next; may be NULL. For a method whose collect also
-     * marks: that would clear data of another set which shares huge pages, before that set is read.
-     * So all sets are stopped before the first one is collected. */
+    /** Ends the period without beginning the next; may be NULL. A method needs it if its collect
+     * also marks: marking one set clears data of another one that shares its huge pages and is not
+     * read yet, so all sets are stopped before the first one is collected. */
     int (*stop)(void *state, struct error *error);
     /** Counts the pages touched since mark. It may be called again: touches add up. */
     int (*collect)(void *state, struct tally *tally, struct error *error);

@@ -30,6 +30,6 @@ struct ran_window {
 void ran_doubt_idle(const struct method *method, double vcpu_s, double time_s, struct tally *tally);
 
 /** Adds the doubts to the window's @p tally. @p kvm_faults: the faults that KVM had resolved before
- * marking (kvm_stats.h); 0 for a method that does not see writes only. */
+ * marking (kvm_stats.h); 0 unless the method sees writes only. */
 void ran_doubt(const struct target *target, const struct method *method, uint64_t kvm_faults,
                const struct ran_window *ran, struct tally *tally);

@@ -54,7 +54,7 @@
 
 enum balloon_trouble {
     TROUBLE_NONE,
-    TROUBLE_NO_DRIVER, /* three targets without any movement: no driver, or it is stuck: inhibited
+    TROUBLE_NO_DRIVER, /* three targets did not move it: no driver, or one that is stuck
                         */
     TROUBLE_NO_RETURN, /* it inflates, and the host gets nothing: inhibited */
     TROUBLE_FOREIGN,   /* another program moves it */

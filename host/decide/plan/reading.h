@@ -12,7 +12,7 @@
  * older than the end of the span. */
 #define PLAN_RECENT_S 3600
 
-/** A host that a URL has, and was last scraped so long before, is not live. */
+/** A host of a URL is not live if its last scrape is this old. */
 #define PLAN_SCRAPED_S 1800
 
 /** The margin is that of the Kubernetes vertical pod autoscaler. */

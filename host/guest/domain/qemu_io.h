@@ -58,9 +58,9 @@ struct qemu_io qemu_process_io(const struct fsroot *root, const struct qemu_proc
  *
  * The kernel's counters lack io_uring reads from the page cache, files in memory, sockets, and data
  * that vhost moves. So the result also includes what the other threads (workers, iothreads, those
- * of io_uring and vhost) could have copied in their running time. If the guest has a disk, so does
- * the main thread, but with at most a request or two for each time that it waited, and nothing if
- * it wrote for a monitor.
+ * of io_uring and vhost) could have copied in their running time. For a guest with a disk it also
+ * includes what the main thread could have copied: at most a request or two for each time that it
+ * waited, and nothing if it wrote for a monitor.
  */
 uint64_t qemu_io_device_bytes(const struct qemu_io *before, const struct qemu_io *now);
 

@@ -239,8 +239,8 @@ static unsigned counted_reasons(const struct guest_report *earlier,
     return reasons;
 }
 
-/* The reason from the host's view of touched memory. The guest reports its balloon's size itself,
- * but it has at least the resident memory. */
+/* Compares what the host saw touched with the memory that the guest has: what its balloon leaves,
+ * which the guest reports itself, but at least what is resident. */
 static unsigned touched_reason(const struct host_sample *host)
 {
     double touched = (double)host->window.wss_high_bytes;

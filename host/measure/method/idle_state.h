@@ -29,8 +29,8 @@ struct idle {
     int bitmap_fd;
     bool stale;       /* no TLB flush followed when pages were last marked */
     bool merges;      /* KSM has merged more pages since */
-    bool swapped;     /* some pages were swapped out at that time, and ... */
-    bool swapoff;     /* ... swapoff was at work since */
+    bool swapped;     /* some pages were swapped out at that time */
+    bool swapoff;     /* swapped, and swapoff was at work since */
     bool splits_more; /* mappings were split since marking */
     bool damon_hides; /* DAMON took bits of unknown pages since marking */
 };

@@ -303,18 +303,23 @@ static void note_plug(struct balloond *balloond, size_t i)
     adoption_mark(balloond, i, state->set_bytes);
 }
 
+static int follow(struct balloond *balloond, struct error *error)
+{
+    int rc = balloond->libvirt
+                 ? 0
+                 : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
+
+    return rc < 0 ? rc
+                  : members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
+}
+
 static int decide_once(struct balloond *balloond, struct error *error)
 {
     struct control_host host = {0};
     int rc;
 
     balloond->followed_s = balloond_now_s();
-    rc = balloond->libvirt
-             ? 0
-             : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
-
-    if (rc == 0)
-        rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
+    rc = follow(balloond, error);
     if (rc < 0)
         return rc;
     recording_after(balloond);
@@ -438,11 +443,7 @@ static int follow_once_more(struct balloond *balloond, struct error *error)
             balloond->libvirt = NULL;
         }
         *error = (struct error){0};
-        rc = balloond->libvirt
-                 ? 0
-                 : domain_connect_writable(balloond->config->connect, &balloond->libvirt, error);
-        if (rc == 0)
-            rc = members_follow(&balloond->members, balloond->libvirt, balloond->config, error);
+        rc = follow(balloond, error);
     }
     return rc;
 }

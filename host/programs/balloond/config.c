@@ -82,21 +82,6 @@ uint64_t balloond_config_reservation(const struct balloond_guest_config *guest,
 /* --- keys with a form of their own -------------------------------------------------------------
  */
 
-static int set_mode(void *at, const char *value)
-{
-    bool *proactive = at;
-
-    if (strcmp(value, "lazy") != 0 && strcmp(value, "proactive") != 0)
-        return -EINVAL;
-    *proactive = value[0] == 'p';
-    return 0;
-}
-
-static void dump_mode(const void *at, const char *key, FILE *out)
-{
-    fprintf(out, "%s = %s\n", key, *(const bool *)at ? "proactive" : "lazy");
-}
-
 static int set_reclaim(void *at, const char *value)
 {
     struct balloond_config *config = at;
@@ -129,68 +114,6 @@ static void dump_window(const void *at, const char *key, FILE *out)
     fputc('\n', out);
 }
 
-static int set_after_panic(void *at, const char *value)
-{
-    struct decide_policy *policy = at;
-    double most = policy->panic_pause_max_s / policy->panic_pause_s;
-    int rc = parse_seconds(value, &policy->panic_pause_s);
-
-    policy->panic_pause_max_s = most * policy->panic_pause_s;
-    return rc;
-}
-
-static void dump_after_panic(const void *at, const char *key, FILE *out)
-{
-    fprintf(out, "%s = %.10g\n", key, ((const struct decide_policy *)at)->panic_pause_s);
-}
-
-static int set_without_statistics(void *at, const char *value)
-{
-    bool allowed = false;
-    int rc = parse_yes(value, &allowed);
-
-    *(bool *)at = !allowed;
-    return rc;
-}
-
-static void dump_without_statistics(const void *at, const char *key, FILE *out)
-{
-    fprintf(out, "%s = %s\n", key, *(const bool *)at ? "no" : "yes");
-}
-
-static int set_shares(void *at, const char *value)
-{
-    uint64_t shares;
-    int rc = parse_u64(value, 1, 1000000000, &shares);
-
-    if (rc == 0)
-        *(double *)at = (double)shares;
-    return rc;
-}
-
-static void dump_shares(const void *at, const char *key, FILE *out)
-{
-    const double shares = *(const double *)at;
-
-    if (shares > 0)
-        fprintf(out, "%s = %.0f\n", key, shares);
-}
-
-static int set_history(void *at, const char *value)
-{
-    double seconds = 0;
-
-    if (strcmp(value, "0") != 0 && (parse_seconds(value, &seconds) < 0 || seconds > DECIDE_PAST_S))
-        return -EINVAL;
-    *(double *)at = seconds;
-    return 0;
-}
-
-static void dump_history(const void *at, const char *key, FILE *out)
-{
-    fprintf(out, "%s = %.10g\n", key, *(const double *)at);
-}
-
 static int set_reservation(void *at, const char *value)
 {
     struct balloond_guest_config *guest = at;
@@ -218,15 +141,12 @@ static void dump_reservation(const void *at, const char *key, FILE *out)
 }
 
 /* "start": what the guest had then; "assigned": all of it. */
-static int parse_limit(const char *value, uint64_t *bytes)
-{
-    *bytes = !strcmp(value, "start") ? 0 : UINT64_MAX;
-    return !strcmp(value, "start") || !strcmp(value, "assigned") ? 0 : parse_size(value, bytes);
-}
-
 static int set_limit(void *at, const char *value)
 {
-    return parse_limit(value, at);
+    uint64_t *bytes = at;
+
+    *bytes = !strcmp(value, "start") ? 0 : UINT64_MAX;
+    return !strcmp(value, "start") || !strcmp(value, "assigned") ? 0 : parse_size(value, bytes);
 }
 
 static void dump_limit(const void *at, const char *key, FILE *out)
@@ -244,7 +164,7 @@ static int set_own_limit(void *at, const char *value)
     struct balloond_guest_config *guest = at;
 
     guest->has_limit = true;
-    return parse_limit(value, &guest->limit_bytes);
+    return set_limit(&guest->limit_bytes, value);
 }
 
 static void dump_own_limit(const void *at, const char *key, FILE *out)
@@ -259,6 +179,8 @@ static void dump_own_limit(const void *at, const char *key, FILE *out)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
+static const char *const mode_words[] = {"lazy", "proactive", NULL};
+static const char *const without_words[] = {"yes", "no", NULL};
 static const char *const restore_words[] = {"before", "max", "hold", NULL};
 
 #define AT(member) .offset = offsetof(struct balloond_config, member)
@@ -269,7 +191,7 @@ static const struct option_line keys[] = {
     {OPTION_COPY, .name = "connect", TEXT(connect), .expect = "a libvirt URI"},
     {OPTION_COPY, .name = "database", TEXT(database), .expect = "the path of vmwssd's history"},
     {OPTION_COPY, .name = "journal", TEXT(journal), .expect = "a path"},
-    {OPTION_KEY, .name = "mode", AT(policy.proactive), .set = set_mode, .dump = dump_mode,
+    {OPTION_YES, .name = "mode", AT(policy.proactive), .words = mode_words,
      .expect = "lazy or proactive"},
     {OPTION_YES, .name = "act", AT(act)},
     {OPTION_WORD, .name = "restore", AT(restore), .words = restore_words,
@@ -289,16 +211,15 @@ static const struct option_line keys[] = {
      .expect = DECIDE_WINDOWS_EXPECTED},
     {OPTION_SECONDS, .name = "shrink-after", AT(policy.decide.down_after_s)},
     {OPTION_SECONDS, .name = "min-uptime", AT(policy.decide.young_s)},
-    {OPTION_KEY, .name = "min-history", AT(policy.decide.past.day_min_s), .set = set_history,
-     .dump = dump_history, .expect = "a time of at most 36 days, as in 1d, or 0"},
+    {OPTION_SECONDS, .name = "min-history", AT(policy.decide.past.day_min_s), .none = "0",
+     .max = DECIDE_PAST_S, .expect = "a time of at most 36 days, as in 1d, or 0"},
     {OPTION_SHARE, .name = "max-exceeded", AT(policy.decide.past.exceeded_max),
      .expect = "a percentage above 0, as in 0.1%"},
     {OPTION_SECONDS, .name = "prove-after", AT(policy.balloon.return_s)},
-    {OPTION_KEY, .name = "pause-after-panic", AT(policy.decide), .set = set_after_panic,
-     .dump = dump_after_panic, .expect = PARSE_SECONDS_EXPECTED},
+    {OPTION_SECONDS, .name = "pause-after-panic", AT(policy.decide.panic_pause_s)},
     {OPTION_SECONDS, .name = "pause-after-growth", AT(policy.decide.turn_pause_s)},
-    {OPTION_KEY, .name = "shrink-without-statistics", AT(policy.decide.needs_statistics),
-     .set = set_without_statistics, .dump = dump_without_statistics, .expect = "yes or no"},
+    {OPTION_YES, .name = "shrink-without-statistics", AT(policy.decide.needs_statistics),
+     .words = without_words},
     {.type = OPTION_END},
 };
 
@@ -311,7 +232,7 @@ static const struct option_line guest_keys[] = {
      .expect = "yes, no, or default: as in [" SECTION "]"},
     {OPTION_KEY, .name = "reservation", .set = set_reservation, .dump = dump_reservation,
      .expect = "a size, as in 512M, a share of its memory, as in 25%, or none"},
-    {OPTION_KEY, .name = "shares", OF_GUEST(shares), .set = set_shares, .dump = dump_shares,
+    {OPTION_COUNT, .name = "shares", OF_GUEST(shares), .min = 1, .max = 1000000000, .none = "",
      .expect = "a number, 1 to 1000000000"},
     {OPTION_KEY, .name = "limit", .set = set_own_limit, .dump = dump_own_limit,
      .expect = LIMIT_EXPECTED},
@@ -405,10 +326,13 @@ static int take_others(void *context, const char *section, const char *name, con
 
 int balloond_config_load(struct balloond_config *config, const char *path, struct error *error)
 {
+    struct decide_policy *policy = &config->policy.decide;
+    const double longest = policy->panic_pause_max_s / policy->panic_pause_s;
     int rc = ini_file_read(path, take_others, config, error);
 
     rc = rc < 0 ? rc : ini_file_read(path, take_key, config, error);
 
+    policy->panic_pause_max_s = longest * policy->panic_pause_s;
     config->policy.reclaim.stale_s = fmax(config->policy.reclaim.stale_s, 2 * config->interval_s);
     return rc;
 }

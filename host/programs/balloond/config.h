@@ -24,7 +24,7 @@ struct balloond_guest_config {
     uint64_t reserved_bytes; /* the larger of both counts */
     double reserved_share;   /* of M */
     enum balloond_act act;
-    double shares; /* 0: as many as its assigned MiB */
+    uint64_t shares; /* 0: as many as its assigned MiB */
     bool excluded;
     bool has_limit; /* a limit of its own: limit_bytes, as in balloond_config */
     uint64_t limit_bytes;

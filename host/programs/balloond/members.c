@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "programs/balloond/members.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -96,27 +97,16 @@ static void begin_run(struct balloon_guest *member, struct control_guest *guest,
 
 /* --- running guests --------------------------------------------------------------------------- */
 
-static int grow_arrays(struct members *members)
-{
-    size_t room = members->room ? 2 * members->room : 16;
-    struct balloon_guest *more = realloc(members->members, room * sizeof(*more));
-    struct control_guest *guests;
-
-    if (!more)
-        return -ENOMEM;
-    members->members = more;
-    guests = realloc(members->guests, room * sizeof(*guests));
-    if (!guests)
-        return -ENOMEM;
-    members->guests = guests;
-    members->room = room;
-    return 0;
-}
-
 static ssize_t add_member(struct members *members, const struct domain_memory *memory)
 {
-    if (members->n == members->room && grow_arrays(members) < 0)
+    void *more = array_grow(members->members, members->n, sizeof(*members->members));
+
+    members->members = more ? more : members->members;
+    if (more)
+        more = array_grow(members->guests, members->n, sizeof(*members->guests));
+    if (!more)
         return -ENOMEM;
+    members->guests = more;
 
     begin_run(&members->members[members->n], &members->guests[members->n], memory);
     if (!members->follows)
@@ -275,7 +265,7 @@ void members_take_sizes(struct balloon_guest *member, struct control_guest *gues
     input->actual_bytes = member->fresh && memory->arriving ? DECIDE_UNKNOWN
                                                             : memory->current_bytes;
     input->reserved_bytes = balloond_config_reservation(own, input->assigned_bytes);
-    input->shares = own->shares;
+    input->shares = (double)own->shares;
     guest->allowed_bytes = own->has_limit ? own->limit_bytes : config->limit_bytes;
     input->vetoes |= memory->suspended ? VETO_PAUSED : 0;
     take_devices(member, guest, config);

@@ -74,7 +74,7 @@ struct balloon_guest {
 struct members {
     struct balloon_guest *members;
     struct control_guest *guests;
-    size_t n, room;
+    size_t n;
     bool follows; /* guests that are new have just begun */
 };
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* A share of time in which tasks wait for a CPU, from which on that is a reason. */
+/* If tasks wait for a CPU for this share of the time, a lack of CPUs is given as the reason. */
 #define CPU_SOME_MUCH 0.2
 /* Decisions that are late by so many intervals are reported. */
 #define LATE_INTERVALS 3

@@ -49,18 +49,6 @@ static int take_frame(struct cgroup_guests *guests, int flags_fd, uint64_t pfn)
     return rc == -ENOENT ? 0 : rc;
 }
 
-/* Returns the page of guest RAM at @p hva; ram->n_pages: there is none. */
-static uint64_t page_at(const struct guest_ram *ram, uint64_t hva)
-{
-    for (size_t b = 0; b < ram->n_blocks; b++) {
-        const struct ram_block *block = &ram->blocks[b];
-
-        if (hva >= block->hva && hva - block->hva < block->bytes)
-            return block->first_page + base_pages(hva - block->hva);
-    }
-    return ram->n_pages;
-}
-
 /* An unmapped page (method pageout) has no frame in the pagemap, and page_idle does not affect it:
  * its mark is the missing mapping. */
 static int take_panel(struct cgroup_guests *guests, const struct cgroup_guest *guest,
@@ -73,7 +61,7 @@ static int take_panel(struct cgroup_guests *guests, const struct cgroup_guest *g
     for (uint64_t i = 0; rc == 0 && i < taken->n; i++)
         for (uint64_t offset = 0; rc == 0 && offset < taken->spans[i].bytes;
              offset += base_page_bytes()) {
-            uint64_t page = page_at(ram, taken->spans[i].hva + offset);
+            uint64_t page = guest_ram_page_at(ram, taken->spans[i].hva + offset);
             uint64_t entry = 0;
 
             if (page < ram->n_pages)

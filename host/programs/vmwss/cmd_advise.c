@@ -2,7 +2,6 @@
 /** @file cmd_advise.c  vmwss advise: how much memory each guest should have, from vmwssd's history.
  */
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/progress.h"
 #include "decide/advice/advising.h"
 #include "programs/vmwss/kept.h"
@@ -148,19 +147,10 @@ static int advise(struct store *store, struct options *options, const struct his
 
 /* --- the past --------------------------------------------------------------------------------- */
 
-static void show_progress(struct progress *progress, uint64_t began_ns, size_t done, size_t all)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "%zu of %zu guests", done, all);
-    progress_say((double)(clock_ns() - began_ns) / 1e9, text, progress);
-}
-
 static int backtest(struct store *store, struct options *options,
                     const struct history_guest *guests, size_t n_guests, struct error *error)
 {
     cleanup_free struct replayed *all = calloc(n_guests + 1, sizeof(*all));
-    const uint64_t began_ns = clock_ns();
     struct progress progress;
     size_t n = 0;
     int rc = 0;
@@ -169,7 +159,7 @@ static int backtest(struct store *store, struct options *options,
         return error_set(error, -ENOMEM, "out of memory");
     progress_init(&progress, "backtest");
     for (size_t g = 0; rc == 0 && g < n_guests; g++) {
-        show_progress(&progress, began_ns, g, n_guests);
+        progress_say(&progress, "%zu of %zu guests", g, n_guests);
         rc = advising_replay(&options->advising, store, &guests[g], options->backtest_s, &all[n],
                              error);
         n += all[n].result.decisions > 0;

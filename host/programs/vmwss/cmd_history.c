@@ -236,16 +236,15 @@ static int read_and_print(struct store *store, const struct options *options, st
 int cmd_history(int argc, char **argv)
 {
     struct options options = {.kept = KEPT_CHOICE_DEFAULT, .step = -1};
-    struct store *store;
+    struct store *store = NULL;
     struct error error = {0};
     int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);
-    store = NULL;
     rc = options.svg ? chart_check("--svg", options.svg, &error) : 0;
     if (rc == 0)
-        rc = kept_open(&options.kept, &store, &error);
+        rc = history_open(options.kept.database, &store, &error);
     if (rc == 0)
         rc = read_and_print(store, &options, &error);
     return kept_end(store, rc, &error);

@@ -43,7 +43,6 @@ static int parse_options(struct plan_choice *choice, int argc, char **argv)
 
 struct showing {
     struct progress progress;
-    uint64_t began_ns;
     const char *what;
     double done;
     char *warned[WARNINGS_MAX]; /* each one once */
@@ -53,11 +52,9 @@ struct showing {
 static void show_progress(double done, void *context)
 {
     struct showing *showing = context;
-    char text[32];
 
     showing->done = done;
-    snprintf(text, sizeof(text), "%.0f%% %s", 100 * done, showing->what);
-    progress_say((double)(clock_ns() - showing->began_ns) / 1e9, text, &showing->progress);
+    progress_say(&showing->progress, "%.0f%% %s", 100 * done, showing->what);
 }
 
 /* Shows that an answer is awaited. */
@@ -135,7 +132,7 @@ static int make_and_print(struct plan_choice *choice, struct plan_fleet *fleet,
 
 static int plan_run(struct plan_choice *choice, struct error *error)
 {
-    struct showing showing = {.began_ns = clock_ns(), .what = "read"};
+    struct showing showing = {.what = "read"};
     struct prom_options prometheus = choice->prometheus;
     struct plan_reading reading = {
         .sources = choice->sources,

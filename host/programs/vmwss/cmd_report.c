@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_report.c  vmwss report: the needs of all guests, the memory that could be given back,
  * and how many more guests would fit. */
-#include "base/clock.h"
 #include "base/own_memory.h"
 #include "base/progress.h"
 #include "history/report_timeline.h"
@@ -80,18 +79,9 @@ static bool is_this_host(struct store *store, const char *named)
     return same;
 }
 
-struct reading {
-    struct progress progress;
-    uint64_t began_ns;
-};
-
 static void show_reading(double done, void *context)
 {
-    struct reading *reading = context;
-    char text[32];
-
-    snprintf(text, sizeof(text), "%.0f%% read", 100 * done);
-    progress_say((double)(clock_ns() - reading->began_ns) / 1e9, text, &reading->progress);
+    progress_say(context, "%.0f%% read", 100 * done);
 }
 
 static int write_page(struct store *store, const struct options *options,
@@ -124,7 +114,7 @@ static int show_report(struct store *store, const struct options *options,
 
 static int make_and_show(struct store *store, struct options *options, struct error *error)
 {
-    struct reading reading = {.began_ns = clock_ns()};
+    struct progress progress;
     struct report report;
     int rc;
 
@@ -138,11 +128,11 @@ static int make_and_show(struct store *store, struct options *options, struct er
         return error_set(error, -EINVAL,
                          "--guest-size: this is another host's history: set with --capacity how "
                          "much memory that host has for guests");
-    progress_init(&reading.progress, "history");
+    progress_init(&progress, "history");
     options->report.progress = show_reading;
-    options->report.context = &reading;
+    options->report.context = &progress;
     rc = report_make(store, &options->report, &report, error);
-    progress_clear(&reading.progress);
+    progress_clear(&progress);
     if (rc < 0)
         return rc;
     rc = show_report(store, options, &report, error);
@@ -153,13 +143,13 @@ static int make_and_show(struct store *store, struct options *options, struct er
 int cmd_report(int argc, char **argv)
 {
     struct options options = {.kept = KEPT_CHOICE_DEFAULT, .report = {.risk = 0.01}};
-    struct store *store;
+    struct store *store = NULL;
     struct error error = {0};
     int rc = options_read(&command_options, &options, argc, argv);
 
     if (rc != 0)
         return options_exit(rc);
-    rc = kept_open(&options.kept, &store, &error);
+    rc = history_open(options.kept.database, &store, &error);
     if (rc == 0)
         rc = make_and_show(store, &options, &error);
     return kept_end(store, rc, &error);

@@ -116,11 +116,8 @@ static void sleep_s(double seconds)
 
 static void say(struct experiment *experiment)
 {
-    char text[96];
-
-    snprintf(text, sizeof(text), "step %zu, it has %s", experiment->report.n,
-             BYTES_TEXT(experiment->guest.memory.current_bytes));
-    progress_say(now_s() - experiment->began_s, text, &experiment->progress);
+    progress_say(&experiment->progress, "step %zu, it has %s", experiment->report.n,
+                 BYTES_TEXT(experiment->guest.memory.current_bytes));
 }
 
 /* Reads the guest once: returns 0, and its alarms; or a negative errno. */

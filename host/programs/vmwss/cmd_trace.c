@@ -63,17 +63,12 @@ static const struct option_line lines[] = {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static int refuse_usage(const char *what)
-{
-    return command_refuse("%s", what);
-}
-
 static int check_show(const struct options *options, int argc)
 {
     if (options->sampling.guest.pid || optind < argc || options->out)
-        return refuse_usage("--show reads a file: no guest, and no --out");
+        return command_refuse("--show reads a file: no guest, and no --out");
     if (options->csv && options->sampling.json)
-        return refuse_usage("--json or --csv, not both");
+        return command_refuse("--json or --csv, not both");
     return 0;
 }
 
@@ -86,9 +81,9 @@ static int check_options(void *base, int argc, char **argv)
     if (sampling_check(&options->sampling, argc, argv) < 0)
         return -EINVAL;
     if (options->sampling.json)
-        return refuse_usage("--json is for --show; a trace is written with --out or --csv");
+        return command_refuse("--json is for --show; a trace is written with --out or --csv");
     if (!options->out == !options->csv)
-        return refuse_usage("--out FILE or --csv, one of them");
+        return command_refuse("--out FILE or --csv, one of them");
     return sampling_check_interval(&options->sampling, options->interval_s);
 }
 

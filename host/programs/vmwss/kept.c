@@ -64,12 +64,6 @@ int kept_window(struct store *store, int64_t guest_id, const struct kept_choice 
     return n < 0 ? (int)n : 0;
 }
 
-int kept_open(const struct kept_choice *choice, struct store **store, struct error *error)
-{
-    *store = NULL;
-    return history_open(choice->database, store, error);
-}
-
 int kept_end(struct store *store, int rc, struct error *error)
 {
     store_close(store);

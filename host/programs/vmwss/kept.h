@@ -50,9 +50,6 @@ int kept_span_check(const struct kept_choice *choice);
 int kept_window(struct store *store, int64_t guest_id, const struct kept_choice *choice,
                 double *window_s, struct error *error);
 
-/** Opens the database for the command; prints nothing. */
-int kept_open(const struct kept_choice *choice, struct store **store, struct error *error);
-
 /** Closes the database, checks that all output was written, and prints any error; returns the exit
  * code. */
 int kept_end(struct store *store, int rc, struct error *error);

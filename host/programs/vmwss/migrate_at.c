@@ -59,11 +59,10 @@ static void foretell(struct migrate_hours *hours)
 int migrate_at(const char *history, const char *guest, const struct migrate_terms *terms,
                enum show_format format)
 {
-    const struct kept_choice choice = {.database = history};
     cleanup_free struct migrate_hours *hours = calloc(1, sizeof(*hours));
     struct store *store = NULL;
     struct error error = {0};
-    int rc = hours ? kept_open(&choice, &store, &error)
+    int rc = hours ? history_open(history, &store, &error)
                    : error_set(&error, -ENOMEM, "out of memory");
 
     if (rc == 0)

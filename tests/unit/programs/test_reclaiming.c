@@ -29,7 +29,7 @@ static void setup(void)
     ck_assert_int_eq(journal_open(dir.path, &balloond.journal, &error), 0);
     balloond.members.members = calloc(2, sizeof(*balloond.members.members));
     balloond.members.guests = calloc(2, sizeof(*balloond.members.guests));
-    balloond.members.n = balloond.members.room = 2;
+    balloond.members.n = 2;
     for (size_t i = 0; i < 2; i++)
         strcpy(balloond.members.members[i].uuid, uuids[i]);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
