@@ -81,7 +81,6 @@ static void setup(void)
     make_process(41, "redis", text);
     make_process(42, "idle", vma(0xa000, "", 5000, 5000, 5000, 4));
     ck_assert_int_eq(fsroot_open(&root, dir), 0);
-    complaints = 0;
 }
 
 static void teardown(void)

@@ -127,7 +127,6 @@ static int ask(void)
 static void setup(void)
 {
     ck_assert_ok(domain_connect_writable("test:///default", &connection, &error));
-    memset(&way, 0, sizeof(way));
     port = (struct agent_port){.present = true};
     snprintf(port.path, sizeof(port.path), "/tmp/vmwss-way-%d.sock", (int)getpid());
     unlink(port.path);

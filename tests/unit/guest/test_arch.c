@@ -31,7 +31,6 @@ const struct arch *__wrap_arch_host(void)
 static void setup(void)
 {
     fake_kernel_make(&fake, GIB / base_page_bytes() * 8);
-    error = (struct error){0};
 }
 
 static int lay_out(const char *exe, const char *machine, struct gpa_layout *layout)

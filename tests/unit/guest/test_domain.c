@@ -15,7 +15,6 @@ static struct guest guest;
 
 static void setup(void)
 {
-    memset(&error, 0, sizeof(error));
     ck_assert_int_eq(fsroot_open(&root, "/"), 0);
     ck_assert_msg(domain_connect("test:///default", &connection, &error) == 0, "%s", error.text);
 }

@@ -21,7 +21,6 @@ static struct fake_kernel fake;
 static void setup(void)
 {
     fake_kernel_make(&fake, 1);
-    process = (struct qemu_process){0};
 }
 
 static void make(const char *machine, const uint64_t *bytes, size_t n)

@@ -31,7 +31,6 @@ static void setup(void)
 {
     dir = unit_dir();
     snprintf(path, sizeof(path), "%s/trace", dir);
-    error = (struct error){0};
     head = (struct trace_head){
         .method = "idle", .accel = "kvm", .census = true, .n_windows = 1, .window_s = {1}};
     of_host = page_sizes_now;

@@ -79,7 +79,6 @@ static void setup(void)
 {
     fake_kernel_make(&fake, (uint64_t)HUGE_PAGES * PER_HUGE);
     fake.target.process = NULL;
-    moved = false;
     order = 9;
     begin(3ULL * HUGE_PAGES * PER_HUGE, 10);
 }

@@ -60,7 +60,6 @@ static void setup(void)
     fake_kernel_make(&fake, 1024);
     make_damon();
     fake_write(&fake, "run/empty", "");
-    error = (struct error){0};
 }
 
 static void holds(const char *path, const char *wanted)

@@ -70,8 +70,6 @@ static void setup(void)
         fake_map(&fake, i, 64 * (i + 1), PLAIN);
     memset(&damon, 0, sizeof(damon));
     damon.active = damon.traced = true;
-    set = (struct page_set){0};
-    state = NULL;
 }
 
 static void teardown(void)

@@ -13,11 +13,6 @@
 static struct flag_memory memory;
 static struct sample_record record;
 
-static void setup(void)
-{
-    memset(&memory, 0, sizeof(memory));
-}
-
 /* Windows of 10, 60 and 600 seconds, with low bounds of 10, 12 and 400 MiB. */
 static unsigned flags_at(double now_s)
 {
@@ -36,16 +31,14 @@ static unsigned flags_at(double now_s)
     return record.flags;
 }
 
-FIXTURE(cases, .setup = setup);
-
-TEST(cases, nothing_happened)
+TEST(plain, nothing_happened)
 {
     flag_memory_scan(&memory, FLAG_THP | FLAG_PARTIAL | FLAG_IDLE_GUEST, 1);
     ck_assert_uint_eq(flags_at(2), 0);
     ck_assert_uint_eq(record.windows[2].wss_low_bytes, 400 * MIB);
 }
 
-TEST(cases, between_two_looks)
+TEST(plain, between_two_looks)
 {
     flag_memory_scan(&memory, 0, 100);
     flag_memory_note(&memory, FLAG_DUMP, 130);
@@ -65,7 +58,7 @@ TEST(cases, between_two_looks)
 }
 
 /* It was there at one scan and not at the next, so it ended in between: nobody knows when. */
-TEST(cases, it_ended_before_a_look)
+TEST(plain, it_ended_before_a_look)
 {
     flag_memory_scan(&memory, FLAG_MIGRATING, 100);
     flag_memory_scan(&memory, 0, 200);
@@ -76,7 +69,7 @@ TEST(cases, it_ended_before_a_look)
 
 /* Others only make a number less certain: DAMON for a method that does not wait for the idle
  * flag. */
-TEST(cases, others_keep_the_bounds)
+TEST(plain, others_keep_the_bounds)
 {
     flag_memory_scan(&memory, FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP, 100);
     ck_assert_uint_eq(flags_at(400), FLAG_DAMON_ACTIVE | FLAG_KSM | FLAG_SWAP);
@@ -84,7 +77,7 @@ TEST(cases, others_keep_the_bounds)
 }
 
 /* Touches that DAMON has taken are missing in each window that reaches back to them. */
-TEST(cases, damon_takes_what_idle_waits_for)
+TEST(plain, damon_takes_what_idle_waits_for)
 {
     struct ages_record ages = {.n_bins = 2};
 
@@ -108,7 +101,7 @@ TEST(cases, damon_takes_what_idle_waits_for)
 }
 
 /* Which pages these were is known: the bounds have them, and what is always on is no flag. */
-TEST(cases, damon_whose_pages_are_known)
+TEST(plain, damon_whose_pages_are_known)
 {
     struct ages_record ages = {.n_bins = 1,
                                .bins = {{60, HUGE_VAL, 400 * MIB, 390 * MIB, 410 * MIB}}};
@@ -133,7 +126,7 @@ TEST(cases, damon_whose_pages_are_known)
 }
 
 /* So of one measurement, of which only its own flags are known; others stay. */
-TEST(cases, damon_of_one_measurement)
+TEST(plain, damon_of_one_measurement)
 {
     flags_at(0);
     record.method = "mglru";
@@ -153,7 +146,7 @@ TEST(cases, damon_of_one_measurement)
 }
 
 /* Pages touched then or before are not known; pages touched afterwards are. */
-TEST(cases, ages_too)
+TEST(plain, ages_too)
 {
     struct ages_record ages = {.n_bins = 3};
 
@@ -174,7 +167,7 @@ TEST(cases, ages_too)
 /* It reads sampled pages, most huge ones among them: a method that counts what QEMU touches cannot
  * tell how many the guest touched, one that counts the vCPUs' touches can, and has no flag, and so
  * can a witness. */
-TEST(cases, a_dirty_rate_calculation_reads)
+TEST(plain, a_dirty_rate_calculation_reads)
 {
     struct ages_record ages = {.n_bins = 1};
 
@@ -206,7 +199,7 @@ TEST(cases, a_dirty_rate_calculation_reads)
     ck_assert_uint_ge(record.windows[2].wss_low_bytes, 388 * MIB);
 }
 
-TEST(cases, of_one_measurement)
+TEST(plain, of_one_measurement)
 {
     flags_at(0);
     record.flags = FLAG_DUMP | FLAG_THP;

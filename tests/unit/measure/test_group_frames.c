@@ -37,7 +37,6 @@ static void setup(void)
     ck_assert_int_eq(cgroup_tree_read(&fake.root, "/", &tree, NULL), 0);
     ck_assert_int_eq(frame_set_make(&ram, 65536), 0);
     ck_assert_int_eq(frame_set_make(&taken, 65536), 0);
-    scan = NULL;
 }
 
 static void teardown(void)

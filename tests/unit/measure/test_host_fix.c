@@ -81,9 +81,6 @@ static void setup(void)
     fake_write(&fake, DAMON_STAT, "Y\n");
     fake_write(&fake, "proc/sys/kernel/numa_balancing", "1\n");
     fake_write(&fake, "run/vmwss/.empty", "");
-    n = 0;
-    error = (struct error){0};
-    dies_at_mount = 0;
 }
 
 FIXTURE(all, .setup = setup);

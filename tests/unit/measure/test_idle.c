@@ -30,8 +30,6 @@ bool __wrap_lru_batches_drain(void)
 static void setup(void)
 {
     fake_kernel_make(&fake, 2048);
-    state = NULL;
-    batched = 0;
 }
 
 static void teardown(void)

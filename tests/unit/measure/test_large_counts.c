@@ -24,7 +24,6 @@ static struct error error;
 static void setup(void)
 {
     kernels_begin();
-    error = (struct error){0};
 }
 
 static void teardown(void)

@@ -89,7 +89,6 @@ static void setup(void)
 {
     kernels_begin();
     model = (__typeof__(model)){.in_order = true};
-    error = (struct error){0};
 }
 
 static void teardown(void)

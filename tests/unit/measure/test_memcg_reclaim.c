@@ -62,7 +62,6 @@ static void make_group(const char *path, const char *procs)
 static void setup(void)
 {
     fake_kernel_make(&fake, 1);
-    error = (struct error){0};
     make_process(4242, "qemu-system-x86", true);
     make_group(SCOPE, "");
     fake_write(&fake, CGROUP SCOPE "/libvirt/emulator/cgroup.procs", "4242\n");

@@ -160,9 +160,7 @@ static void unmap(uint64_t first, uint64_t n)
 
 static void setup(void)
 {
-    error = (struct error){0};
     mglru = locked = false;
-    reads = 0;
     fake_kernel_make(&fake, N_PAGES);
     fake.process.accel = ACCEL_TCG;
     fake.root.live = true;

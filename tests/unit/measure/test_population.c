@@ -108,9 +108,7 @@ static void setup(void)
     snprintf(path, sizeof(path), "%s/proc/4242/exe", fake.path);
     snprintf(fake.process.exe, sizeof(fake.process.exe), "/usr/bin/qemu-system-x86_64");
     ck_assert_int_eq(symlink(fake.process.exe, path), 0);
-    leaves_at = 0;
     leaves_mib = THERE_MIB / 2;
-    error = (struct error){0};
     have(THERE_MIB);
     ck_assert_int_eq(resident_meter_init(&meter, &fake.root, FAKE_PID, &fake.ram), 0);
     meter.counter_error_bytes = 0; /* of the kernel that this runs on */

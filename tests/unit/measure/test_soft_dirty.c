@@ -31,7 +31,6 @@ static void setup(void)
     for (uint64_t page = 0; page < 100; page++)
         entry(page, PAGEMAP_PRESENT);
     ck_assert_int_eq(page_set_census(&set, &fake.ram), 0);
-    error = (struct error){0};
 }
 
 static void teardown(void)

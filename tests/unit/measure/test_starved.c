@@ -108,9 +108,7 @@ static void setup(void)
     ran_ns = ran_in_marking_ns = 0;
     ran_in_window_ns[0] = ran_in_window_ns[1] = 0;
     seen_from = readings = 0;
-    waited = false;
     starved.sees_qemu = false;
-    error = (struct error){0};
     run_vcpu(SECOND);
 }
 

@@ -44,7 +44,6 @@ static void setup(void)
     made_up.sample.period_s = 30;
     made_up.sample.record.sample.guest = (struct guest_stats){
         .source = GUEST_STATS_AGENT, .available_bytes = 4711, .verdict = VERDICT_NEAR};
-    rc = 0;
 }
 
 FIXTURE(cases, .setup = setup);

@@ -27,7 +27,6 @@ static struct error error;
 static void setup(void)
 {
     dir = kept_dir_make();
-    error = (struct error){0};
     balloond_config_init(&config);
     ck_assert_int_eq(journal_open(dir.path, &journal, &error), 0);
 }

@@ -27,7 +27,6 @@ static struct error error;
 
 static void setup(void)
 {
-    error = (struct error){0};
     config_init(&config);
     strcpy(path, "/tmp/vmwss-config.XXXXXX");
     close(mkstemp(path));

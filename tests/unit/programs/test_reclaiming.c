@@ -22,7 +22,6 @@ static void setup(void)
     int fds[2];
 
     dir = kept_dir_make();
-    error = (struct error){0};
     balloond_config_init(&config);
     config.policy.reclaim.on = true;
     balloond = (struct balloond){.config = &config};

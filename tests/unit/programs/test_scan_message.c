@@ -32,15 +32,7 @@ static void fill_domain(struct scan_domain *domain)
     strcpy(domain->uuid, UUID);
 }
 
-static void setup(void)
-{
-    memset(&request, 0, sizeof(request));
-    memset(&reply, 0, sizeof(reply));
-}
-
-FIXTURE(cases, .setup = setup);
-
-TEST(cases, of_each_kind_there_is_one_size)
+TEST(plain, of_each_kind_there_is_one_size)
 {
     for (unsigned op = 0; op < N_SCAN_OPS; op++) {
         size_t size = scan_request_size(op);
@@ -68,7 +60,7 @@ TEST(cases, of_each_kind_there_is_one_size)
     ck_assert_uint_eq(scan_request_size(UINT32_MAX), 0);
 }
 
-TEST(cases, a_domain_leads_nowhere_else)
+TEST(plain, a_domain_leads_nowhere_else)
 {
     request.op = SCAN_FIND;
     fill_domain(&request.find);
@@ -88,7 +80,7 @@ TEST(cases, a_domain_leads_nowhere_else)
     ck_assert(!request_valid());
 }
 
-TEST(cases, a_process_has_a_number)
+TEST(plain, a_process_has_a_number)
 {
     request.op = SCAN_START;
     ck_assert(!request_valid());
@@ -98,7 +90,7 @@ TEST(cases, a_process_has_a_number)
     ck_assert(request_valid());
 }
 
-TEST(cases, ram_is_no_more_than_there_can_be)
+TEST(plain, ram_is_no_more_than_there_can_be)
 {
     struct scan_backend *backends = request.open.ram.backends;
 
@@ -134,7 +126,7 @@ static void fill_sample(void)
         .samples = 2000, .n_windows = 2, .window_s = {10, 60}, .tick_s = 30, .method = 1};
 }
 
-TEST(cases, a_scan_has_windows_that_ascend)
+TEST(plain, a_scan_has_windows_that_ascend)
 {
     fill_sample();
     ck_assert(request_valid());
@@ -172,7 +164,7 @@ TEST(cases, a_scan_has_windows_that_ascend)
     ck_assert(!request_valid());
 }
 
-TEST(cases, agents_are_reached_and_nobody_else)
+TEST(plain, agents_are_reached_and_nobody_else)
 {
     request.op = SCAN_CONNECT;
     ck_assert(!request_valid()); /* vsock, of the host itself */
@@ -192,7 +184,7 @@ TEST(cases, agents_are_reached_and_nobody_else)
     ck_assert(!request_valid());
 }
 
-TEST(cases, ram_comes_back_as_it_went)
+TEST(plain, ram_comes_back_as_it_went)
 {
     cleanup_ram_config struct ram_config config = {.locked = true, .in_guest_memfd = "TDX"};
     const struct ram_backend backends[] = {
@@ -279,7 +271,7 @@ static void fill_reply(uint32_t n_windows, uint32_t n_bins)
     fill_reply_over(0xff, n_windows, n_bins);
 }
 
-TEST(cases, a_record_is_as_long_as_what_it_has)
+TEST(plain, a_record_is_as_long_as_what_it_has)
 {
     static const uint32_t counts[][2] = {
         {0, 0}, {0, 1}, {1, 2}, {3, 4}, {RUN_MAX_WINDOWS, SCAN_MAX_BINS}};
@@ -310,7 +302,7 @@ TEST(cases, a_record_is_as_long_as_what_it_has)
 }
 
 /* Replies are refused whose counts differ from what came with them, or that were cut. */
-TEST(cases, no_count_is_believed_but_of_what_came)
+TEST(plain, no_count_is_believed_but_of_what_came)
 {
     struct scan_record *record = &reply.sampled.record;
     size_t size;
@@ -342,7 +334,7 @@ TEST(cases, no_count_is_believed_but_of_what_came)
 }
 
 /* Memory that ends where the message does: what is read behind it the sanitizer sees. */
-TEST(cases, what_did_not_come_is_not_read)
+TEST(plain, what_did_not_come_is_not_read)
 {
     fill_reply(3, 4);
 
@@ -358,7 +350,7 @@ TEST(cases, what_did_not_come_is_not_read)
 }
 
 /* Old content of the buffer does not belong to the other half. */
-TEST(cases, nothing_else_crosses_with_a_record)
+TEST(plain, nothing_else_crosses_with_a_record)
 {
     static unsigned char first[sizeof(struct scan_reply)];
     size_t size;
@@ -407,7 +399,7 @@ static uint64_t *slot_of(const struct field *fields, size_t offset, uint64_t *sl
     return slots + field_slots_count(before, sizeof(struct ages_record));
 }
 
-TEST(cases, there_is_room_for_every_field)
+TEST(plain, there_is_room_for_every_field)
 {
     ck_assert_uint_le(field_slots_count(sample_fields(), sizeof(struct ages_record)),
                       SCAN_RECORD_SLOTS);
@@ -419,7 +411,7 @@ TEST(cases, there_is_room_for_every_field)
                       SCAN_POINT_SLOTS);
 }
 
-TEST(cases, a_record_comes_back_without_names)
+TEST(plain, a_record_comes_back_without_names)
 {
     const struct ages_record record = record_of();
     struct ages_record back;
@@ -439,7 +431,7 @@ TEST(cases, a_record_comes_back_without_names)
 }
 
 /* Shares of three strata add up to a little more than 1, as floating point goes. */
-TEST(cases, a_guest_that_touches_all_is_believed)
+TEST(plain, a_guest_that_touches_all_is_believed)
 {
     static const uint64_t sizes[] = {4096, 65536, 2 << 20};
     static const uint64_t draws[] = {134, 200, 32};
@@ -485,7 +477,7 @@ static uint64_t real(double value)
     return slot;
 }
 
-TEST(cases, an_impossible_record_is_none)
+TEST(plain, an_impossible_record_is_none)
 {
     const struct ages_record record = record_of();
     struct scan_record *crossed = &reply.sampled.record;
@@ -526,7 +518,7 @@ TEST(cases, an_impossible_record_is_none)
     ck_assert(!reply_valid());
 }
 
-TEST(cases, no_list_is_longer_than_its_room)
+TEST(plain, no_list_is_longer_than_its_room)
 {
     reply.op = SCAN_LIST;
     reply.list.n = 1;
@@ -546,7 +538,7 @@ TEST(cases, no_list_is_longer_than_its_room)
 
 /* --- what a guest writes ---------------------------------------------------------------------- */
 
-TEST(cases, windows_of_writes_ascend)
+TEST(plain, windows_of_writes_ascend)
 {
     request.op = SCAN_WRITES;
     ck_assert(!request_valid());
@@ -578,7 +570,7 @@ static void put_curve(void)
     scan_curve_put(&reply.written, &curve);
 }
 
-TEST(cases, a_curve_comes_back)
+TEST(plain, a_curve_comes_back)
 {
     struct write_curve back;
 
@@ -593,7 +585,7 @@ TEST(cases, a_curve_comes_back)
                    sizeof(struct write_point));
 }
 
-TEST(cases, an_impossible_curve_is_none)
+TEST(plain, an_impossible_curve_is_none)
 {
     const size_t bytes = offsetof(struct write_point, bytes);
     const size_t est_window_s = offsetof(struct write_point, est_window_s);
