@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(bytes);
         return 0;
     }
-    CLAIM(strlen(answer.warning) < sizeof(answer.warning));
+    CLAIM(strlen(answer.doubt) < sizeof(answer.doubt));
     for (size_t s = 0; s < answer.n; s++)
         n += read_series(prom_series_of(&answer, s));
     CLAIM(n <= answer.n_points && answer.n_points <= PROM_POINTS_MAX);

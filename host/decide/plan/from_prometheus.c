@@ -14,9 +14,8 @@
  * of an hour of which it has any. */
 #define SCRAPED_OFTEN 0.75
 #define QUARTER_S 900
-/* As many hours of needs are in two answers, or something is wrong. */
-#define LOST_HOURS 3
-#define DAY_S 86400
+/* How far apart needs before the plan's time are asked for; the last may be of its first hours. */
+#define EARLIER_S 21600
 
 struct needs {
     const struct url_minutes *minutes;
@@ -56,11 +55,8 @@ static int see_needs(struct prom_series *series, void *context)
     while (r != PLAN_NOT_THERE && !is_here(needs, &roster->rows[r]))
         r = roster->rows[r].next;
     for (; prom_next(series, &end_s, &bytes); n++) {
-        const double cell = round((end_s - PROM_MINUTE_LATE_S - fleet->from_s) / fleet->step_s) - 1;
-
         if (guest && guest->number != PLAN_NOT_THERE)
-            plan_note(fleet, guest->number, fleet->from_s + cell * fleet->step_s, fleet->step_s,
-                      bytes);
+            plan_note(fleet, guest->number, end_s - fleet->step_s, fleet->step_s, bytes);
     }
     if (r != PLAN_NOT_THERE)
         roster->rows[r].noted |= n > 0;
@@ -114,16 +110,6 @@ static size_t count_guests(const struct needs *needs)
 
 /* --- gaps ------------------------------------------------------------------------------------- */
 
-/* Counts the hours of a row. */
-static unsigned count_hours(const struct roster_row *row)
-{
-    unsigned n = 0;
-
-    for (size_t h = 0; h < ROSTER_HOURS; h++)
-        n += (unsigned)(row->hours[h / 64] >> h % 64 & 1);
-    return n;
-}
-
 static void warn_of_gaps(const struct needs *needs)
 {
     const struct roster *roster = needs->minutes->roster;
@@ -136,9 +122,11 @@ static void warn_of_gaps(const struct needs *needs)
     for (size_t r = 0; r < roster->n_rows; r++) {
         const struct roster_row *row = &roster->rows[r];
 
-        if (is_here(needs, row) && !row->noted && count_hours(row) >= LOST_HOURS)
+        if (is_here(needs, row) && roster_count_hours(row) >= LOST_HOURS &&
+            (!row->noted || needs->quarters == 0))
             warn_of_lost(needs, row->name[0] ? row->name : roster->guests[row->guest].uuid,
-                         "an answer by the hour, but not by steps");
+                         row->noted ? "minutes that are in no answer by quarters of an hour"
+                                    : "an answer by the hour, but not by steps");
     }
     if (needs->minutes->fleet->step_s > BUCKET_MINUTE)
         host->missed_share = 1 - known;
@@ -154,24 +142,24 @@ static void warn_of_gaps(const struct needs *needs)
 static int read_needs(struct needs *needs, struct prom_reader *reader)
 {
     const struct plan_fleet *fleet = needs->minutes->fleet;
-    const struct prom_span steps = {.from_s = fleet->from_s + fleet->step_s + PROM_MINUTE_LATE_S,
+    const struct prom_span steps = {.from_s = fleet->from_s + fleet->step_s,
                                     .n_times = fleet->n_times,
                                     .step_s = fleet->step_s,
                                     .n_series = needs->n_guests};
     /* VictoriaMetrics refuses more than 30,000 points of a subquery, for all times together. */
-    const struct prom_span quarters = {
-        .from_s = fleet->from_s + QUARTER_S + PROM_MINUTE_LATE_S,
-        .n_times = fleet->n_times * (size_t)fleet->step_s / QUARTER_S,
-        .step_s = QUARTER_S,
-        .n_series = QUARTER_S / 6,
-    };
+    const double first_s = ceil(fleet->from_s / QUARTER_S) * QUARTER_S;
+    const double end_s = fleet->from_s + (double)fleet->n_times * fleet->step_s;
+    const struct prom_span quarters = {.from_s = first_s + QUARTER_S,
+                                       .n_times = (size_t)fmax((end_s - first_s) / QUARTER_S, 0),
+                                       .step_s = QUARTER_S,
+                                       .n_series = QUARTER_S / 6};
     double recorded_s;
     int rc = url_needs_read(reader, &steps, see_needs, needs, &recorded_s);
 
     if (rc == 0)
         rc = prom_each(reader, &quarters,
                        "count_over_time((max by (host) (count_over_time("
-                       "vmwss_plan_reserve_bytes{$of}[60s])))[$step:60s])",
+                       "vmwss_plan_reserve_bytes{$of}[60s])))[$step:60s]" PROM_LATE ")",
                        see_minutes, needs);
     if (rc == 0)
         warn_of_gaps(needs);
@@ -180,17 +168,15 @@ static int read_needs(struct needs *needs, struct prom_reader *reader)
 
 static int read_host(struct needs *needs, struct prom_reader *reader)
 {
-    const struct prom_span days = {.from_s = reader->reading->from_s - PLAN_BEFORE_S + DAY_S +
-                                             PROM_MINUTE_LATE_S,
-                                   .n_times = (size_t)(PLAN_BEFORE_S / DAY_S),
-                                   .step_s = DAY_S,
-                                   .n_series = needs->n_guests};
+    const double first_s = floor((reader->reading->from_s - PLAN_BEFORE_S) / EARLIER_S) * EARLIER_S;
+    const struct prom_span earlier = {.from_s = first_s + EARLIER_S,
+                                      .n_times = (size_t)(PLAN_BEFORE_S / EARLIER_S) + 1,
+                                      .step_s = EARLIER_S,
+                                      .n_series = needs->n_guests};
     int rc;
 
     reader->host = needs->minutes->roster->hosts[needs->host].host.name;
-    rc = prom_each(reader, &days,
-                   "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))",
-                   see_earlier, needs);
+    rc = prom_each(reader, &earlier, SCRAPED_NEEDS, see_earlier, needs);
     if (rc == 0)
         rc = read_needs(needs, reader);
     if (rc == 0 && needs->n_guests > 0 && needs->minutes->reading->writes)

@@ -5,9 +5,9 @@
  * with many hosts.
  *
  * Theory of operation. Every query is for one host and a limited time, so that no answer has more
- * than some 100,000 values, whatever the size of the fleet. Needs are queried one millisecond
- * before the ends of the fleet's cells: a sample scraped within minute k describes minute k - 1, so
- * the range of each query contains exactly the samples of its cell. The largest of them counts.
+ * than some 100,000 values, whatever the size of the fleet. A sample scraped within
+ * minute k describes minute k - 1, so the range of each query, moved by PROM_LATE, contains exactly
+ * the samples of its cell. The largest of them counts.
  * Sizes, in the same way, describe the hour before. If two servers scrape the same host, the larger
  * value counts.
  *

@@ -12,9 +12,8 @@
 #include <string.h>
 
 #define AMOUNT_MAX 0x1p60
-/* A server may round the time of a query for one time to seconds. */
-#define NEARLY_S 0.01
-#define NEARLY_ONE_S 1.0
+/* A server may round the time of a query to seconds. */
+#define NEARLY_S 1.0
 
 /* --- the bytes -------------------------------------------------------------------------------- */
 
@@ -137,31 +136,15 @@ static bool read_point(const char **text, double *time_s, double *value)
     return true;
 }
 
-/* Returns true if the time is one of those from @p from_s on, and later than the last. */
-static bool is_on_grid(const struct prom_series *series, double from_s, double time_s)
+/* Returns true if the time is one of those of the query, and later than the last. */
+static bool is_asked(const struct prom_series *series, double time_s)
 {
-    const double steps = (time_s - from_s) / series->times->step_s;
+    const struct prom_span any = {.from_s = time_s, .n_times = 1};
+    const struct prom_span *times = series->times ? series->times : &any;
+    const double steps = round((time_s - times->from_s) / fmax(times->step_s, 1));
+    const double k = fmin(fmax(steps, 0), (double)times->n_times - 1);
 
-    return fabs(steps - round(steps)) * series->times->step_s <= NEARLY_S &&
-           time_s >= from_s - NEARLY_S && time_s <= series->times->to_s + NEARLY_S &&
-           time_s > series->last_s + NEARLY_S;
-}
-
-/* Query frontends of Thanos (--query-range.align-range-with-step, by default) and Mimir make times
- * multiples of the step: with the times of a plan, a minute earlier. */
-static bool is_asked(struct prom_series *series, double time_s)
-{
-    const struct prom_times *times = series->times;
-
-    if (!times)
-        return true;
-    if (times->step_s == 0)
-        return fabs(time_s - times->from_s) <= NEARLY_ONE_S;
-    if (is_on_grid(series, times->from_s, time_s))
-        return true;
-    series->aligned = is_on_grid(series, floor(times->from_s / times->step_s) * times->step_s,
-                                 time_s);
-    return series->aligned;
+    return fabs(time_s - times->from_s - k * times->step_s) <= NEARLY_S && time_s > series->last_s;
 }
 
 bool prom_next(struct prom_series *series, double *time_s, double *value)
@@ -274,40 +257,15 @@ static int server_failed(const json_t *root, struct error *error)
                      utf8_printable_copy(text, sizeof(text), words ? words : "no reason given"));
 }
 
-/* Adds "; WARNING". Returns false if there is no room for it. */
-static bool add_warning(struct prom_answer *answer, const char *warning)
+void prom_answer_doubt(struct prom_answer *answer, const char *name, const char *value)
 {
-    const size_t n = strlen(answer->warning);
-    char text[200];
+    const size_t n = strlen(answer->doubt);
+    char text[250];
 
-    utf8_printable_copy(text, sizeof(text), warning ? warning : "");
-    if (n + strlen(text) + sizeof("; ; and 000000 more") > sizeof(answer->warning))
-        return false;
-    if (text[0] != '\0')
-        snprintf(answer->warning + n, sizeof(answer->warning) - n, "%s%s", n > 0 ? "; " : "", text);
-    return true;
-}
-
-void prom_answer_doubt(struct prom_answer *answer, const char *text)
-{
+    utf8_printable_copy(text, sizeof(text), value ? value : "");
+    snprintf(answer->doubt + n, sizeof(answer->doubt) - n, "%s%s: %s", n > 0 ? ", " : "", name,
+             text);
     answer->partial = true;
-    add_warning(answer, text);
-}
-
-static void add_warnings(struct prom_answer *answer, const json_t *warnings)
-{
-    json_t *warning;
-    size_t more = 0;
-    size_t i;
-
-    add_warning(answer, json_string_value(warnings));
-    json_array_foreach(warnings, i, warning)
-    {
-        more += !add_warning(answer, json_string_value(warning));
-    }
-    i = strlen(answer->warning);
-    if (more > 0)
-        snprintf(answer->warning + i, sizeof(answer->warning) - i, "; and %zu more", more);
 }
 
 /* A proxy may have made a text or a number of the value. */
@@ -332,13 +290,13 @@ static void take_doubts(struct prom_answer *answer, json_t *object)
 
     json_object_foreach(object, key, value)
     {
-        const bool words = strcmp(key, "warnings") == 0 || strcmp(key, "error") == 0;
+        cleanup_free char *text = NULL;
 
-        if (!is_said(value) || !(words || strcasestr(key, "partial")))
+        if (!is_said(value) || !(strcmp(key, "warnings") == 0 || strcmp(key, "error") == 0 ||
+                                 strcasestr(key, "partial")))
             continue;
-        answer->partial = true;
-        if (words)
-            add_warnings(answer, value);
+        text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        prom_answer_doubt(answer, key, text);
     }
 }
 

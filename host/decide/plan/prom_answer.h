@@ -18,33 +18,35 @@
 #define PROM_SERIES_MAX 200000
 #define PROM_POINTS_MAX 500000
 
-/** from_s, from_s + step_s, ... up to to_s; step_s 0: from_s only. Unix times. */
-struct prom_times {
-    double from_s, to_s;
-    int step_s;
+/** The times of a query, from_s + k * step_s, and how many series it is expected to have. */
+struct prom_span {
+    double from_s; /* Unix time; a multiple of the step */
+    size_t n_times;
+    int step_s; /* 0: one time */
+    size_t n_series;
 };
 
 /** One series of a vector or of a matrix, and a position among its points. */
 struct prom_series {
     void *labels;   /* a jansson object of the answer */
     const char *at; /* the next point in the answer's bytes */
-    const struct prom_times *times;
+    const struct prom_span *times;
+    double value;    /* of a query for one time */
     double last_s;   /* time of the last point; or -HUGE_VAL */
     bool unreadable; /* prom_next() passed a value that is not an amount, */
     bool astray;     /* or one at a time that was not asked for */
-    bool aligned;    /* its times are multiples of the step, which is less than was asked for */
 };
 
 struct prom_answer {
     const char *bytes; /* with the points */
     ssize_t size;
-    const struct prom_times *times; /* of the query; NULL: any */
-    void *root;                     /* jansson: the whole object */
+    const struct prom_span *times; /* of the query; NULL: any */
+    void *root;                    /* jansson: the whole object */
     struct prom_series *series;
     size_t n, n_points; /* series, and points of all series */
     bool unreadable;    /* a value is not an amount */
-    bool partial;       /* the server says so, or warns */
-    char warning[300];  /* its warnings, as many as have room; "": it says no more */
+    bool partial;       /* the server says so, or warns: */
+    char doubt[300];    /* in its own words, as many as have room */
 };
 
 /**
@@ -54,8 +56,9 @@ struct prom_answer {
  */
 int prom_answer_parse(const char *bytes, size_t size, struct prom_answer *answer,
                       struct error *error);
-/** Notes a doubt of the server about its answer. */
-void prom_answer_doubt(struct prom_answer *answer, const char *text);
+/** Notes a doubt of the server about its answer: the name of a member or a header, and its value.
+ */
+void prom_answer_doubt(struct prom_answer *answer, const char *name, const char *value);
 void prom_answer_free(struct prom_answer *answer);
 
 /** Returns a series of the answer, at its first point. @p i must be below answer->n. */

@@ -231,31 +231,6 @@ static void read_words(const struct prom_client *client, char *words, size_t siz
         utf8_printable_copy(words, size, *text == '<' || *text == '{' ? "" : text);
 }
 
-/* Not followed, so credentials go nowhere else. */
-static int redirected(const struct prom_client *client, long status, struct error *error)
-{
-    char *to = NULL;
-    char text[200];
-
-    client->curl->getinfo(client->handle, CURLINFO_REDIRECT_URL, &to);
-    utf8_printable_copy(text, sizeof(text), to ? to : "nowhere");
-    return error_set(error, -EIO,
-                     "it answers %ld, a redirection to %s: give the URL where the API is", status,
-                     text);
-}
-
-static int refused(const struct prom_client *client, long status, const char *words,
-                   struct error *error)
-{
-    const char *file = credentials_of(client->options);
-    const bool any = words[0] != '\0';
-
-    return error_set(error, -EACCES, "it answers %ld%s%s%s%s%s", status,
-                     file ? ", and does not accept what is in "
-                          : ": name a password or a token with --user-file or --token-file",
-                     file ? file : "", any ? " (it says: " : "", words, any ? ")" : "");
-}
-
 static long status_of(const struct prom_client *client)
 {
     long status = 0;
@@ -266,31 +241,41 @@ static long status_of(const struct prom_client *client)
 
 /* 422 is an error while the query was executed, in most cases a limit: Prometheus
  * (web/api/v1/api.go: errorExec) and Thanos if it "would load too many samples", Mimir for its
- * err-mimir-max-..., VictoriaMetrics for -search.max... */
+ * err-mimir-max-..., VictoriaMetrics for -search.max... A redirection is not followed, so
+ * credentials go nowhere else. */
 static int check_status(const struct prom_client *client, struct error *error)
 {
+    const char *file = credentials_of(client->options);
     const long status = status_of(client);
+    char *to = NULL;
     char words[220];
 
     if (status == 200)
         return 0;
-    if (status >= 300 && status < 400)
-        return redirected(client, status, error);
+    client->curl->getinfo(client->handle, CURLINFO_REDIRECT_URL, &to);
+    utf8_printable_copy(words, sizeof(words), to ? to : "");
+    if (to)
+        return error_set(error, -EIO,
+                         "it answers %ld, a redirection to %s: give the URL where the API is",
+                         status, words);
     read_words(client, words, sizeof(words));
     if (status == 401 || status == 403 || status == 407)
-        return refused(client, status, words, error);
+        return error_set(error, -EACCES, "it answers %ld%s%s%s%s%s", status,
+                         file ? ", and does not accept what is in "
+                              : ": name a password or a token with --user-file or --token-file",
+                         file ? file : "", *words ? " (it says: " : "", words, *words ? ")" : "");
     return error_set(error, status == 422 ? -E2BIG : -EIO, "it answers %ld%s%s", status,
-                     words[0] != '\0' ? ", " : ": ",
-                     words[0] != '\0' ? words
-                     : status == 404  ? "give the URL up to what stands before /api/v1"
-                                      : "its own log says why");
+                     *words ? ", " : ": ",
+                     *words          ? words
+                     : status == 404 ? "give the URL up to what stands before /api/v1"
+                                     : "its own log says why");
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
 /* Returns the whole URL; NULL if out of memory. */
 static char *make_url(const struct prom_client *client, const char *query,
-                      const struct prom_times *times)
+                      const struct prom_span *times)
 {
     char *escaped = client->curl->escape(client->handle, query, 0);
     size_t n = strlen(client->url);
@@ -303,7 +288,7 @@ static char *make_url(const struct prom_client *client, const char *query,
         snprintf(at, sizeof(at), "query?time=%.3f", times->from_s);
     else
         snprintf(at, sizeof(at), "query_range?start=%.3f&end=%.3f&step=%d", times->from_s,
-                 times->to_s, times->step_s);
+                 times->from_s + (double)(times->n_times - 1) * times->step_s, times->step_s);
     /* Without nocache VictoriaMetrics moves the times to multiples of the step; others ignore it.
      */
     if (escaped &&
@@ -368,15 +353,12 @@ static void take_limits(const struct prom_client *client, struct prom_answer *an
 {
     static const char *const names[] = {"M3-Results-Limited", "M3-Returned-Data-Limited"};
     struct curl_header *header;
-    char text[160];
 
     for (size_t i = 0; i < COUNT(names); i++) {
-        if (client->curl->header(client->handle, names[i], 0, CURLH_HEADER, -1, &header) !=
-                CURLHE_OK ||
-            header->value[0] == '\0' || strstr(header->value, "\"Limited\":false"))
-            continue;
-        snprintf(text, sizeof(text), "%s: %s", names[i], header->value);
-        prom_answer_doubt(answer, text);
+        if (client->curl->header(client->handle, names[i], 0, CURLH_HEADER, -1, &header) ==
+                CURLHE_OK &&
+            header->value[0] != '\0' && !strstr(header->value, "\"Limited\":false"))
+            prom_answer_doubt(answer, names[i], header->value);
     }
 }
 
@@ -399,12 +381,11 @@ static int ask(struct prom_client *client, const char *url, struct prom_answer *
     return rc;
 }
 
-int prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
+int prom_query(struct prom_client *client, const char *query, const struct prom_span *times,
                struct prom_answer *answer, struct error *error)
 {
     cleanup_free char *url = make_url(client, query, times);
-
-    int rc = url ? ask(client, url, answer, error) : error_set(error, -ENOMEM, "out of memory");
+    int rc = url ? ask(client, url, answer, error) : -ENOMEM;
 
     answer->times = times;
     return rc;

@@ -48,5 +48,5 @@ void prom_close(struct prom_client *client);
 /** Queries the values of each series at these times, which must outlive the answer. Free the answer
  * with prom_answer_free(). Returns -ETIMEDOUT; -EFBIG; -E2BIG, also if the query exceeds a limit of
  * the server; -EACCES; -ECONNREFUSED: no connection; or as prom_answer_parse() */
-int prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
+int prom_query(struct prom_client *client, const char *query, const struct prom_span *times,
                struct prom_answer *answer, struct error *error);

@@ -16,6 +16,8 @@
 #define POINTS_OF_PIECE 100000
 /* Prometheus refuses more than 11,000 points of one series. */
 #define TIMES_OF_PIECE 10000
+/* So many series of an answer are named in warnings. */
+#define NAMED_MAX 5
 /* A subquery over the whole time has at most so many. */
 #define MOMENTS_MAX 10000
 
@@ -51,20 +53,26 @@ static const char *match_of(const struct plan_reading *reading)
     return match ? match : "";
 }
 
-/* Writes the matchers of a host's series, which go between braces: its name, escaped, and the
- * user's. */
-static void write_matchers(FILE *out, const struct prom_reader *reader)
+void prom_write_text(FILE *out, const char *text)
 {
-    const char *match = match_of(reader->reading);
-
-    if (reader->host)
-        fputs("host=\"", out);
-    for (const char *c = reader->host ? reader->host : ""; *c; c++) {
+    for (const char *c = text; *c; c++) {
         if (*c == '\\' || *c == '"' || *c == '\n')
             fputc('\\', out);
         fputc(*c == '\n' ? 'n' : *c, out);
     }
-    fprintf(out, "%s%s", !reader->host ? "" : *match ? "\"," : "\"", match);
+}
+
+/* Writes the matchers of a host's series, which go between braces: its name, and the user's. */
+static void write_matchers(FILE *out, const struct prom_reader *reader)
+{
+    const char *match = match_of(reader->reading);
+
+    if (reader->host) {
+        fputs("host=\"", out);
+        prom_write_text(out, reader->host);
+        fputs(*match ? "\"," : "\"", out);
+    }
+    fputs(match, out);
 }
 
 /* Writes METRIC{LABELS}: those that the query selects, and those that the series has. */
@@ -124,105 +132,73 @@ static const char *missing_label(const char *query, const struct prom_series *se
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
-#define FAULTS 6
-
-/* Something is wrong with series of one metric. */
-struct fault {
-    struct prom_series first;
-    const char *label; /* they have no valid one; NULL: a value is not an amount */
-    size_t n;          /* series */
-};
-
-/* Counts a series with those of its metric, and what does not fit into FAULTS with the last. */
-static void add_fault(struct fault faults[FAULTS], const struct prom_series *series,
-                      const char *label)
-{
-    const char *metric = prom_label(series, "__name__");
-    struct fault *fault = faults;
-
-    while (fault < faults + FAULTS - 1 && fault->n > 0 &&
-           (strcmp(prom_label(&fault->first, "__name__"), metric) != 0 || fault->label != label))
-        fault++;
-    if (fault->n++ == 0)
-        *fault = (struct fault){*series, label, 1};
-}
-
-/* Names one series and counts the others, so a bad exporter has a few lines. */
-static void warn_of(const struct prom_reader *reader, const char *query, const struct fault *fault)
+/* Names a series without a valid label; NULL: with a value that is not an amount. */
+static void warn_of(const struct prom_reader *reader, const char *query,
+                    const struct prom_series *series, const char *label)
 {
     cleanup_free char *name = NULL;
     size_t size;
     FILE *out = open_memstream(&name, &size);
     char printable[400];
-    char others[40] = "";
 
     if (!out)
         return;
-    write_series(out, reader, query, &fault->first);
+    write_series(out, reader, query, series);
     if (fclose(out) != 0)
         return;
-    if (fault->n > 1)
-        snprintf(others, sizeof(others), " (and %zu others)", fault->n - 1);
     utf8_printable_copy(printable, sizeof(printable), name);
-    if (fault->label)
+    if (label)
         plan_warn(reader->reading,
-                  "%s: %s%s: no valid label %s, so it is not in the plan: was the label dropped or "
+                  "%s: %s: no valid label %s, so it is not in the plan: was the label dropped or "
                   "rewritten by relabelling?",
-                  reader->url, printable, others, fault->label);
+                  reader->url, printable, label);
     else
         plan_warn(reader->reading,
-                  "%s: %s%s: a value is not finite, negative or too large, and counts as not known",
-                  reader->url, printable, others);
+                  "%s: %s: a value is not finite, negative or too large, and counts as not known",
+                  reader->url, printable);
 }
 
 /* Warns of a partial answer, of values that are not amounts, and of series without a label that
- * the plan needs. */
+ * the plan needs. Names a few of them and counts the others, so a bad exporter has a few lines. */
 static void warn_of_answer(struct prom_reader *reader, const char *query,
                            const struct prom_answer *answer)
 {
-    struct fault faults[FAULTS] = {0};
-    const char *label;
-    double time_s;
-    double value;
+    size_t n = 0;
 
     if (answer->partial)
-        plan_warn(reader->reading, "%s: its answer is partial%s%s", reader->url,
-                  answer->warning[0] != '\0' ? ": " : "", answer->warning);
+        plan_warn(reader->reading, "%s: its answer is partial: %s", reader->url, answer->doubt);
     reader->partial |= answer->partial;
     for (size_t i = 0; i < answer->n; i++) {
         struct prom_series series = prom_series_of(answer, i);
+        const char *label = missing_label(query, &series);
+        double time_s;
+        double value;
 
         while (answer->unreadable && prom_next(&series, &time_s, &value))
             ;
-        if (series.unreadable)
-            add_fault(faults, &series, NULL);
-        label = missing_label(query, &series);
-        if (label)
-            add_fault(faults, &series, label);
+        if (series.unreadable && n++ < NAMED_MAX)
+            warn_of(reader, query, &series, NULL);
+        if (label && n++ < NAMED_MAX)
+            warn_of(reader, query, &series, label);
     }
-    for (size_t k = 0; k < FAULTS && faults[k].n > 0; k++)
-        warn_of(reader, query, &faults[k]);
+    if (n > NAMED_MAX)
+        plan_warn(reader->reading, "%s: and of %zu other series of that answer", reader->url,
+                  n - NAMED_MAX);
+}
+
+void prom_lost(struct prom_reader *reader, const char *host)
+{
+    char name[300];
+
+    utf8_printable_copy(name, sizeof(name), host);
+    plan_warn(reader->reading,
+              "%s: host %s is in one answer, but not in another: the server has left something "
+              "out, unsaid",
+              reader->url, name);
+    reader->partial = true;
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */
-
-/* Refuses values of times that were not asked for, and warns if the server moved all by less than a
- * step. */
-static int check_times(const struct prom_reader *reader, const struct prom_series *series,
-                       struct error *error)
-{
-    if (series->astray)
-        return error_set(error, -EPROTO,
-                         "its answer has values at times that were not asked for, or twice for "
-                         "one time: give the URL of the server itself, without what is before it");
-    if (!series->aligned)
-        return 0;
-    plan_warn(reader->reading,
-              "%s: it aligns times with the step, so needs count up to a minute late: see "
-              "--query-range.align-range-with-step of Thanos' query frontend",
-              reader->url);
-    return 0;
-}
 
 /* A query, and what becomes of its answers. */
 struct question {
@@ -236,10 +212,8 @@ struct question {
 static int ask_piece(struct question *question, const struct prom_span *piece, struct error *error)
 {
     struct prom_reader *reader = question->reader;
-    const double to_s = piece->from_s + (double)(piece->n_times - 1) * piece->step_s;
-    const struct prom_times times = {piece->from_s, to_s, piece->step_s};
     struct prom_answer answer;
-    int rc = prom_query(reader->client, question->query, &times, &answer, error);
+    int rc = prom_query(reader->client, question->query, piece, &answer, error);
 
     if (rc < 0)
         return rc;
@@ -247,10 +221,16 @@ static int ask_piece(struct question *question, const struct prom_span *piece, s
     warn_of_answer(reader, question->query, &answer);
     for (size_t i = 0; rc == 0 && i < answer.n; i++) {
         struct prom_series series = prom_series_of(&answer, i);
+        double time_s;
 
+        if (piece->step_s == 0 && !prom_next(&series, &time_s, &series.value))
+            series.value = NAN;
         rc = question->see(&series, question->context);
-        if (rc == 0)
-            rc = check_times(reader, &series, error);
+        if (rc == 0 && series.astray)
+            rc = error_set(error, -EPROTO,
+                           "its answer has values at times that were not asked for, or twice for "
+                           "one time: give the URL of the server itself, without what is before "
+                           "it");
     }
     prom_answer_free(&answer);
     return rc;

@@ -6,9 +6,13 @@
 #include "decide/plan/prom_client.h"
 #include "decide/plan/reading.h"
 
-/** A sample of minute k is scraped within minute k + 1; the range of a query ends just before that
- * minute does. */
-#define PROM_MINUTE_LATE_S (60 - 0.001)
+#include <stdio.h>
+
+/** In a query by steps: a sample of minute k is scraped within minute k + 1, so the range of a step
+ * ends just before the minute after it does. The times of the query itself are multiples of its
+ * step, so that a server that aligns them, such as the query frontends of Thanos and Mimir, changes
+ * nothing. */
+#define PROM_LATE " offset -59999ms"
 
 /** The server, and what its queries are about. */
 struct prom_reader {
@@ -28,17 +32,16 @@ int prom_begin(struct prom_reader *reader, const struct plan_reading *reading, s
  * -ENOMEM needs no message. */
 int prom_end(struct prom_reader *reader, int rc);
 
-/** Called for each series of an answer; a nonzero value that it returns ends the walk, and is
- * returned. */
-typedef int prom_see(struct prom_series *series, void *context);
+/** Writes text that is within a string of PromQL. */
+void prom_write_text(FILE *out, const char *text);
 
-/** The times of a query, and how many series it is expected to have. */
-struct prom_span {
-    double from_s;
-    size_t n_times;
-    int step_s; /* 0: one time */
-    size_t n_series;
-};
+/** Warns that only one of two answers has the host: then all of the source is partly known. */
+void prom_lost(struct prom_reader *reader, const char *host);
+
+/** Called for each series of an answer: of a query of one time with its value, NAN if that is not
+ * an amount; of others prom_next() reads them. A nonzero value that it returns ends the walk, and
+ * is returned. */
+typedef int prom_see(struct prom_series *series, void *context);
 
 /** Returns true for the text of a UUID. */
 bool prom_is_uuid(const char *text);

@@ -87,6 +87,15 @@ void roster_mark_hour(struct roster_row *row, double start_s, double to_s)
         row->hours[(size_t)ago / 64] |= 1ULL << (size_t)ago % 64;
 }
 
+unsigned roster_count_hours(const struct roster_row *row)
+{
+    unsigned n = 0;
+
+    for (size_t h = 0; h < COUNT(row->hours); h++)
+        n += (unsigned)__builtin_popcountll(row->hours[h]);
+    return n;
+}
+
 bool roster_has_hour(const struct roster_row *row, double time_s, double to_s)
 {
     const double ago = hours_ago(time_s, to_s);

@@ -79,6 +79,9 @@ struct roster {
 /** Notes that a row has records in the hour that begins at @p start_s. @p to_s: end of the span */
 void roster_mark_hour(struct roster_row *row, double start_s, double to_s);
 
+/** Returns the number of its hours with records, as far as ROSTER_HOURS go. */
+unsigned roster_count_hours(const struct roster_row *row);
+
 /** Returns true if it has any in the hour with that time, as far as ROSTER_HOURS go. */
 bool roster_has_hour(const struct roster_row *row, double time_s, double to_s);
 

@@ -16,20 +16,23 @@
 struct url_guest {
     char uuid[37];
     struct roster_row row;
-    bool there; /* present in the last scrape: it has RAM, */
-    bool seen;  /* or anything else that a guest that has not ended has */
+    bool there;        /* present in the last scrape: it has RAM, */
+    bool seen;         /* or anything else that a guest that has not ended has, */
+    bool sized;        /* and a size, which it had in the last hour */
+    unsigned n_ranges; /* in how many answers of ranges[] it was */
 };
 
 struct url_reading {
     struct roster *roster;
     struct prom_reader reader;
     size_t source;
-    const struct url_host *host;  /* the host being read: */
+    struct url_hosts *hosts;
+    struct url_host *host;        /* the one being read: */
     struct plan_host plan;        /* its memory */
     struct roster_range capacity; /* in the span */
+    bool is_there;                /* its last scrape was in an answer */
     struct url_guest *guests;     /* all guests that it has had */
     size_t n_guests, n_there;
-    int64_t next_id;
 };
 
 /* --- guests of a host ------------------------------------------------------------------------- */
@@ -117,6 +120,8 @@ static int see_guest(struct url_reading *from, const struct prom_series *series,
         return see_ram(from, guest, name, bytes);
     if (strcmp(metric, "vmwss_plan_used_bytes") == 0)
         guest->row.used_bytes = larger(guest->row.used_bytes, (uint64_t)bytes);
+    else if (strcmp(metric, "vmwss_plan_size_bytes") == 0)
+        guest->sized = true;
     else if (strcmp(metric, "vmwss_plan_state") == 0)
         see_state(from, &guest->row, prom_label(series, "state"));
     else if (!guest->there)
@@ -131,15 +136,16 @@ static int see_now(struct prom_series *series, void *context)
     struct url_reading *from = context;
     const char *metric = prom_label(series, "__name__");
     struct plan_host *plan = &from->plan;
-    double time_s;
-    double bytes;
+    const double bytes = series->value;
+    const bool is_reserve = strcmp(metric, "vmwss_plan_reserve_bytes") == 0;
 
-    if (!prom_next(series, &time_s, &bytes))
+    from->is_there |= is_reserve;
+    if (isnan(bytes))
         return strcmp(metric, "vmwss_plan_ram_bytes") == 0 ? see_guest(from, series, 0) : 0;
     if (strcmp(metric, "vmwss_plan_capacity_bytes") == 0) {
         if (plan->capacity_bytes == 0 || bytes < (double)plan->capacity_bytes)
             plan->capacity_bytes = (uint64_t)bytes;
-    } else if (strcmp(metric, "vmwss_plan_reserve_bytes") == 0) {
+    } else if (is_reserve) {
         if (plan->reserve_bytes == PLAN_RESERVE_UNKNOWN || bytes > (double)plan->reserve_bytes)
             plan->reserve_bytes = (uint64_t)bytes;
     } else {
@@ -168,9 +174,7 @@ static int see_hours(struct prom_series *series, void *context)
     if (!guest)
         return -ENOMEM;
     while (prom_next(series, &end_s, &bytes))
-        roster_mark_hour(&guest->row,
-                         (round((end_s - PROM_MINUTE_LATE_S) / BUCKET_HOUR) - 1) * BUCKET_HOUR,
-                         from->reader.reading->to_s);
+        roster_mark_hour(&guest->row, end_s - BUCKET_HOUR, from->reader.reading->to_s);
     return 0;
 }
 
@@ -180,11 +184,10 @@ static int see_size(struct prom_series *series, void *context)
     const struct url_reading *from = context;
     struct url_guest *guest = find_guest(from, prom_label(series, "uuid"));
     const double window_s = strtod(prom_label(series, "window"), NULL);
-    double time_s;
-    double bytes;
+    double bytes = series->value;
 
     if (!guest || !(window_s >= guest->row.size_window_s && window_s <= BUCKET_HOUR + SAME_S) ||
-        !prom_next(series, &time_s, &bytes))
+        isnan(bytes))
         return 0;
     if (guest->there)
         bytes = fmin(bytes, (double)guest->row.ram_bytes);
@@ -201,15 +204,12 @@ static int see_range(struct prom_series *series, void *context)
     struct url_reading *from = context;
     const char *uuid = prom_label(series, "uuid");
     struct url_guest *guest = find_guest(from, uuid);
-    double time_s;
-    double bytes;
+    struct roster_range *range = guest ? &guest->row.ram : uuid[0] == '\0' ? &from->capacity : NULL;
 
-    if (!prom_next(series, &time_s, &bytes))
-        return 0;
-    if (uuid[0] == '\0')
-        from->capacity = roster_range_with(from->capacity, (uint64_t)bytes);
-    else if (guest)
-        guest->row.ram = roster_range_with(guest->row.ram, (uint64_t)bytes);
+    if (guest)
+        guest->n_ranges++;
+    if (range && !isnan(series->value))
+        *range = roster_range_with(*range, (uint64_t)series->value);
     return 0;
 }
 
@@ -234,7 +234,7 @@ static int read_hours(struct url_reading *from)
     const struct plan_reading *reading = from->reader.reading;
     const double first_s = floor(reading->from_s / BUCKET_HOUR) * BUCKET_HOUR;
     const struct prom_span hours = {
-        .from_s = first_s + BUCKET_HOUR + PROM_MINUTE_LATE_S,
+        .from_s = first_s + BUCKET_HOUR,
         .n_times = (size_t)ceil((reading->to_s - first_s) / BUCKET_HOUR),
         .step_s = BUCKET_HOUR,
         .n_series = from->n_there,
@@ -260,6 +260,17 @@ static int read_hours(struct url_reading *from)
 
 /* --- into the roster -------------------------------------------------------------------------- */
 
+/* A host that is stale is named in any case. */
+static void warn_of_silence(const struct url_reading *from)
+{
+    const double ago_s = from->reader.reading->to_s - from->host->scraped_s;
+
+    if (!from->host->live && ago_s <= PLAN_SCRAPED_S)
+        plan_warn(from->reader.reading,
+                  "host %s: it was last scraped %.0f minutes ago, and is planned as it was then",
+                  from->host->name, ago_s / 60);
+}
+
 static ssize_t add_host(struct url_reading *from)
 {
     ssize_t index = roster_host(from->roster, from->reader.reading, from->source, from->host->name,
@@ -271,7 +282,10 @@ static ssize_t add_host(struct url_reading *from)
         host->capacity_bytes = from->plan.capacity_bytes;
         host->reserve_bytes = from->plan.reserve_bytes;
         host->partial = from->plan.partial;
+        if (host->capacity_bytes > 0)
+            from->capacity = roster_range_with(from->capacity, host->capacity_bytes);
         warn_of_capacity(from);
+        warn_of_silence(from);
         from->roster->hosts[index].scraped_s = from->host->scraped_s;
         if (!from->host->live) /* suspended guests do not explain why a host is not live */
             from->roster->hosts[index].silent = false;
@@ -284,9 +298,10 @@ static int add_row(struct url_reading *from, struct url_guest *guest, size_t hos
 {
     struct roster_row *row = &guest->row;
 
-    row->id = from->next_id++;
     row->host = host;
     row->used_bytes = smaller(row->used_bytes, row->ram_bytes);
+    if (guest->there)
+        row->ram = roster_range_with(row->ram, row->ram_bytes);
     if (!guest->there) {
         row->has_event = true;
         row->event = EVENT_END;
@@ -374,7 +389,7 @@ static int by_name_and_uuid(const void *a, const void *b)
 
 static const char now[] =
     "{$of,__name__=~\"vmwss_plan_capacity_bytes|vmwss_plan_reserve_bytes|vmwss_plan_ram_bytes|"
-    "vmwss_plan_used_bytes|vmwss_plan_state|vmwss_plan_need_bytes\"}";
+    "vmwss_plan_used_bytes|vmwss_plan_state|vmwss_plan_need_bytes|vmwss_plan_size_bytes\"}";
 
 static const char *const ranges[] = {
     "min by (host) (min_over_time(vmwss_plan_capacity_bytes{$of}[$span:$900])) or "
@@ -383,26 +398,25 @@ static const char *const ranges[] = {
     "max by (host, uuid) (max_over_time(vmwss_plan_ram_bytes{$of}[$span:$900]))",
 };
 
-/* The exporter serves the sum of its guests' needs, and more means guests of two hosts whose labels
- * are equal. VictoriaMetrics' deduplication drops one of two scrapes of a host, but none of their
- * guests. Servers may keep a guest that has ended for five minutes. */
-#define NEEDS "vmwss_plan_need_bytes{$of,$window}"
-static const char two_hosts[] =
-    "count by (host) (count_over_time((sum by (host) (max by (host, uuid) (" NEEDS
-    " offset 300s and " NEEDS " and " NEEDS " offset 600s)) > 1.02 * "
-    "max by (host) (vmwss_plan_host_need_bytes{$of,$window} offset 300s))[$span:$900]) >= 10)";
-
-static int see_two_hosts(struct prom_series *series, void *context)
+/* Warns of what an answer lacks, though it was in the last scrape, and for hours before it. */
+static void warn_of_lost(struct url_reading *from)
 {
-    struct url_reading *from = context;
+    if (!from->is_there)
+        prom_lost(&from->reader, from->host->name);
+    for (size_t g = 0; g < from->n_guests; g++) {
+        const struct url_guest *guest = &from->guests[g];
+        const char *lost = guest->n_ranges < COUNT(ranges)                 ? "RAM"
+                           : guest->sized && guest->row.size_window_s == 0 ? "sizes"
+                                                                           : NULL;
 
-    (void)series;
-    plan_warn(from->reader.reading,
-              "host %s: its guests needed more together than its vmwss_plan_host_need_bytes: were "
-              "there several hosts with equal labels? Look back to when there was one with --since",
-              from->host->name);
-    from->plan.partial = true;
-    return 0;
+        if (!lost || !guest->there || roster_count_hours(&guest->row) < LOST_HOURS)
+            continue;
+        plan_warn(from->reader.reading,
+                  "host %s: guest %s has %s in one answer, but not in another: the server has left "
+                  "something out, unsaid",
+                  from->host->name, guest->row.name, lost);
+        from->plan.partial = true;
+    }
 }
 
 /* Engines return their series in different orders. */
@@ -418,23 +432,27 @@ static int read_host(struct url_reading *from)
         rc = read_hours(from);
     for (size_t i = 0; rc == 0 && i < COUNT(ranges); i++)
         rc = prom_each(&from->reader, NULL, ranges[i], see_range, from);
-    if (rc == 0 && from->n_guests > from->n_there)
-        rc = prom_each(&from->reader, NULL, two_hosts, see_two_hosts, from);
+    if (rc == 0)
+        warn_of_lost(from);
+    if (rc == 0)
+        rc = url_host_doubts(&from->reader, from->hosts, from->host,
+                             from->n_guests > from->n_there);
+    from->plan.partial |= from->host->partial;
     if (rc == 0 && from->n_guests > 0)
         qsort(from->guests, from->n_guests, sizeof(*from->guests), by_name_and_uuid);
     return rc == 0 ? add_rows(from) : rc;
 }
 
-static int read_all(struct url_reading *from, struct url_hosts *hosts)
+static int read_all(struct url_reading *from)
 {
+    struct url_hosts *hosts = from->hosts;
     int rc = url_hosts_read(&from->reader, hosts);
 
     for (size_t h = 0; rc == 0 && h < hosts->n; h++) {
         from->host = &hosts->hosts[h];
         from->reader.host = from->host->name;
-        from->n_guests = from->n_there = 0;
-        from->plan = (struct plan_host){.partial = from->host->partial,
-                                        .reserve_bytes = PLAN_RESERVE_UNKNOWN};
+        from->n_guests = from->n_there = from->is_there = 0;
+        from->plan = (struct plan_host){.reserve_bytes = PLAN_RESERVE_UNKNOWN};
         from->capacity = (struct roster_range){0};
         rc = read_host(from);
     }
@@ -445,14 +463,14 @@ static int read_all(struct url_reading *from, struct url_hosts *hosts)
 int roster_read_url(struct roster *roster, const struct plan_reading *reading, size_t source,
                     struct error *error)
 {
-    struct url_reading from = {.roster = roster, .source = source};
     struct url_hosts hosts = {0};
+    struct url_reading from = {.roster = roster, .source = source, .hosts = &hosts};
     int rc;
 
     rc = prom_begin(&from.reader, reading, source, error);
     if (rc < 0)
         return rc;
-    rc = read_all(&from, &hosts);
+    rc = read_all(&from);
     if (rc == 0 && reading->cpu_query)
         rc = url_cpus_read(roster, &from.reader);
     for (size_t h = 0; from.reader.partial && h < roster->n_hosts; h++)

@@ -29,18 +29,14 @@ static int see_cpus(struct prom_series *series, void *context)
     const struct cpus_reading *from = context;
     const struct roster *roster = from->roster;
     const struct roster_row *first = NULL;
-    double time_s;
-    double cpus;
 
-    if (!prom_next(series, &time_s, &cpus))
-        return 0;
     for (size_t r = 0; r < roster->n_rows; r++) {
         const struct roster_row *row = &roster->rows[r];
         struct roster_guest *guest = &roster->guests[row->guest];
 
         if (guest->latest != r || !is_of(roster, row, series))
             continue;
-        guest->cpus = fmax(guest->cpus, cpus);
+        guest->cpus = fmax(guest->cpus, series->value);
         if (first && first->host != row->host && prom_label(series, "uuid")[0] == '\0')
             plan_warn(from->reading,
                       "--cpu-query: guests of several hosts are called %s: without a label uuid or "

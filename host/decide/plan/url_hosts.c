@@ -22,6 +22,9 @@
 #define SCRAPED(moments) \
     "max by (host) (max_over_time(timestamp(vmwss_plan_reserve_bytes{$of})" moments "))"
 
+/* A host that was scraped so lately is in each answer about the last half hour. */
+#define RECENT_S 1740
+
 #define SEVERAL ": several hosts have that name, "
 #define CHOOSE ": choose with --match and these labels, or give each host a name of its own"
 #define EQUAL_LABELS                                                                              \
@@ -31,7 +34,6 @@
 struct hosts_reading {
     struct prom_reader *reader;
     struct url_hosts *out;
-    struct url_host *host;     /* the host being queried; NULL: all */
     const struct doubt *doubt; /* the one that is asked about */
 };
 
@@ -41,6 +43,11 @@ static struct url_host *find_host(const struct hosts_reading *from, const char *
         if (strcmp(from->out->hosts[h].name, name) == 0)
             return &from->out->hosts[h];
     return NULL;
+}
+
+static bool is_name(const char *name)
+{
+    return *name && strlen(name) < sizeof(((struct url_host *)NULL)->name);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -59,20 +66,19 @@ static void add_difference(struct url_host *host, const char *label, const char 
              n > 0 ? ", " : "", label, first, label, second);
 }
 
-static int compare_labels(struct url_host *host, const struct prom_series *series)
+static void compare_labels(struct url_host *host, const struct prom_series *series)
 {
     const struct prom_series own = {.labels = host->labels};
-    json_t *both = json_copy(host->labels);
+    json_t *const both[] = {host->labels, series->labels};
     const char *label;
     json_t *value;
-    int rc = both ? json_object_update_missing(both, series->labels) : -1;
 
-    json_object_foreach(both, label, value)
-    {
-        add_difference(host, label, prom_label(&own, label), prom_label(series, label));
+    for (size_t i = 0; i < COUNT(both); i++) {
+        json_object_foreach(both[i], label, value)
+        {
+            add_difference(host, label, prom_label(&own, label), prom_label(series, label));
+        }
     }
-    json_decref(both);
-    return rc < 0 ? -ENOMEM : 0;
 }
 
 static int see_name(struct prom_series *series, void *context)
@@ -82,9 +88,9 @@ static int see_name(struct prom_series *series, void *context)
     struct url_host *host = find_host(from, name);
 
     if (host)
-        return compare_labels(host, series);
-    if (*name == '\0' || strlen(name) >= sizeof(host->name)) {
-        from->out->nameless++;
+        compare_labels(host, series);
+    if (host || !is_name(name)) {
+        from->out->nameless += !host;
         return 0;
     }
     host = array_grow(from->out->hosts, from->out->n, sizeof(*host));
@@ -92,126 +98,155 @@ static int see_name(struct prom_series *series, void *context)
         return -ENOMEM;
     from->out->hosts = host;
     host += from->out->n++;
-    *host = (struct url_host){.labels = json_incref(series->labels),
-                              .scraped_s = from->reader->reading->to_s};
+    *host = (struct url_host){.labels = json_incref(series->labels)};
     snprintf(host->name, sizeof(host->name), "%s", name);
-    return 0;
-}
-
-/* --- last scrapes ----------------------------------------------------------------------------- */
-
-static int see_scrape(struct prom_series *series, void *context)
-{
-    const struct hosts_reading *from = context;
-    struct url_host *host = from->host ? from->host : find_host(from, prom_label(series, "host"));
-    double time_s;
-    double scraped_s;
-
-    if (host && prom_next(series, &time_s, &scraped_s)) {
-        host->live |= !from->host;
-        host->scraped_s = scraped_s;
-    }
     return 0;
 }
 
 /* --- what is wrong with them ------------------------------------------------------------------ */
 
+/* Counts what the query finds of each host, and 0 for a host of which it finds nothing: so that an
+ * answer that lacks a host can be told from one that has no doubt about it. */
+#define OR_NONE(query)                   \
+    "count by (host) (" query ") or on " \
+    "(host) 0 * count by (host) (last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]))"
+
+#define NEEDS "vmwss_plan_need_bytes{$of,$window}"
+
 /* Queries for hosts whose series do not belong together, or are not what they seem: for all hosts
  * at once, or for each of the few for which one has to read the whole span. */
 static const struct doubt {
-    const char *query, *what;
-    int rc; /* -ENOTUNIQ: the host is refused */
-    enum { OF_ALL, IF_LABELS_DIFFER, IF_MORE_OFTEN } of;
+    const char *query, *what; /* NULL: it was scraped more often, and may have been two hosts */
+    int rc;                   /* -ENOTUNIQ: the host is refused */
+    enum { OF_ALL = 1, IF_LABELS_DIFFER = 2, IF_MORE_OFTEN = 4, IF_GUESTS_ENDED = 8 } of;
 } doubts[] = {
-    {TWO_HOSTS("[$span:$300]", "4"), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
-    {TWO_HOSTS("[1800s:60s]", "7"), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
+    {OR_NONE("max by (host) "
+             "(max_over_time(count_over_time(vmwss_plan_reserve_bytes{$of}[300s])[$span:$900])) "
+             ">= 1.5 * max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))"),
+     NULL, 0, OF_ALL},
+    {OR_NONE(TWO_HOSTS("[$span:$300]", "4")), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
+    {OR_NONE(TWO_HOSTS("[1800s:60s]", "7")), SEVERAL, -ENOTUNIQ, IF_LABELS_DIFFER},
     /* Guests that were in fewer scrapes than their host. VictoriaMetrics may have dropped one of
      * two scrapes; what is there is of both. */
-    {"count by (host) (count_over_time((1.5 * (count_over_time(vmwss_plan_ram_bytes{$of}[300s]) "
-     "and vmwss_plan_ram_bytes{$of} and vmwss_plan_ram_bytes{$of} offset 300s) < "
-     "ignoring (domain, uuid) group_left () "
-     "count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))[$span:$900]) >= 10)",
+    {OR_NONE("count_over_time((1.5 * (count_over_time(vmwss_plan_ram_bytes{$of}[300s]) "
+             "and vmwss_plan_ram_bytes{$of} and vmwss_plan_ram_bytes{$of} offset 300s) < "
+             "ignoring (domain, uuid) group_left () "
+             "count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))[$span:$900]) >= 10"),
      EQUAL_LABELS ", or look back to when they had one with --since", -ENOTUNIQ, IF_MORE_OFTEN},
-    {"count by (host) (last_over_time(vmwss_plan_ram_bytes{$of}[3600s])) unless on (host) "
-     "last_over_time(vmwss_plan_reserve_bytes{$of}[3600s])",
+    /* The exporter serves the sum of its guests' needs, and more means guests of two hosts whose
+     * labels are equal. VictoriaMetrics' deduplication drops one of two scrapes of a host, but none
+     * of their guests. Servers may keep a guest that has ended for five minutes. */
+    {OR_NONE("count_over_time((sum by (host) (max by (host, uuid) (" NEEDS " offset 300s and " NEEDS
+             " and " NEEDS " offset 600s)) > 1.02 * max by (host) "
+             "(vmwss_plan_host_need_bytes{$of,$window} offset 300s))[$span:$900]) >= 10"),
+     ": its guests needed more together than its vmwss_plan_host_need_bytes: were there several "
+     "hosts with equal labels? Look back to when there was one with --since",
+     0, IF_GUESTS_ENDED},
+    {OR_NONE("last_over_time(vmwss_plan_ram_bytes{$of}[3600s]) unless on (host) "
+             "last_over_time(vmwss_plan_reserve_bytes{$of}[3600s])"),
      " is left out: it has guests, but no vmwss_plan_reserve_bytes with that label host: was it "
      "dropped or rewritten by relabelling?",
      0, OF_ALL},
-    {"sum by (host) (last_over_time(vmwss_plan_need_bytes{$window,$of}[1800s])) < 0.98 * "
-     "sum by (host) (last_over_time(vmwss_plan_host_need_bytes{$window,$of}[1800s]))",
+    {OR_NONE("sum by (host) (last_over_time(vmwss_plan_need_bytes{$window,$of}[1800s])) < 0.98 * "
+             "sum by (host) (last_over_time(vmwss_plan_host_need_bytes{$window,$of}[1800s]))"),
      ": its guests needed more together, by its vmwss_plan_host_need_bytes, than those whose needs "
      "are there: were some dropped by relabelling?",
      0, OF_ALL},
     /* the same five minutes as in the alert VmwssFileStale */
-    {"count by (host) (last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]) and "
-     "ignoring (host, exported_host) (max_over_time((timestamp(vmwss_written_timestamp_seconds) - "
-     "vmwss_written_timestamp_seconds)[1800s:60s]) > 300))",
+    {OR_NONE("last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]) and ignoring (host, "
+             "exported_host) (max_over_time((timestamp(vmwss_written_timestamp_seconds) - "
+             "vmwss_written_timestamp_seconds)[1800s:60s]) > 300)"),
      ": its series were not written for five minutes or more before they were scraped, so they are "
      "not of that time: does vmwss-exporter --textfile run there?",
      0, OF_ALL},
     /* At moments in different parts of a minute. A guest that has ended unmarked is in an older
      * scrape for five minutes. For a guest that is new Thanos may choose another replica than for
      * its host. */
-    {"count by (host) (count_over_time((timestamp(vmwss_plan_ram_bytes{$of}) < "
-     "ignoring (domain, uuid) group_left () timestamp(vmwss_plan_reserve_bytes{$of}))[1800s:37s]) "
-     ">= 10 and vmwss_plan_ram_bytes{$of} offset 1800s)",
+    {OR_NONE("count_over_time((timestamp(vmwss_plan_ram_bytes{$of}) < ignoring (domain, uuid) "
+             "group_left () timestamp(vmwss_plan_reserve_bytes{$of}))[1800s:37s]) >= 10 and "
+             "vmwss_plan_ram_bytes{$of} offset 1800s"),
      EQUAL_LABELS, -ENOTUNIQ, OF_ALL},
 };
 
-/* A host that was scraped more often than it is now may have been two. */
-static const char scraped_more_often[] =
-    "max by (host) (max_over_time(count_over_time(vmwss_plan_reserve_bytes{$of}[300s])[$span:$900])) "
-    ">= 1.5 * max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[300s]))";
-
-static int see_more_often(struct prom_series *series, void *context)
-{
-    struct url_host *host = find_host(context, prom_label(series, "host"));
-
-    if (host)
-        host->more_often = true;
-    return 0;
-}
-
 /* Warns of a host, whose guests then are partly known; or refuses it. */
-static int see_doubt(struct prom_series *series, void *context)
+static int say_doubt(const struct hosts_reading *from, struct url_host *host, const char *name)
 {
-    const struct hosts_reading *from = context;
     const struct doubt *doubt = from->doubt;
-    struct url_host *host = find_host(from, prom_label(series, "host"));
     const char *differ = doubt->of == IF_LABELS_DIFFER && host ? host->differ : "";
     char labels[400];
-    char name[300];
+    char printable[300];
 
-    utf8_printable_copy(name, sizeof(name), prom_label(series, "host"));
+    utf8_printable_copy(printable, sizeof(printable), name);
     utf8_printable_copy(labels, sizeof(labels), differ);
     if (doubt->rc < 0)
-        return error_set(from->reader->error, doubt->rc, "host %s%s%s%s", name, doubt->what, labels,
-                         *differ ? CHOOSE : "");
-    plan_warn(from->reader->reading, "%s: host %s%s", from->reader->url, name, doubt->what);
+        return error_set(from->reader->error, doubt->rc, "host %s%s%s%s", printable, doubt->what,
+                         labels, *differ ? CHOOSE : "");
+    plan_warn(from->reader->reading, "%s: host %s%s", from->reader->url, printable, doubt->what);
     if (host)
         host->partial = true;
     return 0;
 }
 
-static bool is_asked(const struct doubt *doubt, const struct url_host *host)
+static int see_doubt(struct prom_series *series, void *context)
 {
-    return doubt->of == IF_LABELS_DIFFER ? host->differ[0] != '\0' : host->more_often;
+    const struct hosts_reading *from = context;
+    const char *name = prom_label(series, "host");
+    struct url_host *host = find_host(from, name);
+
+    if (host)
+        host->seen = true;
+    if (series->value >= 1 && from->doubt->what)
+        return say_doubt(from, host, name);
+    if (host)
+        host->more_often |= series->value >= 1;
+    else if (is_name(name))
+        prom_lost(from->reader, name);
+    return 0;
 }
 
-static int read_doubt(struct hosts_reading *from)
+/* Asks about hosts that are concerned: all, or that of the reader. One that was scraped in the last
+ * half hour is in the answer. */
+static int read_doubts(struct hosts_reading *from, unsigned of)
 {
-    struct prom_reader *reader = from->reader;
+    const char *only = from->reader->host;
     int rc = 0;
 
-    if (from->doubt->of == OF_ALL)
-        return prom_each(reader, NULL, from->doubt->query, see_doubt, from);
-    for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
-        reader->host = from->out->hosts[h].name;
-        if (is_asked(from->doubt, &from->out->hosts[h]))
-            rc = prom_each(reader, NULL, from->doubt->query, see_doubt, from);
+    for (size_t d = 0; rc == 0 && d < COUNT(doubts); d++) {
+        from->doubt = &doubts[d];
+        if (!(of & doubts[d].of))
+            continue;
+        rc = prom_each(from->reader, NULL, doubts[d].query, see_doubt, from);
+        for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
+            struct url_host *host = &from->out->hosts[h];
+
+            if (!host->seen && (!only || only == host->name) &&
+                host->scraped_s > from->reader->reading->to_s - RECENT_S)
+                prom_lost(from->reader, host->name);
+            host->seen = false;
+        }
     }
-    reader->host = NULL;
     return rc;
+}
+
+int url_host_doubts(struct prom_reader *reader, struct url_hosts *hosts, struct url_host *host,
+                    bool has_ended)
+{
+    struct hosts_reading from = {.reader = reader, .out = hosts};
+
+    return read_doubts(&from, (*host->differ ? IF_LABELS_DIFFER : 0) |
+                                  (host->more_often ? IF_MORE_OFTEN : 0) |
+                                  (has_ended ? IF_GUESTS_ENDED : 0));
+}
+
+/* --- last scrapes ----------------------------------------------------------------------------- */
+
+static int see_scrape(struct prom_series *series, void *context)
+{
+    struct url_host *host = find_host(context, prom_label(series, "host"));
+
+    if (host && series->value > 0)
+        host->scraped_s = series->value;
+    return 0;
 }
 
 /* Reads the whole span of hosts that are dead, which are few. */
@@ -221,12 +256,17 @@ static int read_last_scrapes(struct hosts_reading *from)
     int rc = prom_each(reader, NULL, SCRAPED("[300s:15s]"), see_scrape, from);
 
     for (size_t h = 0; rc == 0 && h < from->out->n; h++) {
-        from->host = &from->out->hosts[h];
-        reader->host = from->host->name;
-        if (!from->host->live)
+        struct url_host *host = &from->out->hosts[h];
+
+        host->live = host->scraped_s > 0;
+        reader->host = host->name;
+        if (!host->live)
             rc = prom_each(reader, NULL, SCRAPED("[$span:$150]"), see_scrape, from);
+        if (host->scraped_s > 0)
+            continue;
+        prom_lost(reader, host->name);
+        host->scraped_s = reader->reading->to_s;
     }
-    from->host = NULL;
     reader->host = NULL;
     return rc;
 }
@@ -263,13 +303,7 @@ int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts)
         return rc;
     qsort(hosts->hosts, hosts->n, sizeof(*hosts->hosts), by_name);
     rc = read_last_scrapes(&from);
-    if (rc == 0)
-        rc = prom_each(reader, NULL, scraped_more_often, see_more_often, &from);
-    for (size_t d = 0; rc == 0 && d < COUNT(doubts); d++) {
-        from.doubt = &doubts[d];
-        rc = read_doubt(&from);
-    }
-    return rc;
+    return rc == 0 ? read_doubts(&from, OF_ALL) : rc;
 }
 
 void url_hosts_free(struct url_hosts *hosts)

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 
 /* The rules record the largest need of each cell of the clock of this length, in the cell but one
- * after it. At the end of a cell plus PROM_MINUTE_LATE_S a query looks ahead to then. */
+ * after it: a query looks ahead to then. */
 #define CELL_S 900
 #define STEPS_LATE 2
-#define RECORDED "max_over_time(vmwss:plan_need_bytes:max15m{$of,$window}[$step] offset -1740s)"
+#define AHEAD " offset -1799999ms"
+#define RECORDED "max_over_time(vmwss:plan_need_bytes:max15m{$of,$window}[$step]" AHEAD ")"
 
 /* The cells that are recorded completely. */
 static const char recorded_cells[] =
-    "max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[$step])) <= on (host) "
-    "max by (host) (max_over_time(vmwss:plan_scrapes:count15m{$of}[$step] offset -1740s)) "
+    "max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[$step]" PROM_LATE ")) <= "
+    "on (host) max by (host) (max_over_time(vmwss:plan_scrapes:count15m{$of}[$step]" AHEAD ")) "
     "and on (host) max by (host) (" RECORDED ")";
 
 struct recorded {
@@ -50,7 +51,7 @@ static double recorded_from(const struct prom_span *span, const uint8_t *cells)
         first--;
     while (first > 0 && cells[first - 1] == all)
         first--;
-    return span->from_s - PROM_MINUTE_LATE_S + ((double)first - 1) * span->step_s;
+    return span->from_s + ((double)first - 1) * span->step_s;
 }
 
 /* Reads the scraped needs of the steps of which not @p all cells are recorded. */
@@ -67,10 +68,7 @@ static int read_gaps(struct prom_reader *reader, const struct recorded *recorded
                recorded->cells[t + span.n_times] < all)
             span.n_times++;
         if (span.n_times > 0)
-            rc = prom_each(
-                reader, &span,
-                "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]))", see,
-                context);
+            rc = prom_each(reader, &span, SCRAPED_NEEDS, see, context);
         span.n_times += span.n_times == 0;
     }
     return rc;

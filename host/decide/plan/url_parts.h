@@ -32,6 +32,7 @@ struct url_host {
     char differ[500]; /* labels of other series that differ: a="b" and a="c" */
     bool live;        /* scraped in the last five minutes, even if the very last scrape failed */
     bool more_often;  /* it was scraped more often than it is now: it may have been two */
+    bool seen;        /* in the answer being read */
     bool partial;     /* some of its series are missing, or old */
     /* Unix time of its last successful scrape. A series without a value at that time was no longer
      * served: servers mark where a series ends, in Prometheus
@@ -49,11 +50,21 @@ struct url_hosts {
 /** *hosts is empty before; call url_hosts_free() even after an error. Returns -ENODATA: there are
  * no hosts; -ENOTUNIQ: two hosts have one name; or as prom_query() */
 int url_hosts_read(struct prom_reader *reader, struct url_hosts *hosts);
+/** Sets host->partial, with a warning, or returns -ENOTUNIQ, if something is wrong with the
+ * reader's host that is asked only of some. @p has_ended: guests of it have ended */
+int url_host_doubts(struct prom_reader *reader, struct url_hosts *hosts, struct url_host *host,
+                    bool has_ended);
 void url_hosts_free(struct url_hosts *hosts);
 
-/** Reads the needs of the reader's host by uuid: the largest of each step, at its end plus
- * PROM_MINUTE_LATE_S. *recorded_s: from then on all steps are recorded, but perhaps for the last
- * two. Errors as prom_each() */
+/** The largest needs of each step, by uuid, of what was scraped. */
+#define SCRAPED_NEEDS \
+    "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]" PROM_LATE "))"
+
+/** As many hours of a guest's needs are in all answers, or something is wrong. */
+#define LOST_HOURS 3
+
+/** Reads the needs of the reader's host by uuid: the largest of each step, at its end. *recorded_s:
+ * from then on all steps are recorded, but perhaps for the last two. Errors as prom_each() */
 int url_needs_read(struct prom_reader *reader, const struct prom_span *span, prom_see *see,
                    void *context, double *recorded_s);
 

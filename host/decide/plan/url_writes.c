@@ -7,10 +7,8 @@
 #include "decide/plan/writes.h"
 #include "history/bucket.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,19 +27,11 @@ static const char instances[] = "max by (instance) (last_over_time(vmwss_guest_i
     ") and on (instance, job, domain) (count by (instance, job, domain) (max by (instance, job, "  \
     "domain, uuid) (vmwss_guest_info{$of})) == 1)))"
 
-static const char *const queries[] = {
-    OF_GUESTS("accel", "vmwss_write_set_timestamp_seconds|vmwss_resident_bytes"),
-    OF_GUESTS("window",
-              "vmwss_write_set_bytes|vmwss_write_set_low_bytes|vmwss_write_set_high_bytes"),
-};
+#define SET "vmwss_write_set_"
 
-static const struct {
-    const char *metric;
-    size_t offset;
-} bounds[] = {
-    {"vmwss_write_set_bytes", offsetof(struct write_point, bytes)},
-    {"vmwss_write_set_low_bytes", offsetof(struct write_point, low_bytes)},
-    {"vmwss_write_set_high_bytes", offsetof(struct write_point, high_bytes)},
+static const char *const queries[] = {
+    OF_GUESTS("accel", SET "timestamp_seconds|vmwss_resident_bytes"),
+    OF_GUESTS("window", SET "bytes|" SET "low_bytes|" SET "high_bytes"),
 };
 
 #define NO_BYTES UINT64_MAX
@@ -52,16 +42,10 @@ struct hour {
     struct write_curve curve;
 };
 
-struct written {
-    uint64_t resident_bytes; /* the latest; 0: not known */
-    bool kvm;
-    struct hour *hours; /* NULL: nothing was seen */
-};
-
 struct curves {
     const struct url_minutes *minutes;
     struct prom_span span;
-    struct written *of; /* by the guest's number in the fleet */
+    struct hour **hours; /* by the guest's number in the fleet; NULL: nothing was seen */
 };
 
 /* Returns the point of that window, which is added if there is room; else NULL. */
@@ -81,127 +65,112 @@ static struct write_point *point_of(struct write_curve *curve, double window_s)
     return &curve->points[i];
 }
 
-static void see_value(struct prom_series *series, double value, struct written *written,
+static void see_value(const struct prom_series *series, double value, struct plan_writes *writes,
                       struct hour *hour)
 {
     const char *metric = prom_label(series, "metric");
     const double window_s = strtod(prom_label(series, "window"), NULL);
+    const char *bound = strncmp(metric, SET, strlen(SET)) == 0 ? metric + strlen(SET) : "";
     struct write_point *point;
 
-    if (strcmp(metric, "vmwss_write_set_timestamp_seconds") == 0)
-        hour->time_s = value;
     if (strcmp(metric, "vmwss_resident_bytes") == 0) {
-        written->resident_bytes = (uint64_t)value;
-        written->kvm = strcmp(prom_label(series, "accel"), accel_name(ACCEL_KVM)) == 0;
+        writes->resident_bytes = (uint64_t)value;
+        writes->kvm = strcmp(prom_label(series, "accel"), accel_name(ACCEL_KVM)) == 0;
+    } else if (*bound == 't') {
+        hour->time_s = value;
+    } else if (*bound && (point = point_of(&hour->curve, window_s))) {
+        *(*bound == 'l'   ? &point->low_bytes
+          : *bound == 'h' ? &point->high_bytes
+                          : &point->bytes) = (uint64_t)value;
     }
-    for (size_t i = 0; i < COUNT(bounds); i++)
-        if (strcmp(metric, bounds[i].metric) == 0 && (point = point_of(&hour->curve, window_s)))
-            *(uint64_t *)((char *)point + bounds[i].offset) = (uint64_t)value;
 }
 
 static int see_writes(struct prom_series *series, void *context)
 {
     const struct curves *curves = context;
-    const struct url_minutes *minutes = curves->minutes;
-    const struct roster_guest *guest = roster_guest_of(minutes->roster, prom_label(series, "uuid"));
-    struct written *written;
+    struct plan_fleet *fleet = curves->minutes->fleet;
+    const struct roster_guest *guest = roster_guest_of(curves->minutes->roster,
+                                                       prom_label(series, "uuid"));
+    struct plan_writes **writes;
+    struct hour **hours;
     double end_s;
     double value;
 
-    if (!guest || guest->number >= minutes->fleet->n_guests)
+    if (!guest || guest->number >= fleet->n_guests)
         return 0;
-    written = &curves->of[guest->number];
-    if (!written->hours)
-        written->hours = calloc(curves->span.n_times, sizeof(*written->hours));
-    if (!written->hours)
+    writes = &fleet->writes[guest->number];
+    hours = &curves->hours[guest->number];
+    if (!*writes)
+        *writes = calloc(1, sizeof(**writes));
+    if (!*hours)
+        *hours = calloc(curves->span.n_times, sizeof(**hours));
+    if (!*writes || !*hours)
         return -ENOMEM;
-    while (prom_next(series, &end_s, &value)) {
-        const double hour = round((end_s - curves->span.from_s) / curves->span.step_s);
-
-        if (hour >= 0 && hour < (double)curves->span.n_times)
-            see_value(series, value, written, &written->hours[(size_t)hour]);
-    }
+    while (prom_next(series, &end_s, &value))
+        see_value(series, value, *writes,
+                  *hours + lround((end_s - curves->span.from_s) / curves->span.step_s));
     return 0;
 }
 
-/* A window without a number has no bounds. */
-static void drop_bounds(struct write_curve *curve)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < curve->n; i++)
-        if (curve->points[i].bytes != NO_BYTES)
-            curve->points[n++] = curve->points[i];
-    curve->n = n;
-}
-
-/* A curve counts in the hour in which it was measured, and once. */
-static int add_curves(struct plan_writes **writes, const struct prom_span *span,
-                      struct written *written)
+/* A curve counts in the hour in which it was measured, and once; a window without a number has no
+ * bounds. */
+static void add_curves(struct plan_writes *writes, const struct prom_span *span, struct hour *hours)
 {
     for (size_t h = 0; h < span->n_times; h++) {
-        struct hour *hour = &written->hours[h];
+        struct write_curve *curve = &hours[h].curve;
         const double end_s = span->from_s + (double)h * span->step_s;
+        size_t n = 0;
 
-        if (hour->time_s <= end_s - span->step_s || hour->time_s > end_s)
-            continue;
-        if (!*writes && !(*writes = calloc(1, sizeof(**writes))))
-            return -ENOMEM;
-        (*writes)->resident_bytes = written->resident_bytes;
-        (*writes)->kvm = written->kvm;
-        drop_bounds(&hour->curve);
-        plan_writes_add(*writes, hour->time_s, &hour->curve);
+        for (size_t i = 0; i < curve->n; i++)
+            if (curve->points[i].bytes != NO_BYTES)
+                curve->points[n++] = curve->points[i];
+        curve->n = n;
+        if (hours[h].time_s > end_s - span->step_s && hours[h].time_s <= end_s)
+            plan_writes_add(writes, hours[h].time_s, curve);
     }
-    return 0;
 }
 
-/* Writes the next alternative of a regular expression, within a string of PromQL. */
+/* Adds what was seen of a guest to the fleet, if its resident memory is known. */
+static void add_guest(struct plan_writes **writes, const struct prom_span *span, struct hour *hours)
+{
+    if (hours && *writes && (*writes)->resident_bytes > 0) {
+        add_curves(*writes, span, hours);
+    } else if (hours) {
+        free(*writes);
+        *writes = NULL;
+    }
+    free(hours);
+}
+
+/* Writes the next alternative of a regular expression. */
 static int see_instance(struct prom_series *series, void *out)
 {
-    fputc('|', out);
-    for (const char *c = prom_label(series, "instance"); *c; c++) {
-        if (ispunct((unsigned char)*c))
-            fputs("\\\\", out);
-        if (*c == '\\' || *c == '"')
-            fputc('\\', out);
-        fputc(*c, out);
-    }
+    fputs("|\\\\Q", out);
+    prom_write_text(out, prom_label(series, "instance"));
+    fputs("\\\\E", out);
     return 0;
-}
-
-static int read_instances(struct prom_reader *reader, char **text)
-{
-    size_t size;
-    FILE *out = open_memstream(text, &size);
-    int rc = out ? prom_each(reader, NULL, instances, see_instance, out) : -ENOMEM;
-
-    if (out && fclose(out) != 0)
-        rc = -ENOMEM;
-    return rc;
 }
 
 int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reader)
 {
-    const struct plan_fleet *fleet = minutes->fleet;
+    struct plan_fleet *fleet = minutes->fleet;
     const double first_s = (floor(fleet->from_s / BUCKET_HOUR) + 1) * BUCKET_HOUR;
     const double hours = floor((reader->reading->to_s - first_s) / BUCKET_HOUR) + 1;
+    cleanup_free struct hour **of = calloc(fleet->n_guests + 1, sizeof(struct hour *));
     struct curves curves = {
-        .minutes = minutes,
-        .span = {first_s, hours > 0 ? (size_t)hours : 0, BUCKET_HOUR, minutes->roster->n_rows},
-        .of = calloc(fleet->n_guests + 1, sizeof(struct written))};
-    cleanup_free char *of_host = NULL;
-    int rc = curves.of ? read_instances(reader, &of_host) : -ENOMEM;
-    const bool any = rc == 0 && of_host[0] != '\0' && curves.span.n_times > 0;
+        minutes, {first_s, (size_t)fmax(hours, 0), BUCKET_HOUR, minutes->roster->n_rows}, of};
+    cleanup_free char *text = NULL;
+    size_t size;
+    FILE *out = of ? open_memstream(&text, &size) : NULL;
+    int rc = out ? prom_each(reader, NULL, instances, see_instance, out) : -ENOMEM;
 
-    reader->instances = of_host;
-    for (size_t q = 0; any && rc == 0 && q < COUNT(queries); q++)
+    if (out && fclose(out) != 0)
+        rc = -ENOMEM;
+    reader->instances = text;
+    for (size_t q = 0; rc == 0 && *text && q < COUNT(queries); q++)
         rc = prom_each(reader, &curves.span, queries[q], see_writes, &curves);
-    for (size_t g = 0; curves.of && g < fleet->n_guests; g++) {
-        if (rc == 0 && curves.of[g].hours && curves.of[g].resident_bytes > 0)
-            rc = add_curves(&fleet->writes[g], &curves.span, &curves.of[g]);
-        free(curves.of[g].hours);
-    }
-    free(curves.of);
+    for (size_t g = 0; of && g < fleet->n_guests; g++)
+        add_guest(&fleet->writes[g], &curves.span, of[g]);
     reader->instances = NULL;
     return rc;
 }

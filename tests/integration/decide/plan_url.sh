@@ -234,7 +234,7 @@ check "is not followed" test "$(grep -c stolen "$dir/requests")" = 0
 faulty "a token that is missing" bearer 'it answers 401: name a password or a token'
 echo s3cret >"$dir/token"
 faulty "a token is accepted" bearer 'it has no vmwss_plan_reserve_bytes' --token-file "$dir/token"
-faulty "a part of the answer is missing" partial 'its answer is partial: store 10.0.0.7:10901 is gone'
+faulty "a part of the answer is missing" partial 'its answer is partial: warnings: ..store 10.0.0.7:10901 is gone'
 expect_exit "nothing listens" 2 'http://127.0.0.1:1: .*does it run, and is the port right' "$vmwss" plan --from http://127.0.0.1:1
 "$vmwss" plan --from "$wrong/hang" --timeout 5 2>"$dir/no-terminal" &
 other=$!

@@ -31,6 +31,9 @@ static struct series series[64];
 static size_t n_series;
 static unsigned instances;     /* of one host */
 static const char *partial_if; /* the answer to a query with this text is partial; NULL: none */
+static const char *lost_if;    /* and one lacks host b, unsaid */
+static double ahead_s;         /* a negative offset of the query being answered */
+static size_t until_short;     /* so many allocations until one fails; 0: none does */
 static unsigned n_past;        /* guests that it had three hours ago */
 static double most_times;      /* of one answer */
 static int step_s;             /* of the fleet */
@@ -49,6 +52,11 @@ static bool has_range(const struct series *of, const char *query, double *range_
     return strstr(query, "{}") || strstr(query, host);
 }
 
+static bool is_lost(const struct series *of, const char *query)
+{
+    return lost_if && strstr(query, lost_if) && strcmp(of->host, "b") == 0;
+}
+
 static void print_labels(FILE *out, const struct series *of)
 {
     const bool plan = strncmp(of->metric, "vmwss_plan", 10) == 0;
@@ -64,6 +72,7 @@ static double count_scrapes(const struct series *of, const char *query, double a
 {
     double range_s;
 
+    at_s += ahead_s;
     has_range(of, query, &range_s);
     if (minutes_of_step > 0)
         return minutes_of_step;
@@ -85,7 +94,8 @@ static bool is_asked(const struct series *of, const char *query, double at_s)
 {
     double range_s;
 
-    return strstr(query, of->metric) && has_range(of, query, &range_s) &&
+    at_s += ahead_s;
+    return strstr(query, of->metric) && has_range(of, query, &range_s) && !is_lost(of, query) &&
            at_s - range_s < NOW_S - of->ago_s && at_s >= NOW_S - of->since_s;
 }
 
@@ -135,15 +145,14 @@ static void print_instances(FILE *out, const char *query)
         for (unsigned i = 1; i < instances; i++)
             fprintf(
                 out,
-                ",{\"metric\":{\"__name__\":\"vmwss_plan_reserve_bytes\",\"window\":\"60\",\"host\":\"%s\",\"instance\":\"%u\"},\"value\":[1,\"0\"]}",
-                series[0].host, i);
+                ",{\"metric\":{\"__name__\":\"vmwss_plan_reserve_bytes\",\"window\":\"60\",\"host\":\"%s\",\"instance\":\"%u\"},\"value\":[%.3f,\"0\"]}",
+                series[0].host, i, NOW_S);
 }
 
 /* The guests of the instances differ. */
 static void print_doubles(FILE *out)
 {
-    if (instances > 1)
-        fprintf(out, "{\"metric\":{\"host\":\"%s\"},\"value\":[1,\"9\"]}", series[0].host);
+    fprintf(out, "{\"metric\":{\"host\":\"%s\"},\"value\":[%.3f,\"9\"]}", series[0].host, NOW_S);
 }
 
 /* Returns the largest value that @p metric has at that time; -1: none. A value of @p counted is the
@@ -153,8 +162,9 @@ static double largest(const char *metric, double at_s, bool counted)
     double most = -1;
 
     for (size_t i = 0; i < n_series; i++)
-        if (strcmp(series[i].metric, metric) == 0 && at_s - 900 < NOW_S - series[i].ago_s &&
-            at_s >= NOW_S - series[i].since_s)
+        if (strcmp(series[i].metric, metric) == 0 &&
+            at_s + ahead_s - 900 < NOW_S - series[i].ago_s &&
+            at_s + ahead_s >= NOW_S - series[i].since_s)
             most = fmax(most,
                         counted ? count_scrapes(&series[i], "[900s]{}", at_s) : series[i].value);
     return most;
@@ -166,7 +176,8 @@ static void print_recorded(FILE *out, double from_s, double to_s)
 {
     const char *comma = "{\"metric\":{\"host\":\"a\"},\"values\":[";
 
-    for (double t = from_s; t <= to_s; t += 900) {
+    for (unsigned k = 0; from_s + k * 900.0 <= to_s; k++) {
+        const double t = from_s + k * 900.0;
         const double scrapes = largest("vmwss_plan_reserve_bytes", t, true);
 
         if (scrapes <= 0 || scrapes > largest("vmwss:plan_scrapes:count15m", t, false) ||
@@ -179,6 +190,23 @@ static void print_recorded(FILE *out, double from_s, double to_s)
         fputs("]}", out);
 }
 
+/* Prints, for each host that was scraped in the last half hour, that there is no doubt about it. */
+static void print_no_doubts(FILE *out, const char *query)
+{
+    const char *comma = "";
+
+    for (size_t i = 0; i < n_series; i++) {
+        double range_s;
+
+        if (strcmp(series[i].metric, "vmwss_plan_reserve_bytes") != 0 || series[i].ago_s >= 1800 ||
+            !has_range(&series[i], query, &range_s) || is_lost(&series[i], query))
+            continue;
+        fprintf(out, "%s{\"metric\":{\"host\":\"%s\"},\"value\":[%.3f,\"0\"]}", comma,
+                series[i].host, NOW_S);
+        comma = ",";
+    }
+}
+
 static int answer_to(const char *query, double from_s, double to_s, int step_s,
                      struct prom_answer *answer, struct error *error)
 {
@@ -187,12 +215,15 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     FILE *out;
 
     free(text);
+    ahead_s = strstr(query, " offset -") ? 59.999 : 0;
     out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
     fprintf(out, "{\"status\":\"success\",\"isPartial\":%s,\"data\":{\"result\":[",
             partial_if && strstr(query, partial_if) ? "true" : "false");
-    if (strstr(query, "count by") && !strstr(query, "vmwss_guest_info"))
+    if (strstr(query, "count by (host, uuid)") && instances > 1)
         print_doubles(out);
+    else if (strstr(query, " or on (host) 0 * "))
+        print_no_doubts(out, query);
     else if (strstr(query, "plan_scrapes"))
         print_recorded(out, from_s, to_s);
     else {
@@ -211,7 +242,11 @@ int __wrap_prom_open(const char *url, const struct prom_options *options,
 int __real_prom_open(const char *url, const struct prom_options *options,
                      struct prom_client **client, struct error *error);
 void __wrap_prom_close(struct prom_client *client);
-int __wrap_prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__real_realloc(void *block, size_t size);
+int __wrap_prom_query(struct prom_client *client, const char *query, const struct prom_span *times,
                       struct prom_answer *answer, struct error *error);
 
 int __wrap_plan_step_s(double span_s, size_t n_guests);
@@ -230,24 +265,39 @@ int __wrap_prom_open(const char *url, const struct prom_options *options,
     return 0;
 }
 
+static bool is_short(void)
+{
+    return until_short > 0 && --until_short == 0;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return is_short() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return is_short() ? NULL : __real_realloc(block, size);
+}
+
 void __wrap_prom_close(struct prom_client *client)
 {
     (void)client;
 }
 
-int __wrap_prom_query(struct prom_client *client, const char *query, const struct prom_times *times,
+int __wrap_prom_query(struct prom_client *client, const char *query, const struct prom_span *times,
                       struct prom_answer *answer, struct error *error)
 {
-    const double span_s = times->to_s - times->from_s;
+    const double to_s = times->from_s + (double)(times->n_times - 1) * times->step_s;
+    const double span_s = to_s - times->from_s;
 
     (void)client;
     if (strstr(query, "(vmwss_plan_need_bytes"))
-        scraped_span_s = fmax(scraped_span_s,
-                              times->to_s - fmax(times->from_s, NOW_S - 9 * HOUR_S));
+        scraped_span_s = fmax(scraped_span_s, to_s - fmax(times->from_s, NOW_S - 9 * HOUR_S));
     scraped_sizes += strstr(query, " vmwss_plan_size_bytes") != NULL;
     if (times->step_s > 0 && span_s / times->step_s >= most_times)
         return error_set(error, -E2BIG, "too many");
-    int rc = answer_to(query, times->from_s, times->to_s, times->step_s ? times->step_s : 1, answer,
+    int rc = answer_to(query, times->from_s, to_s, times->step_s ? times->step_s : 1, answer,
                        error);
 
     answer->times = times;
@@ -265,7 +315,7 @@ static void begin(void)
 {
     n_series = 0;
     instances = 1;
-    partial_if = NULL;
+    partial_if = lost_if = NULL;
     n_past = 0;
     most_times = HUGE_VAL;
     step_s = 60;
@@ -739,11 +789,40 @@ TEST_EACH(cases, a_partial_answer_fixes_all_hosts, 0, COUNT(partial_queries))
     partial_if = partial_queries[_i];
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert(fleet.hosts[0].partial && fleet.hosts[1].partial);
-    ck_assert_ptr_nonnull(strstr(warnings, URL ": its answer is partial\n"));
+    ck_assert_ptr_nonnull(strstr(warnings, URL ": its answer is partial: isPartial: true\n"));
     partial_if = NULL;
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert(!fleet.hosts[0].partial && !fleet.hosts[1].partial);
     ck_assert_str_eq(warnings, "");
+}
+
+/* Parts of the queries for names, last scrapes, doubts, series of the last scrape, sizes, RAM, and
+ * minutes. */
+static const char *const lossy[] = {
+    "last_over_time(vmwss_plan_reserve_bytes{}[86400s])",
+    "max_over_time(timestamp(vmwss_plan_reserve_bytes",
+    " or on (host) 0 * ",
+    "vmwss_plan_capacity_bytes|",
+    "quantile_over_time(",
+    "min by (host, uuid)",
+    "count_over_time((max by (host)",
+};
+
+TEST_EACH(cases, an_answer_that_lacks_a_host_is_said_and_fixes_it, 0, COUNT(lossy))
+{
+    static const char *const hosts[] = {"a", "b"};
+
+    for (size_t h = 0; h < COUNT(hosts); h++) {
+        add_host(hosts[h], 0);
+        add_guest(hosts[h], hosts[h], 0);
+        add_of("vmwss_plan_size_bytes", hosts[h], hosts[h], 60 * MIB, 0);
+    }
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_str_eq(warnings, "");
+    lost_if = lossy[_i];
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert(fleet.hosts[fleet.n_hosts - 1].partial);
+    ck_assert_msg(strstr(warnings, "has left something out, unsaid") != NULL, "%s", warnings);
 }
 
 static const double no_amounts[] = {NAN, INFINITY, -INFINITY, -5, 1e30};
@@ -901,4 +980,26 @@ TEST(cases, a_window_without_a_number_has_no_bounds)
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_ptr_nonnull(fleet.writes[0]);
     ck_assert_uint_eq(plan_writes_count(fleet.writes[0], PLAN_ANY_HOUR), 0);
+}
+
+/* Each allocation of the reading fails once: then there is no plan, rather than one without a guest
+ * or a price. */
+TEST(cases, without_memory_there_is_no_plan)
+{
+    size_t n = 0;
+    int rc;
+
+    add_host("a", 0);
+    add_guest("a", "web", 0);
+    add_writes("web", 8 * MIB);
+    do {
+        until_short = ++n;
+        rc = read_url();
+        ck_assert_msg(until_short > 0 || rc == -ENOMEM, "allocation %zu: %d", n, rc);
+        ck_assert_msg(rc == 0 || strstr(error.text, "memory"), "%s", error.text);
+    } while (until_short == 0);
+    until_short = 0;
+    ck_assert_int_eq(rc, 0);
+    ck_assert_uint_gt(n, 20);
+    ck_assert_uint_eq(plan_writes_count(fleet.writes[0], PLAN_ANY_HOUR), 1);
 }
