@@ -185,6 +185,26 @@ check "a fresh host alone is an empty place" test "$("$vmwss" plan fresh="$dir/f
 check "and for whom is not known" quietly grep -F 'no guest to model a new one on' \
 	<("$vmwss" plan fresh="$dir/fresh.db" --capacity 64G --place 4G)
 
+echo "# a drain, carried out"
+for i in 1 2 3; do made_history "$dir/d$i.db" $begin "$now" "x$i:4$i:40:80:$((2 * i))" "y$i:5$i:60:90:$((3 * i))"; done
+made_history "$dir/d4.db" $begin "$now" z:61:30:60:3
+of_all=(d1="$dir/d1.db" d2="$dir/d2.db" d3="$dir/d3.db" d4="$dir/d4.db")
+fleet() { "$vmwss" plan "$@" --capacity 500M --json; }
+fleet "${of_all[@]}" --drain d1 >"$dir/drain.json"
+check "all guests of the host move" quietly jq -e '[.moves[].domain] | sort == ["x1", "y1"]' "$dir/drain.json"
+moved=()
+for to in $(jq -r '[.moves[].to] | unique[]' "$dir/drain.json"); do
+	cp "$dir/d1.db" "$dir/to-$to.db"
+	stays=$(jq -r --arg to "$to" '[.moves[] | select(.to != $to) | "\u0027\(.domain)\u0027"] | join(",")' "$dir/drain.json")
+	sqlite3 -batch "$dir/to-$to.db" "UPDATE guest SET host = '$to'; DELETE FROM guest WHERE name IN ($stays)"
+	moved+=("$to=$dir/to-$to.db")
+done
+fleet "${of_all[@]:1}" "${moved[@]}" >"$dir/drained.json"
+check "planned again, the other hosts have them, and need what the plan said" quietly jq -en --slurpfile a "$dir/drain.json" \
+	--slurpfile b "$dir/drained.json" '[$b[0].hosts[].guests] == [$a[0].hosts[1:][].guests_after] and ([range(3) |
+	$b[0].hosts[.].planned_bytes / $a[0].hosts[. + 1].planned_after_bytes | . > 0.99 and . < 1.01] | all)'
+check "none of them short" quietly jq -e '[.hosts[] | .short_share == 0 and .headroom_bytes > 0] | all' "$dir/drained.json"
+
 echo "# input that is wrong"
 expect_exit "no history" 1 'name the histories of the hosts' "$vmwss" plan
 expect_exit "no such file" 2 'none\.db: no history there' "$vmwss" plan "$dir/none.db"
