@@ -2,6 +2,7 @@
 #include "base/command.h"
 
 #include "base/debug.h"
+#include "base/fill.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -77,10 +78,15 @@ int command_end(int rc, struct error *error)
 
 static void print_help(const struct program *program, FILE *out)
 {
-    fprintf(out, "Usage: %s COMMAND [OPTIONS]\n\n%s\n\nCommands:\n", program->name,
-            program->purpose);
-    for (size_t i = 0; i < program->n_commands; i++)
-        fprintf(out, "  %-10s %s\n", program->commands[i].name, program->commands[i].summary);
+    fprintf(out, "Usage: %s COMMAND [OPTIONS]\n\n", program->name);
+    fill_paragraphs(out, program->purpose);
+    fprintf(out, "\nCommands:\n");
+    for (size_t i = 0; i < program->n_commands; i++) {
+        const char *summary = program->commands[i].summary;
+        int column = fprintf(out, "  %-10s ", program->commands[i].name);
+
+        fill_words(out, summary, strchr(summary, '\0'), column, column);
+    }
     fprintf(out,
             "\nOptions:\n"
             "  -h, --help     this text; after a command, and \"help COMMAND\", that command's\n"
@@ -88,8 +94,8 @@ static void print_help(const struct program *program, FILE *out)
             "%s\n"
             "Exit status: %s.\n"
             "See %s(1).\n",
-            program->debugs ? "      --debug    before a command: say on standard error what it "
-                              "does, step by step\n"
+            program->debugs ? "      --debug    before a command: report each of its steps on "
+                              "standard error\n"
                             : "",
             program->statuses, program->name);
 }

@@ -3,6 +3,7 @@
 #include "base/option.h"
 
 #include "base/clock.h"
+#include "base/fill.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -68,52 +69,49 @@ static int widest(const struct option_line *lines)
     return width;
 }
 
-/* Prints a line of the option's help, without the '\n'. */
-static void print_text(const struct option_line *line, const char *text, int length)
+/* Returns the option's help, in which @p text holds the names in place of "@names@". */
+static const char *help_text(const struct option_line *line, char *text, size_t size)
 {
     static const char token[] = "@names@";
+    const char *at = line->names ? strstr(line->help, token) : NULL;
     char names[128];
-    const char *at = strstr(text, token);
 
-    if (!line->names || !at || at >= text + length) {
-        printf("%.*s\n", length, text);
-        return;
-    }
-    printf("%.*s%s", (int)(at - text), text, line->names(names, sizeof(names)));
-    at += strlen(token);
-    printf("%.*s\n", (int)(text + length - at), at);
+    if (!at)
+        return line->help;
+    snprintf(text, size, "%.*s%s%s", (int)(at - line->help), line->help,
+             line->names(names, sizeof(names)), at + strlen(token));
+    return text;
 }
 
 static void print_line(const struct option_line *line, int width)
 {
-    const char *rest = line->help;
-    char text[80];
+    char left[80], text[512];
+    const char *help = help_text(line, text, sizeof(text));
 
-    left_side(text, sizeof(text), line);
-    if (stands_below(line))
-        printf("%s", text);
-    else
-        printf("%-*s  ", width, text);
-    for (const char *end; (end = strchr(rest, '\n')); rest = end + 1) {
-        print_text(line, rest, (int)(end - rest));
-        printf("%*s", width + 2, "");
+    left_side(left, sizeof(left), line);
+    if (stands_below(line)) {
+        puts(left);
+        left[0] = '\0';
     }
-    print_text(line, rest, (int)strlen(rest));
+    fill_words(stdout, help, strchr(help, '\0'), printf("%-*s  ", width, left), width + 2);
 }
 
 static void print_help(const struct command_options *options, const struct option_line *lines)
 {
     int width = options->column ? options->column : widest(lines);
 
-    printf("%s\n", options->usage);
+    fill_paragraphs(stdout, options->usage);
+    putchar('\n');
     for (const struct option_line *line = lines; line->type; line++)
         if (line->help)
             print_line(line, width);
     print_line(&help_line, width);
     if (options->version)
         print_line(&version_line, width);
-    if (options->after)
-        printf("\n%s", options->after);
+    if (options->after) {
+        putchar('\n');
+        fill_paragraphs(stdout, options->after);
+    }
 }
 
 /* --- the command line ------------------------------------------------------------------------- */

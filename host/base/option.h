@@ -45,8 +45,9 @@ struct option_line {
      * the option has no value. */
     const char *value;
     size_t offset; /* offset of the member; 0 for OPTION_CALL: the struct itself */
-    /* Lines of help. NULL: the option is accepted but not shown. If the text begins with '\n', it
-     * is printed below the option, whose left side may then be longer than the column. */
+    /* The help, which fill_words() prints. NULL: the option is accepted but not shown. If the text
+     * begins with '\n', it is printed below the option, whose left side may then be longer than the
+     * column. */
     const char *help;
     uint64_t min, max; /* OPTION_COUNT, _CHOICE, _LIST; OPTION_SECONDS: .max 0: no limit;
                           OPTION_SHARE: in parts per million, .max 0: no limits */
@@ -80,9 +81,10 @@ struct option_list {
 };
 
 struct command_options {
-    const char *usage; /* the text above the options: "Usage: ..." and sentences */
+    /* the text above the options: "Usage: ..." and sentences, which fill_paragraphs() prints */
+    const char *usage;
     const struct option_line *lines;
-    const char *after; /* the text below them; NULL: no text */
+    const char *after; /* the text below them, likewise; NULL: no text */
     /* minimum width of the options' column; longer options move their help to the right. 0: as wide
      * as the longest option */
     int column;

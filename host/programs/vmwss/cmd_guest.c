@@ -255,12 +255,13 @@ static const struct option_line lines[] = {
 static const struct command_options command_options = {
     .usage =
         "Usage: vmwss guest DOMAIN [OPTIONS]\n\n"
-        "What the guest says of its own memory, asked of the agent vmwss-guest in it: memory, pressure,\n"
-        "paging, its largest processes. It is the guest's word, checked for form and range only; beside it\n"
-        "stands what the host knows without the guest. Of a guest without an agent the statistics of its\n"
-        "balloon driver are shown, if there are any. Every answer has a deadline of 2 seconds.\n"
-        "While vmwssd asks the agent no other client can: its last report to vmwssd is shown then, and how old\n"
-        "that is. vmwssd's last measurement stands beside it.\n",
+        "Shows what the guest reports about its memory: its use, pressure and paging, and the largest "
+        "processes. The agent vmwss-guest in the guest reports it, within 2 seconds; without an agent "
+        "the statistics of the balloon driver are shown, if there are any. Their form and range are "
+        "checked, but a guest may lie, so what the host knows and vmwssd's last measurement stand "
+        "beside them.\n\n"
+        "While vmwssd asks the agent, no other client can: then the agent's last report to vmwssd is "
+        "shown, with its age.\n",
     .lines = lines,
     .after =
         "Exit status: 0 the guest reported something, 1 usage, 2 it did not, 3 the guest vanished.\n",

@@ -211,49 +211,52 @@ static const struct option_line lines[] = {
     {OPTION_TEXT, 0, "cert", "FILE", AT(prometheus.cert),
      .help = "a client certificate for the URL, PEM"},
     {OPTION_TEXT, 0, "key", "FILE", AT(prometheus.key),
-     .help = "and its key, if the certificate's file has none"},
+     .help = "the key of that certificate, if it is in another file"},
     {OPTION_TEXT, 0, "user-file", "FILE", AT(prometheus.user_file),
-     .help = "for the URL: its first line is USER:PASSWORD"},
-    {OPTION_TEXT, 0, "token-file", "FILE", AT(prometheus.token_file), .help = "or a bearer token"},
+     .help = "a file whose first line is USER:PASSWORD for the URL"},
+    {OPTION_TEXT, 0, "token-file", "FILE", AT(prometheus.token_file),
+     .help = "a file with a bearer token for the URL"},
     {OPTION_CALL, 0, "header", "HEADER", 0,
-     .help = "for the URL, as in \"X-Scope-OrgID: tenant\"; repeatable", .call = add_header},
+     .help = "an HTTP header for the URL, as in \"X-Scope-OrgID: tenant\"; repeatable",
+     .call = add_header},
     {OPTION_CALL, 0, "match", "LABELS", 0,
-     .help = "of the URL, only series with these labels, as in cluster=\"east\",zone=~\"a|b\"",
+     .help = "only series of the URL with these labels, as in cluster=\"east\",zone=~\"a|b\"",
      .call = add_match},
     {OPTION_SECONDS, 0, "timeout", "S", AT(prometheus.timeout_s),
      .help = "how long to wait for each answer of the URL (60)"},
     {OPTION_CALL, 0, "capacity", "SIZE", 0,
-     .help = "memory for guests; HOST=SIZE: of that host only (what the URL has of it; of\n"
-             "this host: its own less 5 %); repeatable",
+     .help = "memory of each host for guests; HOST=SIZE: of that host only (default: as the "
+             "URL says; this host: its RAM less 5 %); repeatable",
      .call = add_capacity},
     {OPTION_CALL, 0, "reserve", "SIZE", 0,
-     .help = "of it, kept free on each host; HOST=SIZE: on that host only (what the URL has;\n"
-             "0); repeatable",
+     .help = "the part of it to keep free; HOST=SIZE: on that host only (default: as the URL "
+             "says, or 0); repeatable",
      .call = add_reserve},
     {OPTION_CALL, 0, "cpus", "N", 0,
-     .help = "CPUs for guests, which no move exceeds; HOST=N: of that host only; repeatable",
+     .help = "CPUs of each host, which no move exceeds; HOST=N: of that host only; repeatable",
      .call = add_cpus},
     {OPTION_TEXT, 0, "cpu-query", "QUERY", AT(cpu_query),
-     .help = "PromQL for the CPUs of each guest, by uuid (what vmwss-exporter has of them)"},
+     .help = "PromQL for the CPUs of each guest, by uuid (default: as vmwss-exporter says)"},
     {OPTION_SHARE, 0, "risk", "P%", AT(request.options.risk),
      .help = "the share of the time for which a host may be short (0.1%)", RISK_RANGE},
     {OPTION_SHARE, 0, "size-percentile", "P%", AT(size_quantile),
-     .help = "of its WSS, for the right size of a guest (99%)", 500000, 1000000, "50% to 100%"},
-    {OPTION_SHARE, 0, "size-margin", "P%", AT(size_margin), .help = "and how much more (15%)", 100,
-     9000000, "0.01% to 900%"},
+     .help = "the percentile of its WSS that is the right size of a guest (99%)", 500000, 1000000,
+     "50% to 100%"},
+    {OPTION_SHARE, 0, "size-margin", "P%", AT(size_margin),
+     .help = "what is added to that percentile (15%)", 100, 9000000, "0.01% to 900%"},
     {OPTION_CALL, 0, "place", "SIZE[,...]", 0,
      .help = "show where new guests of that RAM fit best, and how many more would",
      .call = set_places},
     {OPTION_FLAG, 0, "empty", NULL, AT(request.consolidate),
      .help = "show which guests to move so that hosts could be emptied"},
-    {OPTION_COUNT, 0, "moves", "N", AT(moves), .help = "the same, with at most N moves", 0, 1000000,
-     "a number up to 1000000"},
+    {OPTION_COUNT, 0, "moves", "N", AT(moves), .help = "as --empty, with at most N moves", 0,
+     1000000, "a number up to 1000000"},
     {OPTION_COUNT, 0, "spare", "N", AT(spare),
      .help = "keep enough hosts that any N others, 1 or 2, may fail (0)", 0, PLAN_SPARE_MAX,
      "a number of hosts, 0 to 2"},
     {OPTION_LIST, 0, "drain", "HOST", AT(drains), LISTS_MAX,
-     .help = "show where the guests of this host go, one after the other, before it is switched\n"
-             "off; repeatable"},
+     .help = "show where to move the guests of this host, one after the other, before it is "
+             "switched off; repeatable"},
     {OPTION_FLAG, 0, "running-only", NULL, AT(request.options.running_only),
      .help = "leave out the needs of guests that have ended"},
     {OPTION_LIST, 0, "apart", "GUEST,...", AT(apart), LISTS_MAX,
@@ -281,10 +284,9 @@ static const struct option_line lines[] = {
 
 const struct command_options plan_options_table = {
     .usage = "Usage: vmwss plan [OPTIONS] [--from] [HOST=]HISTORY|URL...\n\n"
-             "What the guests of several hosts need together and at which risk, where more would "
-             "fit, which hosts\n"
-             "could be emptied, and when they are full: from the histories that vmwssd has kept on "
-             "each,\nor from a Prometheus that scrapes them.\n",
+             "Shows what the guests of several hosts need together and at which risk, where more would fit, "
+        "which hosts could be emptied, and when they will be full: by the histories that vmwssd keeps on "
+        "each host, or by a Prometheus that scrapes them.\n",
     .lines = lines,
 };
 

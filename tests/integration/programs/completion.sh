@@ -40,7 +40,9 @@ has_all() {
 	diff "$dir/documented" "$dir/offered" | sed -n 's/^</# not offered:/p; s/^>/# not in --help:/p'
 	[[ -s $dir/documented ]] && cmp -s "$dir/documented" "$dir/offered"
 }
-commands_of() { "${program_of[$1]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+commands_of() { "${program_of[$1]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p'; }
+# narrow PROGRAM [COMMAND]: no line of --help is wider than a terminal.
+narrow() { "${program_of[$1]}" "${@:2}" --help | LC_ALL=C.UTF-8 grep -E '^.{81}' | sed 's/^/# /'; [[ ${PIPESTATUS[1]} == 1 ]]; }
 # offers VALUE WORD...: the value is among what Tab offers.
 offers() { tab "${@:2}" | grep -xF -- "$1" >/dev/null; }
 offers_all_commands() {
@@ -54,11 +56,13 @@ trap 'rm -rf -- "$dir"' EXIT
 for name in "${!program_of[@]}"; do
 	check "$name has a completion" test -n "${function_of[$name]:-}"
 	check "$name: the options of --help, and no others" has_all "$name"
+	check "$name: --help has at most 80 columns" narrow "$name"
 done
 for name in vmwss vmwss-guest; do
 	check "$name: its commands" offers_all_commands "$name"
 	for command in $(commands_of "$name"); do
 		check "$name $command: the options of --help, and no others" has_all "$name" "$command"
+		check "$name $command: --help has at most 80 columns" narrow "$name" "$command"
 	done
 done
 
@@ -102,7 +106,8 @@ check "vmwss-balloond(8): the options of --help" page_has_all "$root/host/man/vm
 
 same_methods() {
 	local command=$1
-	"${program_of[vmwss]}" "$command" --help | sed -n 's/^  -m, --method NAME *\(auto[-a-z, ]*[a-z]\).*/\1/p' | tr -d ' ' | tr , '\n' |
+	"${program_of[vmwss]}" "$command" --help | sed '/^  -n,/,$d' | tr -s ' \n' ' ' |
+		sed -n 's/.* -m, --method NAME \(auto[-a-z, ]*[a-z]\).*/\1/p' | sed 's/ -.*//' | tr -d ' ' | tr , '\n' |
 		sort >"$dir/documented"
 	tab vmwss "$command" -m '' | sort >"$dir/offered"
 	diff "$dir/documented" "$dir/offered" && [[ -s $dir/documented ]]

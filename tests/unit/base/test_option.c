@@ -36,7 +36,8 @@ static char *names(char *text, size_t size)
 
 static const struct option_line lines[] = {
     {OPTION_FLAG, 'j', "json", NULL, AT(json), .help = "JSON"},
-    {OPTION_TEXT, 'f', "file", "FILE", AT(file), .help = "a file,\nin two lines"},
+    {OPTION_TEXT, 'f', "file", "FILE", AT(file),
+     .help = "a file, in two lines\nas this is longer than a terminal is wide, ±"},
     {OPTION_SECONDS, 0, "seconds", "S", AT(seconds), .help = "seconds"},
     {OPTION_SPAN, 0, "span", "TIME", AT(span), .help = "time"},
     {OPTION_SIZE, 0, "bytes", "SIZE", AT(bytes), .help = "bytes", .expect = "a size"},
@@ -53,7 +54,11 @@ static const struct option_line lines[] = {
     {.type = OPTION_END},
 };
 static const struct command_options options = {
-    .usage = "Usage: it [OPTIONS]\n", .lines = lines, .after = "And so on.\n"};
+    .usage = "Usage: it [OPTIONS]\n",
+    .lines = lines,
+    .after =
+        "And so on. The lines of a paragraph are joined,\nup to 80 columns, of which there are "
+        "many.\n\n  A table\n  has lines\n"};
 
 static struct choice choice;
 
@@ -155,17 +160,20 @@ TEST(plain, the_help_shows_the_table)
 {
     const char *text = help_of(&options);
 
-    ck_assert_ptr_nonnull(strstr(text, "Usage: it [OPTIONS]\n\n"
-                                       "  -j, --json           JSON\n"
-                                       "  -f, --file FILE      a file,\n"
-                                       "                       in two lines\n"
-                                       "      --seconds S      seconds\n"));
+    ck_assert_ptr_nonnull(strstr(
+        text, "Usage: it [OPTIONS]\n\n"
+              "  -j, --json           JSON\n"
+              "  -f, --file FILE      a file, in two lines as this is longer than a terminal is\n"
+              "                       wide, ±\n"
+              "      --seconds S      seconds\n"));
     ck_assert_ptr_nonnull(strstr(text, "  -c, --call[=X]       auto, one, two or so\n"));
     ck_assert_ptr_nonnull(strstr(text, "      --name, --alias  with two names\n"));
     ck_assert_ptr_nonnull(strstr(text, "      --trigger RESOURCE:THRESHOLD\n"
-                                       "                       below it,\n"
-                                       "                       and on\n"));
-    ck_assert_ptr_nonnull(strstr(text, "  -h, --help           this text\n\nAnd so on.\n"));
+                                       "                       below it, and on\n"));
+    ck_assert_ptr_nonnull(strstr(text, "  -h, --help           this text\n\n"
+                                       "And so on. The lines of a paragraph are joined, up to 80 "
+                                       "columns, of which there\nare many.\n\n"
+                                       "  A table\n  has lines\n"));
     ck_assert_ptr_null(strstr(text, "hidden"));
     ck_assert_int_eq(options_exit(1), EXIT_DONE);
 }

@@ -23,7 +23,7 @@ static int set_debug(void *options, const char *value)
 
 static const struct option_line own[] = {
     {OPTION_CALL, 'f', "foreground", .call = stay,
-     .help = "stay in the foreground, as it does without this option too"},
+     .help = "no effect: vmwssd always stays in the foreground"},
     {OPTION_TEXT, 0, "config", "FILE", offsetof(struct options, path),
      .help = "configuration (" CONFIG_DEFAULT_PATH ", if there is one)"},
     {OPTION_FLAG, 0, "dump-config", NULL, offsetof(struct options, dump),
@@ -42,9 +42,9 @@ static int read_line(struct options *options, int argc, char **argv)
             "Measures the working set of every guest of this host, within a CPU budget, and keeps its history.\n",
         .lines = own,
         .after =
-            "Each key of the configuration file is an option of the same name, which prevails.\n"
-            "SIGHUP: read the configuration again. SIGTERM: restore all and end,\n"
-            "within a second, unless libvirt or a scan hangs.\n"
+            "Each key of the configuration file is an option of the same name, which prevails.\n\n"
+            "SIGHUP: read the configuration again. SIGTERM: restore all and end, "
+            "within a second, unless libvirt or a scan hangs.\n\n"
             "Exit status: 0 ended by a signal, 1 usage, 2 cannot work. See vmwssd(8).\n",
         .version = "vmwssd " VMWSS_VERSION,
         .no_arguments = true,
