@@ -4,6 +4,7 @@
 #include "base/text/units.h"
 #include "show/html.h"
 #include "show/html_assets.h"
+#include "show/whole_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -129,7 +130,7 @@ int html_page_write(const char *path, int (*draw)(FILE *out, const void *context
 
     if (rc < 0)
         return rc;
-    rc = html_file_write(path, text, size, error);
+    rc = whole_file_write(path, text, size, error);
     free(text);
     return rc;
 }

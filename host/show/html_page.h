@@ -52,7 +52,7 @@ int html_page_policy(const char *page, char *policy, size_t size);
 int html_page_text(int (*draw)(FILE *out, const void *context), const void *context, char **text,
                    size_t *size, struct error *error);
 
-/** Makes a page in the same way, and writes it by html_file_write(). Returns 0, -ENOMEM, or the
+/** Makes a page in the same way, and writes it by whole_file_write(). Returns 0, -ENOMEM, or the
  * error of the file, with the message. */
 int html_page_write(const char *path, int (*draw)(FILE *out, const void *context),
                     const void *context, struct error *error);

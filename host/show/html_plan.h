@@ -22,6 +22,6 @@ struct html_plan {
     double now_s; /* Unix time */
 };
 
-/** Writes @p path by html_file_write(). Returns 0, -ENOMEM, or the error of the file, with the
+/** Writes @p path by whole_file_write(). Returns 0, -ENOMEM, or the error of the file, with the
  * message. */
 int html_plan_write(const struct html_plan *page, const char *path, struct error *error);

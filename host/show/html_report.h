@@ -5,7 +5,7 @@
 
 #include "show/html_data.h"
 
-/** Writes @p path by html_file_write(). Returns 0, -ENOMEM, or the error of the file, with the
+/** Writes @p path by whole_file_write(). Returns 0, -ENOMEM, or the error of the file, with the
  * message. */
 int html_report_write(const struct html_report *page, const char *path, struct error *error);
 

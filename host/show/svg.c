@@ -2,36 +2,13 @@
 #include "show/svg.h"
 
 #include "show/fit.h"
+#include "show/whole_file.h"
 
 #include <errno.h>
 #include <libxml/chvalid.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* --- a file, completely or not at all --------------------------------------------------------- */
-
-/* Writes @p path, replacing an existing file. Returns 0 or a negative errno; a file (not a device,
- * not a pipe) that could not be written completely is removed. */
-static int whole_file_write(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "we");
-
-    if (!file)
-        return -errno;
-
-    struct stat status;
-    bool removable = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-    int rc = fwrite(bytes, 1, size, file) == size ? 0 : -errno;
-
-    if (fclose(file) != 0 && rc == 0)
-        rc = -errno;
-    if (rc < 0 && removable)
-        unlink(path);
-    return rc;
-}
 
 /* Mean width of a letter relative to its size; it is 0.5 to 0.55 for the usual sans-serif fonts. */
 #define LETTER 0.55
@@ -170,9 +147,12 @@ int svg_write(const struct svg_picture *picture, const char *path, struct error 
     xmlBuffer *buffer = xmlBufferCreate();
     int rc = buffer ? render(picture, buffer) : -ENOMEM;
 
-    if (rc == 0)
-        rc = whole_file_write(path, xmlBufferContent(buffer), (size_t)xmlBufferLength(buffer));
+    if (rc < 0)
+        error_set(error, rc, "%s: %s", path, strerror(-rc));
+    else
+        rc = whole_file_write(path, (const char *)xmlBufferContent(buffer),
+                              (size_t)xmlBufferLength(buffer), error);
     if (buffer)
         xmlBufferFree(buffer);
-    return rc < 0 ? error_set(error, rc, "%s: %s", path, strerror(-rc)) : 0;
+    return rc;
 }

@@ -52,6 +52,6 @@ struct svg_picture {
     const void *context;
 };
 
-/** Writes @p path, replacing an existing file. Returns 0 or a negative errno with the message; a
- * file (not a device, not a pipe) that could not be written completely is removed. */
+/** Writes @p path by whole_file_write(). Returns 0, -ENOMEM, or the error of the file, with the
+ * message. */
 int svg_write(const struct svg_picture *picture, const char *path, struct error *error);

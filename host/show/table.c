@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "show/table.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text/units.h"
 #include "base/utf8.h"
@@ -26,6 +27,8 @@ struct table {
     struct libscols_table *scols;
     size_t n_columns;
     struct table_column columns[MAX_COLUMNS];
+    struct libscols_line **lines; /* libsmartcols finds a line by walking through all before it */
+    size_t n_lines;
 };
 
 /* Width as libsmartcols prints it: in a locale with one-byte characters, such as C, it prints each
@@ -88,8 +91,10 @@ struct table *table_new(const struct table_column *columns, size_t n)
 
 void table_free(struct table *table)
 {
-    if (table)
+    if (table) {
         scols_unref_table(table->scols);
+        free(table->lines);
+    }
     free(table);
 }
 
@@ -111,7 +116,7 @@ int table_row(struct table *table, const char *const *cells)
 {
     struct libscols_line *line = scols_table_new_line(table->scols, NULL);
 
-    if (!line)
+    if (!line || array_put(&table->lines, &table->n_lines, &line, sizeof(line)) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < table->n_columns; i++)
         if (set_cell(line, i, cells[i]))
@@ -126,11 +131,8 @@ bool table_colours(void)
 
 void table_colour_row(struct table *table, const char *colour)
 {
-    struct libscols_line *line = scols_table_get_line(table->scols,
-                                                      scols_table_get_nlines(table->scols) - 1);
-
-    if (line && colour)
-        scols_line_set_color(line, colour);
+    if (table->n_lines > 0 && colour)
+        scols_line_set_color(table->lines[table->n_lines - 1], colour);
 }
 
 void table_hide(struct table *table, size_t number)
@@ -145,7 +147,7 @@ void table_hide(struct table *table, size_t number)
 
 static struct libscols_cell *cell_of(struct table *table, size_t row, size_t column)
 {
-    return scols_line_get_cell(scols_table_get_line(table->scols, row), column);
+    return scols_line_get_cell(table->lines[row], column);
 }
 
 static const char *text_of(struct table *table, size_t row, size_t column)
@@ -188,7 +190,7 @@ static size_t widest(struct table *table, size_t column, size_t (*width_of)(cons
 {
     size_t most = cell_width(heading_of(table->columns[column].name));
 
-    for (size_t row = 0; row < scols_table_get_nlines(table->scols); row++) {
+    for (size_t row = 0; row < table->n_lines; row++) {
         size_t width = width_of(text_of(table, row, column));
 
         most = width > most ? width : most;
@@ -247,7 +249,7 @@ static char *cut_name(const char *text, size_t room)
 static void make_narrower(struct table *table, size_t column, size_t room,
                           char *(*make)(const char *text, size_t room))
 {
-    for (size_t row = 0; row < scols_table_get_nlines(table->scols); row++) {
+    for (size_t row = 0; row < table->n_lines; row++) {
         const char *text = text_of(table, row, column);
         char *narrower = cell_width(text) > room ? make(text, room) : NULL;
 
@@ -324,7 +326,7 @@ static char *padded_cell(const char *text, const struct table_column *column)
  * width, but rows printed one by one must align with the first row. */
 static void keep_widths(struct table *table)
 {
-    for (size_t c = 0; c < table->n_columns && scols_table_get_nlines(table->scols) > 0; c++) {
+    for (size_t c = 0; c < table->n_columns && table->n_lines > 0; c++) {
         char *cell = table->columns[c].last ? NULL
                                             : padded_cell(text_of(table, 0, c), &table->columns[c]);
 

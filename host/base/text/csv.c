@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "base/text/csv.h"
+
 #include "base/array.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,22 +41,30 @@ static bool is_formula(const char *text)
     return end == text || *end != '\0';
 }
 
-/* Prints an apostrophe before a formula: a spreadsheet takes it as text. */
-static void print_quoted(const char *text)
+/* Prints each byte of a character that is not printable as '?': a terminal may obey it, and a
+ * reader of UTF-8 gives up at a byte that is none. */
+static void print_printable(const char *text)
 {
-    fputs(is_formula(text) ? "\"'" : "\"", stdout);
-    for (const char *c = text; *c; c++)
-        fputs(*c == '"' ? "\"\"" : (const char[]){*c, '\0'}, stdout);
-    putchar('"');
+    while (*text) {
+        size_t n = utf8_printable_bytes(text);
+
+        if (n == 0 || *text == '"')
+            putchar(n == 0 ? '?' : '"');
+        fwrite(text, 1, n, stdout);
+        text += n > 0 ? n : 1;
+    }
 }
 
 void csv_text(struct csv *csv, const char *text)
 {
+    bool formula = is_formula(text);
+    bool quoted = formula || strpbrk(text, ",\"\r\n");
+
     separate(csv);
-    if (strpbrk(text, ",\"\r\n") || is_formula(text))
-        print_quoted(text);
-    else
-        fputs(text, stdout);
+    fputs(quoted ? "\"" : "", stdout);
+    fputs(formula ? "'" : "", stdout); /* a spreadsheet takes it as text */
+    print_printable(text);
+    fputs(quoted ? "\"" : "", stdout);
 }
 
 void csv_nothing(struct csv *csv)

@@ -7,9 +7,9 @@ struct csv {
     int n;
 };
 
-/** Appends a text. One that begins with = + - @, a tab or a carriage return, and is not a number,
- * gets an apostrophe before it: guests choose names, and a spreadsheet would run it as a formula.
- */
+/** Appends a text. One that begins with = + - or @, after blanks, and is not a number, gets an
+ * apostrophe before it: guests choose names, and a spreadsheet would run it as a formula. What is
+ * not printable becomes '?', as by utf8_printable(). */
 void csv_text(struct csv *csv, const char *text);
 /** Appends an empty field, for an unknown value. */
 void csv_nothing(struct csv *csv);

@@ -41,6 +41,9 @@ STATEMENTS = {
         "PRAGMA writable_schema = ON",
         "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'guest') WHERE name = 'sample'",
     ),
+    "events": (
+        f"INSERT INTO event(guest_id, time_ms, kind) {GROWN % 300000} SELECT guest_id, time_ms + x, 'start' FROM c, event",
+    ),
     "no-index": ("DROP INDEX sample_by_guest", "DROP INDEX bucket_by_guest", *many_guests()),
     "index-of-none": (
         "DROP INDEX sample_by_guest",

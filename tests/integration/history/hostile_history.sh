@@ -33,6 +33,7 @@ readers_end() {
 	local file=$1 one=0
 	ends "$vmwss" history a --database "$file" || one=1
 	ends "$vmwss" history a --events --json --database "$file" || one=1
+	ends "$vmwss" history a --events --database "$file" || one=1
 	ends "$vmwss" report --database "$file" || one=1
 	ends "$vmwss" report --html /dev/null --database "$file" || one=1
 	ends "$vmwss" plan "$file" || one=1
@@ -45,7 +46,7 @@ refused() { [[ $said == *$1* ]] || { echo "# ${said:0:200}" && false; }; }
 
 check "readers of what vmwss wrote" readers_end "$dir/base.db"
 check "which is not refused" test -z "$said"
-for kind in trigger view view-for-table names values times other-table no-index index-of-none tree link-wal link-shm \
+for kind in trigger view view-for-table names values times events other-table no-index index-of-none tree link-wal link-shm \
 	link-journal fifo-wal fifo-shm; do
 	before=$(sha256sum <"$dir/base.db")
 	"$root/tests/integration/history/hostile_history.py" "$dir/base.db" "$dir/$kind.db" "$kind" || fail "$kind is made"

@@ -14,9 +14,12 @@ static const struct {
     {"+1+cmd", "\"'+1+cmd\""},
     {"-2+3", "\"'-2+3\""},
     {"@SUM(A1:A9)", "\"'@SUM(A1:A9)\""},
-    {"\t=1", "\"'\t=1\""},
-    {"\r=1", "\"'\r=1\""},
-    {"\n=1", "\"'\n=1\""},
+    {"\t=1", "\"'?=1\""},
+    {"\r=1", "\"'?=1\""},
+    {"\n=1", "\"'?=1\""},
+    {"a\033]0;b\a\xff", "a?]0;b??"}, /* a terminal's command, no UTF-8 */
+    {"exe.\u202egpj", "exe.???gpj"}, /* U+202E reverses what follows */
+    {"\u00e4\u20ac", "\u00e4\u20ac"},
     {" =1+1", "\"' =1+1\""},
     {"\xef\xbc\x9d\x31+1", "\"'\xef\xbc\x9d\x31+1\""}, /* full width: = + - @ */
     {"\xef\xbc\x8b\x31+x", "\"'\xef\xbc\x8b\x31+x\""},

@@ -9,9 +9,13 @@
 
 #include "fixture.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MIB (1ULL << 20)
@@ -83,6 +87,24 @@ static const char *drawn(int which)
 }
 
 FIXTURE(cases, .setup = setup, .teardown = teardown);
+
+/* As on a full disk: no file may be larger than 100 bytes. */
+TEST(cases, a_picture_that_cannot_be_written_leaves_the_one_before)
+{
+    struct error error = {0};
+    struct stat status;
+    size_t before = strlen(drawn(0));
+    int rc;
+
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, RLIM_INFINITY});
+    rc = curve_svg_write(&one, 1, "WSS", false, path, &error);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    ck_assert_int_eq(rc, -EFBIG);
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_uint_eq((size_t)status.st_size, before);
+}
 
 TEST_EACH(cases, of_which_host_and_time, 0, N_PICTURES)
 {

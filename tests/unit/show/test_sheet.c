@@ -245,7 +245,7 @@ TEST(plain, text_may_be_any_bytes)
 {
     ck_assert_ptr_nonnull(
         strstr(printed(SHOW_JSON, fill_bytes, NULL), "\"name\":\"\\\"x?\\u001B[1m\""));
-    ck_assert_ptr_nonnull(strstr(printed(SHOW_CSV, fill_bytes, names), "\"\"\"x\xff\033[1m\",,"));
+    ck_assert_ptr_nonnull(strstr(printed(SHOW_CSV, fill_bytes, names), "\"\"\"x??[1m\",,"));
     ck_assert_ptr_nonnull(strstr(printed(SHOW_TABLE, fill_bytes, NULL), "\"x??[1m"));
 }
 
