@@ -116,7 +116,7 @@ int table_row(struct table *table, const char *const *cells)
 {
     struct libscols_line *line = scols_table_new_line(table->scols, NULL);
 
-    if (!line || array_put(&table->lines, &table->n_lines, &line, sizeof(line)) < 0)
+    if (!line || array_put(&table->lines, &table->n_lines, &line, sizeof(void *)) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < table->n_columns; i++)
         if (set_cell(line, i, cells[i]))

@@ -29,7 +29,7 @@ SPEAKERS = (
             "programs/vmwss/cmd_bugreport.c": "it packs files, whatever is in them",
             "programs/vmwss/cmd_doctor.c": "remedies name files",
             "programs/vmwss/daemon_process.c": "the process of vmwssd",
-            "show/html.c": "its own open file",
+            "show/whole_file.c": "its own open file",
         },
     ),
     ("libvirt", re.compile(r"\bvir(?!t)[A-Z]\w+\("), {"guest/domain": ""}),

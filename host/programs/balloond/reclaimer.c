@@ -102,35 +102,39 @@ static pid_t best_process(const struct fsroot *root, const char *uuid, uint64_t 
     return found;
 }
 
-static int search_process(const struct fsroot *root, const char *uuid, struct known *found,
-                          struct error *error)
+static pid_t search_process(const struct fsroot *root, const char *uuid, uint64_t *start_ticks,
+                            struct error *error)
 {
     pid_t other;
+    const pid_t pid = best_process(root, uuid, start_ticks, &other);
 
-    found->pid = best_process(root, uuid, &found->start_ticks, &other);
-    snprintf(found->uuid, sizeof(found->uuid), "%s", uuid);
-    if (found->pid && !other)
-        return 0;
-    if (!found->pid)
+    if (!pid)
         return error_set(error, -ESRCH, "its QEMU process was not found");
-    error_set(error, -EAGAIN, "processes %d and %d are both this guest's", (int)other,
-              (int)found->pid);
-    found->pid = 0;
-    return -EAGAIN;
+    return !other ? pid
+                  : error_set(error, -EAGAIN, "processes %d and %d are both this guest's",
+                              (int)other, (int)pid);
 }
 
-/* Returns the guest's entry, which has no pid if it is new. */
+static struct known known[KNOWN];
+
+/* Returns the guest's entry, or NULL. As on a command line, the case of letters does not count. */
 static struct known *entry_of(const char *uuid)
 {
-    static struct known known[KNOWN];
-    static unsigned next;
-    struct known *entry;
-
     for (unsigned i = 0; i < KNOWN; i++)
-        if (!strcmp(known[i].uuid, uuid))
+        if (!strcasecmp(known[i].uuid, uuid))
             return &known[i];
-    entry = &known[next++ % KNOWN];
+    return NULL;
+}
+
+/* Only a guest that runs has an entry: otherwise requests for invented guests would take the entry
+ * of another, and so renew its allowance. */
+static struct known *entry_make(const char *uuid)
+{
+    static unsigned next;
+    struct known *entry = &known[next++ % KNOWN];
+
     *entry = (struct known){.left_bytes = RECLAIMER_MAX_BYTES, .left_ns = clock_ns()};
+    snprintf(entry->uuid, sizeof(entry->uuid), "%s", uuid);
     return entry;
 }
 
@@ -140,12 +144,19 @@ static int find_process(const struct fsroot *root, const char *uuid, struct know
 {
     struct known *entry = entry_of(uuid);
     uint64_t start_ticks;
+    pid_t pid;
 
     *found = entry;
-    if (root->live && entry->pid && is_running(root, entry->pid, &start_ticks) &&
+    if (root->live && entry && is_running(root, entry->pid, &start_ticks) &&
         start_ticks == entry->start_ticks)
         return 0;
-    return search_process(root, uuid, entry, error);
+    pid = search_process(root, uuid, &start_ticks, error);
+    if (pid < 0)
+        return pid;
+    *found = entry ? entry : entry_make(uuid);
+    (*found)->pid = pid;
+    (*found)->start_ticks = start_ticks;
+    return 0;
 }
 
 /* Returns how much of @p bytes the guest's allowance permits now. */

@@ -135,6 +135,27 @@ TEST(all, a_guest_has_an_allowance)
     ck_assert_str_eq(answer.group.refused, "");
 }
 
+/* A UUID may be written in many ways. */
+TEST(all, the_same_guest_in_capitals_has_the_same_allowance)
+{
+    make_qemu(50, "qemu-system-x86_64", "abcdefab-cdef-4abc-8def-abcdefabcdef");
+    serve("abcdefab-cdef-4abc-8def-abcdefabcdef", 256 * MIB);
+    ck_assert_uint_eq(answer.asked_bytes, 256 * MIB);
+    serve("ABCDEFAB-cdef-4abc-8def-abcdefabcdef", 256 * MIB);
+    ck_assert_str_eq(answer.group.refused, "");
+    ck_assert_uint_lt(answer.asked_bytes, 200 * MIB);
+}
+
+TEST(all, requests_for_guests_that_do_not_exist_renew_no_allowance)
+{
+    serve(UUID_1, 256 * MIB);
+    for (unsigned i = 0; i < 5000; i++)
+        serve(TEXT_OF(40, "%08x-0000-4000-8000-000000000000", i), MIB);
+    serve(UUID_1, 256 * MIB);
+    ck_assert_str_eq(answer.group.refused, "");
+    ck_assert_uint_lt(answer.asked_bytes, 200 * MIB);
+}
+
 TEST(all, a_quarter_of_the_swap_stays_free)
 {
     fake_write(&fake, "proc/swaps",
@@ -281,11 +302,8 @@ TEST(all, a_uuid_without_an_end_is_cut)
 
 TEST(all, a_long_reason_is_cut)
 {
-    char path[600];
+    const char *path = TEXT_OF(600, "0::/%0588d.scope\n", 0);
 
-    memset(path, 'a', sizeof(path));
-    memcpy(path, "0::/", 4);
-    strcpy(path + sizeof(path) - 8, ".scope\n");
     fake_write(&fake, "proc/50/cgroup", path);
     serve(UUID_1, MIB);
     ck_assert_uint_eq(strlen(answer.group.refused), sizeof(answer.group.refused) - 1);
