@@ -212,7 +212,7 @@ static const struct option_line keys[] = {
     {OPTION_SECONDS, .name = "shrink-after", AT(policy.decide.down_after_s)},
     {OPTION_SECONDS, .name = "min-uptime", AT(policy.decide.young_s)},
     {OPTION_SECONDS, .name = "min-history", AT(policy.decide.past.day_min_s), .none = "0",
-     .max = DECIDE_PAST_S, .expect = "a time of at most 36 days, as in 1d, or 0"},
+     .max = (uint64_t)DECIDE_PAST_S, .expect = "a time of at most 36 days, as in 1d, or 0"},
     {OPTION_SHARE, .name = "max-exceeded", AT(policy.decide.past.exceeded_max),
      .expect = "a percentage above 0, as in 0.1%"},
     {OPTION_SECONDS, .name = "prove-after", AT(policy.balloon.return_s)},
