@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# test: tcg libvirt cost=45
+# test: tcg libvirt cost=75
 #
 # The two halves of vmwssd: whichever is killed, or hangs, the other restores what is to be restored and ends, with a failure
 # that has a service manager start both again; and nothing is left of either.
@@ -105,5 +105,41 @@ check "the other ends all the same" eventually ended || kill -KILL "$daemon"
 check "as a failure" ended_with 2
 check "and says why" logged 'the scanner \(process [0-9]+\) hangs'
 kill -CONT "$scanner"
+all_gone
+
+echo "# each of its processes is killed at any step, as an OOM killer may"
+# members PID: that process and all below it.
+members() {
+	local one
+	echo "$1"
+	for one in $(pgrep -P "$1"); do members "$one"; done
+}
+kills=0 stuck=0
+declare -A killed=()
+# kill_one NUMBER: of its processes, soon after the start.
+kill_one() {
+	local all victim name
+	: >"$log"
+	vmwssd_begin --connect processes --database "$db" --period 0.5 --window 1,2 --samples 200 --budget 60% --guest-budget 20% --writes 20s
+	sleep "$(($1 % 4 / 3)).$((RANDOM % 10))$((RANDOM % 10))"
+	mapfile -t all < <(members "$daemon")
+	victim=${all[$1 % ${#all[@]}]}
+	name=$(cat "/proc/$victim/comm") && kill -KILL "$victim" || return
+	kills=$((kills + 1))
+	killed[$name]=$((${killed[$name]:-0} + 1))
+	# Without that one there are no writes, and all else goes on.
+	[[ $name != vmwssd-clear ]] || kill -TERM "$daemon"
+	eventually none_left || { stuck=$((stuck + 1)) && sed "s/^/# $name: /" "$log"; }
+	wait "$daemon" 2>/dev/null
+	daemon=
+}
+MACHINE=pc,memory-backend=mem run_payload two tcg "total=48M hot=16M" -m 128 -object memory-backend-memfd,id=mem,size=128M,share=on ||
+	fail "a guest starts"
+for ((round = 0; round < 20; round++)); do kill_one "$round"; done
+for name in "${!killed[@]}"; do echo "# $name: ${killed[$name]} times"; done
+check "none of $kills times anything is left" test "$kills" -ge 16 -a "$stuck" = 0
+check "each kind was killed" test "${#killed[@]}" -ge 4
+check "both are at work after it" begin
+check "and end when they are to" vmwssd_end TERM
 all_gone
 finish
