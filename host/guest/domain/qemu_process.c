@@ -20,6 +20,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 static int no_such_process(struct error *error, pid_t pid)
 {
@@ -32,8 +33,10 @@ static int cannot_look(struct error *error, pid_t pid, int code)
     if (code == -ENOENT || code == -ESRCH)
         return no_such_process(error, pid);
     if (code == -EACCES || code == -EPERM)
-        return error_set(error, code, "process %d: not permitted to look into it; run as root",
-                         (int)pid);
+        return error_set(error, code, "process %d: not permitted to look into it%s", (int)pid,
+                         geteuid() == 0
+                             ? ", even by root: a security module or this user namespace forbids it"
+                             : "; run as root");
     return error_set(error, code, "process %d: %s", (int)pid, strerror(-code));
 }
 

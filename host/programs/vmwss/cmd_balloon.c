@@ -297,9 +297,9 @@ int cmd_balloon(int argc, char **argv)
              (!strcmp(options.verb, "why") && options.domain))
         rc = show_journal(&options, &error);
     else {
-        command_error("balloon %s: expected status, why DOMAIN, log, report, make-room SIZE or "
+        command_error("balloon%s%s: expected status, why DOMAIN, log, report, make-room SIZE or "
                       "release",
-                      options.verb);
+                      options.verb[0] ? " " : "", options.verb);
         return EXIT_USAGE;
     }
     return command_end(rc, &error);

@@ -354,7 +354,7 @@ static const struct command_options command_options = {
 static int fix(const struct choice *choice, int arguments)
 {
     if (!choice->fix || (choice->apply && choice->undo) || arguments > 0 || choice->guest.pid) {
-        command_error("--fix, and either --apply or --undo, for this host, without a guest");
+        command_error("--apply and --undo need --fix; give one of them, and no guest");
         return EXIT_USAGE;
     }
     return doctor_fix(choice->apply  ? DOCTOR_FIX_APPLY

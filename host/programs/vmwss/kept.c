@@ -35,7 +35,7 @@ int kept_span_check(const struct kept_choice *choice)
     kept_span(choice, &from_s, &to_s);
     if (from_s < to_s)
         return 0;
-    return command_refuse("--since is not before --until, or now");
+    return command_refuse("--since is not before --until, which is now unless it is given");
 }
 
 #define DEFAULT_WINDOW_S 60

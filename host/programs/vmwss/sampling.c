@@ -61,7 +61,7 @@ int sampling_check(struct sampling_choice *choice, int argc, char **argv)
     if (optind < argc)
         return command_refuse("one guest at a time: unexpected '%s'", argv[optind]);
     if (!choice->guest.domain == !choice->guest.pid)
-        return command_refuse("name a DOMAIN or a --pid, one of them; see %s --help", argv[0]);
+        return command_refuse("name either a DOMAIN or a --pid; see %s --help", argv[0]);
     if (choice->census + (choice->samples > 0) + (choice->precision > 0) > 1)
         return command_refuse("--census, --samples and --precision exclude each other");
     return 0;
