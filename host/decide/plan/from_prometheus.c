@@ -14,8 +14,7 @@
  * of an hour of which it has any. */
 #define SCRAPED_OFTEN 0.75
 #define QUARTER_S 900
-/* How far apart needs before the plan's time are asked for; the last may be of its first hours. */
-#define EARLIER_S 21600
+#define DAY_S 86400
 
 struct needs {
     const struct url_minutes *minutes;
@@ -147,10 +146,9 @@ static int read_needs(struct needs *needs, struct prom_reader *reader)
                                     .step_s = fleet->step_s,
                                     .n_series = needs->n_guests};
     /* VictoriaMetrics refuses more than 30,000 points of a subquery, for all times together. */
-    const double first_s = ceil(fleet->from_s / QUARTER_S) * QUARTER_S;
-    const double end_s = fleet->from_s + (double)fleet->n_times * fleet->step_s;
-    const struct prom_span quarters = {.from_s = first_s + QUARTER_S,
-                                       .n_times = (size_t)fmax((end_s - first_s) / QUARTER_S, 0),
+    const struct prom_span quarters = {.from_s = fleet->from_s + QUARTER_S,
+                                       .n_times = fleet->n_times * (size_t)fleet->step_s /
+                                                  QUARTER_S,
                                        .step_s = QUARTER_S,
                                        .n_series = QUARTER_S / 6};
     double recorded_s;
@@ -159,7 +157,7 @@ static int read_needs(struct needs *needs, struct prom_reader *reader)
     if (rc == 0)
         rc = prom_each(reader, &quarters,
                        "count_over_time((max by (host) (count_over_time("
-                       "vmwss_plan_reserve_bytes{$of}[60s])))[$step:60s]" PROM_LATE ")",
+                       "vmwss_plan_reserve_bytes{$of}[60s])))[$step:60s] $late)",
                        see_minutes, needs);
     if (rc == 0)
         warn_of_gaps(needs);
@@ -168,15 +166,14 @@ static int read_needs(struct needs *needs, struct prom_reader *reader)
 
 static int read_host(struct needs *needs, struct prom_reader *reader)
 {
-    const double first_s = floor((reader->reading->from_s - PLAN_BEFORE_S) / EARLIER_S) * EARLIER_S;
-    const struct prom_span earlier = {.from_s = first_s + EARLIER_S,
-                                      .n_times = (size_t)(PLAN_BEFORE_S / EARLIER_S) + 1,
-                                      .step_s = EARLIER_S,
-                                      .n_series = needs->n_guests};
+    const struct prom_span days = {.from_s = reader->reading->from_s - PLAN_BEFORE_S + DAY_S,
+                                   .n_times = (size_t)(PLAN_BEFORE_S / DAY_S),
+                                   .step_s = DAY_S,
+                                   .n_series = needs->n_guests};
     int rc;
 
     reader->host = needs->minutes->roster->hosts[needs->host].host.name;
-    rc = prom_each(reader, &earlier, SCRAPED_NEEDS, see_earlier, needs);
+    rc = prom_each(reader, &days, SCRAPED_NEEDS, see_earlier, needs);
     if (rc == 0)
         rc = read_needs(needs, reader);
     if (rc == 0 && needs->n_guests > 0 && needs->minutes->reading->writes)

@@ -6,10 +6,9 @@
  *
  * Theory of operation. Every query is for one host and a limited time, so that no answer has more
  * than some 100,000 values, whatever the size of the fleet. A sample scraped within
- * minute k describes minute k - 1, so the range of each query, moved by PROM_LATE, contains exactly
- * the samples of its cell. The largest of them counts.
- * Sizes, in the same way, describe the hour before. If two servers scrape the same host, the larger
- * value counts.
+ * minute k describes minute k - 1, so the range of each query, moved by PROM_LATE_MS, contains
+ * exactly the samples of its cell. The largest of them counts. Sizes, in the same way, describe the
+ * hour before. If two servers scrape the same host, the larger value counts.
  *
  * Compared with the history itself: the last two minutes and the last hour's size are missing, all
  * hours have equal weight in a guest's size however long it was measured in them, and values that

@@ -155,6 +155,7 @@ bool prom_next(struct prom_series *series, double *time_s, double *value)
             continue;
         }
         series->last_s = *time_s;
+        *time_s += series->times ? series->times->ahead_s : 0;
         if (!isnan(*value))
             return true;
         series->unreadable = true;

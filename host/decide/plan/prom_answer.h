@@ -20,10 +20,11 @@
 
 /** The times of a query, from_s + k * step_s, and how many series it is expected to have. */
 struct prom_span {
-    double from_s; /* Unix time; a multiple of the step */
+    double from_s; /* Unix time */
     size_t n_times;
     int step_s; /* 0: one time */
     size_t n_series;
+    double ahead_s; /* so much later is what a time of the answer is about */
 };
 
 /** One series of a vector or of a matrix, and a position among its points. */
@@ -67,7 +68,7 @@ struct prom_series prom_series_of(const struct prom_answer *answer, size_t i);
 /** Returns a label of the series, owned by the answer; "" if it has none. */
 const char *prom_label(const struct prom_series *series, const char *name);
 
-/** Reads the next point whose value is an amount: its Unix time, and the value, from 0 to 2^60,
- * which is more than any memory and any time. Points are passed over that are not at the times of
- * the query, in their order. Returns false if there is none. */
+/** Reads the next point whose value is an amount: the Unix time that it is about, and the value,
+ * from 0 to 2^60, which is more than any memory and any time. Points are passed over that are not
+ * at the times of the query, in their order. Returns false if there is none. */
 bool prom_next(struct prom_series *series, double *time_s, double *value);

@@ -244,12 +244,11 @@ static int ask_pieces(struct question *question, const struct prom_span *span)
 
     for (size_t t = 0; rc == 0 && t < span->n_times;) {
         const double most = fmin(POINTS_OF_PIECE / (question->at_once + 1) + 1, TIMES_OF_PIECE);
-        const struct prom_span piece = {
-            .from_s = span->from_s + (double)t * span->step_s,
-            .n_times = (size_t)fmin((double)(span->n_times - t), fmax(most, 1)),
-            .step_s = span->step_s};
+        struct prom_span piece = *span;
         struct error own = {0};
 
+        piece.from_s += (double)t * span->step_s;
+        piece.n_times = (size_t)fmin((double)(span->n_times - t), fmax(most, 1));
         rc = ask_piece(question, &piece, &own);
         if (rc == 0)
             t += piece.n_times;
@@ -262,8 +261,8 @@ static int ask_pieces(struct question *question, const struct prom_span *span)
 }
 
 /* Writes the value of the name of @p n bytes, one of those in prom_query.h. */
-static void write_value(FILE *out, const struct prom_reader *reader, int step_s, const char *name,
-                        size_t n)
+static void write_value(FILE *out, const struct prom_reader *reader, const struct prom_span *times,
+                        const char *name, size_t n)
 {
     const struct plan_reading *reading = reader->reading;
     const double span_s = reading->to_s - reading->from_s;
@@ -279,7 +278,9 @@ static void write_value(FILE *out, const struct prom_reader *reader, int step_s,
     else if (strncmp(name, "span", n) == 0)
         fprintf(out, "%.0fs", span_s);
     else if (strncmp(name, "step", n) == 0)
-        fprintf(out, "%ds", step_s);
+        fprintf(out, "%ds", times->step_s);
+    else if (strncmp(name, "late", n) == 0)
+        fprintf(out, "offset -%.0fms", PROM_LATE_MS + times->ahead_s * 1000);
     else if (strncmp(name, "size", n) == 0)
         fprintf(out, "%.10g", plan_size_quantile(reading));
     else if (strncmp(name, "cpus", n) == 0)
@@ -291,25 +292,27 @@ static void write_value(FILE *out, const struct prom_reader *reader, int step_s,
 int prom_each(struct prom_reader *reader, const struct prom_span *span, const char *query,
               prom_see *see, void *context)
 {
-    const struct prom_span one = {.from_s = reader->reading->to_s, .n_times = 1};
-    const struct prom_span *times = span ? span : &one;
+    struct prom_span times =
+        span ? *span : (struct prom_span){.from_s = reader->reading->to_s, .n_times = 1};
     cleanup_free char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
+    times.ahead_s = times.step_s > 0 ? fmod(times.from_s, times.step_s) : 0;
+    times.from_s -= times.ahead_s;
     for (const char *at = query; out && *at; at++) {
         const size_t n = *at == '$' ? strspn(at + 1, LABELS) : 0;
 
         if (n > 0)
-            write_value(out, reader, times->step_s, at + 1, n);
+            write_value(out, reader, &times, at + 1, n);
         else
             fputc(*at, out);
         at += n;
     }
     if (!out || fclose(out) != 0)
         return -ENOMEM;
-    return ask_pieces(&(struct question){reader, text, see, context, (double)times->n_series},
-                      times);
+    return ask_pieces(&(struct question){reader, text, see, context, (double)times.n_series},
+                      &times);
 }
 
 /* Matchers that a series without the label passes would select what was recorded of all hosts. */

@@ -9,10 +9,9 @@
 #include <stdio.h>
 
 /** In a query by steps: a sample of minute k is scraped within minute k + 1, so the range of a step
- * ends just before the minute after it does. The times of the query itself are multiples of its
- * step, so that a server that aligns them, such as the query frontends of Thanos and Mimir, changes
- * nothing. */
-#define PROM_LATE " offset -59999ms"
+ * ends just before the minute after it does. The server is asked for multiples of the step, so that
+ * one that aligns times, such as the query frontends of Thanos and Mimir, changes nothing. */
+#define PROM_LATE_MS 59999
 
 /** The server, and what its queries are about. */
 struct prom_reader {
@@ -60,6 +59,7 @@ void prom_guest_name(char *name, size_t size, const struct prom_series *series);
  *   $instances  those of the reader
  *   $span    the length of the reading
  *   $step    that of a step of the span
+ *   $late    the offset by which ranges end late enough: PROM_LATE_MS
  *   $900     900 s, or as many more as make at most 10,000 of them the length of the reading:
  *            VictoriaMetrics refuses more than 30,000 points of one series of a subquery
  *   $size    the quantile of right sizes

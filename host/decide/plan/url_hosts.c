@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +195,7 @@ static int see_doubt(struct prom_series *series, void *context)
     struct url_host *host = find_host(from, name);
 
     if (host)
-        host->seen = true;
+        host->seen = !isnan(series->value);
     if (series->value >= 1 && from->doubt->what)
         return say_doubt(from, host, name);
     if (host)

@@ -16,7 +16,7 @@
 
 /* The cells that are recorded completely. */
 static const char recorded_cells[] =
-    "max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[$step]" PROM_LATE ")) <= "
+    "max by (host) (count_over_time(vmwss_plan_reserve_bytes{$of}[$step] $late)) <= "
     "on (host) max by (host) (max_over_time(vmwss:plan_scrapes:count15m{$of}[$step]" AHEAD ")) "
     "and on (host) max by (host) (" RECORDED ")";
 
@@ -41,7 +41,8 @@ static int see_cells(struct prom_series *series, void *context)
     return 0;
 }
 
-/* Returns the begin of the steps that are all recorded, but perhaps for the last ones. */
+/* Returns the begin of the steps that are all recorded, but perhaps for the last ones; infinite:
+ * there are none. */
 static double recorded_from(const struct prom_span *span, const uint8_t *cells)
 {
     const int all = span->step_s / CELL_S;
@@ -49,6 +50,8 @@ static double recorded_from(const struct prom_span *span, const uint8_t *cells)
 
     for (size_t late = 0; late < STEPS_LATE && first > 0 && cells[first - 1] < all; late++)
         first--;
+    if (first == 0 || cells[first - 1] < all)
+        return HUGE_VAL;
     while (first > 0 && cells[first - 1] == all)
         first--;
     return span->from_s + ((double)first - 1) * span->step_s;

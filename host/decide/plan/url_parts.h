@@ -58,7 +58,7 @@ void url_hosts_free(struct url_hosts *hosts);
 
 /** The largest needs of each step, by uuid, of what was scraped. */
 #define SCRAPED_NEEDS \
-    "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step]" PROM_LATE "))"
+    "max by (uuid) (max_over_time(vmwss_plan_need_bytes{$of,$window}[$step] $late))"
 
 /** As many hours of a guest's needs are in all answers, or something is wrong. */
 #define LOST_HOURS 3

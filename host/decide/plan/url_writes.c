@@ -157,8 +157,12 @@ int url_writes_read(const struct url_minutes *minutes, struct prom_reader *reade
     const double first_s = (floor(fleet->from_s / BUCKET_HOUR) + 1) * BUCKET_HOUR;
     const double hours = floor((reader->reading->to_s - first_s) / BUCKET_HOUR) + 1;
     cleanup_free struct hour **of = calloc(fleet->n_guests + 1, sizeof(struct hour *));
-    struct curves curves = {
-        minutes, {first_s, (size_t)fmax(hours, 0), BUCKET_HOUR, minutes->roster->n_rows}, of};
+    struct curves curves = {.minutes = minutes,
+                            .span = {.from_s = first_s,
+                                     .n_times = (size_t)fmax(hours, 0),
+                                     .step_s = BUCKET_HOUR,
+                                     .n_series = minutes->roster->n_rows},
+                            .hours = of};
     cleanup_free char *text = NULL;
     size_t size;
     FILE *out = of ? open_memstream(&text, &size) : NULL;

@@ -215,7 +215,10 @@ static int answer_to(const char *query, double from_s, double to_s, int step_s,
     FILE *out;
 
     free(text);
-    ahead_s = strstr(query, " offset -") ? 59.999 : 0;
+    ahead_s = strstr(query, " offset -1799999ms") ? 59.999
+              : strstr(query, " offset -")
+                  ? strtod(strstr(query, " offset -") + strlen(" offset -"), NULL) / 1000
+                  : 0;
     out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
     fprintf(out, "{\"status\":\"success\",\"isPartial\":%s,\"data\":{\"result\":[",
@@ -615,6 +618,18 @@ TEST(cases, sizes_are_those_that_are_recorded_if_all_of_them_are)
     ck_assert_msg(read_url() == 0, "%s", error.text);
     ck_assert_double_eq(fleet.guests[0].size_bytes, 65 * MIB);
     ck_assert_uint_eq(scraped_sizes, 1);
+}
+
+/* As long as the steps that may not be recorded yet. No rule is kept. */
+TEST(cases, sizes_of_a_young_host_are_those_that_are_scraped)
+{
+    add_web();
+    add_of("vmwss_plan_size_bytes", "a", "web", 60 * MIB, 0);
+    for (size_t i = 0; i < n_series; i++)
+        series[i].since_s = 1.9 * HOUR_S;
+    ck_assert_msg(read_url() == 0, "%s", error.text);
+    ck_assert_double_eq(fleet.guests[0].size_bytes, 60 * MIB);
+    ck_assert_str_eq(warnings, "");
 }
 
 /* No rule is kept. */
