@@ -283,8 +283,9 @@ static const struct option_line lines[] = {
 };
 
 const struct command_options plan_options_table = {
-    .usage = "Usage: vmwss plan [OPTIONS] [--from] [HOST=]HISTORY|URL...\n\n"
-             "Shows what the guests of several hosts need together and at which risk, where more would fit, "
+    .usage =
+        "Usage: vmwss plan [OPTIONS] [--from] [HOST=]HISTORY|URL...\n\n"
+        "Shows what the guests of several hosts need together and at which risk, where more would fit, "
         "which hosts could be emptied, and when they will be full: by the histories that vmwssd keeps on "
         "each host, or by a Prometheus that scrapes them.\n",
     .lines = lines,
