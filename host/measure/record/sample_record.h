@@ -126,11 +126,12 @@ struct sample_record {
     char host[256];
     char domain[256]; /* empty if unknown */
     char uuid[37];    /* empty if unknown */
+    bool census;
     struct guest_owner owner;
     pid_t pid;
     enum accel accel;
+    unsigned flags;
     const char *method;
-    bool census;
     uint64_t samples; /* panel: pages with a known state; census: pages of guest RAM */
     uint64_t granularity_bytes;
     uint64_t ram_bytes, resident_bytes, unmeasurable_bytes; /* as of the last window */
@@ -139,7 +140,6 @@ struct sample_record {
     /* time to mark all pages, and to read them in the last window. Not stored */
     double marking_s, reading_s;
     double paused_s; /* how long the guest was suspended for the measurement */
-    unsigned flags;
     size_t n_windows;
     struct window_record windows[RUN_MAX_WINDOWS];
     struct write_curve writes; /* the write working set, if it was measured */
