@@ -9,8 +9,8 @@ libs=(guests)
 . "$(dirname "$0")/../../lib/preamble.sh"
 
 echo "# usage: exit 1"
-expect_exit "no guest named" 1 'name a DOMAIN or a --pid' "$vmwss" measure
-expect_exit "both named" 1 'one of them' "$vmwss" measure --pid 1 name
+expect_exit "no guest named" 1 'name either a DOMAIN or a --pid' "$vmwss" measure
+expect_exit "both named" 1 'name either a DOMAIN or a --pid' "$vmwss" measure --pid 1 name
 expect_exit "two guests" 1 'one guest at a time' "$vmwss" ages a b
 expect_exit "all, and one of them" 1 'only one of them' "$vmwss" measure --all a
 expect_exit "pid is no number" 1 'not a process id' "$vmwss" measure --pid 12x

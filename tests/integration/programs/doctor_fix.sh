@@ -41,7 +41,7 @@ umount /sys/kernel/debug
 
 chmod 755 /run
 expect_exit "not root" 2 . setpriv --reuid 65534 --regid 65534 --clear-groups "$vmwss" doctor --fix --apply
-expect_exit "both" 1 'either --apply or --undo' "$vmwss" doctor --fix --apply --undo
-expect_exit "of a guest" 1 'without a guest' "$vmwss" doctor web1 --fix
+expect_exit "both" 1 'need --fix; give one of them' "$vmwss" doctor --fix --apply --undo
+expect_exit "of a guest" 1 'and no guest' "$vmwss" doctor web1 --fix
 check "nothing was changed" test -z "$(source_of)"
 finish
