@@ -94,10 +94,11 @@ struct migrate_forecast {
     struct migrate_range postcopy_bytes, postcopy_s;
 };
 
-/** Returns how much of guest RAM holds something, of which @p resident_bytes are resident: some of
- * those pages hold only zeroes, and nobody looks. All but what firmware leaves is taken for filled;
- * the upper bound is all of it, the lower one goes without the share that guests were seen to have,
- * and in a guest that has itself @p arrived by a migration, without all that it did not write. */
+/** Returns how much of guest RAM is not zero, where @p resident_bytes are resident. Some of those
+ * pages hold only zeroes, and vmwss never reads pages. The estimate subtracts what firmware leaves;
+ * the upper bound is all that is resident. The lower bound also subtracts the largest share of zero
+ * pages seen in guests or, if the guest itself @p arrived by a migration, all that it did not
+ * write. */
 struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
                                     const struct write_curve *writes, bool arrived);
 

@@ -65,7 +65,7 @@ TEST(cases_tests, the_time_is_that_of_the_last_reading)
     ck_assert_double_eq(record.reading_s, 0.5);
 }
 
-/* What it would touch if it ran is not known; what it has written is. */
+/* Its working set is not known, but what it has written is: nothing. */
 TEST(cases_tests, a_guest_that_did_not_run_wrote_nothing)
 {
     window(60, PAGES, 0, 0);
