@@ -22,6 +22,7 @@ check "one that does not, does not" verdict_is diverges --bandwidth 5MiB/s
 says() { foretold "${@:2}" | grep -q "$1"; }
 check "the verdict is in words" says 'does not converge at 5.0 MiB/s with 300ms of downtime' -b 5MiB/s
 check "the threshold is explained" says 'than 12.0 MiB is left' -b 40MiB/s --explain
+check "so is which resident pages count as zeroes" says 'lower bound 20 %, or 33 % with huge pages' -b 40MiB/s --explain
 expect_exit "a speed without its unit is refused" 1 '10G: expected a speed with its unit' foretold --bandwidth 10G
 expect_exit "a curve has its own guest" 1 'no DOMAIN and no --pid' foretold web1
 
