@@ -198,7 +198,7 @@ static struct course run(const struct way *way)
 /* The share of such pages in the rest: none in a guest that has filled all of it, 0.12 to 0.14 in
  * Linux 6.12 shortly after its boot (idle, redis, compile; 136 MiB resident of 256). */
 static const double zeroes_share[] = {[DIRTY_LOW] = 0.2, [DIRTY_MIDDLE] = 0.06};
-/* With huge pages 0.16; one that was touched once is resident as a whole. */
+/* With huge pages 0.16 to 0.19; one that was touched once is resident as a whole. */
 #define HUGE_ZEROES_SHARE 0.33
 
 struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,

@@ -114,6 +114,24 @@ def rows_text(heading, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def print_pages(runs):
+    """The pages that were resident, those foretold to be sent with all that they hold, and those that were, medians of the runs."""
+    rows = []
+    for guest in dict.fromkeys(run["guest"] for run in runs):
+        of = [run for run in runs if run["guest"] == guest and run["outcome"].get("normal_pages")]
+        filled = [run["forecast"]["filled_bytes"] for run in of if "filled_bytes" in run["forecast"]]
+        if filled:
+            bounds = [round(statistics.median(one[key] for one in filled) / 4096) for key in ("value", "low", "high")]
+            sent = [
+                round(statistics.median(run["outcome"][key] for run in of)) for key in ("normal_pages", "zero_pages")
+            ]
+            resident = round(statistics.median(run["record"]["resident_bytes"] for run in of) / 4096)
+            rows.append([guest, str(resident), "{} [{}, {}]".format(*bounds), *map(str, sent)])
+    if rows:
+        print()
+        print(rows_text(["guest", "pages resident", "foretold to be filled", "sent", "sent as zeroes"], rows))
+
+
 def print_report(runs):
     if not any(run["outcome"]["converged"] for run in runs):
         print("no migration has converged")
@@ -144,3 +162,4 @@ def print_report(runs):
     print(rows_text(["guest", "moves", *COLUMNS], rows))
     print()
     print(f"fixed: {fixed:.3g} s a GiB, the median of these runs.")
+    print_pages(runs)
