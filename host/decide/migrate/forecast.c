@@ -197,9 +197,10 @@ static struct course run(const struct way *way)
 #define FIRMWARE_MOST 0.25
 /* The share of such pages in the rest: none in a guest that has filled all of it, 0.12 to 0.14 in
  * Linux 6.12 shortly after its boot (idle, redis, compile; 136 MiB resident of 256). */
-static const double zeroes_share[] = {[DIRTY_LOW] = 0.2, [DIRTY_MIDDLE] = 0.06};
+#define ZEROES_SHARE 0.06
+#define ZEROES_SHARE_MOST 0.2
 /* With huge pages 0.16 to 0.19; one that was touched once is resident as a whole. */
-#define HUGE_ZEROES_SHARE 0.33
+#define HUGE_ZEROES_SHARE_MOST 0.33
 
 struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
                                     const struct write_curve *writes, bool arrived)
@@ -207,10 +208,10 @@ struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
     const double most = fmin(resident_bytes, ram_bytes);
     const double written = dirty_bytes(writes, DIRTY_LOW, HUGE_VAL, most);
     const double rest = most - fmin(FIRMWARE_ZEROES_BYTES, FIRMWARE_MOST * most);
-    const double share = writes->flags & FLAG_THP ? HUGE_ZEROES_SHARE : zeroes_share[DIRTY_LOW];
+    const double share = writes->flags & FLAG_THP ? HUGE_ZEROES_SHARE_MOST : ZEROES_SHARE_MOST;
 
     return (struct migrate_range){
-        .value = fmax(written, rest * (1 - zeroes_share[DIRTY_MIDDLE])),
+        .value = fmax(written, rest * (1 - ZEROES_SHARE)),
         .low = fmax(written, arrived ? 0 : rest * (1 - share)),
         .high = most,
     };
