@@ -17,12 +17,18 @@ pack() { (cd "$1" && cpack -G "$2" -B "$3") >"$dir/cpack.log" 2>&1 || { cat "$di
 
 check "cpack makes RPM packages" pack "$build" RPM "$dir/rpm"
 check "and Debian's" pack "$build" DEB "$dir/deb"
+# has_description RPM PACKAGE
+has_description() {
+	diff <(rpm -qp --qf '%{SUMMARY}\n%{DESCRIPTION}\n' "$1") \
+		<(rpmspec -q --qf '<%{NAME}>\n%{SUMMARY}\n%{DESCRIPTION}\n' "$root/host/package/vmwss.spec" | sed -n "/^<$2>\$/,/^</p" | grep -v "^<")
+}
 names() { find "$1" -mindepth 1 ! -type d -printf '%P\n' | grep -v '^usr/share/lintian/' | sort; }
 for package in vmwss vmwss-guest; do
 	rpm=$(find "$dir/rpm" -maxdepth 1 -name "$package-[0-9]*.rpm")
 	deb=$(find "$dir/deb" -maxdepth 1 -name "${package}_*.deb")
 	check "$package: rpmlint finds nothing" bash -c "rpmlint -c '$root/host/package/rpmlint.toml' '$rpm' >'$dir/lint' 2>&1 &&
 		grep -q ' 0 errors, 0 warnings' '$dir/lint' || { cat '$dir/lint'; exit 1; }"
+	check "$package: its description is that of the spec" has_description "$rpm" "$package"
 	mkdir -p "$dir/tree/$package" "$dir/debian/$package"
 	check "$package: it unpacks" bash -c "cd '$dir/tree/$package' && rpm2cpio '$rpm' | cpio -idm --quiet"
 	dpkg-deb -x "$deb" "$dir/debian/$package"
@@ -32,7 +38,7 @@ for package in vmwss vmwss-guest; do
 		"$dir/tree/$package" "$dir/debian/$package"
 done
 rpm=$(find "$dir/rpm" -maxdepth 1 -name 'vmwss-[0-9]*.rpm')
-check "a changed configuration survives" test "$(rpm -qp --qf '[%{FILENAMES} %{FILEFLAGS:fflags}\n]' "$rpm" | grep conf)" = \
+check "a changed configuration survives" test "$(rpm -qp --qf '[%{FILENAMES} %{FILEFLAGS:fflags}\n]' "$rpm" | grep conf | grep -v /man/)" = \
 	"$(printf '%s\n' '/etc/vmwss/vmwssd.conf cn' '/usr/lib/sysusers.d/vmwss.conf ' \
 		'/usr/share/vmwss/systemd/vmwss-balloond-reclaim.conf ')"
 for tag in POSTIN PREUN POSTUN; do
@@ -48,7 +54,7 @@ spec=$root/host/package/vmwss.spec
 check "rpmlint finds nothing in the spec" bash -c "rpmlint -c '$root/host/package/rpmlint.toml' '$spec' | grep -q ' 0 errors, 0 warnings'"
 check "its version is the program's" test "$(rpmspec -q --srpm --qf '%{VERSION}' "$spec")" = "$("$build/host/vmwss" --version | awk '{ print $2 }')"
 mkdir -p "$dir/top/SOURCES"
-(cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null -T - --transform "s,^,vmwss-$(rpmspec -q --srpm --qf '%{VERSION}' "$spec")/," \
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null -T - --transform "flags=rh;s,^,vmwss-$(rpmspec -q --srpm --qf '%{VERSION}' "$spec")/," \
 	-czf "$dir/top/SOURCES/$(basename "$(rpmspec -P "$spec" | sed -n 's/^Source0: *//p')")") 2>/dev/null
 # Its dependencies are of another distribution's names.
 from_source() { rpmbuild -ba --nodeps --define "_topdir $dir/top" "$spec" >"$dir/rpmbuild.log" 2>&1 || { tail "$dir/rpmbuild.log"; return 1; }; }
