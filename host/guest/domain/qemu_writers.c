@@ -74,7 +74,9 @@ struct qemu_transfers qemu_writers_read(struct qemu_writers *writers, const stru
     }
     qemu_writers_free(writers);
     *writers = now;
-    return first ? (struct qemu_transfers){0} : wrote;
+    if (first)
+        return (struct qemu_transfers){0};
+    return wrote;
 }
 
 void qemu_writers_free(struct qemu_writers *writers)
