@@ -104,9 +104,10 @@ priced() { "$vmwss" plan w="$dir/writes.db" b="$dir/b.db" --capacity 8G --drain 
 costs() { priced --json "${@:2}" | jq -e "$1" >/dev/null; }
 priced | sed 's/^/# /'
 check "the cheapest goes first, and what waits for its hour last" costs '[.moves[].domain] == ["calm", "dark", "night"]'
+# 218 pages of firmware's and 6 % of the rest are taken for zeroes: 480.5 MiB.
 check "512 MiB take four seconds, at any hour" costs '.moves[0].migration | .verdict == "converges" and .hour == "any" and
 	(.total_seconds | . > 3.8 and . < 5) and .total_low_seconds < .total_seconds and .total_high_seconds > .total_seconds and
-	(.sent_bytes / 1048576 | . > 510 and . < 560) and .downtime_seconds > 0 and .curves >= 384'
+	(.sent_bytes / 1048576 | . > 480 and . < 530) and .downtime_seconds > 0 and .curves >= 384'
 check "without a measurement there is no price" costs '.moves[1].migration == null'
 check "one that is quiet for an hour of the week moves then" costs '.moves[2].migration | .verdict == "converges" and .hour == "Sun 03:00" and
 	.curves >= 2 and .total_seconds < 6'
@@ -117,7 +118,7 @@ check "which is then enough" costs '[.moves[] | select(.domain == "never") | .mi
 check "as is a longer standstill" costs '[.moves[] | select(.domain == "never")] | length == 1' --downtime 10s
 check "which is in the JSON" costs '.migration.allowed_downtime_s == 10 and .moves[0].migration.verdict == "converges"' --downtime 10s
 check "in the table, too" test "$(priced | grep -cE '^(calm +w +b .* [0-9.]+s \[.*\] .* any|night +w +b .* Sun 03:00|dark +w +b .* - +- +-) +drains w$')" = 3
-check "all together" quietly grep -xE 'One after the other, 2 moves take [0-9.]+s and send 1\.0 GiB, with 128\.0 MiB/s and 300 ms of downtime\.' <(priced)
+check "all together" quietly grep -xE 'One after the other, 2 moves take [0-9.]+s and send 9[6-9][0-9]\.[0-9] MiB, with 128\.0 MiB/s and 300 ms of downtime\.' <(priced)
 check "but for the unknown one" quietly grep -F 'How long 1 move takes is not known' <(priced)
 check "in CSV an unknown price is empty" test "$(priced --csv | column migration_hour move | tr '\n' ,)" = 'any,,Sun 03:00,'
 priced --html "$dir/priced.html"
