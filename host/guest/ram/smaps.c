@@ -266,10 +266,12 @@ struct walk {
     struct error *error;
 };
 
-/* A header ends the VMA before it. */
+/* A header ends the VMA before it. If that one has grown since it was read, as a heap does all the
+ * time, the kernel goes on inside of it and prints it again, whole: the first text is dropped. */
 static int parse_line(const struct line *line, struct walk *walk)
 {
-    uint64_t before = walk->vma.end;
+    const uint64_t before = walk->vma.end;
+    struct vma next;
 
     if (!is_header(line)) {
         if (before == 0)
@@ -277,13 +279,15 @@ static int parse_line(const struct line *line, struct walk *walk)
         return parse_field(line, &walk->vma, walk->error);
     }
 
-    int rc = before ? walk->visit(&walk->vma, walk->context) : 0;
+    int rc = parse_header(line, &next, walk->error);
+    const bool grown = rc == 0 && next.start == walk->vma.start && next.end > before;
 
-    if (rc == 0)
-        rc = parse_header(line, &walk->vma, walk->error);
-    if (rc == 0 && walk->vma.start < before)
+    if (rc == 0 && next.start < before && !grown)
         rc = line_error(walk->error, -EAGAIN, line,
                         "VMAs overlap (they changed while they were read)");
+    if (rc == 0 && before && !grown)
+        rc = walk->visit(&walk->vma, walk->context);
+    walk->vma = next;
     return rc;
 }
 

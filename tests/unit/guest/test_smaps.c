@@ -137,7 +137,7 @@ TEST(cases, bad_headers)
         "1000-2000  rw-p 00000000 00:00 0 ",
         " 1000-2000 rw-p 00000000 00:00 0 ",
         "-2000 rw-p 00000000 00:00 0 ",
-        "1000-2000 rw-p 00000000 00:00 0 \n1000-3000 rw-p 00000000 00:00 0 ",
+        "2000-3000 rw-p 00000000 00:00 0 \n1000-4000 rw-p 00000000 00:00 0 ",
         "1000-3000 rw-p 00000000 00:00 0 \n2000-4000 rw-p 00000000 00:00 0 ",
     };
 
@@ -248,6 +248,19 @@ TEST(cases, the_visitor_ends_the_walk)
     ck_assert_uint_eq(n, 2);
     ck_assert_int_eq(error.code, 0);
     ck_assert_int_eq(smaps_walk(&root, 1, stop_at_second, &n, &error), -ESRCH);
+}
+
+TEST(cases, a_vma_that_has_grown_is_taken_once)
+{
+    ck_assert_int_eq(parse("1000-2000 rw-p 00000000 00:00 0 \nRss: 4 kB\n"
+                           "1000-3000 rw-p 00000000 00:00 0 \nRss: 8 kB\n"
+                           "1000-5000 rw-p 00000000 00:00 0 \nRss: 12 kB\n"
+                           "5000-6000 ---p 00000000 00:00 0 \nRss: 0 kB\n"),
+                     0);
+    ck_assert_uint_eq(n_seen, 2);
+    ck_assert_uint_eq(seen[0].end, 0x5000);
+    ck_assert_uint_eq(seen[0].rss_bytes, 12 << 10);
+    ck_assert_uint_eq(seen[1].start, 0x5000);
 }
 
 /* A file of /proc whose VMAs have merged between two reads, so often. */
