@@ -139,7 +139,7 @@ embed_create() {
 	END
 	"$nothp" virsh -q -c "$embed_uri" create "$embed_dir/$name.xml" || return 1
 	for ((i = 0; i < 1200; i++)); do
-		if grep -qs 'vmwss-payload ready' "$embed_dir/$name.out"; then return 0; fi
+		if grep -qszP 'vmwss-payload ready[^\n]*\n' "$embed_dir/$name.out"; then return 0; fi
 		if grep -qs 'vmwss-payload error' "$embed_dir/$name.out"; then break; fi
 		sleep 0.1
 	done

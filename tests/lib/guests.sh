@@ -29,11 +29,11 @@ end_guests() {
 }
 trap end_guests EXIT
 
-# wait_ready NAME: until the payload has said that it spins, or what is wrong; not_ready then is why it did not.
+# wait_ready NAME: until the payload has said that it spins, in a whole line, or what is wrong; not_ready then is why it did not.
 wait_ready() {
 	local i
 	for ((i = 0; i < 240; i++)); do
-		if grep -qs 'vmwss-payload ready' "$guests_dir/$1.out"; then return 0; fi
+		if grep -qszP 'vmwss-payload ready[^\n]*\n' "$guests_dir/$1.out"; then return 0; fi
 		if grep -qs 'vmwss-payload error' "$guests_dir/$1.out"; then break; fi
 		sleep 0.5
 	done
@@ -203,7 +203,7 @@ measure_it_running() {
 			--pid) guest=${args[i + 1]} ;;
 			*)
 				# A domain of embed.sh.
-				if grep -qs 'vmwss-payload ready' "${embed_dir:-}/${args[i]}.out"; then
+				if grep -qszP 'vmwss-payload ready[^\n]*\n' "${embed_dir:-}/${args[i]}.out"; then
 					guest=$(embed_pid "${args[i]}")
 					serial_of[$guest]=$embed_dir/${args[i]}.out
 				fi
