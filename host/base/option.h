@@ -84,7 +84,7 @@ struct command_options {
     /* the text above the options: "Usage: ..." and sentences, which fill_paragraphs() prints */
     const char *usage;
     const struct option_line *lines;
-    const char *after; /* the text below them, likewise; NULL: no text */
+    const char *after; /* printed in the same way below them; NULL: no text */
     /* minimum width of the options' column; longer options move their help to the right. 0: as wide
      * as the longest option */
     int column;

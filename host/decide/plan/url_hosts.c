@@ -106,8 +106,8 @@ static int see_name(struct prom_series *series, void *context)
 
 /* --- what is wrong with them ------------------------------------------------------------------ */
 
-/* Counts what the query finds of each host, and 0 for a host of which it finds nothing: so that an
- * answer that lacks a host can be told from one that has no doubt about it. */
+/* Counts what the query finds of each host, and 0 for a host without findings. If the answer lacks
+ * a host, the server has left it out. */
 #define OR_NONE(query)                   \
     "count by (host) (" query ") or on " \
     "(host) 0 * count by (host) (last_over_time(vmwss_plan_reserve_bytes{$of}[1800s]))"
