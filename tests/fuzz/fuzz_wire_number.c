@@ -135,6 +135,7 @@ static bool is_taken(const struct meaning *meaning, enum agent_value value)
         return is_real_within(meaning, 4e9);
     case VALUE_TEXT:
     case VALUE_FLAG:
+    case VALUE_OBJECT:
         break;
     }
     return false;

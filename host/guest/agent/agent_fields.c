@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_PID (1ULL << 22)
@@ -89,6 +90,18 @@ static void set_unknown(enum agent_value value, void *at)
         *(uint64_t *)at = AGENT_UNKNOWN;
 }
 
+/* The fields of a missing object are all unknown. */
+static int read_object(const json_t *value, const char *where, const struct agent_field *field,
+                       uint64_t ram_bytes, void *at, struct error *error)
+{
+    char name[64];
+
+    if (value && !json_is_object(value))
+        return wrong(-EINVAL, where, field->key, "not an object", error);
+    snprintf(name, sizeof(name), "%s.%s", where, field->key);
+    return agent_fields_read(value, name, field->fields, ram_bytes, at, error);
+}
+
 static int read_field(const json_t *value, const char *where, const struct agent_field *field,
                       uint64_t ram_bytes, void *at, struct error *error)
 {
@@ -112,6 +125,8 @@ static int read_field(const json_t *value, const char *where, const struct agent
         return json_is_boolean(value)
                    ? 0
                    : wrong(-EINVAL, where, field->key, "neither true nor false", error);
+    case VALUE_OBJECT:
+        return read_object(value, where, field, ram_bytes, at, error);
     }
     return -EINVAL;
 }
@@ -126,16 +141,31 @@ int agent_fields_read(const json_t *object, const char *where, const struct agen
         void *at = (char *)base + field->offset;
         const json_t *value = json_object_get(object, field->key);
 
-        set_unknown(field->value, at);
-        if (value)
+        if (field->value != VALUE_OBJECT)
+            set_unknown(field->value, at);
+        if (value || field->value == VALUE_OBJECT)
             rc = read_field(value, where, field, ram_bytes, at, error);
     }
     return rc;
 }
 
-/* NULL if the value is not known. */
-static json_t *value_json(enum agent_value value, const void *at)
+static json_t *object_json(const struct agent_fields *fields, const void *base)
 {
+    json_t *object = agent_fields_json(fields, base);
+
+    if (json_object_size(object) > 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* NULL if the value is not known. */
+static json_t *field_json(const struct agent_field *field, const void *at)
+{
+    const enum agent_value value = field->value;
+
+    if (value == VALUE_OBJECT)
+        return object_json(field->fields, at);
     if (value == VALUE_TEXT)
         return *(const char *)at ? json_string(at) : NULL;
     if (value == VALUE_FLAG)
@@ -153,19 +183,10 @@ json_t *agent_fields_json(const struct agent_fields *fields, const void *base)
 
     for (size_t i = 0; i < fields->n; i++) {
         const struct agent_field *field = &fields->field[i];
-        json_t *value = value_json(field->value, (const char *)base + field->offset);
+        json_t *value = field_json(field, (const char *)base + field->offset);
 
         if (value)
             json_object_set_new(object, field->key, value);
     }
     return object;
-}
-
-int agent_fields_object(const json_t *parent, const char *where, const char *key,
-                        const json_t **object, struct error *error)
-{
-    *object = json_object_get(parent, key);
-    return !*object || json_is_object(*object)
-               ? 0
-               : error_set(error, -EINVAL, "%s.%s: not an object", where, key);
 }

@@ -18,12 +18,14 @@ enum agent_value {
     VALUE_SECONDS, /* double, 0 .. somewhat more than a century */
     VALUE_TEXT,    /* char[AGENT_TEXT] */
     VALUE_FLAG,    /* bool */
+    VALUE_OBJECT,  /* a struct with its own fields */
 };
 
 struct agent_field {
     const char *key;
     enum agent_value value;
     size_t offset;
+    const struct agent_fields *fields; /* VALUE_OBJECT: their offsets start at this one */
 };
 
 struct agent_fields {
@@ -32,18 +34,13 @@ struct agent_fields {
 };
 
 /**
- * Reads every field of @p object into @p base; a missing field, or every field if @p object is
- * NULL, becomes AGENT_UNKNOWN, NAN, empty or false. @p where is the object's name for the message.
- * 0, -EINVAL, -ERANGE.
+ * Reads every field of @p object, and of the objects in it, into @p base; a missing field, or every
+ * field if @p object is NULL, becomes AGENT_UNKNOWN, NAN, empty or false. @p where is the object's
+ * name for the message. 0, -EINVAL, -ERANGE.
  */
 int agent_fields_read(const json_t *object, const char *where, const struct agent_fields *fields,
                       uint64_t ram_bytes, void *base, struct error *error);
 
-/** Makes a JSON object of the known members of @p base, which the caller owns. NULL if out of
- * memory. */
+/** Makes a JSON object of the known members of @p base, which the caller owns; an object in it
+ * without a known member is left out. NULL if out of memory. */
 json_t *agent_fields_json(const struct agent_fields *fields, const void *base);
-
-/** Returns the member of that name if it is an object, or NULL if it is missing; -EINVAL if it is
- * not an object. */
-int agent_fields_object(const json_t *parent, const char *where, const char *key,
-                        const json_t **object, struct error *error);

@@ -120,44 +120,6 @@ static int check_memory(const struct agent_memory *memory, struct error *error)
     return 0;
 }
 
-static int read_stalled(const json_t *parent, const char *resource, const char *kind,
-                        struct agent_stalled *stalled, struct error *error)
-{
-    char where[64];
-    const json_t *object;
-
-    snprintf(where, sizeof(where), "report.pressure.%s", resource);
-
-    int rc = agent_fields_object(parent, where, kind, &object, error);
-
-    snprintf(where, sizeof(where), "report.pressure.%s.%s", resource, kind);
-    return rc < 0 ? rc : agent_fields_read(object, where, &agent_stalled_fields, 0, stalled, error);
-}
-
-static int read_pressure(const json_t *parent, const char *resource,
-                         struct agent_pressure *pressure, struct error *error)
-{
-    const json_t *object;
-    int rc = agent_fields_object(parent, "report.pressure", resource, &object, error);
-
-    if (rc == 0)
-        rc = read_stalled(object, resource, "some", &pressure->some, error);
-    return rc < 0 ? rc : read_stalled(object, resource, "full", &pressure->full, error);
-}
-
-static int read_pressures(const json_t *report, struct agent_report *out, struct error *error)
-{
-    const json_t *object;
-    int rc = agent_fields_object(report, "report", "pressure", &object, error);
-
-    out->has_pressure = object != NULL;
-    if (rc == 0)
-        rc = read_pressure(object, "memory", &out->memory_pressure, error);
-    if (rc == 0)
-        rc = read_pressure(object, "io", &out->io_pressure, error);
-    return rc < 0 ? rc : read_pressure(object, "cpu", &out->cpu_pressure, error);
-}
-
 static int read_processes(const json_t *report, uint64_t ram_bytes, struct agent_top *out,
                           struct error *error)
 {
@@ -189,29 +151,10 @@ static int read_processes(const json_t *report, uint64_t ram_bytes, struct agent
 static int read_report(const json_t *object, uint64_t ram_bytes, struct agent_report *out,
                        struct error *error)
 {
-    const json_t *memory, *paging, *working_set;
     int rc = agent_fields_read(object, "report", &agent_report_fields, ram_bytes, out, error);
 
-    if (rc == 0)
-        rc = agent_fields_object(object, "report", "memory", &memory, error);
-    if (rc == 0)
-        rc = agent_fields_read(memory, "report.memory", &agent_memory_fields, ram_bytes,
-                               &out->memory, error);
-    if (rc == 0)
-        rc = check_memory(&out->memory, error);
-    if (rc == 0)
-        rc = read_pressures(object, out, error);
-    if (rc == 0)
-        rc = agent_fields_object(object, "report", "paging", &paging, error);
-    if (rc == 0)
-        rc = agent_fields_read(paging, "report.paging", &agent_paging_fields, ram_bytes,
-                               &out->paging, error);
-    if (rc == 0)
-        rc = agent_fields_object(object, "report", "working_set", &working_set, error);
-    if (rc == 0)
-        rc = agent_fields_read(working_set, "report.working_set", &agent_working_set_fields,
-                               ram_bytes, &out->working_set, error);
-    return rc;
+    out->has_pressure = json_object_get(object, "pressure") != NULL;
+    return rc < 0 ? rc : check_memory(&out->memory, error);
 }
 
 static int read_stall(const json_t *object, struct agent_stall *stall, struct error *error)
@@ -230,7 +173,7 @@ static int read_stall(const json_t *object, struct agent_stall *stall, struct er
 
 static int read_error(const json_t *root, char *text, struct error *error)
 {
-    static const struct agent_field field = {"error", VALUE_TEXT, 0};
+    static const struct agent_field field = {"error", VALUE_TEXT, 0, NULL};
     static const struct agent_fields words = {&field, 1};
 
     return agent_fields_read(root, "message", &words, 0, text, error);
@@ -267,7 +210,7 @@ static int find_kind(const json_t *root, enum agent_message_kind *kind, const js
 
 static int read_seq(const json_t *root, struct agent_message *message, struct error *error)
 {
-    static const struct agent_field field = {"seq", VALUE_COUNT, 0};
+    static const struct agent_field field = {"seq", VALUE_COUNT, 0, NULL};
     static const struct agent_fields seq = {&field, 1};
     int rc = agent_fields_read(root, "message", &seq, 0, &message->seq, error);
 

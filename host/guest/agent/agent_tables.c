@@ -4,9 +4,13 @@
 #include "base/array.h"
 #include "guest/agent/agent_report.h"
 
-#define FIELD(type, member, value)                    \
-    {                                                 \
-#member, value, offsetof(struct type, member) \
+#define FIELD(type, member, value)                          \
+    {                                                       \
+#member, value, offsetof(struct type, member), NULL \
+    }
+#define OBJECT(key, offset, fields)          \
+    {                                        \
+        key, VALUE_OBJECT, offset, &(fields) \
     }
 
 static const struct agent_field hello_field[] = {
@@ -79,12 +83,6 @@ static const struct agent_field working_set_field[] = {
     FIELD(agent_working_set, unread, VALUE_COUNT),
 };
 
-static const struct agent_field report_field[] = {
-    FIELD(agent_report, uptime_s, VALUE_SECONDS),
-    FIELD(agent_report, pressure_off, VALUE_TEXT),
-    FIELD(agent_report, processes_hidden, VALUE_FLAG),
-};
-
 static const struct agent_field stall_field[] = {
     FIELD(agent_stall, resource, VALUE_TEXT),      FIELD(agent_stall, kind, VALUE_TEXT),
     FIELD(agent_stall, threshold_us, VALUE_COUNT), FIELD(agent_stall, window_us, VALUE_COUNT),
@@ -97,5 +95,30 @@ const struct agent_fields agent_stalled_fields = {stalled_field, COUNT(stalled_f
 const struct agent_fields agent_paging_fields = {paging_field, COUNT(paging_field)};
 const struct agent_fields agent_process_fields = {process_field, COUNT(process_field)};
 const struct agent_fields agent_working_set_fields = {working_set_field, COUNT(working_set_field)};
-const struct agent_fields agent_report_fields = {report_field, COUNT(report_field)};
 const struct agent_fields agent_stall_fields = {stall_field, COUNT(stall_field)};
+
+/* --- objects of objects ----------------------------------------------------------------------- */
+
+static const struct agent_field resource_field[] = {
+    OBJECT("some", offsetof(struct agent_pressure, some), agent_stalled_fields),
+    OBJECT("full", offsetof(struct agent_pressure, full), agent_stalled_fields),
+};
+static const struct agent_fields resource_fields = {resource_field, COUNT(resource_field)};
+
+static const struct agent_field pressure_field[] = {
+    OBJECT("memory", offsetof(struct agent_report, memory_pressure), resource_fields),
+    OBJECT("io", offsetof(struct agent_report, io_pressure), resource_fields),
+    OBJECT("cpu", offsetof(struct agent_report, cpu_pressure), resource_fields),
+};
+static const struct agent_fields pressure_fields = {pressure_field, COUNT(pressure_field)};
+
+static const struct agent_field report_field[] = {
+    FIELD(agent_report, uptime_s, VALUE_SECONDS),
+    FIELD(agent_report, pressure_off, VALUE_TEXT),
+    FIELD(agent_report, processes_hidden, VALUE_FLAG),
+    OBJECT("memory", offsetof(struct agent_report, memory), agent_memory_fields),
+    OBJECT("pressure", 0, pressure_fields),
+    OBJECT("paging", offsetof(struct agent_report, paging), agent_paging_fields),
+    OBJECT("working_set", offsetof(struct agent_report, working_set), agent_working_set_fields),
+};
+const struct agent_fields agent_report_fields = {report_field, COUNT(report_field)};
