@@ -249,7 +249,7 @@ static void print_paging(const struct guest_view *view)
     const struct agent_report *now = view->report;
     bool over = view->before && now->uptime_s > view->before->uptime_s;
     double seconds = over ? now->uptime_s - view->before->uptime_s : now->uptime_s;
-    uint64_t page = agent_page_bytes(view->hello);
+    uint64_t page = guest_report_page_bytes(view->hello);
     char heading[48] = "PER SECOND SINCE BOOT", span[32];
 
     if (over)

@@ -30,7 +30,6 @@ LIMIT = "the most there may be"
 TEXT = "room for a path or a text"
 HOST = [
     ("guest/agent/agent_channel.h", "AGENT_UNREAD_LINES", LIMIT),
-    ("guest/agent/agent_report.h", "told >= 4096", "pages of a guest, whose kernel is another one"),
     ("guest/arch/x86_64.c", "LEGACY_BYTES (2ULL << 20)", "the begin of a PC's memory"),
     ("base/command.c", "char text[4096]", TEXT),
     ("base/page_sizes.h", "BASE_4K = 4096", "one of those that there are"),
@@ -39,6 +38,7 @@ HOST = [
     ("measure/cache/resctrl_read.c", "char text[4096]", TEXT),
     ("programs/vmwss/daemon_process.c", "char text[4096]", TEXT),
     ("programs/vmwss/map_over.h", "MAP_OVER_MAX_PERIODS 4096", LIMIT),
+    ("measure/estimate/guest_stats.c", "bytes >= 4096", "pages of a guest, whose kernel is another one"),
     ("measure/estimate/guest_stats.c", "report->page_bytes = 4096", "pages of a guest that says nothing of them"),
     ("show/metrics/prometheus.c", "char name[4096]", TEXT),
     ("guest/ram/own_memory.c", "BATCH 4096", BATCH),

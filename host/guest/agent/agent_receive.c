@@ -195,12 +195,11 @@ void channel_receive(struct agent_channel *channel, uint64_t now_ns, struct agen
 {
     refill(channel, now_ns);
     if (!channel->inbox) {
-        channel->inbox = malloc(sizeof(*channel->inbox));
+        channel->inbox = calloc(1, sizeof(*channel->inbox));
         if (!channel->inbox) {
             channel_fail(channel, AGENT_FAULT_CLOSED, -ENOMEM, "out of memory");
             return;
         }
-        inbox_reset(channel->inbox);
     }
     take_lines(channel, now_ns, event); /* lines that the previous call left */
     if (event->kind == AGENT_NOTHING && !channel->failed.set) {

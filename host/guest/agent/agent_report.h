@@ -26,14 +26,6 @@ struct agent_hello {
     uint64_t page_bytes;
 };
 
-/** The page size of its page counts; 4 KiB if it reports none, or one that no kernel has. */
-static inline uint64_t agent_page_bytes(const struct agent_hello *hello)
-{
-    uint64_t told = hello->page_bytes;
-
-    return told >= 4096 && told <= 65536 && (told & (told - 1)) == 0 ? told : 4096;
-}
-
 /** Documentation/filesystems/proc.rst of the kernel, "meminfo". */
 struct agent_memory {
     uint64_t total_bytes, free_bytes, available_bytes;
@@ -80,12 +72,6 @@ struct agent_working_set {
     char how[AGENT_TEXT]; /* "clear_refs", "page_idle" */
     uint64_t unread;      /* processes that the agent could not read: their memory is missing */
 };
-
-/** The time from the begin of its window to the report; NAN if there is no window. */
-static inline double agent_working_set_s(const struct agent_working_set *own)
-{
-    return own->window_s + (own->age_s > 0 ? own->age_s : 0);
-}
 
 struct agent_report {
     double uptime_s; /* uptime of the guest; use its differences with differences of totals */

@@ -75,7 +75,7 @@ static void check_working_set(struct checking *checking, const struct agent_work
                               const struct host_sample *host)
 {
     if (isnan(own->window_s) || own->anon_bytes == AGENT_UNKNOWN ||
-        own->file_bytes == AGENT_UNKNOWN || host->guest_window.window_s < agent_working_set_s(own))
+        own->file_bytes == AGENT_UNKNOWN || host->guest_window.window_s < guest_report_own_s(own))
         return;
     check_excess(checking, INCONSISTENT_WORKING_SET,
                  (double)own->anon_bytes + (double)own->file_bytes -

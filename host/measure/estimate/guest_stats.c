@@ -42,13 +42,25 @@ void guest_report_clear(struct guest_report *report, enum guest_stats_source sou
         .anon_bytes = AGENT_UNKNOWN, .file_bytes = AGENT_UNKNOWN, .window_s = NAN, .age_s = NAN};
 }
 
+uint64_t guest_report_page_bytes(const struct agent_hello *hello)
+{
+    const uint64_t bytes = hello->page_bytes;
+
+    return bytes >= 4096 && bytes <= 65536 && (bytes & (bytes - 1)) == 0 ? bytes : 4096;
+}
+
+double guest_report_own_s(const struct agent_working_set *own)
+{
+    return own->window_s + (own->age_s > 0 ? own->age_s : 0);
+}
+
 void guest_report_of_agent(struct guest_report *out, const struct agent_hello *hello,
                            const struct agent_report *report, double host_s)
 {
     *out = (struct guest_report){
         .source = GUEST_STATS_AGENT,
         .report = *report,
-        .page_bytes = agent_page_bytes(hello),
+        .page_bytes = guest_report_page_bytes(hello),
         .host_s = host_s,
     };
     snprintf(out->boot_id, sizeof(out->boot_id), "%s", hello->boot_id);

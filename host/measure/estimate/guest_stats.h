@@ -135,6 +135,14 @@ struct guest_report {
 /** Sets everything to unknown; the caller fills it in. */
 void guest_report_clear(struct guest_report *report, enum guest_stats_source source);
 
+/** Returns the page size of the agent's page counts; 4 KiB if it reports none, or one that no
+ * kernel has. */
+uint64_t guest_report_page_bytes(const struct agent_hello *hello);
+
+/** Returns the time from the beginning of the guest's own window to the report; NAN if there is no
+ * window. */
+double guest_report_own_s(const struct agent_working_set *own);
+
 /** Converts an agent's report, received at @p host_s, into a struct guest_report. */
 void guest_report_of_agent(struct guest_report *out, const struct agent_hello *hello,
                            const struct agent_report *report, double host_s);
@@ -153,7 +161,7 @@ struct host_sample {
     uint64_t resident_bytes;   /* the resident part of ram_bytes */
     bool resident_whole;       /* all touched memory is resident: no page swapped or merged */
     struct host_window window; /* the shortest window */
-    /* the shortest window that covers the guest's own window: agent_working_set_s() */
+    /* the shortest window that covers the guest's own window: guest_report_own_s() */
     struct host_window guest_window;
 };
 

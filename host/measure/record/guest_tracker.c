@@ -114,7 +114,7 @@ static struct host_window window_of(const struct window_record *window)
 static struct host_sample host_of(const struct guest_tracker *tracker,
                                   const struct sample_record *record)
 {
-    double own_s = agent_working_set_s(&tracker->now.report.working_set);
+    double own_s = guest_report_own_s(&tracker->now.report.working_set);
     struct host_sample host = {
         .ram_bytes = tracker->current_bytes < record->ram_bytes ? tracker->current_bytes
                                                                 : record->ram_bytes,
