@@ -106,13 +106,6 @@ static bool is_array(enum field_type type)
     return type == FIELD_WINDOWS || type == FIELD_AGES || type == FIELD_POINTS;
 }
 
-static char *array_text(enum field_type type, const void *base)
-{
-    if (type == FIELD_WINDOWS)
-        return row_windows_text(base);
-    return type == FIELD_AGES ? row_ages_text(base) : row_points_text(base);
-}
-
 static int bind_field(sqlite3_stmt *s, int parameter, const struct field *field, const void *base)
 {
     struct field_value value;
@@ -123,7 +116,7 @@ static int bind_field(sqlite3_stmt *s, int parameter, const struct field *field,
         bind_value(s, parameter, &value);
         return 0;
     }
-    text = array_text(field->type, base);
+    text = row_text(field->type, base);
     if (!text)
         return -ENOMEM;
     sqlite3_bind_text(s, parameter, text, -1, free);
@@ -235,11 +228,7 @@ static int read_array(sqlite3_stmt *s, int column, enum field_type type, void *b
 {
     char text[JSON_TEXT_MAX];
 
-    if (sql_text(s, column, text, sizeof(text)) < 0)
-        return -EUCLEAN;
-    if (type == FIELD_WINDOWS)
-        return row_windows_parse(base, text);
-    return type == FIELD_AGES ? row_ages_parse(base, text) : row_points_parse(base, text);
+    return sql_text(s, column, text, sizeof(text)) < 0 ? -EUCLEAN : row_parse(type, text, base);
 }
 
 static int read_field(sqlite3_stmt *s, int column, const struct field *field, void *base)

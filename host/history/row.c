@@ -45,8 +45,9 @@ static json_t *number_array(const struct field *fields, const void *base)
     return array;
 }
 
-static json_t *window_array(const struct window_record *window)
+static json_t *put_window(const void *element)
 {
+    const struct window_record *window = element;
     json_t *array = number_array(window_fields(), window);
 
     if (window->unit_low_bytes <= window->wss_low_bytes)
@@ -54,52 +55,18 @@ static json_t *window_array(const struct window_record *window)
     return array;
 }
 
-static json_t *bin_array(const struct age_bin *bin)
+static json_t *put_bin(const void *element)
 {
+    const struct age_bin *bin = element;
     json_t *to = isinf(bin->to_s) ? json_null() : json_real(bin->to_s);
 
     return json_pack("[foooo]", bin->from_s, to, json_u64(bin->bytes), json_u64(bin->low_bytes),
                      json_u64(bin->high_bytes));
 }
 
-/* Nine digits represent a window of eleven days to the millisecond. */
-static char *array_text(json_t *array, bool complete)
+static json_t *put_point(const void *element)
 {
-    char *text = complete ? json_dumps(array, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-
-    json_decref(array);
-    return text;
-}
-
-char *row_windows_text(const struct sample_record *sample)
-{
-    json_t *array = json_array();
-    bool complete = array != NULL;
-
-    for (size_t w = 0; w < sample->n_windows && complete; w++)
-        complete = json_array_append_new(array, window_array(&sample->windows[w])) == 0;
-    return array_text(array, complete);
-}
-
-char *row_ages_text(const struct ages_record *record)
-{
-    json_t *array = json_array();
-    bool complete = array != NULL;
-
-    for (size_t b = 0; b < record->n_bins && complete; b++)
-        complete = json_array_append_new(array, bin_array(&record->bins[b])) == 0;
-    return array_text(array, complete);
-}
-
-char *row_points_text(const struct write_curve *curve)
-{
-    json_t *array = json_array();
-    bool complete = array != NULL;
-
-    for (size_t i = 0; i < curve->n && complete; i++)
-        complete = json_array_append_new(
-                       array, number_array(write_point_fields(), &curve->points[i])) == 0;
-    return array_text(array, complete);
+    return number_array(write_point_fields(), element);
 }
 
 static int parse_number(const struct field *field, const json_t *value, void *at)
@@ -132,8 +99,10 @@ static ssize_t parse_numbers(const struct field *fields, void *base, const json_
     return n == json_array_size(array) ? (ssize_t)n : -EUCLEAN;
 }
 
-static int parse_window(struct window_record *window, const json_t *array)
+static int take_window(void *element, const json_t *array)
 {
+    struct window_record *window = element;
+
     *window = (struct window_record){.vcpu_s = NAN};
 
     const ssize_t n = parse_numbers(window_fields(), window, array);
@@ -151,8 +120,10 @@ static int parse_window(struct window_record *window, const json_t *array)
                : -EUCLEAN;
 }
 
-static int parse_point(struct write_point *point, const json_t *array)
+static int take_point(void *element, const json_t *array)
 {
+    struct write_point *point = element;
+
     *point = (struct write_point){0};
     return parse_numbers(write_point_fields(), point, array) == N_POINT &&
                    point->low_bytes <= point->bytes && point->bytes <= point->high_bytes &&
@@ -161,8 +132,9 @@ static int parse_point(struct write_point *point, const json_t *array)
                : -EUCLEAN;
 }
 
-static int parse_bin(struct age_bin *bin, const json_t *array)
+static int take_bin(void *element, const json_t *array)
 {
+    struct age_bin *bin = element;
     const json_t *to;
     json_int_t bytes;
     json_int_t low;
@@ -178,55 +150,72 @@ static int parse_bin(struct age_bin *bin, const json_t *array)
     return 0;
 }
 
-/* Parses the text as an array of at most @p max elements; NULL if it is not one. */
-static json_t *load_array(const char *text, size_t max)
-{
-    json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+/* --- arrays ----------------------------------------------------------------------------------- */
 
-    if (json_is_array(array) && json_array_size(array) <= max)
-        return array;
-    json_decref(array);
-    return NULL;
+/* Readers divide by the distance of two points. */
+static bool points_ascend(const void *base)
+{
+    const struct write_curve *curve = base;
+
+    for (size_t i = 1; i < curve->n; i++)
+        if (!(curve->points[i].est_window_s > curve->points[i - 1].est_window_s))
+            return false;
+    return curve->n > 0;
 }
 
-int row_windows_parse(struct sample_record *sample, const char *text)
-{
-    json_t *array = load_array(text, RUN_MAX_WINDOWS);
-    int rc = array ? 0 : -EUCLEAN;
+/* A member that is an array, and the member with its length. */
+static const struct row_array {
+    enum field_type type;
+    size_t length, elements; /* offsets */
+    size_t max, element_bytes;
+    json_t *(*put)(const void *element);
+    int (*take)(void *element, const json_t *array);
+    bool (*valid)(const void *base); /* NULL: every array of valid elements is */
+} arrays[] = {
+    {FIELD_WINDOWS, offsetof(struct sample_record, n_windows),
+     offsetof(struct sample_record, windows), RUN_MAX_WINDOWS, sizeof(struct window_record),
+     put_window, take_window, NULL},
+    {FIELD_AGES, offsetof(struct ages_record, n_bins), offsetof(struct ages_record, bins),
+     RUN_MAX_WINDOWS + 1, sizeof(struct age_bin), put_bin, take_bin, NULL},
+    {FIELD_POINTS, offsetof(struct write_curve, n), offsetof(struct write_curve, points),
+     WRITE_POINTS_MAX, sizeof(struct write_point), put_point, take_point, points_ascend},
+};
 
-    sample->n_windows = 0;
-    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++)
-        rc = parse_window(&sample->windows[sample->n_windows++], json_array_get(array, i));
-    json_decref(array);
-    return rc;
+static const struct row_array *array_of(enum field_type type)
+{
+    const struct row_array *of = arrays;
+
+    while (of->type != type)
+        of++;
+    return of;
 }
 
-int row_ages_parse(struct ages_record *record, const char *text)
+/* Nine digits represent a window of eleven days to the millisecond. */
+char *row_text(enum field_type type, const void *base)
 {
-    json_t *array = load_array(text, RUN_MAX_WINDOWS + 1);
-    int rc = array ? 0 : -EUCLEAN;
+    const struct row_array *of = array_of(type);
+    const size_t *n = (const void *)((const char *)base + of->length);
+    const char *element = (const char *)base + of->elements;
+    cleanup_json json_t *array = json_array();
+    bool complete = array != NULL;
 
-    record->n_bins = 0;
-    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++)
-        rc = parse_bin(&record->bins[record->n_bins++], json_array_get(array, i));
-    json_decref(array);
-    return rc;
+    for (size_t i = 0; i < *n && complete; i++)
+        complete = json_array_append_new(array, of->put(element + i * of->element_bytes)) == 0;
+    return complete ? json_dumps(array, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
 }
 
-int row_points_parse(struct write_curve *curve, const char *text)
+int row_parse(enum field_type type, const char *text, void *base)
 {
-    json_t *array = load_array(text, WRITE_POINTS_MAX);
-    int rc = array && json_array_size(array) > 0 ? 0 : -EUCLEAN;
+    const struct row_array *of = array_of(type);
+    size_t *n = (void *)((char *)base + of->length);
+    char *element = (char *)base + of->elements;
+    cleanup_json json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 
-    curve->n = 0;
-    for (size_t i = 0; rc == 0 && i < json_array_size(array); i++) {
-        rc = parse_point(&curve->points[i], json_array_get(array, i));
-        /* readers divide by the distance of two */
-        if (rc == 0 && i > 0 &&
-            !(curve->points[i].est_window_s > curve->points[i - 1].est_window_s))
-            rc = -EUCLEAN;
-        curve->n++;
-    }
-    json_decref(array);
-    return rc;
+    *n = 0;
+    if (!json_is_array(array) || json_array_size(array) > of->max)
+        return -EUCLEAN;
+    for (; *n < json_array_size(array); ++*n)
+        if (of->take(element + *n * of->element_bytes, json_array_get(array, *n)) < 0)
+            return -EUCLEAN;
+    return of->valid && !of->valid(base) ? -EUCLEAN : 0;
 }

@@ -10,17 +10,13 @@
  */
 #pragma once
 
-#include "measure/record/ages_record.h"
+#include "measure/record/field.h"
 
-/** Returns the JSON text, which the caller frees; NULL if out of memory or if a number is infinite.
+/** Returns the array of @p type (FIELD_WINDOWS, FIELD_AGES or FIELD_POINTS) of the struct at
+ * @p base as JSON text, which the caller frees; NULL if out of memory or if a number is infinite.
  */
-char *row_windows_text(const struct sample_record *sample);
-char *row_ages_text(const struct ages_record *record);
-char *row_points_text(const struct write_curve *curve);
+char *row_text(enum field_type type, const void *base);
 
-/** Parses the text into sample->windows, record->bins and curve->points. Returns -EUCLEAN if it has
- * another form. */
-int row_windows_parse(struct sample_record *sample, const char *text);
-int row_ages_parse(struct ages_record *record, const char *text);
-/** At least one point, and each measured window is longer than the one before. */
-int row_points_parse(struct write_curve *curve, const char *text);
+/** Parses the text into the array of the struct at @p base. Returns -EUCLEAN if it has another
+ * form. A curve has at least one point, and each measured window is longer than the one before. */
+int row_parse(enum field_type type, const char *text, void *base);

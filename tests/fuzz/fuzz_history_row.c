@@ -48,7 +48,7 @@ static void check_sample(const struct kept_sample *kept)
 {
     const struct sample_record *sample = &kept->record.sample;
     static struct sample_record again;
-    char *text = row_windows_text(sample);
+    char *text = row_text(FIELD_WINDOWS, sample);
 
     CLAIM(kept->period_s > 0 && sample->n_windows <= RUN_MAX_WINDOWS && text);
     for (size_t w = 0; w < sample->n_windows; w++) {
@@ -61,7 +61,7 @@ static void check_sample(const struct kept_sample *kept)
     for (size_t b = 0; b < kept->record.n_bins; b++)
         CLAIM(kept->record.bins[b].low_bytes <= kept->record.bins[b].high_bytes);
     /* A row that was read can be written, and read again. */
-    CLAIM(row_windows_parse(&again, text) == 0 && again.n_windows == sample->n_windows);
+    CLAIM(row_parse(FIELD_WINDOWS, text, &again) == 0 && again.n_windows == sample->n_windows);
     for (size_t w = 0; w < sample->n_windows; w++)
         CLAIM(again.windows[w].wss_bytes == sample->windows[w].wss_bytes &&
               again.windows[w].unit_low_bytes == sample->windows[w].unit_low_bytes);

@@ -460,15 +460,17 @@ TEST(cases, windows_of_an_older_file)
 {
     struct sample_record sample;
 
-    ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5],[2,2,60,20,80,0.5,50]]"), 0);
+    ck_assert_int_eq(
+        row_parse(FIELD_WINDOWS, "[[1,1.5,30,20,40,0.5],[2,2,60,20,80,0.5,50]]", &sample), 0);
     ck_assert_uint_eq(sample.windows[0].unit_low_bytes, 20);
     ck_assert_uint_eq(sample.windows[1].unit_low_bytes, 50);
     for (size_t w = 0; w < 2; w++)
         ck_assert_double_nan(sample.windows[w].vcpu_s);
-    ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5,0,0.75]]"), 0);
+    ck_assert_int_eq(row_parse(FIELD_WINDOWS, "[[1,1.5,30,20,40,0.5,0,0.75]]", &sample), 0);
     ck_assert_uint_eq(sample.windows[0].unit_low_bytes, 20);
     ck_assert_double_eq(sample.windows[0].vcpu_s, 0.75);
-    ck_assert_int_eq(row_windows_parse(&sample, "[[1,1.5,30,20,40,0.5,0,0.75,1]]"), -EUCLEAN);
+    ck_assert_int_eq(row_parse(FIELD_WINDOWS, "[[1,1.5,30,20,40,0.5,0,0.75,1]]", &sample),
+                     -EUCLEAN);
 }
 
 TEST(cases, guests_are_found_by_name_and_uuid)
