@@ -29,7 +29,7 @@ struct clue {
 };
 
 /* Turns the text that was found into a name. Returns false if it is not one of this manager. */
-typedef bool form(const struct owner_facts *facts, char text[OWNER_NAME_BYTES]);
+typedef bool form(char text[OWNER_NAME_BYTES]);
 
 /* --- forms of names --------------------------------------------------------------------------- */
 
@@ -42,22 +42,19 @@ static bool has_only(const char *text, const char *allowed)
 #define HEX DIGITS "abcdef"
 #define DNS DIGITS "abcdefghijklmnopqrstuvwxyz.-"
 
-static bool any(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool any(char text[OWNER_NAME_BYTES])
 {
-    (void)facts;
     return *text;
 }
 
-static bool number(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool number(char text[OWNER_NAME_BYTES])
 {
-    (void)facts;
     return has_only(text, DIGITS);
 }
 
 /* The id of a container: 64 hexadecimal digits, of which its programs show 12. */
-static bool container(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool container(char text[OWNER_NAME_BYTES])
 {
-    (void)facts;
     if (strlen(text) != 64 || !has_only(text, HEX))
         return false;
     text[12] = '\0';
@@ -79,19 +76,17 @@ bool owner_namespaced(char text[OWNER_NAME_BYTES])
     return is_namespace;
 }
 
-static bool namespaced(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool namespaced(char text[OWNER_NAME_BYTES])
 {
-    (void)facts;
     return owner_namespaced(text);
 }
 
 /* PROJECT_INSTANCE, or an instance of the project "default"; only a project's name may have an
  * underscore itself. */
-static bool project(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool project(char text[OWNER_NAME_BYTES])
 {
     char *underscore = strrchr(text, '_');
 
-    (void)facts;
     if (underscore && (underscore == text || !underscore[1]))
         return false;
     if (underscore)
@@ -100,9 +95,8 @@ static bool project(const struct owner_facts *facts, char text[OWNER_NAME_BYTES]
 }
 
 /* A pod's UID, whose dashes are underscores in the name of a slice. */
-static bool pod(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool pod(char text[OWNER_NAME_BYTES])
 {
-    (void)facts;
     for (char *c = text; *c; c++)
         if (*c == '_')
             *c = '-';
@@ -110,12 +104,11 @@ static bool pod(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
 }
 
 /* A unit's name: "\x2d" is "-" (systemd.unit(5)). */
-static bool unit(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool unit(char text[OWNER_NAME_BYTES])
 {
     char *to = text;
     unsigned byte;
 
-    (void)facts;
     for (const char *from = text; *from; to++) {
         const bool escaped = from[0] == '\\' && from[1] == 'x' &&
                              isxdigit((unsigned char)from[2]) && isxdigit((unsigned char)from[3]);
@@ -131,17 +124,15 @@ static bool unit(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
 }
 
 /* RANDOM-NAME */
-static bool after_number(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool after_number(char text[OWNER_NAME_BYTES])
 {
     const size_t digits = strspn(text, DIGITS);
 
     if (!digits || text[digits] != '-')
         return false;
     memmove(text, text + digits + 1, strlen(text + digits));
-    return unit(facts, text);
+    return unit(text);
 }
-
-static bool same_as_name(const struct owner_facts *facts, char text[OWNER_NAME_BYTES]);
 
 /* --- managers --------------------------------------------------------------------------------- */
 
@@ -150,7 +141,7 @@ static const struct manager {
     const char *name;
     struct clue proof; /* its "after" is not used */
     struct clue owner;
-    form *form;
+    form *form; /* NULL: any text that is also the value of -name */
 } managers[] = {
     {"kubevirt", {CGROUP, "kubepods", ""}, {NAME, "^", "$"}, namespaced},
     {"kubevirt", {ARGUMENT, "/kubevirt-private/", ""}, {NAME, "^", "$"}, namespaced},
@@ -162,7 +153,7 @@ static const struct manager {
     {"proxmox", {CGROUP, "/qemu.slice/", ""}, {CGROUP, "/qemu.slice/", ".scope"}, number},
     {"multipass", {ARGUMENT, "multipassd/", ""}, {ARGUMENT, "/vault/instances/", ""}, any},
     {"lima", {PIDFILE, "/qemu.pid", ""}, {NAME, "^lima-", "$"}, any},
-    {"quickemu", {NAMES, ",process=", ""}, {PIDFILE, "/", ".pid$"}, same_as_name},
+    {"quickemu", {NAMES, ",process=", ""}, {PIDFILE, "/", ".pid$"}, NULL},
     {"libvirt", {CGROUP, "machine-qemu\\x2d", ""}, {NAME, "^", "$"}, any},
     {"libvirt", {ARGUMENT, "/master-key.aes", ""}, {NAME, "^", "$"}, any},
     {"kubernetes", {CGROUP, "kubepods", ""}, {CGROUP, "-pod", ".slice"}, pod},
@@ -301,10 +292,13 @@ static bool find_clue(const struct owner_facts *facts, const struct clue *clue, 
     return false;
 }
 
-static bool same_as_name(const struct owner_facts *facts, char text[OWNER_NAME_BYTES])
+static bool has_form(const struct manager *manager, const struct owner_facts *facts,
+                     char text[OWNER_NAME_BYTES])
 {
     const struct text name = text_of(facts, NAME);
 
+    if (manager->form)
+        return manager->form(text);
     return strlen(text) == name.bytes && memcmp(text, name.at, name.bytes) == 0;
 }
 
@@ -336,7 +330,7 @@ void owner_find(const struct owner_facts *facts, struct guest_owner *out)
         const struct manager *manager = &managers[i];
 
         if (find_clue(facts, &manager->proof, NULL) && find_clue(facts, &manager->owner, name) &&
-            manager->form(facts, name) && owner_set(out, manager->name, name))
+            has_form(manager, facts, name) && owner_set(out, manager->name, name))
             return;
     }
 }
