@@ -65,6 +65,30 @@ const char *kernel_kib(const char *text, uint64_t *bytes)
     return end;
 }
 
+const char *kernel_next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
+}
+
+const char *kernel_line(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *line = text; *line; line = kernel_next_line(line))
+        if (!strncmp(line, name, length) && (line[length] == ' ' || line[length] == '\t'))
+            return line + length;
+    return NULL;
+}
+
+uint64_t kernel_line_u64(const char *text, const char *name)
+{
+    uint64_t value = 0;
+
+    kernel_u64(kernel_line(text, name), &value);
+    return value;
+}
+
 int kernel_whole_u64(const char *text, uint64_t *value)
 {
     uint64_t number;

@@ -23,5 +23,15 @@ const char *kernel_s64(const char *text, int64_t *value);
 /** An amount in KiB, in bytes. */
 const char *kernel_kib(const char *text, uint64_t *bytes);
 
+/** Finds the first line of @p text that begins with @p name and a blank; returns the text after the
+ * name, or NULL. */
+const char *kernel_line(const char *text, const char *name);
+
+/** The amount in that line; 0 if there is no such line, or no amount in it. */
+uint64_t kernel_line_u64(const char *text, const char *name);
+
+/** Returns the beginning of the next line, or the end of the text. */
+const char *kernel_next_line(const char *line);
+
 /** Parses @p text as a single amount: 0, or -EINVAL. */
 int kernel_whole_u64(const char *text, uint64_t *value);

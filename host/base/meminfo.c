@@ -10,10 +10,10 @@
 /* Sets 0 if the line does not exist. Returns false if the line has no amount. */
 static bool read_line(const char *text, const char *key, uint64_t *bytes)
 {
-    const char *line = strstr(text, key);
+    const char *amount = kernel_line(text, key);
 
     *bytes = 0;
-    return !line || kernel_kib(line + strlen(key), bytes);
+    return !amount || kernel_kib(amount, bytes);
 }
 
 int meminfo_read(const struct fsroot *root, struct host_memory *memory, struct error *error)

@@ -4,10 +4,10 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/kernel_number.h"
 #include "base/meminfo.h"
 #include "base/open_dir.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,30 +15,22 @@
 
 #define MAX_TEXT 16384
 
-/* Reads the number after a name at the beginning of a line; 0 if there is no such line, or no
- * amount in it.
- */
-static uint64_t number_of(const char *text, const char *format, const char *name)
+/* A line of arcstats: name, type, value. */
+static uint64_t arc_bytes(const char *text, const char *name)
 {
-    int64_t number = 0;
+    uint64_t type, bytes = 0;
 
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (!strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), format, &number) == 1)
-            return number > 0 ? (uint64_t)number : 0;
-    }
-    return 0;
+    kernel_u64(kernel_u64(kernel_line(text, name), &type), &bytes);
+    return bytes;
 }
 
-/* Lines of arcstats: name, type, value. */
 static uint64_t arc_shrinks_by(const struct fsroot *root)
 {
-    static const char value[] = " %*u %" SCNd64;
     char text[MAX_TEXT];
 
     if (fsroot_read(root, text, sizeof(text), "proc/spl/kstat/zfs/arcstats") < 0)
         return 0;
-    return less(number_of(text, value, "size "), number_of(text, value, "c_min "));
+    return less(arc_bytes(text, "size"), arc_bytes(text, "c_min"));
 }
 
 /* --- control groups --------------------------------------------------------------------------- */
@@ -51,26 +43,25 @@ static const struct version {
     {"sys/fs/cgroup",
      {"memory.max", "memory.high"},
      "memory.current",
-     {"inactive_file ", "active_file "},
-     "file_dirty "},
+     {"inactive_file", "active_file"},
+     "file_dirty"},
     {"sys/fs/cgroup/memory",
      {"memory.limit_in_bytes"},
      "memory.usage_in_bytes",
-     {"total_inactive_file ", "total_active_file "},
-     "total_dirty "},
+     {"total_inactive_file", "total_active_file"},
+     "total_dirty"},
 };
 
 static uint64_t cached_in(const struct fsroot *root, const struct version *version,
                           const char *group)
 {
-    static const char value[] = " %" SCNd64;
     char text[MAX_TEXT];
 
     if (fsroot_read(root, text, sizeof(text), "%s/%s/memory.stat", version->mount, group) < 0)
         return 0;
-    return less(number_of(text, value, version->caches[0]) +
-                    number_of(text, value, version->caches[1]),
-                number_of(text, value, version->dirty));
+    return less(kernel_line_u64(text, version->caches[0]) +
+                    kernel_line_u64(text, version->caches[1]),
+                kernel_line_u64(text, version->dirty));
 }
 
 /* "max" is not a number: there is no such limit. */

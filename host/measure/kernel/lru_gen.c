@@ -24,12 +24,6 @@ unsigned lru_gen_enabled(const struct fsroot *root)
 
 /* --- parsing ---------------------------------------------------------------------------------- */
 
-static const char *next_line(const char *line)
-{
-    line += strcspn(line, "\n");
-    return *line ? line + 1 : line;
-}
-
 /* Takes a number and the character after it: ' ' or a letter; '\n' or '\0' at the end of the
  * line. */
 static bool take_number(const char **at, uint64_t *value, char *suffix)
@@ -125,7 +119,7 @@ static const char *take_node(const char *line, uint64_t id, struct lru_gen *out)
     if (out->n_nodes == LRU_GEN_MAX_NODES)
         return NULL;
     *node = (struct lru_gen_node){.id = (unsigned)id};
-    for (; *line && !is_memcg(line) && !is_node(line, &other); line = next_line(line))
+    for (; *line && !is_memcg(line) && !is_node(line, &other); line = kernel_next_line(line))
         if (!take_line(line, node))
             return NULL;
     out->n_nodes++;
@@ -137,7 +131,7 @@ static int take_group(const char *line, struct lru_gen *out)
     uint64_t id;
 
     while (line && *line && !is_memcg(line))
-        line = is_node(line, &id) ? take_node(next_line(line), id, out) : NULL;
+        line = is_node(line, &id) ? take_node(kernel_next_line(line), id, out) : NULL;
     return line && out->n_nodes > 0 ? 0 : -EBADMSG;
 }
 
@@ -149,11 +143,11 @@ int lru_gen_parse(const char *text, const char *path, struct lru_gen *out)
     out->n_nodes = 0;
     /* The last match counts: removed groups to which pages are still charged come first, under the
      * same path. */
-    for (const char *line = text; *line; line = next_line(line))
+    for (const char *line = text; *line; line = kernel_next_line(line))
         if (is_memcg(line) && is_group(line, path, &id)) {
             out->memcg_id = id;
             out->n_nodes = 0;
-            rc = take_group(next_line(line), out);
+            rc = take_group(kernel_next_line(line), out);
         }
     return rc;
 }

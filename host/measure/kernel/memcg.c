@@ -13,12 +13,6 @@
 #define MAX_PROCESSES 4096
 #define MAX_DEPTH 8
 
-static const char *next_line(const char *line)
-{
-    line += strcspn(line, "\n");
-    return *line ? line + 1 : line;
-}
-
 /* --- finding the group ------------------------------------------------------------------------ */
 
 /* Takes the path from the line of /proc/PID/cgroup that contains @p begin: "0::/a/b",
@@ -63,19 +57,6 @@ bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out)
 
 /* --- its counters ----------------------------------------------------------------------------- */
 
-uint64_t memcg_number(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-    uint64_t value = 0;
-
-    for (const char *line = text; *line; line = next_line(line))
-        if (!strncmp(line, name, length) && (line[length] == ' ' || line[length] == '\t')) {
-            kernel_u64(line + length, &value);
-            break;
-        }
-    return value;
-}
-
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg)
 {
     cleanup_free char *text = NULL;
@@ -83,7 +64,7 @@ uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memc
     if (fsroot_read_all(root, &text, MAX_TEXT, "sys/fs/cgroup%s%s/memory.stat", memcg->mount,
                         memcg->path) < 0)
         return 0;
-    return memcg_number(text, "pgscan") + memcg_number(text, "pgrefill");
+    return kernel_line_u64(text, "pgscan") + kernel_line_u64(text, "pgrefill");
 }
 
 /* --- its processes ---------------------------------------------------------------------------- */
@@ -106,7 +87,7 @@ static void add_process(struct census *census, pid_t pid)
     if (pid <= 0 || pid == census->pid ||
         fsroot_read(census->root, text, sizeof(text), "proc/%d/status", (int)pid) < 0)
         return;
-    process.bytes = (memcg_number(text, "RssAnon:") + memcg_number(text, "RssShmem:")) * 1024;
+    process.bytes = (kernel_line_u64(text, "RssAnon:") + kernel_line_u64(text, "RssShmem:")) * 1024;
     census->bytes += process.bytes;
     if (process.bytes > census->largest.bytes)
         census->largest = process;
@@ -120,7 +101,7 @@ static int add_processes(struct census *census, const char *path)
     if (fsroot_read_all(census->root, &text, MAX_TEXT, "sys/fs/cgroup%s%s/cgroup.procs",
                         census->mount, path) < 0)
         return 0;
-    for (const char *line = text; *line; line = next_line(line)) {
+    for (const char *line = text; *line; line = kernel_next_line(line)) {
         if (census->n >= MAX_PROCESSES)
             return -E2BIG;
         add_process(census, (pid_t)strtol(line, NULL, 10));

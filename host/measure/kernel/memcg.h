@@ -23,10 +23,6 @@ struct memcg {
  * controller. */
 bool memcg_find(const struct fsroot *root, pid_t pid, struct memcg *out);
 
-/** The number after @p name at the beginning of a line of @p text (memory.stat, or a process's
- * status). 0 if there is no such line. */
-uint64_t memcg_number(const char *text, const char *name);
-
 /** Pages that reclaim has scanned in the group so far: pgscan and pgrefill. 0 for version 1, which
  * does not count them. */
 uint64_t memcg_scanned_pages(const struct fsroot *root, const struct memcg *memcg);

@@ -373,7 +373,7 @@ int memcg_reclaim_read(const struct memcg_reclaim *group, struct memcg_counters 
         rc = (int)fsroot_read_all(&files, &text, MAX_TEXT, "memory.stat");
     if (rc < 0)
         return error_set(error, rc, "control group %s: %s", group->path, strerror(-rc));
-    out->refault_bytes = memcg_number(text, "workingset_refault_anon") * base_page_bytes();
+    out->refault_bytes = kernel_line_u64(text, "workingset_refault_anon") * base_page_bytes();
     out->pressure_s = read_pressure(&files);
     out->swap_left_bytes = read_swap_left(&files);
     return 0;

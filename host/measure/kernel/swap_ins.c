@@ -3,12 +3,12 @@
 
 #include "base/cleanup.h"
 #include "base/kernel_number.h"
+#include "base/meminfo.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define MAX_TEXT (1UL << 20)
-#define TOTAL "SwapTotal:"
 
 /* Format: "NAME TYPE KIB USED PRIORITY"; blanks in a name are "\040". */
 static uint64_t device_bytes(const char *line)
@@ -35,25 +35,13 @@ static uint64_t listed_bytes(const struct fsroot *root)
     return sum;
 }
 
-static uint64_t total_bytes(const struct fsroot *root)
-{
-    cleanup_free char *text = NULL;
-
-    if (fsroot_read_all(root, &text, MAX_TEXT, "proc/meminfo") < 0)
-        return 0;
-
-    const char *at = strstr(text, TOTAL);
-    uint64_t bytes = 0;
-
-    if (at)
-        kernel_kib(at + strlen(TOTAL), &bytes);
-    return bytes;
-}
-
 struct swap_devices swap_devices_read(const struct fsroot *root)
 {
+    struct host_memory memory = {0};
+
+    meminfo_read(root, &memory, NULL); /* what it cannot read is 0 */
     return (struct swap_devices){.listed_bytes = listed_bytes(root),
-                                 .total_bytes = total_bytes(root)};
+                                 .total_bytes = memory.swap_total_bytes};
 }
 
 static bool is_being_emptied(const struct swap_devices *devices)

@@ -157,8 +157,8 @@ TEST_EACH(reader_tests, counters_of_the_host_and_of_a_group, 0, COUNT(no_amounts
 
     const char *text = TEXT_OF(128, "pgscan %s\npgrefill 5\n", no_amounts[_i]);
 
-    ck_assert_uint_eq(memcg_number(text, "pgscan"), 0);
-    ck_assert_uint_eq(memcg_number(text, "pgrefill"), 5);
+    ck_assert_uint_eq(kernel_line_u64(text, "pgscan"), 0);
+    ck_assert_uint_eq(kernel_line_u64(text, "pgrefill"), 5);
 }
 
 TEST_EACH(reader_tests, swap, 0, COUNT(no_amounts))
