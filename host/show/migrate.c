@@ -219,13 +219,16 @@ static void explain(const struct migrate_report *report)
     const struct migrate_path *path = report->path;
     char filled[128], bandwidth[128], link[128], state[128], rest[32];
 
-    printf(
-        "memory: %s hold something. QEMU sends other\n"
-        "pages with 9 bytes. No page is looked at: of what is resident, what firmware leaves and\n"
-        "6 %% are taken for zeroes, for the lower bound 20 %%, or 33 %% with huge pages%s.\n",
-        range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
-        report->guest->arrived ? ",\nand all that was not written, as the guest has arrived itself"
-                               : "");
+    printf("memory: %s hold something. QEMU sends other\n"
+           "pages with 9 bytes. No page is looked at: of what is resident, %u pages that firmware\n"
+           "leaves and %.0f %% are taken for zeroes, for the\n"
+           "lower bound %.0f %%, or %.0f %% with huge pages%s.\n",
+           range_text(filled, sizeof(filled), &report->filled_bytes, bytes_text),
+           MIGRATE_FIRMWARE_ZEROES, 100 * MIGRATE_ZEROES_SHARE, 100 * MIGRATE_ZEROES_SHARE_MOST,
+           100 * MIGRATE_HUGE_ZEROES_SHARE_MOST,
+           report->guest->arrived
+               ? ",\nand all that was not written, as the guest has arrived itself"
+               : "");
     printf(
         "rounds: QEMU sends at %s a second, and asks for the pages written meanwhile when less\n"
         "than %s is left, which is what it could send within the downtime. If that is then still\n"

@@ -190,28 +190,20 @@ static struct course run(const struct way *way)
 
 /* --- what is filled --------------------------------------------------------------------------- */
 
-/* SeaBIOS 1.16 and QEMU's loader leave so many pages resident that hold only zeroes, in a PC of any
- * size; 180 of them are below 1 MiB. Of a guest that is hardly larger no more than a part is taken.
- */
-#define FIRMWARE_ZEROES_BYTES (218 * PAGE)
+/* Of a guest that is hardly larger than what firmware leaves no more than a part is taken. */
 #define FIRMWARE_MOST 0.25
-/* The share of such pages in the rest: none in a guest that has filled all of it, 0.12 to 0.14 in
- * Linux 6.12 shortly after its boot (idle, redis, compile; 136 MiB resident of 256). */
-#define ZEROES_SHARE 0.06
-#define ZEROES_SHARE_MOST 0.2
-/* With huge pages 0.16 to 0.19; one that was touched once is resident as a whole. */
-#define HUGE_ZEROES_SHARE_MOST 0.33
 
 struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,
                                     const struct write_curve *writes, bool arrived)
 {
     const double most = fmin(resident_bytes, ram_bytes);
     const double written = dirty_bytes(writes, DIRTY_LOW, HUGE_VAL, most);
-    const double rest = most - fmin(FIRMWARE_ZEROES_BYTES, FIRMWARE_MOST * most);
-    const double share = writes->flags & FLAG_THP ? HUGE_ZEROES_SHARE_MOST : ZEROES_SHARE_MOST;
+    const double rest = most - fmin(MIGRATE_FIRMWARE_ZEROES * PAGE, FIRMWARE_MOST * most);
+    const double share = writes->flags & FLAG_THP ? MIGRATE_HUGE_ZEROES_SHARE_MOST
+                                                  : MIGRATE_ZEROES_SHARE_MOST;
 
     return (struct migrate_range){
-        .value = fmax(written, rest * (1 - ZEROES_SHARE)),
+        .value = fmax(written, rest * (1 - MIGRATE_ZEROES_SHARE)),
         .low = fmax(written, arrived ? 0 : rest * (1 - share)),
         .high = most,
     };
