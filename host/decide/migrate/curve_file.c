@@ -15,6 +15,22 @@
 
 /* --- markings --------------------------------------------------------------------------------- */
 
+#define PAUSE_MOST_S 0.5
+#define SHORT_LEAST_S 0.5
+#define SHORT_MOST_S 1.0
+/* Multiples of it, modulo 1, are as far from each other as they can be, however many there are. */
+#define GOLDEN_RATIO 0.6180339887498949
+
+double migrate_marking_pause_s(unsigned i)
+{
+    return PAUSE_MOST_S * fmod(i * GOLDEN_RATIO, 1);
+}
+
+double migrate_marking_window_s(double downtime_s)
+{
+    return fmin(fmax(downtime_s, SHORT_LEAST_S), SHORT_MOST_S);
+}
+
 void migrate_guest_mark(struct migrate_guest *guest, const struct write_curve *curve)
 {
     guest->writes = guest->quiet = *curve;

@@ -4,7 +4,9 @@
  * from what vmwss measure --writes --json printed.
  *
  * One marking sees one phase of a guest: its short windows all begin at the same moment. So several
- * markings are joined into one curve, of the mean and the outermost bounds.
+ * markings are joined into one curve, of the mean and the outermost bounds. They are short and
+ * many, with pauses of different lengths between them, as a guest's phases may be as far apart as
+ * equal ones.
  */
 #pragma once
 
@@ -26,6 +28,17 @@ struct migrate_guest {
     struct write_curve quiet;  /* the least that any of them saw */
     unsigned n_markings;
 };
+
+/** The number of markings of a guest; all but the first are short. */
+#define MIGRATE_MARKINGS 8
+
+/** Returns how long the pause is before a marking from the second on, @p i from 1: less than half a
+ * second. */
+double migrate_marking_pause_s(unsigned i);
+
+/** Returns the longest window of a short marking: as long as a last round can be, within 0.5 and
+ * 1 s. */
+double migrate_marking_window_s(double downtime_s);
 
 /** Sets the curve of the guest's first marking. */
 void migrate_guest_mark(struct migrate_guest *guest, const struct write_curve *curve);

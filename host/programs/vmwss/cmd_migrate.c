@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /** @file cmd_migrate.c  vmwss migrate: foretells a live migration of a guest, from what it writes.
  */
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "programs/vmwss/migrate_at.h"
 #include "programs/vmwss/migrate_terms.h"
 #include "programs/vmwss/sampling.h"
 #include "show/migrate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The number of markings of a guest; all but the first are for windows of at most SHORT_S. */
-#define MARKINGS 5
-#define SHORT_S 1
 
 struct options {
     struct sampling_choice sampling; /* must be first: see session.h */
@@ -136,17 +135,20 @@ static void take_guest(const struct sample_record *record, struct migrate_guest 
 }
 
 /* Marks the guest several times more, for the short windows, as it may have phases. */
-static int mark_again(struct session *session, struct migrate_guest *guest, double *cpu_s,
-                      struct error *error)
+static int mark_again(struct session *session, double downtime_s, struct migrate_guest *guest,
+                      double *cpu_s, struct error *error)
 {
     struct sample_plan *plan = &session->plan;
     struct sample_record record;
     int rc = 0;
 
-    while (plan->n_windows > 0 && plan->window_s[plan->n_windows - 1] > SHORT_S)
+    while (plan->n_windows > 0 &&
+           plan->window_s[plan->n_windows - 1] > migrate_marking_window_s(downtime_s))
         plan->n_windows--;
-    for (unsigned i = 1; rc == 0 && i < MARKINGS && plan->n_windows > 0; i++) {
-        rc = session_measure(session, &record, error);
+    for (unsigned i = 1; rc == 0 && i < MIGRATE_MARKINGS && plan->n_windows > 0; i++) {
+        session_wait(session, clock_ns() + (uint64_t)(migrate_marking_pause_s(i) * 1e9));
+        rc = interrupted ? error_set(error, -EINTR, "interrupted")
+                         : session_measure(session, &record, error);
         if (rc == 0) {
             migrate_guest_join(guest, &record.writes);
             *cpu_s += record.cpu_s;
@@ -166,7 +168,7 @@ static int foretell_guest(struct session *session, const void *context, struct e
         return rc;
     take_guest(&record, &guest);
     guest.arrived = session->subject.guest.process.config.incoming;
-    rc = mark_again(session, &guest, &record.cpu_s, error);
+    rc = mark_again(session, options->terms.downtime_s, &guest, &record.cpu_s, error);
     return rc < 0 ? rc : foretell(options, &guest, record.cpu_s, error);
 }
 

@@ -199,6 +199,57 @@ TEST(plain, markings_are_joined_as_far_as_their_windows_go)
     ck_assert(guest.writes.points[2].high_bytes == 1 << 20);
 }
 
+/* A round of 0.2 s fits into the quiet @p share of each @p period_s, wherever that begins, and some
+ * marking falls into it. Returns the share of the beginnings in which none does. */
+static double missed(double period_s, double share)
+{
+    const int beginnings = 200;
+    int n = 0;
+
+    for (int k = 0; k < beginnings; k++) {
+        const double begin_s = period_s * k / beginnings;
+        double now_s = 0;
+        bool seen = false;
+
+        for (unsigned i = 1; i < MIGRATE_MARKINGS; i++) {
+            now_s += migrate_marking_pause_s(i);
+            seen |= fmod(now_s + period_s - begin_s, period_s) <= share * period_s - 0.2;
+            now_s += migrate_marking_window_s(0.3) + 0.05;
+        }
+        n += !seen;
+    }
+    return (double)n / beginnings;
+}
+
+/* Four short markings 1.2 s apart missed 0.13 of them all, 0.83 of the phases that came as often as
+ * they did, and 0.13 of those that come every 3 s: a guest was foretold not to converge, and did.
+ */
+TEST(plain, markings_meet_the_quiet_phase_of_most_guests)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int tenths = 10; tenths <= 50; tenths++)
+        for (int parts = 2; parts <= 3; parts++) {
+            const double of = missed(tenths / 10.0, 1.0 / parts);
+
+            ck_assert(of < 0.5);
+            sum += of;
+            n++;
+        }
+    ck_assert(sum / n < 0.05);
+    ck_assert(missed(3, 1.0 / 3) == 0);
+}
+
+TEST(plain, a_marking_is_as_long_as_a_last_round)
+{
+    ck_assert(migrate_marking_window_s(0.05) == 0.5);
+    ck_assert(migrate_marking_window_s(0.8) == 0.8);
+    ck_assert(migrate_marking_window_s(30) == 1);
+    for (unsigned i = 1; i < 1000; i++)
+        ck_assert(migrate_marking_pause_s(i) >= 0 && migrate_marking_pause_s(i) < 0.5);
+}
+
 /* --- the curve -------------------------------------------------------------------------------- */
 
 TEST(plain, between_two_windows_it_is_a_power)
