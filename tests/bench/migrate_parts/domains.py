@@ -113,6 +113,7 @@ class Domain(Guest):
     {initrd}
     <cmdline>{xml.sax.saxutils.escape(options['-append'])}</cmdline>
   </os>
+  <features><acpi/></features>
   <devices>
     <emulator>/usr/bin/qemu-system-x86_64</emulator>
     <serial type='file'><source path='{self.dir}/out'/></serial>
@@ -197,7 +198,7 @@ def migrate(guest, bytes_s, bandwidth, downtime_ms):
     virsh_or_fail(HERE, "migrate-setmaxdowntime", guest.domain, str(downtime_ms))
     words = ["migrate", "--live", guest.domain, THERE, "--migrateuri", f"unix://{STREAM}"]
     words += ["--bandwidth", str(bandwidth // pair.MIB)] if bandwidth else []
-    wire = pair.connection(THERE_ROOT + STREAM, STREAM, bytes_s or FAST)
+    wire = pair.connection(guest.pid, THERE_ROOT + STREAM, STREAM, bytes_s or FAST)
     with wire, Events(HERE) as events, Events(THERE) as arrived:
         begin = time.monotonic()
         command = ["virsh", "-q", "-c", HERE, *words]

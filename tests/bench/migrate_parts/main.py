@@ -90,7 +90,7 @@ def forecast_of(run):
 def one_move(journey, path, way, turn):
     bandwidth, downtime_ms = int(way[0] * cases.MIB), way[1]
     rate = journey.here.dirty_rate() * cases.MIB
-    record, *markings = records = journey.records()
+    record, *markings = records = journey.records(downtime_ms / 1000)
     forecast = one.foretell(BUILD, records, bandwidth, downtime_ms, path)
     return {
         "by": journey.bench.by,

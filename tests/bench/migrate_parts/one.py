@@ -16,8 +16,8 @@ from . import cases, domains, pair
 MIB = 1 << 20
 VMWSS = "host/vmwss"
 WINDOWS = [0.1, 0.2, 0.5, 1, 2, 5]
-# As vmwss migrate itself: so many markings more for the short windows.
-AGAIN, SHORT_S = 4, 1
+# As vmwss migrate itself: so many markings more for the short windows, with pauses between them.
+AGAIN, PAUSE_S, SHORT_S = 7, 0.5, (0.5, 1)
 # Moves of a guest at rest at these shares of the connection's speed say how long it stands still at least, and how much that
 # varies.
 STANDSTILLS = [0.5, 0.46, 0.42, 0.38, 0.34, 0.3, 0.26]
@@ -70,7 +70,7 @@ class Journey:
     def __init__(self, bench, name):
         self.bench, self.name = bench, name
         self.guest = cases.GUESTS[name]
-        self.options = cases.qemu_options(self.guest, bench.build, bench.image)
+        self.options = cases.qemu_options(self.guest, bench)
         kind = domains.Domain if bench.by == "libvirt" else pair.Side
         self.here, self.there = kind(bench.build, bench.accel, self.options), None
         try:
@@ -86,7 +86,7 @@ class Journey:
             return domains.migrate(self.here, self.bench.wire, bandwidth, downtime_ms)
         stream = self.here.dir + "/stream"
         self.there = pair.Side(self.bench.build, self.bench.accel, self.options, incoming=stream)
-        with pair.connection(stream, stream + ".wire", self.bench.wire) as path:
+        with pair.connection(self.here.pid, stream, stream + ".wire", self.bench.wire) as path:
             outcome = pair.migrate(self.here, self.there, path, bandwidth, downtime_ms)
         if outcome["converged"]:
             self.here, self.there = self.there, self.here
@@ -94,14 +94,17 @@ class Journey:
         self.there = None
         return outcome
 
-    def records(self):
+    def records(self, downtime_s):
         """The records with the guest's write curve, of several markings: measured, or under TCG, whose writes no method need
         see, one of the payload's own truth."""
         if self.bench.accel == "kvm":
-            first = self._measure("--writes", *windows_option(WINDOWS))
-            short = windows_option(window for window in WINDOWS if window <= SHORT_S)
-            again = self._measure("--writes", *short, "--interval", str(1.2 * SHORT_S), "--count", str(AGAIN))
-            return [json.loads(line) for line in (first + again).splitlines()]
+            said = self._measure("--writes", *windows_option(WINDOWS))
+            longest = min(max(downtime_s, SHORT_S[0]), SHORT_S[1])
+            short = windows_option(window for window in WINDOWS if window <= longest)
+            for i in range(AGAIN):
+                time.sleep(PAUSE_S * ((i + 1) * (5**0.5 - 1) / 2 % 1))
+                said += self._measure("--writes", *short)
+            return [json.loads(line) for line in said.splitlines()]
         record = json.loads(self._measure("--window", "0.1"))
         written = written_bytes(self.guest["words"])
         points = [{"window_s": window, "est_window_s": window} for window in WINDOWS]
