@@ -190,7 +190,7 @@ static struct course run(const struct way *way)
 
 /* --- what is filled --------------------------------------------------------------------------- */
 
-/* Of a guest that is hardly larger than what firmware leaves no more than a part is taken. */
+/* No more than this part is taken of a guest that is hardly larger than what firmware leaves. */
 #define FIRMWARE_MOST 0.25
 
 struct migrate_range migrate_filled(double ram_bytes, double resident_bytes,

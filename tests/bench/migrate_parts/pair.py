@@ -72,7 +72,8 @@ Side.name = "migrate"
 
 def hold_little(pid, path, size):
     """Has the sockets of a process that are connected to path hold little more than so many bytes. By default it is 208 KiB: a tenth
-    of a second through 2 MiB/s, in which what was sent before the guest stopped is still on its way, or not, as a slice ends."""
+    of a second through 2 MiB/s, in which what was sent before the guest stopped is still on its way, or not, as a slice ends.
+    """
     process = os.pidfd_open(pid)
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
